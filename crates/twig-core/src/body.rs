@@ -1,0 +1,67 @@
+//! The port through which bodies come in: text by library and path, read on first use.
+
+use crate::model::Library;
+use crate::name::RelativePath;
+
+/// Says whether a body is still the one that was read: equal stamps, equal text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Stamp(pub u64);
+
+/// The text of a file and the stamp it had when it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Body {
+    /// The whole text; a byte-order mark is already taken off.
+    pub text: String,
+    /// The stamp of exactly this text.
+    pub stamp: Stamp,
+}
+
+/// Hands over the bodies of a library's files.
+///
+/// Whoever fills this port never reads outside the library's folder and never hangs on what is not
+/// a regular file.
+pub trait Bodies: Send + Sync {
+    /// Reads a file of a library.
+    fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError>;
+
+    /// Looks whether a file changed, without reading it.
+    fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError>;
+}
+
+/// Why a body could not be had; reads on after the file's path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BodyError {
+    /// There is no such file.
+    #[error("not found")]
+    NotFound,
+    /// A link leads out of the library's folder.
+    #[error("leads outside the library's folder")]
+    Outside,
+    /// A folder, FIFO, socket or device.
+    #[error("is not a regular file, but {0}")]
+    NotAFile(&'static str),
+    /// Larger than its limit.
+    #[error("is {size} bytes long; the limit is {limit}")]
+    TooLarge {
+        /// What it measures.
+        size: u64,
+        /// What it may measure.
+        limit: usize,
+    },
+    /// Bytes that are not text.
+    #[error("is not UTF-8 text (byte {offset})")]
+    NotUtf8 {
+        /// Where the first bad byte is.
+        offset: usize,
+    },
+    /// A NUL byte: binary, whatever else it is.
+    #[error("looks binary (a NUL at byte {offset})")]
+    Binary {
+        /// Where the first NUL is.
+        offset: usize,
+    },
+    /// The system said no.
+    #[error("cannot be read: {0}")]
+    Unreadable(String),
+}

@@ -1,0 +1,244 @@
+//! The catalog: one immutable value made of all libraries, from which every request is answered.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::model::{Library, Prompt};
+use crate::name::client_key;
+use crate::problem::{Problem, Severity};
+use crate::suggest;
+
+/// Every library, in order, and the index of what they offer.
+#[derive(Debug, Default)]
+pub struct Catalog {
+    libraries: Vec<Arc<Library>>,
+    shadowed: Vec<Arc<Library>>,
+    /// Places of all prompts that can be served, sorted by full name.
+    listed: Vec<Place>,
+    problems: Vec<Problem>,
+    fingerprint: [u8; 32],
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    library: u32,
+    prompt: u32,
+}
+
+/// A prompt together with the library it is in.
+#[derive(Debug, Clone, Copy)]
+pub struct PromptRef<'c> {
+    /// The library.
+    pub library: &'c Arc<Library>,
+    /// The prompt.
+    pub prompt: &'c Prompt,
+}
+
+/// What a name led to.
+#[derive(Debug)]
+pub enum Lookup<'c> {
+    /// Just one prompt; it may still be one that cannot be served.
+    Found(PromptRef<'c>),
+    /// A bare name that several libraries have: their full names.
+    Ambiguous(Vec<&'c str>),
+    /// No such prompt.
+    Missing,
+}
+
+impl Catalog {
+    /// Builds a catalog of libraries, most important first.
+    ///
+    /// Of two libraries with one name the first is kept; the other is a problem and stays visible
+    /// through [`Catalog::shadowed`].
+    pub fn build(libraries: Vec<Arc<Library>>) -> Self {
+        let mut catalog = Self::default();
+        let mut by_name: BTreeMap<&str, usize> = BTreeMap::new();
+        for library in &libraries {
+            if let Some(first) = by_name.get(library.name.as_str()) {
+                let winner = &catalog.libraries[*first];
+                catalog.problems.push(
+                    Problem::of_file(
+                        "duplicate-library",
+                        Severity::Error,
+                        &library.root,
+                        format!(
+                            "library `{}` is already taken by {}",
+                            library.name, winner.shown_root
+                        ),
+                    )
+                    .with_help(format!(
+                        "rename one of the folders: {} is not served",
+                        library.shown_root
+                    )),
+                );
+                catalog.shadowed.push(Arc::clone(library));
+            } else {
+                by_name.insert(library.name.as_str(), catalog.libraries.len());
+                catalog.libraries.push(Arc::clone(library));
+            }
+        }
+        catalog.listed = index(&catalog.libraries);
+        catalog.warn_about_collisions();
+        catalog.fingerprint = fingerprint(&catalog.libraries);
+        catalog
+    }
+
+    /// The libraries that are served.
+    pub fn libraries(&self) -> &[Arc<Library>] {
+        &self.libraries
+    }
+
+    /// The libraries whose name another one has taken.
+    pub fn shadowed(&self) -> &[Arc<Library>] {
+        &self.shadowed
+    }
+
+    /// Prompts that can be served.
+    pub fn len(&self) -> usize {
+        self.listed.len()
+    }
+
+    /// Whether there is nothing to serve.
+    pub fn is_empty(&self) -> bool {
+        self.listed.is_empty()
+    }
+
+    /// The prompts that can be served, sorted by full name, from `offset` on.
+    pub fn prompts(&self, offset: usize) -> impl ExactSizeIterator<Item = PromptRef<'_>> {
+        let rest = self.listed.get(offset..).unwrap_or_default();
+        rest.iter().map(|place| self.at(*place))
+    }
+
+    /// Finds a prompt by its full name, or by its own name where just one library has it.
+    pub fn find(&self, name: &str) -> Lookup<'_> {
+        if let Ok(at) = self
+            .listed
+            .binary_search_by(|place| (*self.at(*place).prompt.full_name).cmp(name))
+        {
+            return Lookup::Found(self.at(self.listed[at]));
+        }
+        // Prompts that cannot be served are few and asked for rarely: they are not in the index.
+        let mut matches = self
+            .all()
+            .filter(|found| *found.prompt.full_name == *name || found.prompt.name.as_str() == name);
+        match (matches.next(), matches.next()) {
+            (None, _) => Lookup::Missing,
+            (Some(found), None) => Lookup::Found(found),
+            (Some(first), Some(second)) => {
+                let names = [first, second].into_iter().chain(matches);
+                Lookup::Ambiguous(names.map(|found| &*found.prompt.full_name).collect())
+            }
+        }
+    }
+
+    /// Finds a library by name.
+    pub fn library(&self, name: &str) -> Option<&Arc<Library>> {
+        self.libraries
+            .iter()
+            .find(|library| library.name.as_str() == name)
+    }
+
+    /// Names near to one that was not found.
+    pub fn suggestions(&self, name: &str) -> Vec<String> {
+        suggest::near(name, self.prompts(0).map(|found| &*found.prompt.full_name))
+    }
+
+    /// Every problem known without reading bodies, library by library.
+    pub fn problems(&self) -> impl Iterator<Item = &Problem> {
+        let of_libraries = self.libraries.iter().flat_map(|library| &library.problems);
+        self.problems.iter().chain(of_libraries)
+    }
+
+    /// A digest of the documents that the catalog was made from.
+    pub fn fingerprint(&self) -> &[u8; 32] {
+        &self.fingerprint
+    }
+
+    /// Whether a client that listed the prompts of both would see no difference.
+    pub fn lists_the_same(&self, other: &Catalog) -> bool {
+        self.listed.len() == other.listed.len()
+            && self.prompts(0).zip(other.prompts(0)).all(|(one, two)| {
+                // Libraries that did not change are the same allocation: nothing to compare.
+                std::ptr::eq(one.prompt, two.prompt)
+                    || (one.prompt.full_name == two.prompt.full_name
+                        && one.prompt.title == two.prompt.title
+                        && one.prompt.description == two.prompt.description
+                        && one.prompt.arguments == two.prompt.arguments)
+            })
+    }
+
+    fn at(&self, place: Place) -> PromptRef<'_> {
+        let library = &self.libraries[place.library as usize];
+        PromptRef {
+            library,
+            prompt: &library.prompts[place.prompt as usize],
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = PromptRef<'_>> {
+        self.libraries.iter().flat_map(|library| {
+            library
+                .prompts
+                .iter()
+                .map(move |prompt| PromptRef { library, prompt })
+        })
+    }
+
+    fn warn_about_collisions(&mut self) {
+        let mut keys: Vec<(String, Place)> = self
+            .listed
+            .iter()
+            .map(|place| (client_key(&self.at(*place).prompt.full_name), *place))
+            .collect();
+        keys.sort_by(|one, two| one.0.cmp(&two.0));
+        let clashes: Vec<Problem> = keys
+            .windows(2)
+            .filter(|pair| pair[0].0 == pair[1].0)
+            .map(|pair| {
+                let (one, two) = (self.at(pair[0].1), self.at(pair[1].1));
+                Problem::of_file(
+                    "name-collision",
+                    Severity::Warning,
+                    &two.library.root,
+                    format!(
+                        "`{}` and `{}` are one name, `{}`, in clients that rewrite names",
+                        one.prompt.full_name, two.prompt.full_name, pair[0].0
+                    ),
+                )
+                .with_help("rename one of the two prompts")
+            })
+            .collect();
+        self.problems.extend(clashes);
+    }
+}
+
+fn index(libraries: &[Arc<Library>]) -> Vec<Place> {
+    let mut listed = Vec::with_capacity(libraries.iter().map(|l| l.prompts.len()).sum());
+    for (library_at, library) in (0..).zip(libraries) {
+        for (prompt_at, prompt) in (0..).zip(&library.prompts) {
+            if prompt.unavailable.is_none() {
+                listed.push(Place {
+                    library: library_at,
+                    prompt: prompt_at,
+                });
+            }
+        }
+    }
+    let name = |place: &Place| {
+        &*libraries[place.library as usize].prompts[place.prompt as usize].full_name
+    };
+    listed.sort_by(|one, two| name(one).cmp(name(two)));
+    listed
+}
+
+fn fingerprint(libraries: &[Arc<Library>]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for library in libraries {
+        hash.update((library.name.as_str().len() as u64).to_le_bytes());
+        hash.update(library.name.as_str());
+        hash.update(library.digest);
+    }
+    hash.finalize().into()
+}

@@ -1,0 +1,25 @@
+//! The pure heart of Twig.
+//!
+//! Text comes in, a [`Catalog`] comes out, and prompts are rendered from it. Nothing here touches
+//! files, the clock, the environment or a terminal: what a body says is asked through the
+//! [`Bodies`] port, and templates that could misbehave are handed back as a
+//! [`template::ComputedJob`] for somebody else to run.
+
+pub mod body;
+pub mod catalog;
+pub mod limits;
+pub mod model;
+pub mod name;
+pub mod parse;
+pub mod problem;
+pub mod render;
+pub mod suggest;
+pub mod template;
+
+pub use body::{Bodies, Body, BodyError, Stamp};
+pub use catalog::{Catalog, Lookup, PromptRef};
+pub use limits::Limits;
+pub use model::{Argument, Content, Dialect, Kind, Library, MessageSource, Prompt, Role};
+pub use name::{LibraryName, PromptName, RelativePath};
+pub use problem::{Excerpt, Problem, Severity};
+pub use render::{Message, RenderError, Rendering, render};

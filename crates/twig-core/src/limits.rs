@@ -1,0 +1,63 @@
+//! The limits that protect a running server, all in one place.
+//!
+//! Each is a default that the configuration may change; each has a test at the edge and one past it.
+
+/// How much of anything is taken before it is refused with a sentence that names the limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of one template's source.
+    pub template_source: usize,
+    /// Bytes of a manifest (`twig.toml`).
+    pub manifest: usize,
+    /// Bytes of front matter.
+    pub front_matter: usize,
+    /// Arguments one prompt may declare.
+    pub arguments: usize,
+    /// Bytes of one argument's value.
+    pub argument_value: usize,
+    /// Bytes of all argument values of one request.
+    pub argument_values: usize,
+    /// Bytes of rendered text of one prompt.
+    pub rendered: usize,
+    /// How deep includes may nest.
+    pub include_depth: usize,
+    /// How many includes one template may pull in, counted with repetition.
+    pub includes: usize,
+    /// Milliseconds that a computed template may take.
+    pub render_millis: u64,
+    /// Bytes of one protocol message.
+    pub message: usize,
+    /// How deep the JSON of a protocol message may nest.
+    pub json_depth: usize,
+    /// Prompts on one page of `prompts/list`.
+    pub page: usize,
+    /// Values that a completion offers.
+    pub completions: usize,
+    /// Open subscriptions of one client.
+    pub subscriptions: usize,
+    /// Computed renders of one client that may be under way at once.
+    pub in_flight: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            template_source: 128 * 1024,
+            manifest: 256 * 1024,
+            front_matter: 64 * 1024,
+            arguments: 64,
+            argument_value: 256 * 1024,
+            argument_values: 1024 * 1024,
+            rendered: 1024 * 1024,
+            include_depth: 8,
+            includes: 64,
+            render_millis: 1_000,
+            message: 4 * 1024 * 1024,
+            json_depth: 128,
+            page: 1_000,
+            completions: 100,
+            subscriptions: 64,
+            in_flight: 64,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What Twig keeps: libraries, prompts and their arguments.
+//!
+//! These are plain values. How they are written in files is `parse`'s business, how they look on a
+//! wire is the protocol's.
+
+use crate::name::{LibraryName, PromptName, RelativePath};
+use crate::problem::Problem;
+
+/// How a library's files are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// `twig.toml` and Jinja templates.
+    Twig,
+    /// Markdown files with front matter, one prompt each.
+    Markdown,
+}
+
+impl Kind {
+    /// Every kind, in the order in which they are offered.
+    pub const ALL: [Kind; 2] = [Kind::Twig, Kind::Markdown];
+
+    /// The word for it in flags, files and listings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Twig => "twig",
+            Kind::Markdown => "markdown",
+        }
+    }
+}
+
+/// A named set of prompts that came from one folder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Library {
+    /// The name prompts carry in front of theirs.
+    pub name: LibraryName,
+    /// How its files are read.
+    pub kind: Kind,
+    /// Its folder, as the source knows it (absolute).
+    pub root: Box<str>,
+    /// Its folder as people like to read it (`~` for home).
+    pub shown_root: Box<str>,
+    /// What the manifest says of the library itself.
+    pub about: About,
+    /// Its prompts, sorted by name; those that cannot be served say why.
+    pub prompts: Vec<Prompt>,
+    /// What is wrong with it, as far as is known without reading bodies.
+    pub problems: Vec<Problem>,
+    /// A digest of the documents that it was made from.
+    pub digest: [u8; 32],
+}
+
+/// What a manifest says of its library.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct About {
+    /// A name for people.
+    pub title: Option<Box<str>>,
+    /// What it is for.
+    pub description: Option<Box<str>>,
+    /// The author's version of it.
+    pub version: Option<Box<str>>,
+    /// Under which terms it may be used.
+    pub license: Option<Box<str>>,
+    /// Where to read more.
+    pub homepage: Option<Box<str>>,
+}
+
+/// One prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt {
+    /// Its own name.
+    pub name: PromptName,
+    /// The name that clients use: `library:prompt`.
+    pub full_name: Box<str>,
+    /// A name for people.
+    pub title: Option<Box<str>>,
+    /// What it does.
+    pub description: Option<Box<str>>,
+    /// What it takes, in the author's order.
+    pub arguments: Vec<Argument>,
+    /// What it says, one entry a message.
+    pub messages: Vec<MessageSource>,
+    /// How its text becomes a message.
+    pub dialect: Dialect,
+    /// Why it is not listed, where it cannot be served: a sentence for whoever asks for it.
+    pub unavailable: Option<Box<str>>,
+}
+
+/// How a prompt's text becomes a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// A Jinja template.
+    Jinja,
+    /// `{{input}}` is replaced; without one the input is appended. Front matter is taken off.
+    Input,
+}
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+}
+
+impl Role {
+    /// The word for it in files and on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        }
+    }
+}
+
+/// Where the text of one message comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageSource {
+    /// Who says it.
+    pub role: Role,
+    /// The template.
+    pub content: Content,
+}
+
+/// A template, in a file of its own or in the manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Content {
+    /// A file of the library.
+    File(RelativePath),
+    /// Text that stands in the manifest, and the line there on which it starts.
+    Text {
+        /// The template itself.
+        text: Box<str>,
+        /// Its first line in the manifest, from 1.
+        line: u32,
+    },
+}
+
+/// A named string that a prompt takes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Argument {
+    /// Its name, which templates use.
+    pub name: Box<str>,
+    /// What to put there.
+    pub description: Option<Box<str>>,
+    /// Whether a value has to be given.
+    pub required: bool,
+    /// The value where none is given.
+    pub default: Option<Box<str>>,
+    /// The only values it takes, if there are any.
+    pub choices: Vec<Box<str>>,
+    /// The longest value, in characters.
+    pub max_length: Option<u32>,
+    /// What a value has to match.
+    pub pattern: Option<Pattern>,
+}
+
+/// A regular expression that values have to match, compiled once.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    source: Box<str>,
+    regex: regex_lite::Regex,
+}
+
+impl Pattern {
+    /// Compiles a pattern; the error says what is wrong with it.
+    pub fn parse(source: &str) -> Result<Self, String> {
+        match regex_lite::RegexBuilder::new(source)
+            .size_limit(1 << 20)
+            .build()
+        {
+            Ok(regex) => Ok(Self {
+                source: source.into(),
+                regex,
+            }),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// The pattern as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.source
+    }
+
+    /// Whether it occurs in a value.
+    pub fn is_match(&self, value: &str) -> bool {
+        self.regex.is_match(value)
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.source == other.source
+    }
+}

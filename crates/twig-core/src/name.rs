@@ -1,0 +1,197 @@
+//! Names and paths that were checked once: whoever holds one need not ask again.
+
+use std::fmt;
+
+use unicode_normalization::UnicodeNormalization;
+
+/// The longest name of a library, prompt or argument, in bytes.
+pub const NAME_LIMIT: usize = 128;
+
+/// A library's name: its folder's, made safe for every client.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LibraryName(Box<str>);
+
+impl LibraryName {
+    /// Makes a library name out of a folder's name, or `None` where nothing would be left of it.
+    ///
+    /// Lowercased, composed (NFC), whatever is not a letter, a digit or `_` becomes `_`, and `_` is
+    /// trimmed at both ends; runs stay as they are.
+    pub fn from_folder(folder: &str) -> Option<Self> {
+        let folded: String = folder.nfc().flat_map(char::to_lowercase).collect();
+        let mapped: String = folded
+            .nfc()
+            .map(|c| if c.is_alphanumeric() { c } else { '_' })
+            .collect();
+        let name = mapped.trim_matches('_');
+        (!name.is_empty() && name.len() <= NAME_LIMIT).then(|| Self(name.into()))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for LibraryName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why a name or path was refused; reads on after "`…` ".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NameError {
+    /// Nothing there.
+    #[error("is empty")]
+    Empty,
+    /// Longer than [`NAME_LIMIT`].
+    #[error("is longer than 128 bytes")]
+    TooLong,
+    /// A character that names cannot have.
+    #[error("may only have letters, digits, `_`, `-` and `.`, and starts with a letter or digit")]
+    Character,
+    /// Names that a template cannot refer to.
+    #[error("may only have letters, digits and `_`, and does not start with a digit")]
+    NotAnIdentifier,
+    /// `/etc/passwd`, `C:\x`.
+    #[error("is an absolute path; use one inside the library's folder")]
+    Absolute,
+    /// `../x`.
+    #[error("leads outside the library's folder")]
+    Outside,
+    /// Control characters and backslashes in paths.
+    #[error("has a control character or a backslash")]
+    PathCharacter,
+}
+
+/// A prompt's own name, without its library's.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PromptName(Box<str>);
+
+impl PromptName {
+    /// Checks a prompt's name: letters, digits, `_`, `-` and `.`, a letter, digit or `_` first.
+    pub fn parse(text: &str) -> Result<Self, NameError> {
+        if text.is_empty() {
+            return Err(NameError::Empty);
+        }
+        if text.len() > NAME_LIMIT {
+            return Err(NameError::TooLong);
+        }
+        let inner = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+        let first = |c: char| c.is_alphanumeric() || c == '_';
+        if !text.starts_with(first) || !text.chars().all(inner) || text.ends_with('.') {
+            return Err(NameError::Character);
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PromptName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Checks that a template can refer to an argument by this name.
+pub fn check_argument_name(text: &str) -> Result<(), NameError> {
+    if text.is_empty() {
+        return Err(NameError::Empty);
+    }
+    if text.len() > NAME_LIMIT {
+        return Err(NameError::TooLong);
+    }
+    let mut bytes = text.bytes();
+    let first = bytes
+        .next()
+        .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
+    if !first || !bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+        return Err(NameError::NotAnIdentifier);
+    }
+    Ok(())
+}
+
+/// A key under which two names are the same to a careless file system: case folded and composed.
+pub fn twin_key(name: &str) -> String {
+    name.nfc().flat_map(char::to_lowercase).nfc().collect()
+}
+
+/// What a name becomes in clients that map everything outside `[A-Za-z0-9_-]` to `_`.
+pub fn client_key(name: &str) -> String {
+    name.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '-' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect()
+}
+
+/// A path that is lexically inside a library's folder: no root, no `..`, `/` between its parts.
+///
+/// Symbolic links are the business of whoever opens it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RelativePath(Box<str>);
+
+impl RelativePath {
+    /// Checks a path as an author wrote it and drops its `.` and empty parts.
+    pub fn parse(text: &str) -> Result<Self, NameError> {
+        if text.is_empty() {
+            return Err(NameError::Empty);
+        }
+        if text.len() > 1024 {
+            return Err(NameError::TooLong);
+        }
+        if text.starts_with('/') || text.starts_with('~') || is_drive(text) {
+            return Err(NameError::Absolute);
+        }
+        if text.chars().any(|c| c.is_control() || c == '\\') {
+            return Err(NameError::PathCharacter);
+        }
+        let mut parts = Vec::new();
+        for part in text.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => return Err(NameError::Outside),
+                part => parts.push(part),
+            }
+        }
+        if parts.is_empty() {
+            return Err(NameError::Empty);
+        }
+        Ok(Self(parts.join("/").into()))
+    }
+
+    /// The path as text, `/` between its parts.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The folder that holds it, `""` for the library's own.
+    pub fn folder(&self) -> &str {
+        self.0.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+
+    /// Its last part.
+    pub fn file_name(&self) -> &str {
+        self.0.rsplit_once('/').map_or(&self.0, |(_, file)| file)
+    }
+}
+
+impl fmt::Display for RelativePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn is_drive(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() >= 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':'
+}

@@ -1,0 +1,182 @@
+//! Mistakes in a library, told the same way everywhere.
+
+use std::fmt;
+use std::ops::Range;
+
+/// How bad a problem is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Something is not served.
+    Error,
+    /// Served, but likely not as meant.
+    Warning,
+    /// Worth knowing.
+    Note,
+}
+
+impl Severity {
+    /// The word for it in every output.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        }
+    }
+}
+
+/// A mistake in a library: what, where, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// A short name that scripts can rely on, such as `missing-file`.
+    pub code: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The file it is in, absolute where the source is a folder.
+    pub path: Box<str>,
+    /// Its line, from 1.
+    pub line: Option<u32>,
+    /// Its column in characters, from 1.
+    pub column: Option<u32>,
+    /// What is wrong, in one sentence without a final period.
+    pub message: String,
+    /// What to do next.
+    pub help: Option<String>,
+    /// The line itself, with the part that is meant.
+    pub excerpt: Option<Excerpt>,
+}
+
+/// One line of a file and the part of it that a problem is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The line, without its end.
+    pub text: Box<str>,
+    /// Characters before the part.
+    pub start: usize,
+    /// Characters of the part, at least one.
+    pub width: usize,
+}
+
+/// The longest excerpt that is kept, in characters: a minified file should not flood a terminal.
+const EXCERPT_LIMIT: usize = 200;
+
+impl Problem {
+    /// A problem with a whole file.
+    pub fn of_file(
+        code: &'static str,
+        severity: Severity,
+        path: &str,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            code,
+            severity,
+            path: path.into(),
+            line: None,
+            column: None,
+            message: message.into(),
+            help: None,
+            excerpt: None,
+        }
+    }
+
+    /// A problem with a range of bytes in a text.
+    pub fn at(
+        code: &'static str,
+        severity: Severity,
+        path: &str,
+        text: &str,
+        range: Range<usize>,
+        message: impl Into<String>,
+    ) -> Self {
+        let mut problem = Self::of_file(code, severity, path, message);
+        let place = locate(text, range);
+        problem.line = Some(place.line);
+        problem.column = Some(place.column);
+        problem.excerpt = place.excerpt;
+        problem
+    }
+
+    /// The same problem with advice.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// One line: `path:line:column: severity[code]: message; help`.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+            if let Some(column) = self.column {
+                write!(f, ":{column}")?;
+            }
+        }
+        write!(
+            f,
+            ": {}[{}]: {}",
+            self.severity.as_str(),
+            self.code,
+            self.message
+        )?;
+        if let Some(help) = &self.help {
+            write!(f, "; {help}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Where a range of bytes is, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+    /// The line's text.
+    pub excerpt: Option<Excerpt>,
+}
+
+/// Finds line, column and excerpt of a range; a range past the end means the end.
+pub fn locate(text: &str, range: Range<usize>) -> Location {
+    let start = floor_boundary(text, range.start);
+    let end = floor_boundary(text, range.end.max(start));
+    let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+    let line = text[..line_start].bytes().filter(|b| *b == b'\n').count() + 1;
+    let before = text[line_start..start].chars().count();
+    let excerpt = (line_end - line_start <= EXCERPT_LIMIT * 4
+        && text[line_start..line_end].chars().count() <= EXCERPT_LIMIT)
+        .then(|| Excerpt {
+            text: text[line_start..line_end].trim_end_matches('\r').into(),
+            start: before,
+            width: text[start..end.min(line_end).max(start)]
+                .chars()
+                .count()
+                .max(1),
+        });
+    Location {
+        line: u32::try_from(line).unwrap_or(u32::MAX),
+        column: u32::try_from(before + 1).unwrap_or(u32::MAX),
+        excerpt,
+    }
+}
+
+fn floor_boundary(text: &str, mut at: usize) -> usize {
+    at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// At most `limit` characters of a text, with `…` where something was left off.
+pub fn shorten(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}…", &text[..at]),
+    }
+}

@@ -1,0 +1,357 @@
+//! Rendering: a prompt and its arguments become messages.
+//!
+//! Values are checked here, substituted once by the template engine, and never scanned again.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::body::{Bodies, BodyError};
+use crate::catalog::{Catalog, PromptRef};
+use crate::limits::Limits;
+use crate::model::{Argument, Content, Dialect, Library, Role};
+use crate::name::RelativePath;
+use crate::parse::front_matter;
+use crate::template::{ComputedJob, Failure, JobOutcome, Templates, Values};
+
+/// Everything that a request is answered from.
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    /// The snapshot that the request took at the door.
+    pub catalog: &'a Catalog,
+    /// Where bodies come from.
+    pub bodies: &'a dyn Bodies,
+    /// Compiled templates, kept from one request to the next.
+    pub templates: &'a Templates,
+}
+
+/// Arguments as a client gave them.
+pub type Given<'a> = [(Cow<'a, str>, Cow<'a, str>)];
+
+/// One finished message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Who says it.
+    pub role: Role,
+    /// What is said.
+    pub text: String,
+}
+
+/// A finished prompt, or work for a process of its own.
+#[derive(Debug)]
+pub enum Rendering {
+    /// Rendered in place.
+    Done(Vec<Message>),
+    /// Has to be run by a render worker; [`ComputedRender::finish`] takes what came of it.
+    Computed(ComputedRender),
+}
+
+/// A render under way elsewhere.
+#[derive(Debug)]
+pub struct ComputedRender {
+    /// What to send to the worker.
+    pub job: ComputedJob,
+    roles: Vec<Role>,
+}
+
+impl ComputedRender {
+    /// Turns the worker's answer into messages.
+    pub fn finish(&self, outcome: JobOutcome) -> Result<Vec<Message>, RenderError> {
+        let texts = outcome.into_result().map_err(RenderError::from_failure)?;
+        let messages = self.roles.iter().zip(texts);
+        Ok(messages
+            .map(|(role, text)| Message { role: *role, text })
+            .collect())
+    }
+}
+
+/// Why a prompt could not be rendered; each says what to do next.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RenderError {
+    /// The prompt was refused when its library was loaded.
+    #[error("{0}")]
+    Unavailable(Box<str>),
+    /// Required arguments without a value, all of them.
+    #[error("{}", missing_sentence(.0))]
+    MissingArguments(Vec<Argument>),
+    /// A value that is none of the choices.
+    #[error("Argument `{argument}` must be one of: {}", .choices.join(", "))]
+    NotAChoice {
+        /// The argument.
+        argument: Box<str>,
+        /// What it takes.
+        choices: Vec<Box<str>>,
+    },
+    /// More characters than allowed.
+    #[error("Argument `{argument}` has {length} characters; the limit is {limit}")]
+    TooLong {
+        /// The argument.
+        argument: Box<str>,
+        /// Its length.
+        length: usize,
+        /// What it may be.
+        limit: u32,
+    },
+    /// A value that does not match its pattern.
+    #[error("Argument `{argument}` does not match the pattern `{pattern}`")]
+    NoMatch {
+        /// The argument.
+        argument: Box<str>,
+        /// The pattern.
+        pattern: Box<str>,
+    },
+    /// More bytes than the server takes.
+    #[error("{what} exceeds the limit of {limit} bytes")]
+    ValueTooLarge {
+        /// What is too large.
+        what: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// A body that cannot be had.
+    #[error("{}", body_sentence(.path, .error))]
+    Body {
+        /// The file, as people read it.
+        path: String,
+        /// What is wrong with it.
+        error: BodyError,
+    },
+    /// The template is wrong, or trips over these values.
+    #[error("{0}")]
+    Template(String),
+    /// A limit that protects the server; not the caller's mistake.
+    #[error("{0}")]
+    Limit(String),
+}
+
+impl RenderError {
+    /// Turns a template's failure into an error for whoever asked.
+    pub(crate) fn from_failure(failure: Failure) -> Self {
+        if failure.is_limit {
+            return Self::Limit(failure.sentence());
+        }
+        Self::Template(failure.sentence())
+    }
+}
+
+/// Renders a prompt.
+pub fn render(
+    world: World<'_>,
+    found: PromptRef<'_>,
+    given: &Given<'_>,
+) -> Result<Rendering, RenderError> {
+    let prompt = found.prompt;
+    if let Some(sentence) = &prompt.unavailable {
+        return Err(RenderError::Unavailable(sentence.clone()));
+    }
+    let limits = world.templates.limits();
+    check_values(&prompt.arguments, given, limits)?;
+    let missing = missing(&prompt.arguments, given);
+    if !missing.is_empty() {
+        return Err(RenderError::MissingArguments(missing));
+    }
+    match prompt.dialect {
+        Dialect::Jinja => jinja(world, found, given),
+        Dialect::Input => input(world, found, given).map(Rendering::Done),
+    }
+}
+
+/// The required arguments that have neither a value nor a default.
+pub fn missing(arguments: &[Argument], given: &Given<'_>) -> Vec<Argument> {
+    arguments
+        .iter()
+        .filter(|a| a.required && a.default.is_none() && value_of(given, &a.name).is_none())
+        .cloned()
+        .collect()
+}
+
+/// Names that were given although the prompt has no such argument.
+pub fn unknown<'a>(arguments: &[Argument], given: &'a Given<'_>) -> Vec<&'a str> {
+    given
+        .iter()
+        .map(|(name, _)| &**name)
+        .filter(|name| !arguments.iter().any(|argument| *argument.name == **name))
+        .collect()
+}
+
+fn value_of<'a>(given: &'a Given<'_>, name: &str) -> Option<&'a str> {
+    given
+        .iter()
+        .find(|(key, _)| key == name)
+        .map(|(_, value)| &**value)
+}
+
+fn check_values(
+    arguments: &[Argument],
+    given: &Given<'_>,
+    limits: &Limits,
+) -> Result<(), RenderError> {
+    let mut total = 0;
+    for (name, value) in given {
+        total += value.len();
+        if value.len() > limits.argument_value {
+            return Err(RenderError::ValueTooLarge {
+                what: format!("Argument `{}`", crate::problem::shorten(name, 64)),
+                limit: limits.argument_value,
+            });
+        }
+    }
+    if total > limits.argument_values {
+        return Err(RenderError::ValueTooLarge {
+            what: "The text of all arguments".to_owned(),
+            limit: limits.argument_values,
+        });
+    }
+    for argument in arguments {
+        if let Some(value) = value_of(given, &argument.name)
+            && !is_placeholder(value)
+        {
+            check_value(argument, value)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_value(argument: &Argument, value: &str) -> Result<(), RenderError> {
+    if let Some(limit) = argument.max_length {
+        let length = value.chars().count();
+        if length > limit as usize {
+            return Err(RenderError::TooLong {
+                argument: argument.name.clone(),
+                length,
+                limit,
+            });
+        }
+    }
+    if !argument.choices.is_empty() && !argument.choices.iter().any(|choice| **choice == *value) {
+        return Err(RenderError::NotAChoice {
+            argument: argument.name.clone(),
+            choices: argument.choices.clone(),
+        });
+    }
+    if let Some(pattern) = &argument.pattern
+        && !pattern.is_match(value)
+    {
+        return Err(RenderError::NoMatch {
+            argument: argument.name.clone(),
+            pattern: pattern.as_str().into(),
+        });
+    }
+    Ok(())
+}
+
+/// `$1`, `$2`, …: some clients ask with these at list time and put the real values in afterwards.
+fn is_placeholder(value: &str) -> bool {
+    value
+        .strip_prefix('$')
+        .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn jinja(
+    world: World<'_>,
+    found: PromptRef<'_>,
+    given: &Given<'_>,
+) -> Result<Rendering, RenderError> {
+    let prompt = found.prompt;
+    let values = Values::new(prompt.arguments.iter().map(|argument| {
+        let value = value_of(given, &argument.name).or(argument.default.as_deref());
+        (&*argument.name, value)
+    }));
+    let mut bundles = Vec::with_capacity(prompt.messages.len());
+    for message in &prompt.messages {
+        bundles.push(
+            world
+                .templates
+                .bundle(world, found.library, &message.content)?,
+        );
+    }
+    if bundles.iter().all(|bundle| bundle.is_plain()) {
+        let mut room = world.templates.limits().rendered;
+        let mut messages = Vec::with_capacity(bundles.len());
+        for (message, bundle) in prompt.messages.iter().zip(&bundles) {
+            let text = bundle
+                .render(&values, room)
+                .map_err(RenderError::from_failure)?;
+            room -= text.len();
+            messages.push(Message {
+                role: message.role,
+                text,
+            });
+        }
+        return Ok(Rendering::Done(messages));
+    }
+    Ok(Rendering::Computed(ComputedRender {
+        job: ComputedJob::new(&bundles, &values, world.templates.limits()),
+        roles: prompt.messages.iter().map(|message| message.role).collect(),
+    }))
+}
+
+/// The Markdown kind: every `{{input}}` is replaced, or the input follows after a blank line.
+fn input(
+    world: World<'_>,
+    found: PromptRef<'_>,
+    given: &Given<'_>,
+) -> Result<Vec<Message>, RenderError> {
+    const SLOT: &str = "{{input}}";
+    let limit = world.templates.limits().rendered;
+    let input = value_of(given, "input").unwrap_or_default();
+    let mut messages = Vec::new();
+    for message in &found.prompt.messages {
+        let Content::File(path) = &message.content else {
+            continue;
+        };
+        let text = read(world, found.library, path)?;
+        let body = front_matter::split(&text).body.trim();
+        let slots = body.matches(SLOT).count();
+        let length = body
+            .len()
+            .saturating_add(input.len().saturating_mul(slots.max(1)));
+        if length > limit {
+            return Err(RenderError::Limit(format!(
+                "The rendered prompt exceeds the limit of {limit} bytes"
+            )));
+        }
+        let text = match (slots, input) {
+            (0, "") => body.to_owned(),
+            (0, input) => format!("{body}\n\n{input}"),
+            (_, input) => body.replace(SLOT, input),
+        };
+        messages.push(Message {
+            role: message.role,
+            text,
+        });
+    }
+    Ok(messages)
+}
+
+pub(crate) fn read(
+    world: World<'_>,
+    library: &Arc<Library>,
+    path: &RelativePath,
+) -> Result<String, RenderError> {
+    match world.bodies.read(library, path) {
+        Ok(body) => Ok(body.text),
+        Err(error) => Err(body_error(library, path, error)),
+    }
+}
+
+pub(crate) fn body_error(library: &Library, path: &RelativePath, error: BodyError) -> RenderError {
+    RenderError::Body {
+        path: format!("{}/{path}", library.shown_root),
+        error,
+    }
+}
+
+/// The sentence for a body that cannot be had, the same at load and at get.
+pub fn body_sentence(path: &str, error: &BodyError) -> String {
+    match error {
+        BodyError::NotFound => format!("Prompt content file not found: {path}"),
+        error => format!("Prompt content file {path} {error}"),
+    }
+}
+
+fn missing_sentence(missing: &[Argument]) -> String {
+    let names: Vec<&str> = missing.iter().map(|argument| &*argument.name).collect();
+    let plural = if names.len() == 1 { "" } else { "s" };
+    format!("Missing required argument{plural}: {}", names.join(", "))
+}

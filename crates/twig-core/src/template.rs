@@ -1,0 +1,19 @@
+//! Jinja, behind one door.
+//!
+//! A template is sorted when it is compiled. *Plain* ones print, branch and include: their output
+//! is bounded by their source and values, and they render in place. *Computed* ones loop, set,
+//! call or multiply: they leave here as a [`ComputedJob`] and are rendered by [`run`] in a process
+//! that can be killed.
+
+mod bundle;
+mod cache;
+mod engine;
+mod job;
+mod scan;
+mod values;
+
+pub use bundle::{Bundle, Source};
+pub use cache::Templates;
+pub use engine::Failure;
+pub use job::{ComputedJob, JobOutcome, run};
+pub use values::Values;
