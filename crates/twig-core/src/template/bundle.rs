@@ -354,7 +354,7 @@ impl Builder<'_> {
             sort,
             references,
             operations,
-        } = match scan(&source.text, self.limits) {
+        } = match scan(&source.text) {
             Ok(found) => found,
             Err(Fault {
                 code,
