@@ -142,6 +142,7 @@ fn message(error: &Error, source: &str) -> String {
         ErrorKind::UnknownFilter => unknown("filter", detail, source, &FILTERS),
         ErrorKind::UnknownTest => unknown("test", detail, source, &TESTS),
         ErrorKind::UnknownFunction => unknown("function", detail, source, &FUNCTIONS),
+        ErrorKind::UnknownMethod => no_method(detail),
         ErrorKind::SyntaxError => lower_first(detail.trim_end_matches('.')),
         _ if detail.starts_with("unable to calculate") => {
             "the numbers are out of range for this calculation".to_owned()
@@ -165,6 +166,15 @@ fn unknown(what: &str, detail: &str, source: &str, known: &[&str]) -> String {
         Some(hint) => format!("unknown {what} `{name}`; {hint}"),
         None => format!("unknown {what} `{name}`"),
     }
+}
+
+/// Python's methods on strings are filters here.
+fn no_method(detail: &str) -> String {
+    let name = detail.rsplit(' ').next().unwrap_or_default();
+    if FILTERS.contains(&name) {
+        return format!("{detail}; write `|{name}` instead");
+    }
+    detail.to_owned()
 }
 
 fn lower_first(text: &str) -> String {

@@ -60,6 +60,18 @@ impl Engine {
     }
 }
 
+#[cfg(test)]
+impl Engine {
+    /// What minijinja itself takes for variables of a template.
+    pub(crate) fn names(&self, template: &str) -> Vec<String> {
+        let template = self
+            .environment
+            .get_template(template)
+            .expect("it is there");
+        template.undeclared_variables(false).into_iter().collect()
+    }
+}
+
 fn is_special(name: &str) -> bool {
     matches!(
         name,

@@ -15,6 +15,9 @@ fn code(source: &str) -> &'static str {
     scan(source).expect_err(source).code
 }
 
+/// A quarter of what a worker thread has, so that the limits leave a wide margin.
+const STACK: usize = 512 * 1024;
+
 /// Parses, compiles, renders and drops on a stack as small as a worker thread's.
 fn compile_on_small_stack(source: String) -> Result<(), String> {
     let work = move || match Engine::computed(&[("t", &source)], Links::new()) {
@@ -26,7 +29,7 @@ fn compile_on_small_stack(source: String) -> Result<(), String> {
         Err(failure) => Err(failure.message),
     };
     std::thread::Builder::new()
-        .stack_size(2 * 1024 * 1024)
+        .stack_size(STACK)
         .spawn(work)
         .expect("a thread starts")
         .join()
@@ -171,7 +174,14 @@ fn references_are_found() {
             )
         })
         .collect();
-    insta::assert_snapshot!(shown.join("\n"), @"");
+    insta::assert_snapshot!(shown.join("\n"), @r#"
+    Include ["a"] ["\"a\""] false
+    Include ["b", "c"] ["'b'", "\"c\""] true
+    Extends ["d"] ["'d'"] false
+    Import ["e"] ["\"e\""] false
+    Import ["fg"] ["\"f\" \"g\""] false
+    Include ["a\""] ["\"\\x61\\\"\""] false
+    "#);
 }
 
 #[test]
@@ -387,6 +397,11 @@ proptest! {
         let values = Values::new([("x", Some("some ŉ value")), ("a", None)]);
         let compiled = Engine::computed(&[("t", &source)], Links::new());
         let Ok(computed) = compiled else { return Ok(()) };
+        // Both lexers see the same tags, or a variable would be missing here.
+        let names: Vec<_> = Tokens::new(&source).map(|token| token.kind).collect();
+        for name in computed.names("t") {
+            prop_assert!(names.contains(&Kind::Name(&name)), "{}", name);
+        }
         if found.sort == Sort::Plain {
             let plain = Engine::plain(&[("t", &source)], Links::new()).expect("it compiles");
             let text = plain.render("t", &values, 1 << 20);
