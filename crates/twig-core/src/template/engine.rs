@@ -9,10 +9,9 @@ use std::io;
 use std::sync::LazyLock;
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, filters, tests};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, filters, tests as checks};
 
 pub use self::failure::Failure;
-pub(crate) use self::undeclared::Undeclared;
 use super::values::{self, Values};
 
 /// Which template a reference in another one means: `(parent, written name)` to its own name.
@@ -137,18 +136,18 @@ fn plain_environment() -> Environment<'static> {
     environment.add_filter("trim", filters::trim);
     environment.add_filter("length", filters::length);
     environment.add_filter("count", filters::length);
-    environment.add_test("none", tests::is_none);
-    environment.add_test("string", tests::is_string);
-    environment.add_test("number", tests::is_number);
-    environment.add_test("integer", tests::is_integer);
-    environment.add_test("int", tests::is_integer);
-    environment.add_test("float", tests::is_float);
-    environment.add_test("boolean", tests::is_boolean);
-    environment.add_test("true", tests::is_true);
-    environment.add_test("false", tests::is_false);
-    environment.add_test("mapping", tests::is_mapping);
-    environment.add_test("sequence", tests::is_sequence);
-    environment.add_test("iterable", tests::is_iterable);
+    environment.add_test("none", checks::is_none);
+    environment.add_test("string", checks::is_string);
+    environment.add_test("number", checks::is_number);
+    environment.add_test("integer", checks::is_integer);
+    environment.add_test("int", checks::is_integer);
+    environment.add_test("float", checks::is_float);
+    environment.add_test("boolean", checks::is_boolean);
+    environment.add_test("true", checks::is_true);
+    environment.add_test("false", checks::is_false);
+    environment.add_test("mapping", checks::is_mapping);
+    environment.add_test("sequence", checks::is_sequence);
+    environment.add_test("iterable", checks::is_iterable);
     environment.set_recursion_limit(PLAIN_RECURSION);
     set_up(&mut environment);
     environment
@@ -178,3 +177,6 @@ fn set_up(environment: &mut Environment<'static>) {
         environment.set_syntax(syntax);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,8 @@ mod tokens;
 use std::ops::Range;
 
 use self::measure::{Blocks, CONSTANTS, constant_bytes};
+#[cfg(test)]
+pub(crate) use self::plain::{FILTERS as PLAIN_FILTERS, TESTS as PLAIN_TESTS};
 use self::plain::{is_plain_block, is_plain_expression, operations};
 use self::reference::reference;
 pub(crate) use self::tokens::{Kind, Tag, Token, Tokens};
