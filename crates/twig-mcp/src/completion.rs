@@ -11,7 +11,6 @@ use crate::params::{self, Fields};
 use crate::prompts;
 
 #[derive(Default, Deserialize)]
-#[serde(expecting = "an object in `ref`")]
 struct Reference<'a> {
     #[serde(borrow, default, rename = "type")]
     kind: Option<&'a RawValue>,
@@ -22,7 +21,6 @@ struct Reference<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(expecting = "an object in `argument`")]
 struct Argument<'a> {
     #[serde(borrow, default)]
     name: Option<&'a RawValue>,

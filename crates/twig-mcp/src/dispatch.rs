@@ -10,7 +10,7 @@ use crate::era::{Era, Meta};
 use crate::error::Refusal;
 use crate::json::Object;
 use crate::lifecycle;
-use crate::params::{self, Fields, GetParams};
+use crate::params::{self, Fields, GetParams, Members};
 use crate::prompts;
 use crate::resources;
 use crate::server::{Host, Server};
@@ -84,9 +84,10 @@ pub(crate) fn read<'a>(request: &Request<'a>) -> Result<Ready<'a>, Refusal> {
     match params {
         Ok(params) => {
             let meta = match &params {
-                Params::Get(params) => params.meta,
-                Params::Other(fields) => fields.meta,
+                Params::Get(params) => &params.meta,
+                Params::Other(fields) => &fields.meta,
             };
+            let meta = meta.as_ref().map(|Members(meta)| *meta);
             Ok(Ready {
                 method,
                 params,

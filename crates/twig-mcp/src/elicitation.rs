@@ -8,7 +8,7 @@ use crate::arguments::{Arguments, Pair};
 use crate::error::Refusal;
 use crate::id;
 use crate::json::Object;
-use crate::params;
+use crate::params::{self, Members};
 use crate::schema;
 
 /// The key of the one form that is ever sent.
@@ -42,8 +42,8 @@ pub(crate) fn is_offered(capabilities: Option<&str>) -> bool {
     capabilities
         .and_then(|json| serde_json::from_str::<Capabilities<'_>>(json).ok())
         .and_then(|all| all.elicitation)
-        .and_then(|json| serde_json::from_str::<Elicitation<'_>>(json.get()).ok())
-        .is_some_and(|modes| modes.form.is_some() || modes.url.is_none())
+        .and_then(|json| serde_json::from_str::<Members<Elicitation<'_>>>(json.get()).ok())
+        .is_some_and(|Members(modes)| modes.form.is_some() || modes.url.is_none())
 }
 
 /// Reads `inputResponses`.
@@ -52,20 +52,18 @@ pub(crate) fn read<'a>(
     limits: &Limits,
 ) -> Result<Response<'a>, Refusal> {
     #[derive(Default, Deserialize)]
-    #[serde(expecting = "an object in `inputResponses`")]
     struct Responses<'a> {
         #[serde(borrow, default)]
-        arguments: Option<Form<'a>>,
+        arguments: Option<Members<Form<'a>>>,
     }
     #[derive(Deserialize)]
-    #[serde(expecting = "an object in `inputResponses.arguments`")]
     struct Form<'a> {
         #[serde(borrow, default)]
         action: Option<&'a RawValue>,
         #[serde(borrow, default)]
         content: Option<Arguments<'a>>,
     }
-    let Some(form) = params::read::<Responses<'a>>(responses)?.arguments else {
+    let Some(Members(form)) = params::read::<Responses<'a>>(responses)?.arguments else {
         return Ok(Response::None);
     };
     let action = form.action.and_then(|action| id::decode(action.get()));

@@ -116,10 +116,8 @@ impl<'a> Members<'a> {
         if self.twice.is_some() {
             return Err(invalid("A message must not have a member twice"));
         }
-        if !self
-            .jsonrpc
-            .is_some_and(|version| id::decode(version.get()).as_deref() == Some("2.0"))
-        {
+        let version = self.jsonrpc.and_then(|version| id::decode(version.get()));
+        if version.as_deref() != Some("2.0") {
             return Err(invalid("`jsonrpc` must be \"2.0\""));
         }
         if self.id.is_some() && readable.is_none() {

@@ -63,7 +63,6 @@ impl Era {
 
 /// What Twig reads of `params._meta`.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(expecting = "an object in `_meta`")]
 pub(crate) struct Meta<'a> {
     #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
     version: Option<&'a RawValue>,

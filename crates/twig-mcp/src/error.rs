@@ -66,18 +66,18 @@ impl Refusal {
             Self::Parse(_) => -32700,
             Self::Invalid(_) | Self::TooDeep(_) | Self::TooLong(_) => -32600,
             Self::Method(_) | Self::ModernInitialize => -32601,
+            Self::Render(RenderError::Limit(_))
+            | Self::Busy(_)
+            | Self::Subscriptions(_)
+            | Self::Panic => -32603,
             Self::Params(_)
             | Self::Prompt { .. }
             | Self::Ambiguous { .. }
             | Self::Resource { .. }
             | Self::Tool(_)
-            | Self::Cursor => -32602,
+            | Self::Cursor
+            | Self::Render(_) => -32602,
             Self::Version { .. } => -32022,
-            Self::Render(RenderError::Limit(_))
-            | Self::Busy(_)
-            | Self::Subscriptions(_)
-            | Self::Panic => -32603,
-            Self::Render(_) => -32602,
         }
     }
 

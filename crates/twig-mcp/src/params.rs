@@ -1,8 +1,12 @@
 //! Params by method: `prompts/get` in one typed pass, the rest member by member.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::arguments::Arguments;
@@ -12,10 +16,9 @@ use crate::id;
 
 /// The params of `prompts/get`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(expecting = "an object in `params`")]
 pub(crate) struct GetParams<'a> {
     #[serde(borrow, default, rename = "_meta")]
-    pub(crate) meta: Option<Meta<'a>>,
+    pub(crate) meta: Option<Members<Meta<'a>>>,
     #[serde(borrow, default)]
     pub(crate) name: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -26,10 +29,10 @@ pub(crate) struct GetParams<'a> {
 
 /// The members that the other methods know. `null` counts as absent.
 #[derive(Debug, Default, Deserialize)]
-#[serde(expecting = "an object in `params`", rename_all = "camelCase")]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Fields<'a> {
     #[serde(borrow, default, rename = "_meta")]
-    pub(crate) meta: Option<Meta<'a>>,
+    pub(crate) meta: Option<Members<Meta<'a>>>,
     #[serde(borrow, default)]
     pub(crate) argument: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -60,7 +63,30 @@ pub(crate) fn read<'a, T: Deserialize<'a> + Default>(
         return Ok(T::default());
     };
     serde_json::from_str(json.get())
+        .map(|Members(members)| members)
         .map_err(|error| Refusal::Params(format!("The params are malformed: {error}")))
+}
+
+/// Members that were written as an object: a derived struct would take a list as well.
+#[derive(Debug, Default)]
+pub(crate) struct Members<T>(pub(crate) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Members<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Reader<T> {
+            type Value = Members<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Members)
+            }
+        }
+        deserializer.deserialize_map(Reader(PhantomData))
+    }
 }
 
 /// A member that has to be a string.

@@ -15,11 +15,7 @@ const ID_LIMIT: usize = 1024;
 
 /// What a client wants to hear of.
 #[derive(Debug, Default, Deserialize)]
-#[serde(
-    default,
-    rename_all = "camelCase",
-    expecting = "an object in `notifications`"
-)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct Filter {
     prompts_list_changed: Option<bool>,
     resources_list_changed: Option<bool>,
