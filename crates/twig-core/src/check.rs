@@ -60,7 +60,11 @@ fn check_prompt(
 
 fn unknown_variables(prompt: &Prompt, inspection: &Inspection, problems: &mut Vec<Problem>) {
     for (source, name, range) in &inspection.free {
-        if prompt.arguments.iter().any(|argument| *argument.name == **name) {
+        if prompt
+            .arguments
+            .iter()
+            .any(|argument| *argument.name == **name)
+        {
             continue;
         }
         let message = format!("`{name}` is used but not declared");
@@ -87,9 +91,15 @@ fn unused_arguments(
             Some(Content::File(path)) => path.as_str(),
             _ => crate::parse::library::MANIFEST,
         };
-        let message = format!("argument `{}` of `{}` is never used", argument.name, prompt.full_name);
+        let message = format!(
+            "argument `{}` of `{}` is never used",
+            argument.name, prompt.full_name
+        );
         let path = format!("{}/{file}", library.root);
         let problem = Problem::of_file("unused-argument", Severity::Warning, &path, message);
-        problems.push(problem.with_help(format!("write {{{{ {} }}}} where it belongs", argument.name)));
+        problems.push(problem.with_help(format!(
+            "write {{{{ {} }}}} where it belongs",
+            argument.name
+        )));
     }
 }

@@ -41,8 +41,8 @@ impl Client {
         thread::spawn(move || {
             for line in BufReader::new(output).lines() {
                 let line = line.expect("standard output is UTF-8");
-                let message: Value = serde_json::from_str(&line)
-                    .unwrap_or_else(|_| json!({"not-json-rpc": line}));
+                let message: Value =
+                    serde_json::from_str(&line).unwrap_or_else(|_| json!({"not-json-rpc": line}));
                 if sender.send(message).is_err() {
                     return;
                 }
@@ -54,7 +54,14 @@ impl Client {
             String::from_utf8_lossy(&text).into_owned()
         });
         let input = child.stdin.take();
-        Self { child, input, messages, kept: Vec::new(), next_id: 1, talk: Some(talk) }
+        Self {
+            child,
+            input,
+            messages,
+            kept: Vec::new(),
+            next_id: 1,
+            talk: Some(talk),
+        }
     }
 
     /// The server's process id.
@@ -113,7 +120,9 @@ impl Client {
     pub fn start_request(&mut self, method: &str, params: &Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
-        self.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string());
+        self.send(
+            json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string(),
+        );
         id
     }
 
@@ -137,14 +146,21 @@ impl Client {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.messages.recv_timeout(left) {
                 Ok(message) => {
-                    assert_eq!(message["jsonrpc"], "2.0", "standard output is the protocol: {message}");
+                    assert_eq!(
+                        message["jsonrpc"], "2.0",
+                        "standard output is the protocol: {message}"
+                    );
                     if wanted(&message) {
                         return message;
                     }
                     self.kept.push(message);
                 }
-                Err(RecvTimeoutError::Timeout) => panic!("no such message came; kept: {:?}", self.kept),
-                Err(RecvTimeoutError::Disconnected) => panic!("the server ended: {}", self.take_talk()),
+                Err(RecvTimeoutError::Timeout) => {
+                    panic!("no such message came; kept: {:?}", self.kept)
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    panic!("the server ended: {}", self.take_talk())
+                }
             }
         }
     }
@@ -154,7 +170,10 @@ impl Client {
         while let Ok(message) = self.messages.try_recv() {
             self.kept.push(message);
         }
-        self.kept.iter().filter(|message| message["method"] == method).count()
+        self.kept
+            .iter()
+            .filter(|message| message["method"] == method)
+            .count()
     }
 
     /// Forgets what arrived so far.
@@ -165,7 +184,10 @@ impl Client {
 
     /// Sends a signal to the server.
     pub fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw).expect("a process id");
+        let pid = i32::try_from(self.child.id())
+            .ok()
+            .and_then(Pid::from_raw)
+            .expect("a process id");
         kill_process(pid, signal).expect("the server is there");
     }
 
@@ -188,11 +210,19 @@ impl Client {
             }
         }
         let status = self.child.wait().expect("the server was started");
-        Ended { status, rest, took: start.elapsed(), stderr: self.take_talk() }
+        Ended {
+            status,
+            rest,
+            took: start.elapsed(),
+            stderr: self.take_talk(),
+        }
     }
 
     fn take_talk(&mut self) -> String {
-        self.talk.take().and_then(|talk| talk.join().ok()).unwrap_or_default()
+        self.talk
+            .take()
+            .and_then(|talk| talk.join().ok())
+            .unwrap_or_default()
     }
 }
 

@@ -44,8 +44,14 @@ impl fmt::Display for Outcome {
 impl TestEnv {
     /// An empty environment for a binary (`env!("CARGO_BIN_EXE_twig")`).
     pub fn new(binary: &str) -> Self {
-        let root = tempfile::Builder::new().prefix("twig-test-").tempdir().expect("a temporary folder");
-        let env = Self { root, binary: binary.into() };
+        let root = tempfile::Builder::new()
+            .prefix("twig-test-")
+            .tempdir()
+            .expect("a temporary folder");
+        let env = Self {
+            root,
+            binary: binary.into(),
+        };
         fs::create_dir_all(env.data()).expect("the test's own folder is writable");
         fs::create_dir_all(env.work()).expect("the test's own folder is writable");
         env

@@ -7,7 +7,12 @@ use twig_core::Kind;
 
 /// Keep your prompts in one place and serve them to every AI client
 #[derive(Debug, Parser)]
-#[command(name = "twig", version, propagate_version = true, arg_required_else_help = true)]
+#[command(
+    name = "twig",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true
+)]
 #[command(after_help = "Start with `twig demo`, then `twig doctor` to connect a client.")]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -197,8 +202,11 @@ pub(crate) struct Doctor {
 
 fn parse_kind(text: &str) -> Result<Kind, String> {
     let known = Kind::ALL.map(Kind::as_str);
-    Kind::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| {
-        let near = twig_core::suggest::did_you_mean(text, known);
-        near.unwrap_or_else(|| format!("known kinds: {}", known.join(", ")))
-    })
+    Kind::ALL
+        .into_iter()
+        .find(|kind| kind.as_str() == text)
+        .ok_or_else(|| {
+            let near = twig_core::suggest::did_you_mean(text, known);
+            near.unwrap_or_else(|| format!("known kinds: {}", known.join(", ")))
+        })
 }

@@ -39,7 +39,11 @@ pub(crate) struct CommandError {
 
 impl CommandError {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hints: Vec::new() }
+        Self {
+            kind,
+            message: message.into(),
+            hints: Vec::new(),
+        }
     }
 
     pub(crate) fn fixable(message: impl Into<String>) -> Self {
@@ -90,6 +94,9 @@ impl From<RenderError> for CommandError {
 
 impl From<serde_json::Error> for CommandError {
     fn from(error: serde_json::Error) -> Self {
-        Self::new(ErrorKind::Internal, format!("could not write JSON: {error}"))
+        Self::new(
+            ErrorKind::Internal,
+            format!("could not write JSON: {error}"),
+        )
     }
 }

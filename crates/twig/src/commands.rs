@@ -58,7 +58,12 @@ impl Opened {
         let config = config::load(&places)?;
         let live = LiveCatalog::load(settings(&places, &config, sources));
         let templates = Templates::new(config.limits.clone());
-        Ok(Self { places, config, live, templates })
+        Ok(Self {
+            places,
+            config,
+            live,
+            templates,
+        })
     }
 }
 

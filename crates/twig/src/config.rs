@@ -20,13 +20,18 @@ pub(crate) struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { separator: ":".to_owned(), limits: Limits::default() }
+        Self {
+            separator: ":".to_owned(),
+            limits: Limits::default(),
+        }
     }
 }
 
 /// Reads the configuration; a file that is not there is an empty one.
 pub(crate) fn load(places: &Places) -> Result<Config, CommandError> {
-    let Some(path) = &places.config else { return Ok(Config::default()) };
+    let Some(path) = &places.config else {
+        return Ok(Config::default());
+    };
     match fs::read_to_string(path) {
         Ok(text) => parse(path, &text),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
@@ -43,7 +48,10 @@ fn parse(path: &Path, text: &str) -> Result<Config, CommandError> {
         CommandError::fixable(format!("{}:{line}: {message}", path.display()))
     };
     let table = read_toml(text).map_err(|error| {
-        wrong(format!("not valid TOML: {}", error.message), error.span.map_or(0, |span| span.start))
+        wrong(
+            format!("not valid TOML: {}", error.message),
+            error.span.map_or(0, |span| span.start),
+        )
     })?;
     let mut config = Config::default();
     for entry in &table.entries {
@@ -69,7 +77,10 @@ fn parse(path: &Path, text: &str) -> Result<Config, CommandError> {
 }
 
 fn is_separator(text: &str) -> bool {
-    (1..=3).contains(&text.len()) && text.chars().all(|c| matches!(c, ':' | '/' | '.' | '_' | '-'))
+    (1..=3).contains(&text.len())
+        && text
+            .chars()
+            .all(|c| matches!(c, ':' | '/' | '.' | '_' | '-'))
 }
 
 /// One row a limit that can be set: its name and where it is kept.
@@ -90,10 +101,7 @@ const LIMITS: [Row; 12] = [
     ("subscriptions", |limits| &mut limits.subscriptions),
 ];
 
-fn limits<'t, 'a>(
-    limits: &mut Limits,
-    table: &'t Table<'a>,
-) -> Result<(), (String, &'t Item<'a>)> {
+fn limits<'t, 'a>(limits: &mut Limits, table: &'t Table<'a>) -> Result<(), (String, &'t Item<'a>)> {
     for entry in &table.entries {
         let item = &entry.item;
         let number = match item.value {
@@ -101,7 +109,10 @@ fn limits<'t, 'a>(
             _ => None,
         };
         let Some(number) = number else {
-            return Err((format!("limit `{}` has to be a number above zero", entry.key), item));
+            return Err((
+                format!("limit `{}` has to be a number above zero", entry.key),
+                item,
+            ));
         };
         if entry.key == "render_millis" {
             limits.render_millis = number as u64;

@@ -33,7 +33,10 @@ impl Write for VisibleStderr {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // An event arrives in one piece, its line end included.
         let text = String::from_utf8_lossy(bytes);
-        let line = format!("{}\n", visible(text.trim_end_matches('\n')).replace('\n', "\\n"));
+        let line = format!(
+            "{}\n",
+            visible(text.trim_end_matches('\n')).replace('\n', "\\n")
+        );
         io::stderr().write_all(line.as_bytes())?;
         Ok(bytes.len())
     }

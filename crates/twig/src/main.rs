@@ -25,7 +25,9 @@ fn main() -> ExitCode {
         Err(error) => {
             // Help and version come this way too, and are no mistake.
             let code = if error.use_stderr() { 2 } else { 0 };
-            return error.print().map_or(ExitCode::from(1), |()| ExitCode::from(code));
+            return error
+                .print()
+                .map_or(ExitCode::from(1), |()| ExitCode::from(code));
         }
     };
     log::start(cli.log_level);

@@ -16,10 +16,12 @@ pub(crate) struct Places {
 impl Places {
     pub(crate) fn from_environment() -> Self {
         let home = absolute("HOME").or_else(|| absolute("USERPROFILE"));
-        let data = non_empty("TWIG_DATA_DIR").map(|path| on_disk(&path)).or_else(|| {
-            let base = absolute("XDG_DATA_HOME").or_else(|| platform_data(home.as_deref()))?;
-            Some(base.join("twig").join("prompts"))
-        });
+        let data = non_empty("TWIG_DATA_DIR")
+            .map(|path| on_disk(&path))
+            .or_else(|| {
+                let base = absolute("XDG_DATA_HOME").or_else(|| platform_data(home.as_deref()))?;
+                Some(base.join("twig").join("prompts"))
+            });
         let config = absolute("XDG_CONFIG_HOME")
             .or_else(|| platform_config(home.as_deref()))
             .map(|base| base.join("twig").join("config.toml"));
@@ -28,7 +30,11 @@ impl Places {
 
     /// A path as people like to read it: `~` for home.
     pub(crate) fn shown(&self, path: &Path) -> String {
-        match self.home.as_deref().and_then(|home| path.strip_prefix(home).ok()) {
+        match self
+            .home
+            .as_deref()
+            .and_then(|home| path.strip_prefix(home).ok())
+        {
             Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
             Some(rest) => format!("~/{}", rest.display()),
             None => path.display().to_string(),
@@ -42,7 +48,9 @@ pub(crate) fn on_disk(path: &Path) -> PathBuf {
 }
 
 fn non_empty(name: &str) -> Option<PathBuf> {
-    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+    env::var_os(name)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
 }
 
 /// The base-directory rules say that a relative path there counts as none.

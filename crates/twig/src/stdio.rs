@@ -11,9 +11,9 @@ mod output;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -55,7 +55,10 @@ pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
     for signal in [SIGINT, SIGTERM] {
         signal_hook::low_level::pipe::register(signal, signal_writer.try_clone()?)?;
     }
-    let wake = Arc::new(Wake { writer: news_writer, changed: AtomicBool::new(false) });
+    let wake = Arc::new(Wake {
+        writer: news_writer,
+        changed: AtomicBool::new(false),
+    });
     let watch_wake = Arc::clone(&wake);
     let _watch = service.live.watch(move || {
         watch_wake.changed.store(true, Ordering::Release);
@@ -81,7 +84,9 @@ pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
     match result {
         // The client has gone: nothing is left to say.
         Err(Errno::PIPE) => Ok(ExitCode::SUCCESS),
-        result => result.map(|()| ExitCode::SUCCESS).map_err(CommandError::from),
+        result => result
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(CommandError::from),
     }
 }
 
@@ -151,7 +156,10 @@ impl Session<'_> {
         signals: &OwnedFd,
     ) -> Result<Ready, Errno> {
         let stdout = rustix::stdio::stdout();
-        let mut fds = vec![PollFd::new(signals, PollFlags::IN), PollFd::new(news, PollFlags::IN)];
+        let mut fds = vec![
+            PollFd::new(signals, PollFlags::IN),
+            PollFd::new(news, PollFlags::IN),
+        ];
         let wants_input = self.input.has_room();
         if wants_input {
             fds.push(PollFd::from_borrowed_fd(stdin, PollFlags::IN));
@@ -186,9 +194,7 @@ impl Session<'_> {
                     self.connection.oversized(&mut self.output);
                     continue;
                 }
-                Some(Line::Whole(line)) => {
-                    self.connection.receive(line, host, &mut self.output)
-                }
+                Some(Line::Whole(line)) => self.connection.receive(line, host, &mut self.output),
             };
             if let Some(job) = job {
                 self.pool.submit(job);
@@ -221,7 +227,10 @@ impl Session<'_> {
                 return Ok(());
             }
             let stdout = rustix::stdio::stdout();
-            let mut fds = vec![PollFd::new(signals, PollFlags::IN), PollFd::new(news, PollFlags::IN)];
+            let mut fds = vec![
+                PollFd::new(signals, PollFlags::IN),
+                PollFd::new(news, PollFlags::IN),
+            ];
             if !self.output.is_empty() {
                 fds.push(PollFd::from_borrowed_fd(stdout, PollFlags::OUT));
             }
@@ -274,5 +283,8 @@ fn retry(mut wait: impl FnMut() -> Result<usize, Errno>) -> Result<usize, Errno>
 }
 
 fn timespec(time: Duration) -> Timespec {
-    Timespec::try_from(time).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 })
+    Timespec::try_from(time).unwrap_or(Timespec {
+        tv_sec: 1,
+        tv_nsec: 0,
+    })
 }

@@ -19,7 +19,9 @@ pub(crate) struct Ui {
 
 impl Ui {
     pub(crate) fn new() -> Self {
-        Self { out: BufWriter::new(io::stdout()) }
+        Self {
+            out: BufWriter::new(io::stdout()),
+        }
     }
 
     /// One line of data.
@@ -41,12 +43,17 @@ impl Ui {
 
     /// Rows in aligned columns, two blanks apart; the last column is as long as it likes.
     pub(crate) fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
-        let rows: Vec<Vec<String>> =
-            rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
+        let rows: Vec<Vec<String>> = rows
+            .iter()
+            .map(|row| row.iter().map(|cell| one_line(cell)).collect())
+            .collect();
         let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
         let width = |at: usize| {
             let cells = rows.iter().filter_map(|row| row.get(at));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+            cells
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or_default()
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
         for row in &rows {
@@ -103,14 +110,19 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 
 /// Visible, and on one line.
 pub(crate) fn one_line(text: &str) -> String {
-    visible(text).split_whitespace().collect::<Vec<_>>().join(" ")
+    visible(text)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
         c if c.is_control() => true,
-        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' => true,
+        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' => {
+            true
+        }
         '\u{200b}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' => true,
         '\u{e0000}'..='\u{e01ef}' => true,
         _ => false,
@@ -136,7 +148,12 @@ fn escape_c1(json: &str) -> Cow<'_, str> {
 fn problem_text(problem: &Problem) -> String {
     let mut text = String::new();
     let severity = problem.severity.as_str();
-    let _ = writeln!(text, "{severity}[{}]: {}", problem.code, one_line(&problem.message));
+    let _ = writeln!(
+        text,
+        "{severity}[{}]: {}",
+        problem.code,
+        one_line(&problem.message)
+    );
     let mut place = one_line(&problem.path);
     if let Some(line) = problem.line {
         let _ = write!(place, ":{line}");
@@ -144,14 +161,21 @@ fn problem_text(problem: &Problem) -> String {
             let _ = write!(place, ":{column}");
         }
     }
-    let number = problem.line.map_or_else(String::new, |line| line.to_string());
+    let number = problem
+        .line
+        .map_or_else(String::new, |line| line.to_string());
     let gutter = " ".repeat(number.len());
     let _ = writeln!(text, "{gutter}--> {place}");
     if let Some(excerpt) = &problem.excerpt {
         // Tabs and hidden characters take more than one column once they are shown.
         let shown = |part: &str| visible(part).replace('\t', "    ");
         let before: String = excerpt.text.chars().take(excerpt.start).collect();
-        let marked: String = excerpt.text.chars().skip(excerpt.start).take(excerpt.width).collect();
+        let marked: String = excerpt
+            .text
+            .chars()
+            .skip(excerpt.start)
+            .take(excerpt.width)
+            .collect();
         let indent = " ".repeat(shown(&before).chars().count());
         let carets = "^".repeat(shown(&marked).chars().count().max(1));
         let _ = writeln!(text, "{gutter} |\n{number} | {}", shown(&excerpt.text));

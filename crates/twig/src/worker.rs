@@ -118,7 +118,10 @@ impl Process {
             if left.is_zero() {
                 return Err(Trouble::TimeIsUp);
             }
-            let timeout = Timespec { tv_sec: 0, tv_nsec: 0 };
+            let timeout = Timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            };
             let timeout = Timespec::try_from(left).unwrap_or(timeout);
             let mut fds = [PollFd::new(&self.output, PollFlags::IN)];
             match poll(&mut fds, Some(&timeout)) {

@@ -260,8 +260,39 @@ pub(crate) fn gather(
     Ok(builder.closure)
 }
 
+/// What `check` wants to know of a template that compiles.
+#[derive(Debug)]
+pub(crate) struct Inspection {
+    /// Variables that have to come from outside, with their places.
+    pub(crate) free: Vec<(Source, String, Range<usize>)>,
+    /// Every name that is looked up, however it is used.
+    pub(crate) used: Vec<String>,
+}
+
+/// Compiles a template the way rendering does, and looks at the names that it uses.
+pub(crate) fn inspect(
+    world: World<'_>,
+    library: &Arc<Library>,
+    content: &Content,
+) -> Result<Inspection, BundleError> {
+    let closure = gather(world, library, content)?;
+    let sources = closure.sources.clone();
+    let engine = engine(&closure)?;
+    let free = engine.undeclared().into_iter().filter_map(|found| {
+        let source = sources
+            .iter()
+            .find(|source| source.name == found.template)?;
+        Some((source.clone(), found.name, found.range))
+    });
+    Ok(Inspection {
+        free: free.collect(),
+        used: engine.used(),
+    })
+}
+
 /// Compiles what was gathered.
 pub(crate) fn compile(closure: Closure) -> Result<Bundle, BundleError> {
+    let engine = engine(&closure)?;
     let Closure {
         sources,
         links,
@@ -269,30 +300,6 @@ pub(crate) fn compile(closure: Closure) -> Result<Bundle, BundleError> {
         sort,
         has_references,
     } = closure;
-    let pairs: Vec<(&str, &str)> = sources
-        .iter()
-        .map(|source| (source.name.as_str(), &*source.text))
-        .collect();
-    let engine = match sort {
-        Sort::Plain => Engine::plain(&pairs, links.clone()),
-        Sort::Computed => Engine::computed(&pairs, links.clone()),
-    };
-    let engine = match engine {
-        Ok(engine) => engine,
-        Err(mut failure) => {
-            let at = sources
-                .iter()
-                .position(|s| s.name == failure.template)
-                .unwrap_or_default();
-            failure.in_main = at == 0;
-            return Err(BundleError::Template {
-                source: Box::new(sources[at].clone()),
-                code: "template-syntax",
-                failure: Box::new(failure),
-                help: None,
-            });
-        }
-    };
     let text: usize = sources.iter().map(|source| source.text.len()).sum();
     Ok(Bundle {
         main: sources[0].name.clone(),
@@ -304,6 +311,38 @@ pub(crate) fn compile(closure: Closure) -> Result<Bundle, BundleError> {
         dependencies,
         has_references,
         weight: text * 3 + 4096,
+    })
+}
+
+fn engine(closure: &Closure) -> Result<Engine, BundleError> {
+    let Closure {
+        sources,
+        links,
+        sort,
+        ..
+    } = closure;
+    let pairs: Vec<(&str, &str)> = sources
+        .iter()
+        .map(|source| (source.name.as_str(), &*source.text))
+        .collect();
+    let engine = match sort {
+        Sort::Plain => Engine::plain(&pairs, links.clone()),
+        Sort::Computed => Engine::computed(&pairs, links.clone()),
+    };
+    engine.map_err(|mut failure| {
+        let at = sources
+            .iter()
+            .position(|s| s.name == failure.template)
+            .unwrap_or_default();
+        failure.in_main = at == 0;
+        let source = Box::new(sources[at].clone());
+        let failure = Box::new(failure);
+        BundleError::Template {
+            source,
+            code: "template-syntax",
+            failure,
+            help: None,
+        }
     })
 }
 

@@ -52,7 +52,10 @@ pub(super) fn run(options: &cli::Check, ui: &mut Ui) -> Result<ExitCode, Command
         libraries.push(library_of(path)?);
     }
     let named = !libraries.is_empty();
-    let sources = Sources { library: libraries, kind: options.kind };
+    let sources = Sources {
+        library: libraries,
+        kind: options.kind,
+    };
     let settings = Settings {
         // What was named is checked alone.
         data: if named { None } else { places.data.clone() },
@@ -61,11 +64,18 @@ pub(super) fn run(options: &cli::Check, ui: &mut Ui) -> Result<ExitCode, Command
     let live = LiveCatalog::load(settings);
     let templates = Templates::new(config.limits.clone());
     let catalog = live.snapshot();
-    let world = World { catalog: &catalog, bodies: &live, templates: &templates };
+    let world = World {
+        catalog: &catalog,
+        bodies: &live,
+        templates: &templates,
+    };
     let mut problems = live.problems();
     problems.extend(check(world));
 
-    let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
+    let errors = problems
+        .iter()
+        .filter(|problem| problem.severity == Severity::Error)
+        .count();
     if options.json {
         ui.json(&problems.iter().map(Row::from).collect::<Vec<_>>())?;
     } else {
@@ -73,7 +83,11 @@ pub(super) fn run(options: &cli::Check, ui: &mut Ui) -> Result<ExitCode, Command
             ui.problem(problem)?;
             ui.line("")?;
         }
-        let prompts: usize = catalog.libraries().iter().map(|library| library.prompts.len()).sum();
+        let prompts: usize = catalog
+            .libraries()
+            .iter()
+            .map(|library| library.prompts.len())
+            .sum();
         ui.say(format!(
             "checked {} in {}: {}",
             counted(prompts, "prompt", "prompts"),
@@ -81,19 +95,29 @@ pub(super) fn run(options: &cli::Check, ui: &mut Ui) -> Result<ExitCode, Command
             verdict(&problems)
         ));
     }
-    Ok(if errors > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if errors > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// The library that a path is in: a file inside one means the whole library.
 fn library_of(path: &Path) -> Result<PathBuf, CommandError> {
     let path = on_disk(path);
     if !path.exists() {
-        return Err(CommandError::fixable(format!("there is nothing at {}", path.display())));
+        return Err(CommandError::fixable(format!(
+            "there is nothing at {}",
+            path.display()
+        )));
     }
     if path.is_dir() {
         return Ok(path);
     }
-    let home = path.ancestors().skip(1).find(|folder| folder.join(MANIFEST).is_file());
+    let home = path
+        .ancestors()
+        .skip(1)
+        .find(|folder| folder.join(MANIFEST).is_file());
     match home.or(path.parent()) {
         Some(folder) => Ok(folder.to_owned()),
         None => Ok(path),
@@ -110,7 +134,10 @@ fn verdict(problems: &[Problem]) -> String {
         (Severity::Note, "note", "notes"),
     ];
     let parts = words.iter().filter_map(|(severity, one, many)| {
-        let count = problems.iter().filter(|problem| problem.severity == *severity).count();
+        let count = problems
+            .iter()
+            .filter(|problem| problem.severity == *severity)
+            .count();
         (count > 0).then(|| counted(count, one, many))
     });
     parts.collect::<Vec<_>>().join(", ")

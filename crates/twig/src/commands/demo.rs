@@ -40,29 +40,50 @@ fn converse(client: &mut Client, library: &Path, ui: &mut Ui) -> Result<(), Comm
     heading("Who is there?", ui)?;
     let discovered = call(client, "server/discover", json!({}), ui)?;
     let server = &discovered["_meta"]["io.modelcontextprotocol/serverInfo"];
-    let versions = discovered["supportedVersions"].as_array().map_or(0, Vec::len);
-    reply(format!("{} {}, {versions} protocol versions", word(&server["title"]), word(&server["version"])), ui)?;
+    let versions = discovered["supportedVersions"]
+        .as_array()
+        .map_or(0, Vec::len);
+    reply(
+        format!(
+            "{} {}, {versions} protocol versions",
+            word(&server["title"]),
+            word(&server["version"])
+        ),
+        ui,
+    )?;
 
     heading("Which prompts are there?", ui)?;
     list(client, ui)?;
 
     heading("Fill one in.", ui)?;
-    let arguments = json!({"name": "garden:review", "arguments": {"code": "let x = 1;", "language": "rust"}});
+    let arguments =
+        json!({"name": "garden:review", "arguments": {"code": "let x = 1;", "language": "rust"}});
     let rendered = call(client, "prompts/get", arguments, ui)?;
     for line in word(&rendered["messages"][0]["content"]["text"]).lines() {
         reply(line, ui)?;
     }
 
     heading("A file changes, and every client hears of it.", ui)?;
-    call(client, "subscriptions/listen", json!({"notifications": {"promptsListChanged": true}}), ui)?;
-    fs::write(library.join("prompts/explain.md"), "Explain {{ topic }} to a newcomer.\n")?;
+    call(
+        client,
+        "subscriptions/listen",
+        json!({"notifications": {"promptsListChanged": true}}),
+        ui,
+    )?;
+    fs::write(
+        library.join("prompts/explain.md"),
+        "Explain {{ topic }} to a newcomer.\n",
+    )?;
     let manifest = format!("{MANIFEST}{EXPLAIN}");
     let saved = Instant::now();
     fs::write(library.join("twig.toml"), manifest)?;
     ui.line("  (garden/twig.toml is saved with one prompt more)")?;
     client.notification("notifications/prompts/list_changed")?;
     let took = saved.elapsed().as_millis();
-    reply(format!("notifications/prompts/list_changed, {took} ms after the save"), ui)?;
+    reply(
+        format!("notifications/prompts/list_changed, {took} ms after the save"),
+        ui,
+    )?;
     list(client, ui)
 }
 
@@ -130,6 +151,8 @@ name = "topic"
 required = true
 "#;
 
-const REVIEW: &str = "Please review this{% if language %} {{ language }}{% endif %} code:\n\n{{ code }}\n";
+const REVIEW: &str =
+    "Please review this{% if language %} {{ language }}{% endif %} code:\n\n{{ code }}\n";
 
-const STANDUP: &str = "Write a stand-up note: what I did yesterday, what I do today, what blocks me.\n";
+const STANDUP: &str =
+    "Write a stand-up note: what I did yesterday, what I do today, what blocks me.\n";

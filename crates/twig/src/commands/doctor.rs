@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use serde::Serialize;
 use twig_core::check::check;
 use twig_core::render::World;
-use twig_core::{Problem, Severity};
-use twig_sources::Found;
+use twig_core::{Library, Problem, Severity};
+use twig_sources::{Found, FoundState};
 
 use super::Opened;
 use super::check::{Row, counted};
@@ -28,8 +28,14 @@ struct Report<'r> {
 #[derive(Debug, Serialize)]
 struct PlaceRow<'r> {
     path: String,
-    exists: bool,
-    skipped: Vec<&'r str>,
+    state: String,
+    skipped: Vec<SkippedRow<'r>>,
+}
+
+#[derive(Debug, Serialize)]
+struct SkippedRow<'r> {
+    name: &'r str,
+    why: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -44,49 +50,81 @@ pub(super) fn run(options: &cli::Doctor, ui: &mut Ui) -> Result<ExitCode, Comman
     let opened = Opened::new(&options.sources)?;
     let catalog = opened.live.snapshot();
     let found = opened.live.found();
-    let world = World { catalog: &catalog, bodies: &opened.live, templates: &opened.templates };
+    let world = World {
+        catalog: &catalog,
+        bodies: &opened.live,
+        templates: &opened.templates,
+    };
     let mut problems = opened.live.problems();
     problems.extend(check(world));
-    let binary = std::env::current_exe()?.display().to_string();
-    let rows = |libraries: &'_ [std::sync::Arc<twig_core::Library>]| -> Vec<(String, &'static str, String, usize)> {
-        libraries
-            .iter()
-            .map(|library| {
-                let served = library.prompts.iter().filter(|p| p.unavailable.is_none()).count();
-                (library.name.to_string(), library.kind.as_str(), library.root.to_string(), served)
-            })
-            .collect()
-    };
-    let libraries = rows(catalog.libraries());
-    let shadowed = rows(catalog.shadowed());
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
-        binary,
-        config: opened.places.config.as_ref().map(|path| path.display().to_string()),
+        binary: std::env::current_exe()?.display().to_string(),
+        config: opened
+            .places
+            .config
+            .as_ref()
+            .map(|path| path.display().to_string()),
         places: found.iter().map(place_row).collect(),
-        libraries: libraries.iter().map(library_row).collect(),
-        shadowed: shadowed.iter().map(library_row).collect(),
+        libraries: catalog
+            .libraries()
+            .iter()
+            .map(|library| library_row(library))
+            .collect(),
+        shadowed: catalog
+            .shadowed()
+            .iter()
+            .map(|library| library_row(library))
+            .collect(),
         problems: problems.iter().map(Row::from).collect(),
     };
-    let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
+    let errors = problems
+        .iter()
+        .filter(|problem| problem.severity == Severity::Error)
+        .count();
     if options.json {
         ui.json(&report)?;
     } else {
         print(&opened, &report, &problems, ui)?;
     }
-    Ok(if errors > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if errors > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 fn place_row(found: &Found) -> PlaceRow<'_> {
     PlaceRow {
         path: found.path.display().to_string(),
-        exists: found.exists,
-        skipped: found.skipped.iter().map(String::as_str).collect(),
+        state: match &found.state {
+            FoundState::Folder => "found".to_owned(),
+            FoundState::Missing => "not there yet".to_owned(),
+            FoundState::Unreadable(why) => format!("cannot be read: {why}"),
+            _ => "is not a folder".to_owned(),
+        },
+        skipped: found
+            .skipped
+            .iter()
+            .map(|s| SkippedRow {
+                name: &s.name,
+                why: s.why,
+            })
+            .collect(),
     }
 }
 
-fn library_row(row: &(String, &'static str, String, usize)) -> LibraryRow<'_> {
-    LibraryRow { name: &row.0, kind: row.1, path: &row.2, prompts: row.3 }
+fn library_row(library: &Library) -> LibraryRow<'_> {
+    LibraryRow {
+        name: library.name.as_str(),
+        kind: library.kind.as_str(),
+        path: &library.root,
+        prompts: library
+            .prompts
+            .iter()
+            .filter(|prompt| prompt.unavailable.is_none())
+            .count(),
+    }
 }
 
 fn print(
@@ -98,18 +136,24 @@ fn print(
     let shown = |path: &str| opened.places.shown(std::path::Path::new(path));
     ui.line(format!("twig {} at {}", report.version, report.binary))?;
     if let Some(config) = &report.config {
-        let state = if std::path::Path::new(config).exists() { "" } else { " (not there: defaults)" };
+        let state = if std::path::Path::new(config).exists() {
+            ""
+        } else {
+            " (not there: defaults)"
+        };
         ui.line(format!("configuration {}{state}", shown(config)))?;
     }
     ui.line("\nplaces")?;
     for place in &report.places {
-        let state = if place.exists { "" } else { " (not there yet)" };
-        ui.line(format!("  {}{state}", shown(&place.path)))?;
+        ui.line(format!("  {} ({})", shown(&place.path), place.state))?;
         for skipped in &place.skipped {
-            ui.line(format!("    skipped {skipped}"))?;
+            ui.line(format!("    skipped {}: {}", skipped.name, skipped.why))?;
         }
     }
-    for (title, libraries) in [("libraries", &report.libraries), ("shadowed", &report.shadowed)] {
+    for (title, libraries) in [
+        ("libraries", &report.libraries),
+        ("shadowed", &report.shadowed),
+    ] {
         if libraries.is_empty() {
             continue;
         }
@@ -118,7 +162,12 @@ fn print(
             .iter()
             .map(|library| {
                 let count = counted(library.prompts, "prompt", "prompts");
-                vec![format!("  {}", library.name), library.kind.to_owned(), count, shown(library.path)]
+                vec![
+                    library.name.to_owned(),
+                    library.kind.to_owned(),
+                    count,
+                    shown(library.path),
+                ]
             })
             .collect();
         indented(&rows, ui)?;
@@ -141,7 +190,11 @@ fn print(
 fn indented(rows: &[Vec<String>], ui: &mut Ui) -> Result<(), CommandError> {
     let rows: Vec<Vec<String>> = rows
         .iter()
-        .map(|row| std::iter::once(String::new()).chain(row.iter().cloned()).collect())
+        .map(|row| {
+            std::iter::once(String::new())
+                .chain(row.iter().cloned())
+                .collect()
+        })
         .collect();
     ui.table(&rows)?;
     Ok(())
@@ -150,7 +203,9 @@ fn indented(rows: &[Vec<String>], ui: &mut Ui) -> Result<(), CommandError> {
 fn connect(binary: &str, ui: &mut Ui) -> Result<(), CommandError> {
     let command = serde_json::Value::from(binary);
     ui.line("\nconnect a client")?;
-    ui.line(format!("  Claude Code    claude mcp add twig -- {binary} serve"))?;
+    ui.line(format!(
+        "  Claude Code    claude mcp add twig -- {binary} serve"
+    ))?;
     ui.line(format!("  VS Code        code --add-mcp '{{\"name\":\"twig\",\"command\":{command},\"args\":[\"serve\"]}}'"))?;
     ui.line("  others         put this into the client's MCP configuration:")?;
     ui.line(format!(

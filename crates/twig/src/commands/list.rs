@@ -45,11 +45,16 @@ pub(super) struct ArgumentRow<'c> {
 pub(super) fn run(options: &cli::List, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let opened = Opened::new(&options.sources)?;
     let catalog = opened.live.snapshot();
-    let mut rows: Vec<Row<'_>> =
-        catalog.prompts(0).map(|found| row(found.library, found.prompt, None)).collect();
+    let mut rows: Vec<Row<'_>> = catalog
+        .prompts(0)
+        .map(|found| row(found.library, found.prompt, None))
+        .collect();
     if options.all {
         rows.extend(unserved(catalog.libraries(), None));
-        rows.extend(unserved(catalog.shadowed(), Some("shadowed by a library of the same name")));
+        rows.extend(unserved(
+            catalog.shadowed(),
+            Some("shadowed by a library of the same name"),
+        ));
         rows.sort_by(|one, two| one.name.cmp(two.name));
     }
     if options.json {
@@ -63,14 +68,20 @@ pub(super) fn run(options: &cli::List, ui: &mut Ui) -> Result<ExitCode, CommandE
     }
     let problems = catalog.problems().count() + opened.live.problems().len();
     if problems > 0 {
-        ui.say(format!("hint: {problems} problem(s) found; run `twig check`"));
+        ui.say(format!(
+            "hint: {problems} problem(s) found; run `twig check`"
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// What a person reads who has no prompts yet.
 pub(super) fn nothing(opened: &Opened) -> String {
-    let data = opened.places.data.as_deref().map(|path| opened.places.shown(path));
+    let data = opened
+        .places
+        .data
+        .as_deref()
+        .map(|path| opened.places.shown(path));
     let data = data.unwrap_or_else(|| "the data folder".to_owned());
     format!("no prompts in {data}\nhint: make a first library with `twig new library NAME`")
 }
@@ -79,7 +90,9 @@ fn unserved<'c>(
     libraries: &'c [Arc<Library>],
     reason: Option<&'c str>,
 ) -> impl Iterator<Item = Row<'c>> {
-    let prompts = libraries.iter().flat_map(|l| l.prompts.iter().map(move |p| (l, p)));
+    let prompts = libraries
+        .iter()
+        .flat_map(|l| l.prompts.iter().map(move |p| (l, p)));
     prompts.filter_map(move |(library, prompt)| {
         let reason = reason.or(prompt.unavailable.as_deref())?;
         Some(row(library, prompt, Some(reason.to_owned())))
@@ -127,7 +140,13 @@ fn cells(row: &Row<'_>) -> Vec<String> {
     let arguments: Vec<String> = row
         .arguments
         .iter()
-        .map(|a| if a.required { a.name.to_owned() } else { format!("[{}]", a.name) })
+        .map(|a| {
+            if a.required {
+                a.name.to_owned()
+            } else {
+                format!("[{}]", a.name)
+            }
+        })
         .collect();
     let what = match (&row.unavailable, row.description.or(row.title)) {
         (Some(reason), _) => format!("(not served: {reason})"),

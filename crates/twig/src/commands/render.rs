@@ -33,20 +33,36 @@ pub(super) fn run(options: &cli::Render, ui: &mut Ui) -> Result<ExitCode, Comman
     let opened = Opened::new(&options.sources)?;
     let catalog = opened.live.snapshot();
     let found = find(&catalog, &options.name)?;
-    let given: Vec<Pair> =
-        options.arguments.iter().map(|text| pair(text)).collect::<Result<_, _>>()?;
+    let given: Vec<Pair> = options
+        .arguments
+        .iter()
+        .map(|text| pair(text))
+        .collect::<Result<_, _>>()?;
     for name in render::unknown(&found.prompt.arguments, &given) {
-        let names = found.prompt.arguments.iter().map(|argument| &*argument.name);
+        let names = found
+            .prompt
+            .arguments
+            .iter()
+            .map(|argument| &*argument.name);
         let near = twig_core::suggest::did_you_mean(name, names);
         let near = near.map(|near| format!("; {near}")).unwrap_or_default();
-        ui.say(format!("warning: prompt `{}` has no argument `{name}`{near}", options.name));
+        ui.say(format!(
+            "warning: prompt `{}` has no argument `{name}`{near}",
+            options.name
+        ));
     }
-    let world = World { catalog: &catalog, bodies: &opened.live, templates: &opened.templates };
+    let world = World {
+        catalog: &catalog,
+        bodies: &opened.live,
+        templates: &opened.templates,
+    };
     let messages = match render::render(world, found, &given) {
         Ok(Rendering::Done(messages)) => messages,
         Ok(Rendering::Computed(computed)) => {
             let outcome = worker::Worker::new().run(&computed.job);
-            computed.finish(outcome).map_err(|error| explain(error, found.prompt))?
+            computed
+                .finish(outcome)
+                .map_err(|error| explain(error, found.prompt))?
         }
         Err(error) => return Err(explain(error, found.prompt)),
     };
@@ -95,8 +111,10 @@ fn pair(text: &str) -> Result<Pair, CommandError> {
         None => value.to_owned(),
         Some(text) if text.starts_with('@') => text.to_owned(),
         Some(path) => fs::read_to_string(path).map_err(|error| {
-            CommandError::fixable(format!("the file `{path}` for `{key}` cannot be read: {error}"))
-                .hint(format!("write {key}=@@… for a value that starts with an @"))
+            CommandError::fixable(format!(
+                "the file `{path}` for `{key}` cannot be read: {error}"
+            ))
+            .hint(format!("write {key}=@@… for a value that starts with an @"))
         })?,
     };
     Ok((Cow::Owned(key.to_owned()), Cow::Owned(value)))
@@ -105,9 +123,15 @@ fn pair(text: &str) -> Result<Pair, CommandError> {
 fn explain(error: RenderError, prompt: &Prompt) -> CommandError {
     let hint = match &error {
         RenderError::MissingArguments(missing) => {
-            let pairs: Vec<String> =
-                missing.iter().map(|argument| format!("{}=…", argument.name)).collect();
-            Some(format!("twig render {} {}", prompt.full_name, pairs.join(" ")))
+            let pairs: Vec<String> = missing
+                .iter()
+                .map(|argument| format!("{}=…", argument.name))
+                .collect();
+            Some(format!(
+                "twig render {} {}",
+                prompt.full_name,
+                pairs.join(" ")
+            ))
         }
         _ => None,
     };

@@ -24,17 +24,26 @@ pub(super) fn run(options: &cli::Search, ui: &mut Ui) -> Result<ExitCode, Comman
         .filter_map(|found| score(&opened.live, found, &words).map(|score| (score, found)))
         .collect();
     found.sort_by(|one, two| {
-        two.0.cmp(&one.0).then_with(|| one.1.prompt.full_name.cmp(&two.1.prompt.full_name))
+        two.0
+            .cmp(&one.0)
+            .then_with(|| one.1.prompt.full_name.cmp(&two.1.prompt.full_name))
     });
-    let rows: Vec<Row<'_>> =
-        found.iter().map(|(_, found)| list::row(found.library, found.prompt, None)).collect();
+    let rows: Vec<Row<'_>> = found
+        .iter()
+        .map(|(_, found)| list::row(found.library, found.prompt, None))
+        .collect();
     if options.json {
         ui.json(&rows)?;
         return Ok(ExitCode::SUCCESS);
     }
     let table: Vec<Vec<String>> = rows
         .iter()
-        .map(|row| vec![row.name.to_owned(), row.description.or(row.title).unwrap_or_default().to_owned()])
+        .map(|row| {
+            vec![
+                row.name.to_owned(),
+                row.description.or(row.title).unwrap_or_default().to_owned(),
+            ]
+        })
         .collect();
     ui.table(&table)?;
     if rows.is_empty() {
@@ -49,11 +58,25 @@ fn score(bodies: &dyn Bodies, found: PromptRef<'_>, words: &[String]) -> Option<
     let prompt = found.prompt;
     let mut fields = vec![
         (8, prompt.full_name.to_lowercase()),
-        (4, prompt.title.as_deref().unwrap_or_default().to_lowercase()),
-        (2, prompt.description.as_deref().unwrap_or_default().to_lowercase()),
+        (
+            4,
+            prompt.title.as_deref().unwrap_or_default().to_lowercase(),
+        ),
+        (
+            2,
+            prompt
+                .description
+                .as_deref()
+                .unwrap_or_default()
+                .to_lowercase(),
+        ),
     ];
     let known = |fields: &[(u32, String)], word: &String| -> u32 {
-        fields.iter().filter(|(_, text)| text.contains(word.as_str())).map(|(weight, _)| weight).sum()
+        fields
+            .iter()
+            .filter(|(_, text)| text.contains(word.as_str()))
+            .map(|(weight, _)| weight)
+            .sum()
     };
     // Texts are read only where the rest does not have every word.
     if words.iter().any(|word| known(&fields, word) == 0) {

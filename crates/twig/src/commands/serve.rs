@@ -20,7 +20,11 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
     let config = config::load(&places)?;
     let settings = Settings {
-        watching: if options.poll { Watching::Poll } else { Watching::Auto },
+        watching: if options.poll {
+            Watching::Poll
+        } else {
+            Watching::Auto
+        },
         ..settings(&places, &config, &options.sources)
     };
     let live = Arc::new(LiveCatalog::load(settings));
@@ -28,7 +32,11 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
     for problem in live.problems().iter().chain(catalog.problems()) {
         tracing::warn!("{problem}");
     }
-    tracing::info!("serving {} prompts of {} libraries", catalog.len(), catalog.libraries().len());
+    tracing::info!(
+        "serving {} prompts of {} libraries",
+        catalog.len(),
+        catalog.libraries().len()
+    );
     if io::stdin().is_terminal() {
         Ui::new().say(
             "twig serve speaks MCP on standard input and output; AI clients start it themselves.\n\

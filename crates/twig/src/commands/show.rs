@@ -30,9 +30,15 @@ pub(super) fn run(options: &cli::Show, ui: &mut Ui) -> Result<ExitCode, CommandE
     let catalog = opened.live.snapshot();
     let found = find(&catalog, &options.name)?;
     if let Some(reason) = &found.prompt.unavailable {
-        return Err(CommandError::fixable(reason.to_string()).hint("run `twig check` for the place"));
+        return Err(
+            CommandError::fixable(reason.to_string()).hint("run `twig check` for the place")
+        );
     }
-    let messages = found.prompt.messages.iter().map(|message| shown(&opened.live, found, message));
+    let messages = found
+        .prompt
+        .messages
+        .iter()
+        .map(|message| shown(&opened.live, found, message));
     let messages: Vec<ShownMessage> = messages.collect::<Result<_, _>>()?;
     let row = list::row(found.library, found.prompt, None);
     if options.json {
@@ -56,9 +62,17 @@ fn shown(
                 CommandError::fixable(twig_core::render::body_sentence(&shown, &error))
             })?;
             let path = Some(format!("{}/{path}", found.library.root));
-            Ok(ShownMessage { role, path, text: body.text })
+            Ok(ShownMessage {
+                role,
+                path,
+                text: body.text,
+            })
         }
-        Content::Text { text, .. } => Ok(ShownMessage { role, path: None, text: text.to_string() }),
+        Content::Text { text, .. } => Ok(ShownMessage {
+            role,
+            path: None,
+            text: text.to_string(),
+        }),
         _ => Err(CommandError::fixable("this prompt has no text to show")),
     }
 }
@@ -111,5 +125,9 @@ fn argument_cells(argument: &list::ArgumentRow<'_>) -> Vec<String> {
         rules.push(format!("matches {pattern}"));
     }
     let description = argument.description.unwrap_or_default().to_owned();
-    vec![format!("  {}", argument.name), rules.join("; "), description]
+    vec![
+        format!("  {}", argument.name),
+        rules.join("; "),
+        description,
+    ]
 }

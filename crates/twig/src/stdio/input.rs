@@ -67,7 +67,8 @@ impl Input {
                 result => break result,
             }
         };
-        self.buffer.truncate(length + read.as_ref().copied().unwrap_or_default());
+        self.buffer
+            .truncate(length + read.as_ref().copied().unwrap_or_default());
         match read {
             // Somebody else made our input non-blocking; there was nothing after all.
             Err(Errno::AGAIN) => Ok(1),
@@ -78,7 +79,8 @@ impl Input {
     /// The next message, if a whole one is there.
     pub(super) fn next_line(&mut self) -> Option<Line<'_>> {
         loop {
-            let end = memchr::memchr(b'\n', &self.buffer[self.searched..]).map(|at| self.searched + at);
+            let end =
+                memchr::memchr(b'\n', &self.buffer[self.searched..]).map(|at| self.searched + at);
             let (line, next) = match end {
                 Some(end) => (self.start..end, end + 1),
                 None if self.ended && self.start < self.buffer.len() => {

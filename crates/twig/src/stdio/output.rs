@@ -50,7 +50,13 @@ impl Output {
         } else {
             None
         };
-        Ok(Self { queue: VecDeque::new(), written: 0, pending: 0, spare: Vec::new(), restore })
+        Ok(Self {
+            queue: VecDeque::new(),
+            written: 0,
+            pending: 0,
+            spare: Vec::new(),
+            restore,
+        })
     }
 
     /// Bytes that wait.

@@ -21,10 +21,16 @@ const GRACE: Duration = Duration::from_millis(500);
 pub(crate) fn run() -> Result<ExitCode, CommandError> {
     confine();
     let (begin, jobs) = channel();
-    thread::Builder::new().name("watchdog".to_owned()).spawn(move || watch(&jobs))?;
-    let renderer = thread::Builder::new().stack_size(STACK).spawn(move || work(&begin))?;
+    thread::Builder::new()
+        .name("watchdog".to_owned())
+        .spawn(move || watch(&jobs))?;
+    let renderer = thread::Builder::new()
+        .stack_size(STACK)
+        .spawn(move || work(&begin))?;
     match renderer.join() {
-        Ok(result) => result.map(|()| ExitCode::SUCCESS).map_err(CommandError::from),
+        Ok(result) => result
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(CommandError::from),
         Err(_) => Ok(ExitCode::from(70)),
     }
 }

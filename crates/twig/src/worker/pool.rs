@@ -38,8 +38,14 @@ struct State {
 impl Pool {
     /// A pool without any worker yet; `done` is called from the workers' threads.
     pub(crate) fn new(done: impl Fn(Ticket, JobOutcome) + Send + Sync + 'static) -> Self {
-        let shared = Shared { state: Mutex::default(), work: Condvar::new(), done: Box::new(done) };
-        Self { shared: Arc::new(shared) }
+        let shared = Shared {
+            state: Mutex::default(),
+            work: Condvar::new(),
+            done: Box::new(done),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
     }
 
     /// Queues a job. The connection bounds how many there are.
@@ -50,8 +56,9 @@ impl Pool {
             self.shared.work.notify_one();
         } else if state.threads < WORKERS {
             let shared = Arc::clone(&self.shared);
-            let spawned =
-                thread::Builder::new().name("render".to_owned()).spawn(move || shared.serve());
+            let spawned = thread::Builder::new()
+                .name("render".to_owned())
+                .spawn(move || shared.serve());
             match spawned {
                 Ok(_) => state.threads += 1,
                 Err(error) if state.threads == 0 => {

@@ -18,6 +18,16 @@ pub(crate) struct Undeclared {
 }
 
 impl Engine {
+    /// Every name that a template looks up outside itself, however it is used there.
+    pub(crate) fn used(&self) -> Vec<String> {
+        let names: BTreeSet<String> = self
+            .environment
+            .templates()
+            .flat_map(|(_, template)| template.undeclared_variables(false))
+            .collect();
+        names.into_iter().collect()
+    }
+
     /// The variables that have to come from outside: whoever knows the arguments takes those off.
     ///
     /// A name that is only used under `default`, or tested with `is defined` anywhere, does not

@@ -43,7 +43,12 @@ impl Client {
                 }
             });
         }
-        Ok(Self { child, input, messages, next_id: 1 })
+        Ok(Self {
+            child,
+            input,
+            messages,
+            next_id: 1,
+        })
     }
 
     /// Sends a request and waits for its result; for a subscription, for the acknowledgement.
@@ -64,7 +69,10 @@ impl Client {
         })?;
         match answer.get("error") {
             None => Ok(answer["result"].clone()),
-            Some(error) => Err(CommandError::new(ErrorKind::Internal, format!("{method}: {error}"))),
+            Some(error) => Err(CommandError::new(
+                ErrorKind::Internal,
+                format!("{method}: {error}"),
+            )),
         }
     }
 
@@ -82,7 +90,10 @@ impl Client {
         if status.success() {
             return Ok(());
         }
-        Err(CommandError::new(ErrorKind::Internal, format!("the server ended with {status}")))
+        Err(CommandError::new(
+            ErrorKind::Internal,
+            format!("the server ended with {status}"),
+        ))
     }
 
     fn wait(&mut self, wanted: impl Fn(&Value) -> bool) -> Result<Value, CommandError> {
