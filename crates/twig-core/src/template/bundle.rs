@@ -22,6 +22,8 @@ const PLAIN_OPERATIONS: usize = 256;
 #[derive(Debug)]
 pub struct Bundle {
     main: String,
+    /// Lines before the main template in its file.
+    pub(crate) lines_before: u32,
     content: Compiled,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) has_references: bool,
@@ -109,10 +111,7 @@ impl Bundle {
         };
         engine
             .render(&self.main, values, room)
-            .map_err(|mut failure| {
-                failure.in_main = failure.template == self.main || failure.template.is_empty();
-                failure
-            })
+            .map_err(|failure| failure.seen_from(&self.main, self.lines_before))
     }
 }
 
@@ -303,6 +302,7 @@ pub(crate) fn compile(closure: Closure) -> Result<Bundle, BundleError> {
     let text: usize = sources.iter().map(|source| source.text.len()).sum();
     Ok(Bundle {
         main: sources[0].name.clone(),
+        lines_before: sources[0].lines_before,
         content: match sort {
             Sort::Plain => Compiled::Plain(Box::new(engine)),
             // The engine has shown that it compiles; the worker makes its own.

@@ -1,6 +1,7 @@
 //! minijinja, set up once for plain templates and once for computed ones.
 
 mod failure;
+mod metered;
 mod undeclared;
 
 use std::borrow::Cow;
@@ -9,7 +10,7 @@ use std::io;
 use std::sync::LazyLock;
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, filters, tests as checks};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, tests as checks};
 
 pub use self::failure::Failure;
 use super::values::{self, Values};
@@ -129,13 +130,7 @@ impl io::Write for Bounded {
 /// Only what a plain template may use: one that was sorted wrongly fails instead of running.
 fn plain_environment() -> Environment<'static> {
     let mut environment = Environment::empty();
-    environment.add_filter("upper", filters::upper);
-    environment.add_filter("lower", filters::lower);
-    environment.add_filter("title", filters::title);
-    environment.add_filter("capitalize", filters::capitalize);
-    environment.add_filter("trim", filters::trim);
-    environment.add_filter("length", filters::length);
-    environment.add_filter("count", filters::length);
+    metered::add_filters(&mut environment);
     environment.add_test("none", checks::is_none);
     environment.add_test("string", checks::is_string);
     environment.add_test("number", checks::is_number);

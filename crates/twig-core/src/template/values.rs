@@ -119,6 +119,10 @@ pub(crate) fn is_undefined(value: &Value) -> bool {
 }
 
 /// The filter `default`, which knows an argument without a value.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "minijinja hands arguments over by value"
+)]
 pub(crate) fn default(value: &Value, arguments: Rest<Value>) -> Result<Value, Error> {
     if arguments.len() > 2 {
         return Err(Error::from(ErrorKind::TooManyArguments));

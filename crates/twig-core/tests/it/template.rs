@@ -51,7 +51,11 @@ impl Case {
     }
 
     fn at(path: &str, template: &str, values: &[(&str, Option<&str>)]) -> Self {
-        let path = RelativePath::parse(path).expect("a path");
+        let file = Content::File(RelativePath::parse(path).expect("a path"));
+        Self::of(file, values).with(&format!("lib:{path}"), Ok(template))
+    }
+
+    fn of(content: Content, values: &[(&str, Option<&str>)]) -> Self {
         let arguments = values.iter().map(|(name, _)| Argument {
             name: (*name).into(),
             ..Argument::default()
@@ -64,7 +68,7 @@ impl Case {
             arguments: arguments.collect(),
             messages: vec![MessageSource {
                 role: Role::User,
-                content: Content::File(path.clone()),
+                content,
             }],
             dialect: Dialect::Jinja,
             unavailable: None,
@@ -82,7 +86,7 @@ impl Case {
                 digest: [0; 32],
             })
         });
-        let case = Self {
+        Self {
             catalog: Catalog::build(libraries.to_vec()),
             files: Files::default(),
             templates: Templates::new(Limits::default()),
@@ -90,8 +94,7 @@ impl Case {
                 .iter()
                 .filter_map(|(name, value)| Some(((*name).to_owned(), (*value)?.to_owned())))
                 .collect(),
-        };
-        case.with(&format!("lib:{path}"), Ok(template))
+        }
     }
 
     /// The same case with another file, or with one that cannot be read.
@@ -193,7 +196,21 @@ fn nothing_is_ever_escaped() {
 }
 
 #[test]
-fn two_lines_are_counted_in_the_file_that_is_wrong() {
+fn lines_of_text_in_the_manifest_are_counted_there() {
+    for text in ["a\n{{ nope }}", "{% set a = 1 %}\n{{ nope }}"] {
+        let content = Content::Text {
+            text: text.into(),
+            line: 10,
+        };
+        assert_eq!(
+            Case::of(content, &[]).error(),
+            "Error rendering prompt template at line 11: undefined variable 'nope'"
+        );
+    }
+}
+
+#[test]
+fn lines_are_counted_in_the_file_that_is_wrong() {
     let case = Case::new("a\n{% include 'part' %}", &[])
         .with("lib:prompts/part.md", Ok("b\n\n{{ nope }}"));
     assert_eq!(

@@ -46,6 +46,15 @@ impl Failure {
         }
     }
 
+    /// The same failure for whoever asked for `main`, with its lines counted in its file.
+    pub(crate) fn seen_from(mut self, main: &str, lines_before: u32) -> Self {
+        self.in_main = self.template == main || self.template.is_empty();
+        if self.in_main {
+            self.line = self.line.map(|line| line + lines_before);
+        }
+        self
+    }
+
     /// The sentence that a client sees.
     pub fn sentence(&self) -> String {
         if self.is_limit {
@@ -73,8 +82,9 @@ impl Failure {
     ) -> Self {
         let error = innermost(error);
         if error.kind() == ErrorKind::OutOfFuel {
-            return Self::limit(format!(
-                "the template needs too many steps; the limit is {FUEL}"
+            return Self::limit(error.detail().map_or_else(
+                || format!("the template needs too many steps; the limit is {FUEL}"),
+                str::to_owned,
             ));
         }
         if error.detail() == Some("recursion limit exceeded") {

@@ -166,8 +166,9 @@ fn multiplies_constants(tokens: &[Token<'_>]) -> bool {
     let mut constant = false;
     for (at, token) in tokens.iter().enumerate() {
         match token.kind {
-            Kind::Text(_) | Kind::Number(_) => constant = true,
-            Kind::Name("true" | "True" | "false" | "False" | "none" | "None") => constant = true,
+            Kind::Text(_)
+            | Kind::Number(_)
+            | Kind::Name("true" | "True" | "false" | "False" | "none" | "None") => constant = true,
             Kind::Name("not") => {}
             Kind::Name(_) => {
                 constant = false;
@@ -176,19 +177,12 @@ fn multiplies_constants(tokens: &[Token<'_>]) -> bool {
                 }
             }
             Kind::Sign("(" | "[" | "{") => {
-                let operand = at.checked_sub(1).is_some_and(|before| {
-                    matches!(
-                        tokens[before].kind,
-                        Kind::Name(_) | Kind::Text(_) | Kind::Sign(")" | "]" | "}")
-                    )
+                // Behind an operand it is a call or a subscript, and those are not folded.
+                groups.push(match at.checked_sub(1).map(|before| tokens[before].kind) {
+                    Some(Kind::Name("and" | "or" | "not" | "if" | "elif" | "else" | "in")) => true,
+                    Some(Kind::Name(_) | Kind::Text(_) | Kind::Sign(")" | "]" | "}")) => false,
+                    _ => true,
                 });
-                let keyword = at.checked_sub(1).is_some_and(|before| {
-                    matches!(
-                        tokens[before].kind,
-                        Kind::Name("and" | "or" | "not" | "if" | "elif" | "else" | "in")
-                    )
-                });
-                groups.push(!operand || keyword);
             }
             Kind::Sign(")" | "]" | "}") => {
                 constant = groups.pop().unwrap_or(false);

@@ -59,10 +59,10 @@ fn dynamic(word: &str, range: Range<usize>) -> Fault {
     }
 }
 
-type Names = Vec<(String, Range<usize>)>;
+type Name = (String, Range<usize>);
 
 /// One name, or a list of them for `include`; then what follows.
-fn names<'t, 's>(tokens: &'t [Token<'s>], how: How) -> Option<(Names, &'t [Token<'s>])> {
+fn names<'t, 's>(tokens: &'t [Token<'s>], how: How) -> Option<(Vec<Name>, &'t [Token<'s>])> {
     let opening = tokens.first()?.kind;
     let closing = match opening {
         Kind::Sign("[") if how == How::Include => Kind::Sign("]"),
@@ -94,7 +94,7 @@ fn names<'t, 's>(tokens: &'t [Token<'s>], how: How) -> Option<(Names, &'t [Token
 }
 
 /// Strings side by side are one name, as in Python.
-fn name<'t, 's>(tokens: &'t [Token<'s>]) -> Option<((String, Range<usize>), &'t [Token<'s>])> {
+fn name<'t, 's>(tokens: &'t [Token<'s>]) -> Option<(Name, &'t [Token<'s>])> {
     let count = tokens
         .iter()
         .take_while(|token| matches!(token.kind, Kind::Text(_)))
