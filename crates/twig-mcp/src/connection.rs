@@ -271,3 +271,115 @@ fn begin_result(id: &str, buffer: &mut Vec<u8>) {
     buffer.extend_from_slice(id.as_bytes());
     buffer.extend_from_slice(b",\"result\":");
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use twig_core::render::Roles;
+    use twig_core::{Limits, Role};
+
+    use super::*;
+    use crate::server::Identity;
+
+    fn connection(in_flight: usize) -> Connection {
+        let identity = Identity {
+            name: "twig".to_owned(),
+            title: "Twig".to_owned(),
+            version: "0".to_owned(),
+            instructions: None,
+        };
+        let limits = Limits {
+            in_flight,
+            ..Limits::default()
+        };
+        Connection::new(Arc::new(Server::new(identity, limits)))
+    }
+
+    fn start(connection: &mut Connection, id: &str, era: Era) -> Result<Job, Refusal> {
+        let job = json!({"bundles": [], "values": [], "room": 1, "millis": 1});
+        let computed = ComputedRender {
+            job: serde_json::from_value(job).unwrap(),
+            roles: Roles(vec![Role::User, Role::Assistant]),
+        };
+        match connection.start(id, era, computed, Some("Says hello".into()))? {
+            Written::Job(job) => Ok(job),
+            _ => panic!("a render starts as a job"),
+        }
+    }
+
+    fn texts() -> JobOutcome {
+        JobOutcome::Texts(vec!["hello".to_owned(), "bye".to_owned()])
+    }
+
+    fn finish(connection: &mut Connection, ticket: Ticket, outcome: JobOutcome) -> Option<Value> {
+        let mut out = Vec::new();
+        connection.finish(ticket, outcome, &mut out);
+        (!out.is_empty()).then(|| serde_json::from_slice(&out).unwrap())
+    }
+
+    #[test]
+    fn a_job_is_answered_in_the_era_of_its_request() {
+        let mut connection = connection(2);
+        let legacy = start(&mut connection, "1", Era::Legacy).unwrap();
+        let modern = start(&mut connection, "\"a\"", Era::Modern).unwrap();
+        assert_eq!(connection.in_flight(), 2);
+        let reply = finish(&mut connection, modern.ticket, texts()).unwrap();
+        assert_eq!(reply["id"], "a");
+        assert_eq!(reply["result"]["resultType"], "complete");
+        assert_eq!(
+            finish(&mut connection, legacy.ticket, texts()).unwrap(),
+            json!({"jsonrpc": "2.0", "id": 1, "result": {
+                "description": "Says hello",
+                "messages": [
+                    {"role": "user", "content": {"type": "text", "text": "hello"}},
+                    {"role": "assistant", "content": {"type": "text", "text": "bye"}},
+                ],
+            }})
+        );
+        assert_eq!(connection.in_flight(), 0);
+        assert_eq!(finish(&mut connection, legacy.ticket, texts()), None);
+    }
+
+    #[test]
+    fn a_job_that_ran_into_a_limit_is_not_the_callers_mistake() {
+        let mut connection = connection(1);
+        let job = start(&mut connection, "1", Era::Legacy).unwrap();
+        let outcome = JobOutcome::limit("Rendering took longer than 1 s");
+        let reply = finish(&mut connection, job.ticket, outcome).unwrap();
+        assert_eq!(reply["error"]["code"], -32603);
+        assert_eq!(reply["error"]["message"], "Rendering took longer than 1 s");
+    }
+
+    #[test]
+    fn a_cancelled_job_is_not_answered_but_counts_until_it_is_finished() {
+        let mut connection = connection(3);
+        let first = start(&mut connection, "1", Era::Legacy).unwrap();
+        let twin = start(&mut connection, "1", Era::Legacy).unwrap();
+        let other = start(&mut connection, "2", Era::Legacy).unwrap();
+        let params = RawValue::from_string(r#"{"requestId":1}"#.to_owned()).unwrap();
+        connection.notice("notifications/cancelled", Some(&params));
+        assert!(!connection.wants(first.ticket) && !connection.wants(twin.ticket));
+        assert!(connection.wants(other.ticket));
+        assert_eq!(connection.in_flight(), 3);
+        for job in [first, twin] {
+            assert_eq!(finish(&mut connection, job.ticket, texts()), None);
+        }
+        assert_eq!(connection.in_flight(), 1);
+        assert!(finish(&mut connection, other.ticket, texts()).is_some());
+        assert!(!connection.wants(other.ticket));
+    }
+
+    #[test]
+    fn jobs_in_flight_are_limited() {
+        let mut connection = connection(1);
+        let first = start(&mut connection, "1", Era::Legacy).unwrap();
+        let refusal = start(&mut connection, "2", Era::Legacy).unwrap_err();
+        assert_eq!(refusal.code(), -32603);
+        assert_eq!(
+            refusal.to_string(),
+            "1 prompts are being rendered; that is the limit of requests in flight"
+        );
+        finish(&mut connection, first.ticket, texts());
+        assert!(start(&mut connection, "2", Era::Legacy).is_ok());
+    }
+}
