@@ -80,6 +80,7 @@ impl Catalog {
             }
         }
         catalog.listed = index(&catalog.libraries);
+        catalog.drop_shadowed_prompts();
         catalog.warn_about_collisions();
         catalog.fingerprint = fingerprint(&catalog.libraries);
         catalog
@@ -184,6 +185,29 @@ impl Catalog {
                 .iter()
                 .map(move |prompt| PromptRef { library, prompt })
         })
+    }
+
+    /// Kinds without a prefix can have one name in two libraries: the more important one is kept.
+    fn drop_shadowed_prompts(&mut self) {
+        let listed = std::mem::take(&mut self.listed);
+        let mut kept: Vec<Place> = Vec::with_capacity(listed.len());
+        for place in listed {
+            let found = self.at(place);
+            let winner = kept.last().map(|last| self.at(*last));
+            if let Some(winner) = winner.filter(|w| w.prompt.full_name == found.prompt.full_name) {
+                let message = format!(
+                    "prompt `{}` is already taken by {}",
+                    found.prompt.full_name, winner.library.shown_root
+                );
+                let root = &found.library.root;
+                let problem = Problem::of_file("shadowed-prompt", Severity::Warning, root, message);
+                self.problems
+                    .push(problem.with_help("rename one of the two"));
+            } else {
+                kept.push(place);
+            }
+        }
+        self.listed = kept;
     }
 
     fn warn_about_collisions(&mut self) {

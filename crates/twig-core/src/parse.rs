@@ -2,3 +2,8 @@
 
 pub mod front_matter;
 pub mod library;
+mod manifest;
+mod markdown;
+mod toml;
+
+pub use toml::{Entry, Item, SyntaxError, Table, Value, read as read_toml};

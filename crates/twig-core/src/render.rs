@@ -224,7 +224,7 @@ fn check_values(
     Ok(())
 }
 
-fn check_value(argument: &Argument, value: &str) -> Result<(), RenderError> {
+pub(crate) fn check_value(argument: &Argument, value: &str) -> Result<(), RenderError> {
     if let Some(limit) = argument.max_length {
         let length = value.chars().count();
         if length > limit as usize {

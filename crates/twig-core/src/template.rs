@@ -12,6 +12,7 @@ mod job;
 mod scan;
 mod values;
 
+pub(crate) use bundle::body_problem;
 pub use bundle::{Bundle, Source};
 pub use cache::Templates;
 pub use engine::Failure;

@@ -1,1 +1,24 @@
-//! Placeholder.
+//! What hands libraries over: folders on disk, found, read, watched and kept fresh.
+//!
+//! [`LiveCatalog`] loads the folders that [`Settings`] name and publishes an immutable
+//! [`twig_core::Catalog`]; a [`Watch`] follows the disk and publishes the next one. What a manifest
+//! means is `twig-core`'s business; how a catalog is served is for others.
+
+mod bodies;
+mod found;
+mod listing;
+mod live;
+mod markdown_folder;
+mod place;
+mod reader;
+mod root;
+mod settings;
+mod shelf;
+mod stamp;
+mod twig_folder;
+mod watch;
+
+pub use found::{Found, FoundLibrary, FoundState, Skipped};
+pub use live::{LiveCatalog, Refresh};
+pub use settings::{Settings, Watching};
+pub use watch::Watch;

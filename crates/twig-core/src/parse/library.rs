@@ -1,10 +1,17 @@
 //! From a folder's documents to a [`Library`]: loading never fails, it reports.
 
+use sha2::{Digest, Sha256};
+
+use super::manifest::Manifest;
+use super::{markdown, toml};
 use crate::body::BodyError;
 use crate::limits::Limits;
-use crate::model::{About, Kind, Library};
+use crate::model::{About, Kind, Library, Prompt};
 use crate::name::{LibraryName, RelativePath};
-use crate::problem::Problem;
+use crate::problem::{Problem, Severity};
+
+/// The manifest's file name, by which a Twig library is known.
+pub const MANIFEST: &str = "twig.toml";
 
 /// What a source knows of a library's folder.
 #[derive(Debug, Clone)]
@@ -32,8 +39,39 @@ pub fn twig_library(
     files: &dyn Files,
     limits: &Limits,
 ) -> Library {
-    let _ = (manifest, files, limits);
-    empty_library(folder, Kind::Twig, Vec::new())
+    let path = format!("{}/{MANIFEST}", folder.root);
+    let mut library = empty_library(folder, Kind::Twig, Vec::new());
+    match toml::read(manifest) {
+        Ok(table) => {
+            let mut reader = Manifest {
+                folder,
+                path: &path,
+                text: manifest,
+                files,
+                limits,
+                problems: Vec::new(),
+            };
+            let contents = reader.read(&table);
+            library.problems = reader.problems;
+            library.about = contents.about;
+            library.prompts = contents.prompts;
+        }
+        Err(error) => {
+            let span = error.span.unwrap_or(0..0);
+            let message = format!("{MANIFEST} is not valid TOML: {}", error.message);
+            let problem = Problem::at(
+                "manifest-syntax",
+                Severity::Error,
+                &path,
+                manifest,
+                span,
+                message,
+            );
+            library.problems.push(problem);
+        }
+    }
+    library.digest = digest(&library.prompts, [manifest.as_bytes()]);
+    library
 }
 
 /// Makes a library of Markdown files with front matter, each with its text or why it has none.
@@ -42,8 +80,15 @@ pub fn markdown_library(
     files: &[(RelativePath, Result<String, BodyError>)],
     limits: &Limits,
 ) -> Library {
-    let _ = (files, limits);
-    empty_library(folder, Kind::Markdown, Vec::new())
+    let mut library = empty_library(folder, Kind::Markdown, Vec::new());
+    for (path, text) in files {
+        let prompt = markdown::read(folder, path, text, limits, &mut library.problems);
+        library.prompts.extend(prompt);
+    }
+    library.prompts.sort_by(|one, two| one.name.cmp(&two.name));
+    let texts = files.iter().filter_map(|(_, text)| text.as_ref().ok());
+    library.digest = digest(&library.prompts, texts.map(|text| text.as_bytes()));
+    library
 }
 
 /// A library that could not be read at all: no prompts, only problems.
@@ -58,4 +103,17 @@ pub fn empty_library(folder: &Folder, kind: Kind, problems: Vec<Problem>) -> Lib
         problems,
         digest: [0; 32],
     }
+}
+
+/// The documents that were read, and which of the prompts can be served.
+fn digest<'d>(prompts: &[Prompt], documents: impl IntoIterator<Item = &'d [u8]>) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for document in documents {
+        hash.update((document.len() as u64).to_le_bytes());
+        hash.update(document);
+    }
+    for prompt in prompts {
+        hash.update([u8::from(prompt.unavailable.is_some())]);
+    }
+    hash.finalize().into()
 }

@@ -30,7 +30,7 @@ pub struct Bundle {
 
 #[derive(Debug)]
 enum Compiled {
-    Plain(Engine),
+    Plain(Box<Engine>),
     Computed { sources: Vec<Source>, links: Links },
 }
 
@@ -67,9 +67,9 @@ pub(crate) enum BundleError {
     },
     /// A template is wrong.
     Template {
-        source: Source,
+        source: Box<Source>,
         code: &'static str,
-        failure: Failure,
+        failure: Box<Failure>,
         help: Option<String>,
     },
 }
@@ -117,6 +117,17 @@ impl Bundle {
 }
 
 impl BundleError {
+    /// Says whether it happened in the template that was asked for.
+    fn seen_from(mut self, main: &str) -> Self {
+        if let Self::Template {
+            source, failure, ..
+        } = &mut self
+        {
+            failure.in_main = source.name == main;
+        }
+        self
+    }
+
     /// As a client reads it.
     pub(crate) fn into_render_error(self) -> RenderError {
         match self {
@@ -131,7 +142,7 @@ impl BundleError {
                 ..
             } => {
                 failure.line = failure.line.map(|line| line + source.lines_before);
-                RenderError::from_failure(failure)
+                RenderError::from_failure(*failure)
             }
         }
     }
@@ -239,7 +250,10 @@ pub(crate) fn gather(
             lines_before: line.saturating_sub(1),
         },
     };
-    let cost = builder.visit(main)?;
+    let name = main.name.clone();
+    let cost = builder
+        .visit(main)
+        .map_err(|error| error.seen_from(&name))?;
     if cost.operations > PLAIN_OPERATIONS {
         builder.closure.sort = Sort::Computed;
     }
@@ -271,11 +285,10 @@ pub(crate) fn compile(closure: Closure) -> Result<Bundle, BundleError> {
                 .position(|s| s.name == failure.template)
                 .unwrap_or_default();
             failure.in_main = at == 0;
-            let source = sources[at].clone();
             return Err(BundleError::Template {
-                source,
+                source: Box::new(sources[at].clone()),
                 code: "template-syntax",
-                failure,
+                failure: Box::new(failure),
                 help: None,
             });
         }
@@ -284,7 +297,7 @@ pub(crate) fn compile(closure: Closure) -> Result<Bundle, BundleError> {
     Ok(Bundle {
         main: sources[0].name.clone(),
         content: match sort {
-            Sort::Plain => Compiled::Plain(engine),
+            Sort::Plain => Compiled::Plain(Box::new(engine)),
             // The engine has shown that it compiles; the worker makes its own.
             Sort::Computed => Compiled::Computed { sources, links },
         },
@@ -354,7 +367,7 @@ impl Builder<'_> {
             sort,
             references,
             operations,
-        } = match scan(&source.text, self.limits) {
+        } = match scan(&source.text) {
             Ok(found) => found,
             Err(Fault {
                 code,
@@ -567,9 +580,9 @@ fn fault(
         undefined: None,
     };
     BundleError::Template {
-        source,
+        source: Box::new(source),
         code,
-        failure,
+        failure: Box::new(failure),
         help,
     }
 }

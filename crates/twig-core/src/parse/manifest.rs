@@ -1,0 +1,286 @@
+//! `twig.toml`: from a TOML tree to prompts, with a problem for each mistake.
+//!
+//! A mistake in one prompt makes that prompt unavailable and leaves the others alone.
+
+mod argument;
+mod fields;
+
+use std::collections::BTreeMap;
+
+use self::fields::Fields;
+use super::library::{Files, Folder};
+use super::toml::{Entry, Item, Table, Value};
+use crate::limits::Limits;
+use crate::model::{About, Content, Dialect, MessageSource, Prompt, Role};
+use crate::name::{PromptName, RelativePath, twin_key};
+use crate::problem::{Problem, Severity, locate};
+use crate::render::body_sentence;
+use crate::template::body_problem;
+
+/// Reads prompts off a manifest's tree.
+pub(super) struct Manifest<'m> {
+    pub(super) folder: &'m Folder,
+    /// The manifest's own path, for problems.
+    pub(super) path: &'m str,
+    pub(super) text: &'m str,
+    pub(super) files: &'m dyn Files,
+    pub(super) limits: &'m Limits,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// What a manifest says.
+pub(super) struct Contents {
+    pub(super) about: About,
+    /// Sorted by name.
+    pub(super) prompts: Vec<Prompt>,
+}
+
+/// The sentence for whoever asks for a prompt that its manifest gets wrong.
+type Refusal = Box<str>;
+
+impl Manifest<'_> {
+    /// Reads the whole tree.
+    pub(super) fn read(&mut self, root: &Table<'_>) -> Contents {
+        let mut fields = Fields::new(root);
+        let about = match fields.take("library") {
+            Some(item) => self.about(item),
+            None => About::default(),
+        };
+        let prompts = match fields.take("prompts") {
+            None => Vec::new(),
+            Some(Item {
+                value: Value::Table(table),
+                ..
+            }) => self.prompts(table),
+            Some(item) => {
+                self.wrong_type("prompts", "a table such as `[prompts.review]`", item);
+                Vec::new()
+            }
+        };
+        self.unknown(fields, "the manifest");
+        Contents { about, prompts }
+    }
+
+    fn about(&mut self, item: &Item<'_>) -> About {
+        let Value::Table(table) = &item.value else {
+            self.wrong_type("library", "a table", item);
+            return About::default();
+        };
+        let mut fields = Fields::new(table);
+        let about = About {
+            title: self.text_field(&mut fields, "title").unwrap_or_default(),
+            description: self
+                .text_field(&mut fields, "description")
+                .unwrap_or_default(),
+            version: self.text_field(&mut fields, "version").unwrap_or_default(),
+            license: self.text_field(&mut fields, "license").unwrap_or_default(),
+            homepage: self.text_field(&mut fields, "homepage").unwrap_or_default(),
+        };
+        self.unknown(fields, "[library]");
+        about
+    }
+
+    fn prompts(&mut self, table: &Table<'_>) -> Vec<Prompt> {
+        let mut prompts: Vec<Prompt> = Vec::with_capacity(table.entries.len());
+        let mut twins: BTreeMap<String, String> = BTreeMap::new();
+        for entry in &table.entries {
+            let name = match PromptName::parse(&entry.key) {
+                Ok(name) => name,
+                Err(error) => {
+                    let message = format!("prompt name `{}` {error}", entry.key.escape_debug());
+                    self.error("bad-name", entry.key_span.clone(), message);
+                    continue;
+                }
+            };
+            if let Some(first) = twins.insert(twin_key(&entry.key), entry.key.to_string()) {
+                let message = format!(
+                    "prompts `{first}` and `{}` of {} differ only in case or in how their letters are composed",
+                    entry.key, self.path
+                );
+                self.error("twin-name", entry.key_span.clone(), message);
+                continue;
+            }
+            prompts.push(self.prompt(name, entry));
+        }
+        prompts.sort_by(|one, two| one.name.cmp(&two.name));
+        prompts
+    }
+
+    fn prompt(&mut self, name: PromptName, entry: &Entry<'_>) -> Prompt {
+        let full_name = format!("{}{}{name}", self.folder.name, self.folder.separator);
+        let mut prompt = Prompt {
+            name,
+            full_name: full_name.into(),
+            title: None,
+            description: None,
+            arguments: Vec::new(),
+            messages: Vec::new(),
+            dialect: Dialect::Jinja,
+            unavailable: None,
+        };
+        if let Err(refusal) = self.fill(&mut prompt, entry) {
+            prompt.unavailable = Some(refusal);
+        }
+        prompt
+    }
+
+    fn fill(&mut self, prompt: &mut Prompt, entry: &Entry<'_>) -> Result<(), Refusal> {
+        let Value::Table(table) = &entry.item.value else {
+            return Err(self.wrong_type(&entry.key, "a table", &entry.item));
+        };
+        let mut fields = Fields::new(table);
+        prompt.title = self.text_field(&mut fields, "title")?;
+        prompt.description = self.text_field(&mut fields, "description")?;
+        if let Some(item) = fields.take("arguments") {
+            prompt.arguments = self.arguments(item)?;
+        }
+        if let Some((key, span)) = fields.take_unsupported(&["command"]) {
+            return Err(self.unsupported(key, span));
+        }
+        let file = fields.take("file");
+        let messages = fields.take("messages");
+        match (file, messages) {
+            (Some(file), Some(_)) => {
+                let message = "a prompt has either `file` or `messages`, not both";
+                return Err(self.error("file-and-messages", file.span.clone(), message.to_owned()));
+            }
+            (None, Some(item)) => prompt.messages = self.messages(item)?,
+            (Some(item), None) => {
+                let path = self.path_field("file", item)?;
+                prompt
+                    .messages
+                    .push(self.from_file(Role::User, path, item.span.clone())?);
+            }
+            (None, None) => {
+                let path = format!("prompts/{}.md", prompt.name);
+                let path = match RelativePath::parse(&path) {
+                    Ok(path) => path,
+                    Err(error) => {
+                        let message = format!("`{path}` {error}");
+                        return Err(self.error("bad-path", entry.key_span.clone(), message));
+                    }
+                };
+                prompt
+                    .messages
+                    .push(self.from_file(Role::User, path, entry.key_span.clone())?);
+            }
+        }
+        self.unknown(fields, &format!("[prompts.{}]", prompt.name));
+        Ok(())
+    }
+
+    fn messages(&mut self, item: &Item<'_>) -> Result<Vec<MessageSource>, Refusal> {
+        let Value::List(items) = &item.value else {
+            return Err(self.wrong_type("messages", "an array of tables", item));
+        };
+        if items.is_empty() {
+            return Err(self.error(
+                "no-messages",
+                item.span.clone(),
+                "`messages` is empty".to_owned(),
+            ));
+        }
+        items.iter().map(|item| self.message(item)).collect()
+    }
+
+    fn message(&mut self, item: &Item<'_>) -> Result<MessageSource, Refusal> {
+        let Value::Table(table) = &item.value else {
+            return Err(self.wrong_type("messages", "an array of tables", item));
+        };
+        let mut fields = Fields::new(table);
+        let role = match fields.take("role") {
+            None => Role::User,
+            Some(Item {
+                value: Value::Text(text),
+                ..
+            }) if text == "user" => Role::User,
+            Some(Item {
+                value: Value::Text(text),
+                ..
+            }) if text == "assistant" => Role::Assistant,
+            Some(item) => {
+                let message = "`role` is \"user\" or \"assistant\"".to_owned();
+                return Err(self.error("bad-role", item.span.clone(), message));
+            }
+        };
+        if let Some((key, span)) = fields.take_unsupported(&["image", "audio", "resource"]) {
+            return Err(self.unsupported(key, span));
+        }
+        let message = match (fields.take("file"), fields.take("text")) {
+            (Some(item), None) => {
+                let path = self.path_field("file", item)?;
+                self.from_file(role, path, item.span.clone())?
+            }
+            (None, Some(item)) => {
+                let Value::Text(text) = &item.value else {
+                    return Err(self.wrong_type("text", "a string", item));
+                };
+                let line = self.line_of_text(item);
+                MessageSource {
+                    role,
+                    content: Content::Text {
+                        text: text.as_ref().into(),
+                        line,
+                    },
+                }
+            }
+            _ => {
+                let message = "a message has either `file` or `text`".to_owned();
+                return Err(self.error("bad-message", item.span.clone(), message));
+            }
+        };
+        self.unknown(fields, "a message");
+        Ok(message)
+    }
+
+    /// The line on which a string's text starts: after the quotes, and after the newline that TOML
+    /// drops behind three of them.
+    fn line_of_text(&self, item: &Item<'_>) -> u32 {
+        let raw = &self.text[item.span.clone()];
+        let opening = raw.len() - raw.trim_start_matches(['"', '\'']).len();
+        let after = &raw[opening.min(3)..];
+        let skipped =
+            u32::from(opening >= 3 && (after.starts_with('\n') || after.starts_with("\r\n")));
+        locate(self.text, item.span.clone()).line + skipped
+    }
+
+    fn path_field(&mut self, key: &str, item: &Item<'_>) -> Result<RelativePath, Refusal> {
+        let Value::Text(text) = &item.value else {
+            return Err(self.wrong_type(key, "a string", item));
+        };
+        RelativePath::parse(text).map_err(|error| {
+            let message = format!("`{}` {error}", text.escape_debug());
+            self.error("outside-library", item.span.clone(), message)
+        })
+    }
+
+    fn from_file(
+        &mut self,
+        role: Role,
+        path: RelativePath,
+        span: std::ops::Range<usize>,
+    ) -> Result<MessageSource, Refusal> {
+        if let Err(error) = self.files.look(&path) {
+            let shown = format!("{}/{path}", self.folder.shown_root);
+            let help = body_problem(self.path, &shown, &error);
+            let sentence = body_sentence(&shown, &error);
+            let problem = Problem::at(
+                help.code,
+                Severity::Error,
+                self.path,
+                self.text,
+                span,
+                sentence.as_str(),
+            );
+            self.problems.push(Problem {
+                help: help.help,
+                ..problem
+            });
+            return Err(sentence.into());
+        }
+        Ok(MessageSource {
+            role,
+            content: Content::File(path),
+        })
+    }
+}

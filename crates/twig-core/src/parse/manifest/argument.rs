@@ -1,0 +1,146 @@
+//! The arguments of a prompt in `twig.toml`.
+
+use super::fields::Fields;
+use super::{Manifest, Refusal};
+use crate::model::{Argument, Pattern};
+use crate::name::check_argument_name;
+use crate::parse::toml::{Item, Value};
+
+impl Manifest<'_> {
+    /// Reads `[[prompts.NAME.arguments]]`.
+    pub(super) fn arguments(&mut self, item: &Item<'_>) -> Result<Vec<Argument>, Refusal> {
+        let Value::List(items) = &item.value else {
+            return Err(self.wrong_type("arguments", "an array of tables", item));
+        };
+        if items.len() > self.limits.arguments {
+            let message = format!(
+                "{} arguments are declared; the limit is {}",
+                items.len(),
+                self.limits.arguments
+            );
+            return Err(self.error("too-many-arguments", item.span.clone(), message));
+        }
+        let mut arguments: Vec<Argument> = Vec::with_capacity(items.len());
+        for item in items {
+            let argument = self.argument(item)?;
+            if arguments.iter().any(|other| other.name == argument.name) {
+                let message = format!("argument `{}` is declared twice", argument.name);
+                return Err(self.error("duplicate-argument", item.span.clone(), message));
+            }
+            arguments.push(argument);
+        }
+        Ok(arguments)
+    }
+
+    fn argument(&mut self, item: &Item<'_>) -> Result<Argument, Refusal> {
+        let Value::Table(table) = &item.value else {
+            return Err(self.wrong_type("arguments", "an array of tables", item));
+        };
+        let mut fields = Fields::new(table);
+        let name = match fields.take("name") {
+            Some(Item {
+                value: Value::Text(name),
+                span,
+            }) => {
+                if let Err(error) = check_argument_name(name) {
+                    let message = format!("argument name `{}` {error}", name.escape_debug());
+                    return Err(self.error("bad-name", span.clone(), message));
+                }
+                name.as_ref().into()
+            }
+            Some(item) => return Err(self.wrong_type("name", "a string", item)),
+            None => {
+                let message = "an argument needs a `name`".to_owned();
+                return Err(self.error("missing-name", item.span.clone(), message));
+            }
+        };
+        let argument = Argument {
+            name,
+            description: self.text_field(&mut fields, "description")?,
+            required: self.flag_field(&mut fields, "required")?,
+            choices: self.choices(&mut fields)?,
+            max_length: self.max_length(&mut fields)?,
+            pattern: self.pattern(&mut fields)?,
+            default: None,
+        };
+        let default = fields.take("default");
+        let argument = Argument {
+            default: self.default(&argument, default)?,
+            ..argument
+        };
+        self.unknown(fields, "an argument");
+        Ok(argument)
+    }
+
+    fn choices(&mut self, fields: &mut Fields<'_, '_>) -> Result<Vec<Box<str>>, Refusal> {
+        let Some(item) = fields.take("choices") else {
+            return Ok(Vec::new());
+        };
+        let expected = "an array of strings that is not empty";
+        match &item.value {
+            Value::List(items) if !items.is_empty() => {
+                let texts = items.iter().map(|item| scalar(&item.value));
+                match texts.collect::<Option<Vec<_>>>() {
+                    Some(texts) => Ok(texts),
+                    None => Err(self.wrong_type("choices", expected, item)),
+                }
+            }
+            _ => Err(self.wrong_type("choices", expected, item)),
+        }
+    }
+
+    fn max_length(&mut self, fields: &mut Fields<'_, '_>) -> Result<Option<u32>, Refusal> {
+        match fields.take("max_length") {
+            None => Ok(None),
+            Some(item) => match item.value {
+                Value::Integer(number) if number > 0 => {
+                    Ok(Some(number.try_into().unwrap_or(u32::MAX)))
+                }
+                _ => Err(self.wrong_type("max_length", "a number of characters above zero", item)),
+            },
+        }
+    }
+
+    fn pattern(&mut self, fields: &mut Fields<'_, '_>) -> Result<Option<Pattern>, Refusal> {
+        match fields.take("pattern") {
+            None => Ok(None),
+            Some(Item {
+                value: Value::Text(text),
+                span,
+            }) => match Pattern::parse(text) {
+                Ok(pattern) => Ok(Some(pattern)),
+                Err(error) => {
+                    let message = format!("`pattern` is not a regular expression: {error}");
+                    Err(self.error("bad-pattern", span.clone(), message))
+                }
+            },
+            Some(item) => Err(self.wrong_type("pattern", "a string", item)),
+        }
+    }
+
+    fn default(
+        &mut self,
+        argument: &Argument,
+        item: Option<&Item<'_>>,
+    ) -> Result<Option<Box<str>>, Refusal> {
+        let Some(item) = item else { return Ok(None) };
+        let Some(text) = scalar(&item.value) else {
+            return Err(self.wrong_type("default", "a string", item));
+        };
+        if let Err(error) = crate::render::check_value(argument, &text) {
+            let message = format!("the default breaks the argument's own rule: {error}");
+            return Err(self.error("bad-default", item.span.clone(), message));
+        }
+        Ok(Some(text))
+    }
+}
+
+/// Values are strings; a bare number or boolean is taken for its text.
+fn scalar(value: &Value<'_>) -> Option<Box<str>> {
+    match value {
+        Value::Text(text) => Some(text.as_ref().into()),
+        Value::Integer(number) => Some(number.to_string().into()),
+        Value::Bool(flag) => Some(flag.to_string().into()),
+        _ => None,
+    }
+}

@@ -1,0 +1,147 @@
+//! A table's fields, taken one by one; what is left over was not meant for us.
+
+use std::ops::Range;
+
+use super::{Manifest, Refusal};
+use crate::parse::toml::{Item, Table, Value};
+use crate::problem::{Problem, Severity, shorten};
+use crate::suggest;
+
+/// The fields of one table and which of them were asked for.
+pub(super) struct Fields<'t, 'a> {
+    table: &'t Table<'a>,
+    asked: Vec<&'static str>,
+}
+
+impl<'t, 'a> Fields<'t, 'a> {
+    pub(super) fn new(table: &'t Table<'a>) -> Self {
+        Self {
+            table,
+            asked: Vec::with_capacity(8),
+        }
+    }
+
+    /// A field's value, if it is there.
+    pub(super) fn take(&mut self, key: &'static str) -> Option<&'t Item<'a>> {
+        self.asked.push(key);
+        self.table.get(key)
+    }
+
+    /// The first of these fields that is there.
+    pub(super) fn take_unsupported(
+        &mut self,
+        keys: &[&'static str],
+    ) -> Option<(&'static str, Range<usize>)> {
+        keys.iter()
+            .find_map(|key| self.table.get(key).map(|item| (*key, item.span.clone())))
+    }
+}
+
+impl Manifest<'_> {
+    /// A problem with a place in the manifest; its sentence serves whoever asks for the prompt.
+    pub(super) fn error(
+        &mut self,
+        code: &'static str,
+        span: Range<usize>,
+        message: String,
+    ) -> Refusal {
+        let refusal = message.as_str().into();
+        self.problems.push(Problem::at(
+            code,
+            Severity::Error,
+            self.path,
+            self.text,
+            span,
+            message,
+        ));
+        refusal
+    }
+
+    pub(super) fn warning(&mut self, code: &'static str, span: Range<usize>, message: String) {
+        let problem = Problem::at(code, Severity::Warning, self.path, self.text, span, message);
+        self.problems.push(problem);
+    }
+
+    pub(super) fn wrong_type(&mut self, key: &str, expected: &str, item: &Item<'_>) -> Refusal {
+        let found = item.value.type_name();
+        self.error(
+            "wrong-type",
+            item.span.clone(),
+            format!("`{key}` has to be {expected}, not {found}"),
+        )
+    }
+
+    pub(super) fn unsupported(&mut self, key: &str, span: Range<usize>) -> Refusal {
+        self.error(
+            "unsupported-field",
+            span,
+            format!("`{key}` is not supported by this version of Twig"),
+        )
+    }
+
+    /// Fields that nobody asked for are most likely misspelt.
+    pub(super) fn unknown(&mut self, fields: Fields<'_, '_>, place: &str) {
+        for entry in &fields.table.entries {
+            if fields.asked.contains(&&*entry.key) {
+                continue;
+            }
+            let key = shorten(&entry.key, 64);
+            let message = format!(
+                "unknown field `{}` in {place} is ignored",
+                key.escape_debug()
+            );
+            let span = entry.key_span.clone();
+            let problem = Problem::at(
+                "unknown-field",
+                Severity::Warning,
+                self.path,
+                self.text,
+                span,
+                message,
+            );
+            let help = suggest::did_you_mean(&entry.key, fields.asked.iter().copied());
+            self.problems.push(Problem { help, ..problem });
+        }
+    }
+
+    /// A text for people, such as a title.
+    pub(super) fn text_field(
+        &mut self,
+        fields: &mut Fields<'_, '_>,
+        key: &'static str,
+    ) -> Result<Option<Box<str>>, Refusal> {
+        match fields.take(key) {
+            None => Ok(None),
+            Some(Item {
+                value: Value::Text(text),
+                span,
+            }) => {
+                if text
+                    .chars()
+                    .any(|c| c.is_control() && !matches!(c, '\n' | '\t'))
+                {
+                    let message = format!("`{key}` has control characters");
+                    self.warning("control-character", span.clone(), message);
+                }
+                Ok(Some(text.as_ref().into()))
+            }
+            Some(item) => Err(self.wrong_type(key, "a string", item)),
+        }
+    }
+
+    /// `true` or `false`; `false` where it is absent.
+    pub(super) fn flag_field(
+        &mut self,
+        fields: &mut Fields<'_, '_>,
+        key: &'static str,
+    ) -> Result<bool, Refusal> {
+        match fields.take(key) {
+            None => Ok(false),
+            Some(Item {
+                value: Value::Bool(flag),
+                ..
+            }) => Ok(*flag),
+            Some(item) => Err(self.wrong_type(key, "true or false", item)),
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! The regular part of TOML: headers of bare keys, and one simple value a line.
+//!
+//! Anything else (escapes, several lines, dotted keys, inline tables, keys set twice) is declined,
+//! never guessed at: [`read`] answers `None` and the `toml` crate decides. A property test holds
+//! both to the same result.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::{Entry, Item, Table, Value};
+
+/// Reads a plain document; `None` where it is not plain, or not TOML at all.
+pub(super) fn read(text: &str) -> Option<Table<'_>> {
+    let mut reader = Reader {
+        root: Table::default(),
+        header: None,
+        open: Table::default(),
+    };
+    let mut start = 0;
+    while start < text.len() {
+        let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        let line = &text[start..end];
+        let line = if end < text.len() {
+            line.strip_suffix('\r').unwrap_or(line)
+        } else {
+            line
+        };
+        reader.line(Line {
+            text,
+            at: start,
+            end: start + line.len(),
+        })?;
+        start = end + 1;
+    }
+    reader.close()?;
+    keys_are_unique(&reader.root).then_some(reader.root)
+}
+
+struct Reader<'a> {
+    root: Table<'a>,
+    header: Option<Header<'a>>,
+    /// What came since the last header; attached to the tree when the next one comes.
+    open: Table<'a>,
+}
+
+struct Header<'a> {
+    keys: Vec<(&'a str, Range<usize>)>,
+    is_list: bool,
+    span: Range<usize>,
+}
+
+impl<'a> Reader<'a> {
+    fn line(&mut self, mut line: Line<'a>) -> Option<()> {
+        line.skip_blanks();
+        match line.peek() {
+            None | Some(b'#') => line.finish(),
+            Some(b'[') => {
+                let header = line.header()?;
+                line.finish()?;
+                self.close()?;
+                self.header = Some(header);
+                Some(())
+            }
+            Some(_) => {
+                let (key, key_span) = line.key()?;
+                line.skip_blanks();
+                line.take(b'=')?;
+                line.skip_blanks();
+                let item = line.value()?;
+                line.finish()?;
+                self.open.entries.push(Entry {
+                    key: Cow::Borrowed(key),
+                    key_span,
+                    item,
+                });
+                Some(())
+            }
+        }
+    }
+
+    /// Attaches the open table. Only the newest entry of a table is ever looked at: a document
+    /// that comes back to an older one ends up with a key twice and is declined for that.
+    fn close(&mut self) -> Option<()> {
+        let open = std::mem::take(&mut self.open);
+        let Some(Header {
+            mut keys,
+            is_list,
+            span,
+        }) = self.header.take()
+        else {
+            self.root = open;
+            return Some(());
+        };
+        let (last, last_span) = keys.pop()?;
+        let mut table = &mut self.root;
+        for (key, key_span) in keys {
+            if newest(table).is_none_or(|entry| entry.key != key) {
+                let item = Item {
+                    value: Value::Table(Table::default()),
+                    span: span.clone(),
+                };
+                table.entries.push(Entry {
+                    key: Cow::Borrowed(key),
+                    key_span,
+                    item,
+                });
+            }
+            table = match &mut newest(table)?.item.value {
+                Value::Table(table) => table,
+                Value::List(items) => match &mut items.last_mut()?.value {
+                    Value::Table(table) => table,
+                    _ => return None,
+                },
+                _ => return None,
+            };
+        }
+        let item = Item {
+            value: Value::Table(open),
+            span: span.clone(),
+        };
+        let newest = newest(table).filter(|entry| entry.key == last);
+        match newest {
+            Some(Entry {
+                item:
+                    Item {
+                        value: Value::List(items),
+                        ..
+                    },
+                ..
+            }) if is_list && matches!(items.last()?.value, Value::Table(_)) => {
+                items.push(item);
+            }
+            Some(_) => return None,
+            None => {
+                let value = if is_list {
+                    Value::List(vec![item])
+                } else {
+                    item.value
+                };
+                let item = Item { value, span };
+                table.entries.push(Entry {
+                    key: Cow::Borrowed(last),
+                    key_span: last_span,
+                    item,
+                });
+            }
+        }
+        Some(())
+    }
+}
+
+fn newest<'t, 'a>(table: &'t mut Table<'a>) -> Option<&'t mut Entry<'a>> {
+    table.entries.last_mut()
+}
+
+fn keys_are_unique(table: &Table<'_>) -> bool {
+    let mut keys: Vec<&str> = table.entries.iter().map(|entry| &*entry.key).collect();
+    keys.sort_unstable();
+    keys.windows(2).all(|pair| pair[0] != pair[1])
+        && table.entries.iter().all(|entry| match &entry.item.value {
+            Value::Table(table) => keys_are_unique(table),
+            Value::List(items) => items.iter().all(|item| match &item.value {
+                Value::Table(table) => keys_are_unique(table),
+                _ => true,
+            }),
+            _ => true,
+        })
+}
+
+/// A place in one line of the text.
+struct Line<'a> {
+    text: &'a str,
+    at: usize,
+    end: usize,
+}
+
+impl<'a> Line<'a> {
+    fn rest(&self) -> &'a [u8] {
+        &self.text.as_bytes()[self.at..self.end]
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.rest().first().copied()
+    }
+
+    fn take(&mut self, byte: u8) -> Option<()> {
+        (self.peek()? == byte).then(|| self.at += 1)
+    }
+
+    fn skip_blanks(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    /// The rest of the line is blank or a comment.
+    fn finish(&mut self) -> Option<()> {
+        self.skip_blanks();
+        match self.rest() {
+            [] => Some(()),
+            [b'#', comment @ ..] => comment
+                .iter()
+                .all(|b| *b == b'\t' || !b.is_ascii_control())
+                .then_some(()),
+            _ => None,
+        }
+    }
+
+    fn key(&mut self) -> Option<(&'a str, Range<usize>)> {
+        let is_key = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+        let length = self.rest().iter().take_while(|b| is_key(b)).count();
+        let span = self.at..self.at + length;
+        self.at = span.end;
+        (length > 0).then(|| (&self.text[span.clone()], span))
+    }
+
+    fn header(&mut self) -> Option<Header<'a>> {
+        let start = self.at;
+        self.take(b'[')?;
+        let is_list = self.take(b'[').is_some();
+        let mut keys = Vec::with_capacity(3);
+        loop {
+            self.skip_blanks();
+            keys.push(self.key()?);
+            self.skip_blanks();
+            if self.take(b'.').is_none() {
+                break;
+            }
+        }
+        self.take(b']')?;
+        if is_list {
+            self.take(b']')?;
+        }
+        Some(Header {
+            keys,
+            is_list,
+            span: start..self.at,
+        })
+    }
+
+    fn value(&mut self) -> Option<Item<'a>> {
+        let start = self.at;
+        let value = match self.peek()? {
+            b'"' | b'\'' => Value::Text(Cow::Borrowed(self.string()?)),
+            b'[' => Value::List(self.strings()?),
+            b't' => self.word("true", Value::Bool(true))?,
+            b'f' => self.word("false", Value::Bool(false))?,
+            b'0'..=b'9' => Value::Integer(self.number()?),
+            _ => return None,
+        };
+        Some(Item {
+            value,
+            span: start..self.at,
+        })
+    }
+
+    fn word(&mut self, word: &str, value: Value<'a>) -> Option<Value<'a>> {
+        self.rest().starts_with(word.as_bytes()).then(|| {
+            self.at += word.len();
+            value
+        })
+    }
+
+    fn number(&mut self) -> Option<i64> {
+        let digits = self
+            .rest()
+            .iter()
+            .take_while(|b| b.is_ascii_digit())
+            .count();
+        let text = &self.text[self.at..self.at + digits];
+        if digits > 18 || (digits > 1 && text.starts_with('0')) {
+            return None;
+        }
+        self.at += digits;
+        text.parse().ok()
+    }
+
+    /// A string without escapes, on one line.
+    fn string(&mut self) -> Option<&'a str> {
+        let quote = self.peek()?;
+        let inner = &self.rest()[1..];
+        let length = inner
+            .iter()
+            .position(|b| *b == quote || *b == b'\\' || (b.is_ascii_control() && *b != b'\t'))?;
+        // A backslash means an escape in one sort of string and itself in the other.
+        let ends = inner[length] == quote;
+        let is_long = length == 0 && inner.get(1) == Some(&quote);
+        if !ends || is_long {
+            return None;
+        }
+        let start = self.at + 1;
+        self.at = start + length + 1;
+        Some(&self.text[start..start + length])
+    }
+
+    /// `["a", "b"]`, on one line.
+    fn strings(&mut self) -> Option<Vec<Item<'a>>> {
+        self.take(b'[')?;
+        let mut items = Vec::new();
+        loop {
+            self.skip_blanks();
+            if self.take(b']').is_some() {
+                return Some(items);
+            }
+            let start = self.at;
+            let value = Value::Text(Cow::Borrowed(self.string()?));
+            items.push(Item {
+                value,
+                span: start..self.at,
+            });
+            self.skip_blanks();
+            if self.take(b',').is_none() {
+                self.take(b']')?;
+                return Some(items);
+            }
+        }
+    }
+}

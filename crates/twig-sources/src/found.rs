@@ -1,0 +1,80 @@
+//! What was found where, for people who wonder why a library is not there.
+
+use std::path::PathBuf;
+
+use twig_core::{Kind, Library};
+
+/// A place that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The folder.
+    pub path: PathBuf,
+    /// The folder as people like to read it.
+    pub shown: String,
+    /// Whether the person named it; otherwise it is the data folder.
+    pub named: bool,
+    /// What it is.
+    pub state: FoundState,
+    /// The libraries in it, in order.
+    pub libraries: Vec<FoundLibrary>,
+    /// What is in it and is no library.
+    pub skipped: Vec<Skipped>,
+}
+
+/// What a place turned out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FoundState {
+    /// A folder that could be listed.
+    Folder,
+    /// Nothing is there.
+    Missing,
+    /// Something is there that is no folder.
+    NotAFolder,
+    /// The system does not let us look: why.
+    Unreadable(String),
+}
+
+/// A library that was found, with counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundLibrary {
+    /// Its name.
+    pub name: String,
+    /// How it is read.
+    pub kind: Kind,
+    /// Its folder as people like to read it.
+    pub shown_root: String,
+    /// Prompts that can be served.
+    pub prompts: usize,
+    /// Prompts that cannot.
+    pub unavailable: usize,
+    /// Problems known without reading bodies.
+    pub problems: usize,
+}
+
+/// Something that is no library, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// Its name in the folder.
+    pub name: String,
+    /// Why it is none; reads on after the name.
+    pub why: &'static str,
+}
+
+impl FoundLibrary {
+    pub(crate) fn of(library: &Library) -> Self {
+        let unavailable = library
+            .prompts
+            .iter()
+            .filter(|prompt| prompt.unavailable.is_some())
+            .count();
+        Self {
+            name: library.name.to_string(),
+            kind: library.kind,
+            shown_root: library.shown_root.to_string(),
+            prompts: library.prompts.len() - unavailable,
+            unavailable,
+            problems: library.problems.len(),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What is in one folder: names and types from a single listing, so that no file is looked at.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+use cap_std::fs::FileType;
+use twig_core::parse::library::Files;
+use twig_core::{BodyError, RelativePath};
+
+use crate::root::{Root, regular};
+use crate::stamp::Seen;
+
+/// How many names of one folder are kept; what is past them is looked at one by one.
+const LIMIT: usize = 20_000;
+
+/// The names in one folder, sorted, with their types.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    entries: Vec<(Box<str>, Entry)>,
+    complete: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Entry {
+    File,
+    /// A link, or a file system that does not say.
+    Unsure,
+    Other(&'static str),
+}
+
+impl Listing {
+    pub(crate) fn read(root: &Root, folder: &str) -> Result<Self, BodyError> {
+        let mut listing = Self {
+            entries: Vec::new(),
+            complete: true,
+        };
+        for entry in root.entries(folder)? {
+            if listing.entries.len() == LIMIT {
+                listing.complete = false;
+                break;
+            }
+            let entry = entry.map_err(|error| crate::root::body_error(&error))?;
+            // A name that is not UTF-8 cannot be written in a manifest.
+            if let Ok(name) = entry.file_name().into_string() {
+                let kind = entry.file_type().map_or(Entry::Unsure, Entry::of);
+                listing.entries.push((name.into_boxed_str(), kind));
+            }
+        }
+        listing
+            .entries
+            .sort_unstable_by(|one, two| one.0.cmp(&two.0));
+        Ok(listing)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|(name, _)| &**name)
+    }
+
+    fn entry(&self, name: &str) -> Option<Entry> {
+        let at = self
+            .entries
+            .binary_search_by(|(entry, _)| (**entry).cmp(name))
+            .ok();
+        match at {
+            Some(at) => Some(self.entries[at].1),
+            None => (!self.complete).then_some(Entry::Unsure),
+        }
+    }
+
+    /// A number that is the same for the same entries; `None` where not all are known.
+    fn digest(&self) -> Option<u64> {
+        let mut hasher = DefaultHasher::new();
+        self.entries.hash(&mut hasher);
+        self.complete.then(|| hasher.finish())
+    }
+}
+
+impl Entry {
+    fn of(kind: FileType) -> Self {
+        match regular(kind) {
+            Ok(()) => Self::File,
+            Err(BodyError::NotAFile(what)) if what != "something else" => Self::Other(what),
+            Err(_) => Self::Unsure,
+        }
+    }
+}
+
+/// A folder that was listed, and how to tell whether it would be listed the same again.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    folder: Box<str>,
+    pub(crate) path: PathBuf,
+    seen: Seen,
+    digest: Option<u64>,
+}
+
+impl Listed {
+    /// Whether the folder still has the same entries; only one that was touched is listed again.
+    pub(crate) fn holds(&mut self, root: &Path) -> bool {
+        let now = Seen::at(&self.path);
+        if self.seen.holds(&now) {
+            return true;
+        }
+        let again = Root::open(root).and_then(|root| Listing::read(&root, &self.folder));
+        let digest = again.ok().and_then(|listing| listing.digest());
+        let same = digest.is_some() && digest == self.digest;
+        if same {
+            self.seen = now;
+        }
+        same
+    }
+}
+
+/// Answers for a library's files from the listings of their folders, and remembers what it used.
+#[derive(Debug)]
+pub(crate) struct Looker<'a> {
+    path: &'a Path,
+    root: Result<Root, BodyError>,
+    listings: RefCell<BTreeMap<Box<str>, (Listed, Result<Listing, BodyError>)>>,
+    links: RefCell<Vec<LookedAt>>,
+}
+
+/// A path that had to be looked at by itself, and what was there.
+pub(crate) type LookedAt = (RelativePath, Result<(), BodyError>);
+
+impl<'a> Looker<'a> {
+    pub(crate) fn new(path: &'a Path) -> Self {
+        Self {
+            path,
+            root: Root::open(path),
+            listings: RefCell::default(),
+            links: RefCell::default(),
+        }
+    }
+
+    /// The folders that were listed and the links that were followed.
+    pub(crate) fn into_used(self) -> (Vec<Listed>, Vec<LookedAt>) {
+        let listings = self.listings.into_inner().into_values();
+        let listed = listings.map(|(listed, _)| listed).collect();
+        (listed, self.links.into_inner())
+    }
+
+    fn list(&self, root: &Root, folder: &str) -> (Listed, Result<Listing, BodyError>) {
+        let path = self.path.join(folder);
+        // The stamp is taken first: a change in between makes it old, never the listing.
+        let seen = Seen::at(&path);
+        let listing = Listing::read(root, folder);
+        let listed = Listed {
+            folder: folder.into(),
+            path,
+            seen,
+            digest: listing.as_ref().ok().and_then(Listing::digest),
+        };
+        (listed, listing)
+    }
+}
+
+impl Files for Looker<'_> {
+    fn look(&self, path: &RelativePath) -> Result<(), BodyError> {
+        let root = self.root.as_ref().map_err(Clone::clone)?;
+        let mut listings = self.listings.borrow_mut();
+        if !listings.contains_key(path.folder()) {
+            listings.insert(path.folder().into(), self.list(root, path.folder()));
+        }
+        let Some((_, listing)) = listings.get(path.folder()) else {
+            return Err(BodyError::NotFound);
+        };
+        match listing
+            .as_ref()
+            .map_err(Clone::clone)?
+            .entry(path.file_name())
+        {
+            Some(Entry::File) => Ok(()),
+            Some(Entry::Other(what)) => Err(BodyError::NotAFile(what)),
+            Some(Entry::Unsure) => {
+                let found = root.look(path.as_str());
+                self.links.borrow_mut().push((path.clone(), found.clone()));
+                found
+            }
+            None => Err(BodyError::NotFound),
+        }
+    }
+}
+
+/// Whether a name is what editors and tools leave behind, or hidden.
+pub(crate) fn is_leftover(name: &str) -> bool {
+    let ending = |wanted: &str| {
+        name.rsplit_once('.')
+            .is_some_and(|(_, ending)| ending.eq_ignore_ascii_case(wanted))
+    };
+    name.starts_with('.')
+        || name.ends_with('~')
+        || name == "4913"
+        || (name.starts_with('#') && name.ends_with('#'))
+        || ending("swp")
+        || ending("tmp")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leftovers_are_told_from_libraries() {
+        for name in [
+            ".git",
+            "x~",
+            "a.swp",
+            "4913",
+            ".#a",
+            "#a#",
+            "a.tmp",
+            ".a.md.swp",
+        ] {
+            assert!(is_leftover(name), "{name}");
+        }
+        for name in ["coding", "tmp", "a.md", "x#y", "49130", "swp"] {
+            assert!(!is_leftover(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The catalog that follows the disk.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use twig_core::{Catalog, Problem};
+
+use crate::found::Found;
+use crate::settings::Settings;
+use crate::shelf::Shelf;
+use crate::watch::{self, Signal, Watch};
+
+/// Loads libraries, publishes the catalog made of them, and the next one where the disk changed.
+///
+/// A request takes one [`LiveCatalog::snapshot`] at the door and answers entirely from it.
+#[derive(Debug)]
+pub struct LiveCatalog {
+    settings: Settings,
+    current: Mutex<Arc<Catalog>>,
+    shelf: Mutex<Shelf>,
+    scans: AtomicU64,
+    /// Those who want to hear of catalogs that somebody else published.
+    watchers: Mutex<Vec<Sender<Signal>>>,
+}
+
+/// What a look at the disk brought.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refresh {
+    /// Whether another catalog was published.
+    pub changed: bool,
+    /// Whether a client that lists the prompts sees a difference.
+    pub lists_changed: bool,
+    /// Libraries that are new or were read again and differ.
+    pub libraries: usize,
+}
+
+impl LiveCatalog {
+    /// Loads everything once. What cannot be loaded is a problem; the rest is there.
+    pub fn load(settings: Settings) -> Self {
+        let settings = settings.absolute();
+        let live = Self {
+            current: Mutex::default(),
+            shelf: Mutex::new(Shelf::new(&settings)),
+            scans: AtomicU64::new(0),
+            watchers: Mutex::default(),
+            settings,
+        };
+        live.refresh();
+        live
+    }
+
+    /// The catalog as of now.
+    pub fn snapshot(&self) -> Arc<Catalog> {
+        Arc::clone(&lock(&self.current))
+    }
+
+    /// Looks at the disk and publishes another catalog if something changed.
+    ///
+    /// Where nothing did, this costs a `stat` for each folder and manifest.
+    pub fn refresh(&self) -> Refresh {
+        let mut shelf = lock(&self.shelf);
+        self.scans.fetch_add(1, Ordering::Relaxed);
+        let Some(libraries) = shelf.scan(&self.settings) else {
+            return Refresh::default();
+        };
+        let next = Arc::new(Catalog::build(shelf.libraries.clone()));
+        let before = std::mem::replace(&mut *lock(&self.current), Arc::clone(&next));
+        let lists_changed = !before.lists_the_same(&next);
+        if lists_changed {
+            lock(&self.watchers).retain(|watcher| watcher.send(Signal::Published).is_ok());
+        }
+        Refresh {
+            changed: true,
+            lists_changed,
+            libraries,
+        }
+    }
+
+    /// Follows the disk on a thread of its own until the [`Watch`] is dropped.
+    ///
+    /// `on_change` is called after a catalog was published whose list differs from the last one
+    /// that was announced.
+    pub fn watch(self: &Arc<Self>, on_change: impl Fn() + Send + 'static) -> Watch {
+        let (watch, sender) = watch::start(self, on_change);
+        lock(&self.watchers).push(sender);
+        watch
+    }
+
+    /// Each place that was looked at and what was found there.
+    pub fn found(&self) -> Vec<Found> {
+        lock(&self.shelf).found(&self.settings)
+    }
+
+    /// What is wrong with the places themselves; problems of libraries are in the catalog.
+    pub fn problems(&self) -> Vec<Problem> {
+        lock(&self.shelf).problems.clone()
+    }
+
+    /// How often the disk was looked at.
+    pub fn scans(&self) -> u64 {
+        self.scans.load(Ordering::Relaxed)
+    }
+
+    /// What everything is loaded by, with absolute paths.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Every folder whose entries matter, whether it is there or not.
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        lock(&self.shelf).folders()
+    }
+}
+
+/// What these locks guard is whole at every moment, so a panic elsewhere does not spoil it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

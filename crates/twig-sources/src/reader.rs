@@ -1,0 +1,153 @@
+//! Reading one text file of a library, whole: never half a save, never outside, never for ever.
+
+use std::io::Read;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use twig_core::BodyError;
+
+use crate::root::{Root, body_error};
+use crate::stamp::{FileStamp, Seen};
+
+/// How long a save may be under way before what is there is taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// A file that was not written for this long is whole.
+    pub(crate) quiet: Duration,
+    /// The same for an empty file, which most likely was truncated to be written anew.
+    pub(crate) quiet_when_empty: Duration,
+    /// The longest wait in all.
+    pub(crate) total: Duration,
+}
+
+impl Patience {
+    /// For bodies, which are read because a client asks.
+    pub(crate) const BODY: Self = Self {
+        quiet: Duration::from_millis(20),
+        quiet_when_empty: Duration::from_millis(250),
+        total: Duration::from_millis(250),
+    };
+
+    /// For what is scanned: another look follows the next event, so this waits just a moment,
+    /// unless what had text before is empty now.
+    pub(crate) fn for_scan(had_text: bool) -> Self {
+        let quiet = Duration::from_millis(8);
+        let long = Duration::from_millis(250);
+        Self {
+            quiet,
+            quiet_when_empty: if had_text { long } else { quiet },
+            total: long,
+        }
+    }
+}
+
+/// A file's text and the stamp it had.
+#[derive(Debug)]
+pub(crate) struct Text {
+    pub(crate) text: String,
+    pub(crate) stamp: FileStamp,
+}
+
+/// Reads a text file beneath a library's folder.
+pub(crate) fn read_text(
+    root: &Path,
+    path: &str,
+    limit: usize,
+    patience: Patience,
+) -> Result<Text, BodyError> {
+    let started = Instant::now();
+    loop {
+        let left = patience.total.saturating_sub(started.elapsed());
+        let attempt = Root::open(root).and_then(|root| attempt(&root, path, limit, patience, left));
+        let wait = match attempt {
+            Ok(Attempt::Whole(text)) => return Ok(text),
+            Ok(Attempt::Changing(wait)) => wait,
+            // Some editors move the old file away before they write the new one.
+            Err(BodyError::NotFound) => match until_folder_is_quiet(root, path, patience) {
+                Some(wait) if !left.is_zero() => wait,
+                _ => return Err(BodyError::NotFound),
+            },
+            Err(error) => return Err(error),
+        };
+        if left.is_zero() {
+            return Err(BodyError::Unreadable(
+                "it changes all the time while it is read".to_owned(),
+            ));
+        }
+        std::thread::sleep(wait.clamp(Duration::from_micros(200), Duration::from_millis(2)));
+    }
+}
+
+enum Attempt {
+    Whole(Text),
+    /// Somebody is writing: try again after this long.
+    Changing(Duration),
+}
+
+fn attempt(
+    root: &Root,
+    path: &str,
+    limit: usize,
+    patience: Patience,
+    left: Duration,
+) -> Result<Attempt, BodyError> {
+    let file = root.open_file(path)?;
+    let before = stamp(&file)?;
+    let too_large = |size: u64| BodyError::TooLarge { size, limit };
+    if before.size > limit as u64 {
+        return Err(too_large(before.size));
+    }
+    let quiet = if before.size == 0 {
+        patience.quiet_when_empty
+    } else {
+        patience.quiet
+    };
+    if let Some(wait) = before.until_quiet(quiet)
+        && !left.is_zero()
+    {
+        return Ok(Attempt::Changing(wait));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(before.size).unwrap_or(0) + 1);
+    let room = (limit as u64).saturating_add(1);
+    if let Err(error) = (&file).take(room).read_to_end(&mut bytes) {
+        return Err(body_error(&error));
+    }
+    if stamp(&file)? != before {
+        return Ok(Attempt::Changing(Duration::from_millis(1)));
+    }
+    if bytes.len() > limit {
+        return Err(too_large(bytes.len() as u64));
+    }
+    let text = decode(bytes)?;
+    Ok(Attempt::Whole(Text {
+        text,
+        stamp: before,
+    }))
+}
+
+fn stamp(file: &std::fs::File) -> Result<FileStamp, BodyError> {
+    match file.metadata() {
+        Ok(metadata) => Ok(FileStamp::of(&metadata)),
+        Err(error) => Err(body_error(&error)),
+    }
+}
+
+fn until_folder_is_quiet(root: &Path, path: &str, patience: Patience) -> Option<Duration> {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let seen = Seen::at(&root.join(folder));
+    seen.stamp()?.until_quiet(patience.quiet)
+}
+
+/// Text without its byte-order mark, or why it is none.
+fn decode(bytes: Vec<u8>) -> Result<String, BodyError> {
+    if let Some(offset) = bytes.iter().position(|byte| *byte == 0) {
+        return Err(BodyError::Binary { offset });
+    }
+    let mut text = String::from_utf8(bytes).map_err(|error| BodyError::NotUtf8 {
+        offset: error.utf8_error().valid_up_to(),
+    })?;
+    if text.starts_with('\u{feff}') {
+        text.drain(..'\u{feff}'.len_utf8());
+    }
+    Ok(text)
+}

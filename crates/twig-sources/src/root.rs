@@ -1,0 +1,113 @@
+//! A library's folder, beneath which everything is opened: links that lead out are refused.
+
+use std::io;
+use std::path::Path;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, FileType, OpenOptions};
+#[cfg(unix)]
+use cap_std::fs::{FileTypeExt, OpenOptionsExt};
+use twig_core::BodyError;
+
+use crate::stamp::is_absence;
+
+/// A library's folder, held open.
+#[derive(Debug)]
+pub(crate) struct Root {
+    dir: Dir,
+}
+
+impl Root {
+    /// Opens a library's folder; the folder itself may be a link.
+    pub(crate) fn open(path: &Path) -> Result<Self, BodyError> {
+        match Dir::open_ambient_dir(path, ambient_authority()) {
+            Ok(dir) => Ok(Self { dir }),
+            Err(error) => Err(body_error(&error)),
+        }
+    }
+
+    /// Says whether a regular file is at a path, links inside the folder followed.
+    pub(crate) fn look(&self, path: &str) -> Result<(), BodyError> {
+        match self.dir.metadata(path) {
+            Ok(metadata) => regular(metadata.file_type()),
+            Err(error) => Err(body_error(&error)),
+        }
+    }
+
+    /// Opens a regular file for reading, and never hangs on anything else.
+    pub(crate) fn open_file(&self, path: &str) -> Result<std::fs::File, BodyError> {
+        // Opening a device can already do something, so the type is asked for first; it is asked
+        // for again afterwards, because the path can lead elsewhere by then.
+        self.look(path)?;
+        let mut options = OpenOptions::new();
+        options.read(true);
+        #[cfg(unix)]
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        let file = match self.dir.open_with(path, &options) {
+            Ok(file) => file,
+            Err(error) => return Err(body_error(&error)),
+        };
+        match file.metadata() {
+            Ok(metadata) => regular(metadata.file_type())?,
+            Err(error) => return Err(body_error(&error)),
+        }
+        Ok(file.into_std())
+    }
+
+    /// The entries of a folder beneath, `""` for the root itself.
+    pub(crate) fn entries(&self, folder: &str) -> Result<cap_std::fs::ReadDir, BodyError> {
+        let entries = if folder.is_empty() {
+            self.dir.entries()
+        } else {
+            self.dir.read_dir(folder)
+        };
+        entries.map_err(|error| body_error(&error))
+    }
+}
+
+/// What is at a path instead of a regular file, in the words of [`BodyError::NotAFile`].
+pub(crate) fn regular(kind: FileType) -> Result<(), BodyError> {
+    if kind.is_file() {
+        return Ok(());
+    }
+    if kind.is_dir() {
+        return Err(BodyError::NotAFile("a folder"));
+    }
+    #[cfg(unix)]
+    {
+        if kind.is_fifo() {
+            return Err(BodyError::NotAFile("a FIFO"));
+        }
+        if kind.is_socket() {
+            return Err(BodyError::NotAFile("a socket"));
+        }
+        if kind.is_block_device() || kind.is_char_device() {
+            return Err(BodyError::NotAFile("a device"));
+        }
+    }
+    Err(BodyError::NotAFile("something else"))
+}
+
+/// An error of the system, in the words of the port.
+pub(crate) fn body_error(error: &io::Error) -> BodyError {
+    if is_absence(error) {
+        return BodyError::NotFound;
+    }
+    // A way out is refused by cap-std itself and so has no number; the system's "permission denied"
+    // has one.
+    if error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
+        return BodyError::Outside;
+    }
+    BodyError::Unreadable(sentence(error))
+}
+
+/// What the system said, without its number, in lower case.
+pub(crate) fn sentence(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut characters = text.chars();
+    characters
+        .next()
+        .map(|first| first.to_lowercase().chain(characters).collect())
+        .unwrap_or_default()
+}

@@ -1,0 +1,80 @@
+//! Where libraries are looked for, and how.
+
+use std::path::{Path, PathBuf};
+
+use twig_core::{Kind, Limits};
+
+/// Where libraries are looked for, and how.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The folder of libraries: each subfolder with a `twig.toml` is one. It need not exist yet.
+    pub data: Option<PathBuf>,
+    /// Folders that the person named; they come before those of the data folder.
+    ///
+    /// Each is a library, or a folder whose subfolders are libraries.
+    pub libraries: Vec<PathBuf>,
+    /// How the named folders are read; told by their layout where this is `None`.
+    pub kind: Option<Kind>,
+    /// The person's home, which is `~` in paths for people.
+    pub home: Option<PathBuf>,
+    /// What stands between a library's name and a prompt's.
+    pub separator: String,
+    /// How much is taken before it is refused.
+    pub limits: Limits,
+    /// How changes are noticed.
+    pub watching: Watching,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            data: None,
+            libraries: Vec::new(),
+            kind: None,
+            home: None,
+            separator: ":".to_owned(),
+            limits: Limits::default(),
+            watching: Watching::Auto,
+        }
+    }
+}
+
+/// How changes on disk are noticed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Watching {
+    /// The system tells, where it can; elsewhere the disk is looked at again and again.
+    #[default]
+    Auto,
+    /// The disk is looked at again and again.
+    Poll,
+}
+
+impl Settings {
+    /// The same settings with absolute paths, so that a later change of folder changes nothing.
+    pub(crate) fn absolute(mut self) -> Self {
+        self.data = self.data.map(|path| absolute(&path));
+        self.libraries = self.libraries.iter().map(|path| absolute(path)).collect();
+        self
+    }
+
+    /// A path as people like to read it.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        let home = self
+            .home
+            .as_deref()
+            .filter(|home| *home != Path::new("/") && !home.as_os_str().is_empty());
+        match home.map(|home| path.strip_prefix(home)) {
+            Some(Ok(rest)) if rest.as_os_str().is_empty() => "~".to_owned(),
+            Some(Ok(rest)) => format!("~/{}", rest.display()),
+            _ => path.display().to_string(),
+        }
+    }
+}
+
+/// Collecting the parts drops a slash at the end, so that one folder has one spelling.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path)
+        .unwrap_or_else(|_| path.to_path_buf())
+        .components()
+        .collect()
+}

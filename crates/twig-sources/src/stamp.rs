@@ -1,0 +1,195 @@
+//! Whether a file or folder is still the one that was looked at.
+//!
+//! A stamp is what `stat` says. Clocks of file systems are coarse, so two writes within one tick
+//! can leave the same stamp: one that is younger than [`SETTLED`] is not relied on.
+
+use std::fs::Metadata;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// From this age on a stamp says for sure that nothing changed.
+const SETTLED: Duration = Duration::from_millis(50);
+
+/// How far a file server's clock may be ahead before its times are taken for nonsense.
+const AHEAD: Duration = Duration::from_secs(10);
+
+/// What `stat` says of one file or folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct FileStamp {
+    device: u64,
+    inode: u64,
+    pub(crate) size: u64,
+    /// Nanoseconds since 1970; people can set it.
+    modified: i64,
+    /// Nanoseconds since 1970; only the system sets it.
+    changed: i64,
+}
+
+impl FileStamp {
+    #[cfg(unix)]
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.size(),
+            modified: nanos(metadata.mtime(), metadata.mtime_nsec()),
+            changed: nanos(metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        let modified = metadata.modified().map_or(0, since_1970);
+        Self {
+            device: 0,
+            inode: metadata.created().map_or(0, since_1970).cast_unsigned(),
+            size: metadata.len(),
+            modified,
+            changed: modified,
+        }
+    }
+
+    /// All of it in one number.
+    pub(crate) fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Whether any later change is sure to make another stamp.
+    pub(crate) fn is_settled(&self) -> bool {
+        let age = since_1970(SystemTime::now()).wrapping_sub(self.changed);
+        !(-signed(AHEAD)..signed(SETTLED)).contains(&age)
+    }
+
+    /// How long until the last write is `quiet` ago, if it is not yet.
+    pub(crate) fn until_quiet(&self, quiet: Duration) -> Option<Duration> {
+        let age = since_1970(SystemTime::now()).wrapping_sub(self.modified);
+        let quiet = signed(quiet);
+        // A time far ahead was set by hand and says nothing of a write under way.
+        (-quiet..quiet)
+            .contains(&age)
+            .then(|| Duration::from_nanos(quiet.saturating_sub(age).max(0).cast_unsigned()))
+    }
+}
+
+/// What was seen at a path: a stamp or nothing, and whether to rely on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seen {
+    stamp: Option<FileStamp>,
+    settled: bool,
+}
+
+impl Seen {
+    /// Looks at a path; links are followed.
+    pub(crate) fn at(path: &Path) -> Self {
+        match std::fs::metadata(path) {
+            Ok(metadata) => Self::of(FileStamp::of(&metadata)),
+            Err(error) => Self {
+                stamp: None,
+                settled: is_absence(&error),
+            },
+        }
+    }
+
+    pub(crate) fn of(stamp: FileStamp) -> Self {
+        Self {
+            stamp: Some(stamp),
+            settled: stamp.is_settled(),
+        }
+    }
+
+    /// Nothing seen yet: whatever comes is new.
+    pub(crate) fn never() -> Self {
+        Self {
+            stamp: None,
+            settled: false,
+        }
+    }
+
+    pub(crate) fn is_there(&self) -> bool {
+        self.stamp.is_some()
+    }
+
+    pub(crate) fn stamp(&self) -> Option<&FileStamp> {
+        self.stamp.as_ref()
+    }
+
+    /// Whether what was seen then is sure to be what is there now.
+    pub(crate) fn holds(&self, now: &Seen) -> bool {
+        self.settled && self.stamp == now.stamp
+    }
+}
+
+/// Whether an error says that there is nothing, rather than that one may not look.
+pub(crate) fn is_absence(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename
+    )
+}
+
+#[cfg(unix)]
+fn nanos(seconds: i64, nanos: i64) -> i64 {
+    seconds.wrapping_mul(1_000_000_000).wrapping_add(nanos)
+}
+
+fn since_1970(time: SystemTime) -> i64 {
+    let since = time
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn signed(duration: Duration) -> i64 {
+    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamp(changed: i64) -> FileStamp {
+        FileStamp {
+            device: 1,
+            inode: 2,
+            size: 3,
+            modified: changed,
+            changed,
+        }
+    }
+
+    #[test]
+    fn young_stamps_are_not_relied_on() {
+        let now = since_1970(SystemTime::now());
+        assert!(!stamp(now).is_settled());
+        assert!(!stamp(now + signed(Duration::from_secs(1))).is_settled());
+        assert!(stamp(now - signed(SETTLED)).is_settled());
+    }
+
+    #[test]
+    fn a_clock_that_jumped_back_does_not_unsettle_for_ever() {
+        let now = since_1970(SystemTime::now());
+        let year = signed(Duration::from_secs(365 * 86_400));
+        assert!(stamp(now + year).is_settled());
+        assert_eq!(
+            stamp(now + year).until_quiet(Duration::from_millis(20)),
+            None
+        );
+    }
+
+    #[test]
+    fn a_fresh_write_is_waited_for_and_an_old_one_is_not() {
+        let now = since_1970(SystemTime::now());
+        let quiet = Duration::from_millis(500);
+        assert!(
+            stamp(now)
+                .until_quiet(quiet)
+                .is_some_and(|wait| wait <= quiet)
+        );
+        assert_eq!(stamp(now - signed(quiet)).until_quiet(quiet), None);
+    }
+}

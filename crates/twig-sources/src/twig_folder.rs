@@ -1,0 +1,166 @@
+//! One library of the kind `twig`: its manifest, and which of the files that it names are there.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use twig_core::parse::library::{Folder, MANIFEST, empty_library, twig_library};
+use twig_core::{BodyError, Kind, Library, Limits, Problem, Severity};
+
+use crate::listing::{Listed, LookedAt, Looker};
+use crate::reader::{Patience, read_text};
+use crate::root::Root;
+use crate::stamp::Seen;
+
+/// A library as it was last read, with all that tells whether to read it again.
+#[derive(Debug)]
+pub(crate) struct TwigFolder {
+    pub(crate) library: Arc<Library>,
+    /// The library when its manifest could last be understood.
+    good: Option<Arc<Library>>,
+    manifest: Seen,
+    manifest_digest: u64,
+    pub(crate) folders: Vec<Listed>,
+    links: Vec<LookedAt>,
+}
+
+impl TwigFolder {
+    /// Reads a library for the first time, or again where it changed.
+    pub(crate) fn load(
+        folder: &Folder,
+        limits: &Limits,
+        manifest: Seen,
+        before: Option<Self>,
+    ) -> Self {
+        let root = Path::new(&*folder.root);
+        let Some(mut before) = before else {
+            let read = read_manifest(root, limits, manifest, Patience::for_scan(false));
+            return Self::parse(folder, limits, read, None);
+        };
+        let files_hold = before.files_hold(root);
+        if files_hold && before.manifest.holds(&manifest) {
+            return before;
+        }
+        let patience = Patience::for_scan(!before.library.prompts.is_empty());
+        let read = read_manifest(root, limits, manifest, patience);
+        if files_hold && read.digest == before.manifest_digest {
+            before.manifest = read.seen;
+            return before;
+        }
+        Self::parse(folder, limits, read, Some(&before))
+    }
+
+    fn parse(folder: &Folder, limits: &Limits, read: Manifest, before: Option<&Self>) -> Self {
+        let looker = Looker::new(Path::new(&*folder.root));
+        let (library, is_good) = match &read.text {
+            Ok(text) => {
+                let library = twig_library(folder, text, &looker, limits);
+                let is_good = !is_broken(&library);
+                (library, is_good)
+            }
+            Err(error) => {
+                let problem = manifest_problem(folder, error);
+                (empty_library(folder, Kind::Twig, vec![problem]), false)
+            }
+        };
+        let (folders, links) = looker.into_used();
+        let good = before.and_then(|before| before.good.clone());
+        let library = match (&good, before) {
+            (Some(good), Some(before)) if !is_good => keep_good(good, &library, &before.library),
+            _ => library,
+        };
+        // An equal library stays the same allocation: whoever compares sees at once.
+        let library = match before {
+            Some(before) if *before.library == library => Arc::clone(&before.library),
+            _ => Arc::new(library),
+        };
+        let good = if is_good {
+            Some(Arc::clone(&library))
+        } else {
+            good
+        };
+        Self {
+            library,
+            good,
+            manifest: read.seen,
+            manifest_digest: read.digest,
+            folders,
+            links,
+        }
+    }
+
+    /// The folders whose entries matter, besides the library's own.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = &PathBuf> {
+        self.folders.iter().map(|listed| &listed.path)
+    }
+
+    fn files_hold(&mut self, root: &Path) -> bool {
+        self.folders.iter_mut().all(|listed| listed.holds(root)) && self.links_hold(root)
+    }
+
+    fn links_hold(&self, root: &Path) -> bool {
+        if self.links.is_empty() {
+            return true;
+        }
+        Root::open(root).is_ok_and(|root| {
+            let same = |(path, found): &LookedAt| root.look(path.as_str()) == *found;
+            self.links.iter().all(same)
+        })
+    }
+}
+
+struct Manifest {
+    text: Result<String, BodyError>,
+    seen: Seen,
+    digest: u64,
+}
+
+fn read_manifest(root: &Path, limits: &Limits, seen: Seen, patience: Patience) -> Manifest {
+    let (text, seen) = match read_text(root, MANIFEST, limits.manifest, patience) {
+        Ok(read) => (Ok(read.text), Seen::of(read.stamp)),
+        Err(error) => (Err(error), seen),
+    };
+    let mut hasher = DefaultHasher::new();
+    match &text {
+        Ok(text) => text.hash(&mut hasher),
+        Err(error) => (error.to_string(), 1).hash(&mut hasher),
+    }
+    Manifest {
+        text,
+        seen,
+        digest: hasher.finish(),
+    }
+}
+
+fn is_broken(library: &Library) -> bool {
+    let syntax = |problem: &Problem| problem.code == "manifest-syntax";
+    library.prompts.is_empty() && library.problems.iter().any(syntax)
+}
+
+/// The last good library with what is wrong now in front of what was wrong then.
+fn keep_good(good: &Library, broken: &Library, before: &Library) -> Library {
+    for problem in &broken.problems {
+        if before.problems.contains(problem) {
+            continue;
+        }
+        tracing::warn!("{problem}; the prompts of the last good version are served meanwhile");
+    }
+    let mut kept = good.clone();
+    kept.problems = [broken.problems.as_slice(), &good.problems].concat();
+    kept
+}
+
+fn manifest_problem(folder: &Folder, error: &BodyError) -> Problem {
+    let (code, help) = match error {
+        BodyError::NotFound => ("missing-file", "the link leads nowhere: mend or remove it"),
+        BodyError::Outside => ("outside-library", "copy the file into the library"),
+        BodyError::NotAFile(_) => ("not-a-file", "put a regular text file there"),
+        BodyError::TooLarge { .. } => ("too-large", "split the library in two"),
+        BodyError::NotUtf8 { .. } => ("not-utf8", "save the file as UTF-8"),
+        BodyError::Binary { .. } => ("binary-file", "manifests are text; remove the NUL bytes"),
+        _ => ("unreadable-file", "check the file's permissions"),
+    };
+    let path = format!("{}/{MANIFEST}", folder.root);
+    let message = format!("{}/{MANIFEST} {error}", folder.shown_root);
+    Problem::of_file(code, Severity::Error, &path, message).with_help(help)
+}

@@ -1,0 +1,196 @@
+//! Following the disk: hints from the system, a look at the disk, and word of what changed.
+//!
+//! The system's events are hints only: they come late, lack paths and get lost. Any of them means
+//! that the disk is looked at, and stamps decide; a look also comes by itself every few seconds.
+
+mod hints;
+mod native;
+mod network;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use twig_core::Catalog;
+
+use self::hints::Hints;
+use self::native::Native;
+use crate::live::LiveCatalog;
+use crate::settings::Watching;
+
+/// A start is busy enough: watching begins this much later.
+const HEAD_START: Duration = Duration::from_millis(50);
+
+/// After the last event, the disk is left alone for this long before it is looked at.
+const QUIET: Duration = Duration::from_millis(10);
+
+/// Events that never end do not put off the look for longer than this.
+const LONGEST: Duration = Duration::from_millis(300);
+
+/// How often the disk is looked at by itself where the system tells of changes.
+const RECONCILE: Duration = Duration::from_secs(5);
+
+/// How often it is looked at where the system does not.
+const POLL: Duration = Duration::from_millis(250);
+const SLOWEST_POLL: Duration = Duration::from_secs(2);
+
+/// Looks in a row while folders keep turning up.
+const ROUNDS: usize = 8;
+
+/// Keeps a [`LiveCatalog`] fresh; dropping it ends the thread that does so.
+#[derive(Debug)]
+pub struct Watch {
+    signals: Sender<Signal>,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        // The thread is not waited for: it may be busy telling of a change.
+        let _ = self.signals.send(Signal::Stop);
+    }
+}
+
+/// What the thread is woken by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Signal {
+    /// The system told of something.
+    Touched,
+    /// Somebody else looked at the disk and published another catalog.
+    Published,
+    /// It is over.
+    Stop,
+}
+
+/// Starts the thread; hands back what it is woken by.
+pub(crate) fn start(
+    catalog: &Arc<LiveCatalog>,
+    on_change: impl Fn() + Send + 'static,
+) -> (Watch, Sender<Signal>) {
+    let (signals, received) = channel();
+    let follower = Follower {
+        announced: catalog.snapshot(),
+        catalog: Arc::clone(catalog),
+        hints: Arc::new(Hints::new(signals.clone())),
+        native: None,
+        received,
+        on_change,
+    };
+    let thread = std::thread::Builder::new().name("twig-watch".to_owned());
+    if let Err(error) = thread.spawn(move || follower.run()) {
+        tracing::warn!("changes on disk are not followed: {error}");
+    }
+    let watch = Watch {
+        signals: signals.clone(),
+    };
+    (watch, signals)
+}
+
+struct Follower<F> {
+    catalog: Arc<LiveCatalog>,
+    /// The last catalog that was told of.
+    announced: Arc<Catalog>,
+    hints: Arc<Hints>,
+    /// The system's watcher; without one the disk is looked at more often.
+    native: Option<Native>,
+    received: Receiver<Signal>,
+    on_change: F,
+}
+
+impl<F: Fn()> Follower<F> {
+    fn run(mut self) {
+        if !self.pause(Instant::now() + HEAD_START) {
+            return;
+        }
+        if self.catalog.settings().watching == Watching::Auto {
+            self.native = Native::start(Arc::clone(&self.hints));
+            self.follow_folders(&[]);
+        }
+        loop {
+            let until = Instant::now() + self.look();
+            match self.received.recv_timeout(until - Instant::now()) {
+                Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Signal::Published) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(Signal::Touched) => {
+                    if !self.wait_for_quiet() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Looks at the disk until all that is there is watched; says when to look next.
+    fn look(&mut self) -> Duration {
+        let mut took = Duration::ZERO;
+        for _ in 0..ROUNDS {
+            let lost = self.hints.take();
+            let started = Instant::now();
+            self.catalog.refresh();
+            took = started.elapsed();
+            self.announce();
+            // What came into a new folder before it was watched raised no event.
+            if !self.follow_folders(&lost) {
+                break;
+            }
+        }
+        if self.native.is_some() {
+            RECONCILE
+        } else {
+            (took * 50).clamp(POLL, SLOWEST_POLL)
+        }
+    }
+
+    fn announce(&mut self) {
+        let now = self.catalog.snapshot();
+        if Arc::ptr_eq(&now, &self.announced) {
+            return;
+        }
+        let before = std::mem::replace(&mut self.announced, now);
+        if !before.lists_the_same(&self.announced) {
+            (self.on_change)();
+        }
+    }
+
+    /// Watches exactly the folders that matter; says whether any is new. `lost` are paths whose
+    /// watches died.
+    fn follow_folders(&mut self, lost: &[PathBuf]) -> bool {
+        let Some(native) = &mut self.native else {
+            return false;
+        };
+        match native.follow(&self.catalog.folders(), lost) {
+            Ok(is_new) => is_new,
+            Err(reason) => {
+                tracing::warn!("looking for changes every {POLL:?} instead: {reason}");
+                self.native = None;
+                true
+            }
+        }
+    }
+
+    /// Waits until no event came for a moment; `false` when it is over.
+    fn wait_for_quiet(&self) -> bool {
+        while let Some((first, last)) = self.hints.times() {
+            let until = (last + QUIET).min(first + LONGEST);
+            if until <= Instant::now() {
+                break;
+            }
+            if !self.pause(until) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Waits; `false` when it is over.
+    fn pause(&self, until: Instant) -> bool {
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.received.recv_timeout(left) {
+                Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Timeout) => return true,
+                Ok(Signal::Touched | Signal::Published) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The system's watcher, on exactly the folders that matter.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use notify::{Config, ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
+
+use super::hints::Hints;
+use super::network::is_network;
+
+/// The system's watcher and what it watches.
+pub(crate) struct Native {
+    watcher: RecommendedWatcher,
+    /// One path for each folder: the system knows a folder that has two as one.
+    watched: BTreeMap<Identity, PathBuf>,
+    /// Devices that are known to tell of changes.
+    local: BTreeSet<u64>,
+}
+
+/// Which folder a path leads to. The time of its making tells it from a later one with its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    created: Option<SystemTime>,
+}
+
+impl Native {
+    /// Starts the system's watcher, where there is one.
+    pub(crate) fn start(hints: Arc<Hints>) -> Option<Self> {
+        let watcher = RecommendedWatcher::new(
+            move |event: notify::Result<notify::Event>| hints.hear(event),
+            Config::default(),
+        );
+        match watcher {
+            Ok(watcher) => Some(Self {
+                watcher,
+                watched: BTreeMap::new(),
+                local: BTreeSet::new(),
+            }),
+            Err(error) => {
+                tracing::warn!("looking for changes again and again: {error}");
+                None
+            }
+        }
+    }
+
+    /// Watches these folders and no others; says whether any watch is new, or why watching is of
+    /// no use here.
+    ///
+    /// For a folder that is not there the nearest one above it is watched.
+    pub(crate) fn follow(&mut self, folders: &[PathBuf], lost: &[PathBuf]) -> Result<bool, String> {
+        let mut wanted: BTreeMap<Identity, BTreeSet<&Path>> = BTreeMap::new();
+        for folder in folders {
+            if let Some((identity, path)) = nearest(folder) {
+                wanted.entry(identity).or_default().insert(path);
+            }
+        }
+        let is_lost = |path: &Path| lost.iter().any(|lost| path.starts_with(lost));
+        let ends: Vec<Identity> = self
+            .watched
+            .iter()
+            .filter(|(identity, path)| {
+                let still = wanted.get(identity);
+                is_lost(path) || !still.is_some_and(|paths| paths.contains(path.as_path()))
+            })
+            .map(|(identity, _)| *identity)
+            .collect();
+        for identity in ends {
+            if let Some(path) = self.watched.remove(&identity) {
+                // A watch that the system ended already is an error here and none to us.
+                let _ = self.watcher.unwatch(&path);
+            }
+        }
+        let mut is_new = false;
+        for (identity, paths) in wanted {
+            let Some(path) = paths.first() else { continue };
+            if self.watched.contains_key(&identity) {
+                continue;
+            }
+            self.check_device(identity.device, path)?;
+            match self.watcher.watch(path, RecursiveMode::NonRecursive) {
+                Ok(()) => {
+                    self.watched.insert(identity, path.to_path_buf());
+                    is_new = true;
+                }
+                Err(error) if is_exhausted(&error) => return Err(error.to_string()),
+                // It went away just now, or may not be read: the next look tells.
+                Err(_) => {}
+            }
+        }
+        Ok(is_new)
+    }
+
+    fn check_device(&mut self, device: u64, path: &Path) -> Result<(), String> {
+        if self.local.contains(&device) {
+            return Ok(());
+        }
+        if is_network(path) {
+            return Err(format!("{} is on a network file system", path.display()));
+        }
+        self.local.insert(device);
+        Ok(())
+    }
+}
+
+impl Identity {
+    #[cfg(unix)]
+    fn of(metadata: &Metadata, _path: &Path) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            created: metadata.created().ok(),
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn of(metadata: &Metadata, path: &Path) -> Self {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        path.hash(&mut hasher);
+        Self {
+            device: 0,
+            inode: hasher.finish(),
+            created: metadata.created().ok(),
+        }
+    }
+}
+
+/// The folder at a path, or the nearest one above it.
+fn nearest(folder: &Path) -> Option<(Identity, &Path)> {
+    folder.ancestors().find_map(|path| {
+        let metadata = std::fs::metadata(path).ok()?;
+        metadata
+            .is_dir()
+            .then(|| (Identity::of(&metadata, path), path))
+    })
+}
+
+/// Whether the system has no more watches to give.
+fn is_exhausted(error: &notify::Error) -> bool {
+    match &error.kind {
+        ErrorKind::MaxFilesWatch => true,
+        ErrorKind::Io(error) => !matches!(
+            error.kind(),
+            std::io::ErrorKind::NotFound
+                | std::io::ErrorKind::NotADirectory
+                | std::io::ErrorKind::PermissionDenied
+        ),
+        _ => false,
+    }
+}

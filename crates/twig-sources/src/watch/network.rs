@@ -1,0 +1,46 @@
+//! File systems whose changes are made elsewhere, so that the system here hears nothing of them.
+
+use std::path::Path;
+
+/// Kinds of file systems by the number that `statfs` tells: NFS, SMB, CIFS, SMB2, 9p, FUSE, AFS
+/// (two), Ceph, Coda, NCP and `VirtualBox` folders.
+#[cfg(target_os = "linux")]
+const NETWORK: [u32; 12] = [
+    0x6969,
+    0x517b,
+    0xff53_4d42,
+    0xfe53_4d42,
+    0x0102_1997,
+    0x6573_5546,
+    0x5346_414f,
+    0x6b41_4653,
+    0x00c3_6400,
+    0x7375_7245,
+    0x564c,
+    0x786f_4256,
+];
+
+/// Whether a folder is on such a file system.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_network(path: &Path) -> bool {
+    rustix::fs::statfs(path).is_ok_and(|found| {
+        u32::try_from(found.f_type & 0xffff_ffff).is_ok_and(|kind| NETWORK.contains(&kind))
+    })
+}
+
+/// Whether a folder is on such a file system; here there is no telling.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_network(_path: &Path) -> bool {
+    false
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proc_is_no_network() {
+        assert!(!is_network(Path::new("/proc")));
+        assert!(!is_network(Path::new("/nowhere/at/all")));
+    }
+}
