@@ -97,12 +97,12 @@ fn catalog() -> Arc<Catalog> {
             role: Role::User,
             content: Content::File(RelativePath::parse("prompt.md").unwrap()),
         }],
-        dialect: Dialect::Input,
+        dialect: Dialect::Jinja,
         unavailable: None,
     };
     Arc::new(Catalog::build(vec![Arc::new(Library {
         name: LibraryName::from_folder("library").unwrap(),
-        kind: Kind::Markdown,
+        kind: Kind::Twig,
         root: "/library".into(),
         shown_root: "~/library".into(),
         about: About::default(),
@@ -117,7 +117,9 @@ struct Bench;
 impl Bodies for Bench {
     fn read(&self, _: &Library, _: &RelativePath) -> Result<Body, BodyError> {
         Ok(Body {
-            text: "A line of a prompt, as people write them.\n".repeat(12),
+            text: (0..10)
+                .map(|at| format!("A line of a prompt, with {{{{ argument_{at} }}}} in it.\n"))
+                .collect(),
             stamp: Stamp(0),
         })
     }
