@@ -116,10 +116,10 @@ struct Bench;
 
 impl Bodies for Bench {
     fn read(&self, _: &Library, _: &RelativePath) -> Result<Body, BodyError> {
+        let line = |at| format!("A line of a prompt, with {{{{ argument_{at} }}}} in it.\n");
+        let lines: Vec<String> = (0..10).map(line).collect();
         Ok(Body {
-            text: (0..10)
-                .map(|at| format!("A line of a prompt, with {{{{ argument_{at} }}}} in it.\n"))
-                .collect(),
+            text: lines.concat(),
             stamp: Stamp(0),
         })
     }
