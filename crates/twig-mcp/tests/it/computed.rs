@@ -85,8 +85,12 @@ fn a_cancelled_request_is_not_answered() {
     assert!(peer.connection.wants(job.ticket));
     peer.raw(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}"#);
     assert!(!peer.connection.wants(job.ticket));
-    assert_eq!(peer.run(&job), [] as [Value; 0]);
     assert_eq!(peer.connection.in_flight(), 0);
+
+    // Its place is free at once, whether its job is ever finished or not.
+    let next = started(&mut peer, get("a", "l:loop"));
+    assert_eq!(peer.run(&job), [] as [Value; 0]);
+    assert_eq!(peer.run(&next)[0]["id"], "a");
 }
 
 #[test]
