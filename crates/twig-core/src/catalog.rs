@@ -1,12 +1,13 @@
 //! The catalog: one immutable value made of all libraries, from which every request is answered.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
 use crate::model::{Library, Prompt};
-use crate::name::client_key;
+use crate::name::{client_chars, client_key};
 use crate::problem::{Problem, Severity};
 use crate::suggest;
 
@@ -211,30 +212,41 @@ impl Catalog {
     }
 
     fn warn_about_collisions(&mut self) {
-        let mut keys: Vec<(String, Place)> = self
+        // Thousands of names, hardly ever a collision: hashes first, names only where those agree.
+        let hash = |place: &Place| {
+            let mut hasher = DefaultHasher::new();
+            client_chars(&self.at(*place).prompt.full_name).for_each(|c| hasher.write_u8(c as u8));
+            hasher.finish()
+        };
+        let mut hashes: Vec<(u64, Place)> = self
             .listed
             .iter()
-            .map(|place| (client_key(&self.at(*place).prompt.full_name), *place))
+            .map(|place| (hash(place), *place))
             .collect();
-        keys.sort_by(|one, two| one.0.cmp(&two.0));
-        let clashes: Vec<Problem> = keys
-            .windows(2)
-            .filter(|pair| pair[0].0 == pair[1].0)
-            .map(|pair| {
-                let (one, two) = (self.at(pair[0].1), self.at(pair[1].1));
-                Problem::of_file(
-                    "name-collision",
-                    Severity::Warning,
-                    &two.library.root,
-                    format!(
-                        "`{}` and `{}` are one name, `{}`, in clients that rewrite names",
-                        one.prompt.full_name, two.prompt.full_name, pair[0].0
-                    ),
-                )
-                .with_help("rename one of the two prompts")
-            })
-            .collect();
+        hashes.sort_by_key(|(hash, _)| *hash);
+        let pairs = hashes.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+        let clashes = pairs.filter_map(|pair| self.collision(pair[0].1, pair[1].1));
+        let clashes: Vec<Problem> = clashes.collect();
         self.problems.extend(clashes);
+    }
+
+    fn collision(&self, one: Place, two: Place) -> Option<Problem> {
+        let (one, two) = (self.at(one), self.at(two));
+        let key = client_key(&one.prompt.full_name);
+        if key != client_key(&two.prompt.full_name) {
+            return None;
+        }
+        let message = format!(
+            "`{}` and `{}` are one name, `{key}`, in clients that rewrite names",
+            one.prompt.full_name, two.prompt.full_name
+        );
+        let problem = Problem::of_file(
+            "name-collision",
+            Severity::Warning,
+            &two.library.root,
+            message,
+        );
+        Some(problem.with_help("rename one of the two prompts"))
     }
 }
 

@@ -118,20 +118,22 @@ pub fn check_argument_name(text: &str) -> Result<(), NameError> {
 
 /// A key under which two names are the same to a careless file system: case folded and composed.
 pub fn twin_key(name: &str) -> String {
+    if name.is_ascii() {
+        return name.to_ascii_lowercase();
+    }
     name.nfc().flat_map(char::to_lowercase).nfc().collect()
 }
 
 /// What a name becomes in clients that map everything outside `[A-Za-z0-9_-]` to `_`.
 pub fn client_key(name: &str) -> String {
-    name.chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '-' {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect()
+    client_chars(name).collect()
+}
+
+pub(crate) fn client_chars(name: &str) -> impl Iterator<Item = char> + '_ {
+    name.chars().map(|c| {
+        let is_kept = c.is_ascii_alphanumeric() || c == '-';
+        if is_kept { c } else { '_' }
+    })
 }
 
 /// A path that is lexically inside a library's folder: no root, no `..`, `/` between its parts.

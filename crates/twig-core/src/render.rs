@@ -172,8 +172,10 @@ pub fn render(
 pub fn missing(arguments: &[Argument], given: &Given<'_>) -> Vec<Argument> {
     arguments
         .iter()
-        .filter(|a| a.required && a.default.is_none() && value_of(given, &a.name).is_none())
-        .cloned()
+        .enumerate()
+        .filter(|(_, argument)| argument.required && argument.default.is_none())
+        .filter(|(at, argument)| value_at(given, *at, &argument.name).is_none())
+        .map(|(_, argument)| argument.clone())
         .collect()
 }
 
@@ -184,6 +186,14 @@ pub fn unknown<'a>(arguments: &[Argument], given: &'a Given<'_>) -> Vec<&'a str>
         .map(|(name, _)| &**name)
         .filter(|name| !arguments.iter().any(|argument| *argument.name == **name))
         .collect()
+}
+
+/// Clients send arguments in the order they were listed: the same place is looked at first.
+fn value_at<'a>(given: &'a Given<'_>, at: usize, name: &str) -> Option<&'a str> {
+    match given.get(at) {
+        Some((key, value)) if key == name => Some(value),
+        _ => value_of(given, name),
+    }
 }
 
 fn value_of<'a>(given: &'a Given<'_>, name: &str) -> Option<&'a str> {
@@ -214,8 +224,8 @@ fn check_values(
             limit: limits.argument_values,
         });
     }
-    for argument in arguments {
-        if let Some(value) = value_of(given, &argument.name)
+    for (at, argument) in arguments.iter().enumerate() {
+        if let Some(value) = value_at(given, at, &argument.name)
             && !is_placeholder(value)
         {
             check_value(argument, value)?;
@@ -265,8 +275,8 @@ fn jinja(
     given: &Given<'_>,
 ) -> Result<Rendering, RenderError> {
     let prompt = found.prompt;
-    let values = Values::new(prompt.arguments.iter().map(|argument| {
-        let value = value_of(given, &argument.name).or(argument.default.as_deref());
+    let values = Values::new(prompt.arguments.iter().enumerate().map(|(at, argument)| {
+        let value = value_at(given, at, &argument.name).or(argument.default.as_deref());
         (&*argument.name, value)
     }));
     let mut bundles = Vec::with_capacity(prompt.messages.len());

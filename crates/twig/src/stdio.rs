@@ -35,9 +35,11 @@ use crate::worker::Pool;
 const OUTPUT_HIGH: usize = 256 * 1024;
 /// How often to look whether the process that started us is still there.
 const PARENT_CHECK: Duration = Duration::from_secs(2);
-/// How long renders under way may take to finish once the input has ended.
+/// Once the input has ended: how long to wait for the next render to finish.
 const LAST_RENDERS: Duration = Duration::from_millis(1_500);
-/// How long a client that does not read may hold up the end.
+/// Once the input has ended: how long a client may take before it reads on.
+const LAST_READS: Duration = Duration::from_secs(10);
+/// After a signal: how long a client that does not read may hold up the end.
 const LAST_WRITES: Duration = Duration::from_millis(500);
 
 /// What the loop serves.
@@ -138,14 +140,13 @@ impl Session<'_> {
                     self.input.end();
                 }
             }
-            self.answer();
-            self.output.flush()?;
+            self.pump()?;
             if ready.idle && getppid() != self.parent {
                 tracing::debug!("ending because the process that started this one has gone");
                 return self.end();
             }
         }
-        self.finish_renders(news, signals)?;
+        self.finish(news, signals)?;
         self.end()
     }
 
@@ -177,6 +178,22 @@ impl Session<'_> {
         })
     }
 
+    /// Answers and writes until the lines are used up or the client has to read first.
+    fn pump(&mut self) -> Result<(), Errno> {
+        loop {
+            self.answer();
+            self.output.flush()?;
+            if !self.output.is_empty() || !self.may_answer() || !self.input.has_line() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn may_answer(&self) -> bool {
+        self.output.len() < OUTPUT_HIGH
+            && self.connection.in_flight() < self.service.limits.in_flight
+    }
+
     /// Answers the lines that are there, as long as the client reads its replies.
     fn answer(&mut self) {
         let catalog = self.service.live.snapshot();
@@ -185,9 +202,7 @@ impl Session<'_> {
             bodies: &*self.service.live,
             templates: &self.service.templates,
         };
-        while self.output.len() < OUTPUT_HIGH
-            && self.connection.in_flight() < self.service.limits.in_flight
-        {
+        while self.may_answer() {
             let job = match self.input.next_line() {
                 None => return,
                 Some(Line::TooLong) => {
@@ -215,17 +230,15 @@ impl Session<'_> {
         }
     }
 
-    /// The input has ended: what was asked is still answered, within a bound.
-    fn finish_renders(&mut self, news: &OwnedFd, signals: &OwnedFd) -> Result<(), Errno> {
-        let deadline = Instant::now() + LAST_RENDERS;
+    /// The input has ended: what was asked is still answered, unless nothing moves any more.
+    fn finish(&mut self, news: &OwnedFd, signals: &OwnedFd) -> Result<(), Errno> {
         loop {
-            self.answer();
-            self.output.flush()?;
-            let is_done = self.connection.in_flight() == 0 && !self.input.has_line();
-            let left = deadline.saturating_duration_since(Instant::now());
-            if is_done || left.is_zero() {
-                return Ok(());
-            }
+            self.pump()?;
+            let patience = match (self.output.is_empty(), self.connection.in_flight()) {
+                (true, 0) => return Ok(()),
+                (true, _) => LAST_RENDERS,
+                (false, _) => LAST_READS,
+            };
             let stdout = rustix::stdio::stdout();
             let mut fds = vec![
                 PollFd::new(signals, PollFlags::IN),
@@ -234,8 +247,8 @@ impl Session<'_> {
             if !self.output.is_empty() {
                 fds.push(PollFd::from_borrowed_fd(stdout, PollFlags::OUT));
             }
-            retry(|| poll(&mut fds, Some(&timespec(left))))?;
-            if !fds[0].revents().is_empty() {
+            let moved = retry(|| poll(&mut fds, Some(&timespec(patience))))?;
+            if moved == 0 || !fds[0].revents().is_empty() {
                 return Ok(());
             }
             drain(news);

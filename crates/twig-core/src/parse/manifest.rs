@@ -82,7 +82,7 @@ impl Manifest<'_> {
 
     fn prompts(&mut self, table: &Table<'_>) -> Vec<Prompt> {
         let mut prompts: Vec<Prompt> = Vec::with_capacity(table.entries.len());
-        let mut twins: BTreeMap<String, String> = BTreeMap::new();
+        let mut twins: BTreeMap<String, &str> = BTreeMap::new();
         for entry in &table.entries {
             let name = match PromptName::parse(&entry.key) {
                 Ok(name) => name,
@@ -92,7 +92,7 @@ impl Manifest<'_> {
                     continue;
                 }
             };
-            if let Some(first) = twins.insert(twin_key(&entry.key), entry.key.to_string()) {
+            if let Some(first) = twins.insert(twin_key(&entry.key), &entry.key) {
                 let message = format!(
                     "prompts `{first}` and `{}` of {} differ only in case or in how their letters are composed",
                     entry.key, self.path
@@ -165,7 +165,7 @@ impl Manifest<'_> {
                     .push(self.from_file(Role::User, path, entry.key_span.clone())?);
             }
         }
-        self.unknown(fields, &format!("[prompts.{}]", prompt.name));
+        self.unknown(fields, "a prompt");
         Ok(())
     }
 

@@ -10,20 +10,26 @@ use crate::suggest;
 /// The fields of one table and which of them were asked for.
 pub(super) struct Fields<'t, 'a> {
     table: &'t Table<'a>,
-    asked: Vec<&'static str>,
+    /// No table has more fields than this; there are too many tables to allocate for each.
+    asked: [&'static str; 8],
+    count: usize,
 }
 
 impl<'t, 'a> Fields<'t, 'a> {
     pub(super) fn new(table: &'t Table<'a>) -> Self {
         Self {
             table,
-            asked: Vec::with_capacity(8),
+            asked: [""; 8],
+            count: 0,
         }
     }
 
     /// A field's value, if it is there.
     pub(super) fn take(&mut self, key: &'static str) -> Option<&'t Item<'a>> {
-        self.asked.push(key);
+        if let Some(place) = self.asked.get_mut(self.count) {
+            *place = key;
+            self.count += 1;
+        }
         self.table.get(key)
     }
 
@@ -81,8 +87,9 @@ impl Manifest<'_> {
 
     /// Fields that nobody asked for are most likely misspelt.
     pub(super) fn unknown(&mut self, fields: Fields<'_, '_>, place: &str) {
+        let asked = &fields.asked[..fields.count];
         for entry in &fields.table.entries {
-            if fields.asked.contains(&&*entry.key) {
+            if asked.contains(&&*entry.key) {
                 continue;
             }
             let key = shorten(&entry.key, 64);
@@ -99,7 +106,7 @@ impl Manifest<'_> {
                 span,
                 message,
             );
-            let help = suggest::did_you_mean(&entry.key, fields.asked.iter().copied());
+            let help = suggest::did_you_mean(&entry.key, asked.iter().copied());
             self.problems.push(Problem { help, ..problem });
         }
     }

@@ -154,9 +154,18 @@ fn newest<'t, 'a>(table: &'t mut Table<'a>) -> Option<&'t mut Entry<'a>> {
 }
 
 fn keys_are_unique(table: &Table<'_>) -> bool {
-    let mut keys: Vec<&str> = table.entries.iter().map(|entry| &*entry.key).collect();
-    keys.sort_unstable();
-    keys.windows(2).all(|pair| pair[0] != pair[1])
+    let keys = table.entries.iter().map(|entry| &*entry.key);
+    // Most tables are small, and there are many of them.
+    let differ = if table.entries.len() <= 8 {
+        keys.clone()
+            .enumerate()
+            .all(|(at, key)| keys.clone().skip(at + 1).all(|other| key != other))
+    } else {
+        let mut keys: Vec<&str> = keys.collect();
+        keys.sort_unstable();
+        keys.windows(2).all(|pair| pair[0] != pair[1])
+    };
+    differ
         && table.entries.iter().all(|entry| match &entry.item.value {
             Value::Table(table) => keys_are_unique(table),
             Value::List(items) => items.iter().all(|item| match &item.value {
