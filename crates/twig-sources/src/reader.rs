@@ -108,8 +108,8 @@ fn attempt(
         return Ok(Attempt::Changing(wait));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(before.size).unwrap_or(0) + 1);
-    let room = (limit as u64).saturating_add(1);
-    if let Err(error) = (&file).take(room).read_to_end(&mut bytes) {
+    let most = (limit as u64).saturating_add(1);
+    if let Err(error) = (&file).take(most).read_to_end(&mut bytes) {
         return Err(body_error(&error));
     }
     if stamp(&file)? != before {

@@ -24,6 +24,15 @@ pub(crate) struct Shelf {
     pub(crate) problems: Vec<Problem>,
 }
 
+/// The folders to watch, whether they are there or not.
+#[derive(Debug, Default)]
+pub(crate) struct Folders {
+    /// Every entry of these matters.
+    pub(crate) inside: Vec<PathBuf>,
+    /// These can be made, removed and renamed: what they stand in matters just for that.
+    pub(crate) roots: Vec<PathBuf>,
+}
+
 #[derive(Debug)]
 struct Kept {
     folder: Folder,
@@ -65,7 +74,7 @@ impl Shelf {
                         libraries.push(library.library());
                         kept.insert(candidate.root, library);
                     }
-                    Err(problem) => problems.push(problem),
+                    Err(problem) => problems.push(*problem),
                 }
             }
         }
@@ -86,24 +95,19 @@ impl Shelf {
         Some(read)
     }
 
-    /// Every folder whose entries matter, whether it is there or not.
-    pub(crate) fn folders(&self) -> Vec<PathBuf> {
-        let mut folders: Vec<PathBuf> = self.places.iter().flat_map(Place::watched).collect();
-        let places = self.places.iter().map(|place| &place.path);
-        for root in places.chain(self.kept.keys()) {
-            // Where a link leads can be made anew as well.
-            if root.is_symlink()
-                && let Ok(target) = root.canonicalize()
-            {
-                folders.extend(target.parent().map(Path::to_path_buf));
-            }
-        }
+    /// The folders to watch.
+    pub(crate) fn folders(&self) -> Folders {
+        let mut inside: Vec<PathBuf> = self.places.iter().flat_map(Place::watched).collect();
         for kept in self.kept.values() {
             if let State::Twig(twig) = &kept.state {
-                folders.extend(twig.watched().cloned());
+                inside.extend(twig.watched().cloned());
             }
         }
-        folders
+        let mut roots: Vec<PathBuf> = self.places.iter().map(|place| place.path.clone()).collect();
+        for folder in &inside {
+            roots.extend(where_links_lead(folder));
+        }
+        Folders { inside, roots }
     }
 
     /// What was found where.
@@ -123,6 +127,25 @@ impl Shelf {
     }
 }
 
+/// Where a link leads, link by link: each of these can be made anew, even where none is there now.
+fn where_links_lead(path: &Path) -> Vec<PathBuf> {
+    let mut leads = Vec::new();
+    let mut link = path.to_path_buf();
+    while let Ok(target) = link.read_link() {
+        let folder = link.parent().unwrap_or(Path::new("/"));
+        link = folder.join(target);
+        leads.push(link.clone());
+        // More links than the system itself would follow lead nowhere.
+        if leads.len() > 40 {
+            break;
+        }
+    }
+    if !leads.is_empty() {
+        leads.extend(path.canonicalize());
+    }
+    leads
+}
+
 impl Kept {
     fn kind(&self) -> Kind {
         match self.state {
@@ -139,7 +162,11 @@ impl Kept {
     }
 }
 
-fn load(settings: &Settings, candidate: &Candidate, before: Option<Kept>) -> Result<Kept, Problem> {
+fn load(
+    settings: &Settings,
+    candidate: &Candidate,
+    before: Option<Kept>,
+) -> Result<Kept, Box<Problem>> {
     let (folder, before) = match before {
         Some(before) => (before.folder, Some(before.state)),
         None => (folder(settings, &candidate.root)?, None),
@@ -161,11 +188,11 @@ fn load(settings: &Settings, candidate: &Candidate, before: Option<Kept>) -> Res
     Ok(Kept { folder, state })
 }
 
-fn folder(settings: &Settings, root: &Path) -> Result<Folder, Problem> {
+fn folder(settings: &Settings, root: &Path) -> Result<Folder, Box<Problem>> {
     let problem = |message: String| {
         let path = root.display().to_string();
-        Problem::of_file("bad-library-name", Severity::Error, &path, message)
-            .with_help("rename the folder: letters, digits and `_`, 128 bytes at most")
+        let problem = Problem::of_file("bad-library-name", Severity::Error, &path, message);
+        Box::new(problem.with_help("rename the folder: letters, digits and `_`, 128 bytes at most"))
     };
     let shown = settings.shown(root);
     let Some(text) = root.to_str() else {

@@ -1,0 +1,12 @@
+//! What a source promises, tried on real folders.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
+
+mod bodies;
+mod contract;
+mod editors;
+mod escapes;
+mod mutate;
+mod speed;
+mod support;
+mod watching;
