@@ -108,7 +108,7 @@ fn what_is_no_file_is_named_and_never_waited_for() {
 fn an_unreadable_file_is_one_problem_among_good_ones() {
     let tree = Tree::with(&["a", "b"]);
     let locked = tree.path("data/lib/prompts/b.md");
-    fs::set_permissions(&locked, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
     // Whoever may do anything may read it too.
     if fs::File::open(&locked).is_ok() {
         return;

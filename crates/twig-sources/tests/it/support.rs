@@ -125,9 +125,13 @@ impl Following {
         let started = Instant::now();
         while !holds(&self.live) {
             let left = LONG.saturating_sub(started.elapsed());
-            if self.changes.recv_timeout(left).is_err() {
-                panic!("{what}: never came; listed are {:?}", names(&self.live));
-            }
+            let change = self.changes.recv_timeout(left);
+            let listed = || names(&self.live);
+            assert!(
+                change.is_ok(),
+                "{what}: never came; listed are {:?}",
+                listed()
+            );
         }
         started.elapsed()
     }
