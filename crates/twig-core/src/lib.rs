@@ -7,6 +7,7 @@
 
 pub mod body;
 pub mod catalog;
+pub mod check;
 pub mod limits;
 pub mod model;
 pub mod name;

@@ -50,14 +50,26 @@ pub enum Rendering {
 pub struct ComputedRender {
     /// What to send to the worker.
     pub job: ComputedJob,
-    roles: Vec<Role>,
+    /// What stays here meanwhile: who says the texts that come back.
+    pub roles: Roles,
 }
 
 impl ComputedRender {
     /// Turns the worker's answer into messages.
     pub fn finish(&self, outcome: JobOutcome) -> Result<Vec<Message>, RenderError> {
+        self.roles.finish(outcome)
+    }
+}
+
+/// Who says the texts of a render under way, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Roles(pub Vec<Role>);
+
+impl Roles {
+    /// Turns the worker's answer into messages.
+    pub fn finish(&self, outcome: JobOutcome) -> Result<Vec<Message>, RenderError> {
         let texts = outcome.into_result().map_err(RenderError::from_failure)?;
-        let messages = self.roles.iter().zip(texts);
+        let messages = self.0.iter().zip(texts);
         Ok(messages
             .map(|(role, text)| Message { role: *role, text })
             .collect())
@@ -282,7 +294,7 @@ fn jinja(
     }
     Ok(Rendering::Computed(ComputedRender {
         job: ComputedJob::new(&bundles, &values, world.templates.limits()),
-        roles: prompt.messages.iter().map(|message| message.role).collect(),
+        roles: Roles(prompt.messages.iter().map(|message| message.role).collect()),
     }))
 }
 

@@ -12,8 +12,8 @@ mod job;
 mod scan;
 mod values;
 
-pub(crate) use bundle::body_problem;
 pub use bundle::{Bundle, Source};
+pub(crate) use bundle::{BundleError, Inspection, body_problem, inspect};
 pub use cache::Templates;
 pub use engine::Failure;
 pub use job::{ComputedJob, JobOutcome, run};

@@ -1,1 +1,38 @@
-//! Placeholder.
+//! The Model Context Protocol as a pure machine: bytes in, bytes out, both eras.
+//!
+//! A [`Connection`] takes one message and a [`Host`] (the catalog of the moment and the ports that
+//! rendering needs) and writes its answer into an [`Outbox`]. There is no IO here, no thread, no
+//! clock and no environment: stdio and HTTP are loops around [`Connection::receive`]. Templates that
+//! could misbehave leave as a [`Job`] and return through [`Connection::finish`].
+//!
+//! *Modern* is MCP 2026-07-28, where every request says its version; *legacy* is what came before,
+//! with `initialize`. A connection may speak both, request by request.
+
+mod arguments;
+mod completion;
+mod connection;
+mod cursor;
+mod dispatch;
+mod elicitation;
+mod envelope;
+mod era;
+mod error;
+mod id;
+mod in_flight;
+mod json;
+mod lifecycle;
+mod outbox;
+mod pages;
+mod params;
+mod prompts;
+mod resources;
+mod schema;
+mod server;
+mod subscriptions;
+mod tools;
+
+pub use connection::Connection;
+pub use era::SUPPORTED_VERSIONS;
+pub use in_flight::{Job, Ticket};
+pub use outbox::Outbox;
+pub use server::{Host, Identity, Server};

@@ -1,1 +1,13 @@
-//! Placeholder.
+//! Test tools: a hermetic environment, fixtures as text, and an MCP client over a child process.
+//!
+//! What fails here fails a test, so these functions panic where others would return an error.
+
+#![allow(clippy::missing_panics_doc, clippy::expect_used)]
+
+mod client;
+mod env;
+mod fixture;
+
+pub use client::{Client, Ended, MODERN};
+pub use env::{Outcome, TestEnv};
+pub use fixture::write_fixture;

@@ -1,2 +1,47 @@
-//! The program.
-fn main() {}
+//! The program: parses the command line, runs one command, and is the one place that picks the
+//! exit code.
+
+mod cli;
+mod command_error;
+mod commands;
+mod config;
+mod log;
+mod places;
+mod stdio;
+mod ui;
+mod worker;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::Cli;
+use crate::command_error::CommandError;
+use crate::ui::Ui;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version come this way too, and are no mistake.
+            let code = if error.use_stderr() { 2 } else { 0 };
+            return error
+                .print()
+                .map_or(ExitCode::from(1), |()| ExitCode::from(code));
+        }
+    };
+    log::start(cli.log_level);
+    let mut ui = Ui::new();
+    match commands::run(cli.command, &mut ui) {
+        Ok(code) => code,
+        Err(error) => report(&error, &mut ui),
+    }
+}
+
+fn report(error: &CommandError, ui: &mut Ui) -> ExitCode {
+    if error.is_closed_pipe() {
+        return ExitCode::SUCCESS;
+    }
+    ui.error(error);
+    ExitCode::from(error.kind.exit_code())
+}

@@ -22,6 +22,8 @@ const PLAIN_OPERATIONS: usize = 256;
 #[derive(Debug)]
 pub struct Bundle {
     main: String,
+    /// Lines before the main template in its file.
+    pub(crate) lines_before: u32,
     content: Compiled,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) has_references: bool,
@@ -30,7 +32,7 @@ pub struct Bundle {
 
 #[derive(Debug)]
 enum Compiled {
-    Plain(Engine),
+    Plain(Box<Engine>),
     Computed { sources: Vec<Source>, links: Links },
 }
 
@@ -67,9 +69,9 @@ pub(crate) enum BundleError {
     },
     /// A template is wrong.
     Template {
-        source: Source,
+        source: Box<Source>,
         code: &'static str,
-        failure: Failure,
+        failure: Box<Failure>,
         help: Option<String>,
     },
 }
@@ -109,14 +111,22 @@ impl Bundle {
         };
         engine
             .render(&self.main, values, room)
-            .map_err(|mut failure| {
-                failure.in_main = failure.template == self.main || failure.template.is_empty();
-                failure
-            })
+            .map_err(|failure| failure.seen_from(&self.main, self.lines_before))
     }
 }
 
 impl BundleError {
+    /// Says whether it happened in the template that was asked for.
+    fn seen_from(mut self, main: &str) -> Self {
+        if let Self::Template {
+            source, failure, ..
+        } = &mut self
+        {
+            failure.in_main = source.name == main;
+        }
+        self
+    }
+
     /// As a client reads it.
     pub(crate) fn into_render_error(self) -> RenderError {
         match self {
@@ -131,7 +141,7 @@ impl BundleError {
                 ..
             } => {
                 failure.line = failure.line.map(|line| line + source.lines_before);
-                RenderError::from_failure(failure)
+                RenderError::from_failure(*failure)
             }
         }
     }
@@ -239,21 +249,77 @@ pub(crate) fn gather(
             lines_before: line.saturating_sub(1),
         },
     };
-    let cost = builder.visit(main)?;
+    let name = main.name.clone();
+    let cost = builder
+        .visit(main)
+        .map_err(|error| error.seen_from(&name))?;
     if cost.operations > PLAIN_OPERATIONS {
         builder.closure.sort = Sort::Computed;
     }
     Ok(builder.closure)
 }
 
+/// What `check` wants to know of a template that compiles.
+#[derive(Debug)]
+pub(crate) struct Inspection {
+    /// Variables that have to come from outside, with their places.
+    pub(crate) free: Vec<(Source, String, Range<usize>)>,
+    /// Every name that is looked up, however it is used.
+    pub(crate) used: Vec<String>,
+}
+
+/// Compiles a template the way rendering does, and looks at the names that it uses.
+pub(crate) fn inspect(
+    world: World<'_>,
+    library: &Arc<Library>,
+    content: &Content,
+) -> Result<Inspection, BundleError> {
+    let closure = gather(world, library, content)?;
+    let sources = closure.sources.clone();
+    let engine = engine(&closure)?;
+    let free = engine.undeclared().into_iter().filter_map(|found| {
+        let source = sources
+            .iter()
+            .find(|source| source.name == found.template)?;
+        Some((source.clone(), found.name, found.range))
+    });
+    Ok(Inspection {
+        free: free.collect(),
+        used: engine.used(),
+    })
+}
+
 /// Compiles what was gathered.
 pub(crate) fn compile(closure: Closure) -> Result<Bundle, BundleError> {
+    let engine = engine(&closure)?;
     let Closure {
         sources,
         links,
         dependencies,
         sort,
         has_references,
+    } = closure;
+    let text: usize = sources.iter().map(|source| source.text.len()).sum();
+    Ok(Bundle {
+        main: sources[0].name.clone(),
+        lines_before: sources[0].lines_before,
+        content: match sort {
+            Sort::Plain => Compiled::Plain(Box::new(engine)),
+            // The engine has shown that it compiles; the worker makes its own.
+            Sort::Computed => Compiled::Computed { sources, links },
+        },
+        dependencies,
+        has_references,
+        weight: text * 3 + 4096,
+    })
+}
+
+fn engine(closure: &Closure) -> Result<Engine, BundleError> {
+    let Closure {
+        sources,
+        links,
+        sort,
+        ..
     } = closure;
     let pairs: Vec<(&str, &str)> = sources
         .iter()
@@ -263,34 +329,20 @@ pub(crate) fn compile(closure: Closure) -> Result<Bundle, BundleError> {
         Sort::Plain => Engine::plain(&pairs, links.clone()),
         Sort::Computed => Engine::computed(&pairs, links.clone()),
     };
-    let engine = match engine {
-        Ok(engine) => engine,
-        Err(mut failure) => {
-            let at = sources
-                .iter()
-                .position(|s| s.name == failure.template)
-                .unwrap_or_default();
-            failure.in_main = at == 0;
-            let source = sources[at].clone();
-            return Err(BundleError::Template {
-                source,
-                code: "template-syntax",
-                failure,
-                help: None,
-            });
+    engine.map_err(|mut failure| {
+        let at = sources
+            .iter()
+            .position(|s| s.name == failure.template)
+            .unwrap_or_default();
+        failure.in_main = at == 0;
+        let source = Box::new(sources[at].clone());
+        let failure = Box::new(failure);
+        BundleError::Template {
+            source,
+            code: "template-syntax",
+            failure,
+            help: None,
         }
-    };
-    let text: usize = sources.iter().map(|source| source.text.len()).sum();
-    Ok(Bundle {
-        main: sources[0].name.clone(),
-        content: match sort {
-            Sort::Plain => Compiled::Plain(engine),
-            // The engine has shown that it compiles; the worker makes its own.
-            Sort::Computed => Compiled::Computed { sources, links },
-        },
-        dependencies,
-        has_references,
-        weight: text * 3 + 4096,
     })
 }
 
@@ -354,7 +406,7 @@ impl Builder<'_> {
             sort,
             references,
             operations,
-        } = match scan(&source.text, self.limits) {
+        } = match scan(&source.text) {
             Ok(found) => found,
             Err(Fault {
                 code,
@@ -567,9 +619,9 @@ fn fault(
         undefined: None,
     };
     BundleError::Template {
-        source,
+        source: Box::new(source),
         code,
-        failure,
+        failure: Box::new(failure),
         help,
     }
 }

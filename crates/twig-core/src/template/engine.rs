@@ -1,68 +1,31 @@
 //! minijinja, set up once for plain templates and once for computed ones.
 
+mod failure;
+mod metered;
+mod undeclared;
+
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::io;
+use std::sync::LazyLock;
 
-use minijinja::Environment;
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, tests as checks};
 
-use super::values::Values;
+pub use self::failure::Failure;
+use super::values::{self, Values};
 
 /// Which template a reference in another one means: `(parent, written name)` to its own name.
 pub(crate) type Links = BTreeMap<(String, String), String>;
 
-/// Why a template could not be compiled or rendered.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Failure {
-    /// The template it happened in (`library:path`), empty where that is unknown.
-    pub template: String,
-    /// Whether it is the template that was asked for, not one it includes.
-    pub in_main: bool,
-    /// The line in that template, from 1.
-    pub line: Option<u32>,
-    /// The bytes in that template's source.
-    pub range: Option<Range<usize>>,
-    /// What happened, such as `undefined variable 'x'`.
-    pub message: String,
-    /// Whether a limit ended it, not a mistake.
-    pub is_limit: bool,
-    /// The variable that is not defined, where that is what happened.
-    pub undefined: Option<String>,
-}
+/// Steps that one render may take.
+const FUEL: u64 = 200_000;
 
-impl Failure {
-    /// A limit was reached.
-    pub fn limit(message: impl Into<String>) -> Self {
-        Self {
-            template: String::new(),
-            in_main: true,
-            line: None,
-            range: None,
-            message: message.into(),
-            is_limit: true,
-            undefined: None,
-        }
-    }
+/// Frames that may be on a plain template's stack; an include counts ten.
+const PLAIN_RECURSION: usize = 150;
 
-    /// The sentence that a client sees.
-    pub fn sentence(&self) -> String {
-        if self.is_limit {
-            return self.message.clone();
-        }
-        match (self.line, self.in_main) {
-            (Some(line), true) => {
-                format!(
-                    "Error rendering prompt template at line {line}: {}",
-                    self.message
-                )
-            }
-            (Some(line), false) => format!(
-                "Error rendering prompt template at line {line} of {}: {}",
-                self.template, self.message
-            ),
-            (None, _) => format!("Error rendering prompt template: {}", self.message),
-        }
-    }
-}
+static PLAIN: LazyLock<Environment<'static>> = LazyLock::new(plain_environment);
+static COMPUTED: LazyLock<Environment<'static>> = LazyLock::new(computed_environment);
 
 /// A minijinja environment with a few templates in it.
 #[derive(Debug)]
@@ -73,19 +36,34 @@ pub(crate) struct Engine {
 impl Engine {
     /// An engine that knows nothing that multiplies.
     pub(crate) fn plain(sources: &[(&str, &str)], links: Links) -> Result<Self, Failure> {
-        Self::build(Environment::new(), sources, links)
+        Self::build(PLAIN.clone(), sources, links)
     }
 
     /// An engine with everything, for a process that can be killed.
     pub(crate) fn computed(sources: &[(&str, &str)], links: Links) -> Result<Self, Failure> {
-        Self::build(Environment::new(), sources, links)
+        Self::build(COMPUTED.clone(), sources, links)
     }
 
     fn build(
-        environment: Environment<'static>,
-        _sources: &[(&str, &str)],
-        _links: Links,
+        mut environment: Environment<'static>,
+        sources: &[(&str, &str)],
+        links: Links,
     ) -> Result<Self, Failure> {
+        let mut by_parent: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+        for ((parent, name), target) in links {
+            by_parent.entry(parent).or_default().insert(name, target);
+        }
+        environment.set_path_join_callback(move |name, parent| {
+            match by_parent.get(parent).and_then(|links| links.get(name)) {
+                Some(target) => Cow::Owned(target.clone()),
+                None => Cow::Borrowed(name),
+            }
+        });
+        for (name, source) in sources {
+            environment
+                .add_template_owned((*name).to_owned(), (*source).to_owned())
+                .map_err(|error| Failure::from_error(&error, |_| Some((*source).to_owned())))?;
+        }
         Ok(Self { environment })
     }
 
@@ -93,10 +71,107 @@ impl Engine {
     pub(crate) fn render(
         &self,
         main: &str,
-        values: &Values,
+        values: &Values<'_>,
         room: usize,
     ) -> Result<String, Failure> {
-        let _ = (main, values, room, &self.environment);
-        Err(Failure::limit("not there yet"))
+        let failure =
+            |error: &minijinja::Error| Failure::from_error(error, |name| self.source(name));
+        let template = self
+            .environment
+            .get_template(main)
+            .map_err(|error| failure(&error))?;
+        let expected = template.source().len() + values.len();
+        let mut output = Bounded {
+            bytes: Vec::with_capacity(expected.min(room)),
+            room,
+            is_full: false,
+        };
+        let rendered = template.render_captured_to(values.to_context(), &mut output);
+        if output.is_full {
+            return Err(Failure::limit(format!(
+                "the rendered prompt exceeds the limit of {room} bytes"
+            )));
+        }
+        match rendered {
+            Ok(_) => String::from_utf8(output.bytes)
+                .map_err(|_| Failure::limit("the rendered prompt is not UTF-8")),
+            Err(error) => Err(failure(&error)),
+        }
+    }
+
+    fn source(&self, name: &str) -> Option<String> {
+        let template = self.environment.get_template(name).ok()?;
+        Some(template.source().to_owned())
     }
 }
+
+/// Takes so many bytes and no more.
+struct Bounded {
+    bytes: Vec<u8>,
+    room: usize,
+    is_full: bool,
+}
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.len() > self.room - self.bytes.len() {
+            self.is_full = true;
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Only what a plain template may use: one that was sorted wrongly fails instead of running.
+fn plain_environment() -> Environment<'static> {
+    let mut environment = Environment::empty();
+    metered::add_filters(&mut environment);
+    environment.add_test("none", checks::is_none);
+    environment.add_test("string", checks::is_string);
+    environment.add_test("number", checks::is_number);
+    environment.add_test("integer", checks::is_integer);
+    environment.add_test("int", checks::is_integer);
+    environment.add_test("float", checks::is_float);
+    environment.add_test("boolean", checks::is_boolean);
+    environment.add_test("true", checks::is_true);
+    environment.add_test("false", checks::is_false);
+    environment.add_test("mapping", checks::is_mapping);
+    environment.add_test("sequence", checks::is_sequence);
+    environment.add_test("iterable", checks::is_iterable);
+    environment.set_recursion_limit(PLAIN_RECURSION);
+    set_up(&mut environment);
+    environment
+}
+
+fn computed_environment() -> Environment<'static> {
+    let mut environment = Environment::new();
+    // It shows the engine's own insides, which are nobody's prompt.
+    environment.remove_global("debug");
+    set_up(&mut environment);
+    environment
+}
+
+/// What both have in common.
+fn set_up(environment: &mut Environment<'static>) {
+    environment.add_filter("default", values::default);
+    environment.add_filter("d", values::default);
+    environment.add_test("defined", values::is_defined);
+    environment.add_test("undefined", values::is_undefined);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_fuel(Some(FUEL));
+    // Costs nothing until something is undefined, and then knows its name.
+    environment.set_debug(true);
+    // Standard delimiters cannot clash; were they refused, tests of line ends would fail.
+    if let Ok(syntax) = SyntaxConfig::builder().keep_trailing_newline(true).build() {
+        environment.set_syntax(syntax);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -23,6 +23,7 @@ pub struct ComputedJob {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct JobBundle {
     main: String,
+    lines_before: u32,
     sources: Vec<(String, String)>,
     links: Vec<(String, String, String)>,
 }
@@ -41,6 +42,7 @@ impl ComputedJob {
     pub(crate) fn new(bundles: &[Arc<Bundle>], values: &Values<'_>, limits: &Limits) -> Self {
         let bundles = bundles.iter().map(|bundle| JobBundle {
             main: bundle.main().to_owned(),
+            lines_before: bundle.lines_before,
             sources: bundle
                 .sources()
                 .iter()
@@ -102,8 +104,8 @@ pub fn run(job: &ComputedJob) -> JobOutcome {
                 room -= text.len();
                 texts.push(text);
             }
-            Err(mut failure) => {
-                failure.in_main = failure.template == bundle.main || failure.template.is_empty();
+            Err(failure) => {
+                let failure = failure.seen_from(&bundle.main, bundle.lines_before);
                 return JobOutcome::Failed(Box::new(failure));
             }
         }

@@ -4,14 +4,25 @@
 //! parser's stack, and sorts plain templates from computed ones. It reads tokens, not grammar:
 //! whatever it does not know to be harmless makes a template computed.
 
+mod measure;
+mod plain;
+mod reference;
+mod tokens;
+
 use std::ops::Range;
 
-use crate::limits::Limits;
+use self::measure::{Blocks, CONSTANTS, constant_bytes};
+#[cfg(test)]
+pub(crate) use self::plain::{FILTERS as PLAIN_FILTERS, TESTS as PLAIN_TESTS};
+use self::plain::{is_plain_block, is_plain_expression, operations};
+use self::reference::reference;
+pub(crate) use self::tokens::{Kind, Tag, Token, Tokens};
 
 /// Whether a template may be rendered in place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Sort {
     /// Prints, branches and includes only.
+    #[default]
     Plain,
     /// Anything else.
     Computed,
@@ -40,7 +51,7 @@ pub(crate) struct Reference {
 }
 
 /// What the scan found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Scan {
     /// The sort of this source by itself.
     pub(crate) sort: Sort,
@@ -64,11 +75,68 @@ pub(crate) struct Fault {
 }
 
 /// Scans a template.
-pub(crate) fn scan(source: &str, _limits: &Limits) -> Result<Scan, Fault> {
-    let _ = source;
-    Ok(Scan {
-        sort: Sort::Plain,
-        references: Vec::new(),
-        operations: 0,
-    })
+pub(crate) fn scan(source: &str) -> Result<Scan, Fault> {
+    let mut scanner = Scanner::default();
+    let mut tag = None;
+    let mut tokens = Vec::new();
+    for token in Tokens::new(source) {
+        match token.kind {
+            Kind::Open(opened) => tag = Some(opened),
+            Kind::Close => {
+                scanner.tag(tag.take(), &tokens)?;
+                tokens.clear();
+            }
+            _ => tokens.push(token),
+        }
+    }
+    // The parser reads an unclosed tag, too, before it complains.
+    scanner.tag(tag, &tokens)?;
+    Ok(scanner.found)
 }
+
+#[derive(Default)]
+struct Scanner {
+    found: Scan,
+    blocks: Blocks,
+    constants: usize,
+}
+
+impl Scanner {
+    fn tag(&mut self, tag: Option<Tag>, tokens: &[Token<'_>]) -> Result<(), Fault> {
+        let Some(tag) = tag else {
+            return Ok(());
+        };
+        let is_plain = match tag {
+            Tag::Variable => {
+                measure::expression(tokens)?;
+                is_plain_expression(tokens)
+            }
+            Tag::Block => {
+                // The keyword itself is no operator, though `if` looks like one.
+                measure::expression(tokens.get(1..).unwrap_or_default())?;
+                self.blocks.enter(tokens)?;
+                self.found.references.extend(reference(tokens)?);
+                is_plain_block(tokens)
+            }
+        };
+        self.constants = self.constants.saturating_add(constant_bytes(tokens));
+        if self.constants > CONSTANTS
+            && let (Some(first), Some(last)) = (tokens.first(), tokens.last())
+        {
+            return Err(Fault {
+                code: "constant-too-large",
+                range: first.range.start..last.range.end,
+                message: format!("repeated constants come to more than {CONSTANTS} bytes"),
+                help: Some("repeat the text in a loop, or write it out".to_owned()),
+            });
+        }
+        if !is_plain {
+            self.found.sort = Sort::Computed;
+        }
+        self.found.operations += operations(tokens);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,11 @@
 //! The values that a template sees: every declared argument, given or not.
 
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use minijinja::value::{Enumerator, Object, ObjectRepr, Rest};
+use minijinja::{Error, ErrorKind, State, Value};
+
 /// Declared arguments and what was given for them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Values<'a> {
@@ -18,4 +24,115 @@ impl<'a> Values<'a> {
     pub fn iter(&self) -> impl Iterator<Item = (&'a str, Option<&'a str>)> + '_ {
         self.pairs.iter().copied()
     }
+
+    /// Bytes of all values.
+    pub(crate) fn len(&self) -> usize {
+        self.iter()
+            .map(|(_, value)| value.map_or(0, str::len))
+            .sum()
+    }
+
+    /// The values as a template looks them up: copied once, shared after that.
+    pub(crate) fn to_context(&self) -> Value {
+        Value::from_object(Context(
+            self.iter()
+                .map(|(name, value)| {
+                    let value = value.map_or_else(|| ABSENT.clone(), Value::from);
+                    // Short names are kept inside the value, so this allocates nothing.
+                    (Value::from(name), value)
+                })
+                .collect(),
+        ))
+    }
+}
+
+#[derive(Debug)]
+struct Context(Vec<(Value, Value)>);
+
+impl Object for Context {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.get_value_by_str(key.as_str()?)
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        self.0
+            .iter()
+            .find(|(name, _)| name.as_str() == Some(key))
+            .map(|(_, value)| value.clone())
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::NonEnumerable
+    }
+}
+
+static ABSENT: LazyLock<Value> = LazyLock::new(|| Value::from_object(Absent));
+
+/// A declared argument without a value: prints as nothing, is false and empty, and so is
+/// whatever is looked up in it. An undeclared variable, in contrast, is an error.
+#[derive(Debug)]
+struct Absent;
+
+impl Object for Absent {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn get_value(self: &Arc<Self>, _: &Value) -> Option<Value> {
+        Some(ABSENT.clone())
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        Enumerator::Empty
+    }
+
+    fn is_true(self: &Arc<Self>) -> bool {
+        false
+    }
+
+    fn call_method(
+        self: &Arc<Self>,
+        _: &mut State<'_, '_>,
+        _: &str,
+        _: &[Value],
+    ) -> Result<Value, Error> {
+        Ok(ABSENT.clone())
+    }
+
+    fn render(self: &Arc<Self>, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Ok(())
+    }
+}
+
+fn is_absent(value: &Value) -> bool {
+    value.is_undefined() || value.downcast_object_ref::<Absent>().is_some()
+}
+
+/// The test `defined`.
+pub(crate) fn is_defined(value: &Value) -> bool {
+    !is_absent(value)
+}
+
+/// The test `undefined`.
+pub(crate) fn is_undefined(value: &Value) -> bool {
+    is_absent(value)
+}
+
+/// The filter `default`, which knows an argument without a value.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "minijinja hands arguments over by value"
+)]
+pub(crate) fn default(value: &Value, arguments: Rest<Value>) -> Result<Value, Error> {
+    if arguments.len() > 2 {
+        return Err(Error::from(ErrorKind::TooManyArguments));
+    }
+    let also_false = arguments.get(1).is_some_and(Value::is_true);
+    if is_absent(value) || (also_false && !value.is_true()) {
+        return Ok(arguments
+            .first()
+            .cloned()
+            .unwrap_or_else(|| Value::from("")));
+    }
+    Ok(value.clone())
 }

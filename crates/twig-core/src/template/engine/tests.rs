@@ -1,0 +1,162 @@
+//! Places of failures, undeclared variables, and the lists that suggestions come from.
+
+use super::failure::{FILTERS, FUNCTIONS, TESTS};
+use super::*;
+use crate::template::scan::{Sort, scan};
+
+fn failure(source: &str, values: &[(&str, Option<&str>)]) -> Failure {
+    let engine = Engine::computed(&[("t", source)], Links::new());
+    let values = Values::new(values.iter().copied());
+    engine
+        .and_then(|engine| engine.render("t", &values, 1 << 20))
+        .expect_err("it fails")
+}
+
+/// The text that a failure points at.
+fn pointed_at(source: &str) -> String {
+    let failure = failure(source, &[("x", Some("text"))]);
+    let range = failure.range.expect("a range");
+    assert_eq!(failure.template, "t");
+    source[range].to_owned()
+}
+
+#[test]
+fn failures_point_at_their_cause() {
+    assert_eq!(pointed_at("a {{ x }}{{ nope }}"), "nope");
+    assert_eq!(pointed_at("{{ x|default(nope)|upper ~ nope }}"), "nope");
+    assert_eq!(pointed_at("{{ x.nope }}"), "x.nope");
+    assert_eq!(pointed_at("{% if x == 'a' or nope %}{% endif %}"), "nope");
+    assert_eq!(pointed_at("é\n{% for a in nope %}{% endfor %}"), "nope");
+    assert_eq!(pointed_at("{% if x and\n  nope %}{% endif %}"), "nope");
+    assert_eq!(pointed_at("{{ x|uper }}"), "uper");
+    assert_eq!(pointed_at("{% fro x %}"), "fro");
+    assert_eq!(pointed_at("{{ x + 1 }}"), "x + 1");
+}
+
+#[test]
+fn the_undefined_variable_is_named() {
+    let found = failure("{{ x }}\n{{ nope }}", &[("x", None)]);
+    assert_eq!(found.undefined.as_deref(), Some("nope"));
+    assert_eq!(found.message, "undefined variable 'nope'");
+    assert_eq!(found.line, Some(2));
+    let found = failure("{{ 'tick` is undefined' + 1 }}", &[]);
+    assert_eq!(found.undefined, None);
+}
+
+#[test]
+fn a_plain_engine_knows_nothing_else() {
+    for source in [
+        "{{ x|replace('a', 'b') }}",
+        "{{ range(9) }}",
+        "{{ x is odd }}",
+        "{{ x|indent }}",
+    ] {
+        let engine = Engine::plain(&[("t", source)], Links::new()).expect("it compiles");
+        let outcome = engine.render("t", &Values::new([("x", Some("a"))]), 100);
+        assert!(
+            outcome.expect_err(source).message.starts_with("unknown "),
+            "{source}"
+        );
+    }
+}
+
+#[test]
+fn a_plain_engine_knows_all_that_plain_templates_use() {
+    use crate::template::scan::{PLAIN_FILTERS, PLAIN_TESTS};
+    for name in PLAIN_FILTERS {
+        let source = format!("{{{{ x|{name} }}}}");
+        assert_eq!(scan(&source).map(|found| found.sort), Ok(Sort::Plain));
+        let engine = Engine::plain(&[("t", &source)], Links::new()).expect("it compiles");
+        assert!(
+            engine
+                .render("t", &Values::new([("x", Some("a"))]), 100)
+                .is_ok()
+        );
+    }
+    for name in PLAIN_TESTS {
+        let source = format!("{{{{ x is {name} }}}}");
+        assert_eq!(scan(&source).map(|found| found.sort), Ok(Sort::Plain));
+        let engine = Engine::plain(&[("t", &source)], Links::new()).expect("it compiles");
+        assert!(
+            engine
+                .render("t", &Values::new([("x", Some("a"))]), 100)
+                .is_ok()
+        );
+    }
+}
+
+#[test]
+fn suggestions_are_things_that_exist() {
+    let is_known = |what: &str, name: &str| {
+        let source = format!("{{{{ '{name}' is {what} }}}}");
+        let engine = Engine::computed(&[("t", &source)], Links::new()).expect("it compiles");
+        engine.render("t", &Values::default(), 100) == Ok("True".to_owned())
+    };
+    for name in FILTERS {
+        assert!(is_known("filter", name), "{name}");
+    }
+    for name in TESTS {
+        assert!(is_known("test", name), "{name}");
+    }
+    for name in FUNCTIONS {
+        let engine = Engine::computed(&[], Links::new()).expect("it builds");
+        assert!(
+            engine
+                .environment
+                .globals()
+                .any(|(global, _)| global == name)
+        );
+    }
+}
+
+fn undeclared(sources: &[(&str, &str)]) -> Vec<String> {
+    let engine = Engine::computed(sources, Links::new()).expect("it compiles");
+    let text_of = |name: &str| {
+        sources
+            .iter()
+            .find(|(own, _)| *own == name)
+            .expect("there")
+            .1
+    };
+    engine
+        .undeclared()
+        .into_iter()
+        .map(|found| {
+            assert_eq!(&text_of(&found.template)[found.range.clone()], found.name);
+            format!("{}:{}@{}", found.template, found.name, found.range.start)
+        })
+        .collect()
+}
+
+#[test]
+fn undeclared_variables_are_found_with_their_place() {
+    let source = "x {{ b }} {{ a|upper }} {% if c.a == d(e=1)[f] %}{% endif %}{{ a }}";
+    assert_eq!(
+        undeclared(&[("t", source)]),
+        ["t:b@5", "t:a@13", "t:c@30", "t:d@37", "t:f@44"]
+    );
+}
+
+#[test]
+fn what_cannot_fail_is_not_undeclared() {
+    let source = "{{ a|default('') }}{{ a|d }}{% if b is defined %}{{ b }}{% endif %}\
+        {% if c is not defined %}{% endif %}{{ range(3) }}{{ dict(a=1) }}{% set e = 1 %}{{ e }}\
+        {% for f in [1] %}{{ f }}{{ loop.index }}{% endfor %}{% macro m(g) %}{{ g }}{% endmacro %}\
+        {{ m(1) }}{% raw %}{{ h }}{% endraw %}{# {{ i }} #}{{ self.j() }}";
+    assert_eq!(undeclared(&[("t", source)]), Vec::<String>::new());
+    assert_eq!(
+        undeclared(&[("t", "{{ a|default('') }}{{ a }}")]),
+        ["t:a@22"]
+    );
+}
+
+#[test]
+fn what_another_template_sets_is_not_undeclared() {
+    let main = "{% set a = 1 %}{% for b, c in x %}{% endfor %}{% with d = 1 %}{% endwith %}\
+        {% import 'm' as e %}{% from 'm' import f as g %}{% macro h() %}{% endmacro %}{{ n }}";
+    let part = "{{ a }}{{ b }}{{ c }}{{ d }}{{ e }}{{ g }}{{ h }}{{ x }}";
+    assert_eq!(
+        undeclared(&[("main", main), ("part", part)]),
+        ["main:x@30", "main:n@156", "part:x@52"]
+    );
+}

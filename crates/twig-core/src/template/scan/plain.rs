@@ -1,0 +1,143 @@
+//! Which tags are harmless: what they print is bounded by what they are given.
+
+use super::tokens::{Kind, Token};
+
+/// Filters that return no more than a small multiple of what they get.
+pub(crate) const FILTERS: [&str; 9] = [
+    "capitalize",
+    "count",
+    "d",
+    "default",
+    "length",
+    "lower",
+    "title",
+    "trim",
+    "upper",
+];
+
+/// Tests that look at a value's kind only.
+pub(crate) const TESTS: [&str; 14] = [
+    "boolean",
+    "defined",
+    "false",
+    "float",
+    "int",
+    "integer",
+    "iterable",
+    "mapping",
+    "none",
+    "number",
+    "sequence",
+    "string",
+    "true",
+    "undefined",
+];
+
+/// Filters one after another on one value.
+const FILTER_CHAIN: usize = 4;
+
+/// Whether a block tag is harmless; a reference has been looked at before.
+pub(crate) fn is_plain_block(tokens: &[Token<'_>]) -> bool {
+    let Some((first, rest)) = tokens.split_first() else {
+        return true;
+    };
+    match first.kind {
+        Kind::Name("if" | "elif") => is_plain_expression(rest),
+        Kind::Name("else" | "endif" | "include") => true,
+        _ => false,
+    }
+}
+
+/// Whether an expression is harmless. It need not be well formed: that is the parser's business.
+pub(crate) fn is_plain_expression(tokens: &[Token<'_>]) -> bool {
+    // For each open bracket, whether it holds a filter's arguments.
+    let mut brackets: Vec<bool> = Vec::new();
+    let mut filters = 0;
+    let mut after_operand = false;
+    let mut at = 0;
+    let kind = |at: usize| tokens.get(at).map(|token| token.kind);
+    while let Some(token) = kind(at) {
+        at += 1;
+        match token {
+            Kind::Sign("|") => {
+                filters += 1;
+                let Some(Kind::Name(name)) = kind(at) else {
+                    return false;
+                };
+                if filters > FILTER_CHAIN || !FILTERS.contains(&name) {
+                    return false;
+                }
+                at += 1;
+                if kind(at) == Some(Kind::Sign("(")) {
+                    if !matches!(name, "default" | "d") {
+                        return false;
+                    }
+                    brackets.push(true);
+                    at += 1;
+                    after_operand = false;
+                } else {
+                    after_operand = true;
+                }
+            }
+            Kind::Name("is") => {
+                at += usize::from(kind(at) == Some(Kind::Name("not")));
+                let Some(Kind::Name(name)) = kind(at) else {
+                    return false;
+                };
+                at += 1;
+                // Anything else behind the name would be the test's argument.
+                let ends = matches!(
+                    kind(at),
+                    None | Some(
+                        Kind::Name("and" | "or" | "else" | "is")
+                            | Kind::Sign(")" | "," | "|" | "==" | "!=" | "<" | "<=" | ">" | ">=")
+                    )
+                );
+                if !ends || !TESTS.contains(&name) {
+                    return false;
+                }
+                after_operand = true;
+            }
+            Kind::Name("and" | "or" | "not" | "if" | "else")
+            | Kind::Sign("==" | "!=" | "<" | "<=" | ">" | ">=") => {
+                filters = 0;
+                after_operand = false;
+            }
+            Kind::Name("in") => return false,
+            Kind::Name(name) if !name.is_ascii() => return false,
+            Kind::Name(_) | Kind::Text(_) | Kind::Number(_) => after_operand = true,
+            Kind::Sign("(") => {
+                // Behind an operand it is a call, and an empty pair is a tuple.
+                if after_operand || kind(at) == Some(Kind::Sign(")")) {
+                    return false;
+                }
+                brackets.push(false);
+            }
+            Kind::Sign(")") => {
+                if brackets.pop().is_none() {
+                    return false;
+                }
+                after_operand = true;
+            }
+            Kind::Sign(",") if brackets.last() == Some(&true) => {
+                filters = 0;
+                after_operand = false;
+            }
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Filters, tests and comparisons in a tag: what costs time by the length of a value.
+pub(crate) fn operations(tokens: &[Token<'_>]) -> usize {
+    tokens
+        .iter()
+        .filter(|token| {
+            matches!(
+                token.kind,
+                Kind::Name("is" | "in") | Kind::Sign("|" | "==" | "!=" | "<" | "<=" | ">" | ">=")
+            )
+        })
+        .count()
+}

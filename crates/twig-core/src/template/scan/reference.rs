@@ -1,0 +1,123 @@
+//! The names in `include`, `extends`, `import` and `from`.
+
+use std::ops::Range;
+
+use minijinja::Environment;
+
+use super::tokens::{Kind, Token};
+use super::{Fault, How, Reference};
+
+/// What a block tag refers to; nothing where it is another tag, or one that the parser refuses.
+pub(crate) fn reference(tokens: &[Token<'_>]) -> Result<Option<Reference>, Fault> {
+    let Some((keyword, rest)) = tokens.split_first() else {
+        return Ok(None);
+    };
+    let Kind::Name(word) = keyword.kind else {
+        return Ok(None);
+    };
+    let how = match word {
+        "include" => How::Include,
+        "extends" => How::Extends,
+        "import" | "from" => How::Import,
+        _ => return Ok(None),
+    };
+    let Some(first) = rest.first() else {
+        return Ok(None);
+    };
+    let Some((names, after)) = names(rest, how) else {
+        return Err(dynamic(word, first.range.clone()));
+    };
+    if let Some(token) = after.first()
+        && continues(token)
+    {
+        return Err(dynamic(word, first.range.start..token.range.end));
+    }
+    let ignore_missing = after
+        .windows(2)
+        .any(|pair| pair[0].kind == Kind::Name("ignore") && pair[1].kind == Kind::Name("missing"));
+    Ok(Some(Reference {
+        how,
+        names,
+        ignore_missing: ignore_missing && how == How::Include,
+    }))
+}
+
+/// Whether a token behind a name makes an expression of it.
+fn continues(token: &Token<'_>) -> bool {
+    matches!(
+        token.kind,
+        Kind::Sign(_) | Kind::Name("if" | "is" | "in" | "and" | "or" | "not")
+    )
+}
+
+fn dynamic(word: &str, range: Range<usize>) -> Fault {
+    Fault {
+        code: "dynamic-include",
+        range,
+        message: format!("`{word}` needs a quoted name here"),
+        help: Some("write the name in quotes; values cannot choose files".to_owned()),
+    }
+}
+
+type Name = (String, Range<usize>);
+
+/// One name, or a list of them for `include`; then what follows.
+fn names<'t, 's>(tokens: &'t [Token<'s>], how: How) -> Option<(Vec<Name>, &'t [Token<'s>])> {
+    let opening = tokens.first()?.kind;
+    let closing = match opening {
+        Kind::Sign("[") if how == How::Include => Kind::Sign("]"),
+        Kind::Sign("(") if how == How::Include => Kind::Sign(")"),
+        _ => {
+            let (name, rest) = name(tokens)?;
+            return Some((vec![name], rest));
+        }
+    };
+    let mut names = Vec::new();
+    let mut rest = &tokens[1..];
+    loop {
+        match rest.first().map(|token| token.kind) {
+            Some(kind) if kind == closing => break,
+            _ => {
+                let (name, after) = name(rest)?;
+                names.push(name);
+                rest = after;
+            }
+        }
+        match rest.first().map(|token| token.kind) {
+            Some(Kind::Sign(",")) => rest = &rest[1..],
+            Some(kind) if kind == closing => break,
+            _ => return None,
+        }
+    }
+    // An empty list names nothing, which no author means.
+    (!names.is_empty()).then(|| (names, &rest[1..]))
+}
+
+/// Strings side by side are one name, as in Python.
+fn name<'t, 's>(tokens: &'t [Token<'s>]) -> Option<(Name, &'t [Token<'s>])> {
+    let count = tokens
+        .iter()
+        .take_while(|token| matches!(token.kind, Kind::Text(_)))
+        .count();
+    let (strings, rest) = tokens.split_at(count);
+    let range = strings.first()?.range.start..strings.last()?.range.end;
+    let mut name = String::new();
+    for token in strings {
+        if let Kind::Text(text) = token.kind {
+            name.push_str(&unquote(text));
+        }
+    }
+    Some(((name, range), rest))
+}
+
+/// The text between quotes, escapes resolved by minijinja so that both mean the same.
+fn unquote(text: &str) -> String {
+    let inner = &text[1..text.len() - 1];
+    if !inner.contains('\\') {
+        return inner.to_owned();
+    }
+    Environment::empty()
+        .compile_expression(text)
+        .and_then(|expression| expression.eval(()))
+        .map_or_else(|_| inner.to_owned(), |value| value.to_string())
+}

@@ -1,0 +1,8 @@
+//! The integration tests of `twig-core`, one module a feature.
+#![expect(
+    clippy::expect_used,
+    reason = "helpers of tests may fail like tests do"
+)]
+
+mod template;
+mod template_attacks;

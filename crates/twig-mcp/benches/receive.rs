@@ -1,0 +1,127 @@
+//! What a message costs: the hot paths of the protocol, without any transport.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use divan::Bencher;
+use twig_core::model::About;
+use twig_core::template::Templates;
+use twig_core::{
+    Argument, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName,
+    Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
+};
+use twig_mcp::{Connection, Host, Identity, Server};
+
+fn main() {
+    divan::main();
+}
+
+#[divan::bench]
+fn get_legacy(bencher: Bencher<'_, '_>) {
+    run(bencher, &get(""));
+}
+
+#[divan::bench]
+fn get_modern(bencher: Bencher<'_, '_>) {
+    let meta = r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}"#;
+    run(bencher, &get(meta));
+}
+
+#[divan::bench]
+fn list_of_a_thousand(bencher: Bencher<'_, '_>) {
+    run(
+        bencher,
+        r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list","params":{}}"#,
+    );
+}
+
+#[divan::bench]
+fn ping(bencher: Bencher<'_, '_>) {
+    run(bencher, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+}
+
+/// A get with ten arguments.
+fn get(meta: &str) -> String {
+    let arguments: Vec<String> = (0..10)
+        .map(|at| format!(r#""argument_{at}":"some value, number {at}""#))
+        .collect();
+    format!(
+        r#"{{"jsonrpc":"2.0","id":12345,"method":"prompts/get","params":{{"name":"library:prompt_500","arguments":{{{}}}{meta}}}}}"#,
+        arguments.join(",")
+    )
+}
+
+fn run(bencher: Bencher<'_, '_>, message: &str) {
+    let identity = Identity {
+        name: "twig".to_owned(),
+        title: "Twig".to_owned(),
+        version: "0.1.0".to_owned(),
+        instructions: None,
+    };
+    let catalog = catalog();
+    let templates = Templates::new(Limits::default());
+    let host = Host {
+        catalog: &catalog,
+        bodies: &Bench,
+        templates: &templates,
+    };
+    let server = Arc::new(Server::new(identity, Limits::default()));
+    let mut connection = Connection::new(server);
+    let mut out = Vec::new();
+    bencher.bench_local(|| {
+        out.clear();
+        let job = connection.receive(message.as_bytes(), host, &mut out);
+        assert!(job.is_none());
+        out.len()
+    });
+}
+
+fn catalog() -> Arc<Catalog> {
+    let arguments: Vec<Argument> = (0..10)
+        .map(|at| Argument {
+            name: format!("argument_{at}").into(),
+            description: Some("What to put here".into()),
+            required: true,
+            ..Argument::default()
+        })
+        .collect();
+    let prompt = |at: usize| Prompt {
+        name: PromptName::parse(&format!("prompt_{at}")).unwrap(),
+        full_name: format!("library:prompt_{at}").into(),
+        title: None,
+        description: Some("A prompt with ten arguments".into()),
+        arguments: arguments.clone(),
+        messages: vec![MessageSource {
+            role: Role::User,
+            content: Content::File(RelativePath::parse("prompt.md").unwrap()),
+        }],
+        dialect: Dialect::Input,
+        unavailable: None,
+    };
+    Arc::new(Catalog::build(vec![Arc::new(Library {
+        name: LibraryName::from_folder("library").unwrap(),
+        kind: Kind::Markdown,
+        root: "/library".into(),
+        shown_root: "~/library".into(),
+        about: About::default(),
+        prompts: (0..1000).map(prompt).collect(),
+        problems: Vec::new(),
+        digest: [0; 32],
+    })]))
+}
+
+struct Bench;
+
+impl Bodies for Bench {
+    fn read(&self, _: &Library, _: &RelativePath) -> Result<Body, BodyError> {
+        Ok(Body {
+            text: "A line of a prompt, as people write them.\n".repeat(12),
+            stamp: Stamp(0),
+        })
+    }
+
+    fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {
+        Ok(Stamp(0))
+    }
+}

@@ -1,0 +1,238 @@
+//! Argument values as clients send them: read in one pass, borrowed where possible, made text.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use twig_core::Limits;
+use twig_core::problem::shorten;
+
+use crate::error::Refusal;
+use crate::id;
+
+/// Pairs past this number are counted but not kept: no configuration comes near it.
+const KEPT: usize = 1024;
+
+/// A name and its value.
+pub(crate) type Pair<'a> = (Cow<'a, str>, Cow<'a, str>);
+
+/// The `arguments` of a request, with what is wrong with them kept for later: whether the request
+/// is to be answered at all is decided before.
+#[derive(Debug, Default)]
+pub(crate) struct Arguments<'a> {
+    pairs: Vec<Pair<'a>>,
+    count: usize,
+    fault: Option<Fault>,
+}
+
+#[derive(Debug)]
+enum Fault {
+    NotAnObject,
+    NotText(String),
+}
+
+impl<'a> Arguments<'a> {
+    /// The pairs, once it is clear that nothing is wrong with them.
+    pub(crate) fn into_pairs(self, limits: &Limits) -> Result<Vec<Pair<'a>>, Refusal> {
+        let sentence = match self.fault {
+            Some(Fault::NotAnObject) => "`arguments` must be an object".to_owned(),
+            Some(Fault::NotText(name)) => {
+                format!("Argument `{name}` must be a string, a number or a boolean")
+            }
+            None if self.count > limits.arguments.min(KEPT) => format!(
+                "{} arguments exceed the limit of {}",
+                self.count,
+                limits.arguments.min(KEPT)
+            ),
+            None => match twice(&self.pairs) {
+                Some(name) => format!("Argument `{}` is given twice", shorten(name, 64)),
+                None => return Ok(self.pairs),
+            },
+        };
+        Err(Refusal::Params(sentence))
+    }
+
+    fn take(&mut self, name: Cow<'a, str>, value: &'a RawValue) {
+        self.count += 1;
+        if self.pairs.len() == KEPT || self.fault.is_some() {
+            return;
+        }
+        match coerce(value.get()) {
+            Ok(Some(value)) => self.pairs.push((name, value)),
+            Ok(None) => {}
+            Err(NotText) => self.fault = Some(Fault::NotText(shorten(&name, 64))),
+        }
+    }
+}
+
+/// A value that is no text and cannot become one.
+struct NotText;
+
+/// A value's text: strings as they are, numbers and booleans as written, null as absent.
+fn coerce(json: &str) -> Result<Option<Cow<'_, str>>, NotText> {
+    match json.as_bytes().first() {
+        Some(b'"') => id::decode(json).map(Some).ok_or(NotText),
+        Some(b'n') => Ok(None),
+        Some(b'{' | b'[') | None => Err(NotText),
+        Some(_) => Ok(Some(Cow::Borrowed(json))),
+    }
+}
+
+fn twice<'p>(pairs: &'p [Pair<'_>]) -> Option<&'p str> {
+    // At most a few dozen pairs get here: comparing them all is cheaper than hashing.
+    let mut seen = pairs.iter().enumerate();
+    seen.find(|(at, (name, _))| pairs[..*at].iter().any(|(other, _)| other == name))
+        .map(|(_, (name, _))| &**name)
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Arguments<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of arguments")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut arguments = Arguments::default();
+        while let Some(Name(name)) = map.next_key()? {
+            arguments.take(name, map.next_value()?);
+        }
+        Ok(arguments)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(not_an_object())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(not_an_object())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(not_an_object())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(not_an_object())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(not_an_object())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(not_an_object())
+    }
+}
+
+fn not_an_object<'a>() -> Arguments<'a> {
+    Arguments {
+        fault: Some(Fault::NotAnObject),
+        ..Arguments::default()
+    }
+}
+
+/// A key, borrowed unless it was escaped.
+struct Name<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Name<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name")
+            }
+
+            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
+                Ok(Name(Cow::Borrowed(name)))
+            }
+
+            fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+                Ok(Name(Cow::Owned(name.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Reader)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pairs(json: &str) -> Result<Vec<(String, String)>, String> {
+        let arguments: Arguments<'_> = serde_json::from_str(json).unwrap();
+        match arguments.into_pairs(&Limits::default()) {
+            Ok(pairs) => Ok(pairs
+                .into_iter()
+                .map(|(name, value)| (name.into_owned(), value.into_owned()))
+                .collect()),
+            Err(refusal) => Err(refusal.to_string()),
+        }
+    }
+
+    #[test]
+    fn numbers_and_booleans_are_their_json_text() {
+        let json = r#"{"a":1,"b":-1.50,"c":true,"d":null,"e":"x\ny","f":123456789012345678901}"#;
+        let texts: Vec<String> = pairs(json).unwrap().into_iter().map(|p| p.1).collect();
+        assert_eq!(
+            texts,
+            ["1", "-1.50", "true", "x\ny", "123456789012345678901"]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_text_is_named() {
+        let sentence = "Argument `b` must be a string, a number or a boolean";
+        for json in [r#"{"a":1,"b":[]}"#, r#"{"b":{}}"#, r#"{"b":"\ud800"}"#] {
+            assert_eq!(pairs(json).unwrap_err(), sentence);
+        }
+        for json in ["[1]", "\"x\"", "true", "1", "-1", "1.5"] {
+            assert_eq!(pairs(json).unwrap_err(), "`arguments` must be an object");
+        }
+        assert_eq!(
+            pairs(r#"{"a":1,"\u0061":2}"#).unwrap_err(),
+            "Argument `a` is given twice"
+        );
+    }
+
+    #[test]
+    fn the_number_of_arguments_is_limited() {
+        let many = |count: usize| {
+            let members: Vec<String> = (0..count).map(|at| format!("\"a{at}\":1")).collect();
+            pairs(&format!("{{{}}}", members.join(",")))
+        };
+        assert_eq!(many(64).unwrap().len(), 64);
+        assert_eq!(many(65).unwrap_err(), "65 arguments exceed the limit of 64");
+        assert!(many(5000).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn strings_arrive_as_they_were_sent(name in any::<String>(), value in any::<String>()) {
+            let json = serde_json::json!({ name.clone(): value.clone() }).to_string();
+            prop_assert_eq!(pairs(&json).unwrap(), [(name, value)]);
+        }
+
+        #[test]
+        fn numbers_arrive_as_they_were_written(value in any::<f64>().prop_filter("finite", |v| v.is_finite())) {
+            let text = serde_json::json!(value).to_string();
+            let json = format!("{{\"a\":{text}}}");
+            prop_assert_eq!(pairs(&json).unwrap(), [("a".to_owned(), text)]);
+        }
+    }
+}

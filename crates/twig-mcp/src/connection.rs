@@ -1,0 +1,273 @@
+//! One client's conversation: messages in, replies and notifications out.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use twig_core::render::ComputedRender;
+use twig_core::template::JobOutcome;
+
+use crate::dispatch::{self, Outcome};
+use crate::envelope::{self, Incoming, Request};
+use crate::era::Era;
+use crate::error::Refusal;
+use crate::in_flight::{InFlight, Job, Render, Ticket};
+use crate::json::{self, Object};
+use crate::outbox::Outbox;
+use crate::prompts;
+use crate::server::{Host, Server};
+use crate::subscriptions::{self, Subscriptions};
+
+/// A buffer that grew past this is given back after the message that needed it.
+const BUFFER: usize = 64 * 1024;
+
+/// The state of one client: what it has spoken, and what it still waits for.
+#[derive(Debug)]
+pub struct Connection {
+    server: Arc<Server>,
+    spoken: Spoken,
+    subscriptions: Subscriptions,
+    in_flight: InFlight,
+    /// The reply that is being written; kept for the next one.
+    buffer: Vec<u8>,
+}
+
+/// Which eras a client has used so far.
+#[derive(Debug, Default)]
+struct Spoken {
+    legacy: bool,
+    modern: bool,
+    /// A legacy version was agreed on: unasked notifications may be sent.
+    initialized: bool,
+}
+
+impl Connection {
+    /// A connection on which nothing was said yet.
+    pub fn new(server: Arc<Server>) -> Self {
+        Self {
+            server,
+            spoken: Spoken::default(),
+            subscriptions: Subscriptions::default(),
+            in_flight: InFlight::default(),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Takes one message, without its newline, and writes what is to be answered now.
+    ///
+    /// A computed template comes back as a job: it is to be run elsewhere and answered through
+    /// [`Connection::finish`].
+    pub fn receive(
+        &mut self,
+        message: &[u8],
+        host: Host<'_>,
+        out: &mut impl Outbox,
+    ) -> Option<Job> {
+        if message.len() > self.server.limits.message {
+            self.oversized(out);
+            return None;
+        }
+        match envelope::read(message, &self.server.limits) {
+            Ok(Incoming::Request(request)) => return self.answer(&request, host, out),
+            Ok(Incoming::Notification { method, params }) => self.notice(&method, params),
+            Ok(Incoming::Nothing) => {}
+            Err(refused) => self.refuse(refused.id, &refused.refusal, out),
+        }
+        None
+    }
+
+    /// Says that a message was over the limit; the transport skipped it.
+    pub fn oversized(&mut self, out: &mut impl Outbox) {
+        let refusal = Refusal::TooLong(self.server.limits.message);
+        self.refuse(None, &refusal, out);
+    }
+
+    /// Takes what came of a job and answers its request, unless it was cancelled meanwhile.
+    pub fn finish(&mut self, ticket: Ticket, outcome: JobOutcome, out: &mut impl Outbox) {
+        let Some(render) = self.in_flight.finish(ticket) else {
+            return;
+        };
+        match render.roles.finish(outcome) {
+            Ok(messages) => {
+                self.buffer.clear();
+                begin_result(&render.id, &mut self.buffer);
+                let mut result = Object::open(&mut self.buffer);
+                prompts::messages(render.description.as_deref(), &messages, &mut result);
+                self.server.seal(render.era, "complete", &mut result);
+                result.end();
+                self.buffer.push(b'}');
+                self.send(out);
+            }
+            Err(error) => self.refuse(Some(&render.id), &error.into(), out),
+        }
+    }
+
+    /// Whether a job's request still wants an answer: not once it was cancelled or finished.
+    pub fn wants(&self, ticket: Ticket) -> bool {
+        self.in_flight.wants(ticket)
+    }
+
+    /// Jobs that were handed out and not finished yet, cancelled ones included.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    /// Announces that the list of prompts changed: to a legacy peer once it has initialized, and on
+    /// each subscription that asked for it.
+    pub fn prompts_changed(&mut self, out: &mut impl Outbox) {
+        let legacy = self.spoken.initialized.then_some(None);
+        let hearing = self.subscriptions.hearing_prompts().map(Some);
+        for subscription in legacy.into_iter().chain(hearing) {
+            self.buffer.clear();
+            subscriptions::prompts_changed(subscription, &mut self.buffer);
+            out.bytes(&self.buffer);
+            out.message_end();
+        }
+    }
+
+    /// Ends the conversation: completes every open subscription.
+    pub fn close(&mut self, out: &mut impl Outbox) {
+        for id in self.subscriptions.take() {
+            self.buffer.clear();
+            subscriptions::completed(&id, &self.server, &mut self.buffer);
+            self.send(out);
+        }
+    }
+
+    fn answer(
+        &mut self,
+        request: &Request<'_>,
+        host: Host<'_>,
+        out: &mut impl Outbox,
+    ) -> Option<Job> {
+        // The buffer is cleared before each use and all else is changed only after the handler
+        // returned, so a panic leaves nothing half done.
+        let answered = catch_unwind(AssertUnwindSafe(|| self.write_answer(request, host)));
+        match answered.unwrap_or(Err(Refusal::Panic)) {
+            Ok(Written::Reply) => self.send(out),
+            Ok(Written::Page(page)) => {
+                out.bytes(&self.buffer);
+                out.shared(&page);
+                out.bytes(b"}");
+                out.message_end();
+            }
+            Ok(Written::Job(job)) => return Some(job),
+            Err(refusal) => self.refuse(Some(request.id), &refusal, out),
+        }
+        None
+    }
+
+    fn write_answer(&mut self, request: &Request<'_>, host: Host<'_>) -> Result<Written, Refusal> {
+        let ready = dispatch::read(request)?;
+        let era = ready.era();
+        match era {
+            Era::Legacy => self.spoken.legacy = true,
+            Era::Modern => self.spoken.modern = true,
+        }
+        self.buffer.clear();
+        begin_result(request.id, &mut self.buffer);
+        let page_at = self.buffer.len();
+        let mut result = Object::open(&mut self.buffer);
+        let outcome = ready.answer(&self.server, host, &mut result)?;
+        let result_type = match outcome {
+            Outcome::Complete => "complete",
+            Outcome::Initialized => {
+                self.spoken.initialized = true;
+                "complete"
+            }
+            Outcome::InputRequired => "input_required",
+            Outcome::Page(page) => {
+                self.buffer.truncate(page_at);
+                return Ok(Written::Page(page));
+            }
+            Outcome::Computed {
+                computed,
+                description,
+            } => return self.start(request.id, era, *computed, description),
+            Outcome::Listen(filter) => {
+                self.buffer.clear();
+                let limit = self.server.limits.subscriptions;
+                self.subscriptions
+                    .open(request.id, &filter, limit, &mut self.buffer)?;
+                return Ok(Written::Reply);
+            }
+        };
+        self.server.seal(era, result_type, &mut result);
+        result.end();
+        self.buffer.push(b'}');
+        Ok(Written::Reply)
+    }
+
+    fn start(
+        &mut self,
+        id: &str,
+        era: Era,
+        computed: ComputedRender,
+        description: Option<Box<str>>,
+    ) -> Result<Written, Refusal> {
+        let limit = self.server.limits.in_flight;
+        if self.in_flight.len() >= limit {
+            return Err(Refusal::Busy(limit));
+        }
+        let ticket = self.in_flight.start(Render {
+            id: id.into(),
+            era,
+            description,
+            roles: computed.roles,
+            is_cancelled: false,
+        });
+        Ok(Written::Job(Job {
+            ticket,
+            render: computed.job,
+        }))
+    }
+
+    fn notice(&mut self, method: &str, params: Option<&RawValue>) {
+        if method == "notifications/cancelled"
+            && let Some(id) = subscriptions::cancelled(params)
+        {
+            self.subscriptions.cancel(id);
+            self.in_flight.cancel(id);
+        }
+    }
+
+    fn refuse(&mut self, id: Option<&str>, refusal: &Refusal, out: &mut impl Outbox) {
+        tracing::debug!(code = refusal.code(), "refused a message");
+        self.buffer.clear();
+        json::object(&mut self.buffer, |message| {
+            message.raw("jsonrpc", "\"2.0\"");
+            match id {
+                Some(id) => message.raw("id", id),
+                // The modern era leaves out an id that could not be read; older peers want null.
+                None if self.spoken.modern && !self.spoken.legacy => {}
+                None => message.raw("id", "null"),
+            }
+            message.object("error", |error| refusal.write(error));
+        });
+        self.send(out);
+    }
+
+    fn send(&mut self, out: &mut impl Outbox) {
+        out.bytes(&self.buffer);
+        out.message_end();
+        if self.buffer.capacity() > BUFFER {
+            self.buffer = Vec::new();
+        }
+    }
+}
+
+/// What the buffer holds once a request was handled.
+enum Written {
+    /// A whole message.
+    Reply,
+    /// The start of one that goes on with a page.
+    Page(Arc<[u8]>),
+    /// Nothing yet.
+    Job(Job),
+}
+
+fn begin_result(id: &str, buffer: &mut Vec<u8>) {
+    buffer.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    buffer.extend_from_slice(id.as_bytes());
+    buffer.extend_from_slice(b",\"result\":");
+}

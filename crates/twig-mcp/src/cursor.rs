@@ -1,0 +1,81 @@
+//! Cursors: a snapshot and an offset in it, as text that clients do not look into.
+
+use std::fmt;
+
+/// Where a listing goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cursor {
+    /// The first bytes of the snapshot's fingerprint.
+    pub(crate) snapshot: [u8; 8],
+    /// Prompts that were listed already.
+    pub(crate) offset: u32,
+}
+
+/// Hexadecimal digits of a cursor.
+const DIGITS: usize = 24;
+
+impl Cursor {
+    /// The cursor of a place in a snapshot; `None` past what anyone could list.
+    pub(crate) fn new(fingerprint: &[u8; 32], offset: usize) -> Option<Self> {
+        Some(Self {
+            snapshot: snapshot_of(fingerprint),
+            offset: u32::try_from(offset).ok()?,
+        })
+    }
+
+    /// Reads a cursor; only what was written by [`fmt::Display`] is one.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        if text.len() != DIGITS || !text.bytes().all(is_digit) {
+            return None;
+        }
+        let (snapshot, offset) = text.split_at(16);
+        Some(Self {
+            snapshot: u64::from_str_radix(snapshot, 16).ok()?.to_be_bytes(),
+            offset: u32::from_str_radix(offset, 16).ok()?,
+        })
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let snapshot = u64::from_be_bytes(self.snapshot);
+        write!(f, "{snapshot:016x}{:08x}", self.offset)
+    }
+}
+
+/// What a cursor keeps of a fingerprint.
+pub(crate) fn snapshot_of(fingerprint: &[u8; 32]) -> [u8; 8] {
+    let mut snapshot = [0; 8];
+    snapshot.copy_from_slice(&fingerprint[..8]);
+    snapshot
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn cursors_come_back_as_they_went(fingerprint: [u8; 32], offset: u32) {
+            let cursor = Cursor::new(&fingerprint, offset as usize).unwrap();
+            prop_assert_eq!(Cursor::parse(&cursor.to_string()), Some(cursor));
+        }
+
+        #[test]
+        fn garbage_is_no_cursor(text in any::<String>()) {
+            if let Some(cursor) = Cursor::parse(&text) {
+                prop_assert_eq!(cursor.to_string(), text);
+            }
+        }
+
+        #[test]
+        fn nearly_cursors_are_read_strictly(text in "[0-9a-fA-F+ -]{23,25}") {
+            if let Some(cursor) = Cursor::parse(&text) {
+                prop_assert_eq!(cursor.to_string(), text);
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! From a method's name to the function that answers it, once its era allows it.
+
+use std::sync::Arc;
+
+use twig_core::render::ComputedRender;
+
+use crate::completion;
+use crate::envelope::Request;
+use crate::era::{Era, Meta};
+use crate::error::Refusal;
+use crate::json::Object;
+use crate::lifecycle;
+use crate::params::{self, Fields, GetParams, Members};
+use crate::prompts;
+use crate::resources;
+use crate::server::{Host, Server};
+use crate::subscriptions::{self, Filter};
+use crate::tools;
+
+/// A request on its way to its answer.
+pub(crate) struct Call<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) host: Host<'a>,
+    pub(crate) era: Era,
+    pub(crate) meta: Meta<'a>,
+}
+
+/// What became of a request, beside what was written as its result.
+pub(crate) enum Outcome {
+    /// The result is complete.
+    Complete,
+    /// The same, and a legacy version was agreed on.
+    Initialized,
+    /// The result asks the client for more.
+    InputRequired,
+    /// The result is this page, nothing else.
+    Page(Arc<[u8]>),
+    /// There is no result before a job was run.
+    Computed {
+        computed: Box<ComputedRender>,
+        description: Option<Box<str>>,
+    },
+    /// There is no result before the subscription ends.
+    Listen(Filter),
+}
+
+/// A request whose params were read and whose era is known.
+pub(crate) struct Ready<'a> {
+    method: Result<Method, Refusal>,
+    params: Params<'a>,
+    meta: Meta<'a>,
+}
+
+enum Params<'a> {
+    Get(GetParams<'a>),
+    Other(Fields<'a>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Method {
+    Complete,
+    Discover,
+    Initialize,
+    Listen,
+    Ping,
+    PromptsGet,
+    PromptsList,
+    ResourcesList,
+    ResourcesRead,
+    ResourcesSubscribe,
+    ResourcesUnsubscribe,
+    TemplatesList,
+    ToolsCall,
+    ToolsList,
+}
+
+/// Reads the params of a request.
+pub(crate) fn read<'a>(request: &Request<'a>) -> Result<Ready<'a>, Refusal> {
+    let method = Method::parse(&request.method);
+    let params = match method {
+        Ok(Method::PromptsGet) => params::read(request.params).map(Params::Get),
+        _ => params::read(request.params).map(Params::Other),
+    };
+    match params {
+        Ok(params) => {
+            let meta = match &params {
+                Params::Get(params) => &params.meta,
+                Params::Other(fields) => &fields.meta,
+            };
+            let meta = meta.as_ref().map(|Members(meta)| *meta);
+            Ok(Ready {
+                method,
+                params,
+                meta: meta.unwrap_or_default(),
+            })
+        }
+        // What params an unknown method takes is unknown, too.
+        Err(refusal) => Err(method.err().unwrap_or(refusal)),
+    }
+}
+
+impl<'a> Ready<'a> {
+    pub(crate) fn era(&self) -> Era {
+        self.meta.era()
+    }
+
+    /// Answers the request: members of the result are written to `result`.
+    pub(crate) fn answer(
+        self,
+        server: &'a Server,
+        host: Host<'a>,
+        result: &mut Object<'_>,
+    ) -> Result<Outcome, Refusal> {
+        self.meta.check_version()?;
+        let method = self.method?;
+        method.check_era(&self.meta)?;
+        self.meta.check_capabilities()?;
+        let call = &Call {
+            server,
+            host,
+            era: self.meta.era(),
+            meta: self.meta,
+        };
+        let fields = &match self.params {
+            Params::Get(params) => return prompts::get(call, params, result),
+            Params::Other(fields) => fields,
+        };
+        match method {
+            Method::Complete => completion::complete(call, fields, result),
+            Method::Discover => Ok(lifecycle::discover(call, result)),
+            Method::Initialize => lifecycle::initialize(call, fields, result),
+            Method::Listen => subscriptions::read(fields).map(Outcome::Listen),
+            Method::Ping => Ok(Outcome::Complete),
+            Method::PromptsGet => prompts::get(call, GetParams::default(), result),
+            Method::PromptsList => prompts::list(call, fields),
+            Method::ResourcesList => resources::empty_list(call, fields, "resources", result),
+            Method::ResourcesRead | Method::ResourcesSubscribe => resources::not_found(fields),
+            Method::ResourcesUnsubscribe => resources::unsubscribe(fields),
+            Method::TemplatesList => {
+                resources::empty_list(call, fields, "resourceTemplates", result)
+            }
+            Method::ToolsCall => tools::call(fields),
+            Method::ToolsList => resources::empty_list(call, fields, "tools", result),
+        }
+    }
+}
+
+impl Method {
+    fn parse(name: &str) -> Result<Self, Refusal> {
+        Ok(match name {
+            "completion/complete" => Self::Complete,
+            "initialize" => Self::Initialize,
+            "ping" => Self::Ping,
+            "prompts/get" => Self::PromptsGet,
+            "prompts/list" => Self::PromptsList,
+            "resources/list" => Self::ResourcesList,
+            "resources/read" => Self::ResourcesRead,
+            "resources/subscribe" => Self::ResourcesSubscribe,
+            "resources/templates/list" => Self::TemplatesList,
+            "resources/unsubscribe" => Self::ResourcesUnsubscribe,
+            "server/discover" => Self::Discover,
+            "subscriptions/listen" => Self::Listen,
+            "tools/call" => Self::ToolsCall,
+            "tools/list" => Self::ToolsList,
+            unknown => return Err(Refusal::Method(unknown.to_owned())),
+        })
+    }
+
+    /// Refuses what the request's era does not have.
+    fn check_era(self, meta: &Meta<'_>) -> Result<(), Refusal> {
+        let removed = match self {
+            Self::Discover | Self::Listen => return meta.check_modern(),
+            Self::Initialize => Refusal::ModernInitialize,
+            Self::Ping => Refusal::Method("ping".to_owned()),
+            Self::ResourcesSubscribe => Refusal::Method("resources/subscribe".to_owned()),
+            Self::ResourcesUnsubscribe => Refusal::Method("resources/unsubscribe".to_owned()),
+            _ => return Ok(()),
+        };
+        match meta.era() {
+            Era::Modern => Err(removed),
+            Era::Legacy => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The JSON-RPC envelope: what kind of message came in, and which one cannot be taken.
+//!
+//! Params stay unread here: the method decides how to read them.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use twig_core::Limits;
+
+use crate::error::Refusal;
+use crate::id;
+
+/// One message.
+#[derive(Debug)]
+pub(crate) enum Incoming<'a> {
+    /// To be answered under its id, which is kept as written.
+    Request(Request<'a>),
+    /// Never answered.
+    Notification {
+        method: Cow<'a, str>,
+        params: Option<&'a RawValue>,
+    },
+    /// A blank line, or an answer to a question that was never asked.
+    Nothing,
+}
+
+/// A message that wants an answer.
+#[derive(Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) method: Cow<'a, str>,
+    pub(crate) params: Option<&'a RawValue>,
+}
+
+/// A message that cannot be taken, and the id to say so under where one could be read.
+#[derive(Debug)]
+pub(crate) struct Refused<'a> {
+    pub(crate) id: Option<&'a str>,
+    pub(crate) refusal: Refusal,
+}
+
+/// Reads the envelope of a message.
+pub(crate) fn read<'a>(message: &'a [u8], limits: &Limits) -> Result<Incoming<'a>, Refused<'a>> {
+    let text = std::str::from_utf8(message).map_err(|error| {
+        let at = error.valid_up_to();
+        refuse(None, Refusal::Parse(format!("not UTF-8 at byte {at}")))
+    })?;
+    let text = text.trim_matches([' ', '\t', '\r', '\n']);
+    match text.as_bytes().first() {
+        None => return Ok(Incoming::Nothing),
+        Some(b'{') => {}
+        Some(first) => {
+            serde_json::from_str::<IgnoredAny>(text).map_err(|error| not_json(&error))?;
+            let what = if *first == b'[' {
+                "Batches are not taken: send one message at a time"
+            } else {
+                "A message must be a JSON object"
+            };
+            return Err(refuse(None, Refusal::Invalid(what)));
+        }
+    }
+    let members: Members<'_> = serde_json::from_str(text).map_err(|error| not_json(&error))?;
+    let incoming = members.sort()?;
+    if let Incoming::Request(request) = &incoming
+        && is_deeper(text, limits.json_depth)
+    {
+        let refusal = Refusal::TooDeep(limits.json_depth);
+        return Err(refuse(Some(request.id), refusal));
+    }
+    Ok(incoming)
+}
+
+fn refuse(id: Option<&str>, refusal: Refusal) -> Refused<'_> {
+    Refused { id, refusal }
+}
+
+fn not_json(error: &serde_json::Error) -> Refused<'static> {
+    refuse(None, Refusal::Parse(error.to_string()))
+}
+
+/// The members of a message that mean something, as they were written.
+#[derive(Debug, Default)]
+struct Members<'a> {
+    jsonrpc: Option<&'a RawValue>,
+    id: Option<&'a RawValue>,
+    method: Option<&'a RawValue>,
+    params: Option<&'a RawValue>,
+    is_response: bool,
+    twice: Option<Key>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Key {
+    Jsonrpc,
+    Id,
+    Method,
+    Params,
+    Response,
+    Other,
+}
+
+impl<'a> Members<'a> {
+    fn sort(self) -> Result<Incoming<'a>, Refused<'a>> {
+        if self.method.is_none() && self.is_response {
+            // Answering an answer could go on forever, however wrong it is.
+            return Ok(Incoming::Nothing);
+        }
+        let readable = self
+            .id
+            .map(RawValue::get)
+            .filter(|token| self.twice != Some(Key::Id) && id::is_id(token));
+        let invalid = |what| refuse(readable, Refusal::Invalid(what));
+        if self.twice.is_some() {
+            return Err(invalid("A message must not have a member twice"));
+        }
+        let version = self.jsonrpc.and_then(|version| id::decode(version.get()));
+        if version.as_deref() != Some("2.0") {
+            return Err(invalid("`jsonrpc` must be \"2.0\""));
+        }
+        if self.id.is_some() && readable.is_none() {
+            return Err(invalid("`id` must be a string or a whole number"));
+        }
+        let Some(method) = self.method.and_then(|method| id::decode(method.get())) else {
+            return Err(invalid("`method` must be a string"));
+        };
+        let params = self.params.filter(|params| params.get() != "null");
+        let Some(id) = readable else {
+            return Ok(Incoming::Notification { method, params });
+        };
+        if params.is_some_and(|params| !params.get().starts_with('{')) {
+            return Err(invalid("`params` must be an object"));
+        }
+        Ok(Incoming::Request(Request { id, method, params }))
+    }
+}
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Members::default();
+                while let Some(key) = map.next_key::<Key>()? {
+                    let place = match key {
+                        Key::Jsonrpc => &mut members.jsonrpc,
+                        Key::Id => &mut members.id,
+                        Key::Method => &mut members.method,
+                        Key::Params => &mut members.params,
+                        Key::Response => {
+                            members.is_response = true;
+                            map.next_value::<IgnoredAny>()?;
+                            continue;
+                        }
+                        Key::Other => {
+                            map.next_value::<IgnoredAny>()?;
+                            continue;
+                        }
+                    };
+                    if place.replace(map.next_value()?).is_some() {
+                        members.twice.get_or_insert(key);
+                    }
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl Visitor<'_> for Reader {
+            type Value = Key;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+
+            fn visit_str<E>(self, key: &str) -> Result<Key, E> {
+                Ok(match key {
+                    "jsonrpc" => Key::Jsonrpc,
+                    "id" => Key::Id,
+                    "method" => Key::Method,
+                    "params" => Key::Params,
+                    "result" | "error" => Key::Response,
+                    _ => Key::Other,
+                })
+            }
+        }
+        deserializer.deserialize_identifier(Reader)
+    }
+}
+
+/// Whether valid JSON nests deeper than a limit.
+fn is_deeper(json: &str, limit: usize) -> bool {
+    // Nesting needs brackets: most messages have too few to look any closer.
+    let brackets = json.bytes().filter(|byte| matches!(byte, b'{' | b'['));
+    brackets.count() > limit && depth(json) > limit
+}
+
+/// How deep valid JSON nests; brackets in strings do not count.
+fn depth(json: &str) -> usize {
+    let (mut deepest, mut depth, mut in_string) = (0, 0usize, false);
+    let mut bytes = json.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' if in_string => {
+                bytes.next();
+            }
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_in_strings_are_not_depth() {
+        assert_eq!(depth(r#"{"a":["[[[\"[[",{}]}"#), 3);
+        assert_eq!(depth("[]"), 1);
+        assert!(is_deeper(r"[[[]]]", 2));
+        assert!(!is_deeper(r"[[[]]]", 3));
+    }
+
+    #[test]
+    fn keys_written_with_escapes_are_the_same_keys() {
+        let message = br#"{"jsonrpc":"2.0","\u0069d":1,"id":2,"method":"ping"}"#;
+        let refused = read(message, &Limits::default()).unwrap_err();
+        assert!(refused.id.is_none());
+    }
+}

@@ -1,0 +1,103 @@
+//! Every refusal of the protocol: its sentence, its code, and what else a client is told.
+
+use twig_core::problem::shorten;
+use twig_core::render::RenderError;
+
+use crate::era::SUPPORTED_VERSIONS;
+use crate::json::Object;
+
+/// The longest part of a client's own text that a sentence repeats, in characters.
+const QUOTED: usize = 200;
+
+/// Why a message is answered with an error.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("The message is not valid JSON: {}", shorten(.0, QUOTED))]
+    Parse(String),
+    #[error("{0}")]
+    Invalid(&'static str),
+    #[error("The message nests deeper than the limit of {0} levels")]
+    TooDeep(usize),
+    #[error("The message is longer than the limit of {0} bytes")]
+    TooLong(usize),
+    #[error("Method not found: {}", shorten(.0, QUOTED))]
+    Method(String),
+    #[error(
+        "Method not found: initialize (it was removed in {}; versions spoken here: {})",
+        SUPPORTED_VERSIONS[0],
+        SUPPORTED_VERSIONS.join(", ")
+    )]
+    ModernInitialize,
+    #[error("{}", shorten(.0, 2 * QUOTED))]
+    Params(String),
+    #[error("Prompt not found: {}", shorten(.name, QUOTED))]
+    Prompt {
+        name: String,
+        suggestions: Vec<String>,
+    },
+    #[error("Prompt `{}` is in several libraries: {}", shorten(.name, QUOTED), .names.join(", "))]
+    Ambiguous { name: String, names: Vec<String> },
+    #[error("Resource not found: {}", shorten(.uri, QUOTED))]
+    Resource { uri: String },
+    #[error("Unknown tool: {}", shorten(.0, QUOTED))]
+    Tool(String),
+    #[error("The cursor is not valid, or no longer: list again from the start")]
+    Cursor,
+    #[error(
+        "Protocol version `{}` is not supported here: use {}, or `initialize` with an older one",
+        shorten(.requested, QUOTED),
+        SUPPORTED_VERSIONS[0]
+    )]
+    Version { requested: String },
+    #[error(transparent)]
+    Render(#[from] RenderError),
+    #[error("{0} prompts are being rendered; that is the limit of requests in flight")]
+    Busy(usize),
+    #[error("{0} subscriptions are open; that is the limit")]
+    Subscriptions(usize),
+    #[error("Internal error")]
+    Panic,
+}
+
+impl Refusal {
+    /// The JSON-RPC code.
+    pub(crate) fn code(&self) -> i32 {
+        match self {
+            Self::Parse(_) => -32700,
+            Self::Invalid(_) | Self::TooDeep(_) | Self::TooLong(_) => -32600,
+            Self::Method(_) | Self::ModernInitialize => -32601,
+            Self::Render(RenderError::Limit(_))
+            | Self::Busy(_)
+            | Self::Subscriptions(_)
+            | Self::Panic => -32603,
+            Self::Params(_)
+            | Self::Prompt { .. }
+            | Self::Ambiguous { .. }
+            | Self::Resource { .. }
+            | Self::Tool(_)
+            | Self::Cursor
+            | Self::Render(_) => -32602,
+            Self::Version { .. } => -32022,
+        }
+    }
+
+    /// Writes the members of the error object.
+    pub(crate) fn write(&self, error: &mut Object<'_>) {
+        let sentence = self.to_string();
+        error.number("code", self.code());
+        error.text("message", &sentence);
+        error.object("data", |data| {
+            data.text("details", &sentence);
+            match self {
+                Self::Prompt { suggestions, .. } => data.texts("suggestions", suggestions),
+                Self::Ambiguous { names, .. } => data.texts("suggestions", names),
+                Self::Resource { uri } => data.text("uri", &shorten(uri, 2048)),
+                Self::Version { requested } => {
+                    data.texts("supported", SUPPORTED_VERSIONS);
+                    data.text("requested", &shorten(requested, QUOTED));
+                }
+                _ => {}
+            }
+        });
+    }
+}

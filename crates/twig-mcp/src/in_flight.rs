@@ -1,0 +1,77 @@
+//! Renders under way elsewhere: what to answer, and to whom, once they come back.
+
+use std::collections::BTreeMap;
+
+use twig_core::render::Roles;
+use twig_core::template::ComputedJob;
+
+use crate::era::Era;
+use crate::id;
+
+/// Names one job of one connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(u64);
+
+/// A computed template for somebody else to run.
+///
+/// Every job is to be finished, also one that is not wanted any more: until then it counts as
+/// under way.
+#[derive(Debug)]
+pub struct Job {
+    /// What to say when it is done.
+    pub ticket: Ticket,
+    /// What to run.
+    pub render: ComputedJob,
+}
+
+/// The renders of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct InFlight {
+    renders: BTreeMap<Ticket, Render>,
+    next: u64,
+}
+
+/// One render under way.
+#[derive(Debug)]
+pub(crate) struct Render {
+    pub(crate) id: Box<str>,
+    pub(crate) era: Era,
+    pub(crate) description: Option<Box<str>>,
+    pub(crate) roles: Roles,
+    pub(crate) is_cancelled: bool,
+}
+
+impl InFlight {
+    pub(crate) fn len(&self) -> usize {
+        self.renders.len()
+    }
+
+    /// Keeps what will be needed for the answer.
+    pub(crate) fn start(&mut self, render: Render) -> Ticket {
+        let ticket = Ticket(self.next);
+        self.next += 1;
+        self.renders.insert(ticket, render);
+        ticket
+    }
+
+    /// Whether an answer is still wanted.
+    pub(crate) fn wants(&self, ticket: Ticket) -> bool {
+        self.renders
+            .get(&ticket)
+            .is_some_and(|render| !render.is_cancelled)
+    }
+
+    /// Marks every render with this id: nobody waits for it any more.
+    pub(crate) fn cancel(&mut self, id: &str) {
+        for render in self.renders.values_mut() {
+            render.is_cancelled |= id::is_same(&render.id, id);
+        }
+    }
+
+    /// Takes a render that came back, unless it was cancelled or never started.
+    pub(crate) fn finish(&mut self, ticket: Ticket) -> Option<Render> {
+        self.renders
+            .remove(&ticket)
+            .filter(|render| !render.is_cancelled)
+    }
+}

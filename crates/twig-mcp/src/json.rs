@@ -1,0 +1,205 @@
+//! Writing JSON straight into a buffer: no values in between, text copied in runs.
+
+use std::io::Write as _;
+
+/// An object that is being written; it is closed by [`Object::end`].
+pub(crate) struct Object<'b> {
+    buffer: &'b mut Vec<u8>,
+    is_empty: bool,
+}
+
+impl<'b> Object<'b> {
+    /// Opens an object at the end of a buffer.
+    pub(crate) fn open(buffer: &'b mut Vec<u8>) -> Self {
+        buffer.push(b'{');
+        Self {
+            buffer,
+            is_empty: true,
+        }
+    }
+
+    /// Writes a key that needs no escaping; its value is to be written to what comes back.
+    pub(crate) fn key(&mut self, key: &'static str) -> &mut Vec<u8> {
+        self.comma();
+        self.buffer.push(b'"');
+        self.buffer.extend_from_slice(key.as_bytes());
+        self.buffer.extend_from_slice(b"\":");
+        self.buffer
+    }
+
+    /// Writes a key that may hold anything.
+    pub(crate) fn any_key(&mut self, key: &str) -> &mut Vec<u8> {
+        self.comma();
+        text(self.buffer, key);
+        self.buffer.push(b':');
+        self.buffer
+    }
+
+    /// A member whose value is text.
+    pub(crate) fn text(&mut self, key: &'static str, value: &str) {
+        text(self.key(key), value);
+    }
+
+    /// A member whose value is text, left out where there is none.
+    pub(crate) fn maybe(&mut self, key: &'static str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.text(key, value);
+        }
+    }
+
+    /// A member whose value is JSON already.
+    pub(crate) fn raw(&mut self, key: &'static str, json: &str) {
+        self.key(key).extend_from_slice(json.as_bytes());
+    }
+
+    /// A member whose value is a whole number.
+    pub(crate) fn number(&mut self, key: &'static str, value: impl Into<i128>) {
+        number(self.key(key), value.into());
+    }
+
+    /// A member whose value is an object, which `fill` writes.
+    pub(crate) fn object(&mut self, key: &'static str, fill: impl FnOnce(&mut Object<'_>)) {
+        object(self.key(key), fill);
+    }
+
+    /// A member whose value is a list, one entry for each item, written by `each`.
+    pub(crate) fn list<T>(
+        &mut self,
+        key: &'static str,
+        items: impl IntoIterator<Item = T>,
+        each: impl FnMut(&mut Vec<u8>, T),
+    ) {
+        list(self.key(key), items, each);
+    }
+
+    /// A member whose value is a list of texts.
+    pub(crate) fn texts<T: AsRef<str>>(
+        &mut self,
+        key: &'static str,
+        items: impl IntoIterator<Item = T>,
+    ) {
+        self.list(key, items, |buffer, item| text(buffer, item.as_ref()));
+    }
+
+    /// Closes the object.
+    pub(crate) fn end(self) {
+        self.buffer.push(b'}');
+    }
+
+    fn comma(&mut self) {
+        if !self.is_empty {
+            self.buffer.push(b',');
+        }
+        self.is_empty = false;
+    }
+}
+
+/// Writes an object whose members `fill` writes.
+pub(crate) fn object(buffer: &mut Vec<u8>, fill: impl FnOnce(&mut Object<'_>)) {
+    let mut object = Object::open(buffer);
+    fill(&mut object);
+    object.end();
+}
+
+/// Writes a list.
+pub(crate) fn list<T>(
+    buffer: &mut Vec<u8>,
+    items: impl IntoIterator<Item = T>,
+    mut each: impl FnMut(&mut Vec<u8>, T),
+) {
+    buffer.push(b'[');
+    for (at, item) in items.into_iter().enumerate() {
+        if at > 0 {
+            buffer.push(b',');
+        }
+        each(buffer, item);
+    }
+    buffer.push(b']');
+}
+
+/// Writes a whole number.
+pub(crate) fn number(buffer: &mut Vec<u8>, value: i128) {
+    // Writing to a `Vec` cannot fail.
+    let _ = write!(buffer, "{value}");
+}
+
+/// Writes text in quotes, escaped.
+pub(crate) fn text(buffer: &mut Vec<u8>, value: &str) {
+    let bytes = value.as_bytes();
+    buffer.reserve(bytes.len() + 2);
+    buffer.push(b'"');
+    let mut rest = bytes;
+    while let Some(at) = first_special(rest) {
+        let (run, tail) = rest.split_at(at);
+        buffer.extend_from_slice(run);
+        escape(buffer, tail[0]);
+        rest = &tail[1..];
+    }
+    buffer.extend_from_slice(rest);
+    buffer.push(b'"');
+}
+
+/// Where the first byte is that cannot stand in quotes as it is.
+fn first_special(bytes: &[u8]) -> Option<usize> {
+    // Whole blocks are looked at without branches, so that the compiler can use wide registers.
+    const BLOCK: usize = 16;
+    let mut clean = 0;
+    for block in bytes.chunks_exact(BLOCK) {
+        if block
+            .iter()
+            .fold(false, |any, byte| any | is_special(*byte))
+        {
+            break;
+        }
+        clean += BLOCK;
+    }
+    let at = bytes[clean..].iter().position(|byte| is_special(*byte))?;
+    Some(clean + at)
+}
+
+fn is_special(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+fn escape(buffer: &mut Vec<u8>, byte: u8) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let short = match byte {
+        b'"' => b'"',
+        b'\\' => b'\\',
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        0x08 => b'b',
+        0x0c => b'f',
+        _ => {
+            let high = HEX[usize::from(byte >> 4)];
+            let low = HEX[usize::from(byte & 15)];
+            buffer.extend_from_slice(&[b'\\', b'u', b'0', b'0', high, low]);
+            return;
+        }
+    };
+    buffer.extend_from_slice(&[b'\\', short]);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn text_is_what_serde_json_writes(value in any::<String>()) {
+            let mut buffer = Vec::new();
+            text(&mut buffer, &value);
+            prop_assert_eq!(String::from_utf8(buffer).unwrap(), serde_json::to_string(&value).unwrap());
+        }
+
+        #[test]
+        fn control_characters_are_what_serde_json_writes(value in "[\\x00-\\x7f]{0,80}") {
+            let mut buffer = Vec::new();
+            text(&mut buffer, &value);
+            prop_assert_eq!(String::from_utf8(buffer).unwrap(), serde_json::to_string(&value).unwrap());
+        }
+    }
+}

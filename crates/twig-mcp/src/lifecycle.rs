@@ -1,0 +1,40 @@
+//! How a conversation starts: `initialize` in the legacy era, `server/discover` in the modern one.
+
+use crate::dispatch::{Call, Outcome};
+use crate::era::{MODERN, NEWEST_LEGACY, SUPPORTED_VERSIONS};
+use crate::error::Refusal;
+use crate::json::Object;
+use crate::params::{self, Fields};
+
+/// What the server can do. It is all declared while some of it is empty, so that what comes later
+/// can be announced.
+const CAPABILITIES: &str = r#"{"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"tools":{"listChanged":true},"completions":{}}"#;
+
+/// `initialize`: agrees on a legacy version.
+pub(crate) fn initialize(
+    call: &Call<'_>,
+    fields: &Fields<'_>,
+    result: &mut Object<'_>,
+) -> Result<Outcome, Refusal> {
+    let requested = params::text(fields.protocol_version, "protocolVersion")?;
+    params::check_object(fields.capabilities, "capabilities")?;
+    params::check_object(fields.client_info, "clientInfo")?;
+    let version = SUPPORTED_VERSIONS
+        .into_iter()
+        .find(|version| *version == requested && *version != MODERN)
+        .unwrap_or(NEWEST_LEGACY);
+    result.text("protocolVersion", version);
+    result.raw("capabilities", CAPABILITIES);
+    result.raw("serverInfo", &call.server.info);
+    result.maybe("instructions", call.server.instructions.as_deref());
+    Ok(Outcome::Initialized)
+}
+
+/// `server/discover`: says the same to everyone.
+pub(crate) fn discover(call: &Call<'_>, result: &mut Object<'_>) -> Outcome {
+    result.texts("supportedVersions", SUPPORTED_VERSIONS);
+    result.raw("capabilities", CAPABILITIES);
+    result.maybe("instructions", call.server.instructions.as_deref());
+    call.era.keep_discovery(result);
+    Outcome::Complete
+}

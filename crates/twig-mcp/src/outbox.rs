@@ -1,0 +1,30 @@
+//! Where replies go: whatever a transport writes to.
+
+use std::sync::Arc;
+
+/// Takes the bytes of replies and notifications.
+///
+/// A message comes in one or more pieces and ends with one [`Outbox::message_end`].
+pub trait Outbox {
+    /// Takes the next piece of a message.
+    fn bytes(&mut self, bytes: &[u8]);
+
+    /// Takes a piece that many replies share; a transport that can keep it need not copy it.
+    fn shared(&mut self, page: &Arc<[u8]>) {
+        self.bytes(page);
+    }
+
+    /// Ends a message. stdio writes its newline here.
+    fn message_end(&mut self);
+}
+
+/// Appends everything, a newline after each message.
+impl Outbox for Vec<u8> {
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+
+    fn message_end(&mut self) {
+        self.push(b'\n');
+    }
+}

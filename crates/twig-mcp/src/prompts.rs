@@ -1,0 +1,116 @@
+//! `prompts/list` and `prompts/get`.
+
+use std::sync::Arc;
+
+use tracing::Level;
+use twig_core::render::{self, Message, RenderError, Rendering};
+use twig_core::{Lookup, PromptRef};
+
+use crate::cursor::Cursor;
+use crate::dispatch::{Call, Outcome};
+use crate::elicitation::{self, Response};
+use crate::era::Era;
+use crate::error::Refusal;
+use crate::json::{self, Object};
+use crate::params::{self, Fields, GetParams};
+
+/// A page of prompts.
+pub(crate) fn list(call: &Call<'_>, fields: &Fields<'_>) -> Result<Outcome, Refusal> {
+    let Some(cursor) = fields.cursor else {
+        let mut pages = call.server.pages();
+        let page = pages.first(call.server, call.host.catalog, call.era);
+        return Ok(Outcome::Page(page));
+    };
+    let cursor = params::text(Some(cursor), "cursor")?;
+    let cursor = Cursor::parse(&cursor).ok_or(Refusal::Cursor)?;
+    let mut pages = call.server.pages();
+    let page = pages.at(call.server, call.host.catalog, call.era, cursor);
+    page.map(Outcome::Page).ok_or(Refusal::Cursor)
+}
+
+/// One prompt, rendered.
+pub(crate) fn get(
+    call: &Call<'_>,
+    params: GetParams<'_>,
+    result: &mut Object<'_>,
+) -> Result<Outcome, Refusal> {
+    let limits = &call.server.limits;
+    let name = params::text(params.name, "name")?;
+    let found = find(call, &name)?;
+    let mut given = match params.arguments {
+        Some(arguments) => arguments.into_pairs(limits)?,
+        None => Vec::new(),
+    };
+    let response = match call.era {
+        Era::Legacy => Response::None,
+        Era::Modern => elicitation::read(params.input_responses, limits)?,
+    };
+    let mut may_ask = true;
+    match response {
+        Response::None => {}
+        Response::Refused => may_ask = false,
+        Response::Accepted(answers) => {
+            // Only what was missing was asked for: what was given stays as it was given.
+            for (name, value) in answers {
+                if given.iter().all(|(known, _)| *known != name) {
+                    given.push((name, value));
+                }
+            }
+        }
+    }
+    if tracing::enabled!(Level::DEBUG) {
+        let dropped = render::unknown(&found.prompt.arguments, &given);
+        if !dropped.is_empty() {
+            tracing::debug!(prompt = %found.prompt.full_name, ?dropped, "arguments the prompt does not have");
+        }
+    }
+    match render::render(call.host.world(), found, &given) {
+        Ok(Rendering::Done(rendered)) => {
+            messages(found.prompt.description.as_deref(), &rendered, result);
+            Ok(Outcome::Complete)
+        }
+        Ok(Rendering::Computed(computed)) => Ok(Outcome::Computed {
+            computed: Box::new(computed),
+            description: found.prompt.description.clone(),
+        }),
+        Err(RenderError::MissingArguments(missing))
+            if may_ask
+                && call.era == Era::Modern
+                && elicitation::is_offered(call.meta.capabilities()) =>
+        {
+            elicitation::ask(&found.prompt.full_name, &missing, result);
+            Ok(Outcome::InputRequired)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Writes the members of what `prompts/get` answers.
+pub(crate) fn messages(description: Option<&str>, messages: &[Message], result: &mut Object<'_>) {
+    result.maybe("description", description);
+    result.list("messages", messages, |buffer, message| {
+        json::object(buffer, |entry| {
+            entry.text("role", message.role.as_str());
+            entry.object("content", |content| {
+                content.text("type", "text");
+                content.text("text", &message.text);
+            });
+        });
+    });
+}
+
+/// Finds a prompt, or says what else there is.
+pub(crate) fn find<'a>(call: &Call<'a>, name: &str) -> Result<PromptRef<'a>, Refusal> {
+    let catalog: &'a Arc<twig_core::Catalog> = call.host.catalog;
+    match catalog.find(name) {
+        Lookup::Found(found) => Ok(found),
+        Lookup::Ambiguous(names) => Err(Refusal::Ambiguous {
+            name: name.to_owned(),
+            names: names.into_iter().map(str::to_owned).collect(),
+        }),
+        Lookup::Missing => Err(Refusal::Prompt {
+            suggestions: catalog.suggestions(name),
+            name: name.to_owned(),
+        }),
+    }
+}

@@ -1,0 +1,87 @@
+//! What all connections share: who the server is, its limits, and the pages of recent listings.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use twig_core::render::World;
+use twig_core::template::Templates;
+use twig_core::{Bodies, Catalog, Limits};
+
+use crate::era::{Era, SERVER_INFO_KEY};
+use crate::json::{self, Object};
+use crate::pages::Pages;
+
+/// Who the server says that it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The program's name.
+    pub name: String,
+    /// Its name for people.
+    pub title: String,
+    /// Its version.
+    pub version: String,
+    /// What a model should know before it uses the server.
+    pub instructions: Option<String>,
+}
+
+/// What all connections of one server share.
+#[derive(Debug)]
+pub struct Server {
+    pub(crate) limits: Limits,
+    pub(crate) instructions: Option<String>,
+    /// Name, title and version as a JSON object.
+    pub(crate) info: Box<str>,
+    pages: Mutex<Pages>,
+}
+
+/// What a request is answered from: the snapshot that it takes at the door, and the ports.
+#[derive(Clone, Copy)]
+pub struct Host<'a> {
+    /// The catalog of the moment.
+    pub catalog: &'a Arc<Catalog>,
+    /// Where bodies come from.
+    pub bodies: &'a dyn Bodies,
+    /// Compiled templates, kept from one request to the next.
+    pub templates: &'a Templates,
+}
+
+impl<'a> Host<'a> {
+    pub(crate) fn world(self) -> World<'a> {
+        World {
+            catalog: self.catalog,
+            bodies: self.bodies,
+            templates: self.templates,
+        }
+    }
+}
+
+impl Server {
+    /// A server that has not answered anyone yet.
+    pub fn new(identity: Identity, limits: Limits) -> Self {
+        let mut info = Vec::new();
+        json::object(&mut info, |info| {
+            info.text("name", &identity.name);
+            info.text("title", &identity.title);
+            info.text("version", &identity.version);
+        });
+        Self {
+            pages: Mutex::new(Pages::new(limits.page)),
+            limits,
+            instructions: identity.instructions,
+            info: String::from_utf8_lossy(&info).into(),
+        }
+    }
+
+    /// Locks the pages of recent listings.
+    pub(crate) fn pages(&self) -> MutexGuard<'_, Pages> {
+        // A panic while the lock was held left at worst a page to be written again.
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes what every result of an era ends with.
+    pub(crate) fn seal(&self, era: Era, result_type: &str, result: &mut Object<'_>) {
+        if era == Era::Modern {
+            result.text("resultType", result_type);
+            result.object("_meta", |meta| meta.raw(SERVER_INFO_KEY, &self.info));
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The protocol, driven in memory: messages in, messages out.
+
+// Helpers outside of `#[test]` functions fail by unwrapping, and take what `json!` gives them.
+#![allow(clippy::unwrap_used, clippy::needless_pass_by_value)]
+
+mod any_bytes;
+mod completion;
+mod elicitation;
+mod envelope;
+mod eras;
+mod get;
+mod hostile;
+mod lifecycle;
+mod list;
+mod resources;
+mod subscriptions;
+mod support;

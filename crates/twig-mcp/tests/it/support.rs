@@ -1,0 +1,241 @@
+//! A peer that talks to a connection, and catalogs made by hand.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use twig_core::model::About;
+use twig_core::template::Templates;
+use twig_core::{
+    Argument, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName,
+    Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
+};
+use twig_mcp::{Connection, Host, Identity, Server};
+
+/// One client, its server and what is served.
+pub(crate) struct Peer {
+    pub(crate) server: Arc<Server>,
+    pub(crate) connection: Connection,
+    pub(crate) catalog: Arc<Catalog>,
+    templates: Templates,
+}
+
+impl Peer {
+    pub(crate) fn new() -> Self {
+        Self::with(vec![sample()], Limits::default())
+    }
+
+    pub(crate) fn with(libraries: Vec<Library>, limits: Limits) -> Self {
+        let identity = Identity {
+            name: "twig".to_owned(),
+            title: "Twig".to_owned(),
+            version: "1.2.3".to_owned(),
+            instructions: Some("Ask for a prompt.".to_owned()),
+        };
+        let server = Arc::new(Server::new(identity, limits.clone()));
+        Self {
+            connection: Connection::new(Arc::clone(&server)),
+            server,
+            catalog: catalog(libraries),
+            templates: Templates::new(limits),
+        }
+    }
+
+    /// Says one message and hears all that comes back, as it was written.
+    pub(crate) fn raw(&mut self, message: impl AsRef<[u8]>) -> String {
+        let mut out = Vec::new();
+        let host = Host {
+            catalog: &self.catalog,
+            bodies: &FakeBodies,
+            templates: &self.templates,
+        };
+        let job = self.connection.receive(message.as_ref(), host, &mut out);
+        assert!(job.is_none(), "no template here is computed");
+        String::from_utf8(out).unwrap()
+    }
+
+    /// Says one message and hears all that comes back.
+    pub(crate) fn say(&mut self, message: impl AsRef<[u8]>) -> Vec<Value> {
+        values(&self.raw(message))
+    }
+
+    /// Says one message and hears the one that comes back.
+    pub(crate) fn one(&mut self, message: impl AsRef<[u8]>) -> Value {
+        let mut heard = self.say(message);
+        assert_eq!(heard.len(), 1, "{heard:?}");
+        heard.remove(0)
+    }
+
+    /// A legacy request.
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
+        self.one(request(1, method, params))
+    }
+
+    /// A modern request from a client that can do nothing special.
+    pub(crate) fn ask_modern(&mut self, method: &str, params: Value) -> Value {
+        self.one(request(1, method, modern(params, json!({}))))
+    }
+
+    pub(crate) fn initialize(&mut self) {
+        let params = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "test", "version": "0"}});
+        self.ask("initialize", params);
+    }
+
+    pub(crate) fn prompts_changed(&mut self) -> Vec<Value> {
+        let mut out = Vec::new();
+        self.connection.prompts_changed(&mut out);
+        values(&String::from_utf8(out).unwrap())
+    }
+
+    pub(crate) fn close(&mut self) -> Vec<Value> {
+        let mut out = Vec::new();
+        self.connection.close(&mut out);
+        values(&String::from_utf8(out).unwrap())
+    }
+}
+
+pub(crate) fn values(out: &str) -> Vec<Value> {
+    out.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+pub(crate) fn request(id: impl Into<Value>, method: &str, params: Value) -> String {
+    json!({"jsonrpc": "2.0", "id": id.into(), "method": method, "params": params}).to_string()
+}
+
+/// Params with the `_meta` of the modern era.
+pub(crate) fn modern(mut params: Value, capabilities: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    });
+    params
+}
+
+/// The `_meta` of every modern result.
+pub(crate) fn server_meta() -> Value {
+    json!({"io.modelcontextprotocol/serverInfo":
+        {"name": "twig", "title": "Twig", "version": "1.2.3"}})
+}
+
+/// The code and sentence of an error, after a look that the details say the same.
+pub(crate) fn error(reply: &Value) -> (i64, String) {
+    let error = &reply["error"];
+    assert_eq!(error["message"], error["data"]["details"], "{reply}");
+    let message = error["message"].as_str().unwrap_or_default();
+    (
+        error["code"].as_i64().unwrap_or_default(),
+        message.to_owned(),
+    )
+}
+
+pub(crate) fn catalog(libraries: Vec<Library>) -> Arc<Catalog> {
+    Arc::new(Catalog::build(
+        libraries.into_iter().map(Arc::new).collect(),
+    ))
+}
+
+pub(crate) fn library(name: &str, digest: u8, prompts: Vec<Prompt>) -> Library {
+    let prompts = prompts.into_iter().map(|mut prompt| {
+        prompt.full_name = format!("{name}:{}", prompt.name).into();
+        prompt
+    });
+    Library {
+        name: LibraryName::from_folder(name).unwrap(),
+        kind: Kind::Markdown,
+        root: format!("/libraries/{name}").into(),
+        shown_root: format!("~/{name}").into(),
+        about: About::default(),
+        prompts: prompts.collect(),
+        problems: Vec::new(),
+        digest: [digest; 32],
+    }
+}
+
+/// A prompt that says `<name>: {{input}}`.
+pub(crate) fn prompt(name: &str, arguments: Vec<Argument>) -> Prompt {
+    Prompt {
+        name: PromptName::parse(name).unwrap(),
+        full_name: "".into(),
+        title: None,
+        description: None,
+        arguments,
+        messages: vec![MessageSource {
+            role: Role::User,
+            content: Content::File(RelativePath::parse(&format!("{name}.md")).unwrap()),
+        }],
+        dialect: Dialect::Input,
+        unavailable: None,
+    }
+}
+
+pub(crate) fn argument(name: &str) -> Argument {
+    Argument {
+        name: name.into(),
+        ..Argument::default()
+    }
+}
+
+pub(crate) fn required(name: &str) -> Argument {
+    Argument {
+        required: true,
+        ..argument(name)
+    }
+}
+
+/// The library that most tests use.
+pub(crate) fn sample() -> Library {
+    let language = Argument {
+        description: Some("Programming language".into()),
+        default: Some("rust".into()),
+        choices: ["rust", "Ruby", "go"].map(Into::into).to_vec(),
+        ..argument("language")
+    };
+    let short = Argument {
+        max_length: Some(5),
+        pattern: Some(twig_core::model::Pattern::parse("^[a-z]+$").unwrap()),
+        ..argument("short")
+    };
+    let review = Prompt {
+        title: Some("Code review".into()),
+        description: Some("Review code".into()),
+        ..prompt("review", vec![required("input"), language, short])
+    };
+    let broken = Prompt {
+        unavailable: Some("Prompt `broken` has no template".into()),
+        ..prompt("broken", Vec::new())
+    };
+    library(
+        "lib",
+        1,
+        vec![
+            broken,
+            prompt("echo", vec![argument("input")]),
+            prompt("gone", Vec::new()),
+            prompt("panic", Vec::new()),
+            review,
+        ],
+    )
+}
+
+/// Bodies that say which prompt they belong to; some are missing, one panics.
+pub(crate) struct FakeBodies;
+
+impl Bodies for FakeBodies {
+    fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
+        let name = path.file_name().trim_end_matches(".md");
+        match name {
+            "gone" => Err(BodyError::NotFound),
+            "panic" => panic!("a body that panics"),
+            _ => Ok(Body {
+                text: format!("{name}: {{{{input}}}}"),
+                stamp: self.stamp(library, path)?,
+            }),
+        }
+    }
+
+    fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {
+        Ok(Stamp(0))
+    }
+}

@@ -1,0 +1,212 @@
+//! The command line, as one clap definition: help, completions and the man page come out of it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use twig_core::Kind;
+
+/// Keep your prompts in one place and serve them to every AI client
+#[derive(Debug, Parser)]
+#[command(
+    name = "twig",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true
+)]
+#[command(after_help = "Start with `twig demo`, then `twig doctor` to connect a client.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// How much to log on stderr
+    #[arg(long, global = true, value_enum, default_value_t = LogLevel::Warn, value_name = "LEVEL")]
+    pub(crate) log_level: LogLevel,
+}
+
+/// How much is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogLevel {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve your prompts over MCP on standard input and output
+    #[command(alias = "start")]
+    Serve(Serve),
+    /// Show a server and a client talking, on a library made for it
+    Demo,
+    /// List prompts
+    List(List),
+    /// Show one prompt: what it takes and what it says
+    Show(Show),
+    /// Render a prompt with arguments
+    Render(Render),
+    /// Search prompts by name, title, description and text
+    Search(Search),
+    /// Check libraries and report what is wrong with them
+    Check(Check),
+    /// Make a new library or prompt
+    #[command(subcommand)]
+    New(New),
+    /// Say what was found where, what is wrong, and how to connect a client
+    Doctor(Doctor),
+    /// Print a shell completion script
+    Completions {
+        /// The shell to complete for
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page
+    Man,
+    /// Render computed templates for another Twig process
+    #[command(hide = true)]
+    RenderWorker,
+}
+
+/// Where prompts come from.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Sources {
+    /// Serve this library too, before those of the data folder (may be given several times)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) library: Vec<PathBuf>,
+
+    /// How the files of --library are read, where their layout does not say
+    #[arg(long, value_name = "KIND", value_parser = parse_kind, requires = "library")]
+    pub(crate) kind: Option<Kind>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+
+    /// Look for changes by polling instead of waiting for the system's word
+    #[arg(long)]
+    pub(crate) poll: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+
+    /// Also list what another library shadows and what cannot be served
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Show {
+    /// The prompt's name
+    pub(crate) name: String,
+
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Render {
+    /// The prompt's name
+    pub(crate) name: String,
+
+    /// Values for its arguments; KEY=@FILE reads a file, KEY=@@TEXT starts with an @
+    #[arg(value_name = "KEY=VALUE")]
+    pub(crate) arguments: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Search {
+    /// What to look for; every word has to be found
+    #[arg(required = true)]
+    pub(crate) words: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Libraries, or folders of libraries, to check instead of everything that is served
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// Check this library (the same as PATH)
+    #[arg(long, value_name = "PATH")]
+    pub(crate) library: Vec<PathBuf>,
+
+    /// How their files are read, where their layout does not say
+    #[arg(long, value_name = "KIND", value_parser = parse_kind)]
+    pub(crate) kind: Option<Kind>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum New {
+    /// Make a library in the data folder
+    Library {
+        /// Its folder's name
+        name: String,
+        /// Make it in this folder instead
+        #[arg(long = "in", value_name = "FOLDER")]
+        folder: Option<PathBuf>,
+    },
+    /// Make a prompt in a library
+    Prompt {
+        /// The library and the prompt's name
+        #[arg(value_name = "LIBRARY:NAME")]
+        name: String,
+        /// What the prompt does
+        #[arg(long, default_value = "")]
+        description: String,
+        #[command(flatten)]
+        sources: Sources,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    pub(crate) sources: Sources,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn parse_kind(text: &str) -> Result<Kind, String> {
+    let known = Kind::ALL.map(Kind::as_str);
+    Kind::ALL
+        .into_iter()
+        .find(|kind| kind.as_str() == text)
+        .ok_or_else(|| {
+            let near = twig_core::suggest::did_you_mean(text, known);
+            near.unwrap_or_else(|| format!("known kinds: {}", known.join(", ")))
+        })
+}

@@ -1,0 +1,102 @@
+//! Everything that ends a command early, folded into one type; its `From` impls are the one place
+//! that picks a kind and writes a hint.
+
+use std::io;
+
+use twig_core::RenderError;
+
+/// What kind of trouble ended a command, and so its exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ErrorKind {
+    /// The person can fix it.
+    Fixable,
+    /// The command line is wrong in a way that clap cannot know.
+    Usage,
+    /// Our bug.
+    Internal,
+    /// Whoever read our output has gone.
+    ClosedPipe,
+}
+
+impl ErrorKind {
+    pub(crate) fn exit_code(self) -> u8 {
+        match self {
+            ErrorKind::Fixable => 1,
+            ErrorKind::Usage => 2,
+            ErrorKind::Internal => 70,
+            ErrorKind::ClosedPipe => 0,
+        }
+    }
+}
+
+/// A command's end, told to the person.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    pub(crate) kind: ErrorKind,
+    pub(crate) message: String,
+    pub(crate) hints: Vec<String>,
+}
+
+impl CommandError {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            hints: Vec::new(),
+        }
+    }
+
+    pub(crate) fn fixable(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Fixable, message)
+    }
+
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        self.kind == ErrorKind::ClosedPipe
+    }
+
+    /// No prompt of that name; near names become the hint.
+    pub(crate) fn no_prompt(name: &str, suggestions: &[String]) -> Self {
+        let error = Self::fixable(format!("Prompt not found: {name}"));
+        match suggestions {
+            [] => error.hint("run `twig list` to see every prompt"),
+            near => error.hint(format!("did you mean `{}`?", near.join("`, `"))),
+        }
+    }
+}
+
+impl From<io::Error> for CommandError {
+    fn from(error: io::Error) -> Self {
+        let kind = match error.kind() {
+            io::ErrorKind::BrokenPipe => ErrorKind::ClosedPipe,
+            _ => ErrorKind::Fixable,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl From<rustix::io::Errno> for CommandError {
+    fn from(error: rustix::io::Errno) -> Self {
+        io::Error::from(error).into()
+    }
+}
+
+impl From<RenderError> for CommandError {
+    fn from(error: RenderError) -> Self {
+        Self::fixable(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for CommandError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::new(
+            ErrorKind::Internal,
+            format!("could not write JSON: {error}"),
+        )
+    }
+}

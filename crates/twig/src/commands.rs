@@ -1,0 +1,106 @@
+//! One module a command; this one picks which, and opens the catalog that most of them need.
+
+mod check;
+mod demo;
+mod doctor;
+mod list;
+mod new;
+mod render;
+mod search;
+mod serve;
+mod show;
+
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use twig_core::template::Templates;
+use twig_core::{Catalog, Lookup, PromptRef};
+use twig_sources::{LiveCatalog, Settings, Watching};
+
+use crate::cli::{Cli, Command, Sources};
+use crate::command_error::CommandError;
+use crate::config::{self, Config};
+use crate::places::{Places, on_disk};
+use crate::ui::Ui;
+use crate::worker;
+
+/// Runs a command.
+pub(crate) fn run(command: Command, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let code = match command {
+        Command::Serve(options) => serve::run(&options)?,
+        Command::Demo => demo::run(ui)?,
+        Command::List(options) => list::run(&options, ui)?,
+        Command::Show(options) => show::run(&options, ui)?,
+        Command::Render(options) => render::run(&options, ui)?,
+        Command::Search(options) => search::run(&options, ui)?,
+        Command::Check(options) => check::run(&options, ui)?,
+        Command::New(what) => new::run(what, ui)?,
+        Command::Doctor(options) => doctor::run(&options, ui)?,
+        Command::Completions { shell } => completions(shell, ui)?,
+        Command::Man => man(ui)?,
+        Command::RenderWorker => worker::child::run()?,
+    };
+    ui.flush()?;
+    Ok(code)
+}
+
+/// What a command works on.
+struct Opened {
+    places: Places,
+    config: Config,
+    live: LiveCatalog,
+    templates: Templates,
+}
+
+impl Opened {
+    fn new(sources: &Sources) -> Result<Self, CommandError> {
+        let places = Places::from_environment();
+        let config = config::load(&places)?;
+        let live = LiveCatalog::load(settings(&places, &config, sources));
+        let templates = Templates::new(config.limits.clone());
+        Ok(Self {
+            places,
+            config,
+            live,
+            templates,
+        })
+    }
+}
+
+fn settings(places: &Places, config: &Config, sources: &Sources) -> Settings {
+    Settings {
+        data: places.data.clone(),
+        libraries: sources.library.iter().map(|path| on_disk(path)).collect(),
+        kind: sources.kind,
+        home: places.home.clone(),
+        separator: config.separator.clone(),
+        limits: config.limits.clone(),
+        watching: Watching::Auto,
+    }
+}
+
+/// The prompt of that name, or an error that says which names are near.
+fn find<'c>(catalog: &'c Catalog, name: &str) -> Result<PromptRef<'c>, CommandError> {
+    match catalog.find(name) {
+        Lookup::Found(found) => Ok(found),
+        Lookup::Ambiguous(names) => Err(CommandError::fixable(format!(
+            "several libraries have a prompt `{name}`"
+        ))
+        .hint(format!("use one of `{}`", names.join("`, `")))),
+        Lookup::Missing => Err(CommandError::no_prompt(name, &catalog.suggestions(name))),
+    }
+}
+
+fn completions(shell: clap_complete::Shell, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "twig", &mut script);
+    ui.raw(&String::from_utf8_lossy(&script))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn man(ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+    ui.raw(&String::from_utf8_lossy(&page))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,215 @@
+//! `twig doctor`: what was found where, what is wrong, and how to connect a client.
+
+use std::process::ExitCode;
+
+use serde::Serialize;
+use twig_core::check::check;
+use twig_core::render::World;
+use twig_core::{Library, Problem, Severity};
+use twig_sources::{Found, FoundState};
+
+use super::Opened;
+use super::check::{Row, counted};
+use crate::cli;
+use crate::command_error::CommandError;
+use crate::ui::Ui;
+
+#[derive(Debug, Serialize)]
+struct Report<'r> {
+    version: &'static str,
+    binary: String,
+    config: Option<String>,
+    places: Vec<PlaceRow<'r>>,
+    libraries: Vec<LibraryRow<'r>>,
+    shadowed: Vec<LibraryRow<'r>>,
+    problems: Vec<Row<'r>>,
+}
+
+#[derive(Debug, Serialize)]
+struct PlaceRow<'r> {
+    path: String,
+    state: String,
+    skipped: Vec<SkippedRow<'r>>,
+}
+
+#[derive(Debug, Serialize)]
+struct SkippedRow<'r> {
+    name: &'r str,
+    why: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct LibraryRow<'r> {
+    name: &'r str,
+    kind: &'static str,
+    path: &'r str,
+    prompts: usize,
+}
+
+pub(super) fn run(options: &cli::Doctor, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let opened = Opened::new(&options.sources)?;
+    let catalog = opened.live.snapshot();
+    let found = opened.live.found();
+    let world = World {
+        catalog: &catalog,
+        bodies: &opened.live,
+        templates: &opened.templates,
+    };
+    let mut problems = opened.live.problems();
+    problems.extend(check(world));
+    let report = Report {
+        version: env!("CARGO_PKG_VERSION"),
+        binary: std::env::current_exe()?.display().to_string(),
+        config: opened
+            .places
+            .config
+            .as_ref()
+            .map(|path| path.display().to_string()),
+        places: found.iter().map(place_row).collect(),
+        libraries: catalog
+            .libraries()
+            .iter()
+            .map(|library| library_row(library))
+            .collect(),
+        shadowed: catalog
+            .shadowed()
+            .iter()
+            .map(|library| library_row(library))
+            .collect(),
+        problems: problems.iter().map(Row::from).collect(),
+    };
+    let errors = problems
+        .iter()
+        .filter(|problem| problem.severity == Severity::Error)
+        .count();
+    if options.json {
+        ui.json(&report)?;
+    } else {
+        print(&opened, &report, &problems, ui)?;
+    }
+    Ok(if errors > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn place_row(found: &Found) -> PlaceRow<'_> {
+    PlaceRow {
+        path: found.path.display().to_string(),
+        state: match &found.state {
+            FoundState::Folder => "found".to_owned(),
+            FoundState::Missing => "not there yet".to_owned(),
+            FoundState::Unreadable(why) => format!("cannot be read: {why}"),
+            _ => "is not a folder".to_owned(),
+        },
+        skipped: found
+            .skipped
+            .iter()
+            .map(|s| SkippedRow {
+                name: &s.name,
+                why: s.why,
+            })
+            .collect(),
+    }
+}
+
+fn library_row(library: &Library) -> LibraryRow<'_> {
+    LibraryRow {
+        name: library.name.as_str(),
+        kind: library.kind.as_str(),
+        path: &library.root,
+        prompts: library
+            .prompts
+            .iter()
+            .filter(|prompt| prompt.unavailable.is_none())
+            .count(),
+    }
+}
+
+fn print(
+    opened: &Opened,
+    report: &Report<'_>,
+    problems: &[Problem],
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    let shown = |path: &str| opened.places.shown(std::path::Path::new(path));
+    ui.line(format!("twig {} at {}", report.version, report.binary))?;
+    if let Some(config) = &report.config {
+        let state = if std::path::Path::new(config).exists() {
+            ""
+        } else {
+            " (not there: defaults)"
+        };
+        ui.line(format!("configuration {}{state}", shown(config)))?;
+    }
+    ui.line("\nplaces")?;
+    for place in &report.places {
+        ui.line(format!("  {} ({})", shown(&place.path), place.state))?;
+        for skipped in &place.skipped {
+            ui.line(format!("    skipped {}: {}", skipped.name, skipped.why))?;
+        }
+    }
+    for (title, libraries) in [
+        ("libraries", &report.libraries),
+        ("shadowed", &report.shadowed),
+    ] {
+        if libraries.is_empty() {
+            continue;
+        }
+        ui.line(format!("\n{title}"))?;
+        let rows: Vec<Vec<String>> = libraries
+            .iter()
+            .map(|library| {
+                let count = counted(library.prompts, "prompt", "prompts");
+                vec![
+                    library.name.to_owned(),
+                    library.kind.to_owned(),
+                    count,
+                    shown(library.path),
+                ]
+            })
+            .collect();
+        indented(&rows, ui)?;
+    }
+    if report.libraries.is_empty() {
+        ui.line("\nno libraries yet: make one with `twig new library NAME`")?;
+    }
+    ui.line("\nproblems")?;
+    if problems.is_empty() {
+        ui.line("  none")?;
+    }
+    for problem in problems {
+        ui.line(format!("  {problem}"))?;
+    }
+    connect(&report.binary, ui)?;
+    Ok(())
+}
+
+/// Tables trim their cells; the indent goes in front of the whole line.
+fn indented(rows: &[Vec<String>], ui: &mut Ui) -> Result<(), CommandError> {
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            std::iter::once(String::new())
+                .chain(row.iter().cloned())
+                .collect()
+        })
+        .collect();
+    ui.table(&rows)?;
+    Ok(())
+}
+
+fn connect(binary: &str, ui: &mut Ui) -> Result<(), CommandError> {
+    let command = serde_json::Value::from(binary);
+    ui.line("\nconnect a client")?;
+    ui.line(format!(
+        "  Claude Code    claude mcp add twig -- {binary} serve"
+    ))?;
+    ui.line(format!("  VS Code        code --add-mcp '{{\"name\":\"twig\",\"command\":{command},\"args\":[\"serve\"]}}'"))?;
+    ui.line("  others         put this into the client's MCP configuration:")?;
+    ui.line(format!(
+        "                 {{\"mcpServers\": {{\"twig\": {{\"command\": {command}, \"args\": [\"serve\"]}}}}}}"
+    ))?;
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! `twig list`: the prompts there are.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use serde::Serialize;
+use twig_core::{Argument, Content, Library, Prompt};
+
+use super::Opened;
+use crate::cli;
+use crate::command_error::CommandError;
+use crate::ui::Ui;
+
+/// One prompt as scripts see it; this shape is a promise.
+#[derive(Debug, Serialize)]
+pub(super) struct Row<'c> {
+    pub(super) name: &'c str,
+    pub(super) title: Option<&'c str>,
+    pub(super) description: Option<&'c str>,
+    pub(super) arguments: Vec<ArgumentRow<'c>>,
+    pub(super) library: &'c str,
+    pub(super) kind: &'static str,
+    pub(super) path: String,
+    /// Why it is not served; only where everything is listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) unavailable: Option<String>,
+}
+
+/// One argument as scripts see it.
+#[derive(Debug, Serialize)]
+pub(super) struct ArgumentRow<'c> {
+    pub(super) name: &'c str,
+    pub(super) description: Option<&'c str>,
+    pub(super) required: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) default: Option<&'c str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(super) choices: &'c [Box<str>],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) max_length: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) pattern: Option<&'c str>,
+}
+
+pub(super) fn run(options: &cli::List, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let opened = Opened::new(&options.sources)?;
+    let catalog = opened.live.snapshot();
+    let mut rows: Vec<Row<'_>> = catalog
+        .prompts(0)
+        .map(|found| row(found.library, found.prompt, None))
+        .collect();
+    if options.all {
+        rows.extend(unserved(catalog.libraries(), None));
+        rows.extend(unserved(
+            catalog.shadowed(),
+            Some("shadowed by a library of the same name"),
+        ));
+        rows.sort_by(|one, two| one.name.cmp(two.name));
+    }
+    if options.json {
+        ui.json(&rows)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let table: Vec<Vec<String>> = rows.iter().map(cells).collect();
+    ui.table(&table)?;
+    if rows.is_empty() {
+        ui.say(nothing(&opened));
+    }
+    let problems = catalog.problems().count() + opened.live.problems().len();
+    if problems > 0 {
+        ui.say(format!(
+            "hint: {problems} problem(s) found; run `twig check`"
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a person reads who has no prompts yet.
+pub(super) fn nothing(opened: &Opened) -> String {
+    let data = opened
+        .places
+        .data
+        .as_deref()
+        .map(|path| opened.places.shown(path));
+    let data = data.unwrap_or_else(|| "the data folder".to_owned());
+    format!("no prompts in {data}\nhint: make a first library with `twig new library NAME`")
+}
+
+fn unserved<'c>(
+    libraries: &'c [Arc<Library>],
+    reason: Option<&'c str>,
+) -> impl Iterator<Item = Row<'c>> {
+    let prompts = libraries
+        .iter()
+        .flat_map(|l| l.prompts.iter().map(move |p| (l, p)));
+    prompts.filter_map(move |(library, prompt)| {
+        let reason = reason.or(prompt.unavailable.as_deref())?;
+        Some(row(library, prompt, Some(reason.to_owned())))
+    })
+}
+
+pub(super) fn row<'c>(
+    library: &'c Library,
+    prompt: &'c Prompt,
+    unavailable: Option<String>,
+) -> Row<'c> {
+    Row {
+        name: &prompt.full_name,
+        title: prompt.title.as_deref(),
+        description: prompt.description.as_deref(),
+        arguments: prompt.arguments.iter().map(argument_row).collect(),
+        library: library.name.as_str(),
+        kind: library.kind.as_str(),
+        path: path_of(library, prompt),
+        unavailable,
+    }
+}
+
+fn argument_row(argument: &Argument) -> ArgumentRow<'_> {
+    ArgumentRow {
+        name: &argument.name,
+        description: argument.description.as_deref(),
+        required: argument.required,
+        default: argument.default.as_deref(),
+        choices: &argument.choices,
+        max_length: argument.max_length,
+        pattern: argument.pattern.as_ref().map(|pattern| pattern.as_str()),
+    }
+}
+
+/// The file with the prompt's text: its first message's, or the manifest.
+pub(super) fn path_of(library: &Library, prompt: &Prompt) -> String {
+    match prompt.messages.first().map(|message| &message.content) {
+        Some(Content::File(path)) => format!("{}/{path}", library.root),
+        _ => format!("{}/{}", library.root, twig_core::parse::library::MANIFEST),
+    }
+}
+
+fn cells(row: &Row<'_>) -> Vec<String> {
+    let arguments: Vec<String> = row
+        .arguments
+        .iter()
+        .map(|a| {
+            if a.required {
+                a.name.to_owned()
+            } else {
+                format!("[{}]", a.name)
+            }
+        })
+        .collect();
+    let what = match (&row.unavailable, row.description.or(row.title)) {
+        (Some(reason), _) => format!("(not served: {reason})"),
+        (None, Some(text)) => text.to_owned(),
+        (None, None) => String::new(),
+    };
+    vec![row.name.to_owned(), arguments.join(" "), what]
+}

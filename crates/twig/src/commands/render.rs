@@ -1,0 +1,139 @@
+//! `twig render`: a prompt with its arguments, as a client would get it.
+
+use std::borrow::Cow;
+use std::fs;
+use std::process::ExitCode;
+
+use serde::Serialize;
+use twig_core::render::{self, World};
+use twig_core::{Message, Prompt, RenderError, Rendering};
+
+use super::{Opened, find};
+use crate::cli;
+use crate::command_error::{CommandError, ErrorKind};
+use crate::ui::Ui;
+use crate::worker;
+
+#[derive(Debug, Serialize)]
+struct Rendered<'c> {
+    name: &'c str,
+    description: Option<&'c str>,
+    messages: Vec<RenderedMessage>,
+}
+
+#[derive(Debug, Serialize)]
+struct RenderedMessage {
+    role: &'static str,
+    text: String,
+}
+
+type Pair = (Cow<'static, str>, Cow<'static, str>);
+
+pub(super) fn run(options: &cli::Render, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let opened = Opened::new(&options.sources)?;
+    let catalog = opened.live.snapshot();
+    let found = find(&catalog, &options.name)?;
+    let given: Vec<Pair> = options
+        .arguments
+        .iter()
+        .map(|text| pair(text))
+        .collect::<Result<_, _>>()?;
+    for name in render::unknown(&found.prompt.arguments, &given) {
+        let names = found
+            .prompt
+            .arguments
+            .iter()
+            .map(|argument| &*argument.name);
+        let near = twig_core::suggest::did_you_mean(name, names);
+        let near = near.map(|near| format!("; {near}")).unwrap_or_default();
+        ui.say(format!(
+            "warning: prompt `{}` has no argument `{name}`{near}",
+            options.name
+        ));
+    }
+    let world = World {
+        catalog: &catalog,
+        bodies: &opened.live,
+        templates: &opened.templates,
+    };
+    let messages = match render::render(world, found, &given) {
+        Ok(Rendering::Done(messages)) => messages,
+        Ok(Rendering::Computed(computed)) => {
+            let outcome = worker::Worker::new().run(&computed.job);
+            computed
+                .finish(outcome)
+                .map_err(|error| explain(error, found.prompt))?
+        }
+        Err(error) => return Err(explain(error, found.prompt)),
+    };
+    print(options, found.prompt, messages, ui)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(
+    options: &cli::Render,
+    prompt: &Prompt,
+    messages: Vec<Message>,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    if options.json {
+        let messages = messages.into_iter().map(|message| RenderedMessage {
+            role: message.role.as_str(),
+            text: message.text,
+        });
+        return ui.json(&Rendered {
+            name: &prompt.full_name,
+            description: prompt.description.as_deref(),
+            messages: messages.collect(),
+        });
+    }
+    let several = messages.len() > 1;
+    for message in &messages {
+        if several {
+            ui.line(format!("[{}]", message.role.as_str()))?;
+        }
+        ui.raw(&message.text)?;
+        if !message.text.ends_with('\n') {
+            ui.raw("\n")?;
+        }
+    }
+    Ok(())
+}
+
+/// `KEY=VALUE`, `KEY=@FILE` or `KEY=@@TEXT`.
+fn pair(text: &str) -> Result<Pair, CommandError> {
+    let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.is_empty()) else {
+        let message = format!("`{text}` is not KEY=VALUE");
+        let error = CommandError::new(ErrorKind::Usage, message);
+        return Err(error.hint("put quotes round a value with blanks: KEY=\"several words\""));
+    };
+    let value = match value.strip_prefix('@') {
+        None => value.to_owned(),
+        Some(text) if text.starts_with('@') => text.to_owned(),
+        Some(path) => fs::read_to_string(path).map_err(|error| {
+            CommandError::fixable(format!(
+                "the file `{path}` for `{key}` cannot be read: {error}"
+            ))
+            .hint(format!("write {key}=@@… for a value that starts with an @"))
+        })?,
+    };
+    Ok((Cow::Owned(key.to_owned()), Cow::Owned(value)))
+}
+
+fn explain(error: RenderError, prompt: &Prompt) -> CommandError {
+    let hint = match &error {
+        RenderError::MissingArguments(missing) => {
+            let pairs: Vec<String> = missing
+                .iter()
+                .map(|argument| format!("{}=…", argument.name))
+                .collect();
+            Some(format!(
+                "twig render {} {}",
+                prompt.full_name,
+                pairs.join(" ")
+            ))
+        }
+        _ => None,
+    };
+    hint.into_iter().fold(error.into(), CommandError::hint)
+}

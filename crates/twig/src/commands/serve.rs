@@ -1,0 +1,62 @@
+//! `twig serve`: the server on standard input and output.
+
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use twig_core::template::Templates;
+use twig_mcp::{Identity, Server};
+use twig_sources::{LiveCatalog, Settings, Watching};
+
+use super::settings;
+use crate::cli;
+use crate::command_error::CommandError;
+use crate::config;
+use crate::places::Places;
+use crate::stdio::{self, Service};
+use crate::ui::Ui;
+
+pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
+    let places = Places::from_environment();
+    let config = config::load(&places)?;
+    let settings = Settings {
+        watching: if options.poll {
+            Watching::Poll
+        } else {
+            Watching::Auto
+        },
+        ..settings(&places, &config, &options.sources)
+    };
+    let live = Arc::new(LiveCatalog::load(settings));
+    let catalog = live.snapshot();
+    for problem in live.problems().iter().chain(catalog.problems()) {
+        tracing::warn!("{problem}");
+    }
+    tracing::info!(
+        "serving {} prompts of {} libraries",
+        catalog.len(),
+        catalog.libraries().len()
+    );
+    if io::stdin().is_terminal() {
+        Ui::new().say(
+            "twig serve speaks MCP on standard input and output; AI clients start it themselves.\n\
+             hint: run `twig doctor` to see how to connect one (Ctrl-C ends this)",
+        );
+    }
+    stdio::serve(&Service {
+        live,
+        templates: Templates::new(config.limits.clone()),
+        server: Arc::new(Server::new(identity(), config.limits.clone())),
+        limits: config.limits,
+    })
+}
+
+/// Who we are to clients; no word of it comes from a library.
+fn identity() -> Identity {
+    Identity {
+        name: "twig".to_owned(),
+        title: "Twig".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        instructions: None,
+    }
+}

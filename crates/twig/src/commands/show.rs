@@ -1,0 +1,133 @@
+//! `twig show`: one prompt, what it takes and what it says.
+
+use std::process::ExitCode;
+
+use serde::Serialize;
+use twig_core::{Bodies, Content, MessageSource, PromptRef, Role};
+
+use super::list::{self, Row};
+use super::{Opened, find};
+use crate::cli;
+use crate::command_error::CommandError;
+use crate::ui::{Ui, one_line};
+
+#[derive(Debug, Serialize)]
+struct Shown<'c> {
+    #[serde(flatten)]
+    row: Row<'c>,
+    messages: Vec<ShownMessage>,
+}
+
+#[derive(Debug, Serialize)]
+struct ShownMessage {
+    role: &'static str,
+    path: Option<String>,
+    text: String,
+}
+
+pub(super) fn run(options: &cli::Show, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let opened = Opened::new(&options.sources)?;
+    let catalog = opened.live.snapshot();
+    let found = find(&catalog, &options.name)?;
+    if let Some(reason) = &found.prompt.unavailable {
+        return Err(
+            CommandError::fixable(reason.to_string()).hint("run `twig check` for the place")
+        );
+    }
+    let messages = found
+        .prompt
+        .messages
+        .iter()
+        .map(|message| shown(&opened.live, found, message));
+    let messages: Vec<ShownMessage> = messages.collect::<Result<_, _>>()?;
+    let row = list::row(found.library, found.prompt, None);
+    if options.json {
+        ui.json(&Shown { row, messages })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    print(&row, &messages, ui)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn shown(
+    bodies: &dyn Bodies,
+    found: PromptRef<'_>,
+    message: &MessageSource,
+) -> Result<ShownMessage, CommandError> {
+    let role = message.role.as_str();
+    match &message.content {
+        Content::File(path) => {
+            let body = bodies.read(found.library, path).map_err(|error| {
+                let shown = format!("{}/{path}", found.library.shown_root);
+                CommandError::fixable(twig_core::render::body_sentence(&shown, &error))
+            })?;
+            let path = Some(format!("{}/{path}", found.library.root));
+            Ok(ShownMessage {
+                role,
+                path,
+                text: body.text,
+            })
+        }
+        Content::Text { text, .. } => Ok(ShownMessage {
+            role,
+            path: None,
+            text: text.to_string(),
+        }),
+        _ => Err(CommandError::fixable("this prompt has no text to show")),
+    }
+}
+
+fn print(row: &Row<'_>, messages: &[ShownMessage], ui: &mut Ui) -> Result<(), CommandError> {
+    let mut facts = vec![vec!["name".to_owned(), row.name.to_owned()]];
+    let mut fact = |key: &str, value: Option<&str>| {
+        if let Some(value) = value {
+            facts.push(vec![key.to_owned(), value.to_owned()]);
+        }
+    };
+    fact("title", row.title);
+    fact("description", row.description);
+    fact("library", Some(row.library));
+    fact("kind", Some(row.kind));
+    fact("path", Some(&row.path));
+    ui.table(&facts)?;
+    if !row.arguments.is_empty() {
+        ui.line("\narguments")?;
+        let rows: Vec<Vec<String>> = row.arguments.iter().map(argument_cells).collect();
+        ui.table(&rows)?;
+    }
+    for message in messages {
+        let role = if messages.len() > 1 || message.role != Role::User.as_str() {
+            format!(" ({})", message.role)
+        } else {
+            String::new()
+        };
+        ui.line(format!("\ntext{role}"))?;
+        ui.line(message.text.trim_end())?;
+    }
+    Ok(())
+}
+
+fn argument_cells(argument: &list::ArgumentRow<'_>) -> Vec<String> {
+    let mut rules = Vec::new();
+    if argument.required {
+        rules.push("required".to_owned());
+    }
+    if let Some(default) = argument.default {
+        rules.push(format!("default {}", one_line(default)));
+    }
+    if !argument.choices.is_empty() {
+        rules.push(format!("one of {}", argument.choices.join(", ")));
+    }
+    if let Some(limit) = argument.max_length {
+        rules.push(format!("at most {limit} characters"));
+    }
+    if let Some(pattern) = argument.pattern {
+        rules.push(format!("matches {pattern}"));
+    }
+    let description = argument.description.unwrap_or_default().to_owned();
+    vec![
+        format!("  {}", argument.name),
+        rules.join("; "),
+        description,
+    ]
+}

@@ -1,0 +1,132 @@
+//! `config.toml`: what the person changed about how Twig runs.
+
+use std::fs;
+use std::path::Path;
+
+use twig_core::Limits;
+use twig_core::parse::{Item, Table, Value, read_toml};
+use twig_core::problem::locate;
+
+use crate::command_error::CommandError;
+use crate::places::Places;
+
+/// The configuration, defaults filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Config {
+    /// What stands between a library's name and a prompt's.
+    pub(crate) separator: String,
+    pub(crate) limits: Limits,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            separator: ":".to_owned(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Reads the configuration; a file that is not there is an empty one.
+pub(crate) fn load(places: &Places) -> Result<Config, CommandError> {
+    let Some(path) = &places.config else {
+        return Ok(Config::default());
+    };
+    match fs::read_to_string(path) {
+        Ok(text) => parse(path, &text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
+        Err(error) => Err(CommandError::fixable(format!(
+            "the configuration {} cannot be read: {error}",
+            path.display()
+        ))),
+    }
+}
+
+fn parse(path: &Path, text: &str) -> Result<Config, CommandError> {
+    let wrong = |message: String, at: usize| {
+        let line = locate(text, at..at).line;
+        CommandError::fixable(format!("{}:{line}: {message}", path.display()))
+    };
+    let table = read_toml(text).map_err(|error| {
+        wrong(
+            format!("not valid TOML: {}", error.message),
+            error.span.map_or(0, |span| span.start),
+        )
+    })?;
+    let mut config = Config::default();
+    for entry in &table.entries {
+        let at = entry.key_span.start;
+        match (&*entry.key, &entry.item.value) {
+            ("separator", Value::Text(text)) if is_separator(text) => {
+                config.separator = text.to_string();
+            }
+            ("separator", _) => {
+                let message = "`separator` is one to three of `: / . _ -`, such as \":\"";
+                return Err(wrong(message.to_owned(), at));
+            }
+            ("limits", Value::Table(table)) => limits(&mut config.limits, table)
+                .map_err(|(message, item)| wrong(message, item.span.start))?,
+            (key, _) => {
+                let error = wrong(format!("unknown setting `{key}`"), at);
+                let near = twig_core::suggest::did_you_mean(key, ["separator", "limits"]);
+                return Err(near.into_iter().fold(error, CommandError::hint));
+            }
+        }
+    }
+    Ok(config)
+}
+
+fn is_separator(text: &str) -> bool {
+    (1..=3).contains(&text.len())
+        && text
+            .chars()
+            .all(|c| matches!(c, ':' | '/' | '.' | '_' | '-'))
+}
+
+/// One row a limit that can be set: its name and where it is kept.
+type Row = (&'static str, fn(&mut Limits) -> &mut usize);
+
+const LIMITS: [Row; 12] = [
+    ("template_source", |limits| &mut limits.template_source),
+    ("manifest", |limits| &mut limits.manifest),
+    ("front_matter", |limits| &mut limits.front_matter),
+    ("arguments", |limits| &mut limits.arguments),
+    ("argument_value", |limits| &mut limits.argument_value),
+    ("argument_values", |limits| &mut limits.argument_values),
+    ("rendered", |limits| &mut limits.rendered),
+    ("include_depth", |limits| &mut limits.include_depth),
+    ("includes", |limits| &mut limits.includes),
+    ("message", |limits| &mut limits.message),
+    ("page", |limits| &mut limits.page),
+    ("subscriptions", |limits| &mut limits.subscriptions),
+];
+
+fn limits<'t, 'a>(limits: &mut Limits, table: &'t Table<'a>) -> Result<(), (String, &'t Item<'a>)> {
+    for entry in &table.entries {
+        let item = &entry.item;
+        let number = match item.value {
+            Value::Integer(number) if number > 0 => usize::try_from(number).ok(),
+            _ => None,
+        };
+        let Some(number) = number else {
+            return Err((
+                format!("limit `{}` has to be a number above zero", entry.key),
+                item,
+            ));
+        };
+        if entry.key == "render_millis" {
+            limits.render_millis = number as u64;
+            continue;
+        }
+        match LIMITS.iter().find(|(name, _)| *name == entry.key) {
+            Some((_, place)) => *place(limits) = number,
+            None => {
+                let near = twig_core::suggest::near(&entry.key, LIMITS.map(|(name, _)| name));
+                let near = near.first().map(|name| format!("; did you mean `{name}`?"));
+                let message = format!("unknown limit `{}`{}", entry.key, near.unwrap_or_default());
+                return Err((message, item));
+            }
+        }
+    }
+    Ok(())
+}

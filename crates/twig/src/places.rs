@@ -1,0 +1,79 @@
+//! Where things are: the one door to the environment.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// Folders of this person on this machine.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    pub(crate) home: Option<PathBuf>,
+    /// The folder of libraries.
+    pub(crate) data: Option<PathBuf>,
+    /// The configuration file.
+    pub(crate) config: Option<PathBuf>,
+}
+
+impl Places {
+    pub(crate) fn from_environment() -> Self {
+        let home = absolute("HOME").or_else(|| absolute("USERPROFILE"));
+        let data = non_empty("TWIG_DATA_DIR")
+            .map(|path| on_disk(&path))
+            .or_else(|| {
+                let base = absolute("XDG_DATA_HOME").or_else(|| platform_data(home.as_deref()))?;
+                Some(base.join("twig").join("prompts"))
+            });
+        let config = absolute("XDG_CONFIG_HOME")
+            .or_else(|| platform_config(home.as_deref()))
+            .map(|base| base.join("twig").join("config.toml"));
+        Self { home, data, config }
+    }
+
+    /// A path as people like to read it: `~` for home.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        match self
+            .home
+            .as_deref()
+            .and_then(|home| path.strip_prefix(home).ok())
+        {
+            Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+            Some(rest) => format!("~/{}", rest.display()),
+            None => path.display().to_string(),
+        }
+    }
+}
+
+/// An absolute form of a path that the person gave.
+pub(crate) fn on_disk(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn non_empty(name: &str) -> Option<PathBuf> {
+    env::var_os(name)
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
+}
+
+/// The base-directory rules say that a relative path there counts as none.
+fn absolute(name: &str) -> Option<PathBuf> {
+    non_empty(name).filter(|path| path.is_absolute())
+}
+
+fn platform_data(home: Option<&Path>) -> Option<PathBuf> {
+    if cfg!(target_os = "macos") {
+        return Some(home?.join("Library/Application Support"));
+    }
+    if cfg!(windows) {
+        return absolute("APPDATA");
+    }
+    Some(home?.join(".local/share"))
+}
+
+fn platform_config(home: Option<&Path>) -> Option<PathBuf> {
+    if cfg!(target_os = "macos") {
+        return Some(home?.join("Library/Application Support"));
+    }
+    if cfg!(windows) {
+        return absolute("APPDATA");
+    }
+    Some(home?.join(".config"))
+}

@@ -1,0 +1,290 @@
+//! MCP over standard input and output: one thread, one loop, no locks.
+//!
+//! The loop waits for input, for signals and for news from other threads, and hands lines to the
+//! protocol machine. When a client stops reading, replies stay queued within a bound and requests
+//! go on being read within another, so that a client may write all its requests before it reads
+//! the first reply.
+
+mod input;
+mod output;
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, getppid};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use twig_core::Limits;
+use twig_core::template::{JobOutcome, Templates};
+use twig_mcp::{Connection, Host, Server, Ticket};
+use twig_sources::LiveCatalog;
+
+use self::input::{Input, Line};
+use self::output::Output;
+use crate::command_error::CommandError;
+use crate::worker::Pool;
+
+/// Replies queued beyond this make the loop stop answering until some were written.
+const OUTPUT_HIGH: usize = 256 * 1024;
+/// How often to look whether the process that started us is still there.
+const PARENT_CHECK: Duration = Duration::from_secs(2);
+/// How long renders under way may take to finish once the input has ended.
+const LAST_RENDERS: Duration = Duration::from_millis(1_500);
+/// How long a client that does not read may hold up the end.
+const LAST_WRITES: Duration = Duration::from_millis(500);
+
+/// What the loop serves.
+pub(crate) struct Service {
+    pub(crate) live: Arc<LiveCatalog>,
+    pub(crate) templates: Templates,
+    pub(crate) server: Arc<Server>,
+    pub(crate) limits: Limits,
+}
+
+/// Serves one client until it goes or a signal comes.
+pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
+    let (news_reader, news_writer) = wake_pipe()?;
+    let (signal_reader, signal_writer) = wake_pipe()?;
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::low_level::pipe::register(signal, signal_writer.try_clone()?)?;
+    }
+    let wake = Arc::new(Wake {
+        writer: news_writer,
+        changed: AtomicBool::new(false),
+    });
+    let watch_wake = Arc::clone(&wake);
+    let _watch = service.live.watch(move || {
+        watch_wake.changed.store(true, Ordering::Release);
+        watch_wake.up();
+    });
+    let (finished, outcomes) = channel();
+    let pool_wake = Arc::clone(&wake);
+    let pool = Pool::new(move |ticket, outcome| {
+        let _ = finished.send((ticket, outcome));
+        pool_wake.up();
+    });
+    let mut session = Session {
+        service,
+        connection: Connection::new(Arc::clone(&service.server)),
+        input: Input::new(service.limits.message),
+        output: Output::new()?,
+        pool,
+        outcomes,
+        wake,
+        parent: getppid(),
+    };
+    let result = session.run(&news_reader, &signal_reader);
+    match result {
+        // The client has gone: nothing is left to say.
+        Err(Errno::PIPE) => Ok(ExitCode::SUCCESS),
+        result => result
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(CommandError::from),
+    }
+}
+
+/// Lets other threads end the loop's wait.
+struct Wake {
+    writer: OwnedFd,
+    changed: AtomicBool,
+}
+
+impl Wake {
+    fn up(&self) {
+        // A full pipe wakes as well as one more byte would.
+        let _ = rustix::io::write(&self.writer, &[1]);
+    }
+}
+
+fn wake_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?)
+}
+
+struct Session<'s> {
+    service: &'s Service,
+    connection: Connection,
+    input: Input,
+    output: Output,
+    pool: Pool,
+    outcomes: Receiver<(Ticket, JobOutcome)>,
+    wake: Arc<Wake>,
+    parent: Option<Pid>,
+}
+
+impl Session<'_> {
+    fn run(&mut self, news: &OwnedFd, signals: &OwnedFd) -> Result<(), Errno> {
+        let stdin = rustix::stdio::stdin();
+        let mut input_ended = false;
+        while !input_ended {
+            let ready = self.wait(stdin.as_fd(), news, signals)?;
+            if ready.signal {
+                tracing::debug!("ending on a signal");
+                return self.end();
+            }
+            if ready.news {
+                drain(news);
+                self.take_news();
+            }
+            if ready.input {
+                input_ended = self.input.fill(stdin)? == 0;
+                if input_ended {
+                    self.input.end();
+                }
+            }
+            self.answer();
+            self.output.flush()?;
+            if ready.idle && getppid() != self.parent {
+                tracing::debug!("ending because the process that started this one has gone");
+                return self.end();
+            }
+        }
+        self.finish_renders(news, signals)?;
+        self.end()
+    }
+
+    fn wait(
+        &self,
+        stdin: rustix::fd::BorrowedFd<'_>,
+        news: &OwnedFd,
+        signals: &OwnedFd,
+    ) -> Result<Ready, Errno> {
+        let stdout = rustix::stdio::stdout();
+        let mut fds = vec![
+            PollFd::new(signals, PollFlags::IN),
+            PollFd::new(news, PollFlags::IN),
+        ];
+        let wants_input = self.input.has_room();
+        if wants_input {
+            fds.push(PollFd::from_borrowed_fd(stdin, PollFlags::IN));
+        }
+        if !self.output.is_empty() {
+            fds.push(PollFd::from_borrowed_fd(stdout, PollFlags::OUT));
+        }
+        let count = retry(|| poll(&mut fds, Some(&timespec(PARENT_CHECK))))?;
+        let is_ready = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
+        Ok(Ready {
+            signal: is_ready(0),
+            news: is_ready(1),
+            input: wants_input && is_ready(2),
+            idle: count == 0,
+        })
+    }
+
+    /// Answers the lines that are there, as long as the client reads its replies.
+    fn answer(&mut self) {
+        let catalog = self.service.live.snapshot();
+        let host = Host {
+            catalog: &catalog,
+            bodies: &*self.service.live,
+            templates: &self.service.templates,
+        };
+        while self.output.len() < OUTPUT_HIGH
+            && self.connection.in_flight() < self.service.limits.in_flight
+        {
+            let job = match self.input.next_line() {
+                None => return,
+                Some(Line::TooLong) => {
+                    self.connection.oversized(&mut self.output);
+                    continue;
+                }
+                Some(Line::Whole(line)) => self.connection.receive(line, host, &mut self.output),
+            };
+            if let Some(job) = job {
+                self.pool.submit(job);
+            }
+        }
+    }
+
+    /// What other threads have to say: finished renders and changed lists.
+    fn take_news(&mut self) {
+        while let Ok((ticket, outcome)) = self.outcomes.try_recv() {
+            self.connection.finish(ticket, outcome, &mut self.output);
+        }
+        let connection = &self.connection;
+        self.pool.forget(|ticket| !connection.wants(ticket));
+        // One announcement is enough for a client that has not read the last one.
+        if self.output.len() < OUTPUT_HIGH && self.wake.changed.swap(false, Ordering::AcqRel) {
+            self.connection.prompts_changed(&mut self.output);
+        }
+    }
+
+    /// The input has ended: what was asked is still answered, within a bound.
+    fn finish_renders(&mut self, news: &OwnedFd, signals: &OwnedFd) -> Result<(), Errno> {
+        let deadline = Instant::now() + LAST_RENDERS;
+        loop {
+            self.answer();
+            self.output.flush()?;
+            let is_done = self.connection.in_flight() == 0 && !self.input.has_line();
+            let left = deadline.saturating_duration_since(Instant::now());
+            if is_done || left.is_zero() {
+                return Ok(());
+            }
+            let stdout = rustix::stdio::stdout();
+            let mut fds = vec![
+                PollFd::new(signals, PollFlags::IN),
+                PollFd::new(news, PollFlags::IN),
+            ];
+            if !self.output.is_empty() {
+                fds.push(PollFd::from_borrowed_fd(stdout, PollFlags::OUT));
+            }
+            retry(|| poll(&mut fds, Some(&timespec(left))))?;
+            if !fds[0].revents().is_empty() {
+                return Ok(());
+            }
+            drain(news);
+            self.take_news();
+        }
+    }
+
+    /// Completes open subscriptions and writes what is left, unless nobody reads it.
+    fn end(&mut self) -> Result<(), Errno> {
+        self.connection.close(&mut self.output);
+        let deadline = Instant::now() + LAST_WRITES;
+        loop {
+            self.output.flush()?;
+            let left = deadline.saturating_duration_since(Instant::now());
+            if self.output.is_empty() || left.is_zero() {
+                return Ok(());
+            }
+            let stdout = rustix::stdio::stdout();
+            let mut fds = [PollFd::from_borrowed_fd(stdout, PollFlags::OUT)];
+            retry(|| poll(&mut fds, Some(&timespec(left))))?;
+        }
+    }
+}
+
+struct Ready {
+    signal: bool,
+    news: bool,
+    input: bool,
+    idle: bool,
+}
+
+fn drain(news: &OwnedFd) {
+    let mut bytes = [0; 64];
+    while rustix::io::read(news, &mut bytes[..]).is_ok_and(|length| length == bytes.len()) {}
+}
+
+/// Signals end a wait early; the loop hears of those it cares about through their pipe.
+fn retry(mut wait: impl FnMut() -> Result<usize, Errno>) -> Result<usize, Errno> {
+    loop {
+        match wait() {
+            Err(Errno::INTR) => {}
+            result => return result,
+        }
+    }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec::try_from(time).unwrap_or(Timespec {
+        tv_sec: 1,
+        tv_nsec: 0,
+    })
+}

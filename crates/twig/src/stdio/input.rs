@@ -1,0 +1,185 @@
+//! Bytes from the client, cut into lines; a line over the limit is skipped, not held.
+
+use rustix::fd::AsFd;
+use rustix::io::Errno;
+
+/// Bytes asked of the system at once.
+const CHUNK: usize = 64 * 1024;
+/// Requests are read ahead up to so many bytes while replies wait to be written.
+const READ_AHEAD: usize = 64 * 1024 * 1024;
+
+/// What was read and not yet handed on.
+pub(super) struct Input {
+    buffer: Vec<u8>,
+    /// First byte not handed on.
+    start: usize,
+    /// Up to here there is no line end.
+    searched: usize,
+    limit: usize,
+    /// Inside a line that is too long.
+    skipping: bool,
+    ended: bool,
+}
+
+/// One message, or the place of one.
+pub(super) enum Line<'i> {
+    Whole(&'i [u8]),
+    /// The rest of this line will be skipped.
+    TooLong,
+}
+
+impl Input {
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            buffer: Vec::with_capacity(CHUNK),
+            start: 0,
+            searched: 0,
+            limit,
+            skipping: false,
+            ended: false,
+        }
+    }
+
+    /// Whether more may be read.
+    pub(super) fn has_room(&self) -> bool {
+        self.buffer.len() - self.start < READ_AHEAD
+    }
+
+    /// Whether a message waits to be handed on.
+    pub(super) fn has_line(&self) -> bool {
+        let rest = &self.buffer[self.start..];
+        memchr::memchr(b'\n', rest).is_some() || (self.ended && !rest.is_empty() && !self.skipping)
+    }
+
+    /// Nothing more comes: a last line need not have an end.
+    pub(super) fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// Reads what is there; 0 at the end.
+    pub(super) fn fill(&mut self, source: impl AsFd) -> Result<usize, Errno> {
+        self.make_room();
+        let length = self.buffer.len();
+        self.buffer.resize(length + CHUNK, 0);
+        let read = loop {
+            match rustix::io::read(&source, &mut self.buffer[length..]) {
+                Err(Errno::INTR) => {}
+                result => break result,
+            }
+        };
+        self.buffer
+            .truncate(length + read.as_ref().copied().unwrap_or_default());
+        match read {
+            // Somebody else made our input non-blocking; there was nothing after all.
+            Err(Errno::AGAIN) => Ok(1),
+            read => read,
+        }
+    }
+
+    /// The next message, if a whole one is there.
+    pub(super) fn next_line(&mut self) -> Option<Line<'_>> {
+        loop {
+            let end =
+                memchr::memchr(b'\n', &self.buffer[self.searched..]).map(|at| self.searched + at);
+            let (line, next) = match end {
+                Some(end) => (self.start..end, end + 1),
+                None if self.ended && self.start < self.buffer.len() => {
+                    (self.start..self.buffer.len(), self.buffer.len())
+                }
+                None => {
+                    self.searched = self.buffer.len();
+                    return self.outgrown().then_some(Line::TooLong);
+                }
+            };
+            (self.start, self.searched) = (next, next);
+            if std::mem::take(&mut self.skipping) {
+                continue;
+            }
+            if line.len() > self.limit {
+                return Some(Line::TooLong);
+            }
+            return Some(Line::Whole(&self.buffer[line]));
+        }
+    }
+
+    /// An unfinished line that is too long already: what came of it is dropped.
+    fn outgrown(&mut self) -> bool {
+        let is_over = self.buffer.len() - self.start > self.limit;
+        if !self.skipping && !is_over {
+            return false;
+        }
+        let is_news = !self.skipping;
+        self.skipping = true;
+        self.buffer.clear();
+        (self.start, self.searched) = (0, 0);
+        is_news
+    }
+
+    fn make_room(&mut self) {
+        if self.start == self.buffer.len() {
+            self.buffer.clear();
+            // A burst should not be kept in memory for ever.
+            self.buffer.shrink_to(4 * CHUNK);
+        } else if self.start > 0 && self.start >= self.buffer.len() / 2 {
+            self.buffer.drain(..self.start);
+        } else {
+            return;
+        }
+        self.searched -= self.start;
+        self.start = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn feed(input: &mut Input, bytes: &[u8]) {
+        input.make_room();
+        input.buffer.extend_from_slice(bytes);
+    }
+
+    fn lines(input: &mut Input) -> Vec<String> {
+        let mut found = Vec::new();
+        while let Some(line) = input.next_line() {
+            found.push(match line {
+                Line::Whole(line) => String::from_utf8_lossy(line).into_owned(),
+                Line::TooLong => "!".to_owned(),
+            });
+        }
+        found
+    }
+
+    #[test]
+    fn lines_come_out_whole_however_they_arrive() {
+        let mut input = Input::new(10);
+        feed(&mut input, b"ab\nc");
+        assert_eq!(lines(&mut input), ["ab"]);
+        feed(&mut input, b"d\n\ne");
+        assert_eq!(lines(&mut input), ["cd", ""]);
+        input.end();
+        assert_eq!(lines(&mut input), ["e"]);
+        assert!(!input.has_line());
+    }
+
+    #[test]
+    fn the_limit_is_the_last_length_that_passes() {
+        let mut input = Input::new(4);
+        feed(&mut input, b"1234\n12345\nok\n");
+        assert_eq!(lines(&mut input), ["1234", "!", "ok"]);
+    }
+
+    #[test]
+    fn a_line_without_end_is_told_once_and_not_held() {
+        let mut input = Input::new(4);
+        let mut told = Vec::new();
+        for _ in 0..1000 {
+            feed(&mut input, &[b'x'; 100]);
+            told.extend(lines(&mut input));
+            assert!(input.buffer.len() <= 100);
+        }
+        feed(&mut input, b"tail\nok\n");
+        told.extend(lines(&mut input));
+        assert_eq!(told, ["!", "ok"]);
+    }
+}

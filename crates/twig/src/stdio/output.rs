@@ -1,0 +1,138 @@
+//! Replies on their way to the client: queued, written as far as the pipe takes them.
+
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::sync::Arc;
+
+use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
+use rustix::io::Errno;
+use twig_mcp::Outbox;
+
+/// A buffer larger than this is given back once it is empty.
+const KEEP: usize = 256 * 1024;
+
+/// What is not yet written.
+pub(super) struct Output {
+    queue: VecDeque<Piece>,
+    /// Bytes of the first piece that are written already.
+    written: usize,
+    pending: usize,
+    /// An emptied buffer, to be filled again.
+    spare: Vec<u8>,
+    /// The flags that standard output came with, where they were changed.
+    restore: Option<OFlags>,
+}
+
+enum Piece {
+    Own(Vec<u8>),
+    /// A page that many replies share: it is never copied.
+    Shared(Arc<[u8]>),
+}
+
+impl Piece {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Piece::Own(bytes) => bytes,
+            Piece::Shared(bytes) => bytes,
+        }
+    }
+}
+
+impl Output {
+    /// Makes standard output non-blocking where that is ours to decide: a pipe or a socket.
+    pub(super) fn new() -> Result<Self, Errno> {
+        let stdout = rustix::stdio::stdout();
+        let kind = FileType::from_raw_mode(fstat(stdout)?.st_mode);
+        let restore = if matches!(kind, FileType::Fifo | FileType::Socket) {
+            let flags = fcntl_getfl(stdout)?;
+            fcntl_setfl(stdout, flags | OFlags::NONBLOCK)?;
+            Some(flags)
+        } else {
+            None
+        };
+        Ok(Self {
+            queue: VecDeque::new(),
+            written: 0,
+            pending: 0,
+            spare: Vec::new(),
+            restore,
+        })
+    }
+
+    /// Bytes that wait.
+    pub(super) fn len(&self) -> usize {
+        self.pending
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.pending == 0
+    }
+
+    /// Writes until all is gone or the client has to read first.
+    pub(super) fn flush(&mut self) -> Result<(), Errno> {
+        let stdout = rustix::stdio::stdout();
+        while self.pending > 0 {
+            let mut slices = Vec::with_capacity(self.queue.len().min(64));
+            for (at, piece) in self.queue.iter().take(64).enumerate() {
+                let from = if at == 0 { self.written } else { 0 };
+                slices.push(IoSlice::new(&piece.bytes()[from..]));
+            }
+            match rustix::io::writev(stdout, &slices) {
+                Ok(length) => self.advance(length),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, length: usize) {
+        self.pending -= length;
+        self.written += length;
+        while let Some(first) = self.queue.front() {
+            let size = first.bytes().len();
+            if self.written < size {
+                return;
+            }
+            self.written -= size;
+            if let Some(Piece::Own(mut buffer)) = self.queue.pop_front()
+                && buffer.capacity() <= KEEP
+            {
+                buffer.clear();
+                self.spare = buffer;
+            }
+        }
+    }
+}
+
+impl Outbox for Output {
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.pending += bytes.len();
+        if let Some(Piece::Own(buffer)) = self.queue.back_mut() {
+            buffer.extend_from_slice(bytes);
+            return;
+        }
+        let mut buffer = std::mem::take(&mut self.spare);
+        buffer.extend_from_slice(bytes);
+        self.queue.push_back(Piece::Own(buffer));
+    }
+
+    fn shared(&mut self, page: &Arc<[u8]>) {
+        self.pending += page.len();
+        self.queue.push_back(Piece::Shared(Arc::clone(page)));
+    }
+
+    fn message_end(&mut self) {
+        self.bytes(b"\n");
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Some(flags) = self.restore {
+            // Others may hold the same pipe.
+            let _ = fcntl_setfl(rustix::stdio::stdout(), flags);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! All printing: data to stdout, talk to stderr.
+//!
+//! Text that came from files is shown with its control and invisible characters spelled out, so
+//! that a library cannot drive somebody's terminal.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
+
+use serde::Serialize;
+use twig_core::Problem;
+
+use crate::command_error::CommandError;
+
+/// The two ways out.
+pub(crate) struct Ui {
+    out: BufWriter<io::Stdout>,
+}
+
+impl Ui {
+    pub(crate) fn new() -> Self {
+        Self {
+            out: BufWriter::new(io::stdout()),
+        }
+    }
+
+    /// One line of data.
+    pub(crate) fn line(&mut self, text: impl AsRef<str>) -> io::Result<()> {
+        writeln!(self.out, "{}", visible(text.as_ref()))
+    }
+
+    /// Data exactly as it is.
+    pub(crate) fn raw(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())
+    }
+
+    /// A value as JSON, indented.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), CommandError> {
+        let text = serde_json::to_string_pretty(value)?;
+        writeln!(self.out, "{}", escape_c1(&text))?;
+        Ok(())
+    }
+
+    /// Rows in aligned columns, two blanks apart; the last column is as long as it likes.
+    pub(crate) fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
+        let rows: Vec<Vec<String>> = rows
+            .iter()
+            .map(|row| row.iter().map(|cell| one_line(cell)).collect())
+            .collect();
+        let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+        let width = |at: usize| {
+            let cells = rows.iter().filter_map(|row| row.get(at));
+            cells
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or_default()
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        for row in &rows {
+            let mut line = String::new();
+            for (cell, width) in row.iter().zip(&widths) {
+                let _ = write!(line, "{cell:width$}  ");
+            }
+            writeln!(self.out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+
+    /// A problem with its excerpt.
+    pub(crate) fn problem(&mut self, problem: &Problem) -> io::Result<()> {
+        self.out.write_all(problem_text(problem).as_bytes())
+    }
+
+    /// Something said to the person beside the data.
+    pub(crate) fn say(&mut self, text: impl AsRef<str>) {
+        // What was printed before comes first on a terminal too; a stderr that is gone is no
+        // reason to stop.
+        let _ = self.out.flush();
+        let _ = writeln!(io::stderr(), "{}", visible(text.as_ref()));
+    }
+
+    /// A command's end.
+    pub(crate) fn error(&mut self, error: &CommandError) {
+        self.say(format!("error: {}", error.message));
+        for hint in &error.hints {
+            self.say(format!("hint: {hint}"));
+        }
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// The text with every control, direction and invisible character written as `<U+001B>`.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_hidden(c) {
+            let _ = write!(shown, "<U+{:04X}>", c as u32);
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Visible, and on one line.
+pub(crate) fn one_line(text: &str) -> String {
+    visible(text)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn is_hidden(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        c if c.is_control() => true,
+        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' => {
+            true
+        }
+        '\u{200b}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' => true,
+        '\u{e0000}'..='\u{e01ef}' => true,
+        _ => false,
+    }
+}
+
+/// JSON leaves DEL and the C1 characters alone; some terminals obey them.
+fn escape_c1(json: &str) -> Cow<'_, str> {
+    if !json.chars().any(|c| ('\u{7f}'..='\u{9f}').contains(&c)) {
+        return Cow::Borrowed(json);
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if ('\u{7f}'..='\u{9f}').contains(&c) {
+            let _ = write!(escaped, "\\u{:04x}", c as u32);
+        } else {
+            escaped.push(c);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+fn problem_text(problem: &Problem) -> String {
+    let mut text = String::new();
+    let severity = problem.severity.as_str();
+    let _ = writeln!(
+        text,
+        "{severity}[{}]: {}",
+        problem.code,
+        one_line(&problem.message)
+    );
+    let mut place = one_line(&problem.path);
+    if let Some(line) = problem.line {
+        let _ = write!(place, ":{line}");
+        if let Some(column) = problem.column {
+            let _ = write!(place, ":{column}");
+        }
+    }
+    let number = problem
+        .line
+        .map_or_else(String::new, |line| line.to_string());
+    let gutter = " ".repeat(number.len());
+    let _ = writeln!(text, "{gutter}--> {place}");
+    if let Some(excerpt) = &problem.excerpt {
+        // Tabs and hidden characters take more than one column once they are shown.
+        let shown = |part: &str| visible(part).replace('\t', "    ");
+        let before: String = excerpt.text.chars().take(excerpt.start).collect();
+        let marked: String = excerpt
+            .text
+            .chars()
+            .skip(excerpt.start)
+            .take(excerpt.width)
+            .collect();
+        let indent = " ".repeat(shown(&before).chars().count());
+        let carets = "^".repeat(shown(&marked).chars().count().max(1));
+        let _ = writeln!(text, "{gutter} |\n{number} | {}", shown(&excerpt.text));
+        let _ = writeln!(text, "{gutter} | {indent}{carets}");
+    }
+    if let Some(help) = &problem.help {
+        let _ = writeln!(text, "{gutter} = help: {}", one_line(help));
+    }
+    text
+}

@@ -1,0 +1,152 @@
+//! Render workers: computed templates run in a process of their own, which is this binary started
+//! anew with little memory and killed when it takes too long.
+
+pub(crate) mod child;
+mod pool;
+
+use std::io::{self, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use twig_core::template::{ComputedJob, JobOutcome};
+
+pub(crate) use pool::Pool;
+
+/// The longest answer that is read: rendered text, with room for what JSON adds to it.
+const ANSWER_LIMIT: usize = 16 * 1024 * 1024;
+
+/// One worker process, started when it is first needed and replaced when it misbehaves.
+#[derive(Debug, Default)]
+pub(crate) struct Worker {
+    process: Option<Process>,
+}
+
+impl Worker {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Renders a job: within its time, or not at all.
+    pub(crate) fn run(&mut self, job: &ComputedJob) -> JobOutcome {
+        let deadline = Instant::now() + Duration::from_millis(job.millis);
+        // A worker may have been killed from outside while it was idle or busy; a second one gets
+        // what is left of the time. A template that kills its worker kills both.
+        for _ in 0..2 {
+            match self.attempt(job, deadline) {
+                Ok(outcome) => return outcome,
+                Err(Trouble::TimeIsUp) => {
+                    self.stop();
+                    return JobOutcome::limit(format!(
+                        "the template took longer than the limit of {} ms",
+                        job.millis
+                    ));
+                }
+                Err(Trouble::Died(error)) => {
+                    tracing::debug!("a render worker ended early: {error}");
+                    self.stop();
+                }
+            }
+        }
+        JobOutcome::limit("the template needs more memory than the limit allows")
+    }
+
+    /// Ends the process; the next job starts another.
+    pub(crate) fn stop(&mut self) {
+        self.process = None;
+    }
+
+    fn attempt(&mut self, job: &ComputedJob, deadline: Instant) -> Result<JobOutcome, Trouble> {
+        let process = match &mut self.process {
+            Some(process) => process,
+            empty => empty.insert(Process::start()?),
+        };
+        let mut line = serde_json::to_vec(job).map_err(io::Error::from)?;
+        line.push(b'\n');
+        process.send(&line)?;
+        let answer = process.answer(deadline)?;
+        Ok(serde_json::from_slice(&answer).map_err(io::Error::from)?)
+    }
+}
+
+enum Trouble {
+    TimeIsUp,
+    Died(io::Error),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Died(error)
+    }
+}
+
+#[derive(Debug)]
+struct Process {
+    child: Child,
+    output: ChildStdout,
+}
+
+impl Process {
+    fn start() -> io::Result<Self> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .arg("render-worker")
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let Some(output) = child.stdout.take() else {
+            return Err(io::Error::other("the worker has no output"));
+        };
+        Ok(Self { child, output })
+    }
+
+    /// A worker takes the whole line before it renders, so this does not wait on a template.
+    fn send(&mut self, line: &[u8]) -> io::Result<()> {
+        match &mut self.child.stdin {
+            Some(input) => input.write_all(line),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn answer(&mut self, deadline: Instant) -> Result<Vec<u8>, Trouble> {
+        let mut answer = Vec::new();
+        let mut chunk = vec![0; 64 * 1024];
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(Trouble::TimeIsUp);
+            }
+            let timeout = Timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            };
+            let timeout = Timespec::try_from(left).unwrap_or(timeout);
+            let mut fds = [PollFd::new(&self.output, PollFlags::IN)];
+            match poll(&mut fds, Some(&timeout)) {
+                Ok(0) => return Err(Trouble::TimeIsUp),
+                Ok(_) => {}
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => return Err(io::Error::from(error).into()),
+            }
+            let length = rustix::io::read(&self.output, &mut chunk[..]).map_err(io::Error::from)?;
+            if length == 0 || answer.len() + length > ANSWER_LIMIT {
+                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+            }
+            answer.extend_from_slice(&chunk[..length]);
+            if answer.last() == Some(&b'\n') {
+                answer.pop();
+                return Ok(answer);
+            }
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may be deep in a template: asking politely is of no use. Waiting leaves no zombie.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

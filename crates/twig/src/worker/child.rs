@@ -1,0 +1,77 @@
+//! The worker's own side: limits first, then one job a line until the parent goes.
+
+use std::io::{self, BufRead, Write};
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use twig_core::template::{ComputedJob, run as render};
+
+use crate::command_error::CommandError;
+
+/// Address space for the whole worker, its stack included.
+const MEMORY: u64 = 400 * 1024 * 1024;
+/// Deep templates recurse; a chain at the source limit fits in here.
+const STACK: usize = 64 * 1024 * 1024;
+/// How long after a job's time is up the worker ends itself, should the parent be gone.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Runs the worker.
+pub(crate) fn run() -> Result<ExitCode, CommandError> {
+    confine();
+    let (begin, jobs) = channel();
+    thread::Builder::new()
+        .name("watchdog".to_owned())
+        .spawn(move || watch(&jobs))?;
+    let renderer = thread::Builder::new()
+        .stack_size(STACK)
+        .spawn(move || work(&begin))?;
+    match renderer.join() {
+        Ok(result) => result
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(CommandError::from),
+        Err(_) => Ok(ExitCode::from(70)),
+    }
+}
+
+fn confine() {
+    // Where a limit cannot be set (macOS ignores address space) the parent's clock still holds.
+    let _ = rlimit::setrlimit(rlimit::Resource::AS, MEMORY, MEMORY);
+    let _ = rlimit::setrlimit(rlimit::Resource::CORE, 0, 0);
+    let _ = rlimit::setrlimit(rlimit::Resource::NOFILE, 16, 16);
+}
+
+enum Event {
+    Begin(Duration),
+    End,
+}
+
+fn work(events: &Sender<Event>) -> io::Result<()> {
+    let mut input = io::stdin().lock();
+    let mut output = io::stdout().lock();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if input.read_until(b'\n', &mut line)? == 0 {
+            return Ok(());
+        }
+        let job: ComputedJob = serde_json::from_slice(&line)?;
+        let _ = events.send(Event::Begin(Duration::from_millis(job.millis) + GRACE));
+        let mut answer = serde_json::to_vec(&render(&job))?;
+        answer.push(b'\n');
+        let _ = events.send(Event::End);
+        output.write_all(&answer)?;
+        output.flush()?;
+    }
+}
+
+/// Ends the process when a job outlives its time: nobody else can once the parent has died.
+fn watch(events: &Receiver<Event>) {
+    while let Ok(event) = events.recv() {
+        let Event::Begin(time) = event else { continue };
+        if let Err(RecvTimeoutError::Timeout) = events.recv_timeout(time) {
+            std::process::abort();
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! A few workers behind a queue, so that a slow template holds up neither the protocol nor, as far
+//! as possible, other computed ones.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use twig_core::template::JobOutcome;
+use twig_mcp::{Job, Ticket};
+
+use super::Worker;
+
+/// Workers that may run at once.
+const WORKERS: usize = 2;
+/// A worker without work for so long is let go.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// Takes jobs and calls back with what came of them.
+pub(crate) struct Pool {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    work: Condvar,
+    done: Box<dyn Fn(Ticket, JobOutcome) + Send + Sync>,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Job>,
+    threads: usize,
+    idle: usize,
+    closed: bool,
+}
+
+impl Pool {
+    /// A pool without any worker yet; `done` is called from the workers' threads.
+    pub(crate) fn new(done: impl Fn(Ticket, JobOutcome) + Send + Sync + 'static) -> Self {
+        let shared = Shared {
+            state: Mutex::default(),
+            work: Condvar::new(),
+            done: Box::new(done),
+        };
+        Self {
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// Queues a job. The connection bounds how many there are.
+    pub(crate) fn submit(&self, job: Job) {
+        let mut state = self.shared.lock();
+        state.queue.push_back(job);
+        if state.idle >= state.queue.len() {
+            self.shared.work.notify_one();
+        } else if state.threads < WORKERS {
+            let shared = Arc::clone(&self.shared);
+            let spawned = thread::Builder::new()
+                .name("render".to_owned())
+                .spawn(move || shared.serve());
+            match spawned {
+                Ok(_) => state.threads += 1,
+                Err(error) if state.threads == 0 => {
+                    let job = state.queue.pop_back();
+                    drop(state);
+                    if let Some(job) = job {
+                        let message = format!("no thread for a render worker: {error}");
+                        (self.shared.done)(job.ticket, JobOutcome::limit(message));
+                    }
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Forgets a queued job that nobody wants any more.
+    pub(crate) fn forget(&self, unwanted: impl Fn(Ticket) -> bool) {
+        self.shared.lock().queue.retain(|job| !unwanted(job.ticket));
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.closed = true;
+        state.queue.clear();
+        self.shared.work.notify_all();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(&self) {
+        let mut worker = Worker::new();
+        while let Some(job) = self.next(&mut worker) {
+            let outcome = worker.run(&job.render);
+            (self.done)(job.ticket, outcome);
+        }
+    }
+
+    /// Waits for a job; `None` when the pool has closed.
+    fn next(&self, worker: &mut Worker) -> Option<Job> {
+        let mut state = self.lock();
+        loop {
+            if state.closed {
+                state.threads -= 1;
+                return None;
+            }
+            if let Some(job) = state.queue.pop_front() {
+                return Some(job);
+            }
+            state.idle += 1;
+            let waited = self.work.wait_timeout(state, IDLE);
+            let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = guard;
+            state.idle -= 1;
+            if timeout.timed_out() && state.queue.is_empty() {
+                worker.stop();
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The real binary, from the outside.
+
+mod bombs;
+mod cli;
+mod contract;
+mod documents;
+mod ending;
+mod flood;
+mod hostile;
+mod live;
+mod screen;
+
+use twig_testkit::TestEnv;
+
+/// The binary under test.
+const TWIG: &str = env!("CARGO_BIN_EXE_twig");
+
+/// A hermetic environment with these libraries.
+fn env(fixture: &str) -> TestEnv {
+    TestEnv::with(TWIG, fixture)
+}
+
+/// The library of the contract.
+const CONTRACT: &str = r#"
+//- My-Coding Lib/twig.toml
+[prompts.code_review]
+description = "Review code for quality and best practices"
+
+[[prompts.code_review.arguments]]
+name = "code_snippet"
+description = "The code to review"
+required = true
+
+[[prompts.code_review.arguments]]
+name = "language"
+description = "Programming language (optional)"
+
+[prompts.documentation]
+description = "Generate documentation from code"
+
+[[prompts.documentation.arguments]]
+name = "function_code"
+description = "Function source code"
+required = true
+
+[prompts.broken]
+description = "Uses what it does not declare"
+
+[prompts.gone]
+description = "Has no file"
+//- My-Coding Lib/prompts/code_review.md
+Please review the following{% if language %} {{ language }}{% endif %} code:
+
+```{{ language }}
+{{ code_snippet }}
+```
+//- My-Coding Lib/prompts/documentation.md
+Document this:
+
+{{ function_code }}
+//- My-Coding Lib/prompts/broken.md
+one
+two
+three
+four
+{{ required_arg }}
+"#;

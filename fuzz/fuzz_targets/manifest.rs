@@ -1,0 +1,31 @@
+//! Any text is a library or a problem; what is listed has a name that can be asked for.
+#![no_main]
+
+use std::sync::Arc;
+
+use libfuzzer_sys::fuzz_target;
+use twig_core::parse::library::{Files, Folder, twig_library};
+use twig_core::{BodyError, Catalog, LibraryName, Limits, Lookup, RelativePath};
+
+struct EveryFile;
+
+impl Files for EveryFile {
+    fn look(&self, path: &RelativePath) -> Result<(), BodyError> {
+        let parts = path.as_str().split('/');
+        assert!(!path.as_str().starts_with('/') && parts.clone().all(|part| part != ".." && !part.is_empty()));
+        if path.as_str().contains('x') { Err(BodyError::NotFound) } else { Ok(()) }
+    }
+}
+
+fuzz_target!(|text: &str| {
+    let Some(name) = LibraryName::from_folder("lib") else { return };
+    let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), separator: ":".into() };
+    let library = twig_library(&folder, text, &EveryFile, &Limits::default());
+    for problem in &library.problems {
+        assert!(!problem.message.is_empty() && problem.line.is_none_or(|line| line > 0));
+    }
+    let catalog = Catalog::build(vec![Arc::new(library)]);
+    for found in catalog.prompts(0) {
+        assert!(matches!(catalog.find(&found.prompt.full_name), Lookup::Found(_)));
+    }
+});

@@ -1,0 +1,51 @@
+//! Any template compiles or is refused, and whatever is called plain renders within its bounds.
+#![no_main]
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use libfuzzer_sys::fuzz_target;
+use twig_core::parse::library::{Folder, empty_library};
+use twig_core::render::{World, render};
+use twig_core::template::Templates;
+use twig_core::{
+    Argument, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Lookup,
+    MessageSource, Prompt, PromptName, RelativePath, Rendering, Role, Stamp,
+};
+
+struct NoFiles;
+
+impl Bodies for NoFiles {
+    fn read(&self, _: &Library, _: &RelativePath) -> Result<Body, BodyError> {
+        Err(BodyError::NotFound)
+    }
+
+    fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {
+        Err(BodyError::NotFound)
+    }
+}
+
+fuzz_target!(|text: &str| {
+    let (Some(name), Ok(prompt)) = (LibraryName::from_folder("lib"), PromptName::parse("p")) else { return };
+    let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), separator: ":".into() };
+    let mut library = empty_library(&folder, Kind::Twig, Vec::new());
+    library.prompts.push(Prompt {
+        name: prompt,
+        full_name: "lib:p".into(),
+        title: None,
+        description: None,
+        arguments: ["x", "y"].map(|name| Argument { name: name.into(), ..Argument::default() }).to_vec(),
+        messages: vec![MessageSource { role: Role::User, content: Content::Text { text: text.into(), line: 1 } }],
+        dialect: Dialect::Jinja,
+        unavailable: None,
+    });
+    let catalog = Catalog::build(vec![Arc::new(library)]);
+    let templates = Templates::default();
+    let world = World { catalog: &catalog, bodies: &NoFiles, templates: &templates };
+    let Lookup::Found(found) = catalog.find("lib:p") else { panic!("the prompt is there") };
+    let given = [(Cow::Borrowed("x"), Cow::Borrowed("{{ y }}{% include 'z' %}"))];
+    if let Ok(Rendering::Done(messages)) = render(world, found, &given) {
+        assert!(messages[0].text.len() <= templates.limits().rendered);
+    }
+    let _ = twig_core::check::check(world);
+});

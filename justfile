@@ -1,0 +1,32 @@
+# List the recipes
+default:
+    @just --list
+
+# Everything that has to pass before a change lands
+ci:
+    bash .ci/run
+
+# Run the tests
+test *ARGS:
+    cargo test --workspace {{ARGS}}
+
+# Format and lint
+lint:
+    cargo fmt --all
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# Accept changed snapshots
+accept:
+    INSTA_UPDATE=always cargo test --workspace
+
+# Measure parse, render, list and reload
+bench:
+    cargo bench --workspace
+
+# Fuzz every target for some seconds each
+fuzz SECONDS="60":
+    bash fuzz/run {{SECONDS}}
+
+# Licences, duplicate crates and where they come from
+deny:
+    cargo deny check bans licenses sources
