@@ -194,3 +194,42 @@ fn is_exhausted(error: &notify::Error) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn only_a_system_without_more_watches_ends_watching() {
+        assert!(is_exhausted(&notify::Error::new(ErrorKind::MaxFilesWatch)));
+        let too_many = io::Error::other("too many open files");
+        assert!(is_exhausted(&notify::Error::io(too_many)));
+        assert!(!is_exhausted(&notify::Error::path_not_found()));
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        assert!(!is_exhausted(&notify::Error::io(denied)));
+    }
+
+    #[test]
+    fn for_a_missing_folder_the_nearest_one_above_is_watched() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("a/b/c");
+        assert_eq!(nearest(&missing).map(|(_, path)| path), Some(folder.path()));
+    }
+
+    #[test]
+    fn a_folder_with_two_paths_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().join("real");
+        std::fs::create_dir(&real).unwrap();
+        let again = folder.path().join("real/../real");
+        let folders = Folders {
+            inside: vec![real.clone(), again.clone()],
+            roots: Vec::new(),
+        };
+        let wanted = wanted(&folders);
+        assert_eq!(wanted.len(), 1);
+        assert_eq!(interests(&folders, &wanted).inside.len(), 2);
+    }
+}

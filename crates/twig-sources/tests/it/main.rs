@@ -1,5 +1,6 @@
 //! What a source promises, tried on real folders.
 
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod bodies;
