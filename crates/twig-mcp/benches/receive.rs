@@ -1,6 +1,7 @@
 //! What a message costs: the hot paths of the protocol, without any transport.
 
-#![allow(missing_docs, clippy::unwrap_used)]
+// A benchmark that cannot be set up has nothing to measure.
+#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 
@@ -96,12 +97,12 @@ fn catalog() -> Arc<Catalog> {
             role: Role::User,
             content: Content::File(RelativePath::parse("prompt.md").unwrap()),
         }],
-        dialect: Dialect::Input,
+        dialect: Dialect::Jinja,
         unavailable: None,
     };
     Arc::new(Catalog::build(vec![Arc::new(Library {
         name: LibraryName::from_folder("library").unwrap(),
-        kind: Kind::Markdown,
+        kind: Kind::Twig,
         root: "/library".into(),
         shown_root: "~/library".into(),
         about: About::default(),
@@ -115,8 +116,10 @@ struct Bench;
 
 impl Bodies for Bench {
     fn read(&self, _: &Library, _: &RelativePath) -> Result<Body, BodyError> {
+        let line = |at| format!("A line of a prompt, with {{{{ argument_{at} }}}} in it.\n");
+        let lines: Vec<String> = (0..10).map(line).collect();
         Ok(Body {
-            text: "A line of a prompt, as people write them.\n".repeat(12),
+            text: lines.concat(),
             stamp: Stamp(0),
         })
     }

@@ -107,7 +107,7 @@ impl Connection {
         self.in_flight.wants(ticket)
     }
 
-    /// Jobs that were handed out and not finished yet, cancelled ones included.
+    /// Jobs that were handed out and are still wanted.
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
     }
@@ -214,7 +214,6 @@ impl Connection {
             era,
             description,
             roles: computed.roles,
-            is_cancelled: false,
         });
         Ok(Written::Job(Job {
             ticket,

@@ -204,8 +204,18 @@ impl<'de> Deserialize<'de> for Key {
 /// Whether valid JSON nests deeper than a limit.
 fn is_deeper(json: &str, limit: usize) -> bool {
     // Nesting needs brackets: most messages have too few to look any closer.
-    let brackets = json.bytes().filter(|byte| matches!(byte, b'{' | b'['));
-    brackets.count() > limit && depth(json) > limit
+    brackets(json) > limit && depth(json) > limit
+}
+
+/// How many brackets open in JSON, in strings too.
+fn brackets(json: &str) -> usize {
+    // Counting in bytes, a block that cannot overflow them at a time, uses wide registers well.
+    let count = |block: &[u8]| -> u8 {
+        let opens = |byte: &u8| u8::from(matches!(byte, b'{' | b'['));
+        block.iter().map(opens).sum()
+    };
+    let blocks = json.as_bytes().chunks(128);
+    blocks.map(|block| usize::from(count(block))).sum()
 }
 
 /// How deep valid JSON nests; brackets in strings do not count.

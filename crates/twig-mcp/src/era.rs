@@ -1,6 +1,6 @@
 //! The two eras, told apart by what a request carries in `params._meta`.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::error::Refusal;
@@ -64,7 +64,12 @@ impl Era {
 /// What Twig reads of `params._meta`.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub(crate) struct Meta<'a> {
-    #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
+    #[serde(
+        borrow,
+        default,
+        deserialize_with = "present",
+        rename = "io.modelcontextprotocol/protocolVersion"
+    )]
     version: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "io.modelcontextprotocol/clientCapabilities")]
     capabilities: Option<&'a RawValue>,
@@ -121,6 +126,13 @@ impl<'a> Meta<'a> {
     pub(crate) fn capabilities(&self) -> Option<&'a str> {
         self.capabilities.map(RawValue::get)
     }
+}
+
+/// Keeps a null: whoever writes the key at all means to be modern.
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 fn missing(key: &str) -> Refusal {

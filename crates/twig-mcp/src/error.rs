@@ -51,9 +51,9 @@ pub(crate) enum Refusal {
     Version { requested: String },
     #[error(transparent)]
     Render(#[from] RenderError),
-    #[error("{0} prompts are being rendered; that is the limit of requests in flight")]
+    #[error("The limit of {0} prompts rendered at once is reached: ask again in a moment")]
     Busy(usize),
-    #[error("{0} subscriptions are open; that is the limit")]
+    #[error("The limit of {0} open subscriptions is reached: end one first")]
     Subscriptions(usize),
     #[error("Internal error")]
     Panic,

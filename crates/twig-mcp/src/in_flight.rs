@@ -14,8 +14,8 @@ pub struct Ticket(u64);
 
 /// A computed template for somebody else to run.
 ///
-/// Every job is to be finished, also one that is not wanted any more: until then it counts as
-/// under way.
+/// One that is not wanted any more may be dropped or finished, whichever comes easier: it does not
+/// count as under way.
 #[derive(Debug)]
 pub struct Job {
     /// What to say when it is done.
@@ -38,7 +38,6 @@ pub(crate) struct Render {
     pub(crate) era: Era,
     pub(crate) description: Option<Box<str>>,
     pub(crate) roles: Roles,
-    pub(crate) is_cancelled: bool,
 }
 
 impl InFlight {
@@ -56,22 +55,17 @@ impl InFlight {
 
     /// Whether an answer is still wanted.
     pub(crate) fn wants(&self, ticket: Ticket) -> bool {
-        self.renders
-            .get(&ticket)
-            .is_some_and(|render| !render.is_cancelled)
+        self.renders.contains_key(&ticket)
     }
 
-    /// Marks every render with this id: nobody waits for it any more.
+    /// Forgets every render with this id: nobody waits for it any more.
     pub(crate) fn cancel(&mut self, id: &str) {
-        for render in self.renders.values_mut() {
-            render.is_cancelled |= id::is_same(&render.id, id);
-        }
+        self.renders
+            .retain(|_, render| !id::is_same(&render.id, id));
     }
 
     /// Takes a render that came back, unless it was cancelled or never started.
     pub(crate) fn finish(&mut self, ticket: Ticket) -> Option<Render> {
-        self.renders
-            .remove(&ticket)
-            .filter(|render| !render.is_cancelled)
+        self.renders.remove(&ticket)
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tracing::Level;
+use twig_core::problem::shorten;
 use twig_core::render::{self, Message, RenderError, Rendering};
 use twig_core::{Lookup, PromptRef};
 
@@ -59,7 +60,10 @@ pub(crate) fn get(
         }
     }
     if tracing::enabled!(Level::DEBUG) {
-        let dropped = render::unknown(&found.prompt.arguments, &given);
+        let dropped: Vec<String> = render::unknown(&found.prompt.arguments, &given)
+            .into_iter()
+            .map(|name| shorten(name, 64))
+            .collect();
         if !dropped.is_empty() {
             tracing::debug!(prompt = %found.prompt.full_name, ?dropped, "arguments the prompt does not have");
         }

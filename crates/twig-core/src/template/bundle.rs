@@ -1,22 +1,20 @@
-//! A template together with everything it includes, extends and imports.
+//! A template together with everything it includes, extends and imports, compiled and sorted.
+
+mod gather;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use self::gather::{Closure, gather};
 use super::engine::{Engine, Failure, Links};
-use super::scan::{Fault, How, Reference, Scan, Sort, scan};
+use super::scan::Sort;
 use super::values::Values;
 use crate::body::{BodyError, Stamp};
-use crate::limits::Limits;
 use crate::model::{Content, Library};
 use crate::name::RelativePath;
 use crate::problem::{Problem, Severity};
 use crate::render::{RenderError, World, body_error, body_sentence};
-
-/// Filters, tests and comparisons that a plain template may have, includes counted in: each costs
-/// time by the length of a value, and together they have to stay far below the render limit.
-const PLAIN_OPERATIONS: usize = 256;
 
 /// A template and its closure, compiled and sorted.
 #[derive(Debug)]
@@ -210,55 +208,6 @@ impl Source {
         problem
     }
 }
-
-/// What is built before it is compiled: kept apart so that `check` can look at the sources.
-pub(crate) struct Closure {
-    pub(crate) sources: Vec<Source>,
-    pub(crate) links: Links,
-    dependencies: Vec<Dependency>,
-    sort: Sort,
-    has_references: bool,
-}
-
-/// Reads a template and all it refers to.
-pub(crate) fn gather(
-    world: World<'_>,
-    library: &Arc<Library>,
-    content: &Content,
-) -> Result<Closure, BundleError> {
-    let mut builder = Builder {
-        world,
-        limits: world.templates.limits(),
-        closure: Closure {
-            sources: Vec::new(),
-            links: Links::new(),
-            dependencies: Vec::new(),
-            sort: Sort::Plain,
-            has_references: false,
-        },
-        done: BTreeMap::new(),
-        stack: Vec::new(),
-    };
-    let main = match content {
-        Content::File(path) => builder.read(library, path)?,
-        Content::Text { text, line } => Source {
-            name: format!("{}:twig.toml#{line}", library.name),
-            text: Arc::from(&**text),
-            library: Arc::clone(library),
-            path: None,
-            lines_before: line.saturating_sub(1),
-        },
-    };
-    let name = main.name.clone();
-    let cost = builder
-        .visit(main)
-        .map_err(|error| error.seen_from(&name))?;
-    if cost.operations > PLAIN_OPERATIONS {
-        builder.closure.sort = Sort::Computed;
-    }
-    Ok(builder.closure)
-}
-
 /// What `check` wants to know of a template that compiles.
 #[derive(Debug)]
 pub(crate) struct Inspection {
@@ -289,8 +238,13 @@ pub(crate) fn inspect(
     })
 }
 
-/// Compiles what was gathered.
-pub(crate) fn compile(closure: Closure) -> Result<Bundle, BundleError> {
+/// Reads a template and all it refers to, and compiles them.
+pub(crate) fn compile(
+    world: World<'_>,
+    library: &Arc<Library>,
+    content: &Content,
+) -> Result<Bundle, BundleError> {
+    let closure = gather(world, library, content)?;
     let engine = engine(&closure)?;
     let Closure {
         sources,
@@ -344,284 +298,4 @@ fn engine(closure: &Closure) -> Result<Engine, BundleError> {
             help: None,
         }
     })
-}
-
-struct Builder<'w> {
-    world: World<'w>,
-    limits: &'w Limits,
-    closure: Closure,
-    /// Cost of each finished source.
-    done: BTreeMap<String, Cost>,
-    /// Names from the main template down to the one being visited.
-    stack: Vec<String>,
-}
-
-/// What including a template once more costs, everything below it counted.
-#[derive(Debug, Clone, Copy, Default)]
-struct Cost {
-    includes: usize,
-    operations: usize,
-}
-
-impl Builder<'_> {
-    fn read(&mut self, library: &Arc<Library>, path: &RelativePath) -> Result<Source, BundleError> {
-        let body = self
-            .world
-            .bodies
-            .read(library, path)
-            .map_err(|error| BundleError::Body {
-                library: Arc::clone(library),
-                path: path.clone(),
-                error,
-            })?;
-        self.depend(library, path, Some(body.stamp));
-        Ok(Source {
-            name: format!("{}:{path}", library.name),
-            text: body.text.into(),
-            library: Arc::clone(library),
-            path: Some(path.clone()),
-            lines_before: 0,
-        })
-    }
-
-    fn depend(&mut self, library: &Arc<Library>, path: &RelativePath, stamp: Option<Stamp>) {
-        let library = Arc::clone(library);
-        self.closure.dependencies.push(Dependency {
-            library,
-            path: path.clone(),
-            stamp,
-        });
-    }
-
-    fn visit(&mut self, source: Source) -> Result<Cost, BundleError> {
-        if source.text.len() > self.limits.template_source {
-            let message = format!(
-                "the template is {} bytes long; the limit is {}",
-                source.text.len(),
-                self.limits.template_source
-            );
-            return Err(fault(source, "too-large", None, message, None));
-        }
-        let Scan {
-            sort,
-            references,
-            operations,
-        } = match scan(&source.text) {
-            Ok(found) => found,
-            Err(Fault {
-                code,
-                range,
-                message,
-                help,
-            }) => {
-                return Err(fault(source, code, Some(range), message, help));
-            }
-        };
-        if sort == Sort::Computed {
-            self.closure.sort = Sort::Computed;
-        }
-        self.closure.has_references |= !references.is_empty();
-        self.closure.sources.push(source.clone());
-        self.stack.push(source.name.clone());
-        let mut cost = Cost {
-            includes: 0,
-            operations,
-        };
-        for reference in &references {
-            let child = self.follow(&source, reference)?;
-            cost.includes = cost.includes.saturating_add(child.includes);
-            cost.operations = cost.operations.saturating_add(child.operations);
-        }
-        self.stack.pop();
-        if cost.includes > self.limits.includes {
-            let message = format!(
-                "{} templates are included, counted with repetition; the limit is {}",
-                cost.includes, self.limits.includes
-            );
-            return Err(fault(source, "too-many-includes", None, message, None));
-        }
-        self.done.insert(source.name, cost);
-        Ok(cost)
-    }
-
-    fn follow(&mut self, from: &Source, reference: &Reference) -> Result<Cost, BundleError> {
-        let mut cost = Cost::default();
-        let mut found_one = false;
-        for (name, range) in &reference.names {
-            let Some(target) = self.resolve(from, name, range)? else {
-                continue;
-            };
-            found_one = true;
-            self.closure
-                .links
-                .insert((from.name.clone(), name.clone()), target.name.clone());
-            let child = self.enter(from, range, target)?;
-            // Of several names only the first that exists is used, but which one is not known here.
-            cost.includes = cost.includes.max(child.includes + 1);
-            cost.operations = cost.operations.max(child.operations);
-        }
-        if !found_one && !reference.ignore_missing {
-            let (name, range) = reference.names.first().cloned().unwrap_or_default();
-            let what = match reference.how {
-                How::Include => "included",
-                How::Extends => "extended",
-                How::Import => "imported",
-            };
-            let message = format!("{what} template `{name}` not found");
-            let help = "name a file of this library, or `library:prompt` for one of another";
-            return Err(fault(
-                from.clone(),
-                "missing-include",
-                Some(range),
-                message,
-                Some(help.to_owned()),
-            ));
-        }
-        Ok(cost)
-    }
-
-    fn enter(
-        &mut self,
-        from: &Source,
-        range: &Range<usize>,
-        target: Source,
-    ) -> Result<Cost, BundleError> {
-        if let Some(at) = self.stack.iter().position(|name| *name == target.name) {
-            let path = self.stack[at..].iter().chain([&target.name]);
-            let path: Vec<&str> = path.map(String::as_str).collect();
-            let message = format!("templates include each other: {}", path.join(" → "));
-            let help = Some("break the circle".to_owned());
-            return Err(fault(
-                from.clone(),
-                "include-cycle",
-                Some(range.clone()),
-                message,
-                help,
-            ));
-        }
-        if self.stack.len() > self.limits.include_depth {
-            let message = format!("includes nest deeper than {}", self.limits.include_depth);
-            return Err(fault(
-                from.clone(),
-                "include-depth",
-                Some(range.clone()),
-                message,
-                None,
-            ));
-        }
-        match self.done.get(&target.name) {
-            Some(cost) => Ok(*cost),
-            None => self.visit(target),
-        }
-    }
-
-    /// Finds what a name in a template means: a prompt of the library, a file from its root, from
-    /// its `prompts` folder or from beside the template; `other:name` looks in another library.
-    fn resolve(
-        &mut self,
-        from: &Source,
-        name: &str,
-        range: &Range<usize>,
-    ) -> Result<Option<Source>, BundleError> {
-        let (library, own) = match name.split_once(':') {
-            None => (Arc::clone(&from.library), name),
-            Some((library, own)) => match self.world.catalog.library(library) {
-                Some(library) => (Arc::clone(library), own),
-                None => return Ok(None),
-            },
-        };
-        let prompt = library
-            .prompts
-            .iter()
-            .find(|prompt| prompt.name.as_str() == own);
-        if let Some(Content::File(path)) =
-            prompt.and_then(|p| p.messages.first()).map(|m| &m.content)
-        {
-            return self.read_known(&library, path).map(Some);
-        }
-        let path = match RelativePath::parse(own) {
-            Ok(path) => path,
-            Err(error) => {
-                let message = format!("`{name}` {error}");
-                return Err(fault(
-                    from.clone(),
-                    "outside-library",
-                    Some(range.clone()),
-                    message,
-                    None,
-                ));
-            }
-        };
-        let beside = from
-            .path
-            .as_ref()
-            .filter(|_| Arc::ptr_eq(&library, &from.library));
-        let folders = ["", "prompts", beside.map_or("", |path| path.folder())];
-        for (at, folder) in folders.iter().enumerate() {
-            if folders[..at].contains(folder) {
-                continue;
-            }
-            for ending in ["", ".md"] {
-                let text = format!("{folder}/{path}{ending}");
-                let Ok(candidate) = RelativePath::parse(text.trim_start_matches('/')) else {
-                    continue;
-                };
-                match self.read_known(&library, &candidate) {
-                    Err(BundleError::Body {
-                        error: BodyError::NotFound,
-                        ..
-                    }) => {
-                        self.depend(&library, &candidate, None);
-                    }
-                    found => return found.map(Some),
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    /// Reads a file unless it is part of the bundle already.
-    fn read_known(
-        &mut self,
-        library: &Arc<Library>,
-        path: &RelativePath,
-    ) -> Result<Source, BundleError> {
-        let name = format!("{}:{path}", library.name);
-        match self
-            .closure
-            .sources
-            .iter()
-            .find(|source| source.name == name)
-        {
-            Some(source) => Ok(source.clone()),
-            None => self.read(library, path),
-        }
-    }
-}
-
-fn fault(
-    source: Source,
-    code: &'static str,
-    range: Option<Range<usize>>,
-    message: String,
-    help: Option<String>,
-) -> BundleError {
-    let line = range
-        .clone()
-        .map(|range| crate::problem::locate(&source.text, range).line);
-    let failure = Failure {
-        template: source.name.clone(),
-        in_main: true,
-        line,
-        range,
-        message,
-        is_limit: false,
-        undefined: None,
-    };
-    BundleError::Template {
-        source: Box::new(source),
-        code,
-        failure: Box::new(failure),
-        help,
-    }
 }

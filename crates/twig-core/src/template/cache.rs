@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::bundle::{Bundle, BundleError, compile, gather};
+use super::bundle::{Bundle, BundleError, compile};
 use crate::limits::Limits;
 use crate::model::{Content, Library};
 use crate::render::{RenderError, World};
@@ -144,7 +144,5 @@ fn build(
     library: &Arc<Library>,
     content: &Content,
 ) -> Result<Bundle, RenderError> {
-    gather(world, library, content)
-        .and_then(compile)
-        .map_err(BundleError::into_render_error)
+    compile(world, library, content).map_err(BundleError::into_render_error)
 }

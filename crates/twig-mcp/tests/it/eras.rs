@@ -38,10 +38,17 @@ fn a_modern_request_has_to_say_what_its_client_can_do() {
 
 #[test]
 fn a_version_that_is_no_string_is_malformed() {
-    let meta = json!({VERSION: 20_260_728, CAPABILITIES: {}});
-    let (code, message) = error(&Peer::new().ask("prompts/list", json!({"_meta": meta})));
-    assert_eq!(code, -32602);
-    assert_eq!(message, format!("`{VERSION}` must be a string"));
+    for version in [
+        json!(20_260_728),
+        json!(null),
+        json!({}),
+        json!(["2026-07-28"]),
+    ] {
+        let meta = json!({VERSION: version, CAPABILITIES: {}});
+        let (code, message) = error(&Peer::new().ask("prompts/list", json!({"_meta": meta})));
+        assert_eq!(code, -32602);
+        assert_eq!(message, format!("`{VERSION}` must be a string"));
+    }
 }
 
 #[test]

@@ -42,6 +42,27 @@ fn depth_is_limited_and_the_limit_named() {
 }
 
 #[test]
+fn depth_in_what_is_never_answered_does_no_harm() {
+    let mut peer = Peer::new();
+    let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
+    for message in [
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"x":{deep}}}}}"#
+        ),
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{deep}}}}}"#
+        ),
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"_meta":{{"x":{deep}}}}}}}"#
+        ),
+        format!(r#"{{"jsonrpc":"2.0","id":1,"result":{deep}}}"#),
+    ] {
+        assert_eq!(peer.raw(message), "");
+    }
+    assert_eq!(peer.ask("ping", json!({}))["result"], json!({}));
+}
+
+#[test]
 fn brackets_in_text_are_not_depth() {
     let input = "[{".repeat(1000);
     let params = json!({"name": "lib:echo", "arguments": {"input": input}});

@@ -5,6 +5,7 @@
 
 mod any_bytes;
 mod completion;
+mod computed;
 mod elicitation;
 mod envelope;
 mod eras;

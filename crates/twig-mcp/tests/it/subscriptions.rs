@@ -134,7 +134,7 @@ fn open_subscriptions_are_limited() {
         error(&reply),
         (
             -32603,
-            "2 subscriptions are open; that is the limit".to_owned()
+            "The limit of 2 open subscriptions is reached: end one first".to_owned()
         )
     );
     cancel(&mut peer, 1);

@@ -9,7 +9,7 @@ use twig_core::{
     Argument, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName,
     Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
 };
-use twig_mcp::{Connection, Host, Identity, Server};
+use twig_mcp::{Connection, Host, Identity, Job, Server};
 
 /// One client, its server and what is served.
 pub(crate) struct Peer {
@@ -42,6 +42,13 @@ impl Peer {
 
     /// Says one message and hears all that comes back, as it was written.
     pub(crate) fn raw(&mut self, message: impl AsRef<[u8]>) -> String {
+        let (job, heard) = self.start(message);
+        assert!(job.is_none(), "a job where none was expected");
+        heard
+    }
+
+    /// Says one message that may start a job.
+    pub(crate) fn start(&mut self, message: impl AsRef<[u8]>) -> (Option<Job>, String) {
         let mut out = Vec::new();
         let host = Host {
             catalog: &self.catalog,
@@ -49,8 +56,15 @@ impl Peer {
             templates: &self.templates,
         };
         let job = self.connection.receive(message.as_ref(), host, &mut out);
-        assert!(job.is_none(), "no template here is computed");
-        String::from_utf8(out).unwrap()
+        (job, String::from_utf8(out).unwrap())
+    }
+
+    /// Runs a job and hears what comes of it.
+    pub(crate) fn run(&mut self, job: &Job) -> Vec<Value> {
+        let mut out = Vec::new();
+        let outcome = twig_core::template::run(&job.render);
+        self.connection.finish(job.ticket, outcome, &mut out);
+        values(&String::from_utf8(out).unwrap())
     }
 
     /// Says one message and hears all that comes back.
@@ -167,6 +181,21 @@ pub(crate) fn prompt(name: &str, arguments: Vec<Argument>) -> Prompt {
         }],
         dialect: Dialect::Input,
         unavailable: None,
+    }
+}
+
+/// A Jinja prompt whose template stands in the manifest.
+pub(crate) fn jinja(name: &str, template: &str, arguments: Vec<Argument>) -> Prompt {
+    Prompt {
+        messages: vec![MessageSource {
+            role: Role::User,
+            content: Content::Text {
+                text: template.into(),
+                line: 1,
+            },
+        }],
+        dialect: Dialect::Jinja,
+        ..prompt(name, arguments)
     }
 }
 

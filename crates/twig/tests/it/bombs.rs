@@ -9,8 +9,10 @@ use crate::env;
 
 fn library(templates: &[(String, String)]) -> TestEnv {
     let env = env("");
-    let manifest: String =
-        templates.iter().map(|(name, _)| format!("[prompts.{name}]\n[[prompts.{name}.arguments]]\nname = \"x\"\n")).collect();
+    let manifest: String = templates
+        .iter()
+        .map(|(name, _)| format!("[prompts.{name}]\n[[prompts.{name}.arguments]]\nname = \"x\"\n"))
+        .collect();
     env.write("b/twig.toml", manifest);
     for (name, template) in templates {
         env.write(&format!("b/prompts/{name}.md"), template);
@@ -20,14 +22,24 @@ fn library(templates: &[(String, String)]) -> TestEnv {
 
 fn get(client: &mut Client, name: &str) -> (Value, Duration) {
     let start = Instant::now();
-    let answer = client.request("prompts/get", json!({"name": format!("b:{name}"), "arguments": {"x": "1"}}));
+    let answer = client.request(
+        "prompts/get",
+        json!({"name": format!("b:{name}"), "arguments": {"x": "1"}}),
+    );
     (answer, start.elapsed())
 }
 
 fn resident_kib(client: &Client) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", client.pid())).unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
-    line.split_whitespace().nth(1).and_then(|n| n.parse().ok()).unwrap_or_default()
+    let status =
+        std::fs::read_to_string(format!("/proc/{}/status", client.pid())).unwrap_or_default();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .unwrap_or_default();
+    line.split_whitespace()
+        .nth(1)
+        .and_then(|n| n.parse().ok())
+        .unwrap_or_default()
 }
 
 #[test]
@@ -38,20 +50,39 @@ fn chains_at_the_source_limit_leave_the_server_standing() {
         format!("{start}{}{end}", link.repeat(count))
     };
     let shapes = [
-        fill("{{ ", "-", "1 }}"), fill("{{ ", "not ", "1 }}"), fill("{{ ", "1+", "1 }}"), fill("{{ ", "1~", "1 }}"),
-        fill("{{ ", "1 and ", "1 }}"), fill("{{ ", "1**", "1 }}"), fill("{{ x", "|e", " }}"), fill("{{ x", ".a", " }}"),
-        fill("{{ x", "[0]", " }}"), fill("{{ x", "()", " }}"), fill("{{ x", " is odd", " }}"),
-        fill("{% if x %}", "{% elif x %}", "{% endif %}"), fill("{{ ", "1 if x else ", "1 }}"),
+        fill("{{ ", "-", "1 }}"),
+        fill("{{ ", "not ", "1 }}"),
+        fill("{{ ", "1+", "1 }}"),
+        fill("{{ ", "1~", "1 }}"),
+        fill("{{ ", "1 and ", "1 }}"),
+        fill("{{ ", "1**", "1 }}"),
+        fill("{{ x", "|e", " }}"),
+        fill("{{ x", ".a", " }}"),
+        fill("{{ x", "[0]", " }}"),
+        fill("{{ x", "()", " }}"),
+        fill("{{ x", " is odd", " }}"),
+        fill("{% if x %}", "{% elif x %}", "{% endif %}"),
+        fill("{{ ", "1 if x else ", "1 }}"),
     ];
-    let templates: Vec<(String, String)> =
-        shapes.into_iter().enumerate().map(|(at, text)| (format!("chain{at}"), text)).collect();
+    let templates: Vec<(String, String)> = shapes
+        .into_iter()
+        .enumerate()
+        .map(|(at, text)| (format!("chain{at}"), text))
+        .collect();
     let env = library(&templates);
     let mut client = env.serve();
     for (name, _) in &templates {
         let (answer, _) = get(&mut client, name);
-        assert!(answer.get("error").is_some() || answer.get("result").is_some(), "{name}");
+        assert!(
+            answer.get("error").is_some() || answer.get("result").is_some(),
+            "{name}"
+        );
         let start = Instant::now();
-        assert_eq!(client.request("ping", json!({}))["result"], json!({}), "{name}");
+        assert_eq!(
+            client.request("ping", json!({}))["result"],
+            json!({}),
+            "{name}"
+        );
         assert!(start.elapsed() < Duration::from_millis(500), "{name}");
     }
 }
@@ -59,17 +90,25 @@ fn chains_at_the_source_limit_leave_the_server_standing() {
 #[test]
 fn a_template_over_the_source_limit_is_refused_by_its_size() {
     let text = "a".repeat(128 * 1024);
-    let env = library(&[("edge".to_owned(), text.clone()), ("past".to_owned(), format!("{text}a"))]);
+    let env = library(&[
+        ("edge".to_owned(), text.clone()),
+        ("past".to_owned(), format!("{text}a")),
+    ]);
     let mut client = env.serve();
     assert!(get(&mut client, "edge").0.get("result").is_some());
     let (answer, _) = get(&mut client, "past");
     let message = answer["error"]["message"].as_str().unwrap_or_default();
-    assert!(message.contains("131073") && message.contains("131072"), "{message}");
+    assert!(
+        message.contains("131073") && message.contains("131072"),
+        "{message}"
+    );
 }
 
 #[test]
 fn bombs_end_at_a_limit() {
-    let doubling = "{% set a = 'xxxxxxxxxxxxxxxx' %}".to_owned() + &"{% set a = a ~ a %}".repeat(40) + "{{ a }}";
+    let doubling = "{% set a = 'xxxxxxxxxxxxxxxx' %}".to_owned()
+        + &"{% set a = a ~ a %}".repeat(40)
+        + "{{ a }}";
     let lists = "{% set l = [1] %}".to_owned() + &"{% set l = [l, l] %}".repeat(50);
     let bombs: Vec<(&str, String)> = vec![
         ("repeat", "{{ 'x' * 99999999 }}".repeat(20)),
@@ -87,35 +126,55 @@ fn bombs_end_at_a_limit() {
         ("recursive", "{% for a in [1,2] recursive %}{{ loop([1,2]) }}{% endfor %}".to_owned()),
         ("self", "{% include 'prompts/self.md' %}{% include 'prompts/self.md' %}".to_owned()),
     ];
-    let templates: Vec<(String, String)> =
-        bombs.into_iter().map(|(name, text)| (name.to_owned(), text)).collect();
+    let templates: Vec<(String, String)> = bombs
+        .into_iter()
+        .map(|(name, text)| (name.to_owned(), text))
+        .collect();
     let env = library(&templates);
     let mut client = env.serve();
     client.request("ping", json!({}));
     let before = resident_kib(&client);
     for (name, _) in &templates {
         let (answer, took) = get(&mut client, name);
-        assert!(answer.get("error").is_some() || name == "slice" || name == "batch", "{name}: {answer}");
+        assert!(
+            answer.get("error").is_some() || name == "slice" || name == "batch",
+            "{name}: {answer}"
+        );
         // Generous for a machine that is busy with other tests; the limit itself is one second.
         assert!(took < Duration::from_millis(2_500), "{name}: {took:?}");
     }
-    assert!(resident_kib(&client) < before + 10 * 1024, "{} KiB", resident_kib(&client) - before);
+    assert!(
+        resident_kib(&client) < before + 10 * 1024,
+        "{} KiB",
+        resident_kib(&client) - before
+    );
 }
 
 #[test]
 fn other_requests_go_on_while_a_bomb_burns() {
-    let text = "{% for a in range(9999) %}{% for b in range(9999) %}{{ a * b }}{% endfor %}{% endfor %}";
-    let lists = "{% set l = [1] %}".to_owned() + &"{% set l = [l, l] %}".repeat(50) + "{{ l|string|length }}";
-    let env = library(&[("slow".to_owned(), lists), ("wide".to_owned(), text.to_owned())]);
+    let text =
+        "{% for a in range(9999) %}{% for b in range(9999) %}{{ a * b }}{% endfor %}{% endfor %}";
+    let lists = "{% set l = [1] %}".to_owned()
+        + &"{% set l = [l, l] %}".repeat(50)
+        + "{{ l|string|length }}";
+    let env = library(&[
+        ("slow".to_owned(), lists),
+        ("wide".to_owned(), text.to_owned()),
+    ]);
     let mut client = env.serve();
     client.request("ping", json!({}));
-    let bombs: Vec<u64> =
-        (0..8).map(|_| client.start_request("prompts/get", &json!({"name": "b:slow"}))).collect();
+    let bombs: Vec<u64> = (0..8)
+        .map(|_| client.start_request("prompts/get", &json!({"name": "b:slow"})))
+        .collect();
     let start = Instant::now();
     for _ in 0..100 {
         client.request("prompts/list", json!({}));
     }
-    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        start.elapsed()
+    );
     for id in bombs {
         let answer = client.answer(id);
         assert_eq!(answer["error"]["code"], -32603, "{answer}");
@@ -124,23 +183,38 @@ fn other_requests_go_on_while_a_bomb_burns() {
 
 #[test]
 fn a_cancelled_render_is_not_answered() {
-    let text = "{% set l = [1] %}".to_owned() + &"{% set l = [l, l] %}".repeat(50) + "{{ l|string|length }}";
+    let text = "{% set l = [1] %}".to_owned()
+        + &"{% set l = [l, l] %}".repeat(50)
+        + "{{ l|string|length }}";
     let env = library(&[("slow".to_owned(), text)]);
     let mut client = env.serve();
     let id = client.start_request("prompts/get", &json!({"name": "b:slow"}));
-    client.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}).to_string());
+    client.send(
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+            .to_string(),
+    );
     let ended = client.close();
-    assert!(ended.rest.iter().all(|message| message["id"] != id), "{:?}", ended.rest);
+    assert!(
+        ended.rest.iter().all(|message| message["id"] != id),
+        "{:?}",
+        ended.rest
+    );
     assert_eq!(ended.status.code(), Some(0));
 }
 
 #[test]
 fn a_killed_worker_is_replaced() {
-    let env = library(&[("loop".to_owned(), "{% for i in range(3) %}{{ i }}{% endfor %}".to_owned())]);
+    let env = library(&[(
+        "loop".to_owned(),
+        "{% for i in range(3) %}{{ i }}{% endfor %}".to_owned(),
+    )]);
     let mut client = env.serve();
     for _ in 0..50 {
         let (answer, _) = get(&mut client, "loop");
-        assert_eq!(answer["result"]["messages"][0]["content"]["text"], "012", "{answer}");
+        assert_eq!(
+            answer["result"]["messages"][0]["content"]["text"], "012",
+            "{answer}"
+        );
         kill_children(client.pid());
     }
 }
@@ -149,11 +223,18 @@ fn kill_children(pid: u32) {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let mut children = std::fs::read_to_string(path).unwrap_or_default();
     // A worker is the child of the thread that started it.
-    for task in std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+    for task in std::fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         children.push(' ');
         children += &std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
     }
-    for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
+    for child in children
+        .split_whitespace()
+        .filter_map(|child| child.parse().ok())
+    {
         if let Some(pid) = rustix::process::Pid::from_raw(child) {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }

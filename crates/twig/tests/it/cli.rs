@@ -51,12 +51,23 @@ fn show_says_what_a_prompt_takes_and_says() {
 fn render_prints_the_text_and_nothing_else() {
     let env = env(CONTRACT);
     fs::write(env.work().join("code.rs"), "fn main() {}\n").expect("writable");
-    let outcome = env.run(["render", "code_review", "code_snippet=@code.rs", "language=rust"]);
-    assert_eq!(outcome.stdout, "Please review the following rust code:\n\n```rust\nfn main() {}\n\n```\n");
+    let outcome = env.run([
+        "render",
+        "code_review",
+        "code_snippet=@code.rs",
+        "language=rust",
+    ]);
+    assert_eq!(
+        outcome.stdout,
+        "Please review the following rust code:\n\n```rust\nfn main() {}\n\n```\n"
+    );
     assert_eq!((outcome.stderr.as_str(), outcome.code), ("", 0));
     let outcome = env.run(["render", "code_review", "code_snippet=@@here", "--json"]);
     let text = json(&outcome.stdout)["messages"][0]["text"].clone();
-    assert_eq!(text, "Please review the following code:\n\n```\n@here\n```\n");
+    assert_eq!(
+        text,
+        "Please review the following code:\n\n```\n@here\n```\n"
+    );
 }
 
 #[test]
@@ -93,7 +104,9 @@ Review this {{ langauge }} code.
 "#);
     insta::assert_snapshot!(env.run(["check"]), @"");
     let rows = json(&env.run(["check", "--json"]).stdout);
-    let typo = rows.as_array().and_then(|rows| rows.iter().find(|row| row["code"] == "unknown-variable"));
+    let typo = rows
+        .as_array()
+        .and_then(|rows| rows.iter().find(|row| row["code"] == "unknown-variable"));
     assert_eq!(
         typo,
         Some(&serde_json::json!({
@@ -115,14 +128,39 @@ fn check_of_a_good_library_says_so() {
 #[test]
 fn a_library_may_be_anywhere() {
     let env = env("");
-    twig_testkit::write_fixture(&env.work(), "//- mine/twig.toml\n[prompts.p]\n//- mine/prompts/p.md\nhello\n");
+    twig_testkit::write_fixture(
+        &env.work(),
+        "//- mine/twig.toml\n[prompts.p]\n//- mine/prompts/p.md\nhello\n",
+    );
     assert_eq!(env.run(["list", "--library", "mine"]).stdout, "mine:p\n");
-    assert_eq!(env.run(["render", "mine:p", "--library", "mine"]).stdout, "hello\n");
+    assert_eq!(
+        env.run(["render", "mine:p", "--library", "mine"]).stdout,
+        "hello\n"
+    );
     assert_eq!(env.run(["check", "mine"]).code, 0);
-    assert_eq!(env.run(["check", "--library", "mine", "--kind", "twig"]).code, 0);
-    twig_testkit::write_fixture(&env.work(), "//- notes/research.md\n---\ndescription: Research a topic\n---\nTopic: {{input}}\n");
-    assert_eq!(env.run(["list", "--library", "notes", "--kind", "markdown"]).stdout, "research  [input]  Research a topic\n");
-    let outcome = env.run(["render", "research", "input=bees", "--library", "notes", "--kind", "markdown"]);
+    assert_eq!(
+        env.run(["check", "--library", "mine", "--kind", "twig"])
+            .code,
+        0
+    );
+    twig_testkit::write_fixture(
+        &env.work(),
+        "//- notes/research.md\n---\ndescription: Research a topic\n---\nTopic: {{input}}\n",
+    );
+    assert_eq!(
+        env.run(["list", "--library", "notes", "--kind", "markdown"])
+            .stdout,
+        "research  [input]  Research a topic\n"
+    );
+    let outcome = env.run([
+        "render",
+        "research",
+        "input=bees",
+        "--library",
+        "notes",
+        "--kind",
+        "markdown",
+    ]);
     assert_eq!(outcome.stdout, "Topic: bees\n");
 }
 
@@ -131,7 +169,10 @@ fn a_new_library_works_and_nothing_is_overwritten() {
     let env = TestEnv::new(TWIG);
     insta::assert_snapshot!(env.run(["list"]), @"");
     insta::assert_snapshot!(env.run(["new", "library", "my_prompts"]), @"");
-    assert_eq!(env.run(["render", "my_prompts:hello", "name=Ada"]).stdout, "Greet Ada in a friendly tone and ask what to work on today.\n");
+    assert_eq!(
+        env.run(["render", "my_prompts:hello", "name=Ada"]).stdout,
+        "Greet Ada in a friendly tone and ask what to work on today.\n"
+    );
     insta::assert_snapshot!(env.run(["new", "library", "my_prompts"]), @"");
     insta::assert_snapshot!(env.run(["new", "prompt", "my_prompts:review", "--description", "Say \"hi\""]), @"");
     insta::assert_snapshot!(env.run(["new", "prompt", "my_prompts:review"]), @"");
@@ -139,16 +180,25 @@ fn a_new_library_works_and_nothing_is_overwritten() {
     insta::assert_snapshot!(env.run(["new", "prompt", "my_prompts:../x"]), @"");
     insta::assert_snapshot!(env.run(["new", "library", "../x"]), @"");
     assert_eq!(env.run(["check"]).code, 0);
-    assert_eq!(env.run(["list"]).stdout, "my_prompts:hello   name [tone]  Greet somebody and offer help\nmy_prompts:review               Say \"hi\"\n");
+    assert_eq!(
+        env.run(["list"]).stdout,
+        "my_prompts:hello   name [tone]  Greet somebody and offer help\nmy_prompts:review               Say \"hi\"\n"
+    );
 }
 
 #[test]
 fn search_wants_every_word_and_puts_names_first() {
     let env = env(CONTRACT);
     insta::assert_snapshot!(env.run(["search", "code"]), @"");
-    assert_eq!(env.run(["search", "document", "this"]).stdout, "my_coding_lib:documentation  Generate documentation from code\n");
+    assert_eq!(
+        env.run(["search", "document", "this"]).stdout,
+        "my_coding_lib:documentation  Generate documentation from code\n"
+    );
     insta::assert_snapshot!(env.run(["search", "nothing like it"]), @"");
-    assert_eq!(json(&env.run(["search", "code", "--json"]).stdout)[0]["name"], "my_coding_lib:code_review");
+    assert_eq!(
+        json(&env.run(["search", "code", "--json"]).stdout)[0]["name"],
+        "my_coding_lib:code_review"
+    );
 }
 
 #[test]
@@ -167,8 +217,16 @@ fn the_configuration_is_heard_and_its_mistakes_are_told() {
     let env = env(CONTRACT);
     let folder = env.home().join(".config/twig");
     fs::create_dir_all(&folder).expect("writable");
-    fs::write(folder.join("config.toml"), "separator = \"_\"\n[limits]\npage = 1\n").expect("writable");
-    assert!(env.run(["list"]).stdout.contains("my_coding_lib_code_review"));
+    fs::write(
+        folder.join("config.toml"),
+        "separator = \"_\"\n[limits]\npage = 1\n",
+    )
+    .expect("writable");
+    assert!(
+        env.run(["list"])
+            .stdout
+            .contains("my_coding_lib_code_review")
+    );
     fs::write(folder.join("config.toml"), "separator = 5\n").expect("writable");
     insta::assert_snapshot!(env.run(["list"]), @"");
     fs::write(folder.join("config.toml"), "[limits]\npag = 1\n").expect("writable");
@@ -180,7 +238,10 @@ fn completions_and_man_page_come_out() {
     let env = TestEnv::new(TWIG);
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let outcome = env.run(["completions", shell]);
-        assert!(outcome.stdout.contains("twig") && outcome.code == 0, "{shell}");
+        assert!(
+            outcome.stdout.contains("twig") && outcome.code == 0,
+            "{shell}"
+        );
     }
     assert!(env.run(["man"]).stdout.starts_with(".ie"));
 }

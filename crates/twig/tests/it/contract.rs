@@ -10,10 +10,17 @@ fn prompts_are_listed_with_arguments_and_schema() {
     let mut client = env.serve();
     let answer = client.request("prompts/list", json!({"cursor": null}));
     let prompts = answer["result"]["prompts"].as_array().expect("a list");
-    let names: Vec<&str> = prompts.iter().filter_map(|prompt| prompt["name"].as_str()).collect();
+    let names: Vec<&str> = prompts
+        .iter()
+        .filter_map(|prompt| prompt["name"].as_str())
+        .collect();
     assert_eq!(
         names,
-        ["my_coding_lib:broken", "my_coding_lib:code_review", "my_coding_lib:documentation"]
+        [
+            "my_coding_lib:broken",
+            "my_coding_lib:code_review",
+            "my_coding_lib:documentation"
+        ]
     );
     assert_eq!(
         prompts[1],
@@ -63,8 +70,10 @@ fn an_optional_argument_may_be_left_out_and_an_unknown_one_is_dropped() {
     let env = env(CONTRACT);
     let mut client = env.serve();
     let arguments = json!({"code_snippet": "x", "colour": "blue"});
-    let answer =
-        client.request("prompts/get", json!({"name": "code_review", "arguments": arguments}));
+    let answer = client.request(
+        "prompts/get",
+        json!({"name": "code_review", "arguments": arguments}),
+    );
     let text = &answer["result"]["messages"][0]["content"]["text"];
     assert_eq!(text, "Please review the following code:\n\n```\nx\n```\n");
 }
@@ -81,11 +90,20 @@ fn every_error_says_what_to_do() {
     };
 
     let unknown = error(json!({"name": "my_coding_lib:code_revue"}));
-    assert_eq!(sentence(&unknown), "Prompt not found: my_coding_lib:code_revue");
-    assert_eq!(unknown["data"]["suggestions"][0], "my_coding_lib:code_review");
+    assert_eq!(
+        sentence(&unknown),
+        "Prompt not found: my_coding_lib:code_revue"
+    );
+    assert_eq!(
+        unknown["data"]["suggestions"][0],
+        "my_coding_lib:code_review"
+    );
 
     let missing = error(json!({"name": "my_coding_lib:code_review"}));
-    assert_eq!(sentence(&missing), "Missing required argument: code_snippet");
+    assert_eq!(
+        sentence(&missing),
+        "Missing required argument: code_snippet"
+    );
 
     let gone = error(json!({"name": "my_coding_lib:gone"}));
     assert_eq!(
@@ -118,7 +136,10 @@ fn a_data_folder_that_is_a_file_is_an_empty_list() {
     std::fs::remove_dir(env.data()).expect("the folder was empty");
     std::fs::write(env.data(), "not a folder").expect("writable");
     let mut client = env.serve();
-    assert_eq!(client.request("prompts/list", json!({}))["result"], json!({"prompts": []}));
+    assert_eq!(
+        client.request("prompts/list", json!({}))["result"],
+        json!({"prompts": []})
+    );
 }
 
 #[test]
@@ -132,17 +153,25 @@ fn missing_arguments_are_asked_for_where_the_client_can() {
     let params = json!({"name": "code_review", "_meta": meta});
     let asked = client.request("prompts/get", params.clone());
     assert_eq!(asked["result"]["resultType"], "input_required");
-    let requests = asked["result"]["inputRequests"].as_object().expect("one form");
+    let requests = asked["result"]["inputRequests"]
+        .as_object()
+        .expect("one form");
     assert_eq!(requests.len(), 1);
     let (key, form) = requests.iter().next().expect("one form");
     assert_eq!(form["method"], "elicitation/create");
     let schema = &form["params"]["requestedSchema"];
-    assert_eq!(schema["properties"]["code_snippet"]["description"], "The code to review");
+    assert_eq!(
+        schema["properties"]["code_snippet"]["description"],
+        "The code to review"
+    );
 
     let mut retry = params;
-    retry["inputResponses"] = json!({key: {"action": "accept", "content": {"code_snippet": "1 + 1"}}});
+    retry["inputResponses"] =
+        json!({key: {"action": "accept", "content": {"code_snippet": "1 + 1"}}});
     let answer = client.request("prompts/get", retry);
     assert_eq!(answer["result"]["resultType"], "complete");
-    let text = answer["result"]["messages"][0]["content"]["text"].as_str().unwrap_or_default();
+    let text = answer["result"]["messages"][0]["content"]["text"]
+        .as_str()
+        .unwrap_or_default();
     assert!(text.contains("1 + 1"), "{text}");
 }

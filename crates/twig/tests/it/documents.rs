@@ -21,30 +21,60 @@ fn the_command_line_reference_is_the_help() {
     let env = TestEnv::new(TWIG);
     let mut page = "# The command line\n\nstdout is data, stderr is talk. Exit codes: 0 done, 1 something to fix, 2 wrong command line, 70 a bug of ours.\n".to_owned();
     let commands: [&[&str]; 14] = [
-        &[], &["serve"], &["demo"], &["list"], &["show"], &["render"], &["search"], &["check"], &["new"],
-        &["new", "library"], &["new", "prompt"], &["doctor"], &["completions"], &["man"],
+        &[],
+        &["serve"],
+        &["demo"],
+        &["list"],
+        &["show"],
+        &["render"],
+        &["search"],
+        &["check"],
+        &["new"],
+        &["new", "library"],
+        &["new", "prompt"],
+        &["doctor"],
+        &["completions"],
+        &["man"],
     ];
     for command in commands {
         let help = env.run(command.iter().copied().chain(["--help"])).stdout;
-        let title = ["twig"].iter().chain(command).copied().collect::<Vec<_>>().join(" ");
+        let title = ["twig"]
+            .iter()
+            .chain(command)
+            .copied()
+            .collect::<Vec<_>>()
+            .join(" ");
         page += &format!("\n## `{title}`\n\n```text\n{}\n```\n", help.trim_end());
     }
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
         fs::write(repository().join("docs/cli.md"), &page).expect("writable");
     }
-    assert_eq!(read("docs/cli.md"), page, "run `just accept` and read the difference");
+    assert_eq!(
+        read("docs/cli.md"),
+        page,
+        "run `just accept` and read the difference"
+    );
 }
 
 #[test]
 fn the_architecture_names_every_crate_and_module() {
     let text = read("ARCHITECTURE.md");
-    for krate in fs::read_dir(repository().join("crates")).expect("readable").flatten() {
+    for krate in fs::read_dir(repository().join("crates"))
+        .expect("readable")
+        .flatten()
+    {
         let name = krate.file_name().to_string_lossy().into_owned();
         assert!(text.contains(&name), "{name}");
-        for module in fs::read_dir(krate.path().join("src")).expect("readable").flatten() {
+        for module in fs::read_dir(krate.path().join("src"))
+            .expect("readable")
+            .flatten()
+        {
             let module = module.file_name().to_string_lossy().into_owned();
             if module.ends_with(".rs") && !matches!(module.as_str(), "lib.rs" | "main.rs") {
-                assert!(text.contains(&format!("`{}`", module.trim_end_matches(".rs"))), "{name}: {module}");
+                assert!(
+                    text.contains(&format!("`{}`", module.trim_end_matches(".rs"))),
+                    "{name}: {module}"
+                );
             }
         }
     }
@@ -58,17 +88,40 @@ fn the_readme_works() {
     let made = env.run(["new", "library", "my_prompts"]);
     let rendered = env.run(["render", "my_prompts:hello", "name=Ada"]);
     assert!(readme.contains(rendered.stdout.trim()) && readme.contains(made.stdout.trim()));
-    assert_eq!(env.run(["new", "prompt", "my_prompts:review", "--description", "Review code for clarity"]).code, 0);
+    assert_eq!(
+        env.run([
+            "new",
+            "prompt",
+            "my_prompts:review",
+            "--description",
+            "Review code for clarity"
+        ])
+        .code,
+        0
+    );
     let block = |language: &str| -> String {
         let start = readme.find(&format!("```{language}\n")).expect("a block") + language.len() + 4;
-        readme[start..].split("\n```").next().unwrap_or_default().to_owned() + "\n"
+        readme[start..]
+            .split("\n```")
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+            + "\n"
     };
     env.write("my_prompts/prompts/review.md", block("markdown"));
     env.write("my_prompts/twig.toml", block("toml"));
     fs::write(env.work().join("main.rs"), "fn main() {}").expect("writable");
     assert_eq!(env.run(["check"]).code, 0);
-    let rendered = env.run(["render", "my_prompts:review", "code=@main.rs", "language=rust"]);
-    assert_eq!(rendered.stdout, "Please review this rust code for clarity:\n\nfn main() {}\n");
+    let rendered = env.run([
+        "render",
+        "my_prompts:review",
+        "code=@main.rs",
+        "language=rust",
+    ]);
+    assert_eq!(
+        rendered.stdout,
+        "Please review this rust code for clarity:\n\nfn main() {}\n"
+    );
 }
 
 #[test]
@@ -77,7 +130,13 @@ fn the_demonstration_leaves_nothing_behind() {
     let before = fs::read_dir(env.root()).expect("readable").count();
     let outcome = env.run(["demo"]);
     assert_eq!(outcome.code, 0, "{outcome}");
-    for text in ["server/discover", "garden:review", "let x = 1;", "list_changed", "garden:explain"] {
+    for text in [
+        "server/discover",
+        "garden:review",
+        "let x = 1;",
+        "list_changed",
+        "garden:explain",
+    ] {
         assert!(outcome.stdout.contains(text), "{text}: {outcome}");
     }
     assert_eq!(fs::read_dir(env.root()).expect("readable").count(), before);

@@ -14,7 +14,10 @@ const LISTEN: &str = "subscriptions/listen";
 fn completes_its_subscription(end: impl FnOnce(twig_testkit::Client) -> twig_testkit::Ended) {
     let env = env(CONTRACT);
     let mut client = env.serve();
-    let id = client.start_modern(LISTEN, json!({"notifications": {"promptsListChanged": true}}));
+    let id = client.start_modern(
+        LISTEN,
+        json!({"notifications": {"promptsListChanged": true}}),
+    );
     client.notification("notifications/subscriptions/acknowledged");
     let ended = end(client);
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
@@ -22,7 +25,10 @@ fn completes_its_subscription(end: impl FnOnce(twig_testkit::Client) -> twig_tes
     let last = ended.rest.last().expect("the completion");
     assert_eq!(last["id"], id);
     assert_eq!(last["result"]["resultType"], "complete");
-    assert_eq!(last["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
+    assert_eq!(
+        last["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
+        id
+    );
 }
 
 #[test]
@@ -56,10 +62,18 @@ fn a_last_line_without_an_end_is_served() {
         .spawn()
         .expect("the server starts");
     let request = br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
-    child.stdin.take().expect("piped").write_all(request).expect("the server reads");
+    child
+        .stdin
+        .take()
+        .expect("piped")
+        .write_all(request)
+        .expect("the server reads");
     let output = child.wait_with_output().expect("the server ends");
     assert_eq!(output.status.code(), Some(0));
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n"
+    );
 }
 
 #[test]
@@ -77,7 +91,10 @@ fn a_closed_output_ends_the_server_at_its_next_write() {
     while child.try_wait().expect("ours").is_none() {
         assert!(start.elapsed() < Duration::from_secs(10), "still there");
         // Either the server ends or this line makes it.
-        if input.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n").is_err() {
+        if input
+            .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n")
+            .is_err()
+        {
             break;
         }
     }
@@ -101,23 +118,34 @@ fn an_orphan_ends_by_itself() {
     let _input = shell.stdin.take().expect("piped, and held open");
     let mut output = shell.stdout.take().expect("piped");
     let mut first = [0; 1];
-    output.read_exact(&mut first).expect("the server's process id is printed");
+    output
+        .read_exact(&mut first)
+        .expect("the server's process id is printed");
     shell.kill().expect("ours");
     shell.wait().expect("ours");
     let start = Instant::now();
     // The server holds the other end of this pipe until it has gone.
     let mut rest = Vec::new();
     output.read_to_end(&mut rest).expect("readable");
-    assert!(start.elapsed() < Duration::from_secs(6), "{:?}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_secs(6),
+        "{:?}",
+        start.elapsed()
+    );
 }
 
 #[test]
 fn a_render_under_way_is_answered_before_the_end() {
-    let env = env("//- lib/twig.toml\n[prompts.p]\n//- lib/prompts/p.md\n{% for i in range(3) %}{{ i }}{% endfor %}\n");
+    let env = env(
+        "//- lib/twig.toml\n[prompts.p]\n//- lib/prompts/p.md\n{% for i in range(3) %}{{ i }}{% endfor %}\n",
+    );
     let mut client = env.serve();
     let id = client.start_request("prompts/get", &json!({"name": "lib:p"}));
     let ended = client.close();
     assert_eq!(ended.rest[0]["id"], id);
-    assert_eq!(ended.rest[0]["result"]["messages"][0]["content"]["text"], "012\n");
+    assert_eq!(
+        ended.rest[0]["result"]["messages"][0]["content"]["text"],
+        "012\n"
+    );
     assert_eq!(ended.status.code(), Some(0));
 }

@@ -11,14 +11,23 @@ use crate::{CONTRACT, env};
 
 fn resident_kib(child: &Child) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or("VmHWM: 0");
-    line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).unwrap_or_default()
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .unwrap_or("VmHWM: 0");
+    line.split_whitespace()
+        .nth(1)
+        .and_then(|number| number.parse().ok())
+        .unwrap_or_default()
 }
 
 fn get(id: usize) -> String {
     let arguments = json!({"code_snippet": "x".repeat(100), "language": "rust"});
     let params = json!({"name": "my_coding_lib:code_review", "arguments": arguments});
-    format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": "prompts/get", "params": params}))
+    format!(
+        "{}\n",
+        json!({"jsonrpc": "2.0", "id": id, "method": "prompts/get", "params": params})
+    )
 }
 
 /// The client does not read a byte before its last request is written.
@@ -35,7 +44,9 @@ fn requests_written_before_the_first_reply_is_read_are_all_answered() {
     let mut input = child.stdin.take().expect("piped");
     let output = child.stdout.take().expect("piped");
     let requests: String = (0..COUNT).map(get).collect();
-    input.write_all(requests.as_bytes()).expect("the server goes on reading");
+    input
+        .write_all(requests.as_bytes())
+        .expect("the server goes on reading");
     drop(input);
     let mut answered = 0;
     for line in BufReader::new(output).lines() {
@@ -44,7 +55,11 @@ fn requests_written_before_the_first_reply_is_read_are_all_answered() {
         assert!(answer["result"]["messages"].is_array());
         answered += 1;
         if answered == COUNT {
-            assert!(resident_kib(&child) < 64 * 1024, "{} KiB", resident_kib(&child));
+            assert!(
+                resident_kib(&child) < 64 * 1024,
+                "{} KiB",
+                resident_kib(&child)
+            );
         }
     }
     assert_eq!(answered, COUNT);
@@ -67,7 +82,9 @@ fn a_line_without_end_is_refused_and_not_held() {
         for _ in 0..256 {
             input.write_all(&block).expect("the server skips");
         }
-        input.write_all(b"\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n").expect("the server reads");
+        input
+            .write_all(b"\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n")
+            .expect("the server reads");
         input
     });
     let mut lines = BufReader::new(output).lines();
@@ -79,7 +96,11 @@ fn a_line_without_end_is_refused_and_not_held() {
     let message = refused["error"]["message"].as_str().unwrap_or_default();
     assert!(message.contains("4194304"), "{message}");
     assert_eq!(next()["id"], 1);
-    assert!(resident_kib(&child) < 32 * 1024, "{} KiB", resident_kib(&child));
+    assert!(
+        resident_kib(&child) < 32 * 1024,
+        "{} KiB",
+        resident_kib(&child)
+    );
     drop(writer.join().expect("written"));
     assert_eq!(child.wait().expect("ours").code(), Some(0));
 }

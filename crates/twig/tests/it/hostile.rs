@@ -21,15 +21,41 @@ fn hostile_names_find_nothing() {
     fs::write(env.data().join("secret.md"), CANARY).expect("writable");
     let mut client = env.serve();
     let seeds = [
-        "..", "../x", "a/../../x", "/etc/passwd", "\\..\\x", "%2e%2e/x", "a\0b", ".git", "con", "nul.md", "x.", "x ",
-        "．．/secret", "lib:../secret", "lib:../../secret.md", "lib:/etc/passwd", "lib:prompts/p.md", "../lib:p",
-        "secret.md", "secret", "lib:", ":p", ":", "",
+        "..",
+        "../x",
+        "a/../../x",
+        "/etc/passwd",
+        "\\..\\x",
+        "%2e%2e/x",
+        "a\0b",
+        ".git",
+        "con",
+        "nul.md",
+        "x.",
+        "x ",
+        "．．/secret",
+        "lib:../secret",
+        "lib:../../secret.md",
+        "lib:/etc/passwd",
+        "lib:prompts/p.md",
+        "../lib:p",
+        "secret.md",
+        "secret",
+        "lib:",
+        ":p",
+        ":",
+        "",
     ];
     let mut names: Vec<String> = seeds.iter().map(|&seed| seed.to_owned()).collect();
     names.push("x".repeat(129));
     names.push("x".repeat(100_000));
     for seed in seeds {
-        names.extend([format!("{seed}/p"), format!("lib:{seed}/../p"), format!("./{seed}"), format!("{seed}\n")]);
+        names.extend([
+            format!("{seed}/p"),
+            format!("lib:{seed}/../p"),
+            format!("./{seed}"),
+            format!("{seed}\n"),
+        ]);
     }
     assert!(names.len() >= 120, "{}", names.len());
     for name in names {
@@ -37,7 +63,10 @@ fn hostile_names_find_nothing() {
         assert_eq!(answer["error"]["code"], -32602, "{name:?}: {answer}");
         assert!(!answer.to_string().contains(CANARY));
     }
-    assert_eq!(ask(&mut client, "lib:p")["result"]["messages"][0]["content"]["text"], "fine\n");
+    assert_eq!(
+        ask(&mut client, "lib:p")["result"]["messages"][0]["content"]["text"],
+        "fine\n"
+    );
 }
 
 /// Builds a library whose every prompt tries to leave its folder, by link or by include.
@@ -49,12 +78,17 @@ fn escaping() -> TestEnv {
     let prompts = env.data().join("bad/prompts");
     fs::create_dir_all(&prompts).expect("writable");
     let outside = env.root().join("canary.md");
-    let link = |target: &std::path::Path, name: &str| symlink(target, prompts.join(name)).expect("writable");
+    let link = |target: &std::path::Path, name: &str| {
+        symlink(target, prompts.join(name)).expect("writable")
+    };
     link(&outside, "absolute.md");
     link(std::path::Path::new("../../ok-evil/s.md"), "relative.md");
     link(&outside, "chain0.md");
     for at in 1..8 {
-        link(format!("chain{}.md", at - 1).as_ref(), &format!("chain{at}.md"));
+        link(
+            format!("chain{}.md", at - 1).as_ref(),
+            &format!("chain{at}.md"),
+        );
     }
     link(std::path::Path::new(".."), "up");
     link(std::path::Path::new("/proc/self/root"), "root");
@@ -76,12 +110,24 @@ fn escaping() -> TestEnv {
     for (name, file) in &files {
         manifest += &format!("[prompts.{name}]\nfile = {}\n", json!(file));
     }
-    for (at, name) in ["prompts/absolute.md", "../ok-evil/s.md", "/etc/passwd", "ok_evil:s", "../../canary.md", "prompts/root/etc/passwd", &target]
-        .iter()
-        .enumerate()
+    for (at, name) in [
+        "prompts/absolute.md",
+        "../ok-evil/s.md",
+        "/etc/passwd",
+        "ok_evil:s",
+        "../../canary.md",
+        "prompts/root/etc/passwd",
+        &target,
+    ]
+    .iter()
+    .enumerate()
     {
         manifest += &format!("[prompts.include{at}]\n");
-        fs::write(prompts.join(format!("include{at}.md")), format!("{{% include {} %}}", json!(name))).expect("writable");
+        fs::write(
+            prompts.join(format!("include{at}.md")),
+            format!("{{% include {} %}}", json!(name)),
+        )
+        .expect("writable");
     }
     fs::write(env.data().join("bad/twig.toml"), manifest).expect("writable");
     env
@@ -101,10 +147,19 @@ fn nothing_outside_a_library_is_read_for_it() {
         let answer = ask(&mut client, &format!("bad:{name}"));
         assert_eq!(answer["error"]["code"], -32602, "{name}: {answer}");
         let text = answer.to_string();
-        assert!(!text.contains(CANARY) && !text.contains("root:x:0"), "{name}: {text}");
-        assert!(!text.contains(&env.root().display().to_string()) || name == "plain" || name == "proc", "{name}: {text}");
+        assert!(
+            !text.contains(CANARY) && !text.contains("root:x:0"),
+            "{name}: {text}"
+        );
+        assert!(
+            !text.contains(&env.root().display().to_string()) || name == "plain" || name == "proc",
+            "{name}: {text}"
+        );
     }
-    assert_eq!(ask(&mut client, "ok:p")["result"]["messages"][0]["content"]["text"], "fine\n");
+    assert_eq!(
+        ask(&mut client, "ok:p")["result"]["messages"][0]["content"]["text"],
+        "fine\n"
+    );
     let checked = env.run(["check"]);
     assert!(!checked.stdout.contains(CANARY));
     assert_eq!(checked.code, 1);
@@ -121,10 +176,17 @@ fn odd_files_are_diagnosed_one_by_one() {
     env.write("odd/prompts/empty.md", "");
     env.write("odd/prompts/huge.md", vec![b'x'; 10 << 20]);
     fs::create_dir_all(env.data().join("odd/prompts/folder.md")).expect("writable");
-    let fifo = std::process::Command::new("mkfifo").arg(env.data().join("odd/prompts/fifo.md")).status();
+    let fifo = std::process::Command::new("mkfifo")
+        .arg(env.data().join("odd/prompts/fifo.md"))
+        .status();
     assert!(fifo.is_ok_and(|status| status.success()));
-    let names = ["fine", "binary", "latin", "bom", "crlf", "empty", "huge", "folder", "fifo", "gone"];
-    let manifest: String = names.iter().map(|name| format!("[prompts.{name}]\n")).collect();
+    let names = [
+        "fine", "binary", "latin", "bom", "crlf", "empty", "huge", "folder", "fifo", "gone",
+    ];
+    let manifest: String = names
+        .iter()
+        .map(|name| format!("[prompts.{name}]\n"))
+        .collect();
     env.write("odd/twig.toml", manifest);
     let mut client = env.serve();
     let mut told: Vec<String> = names
@@ -132,7 +194,13 @@ fn odd_files_are_diagnosed_one_by_one() {
         .map(|name| {
             let answer = ask(&mut client, &format!("odd:{name}"));
             let text = &answer["result"]["messages"][0]["content"]["text"];
-            format!("{name}: {}", text.as_str().map_or_else(|| answer["error"]["message"].to_string(), |t| format!("{t:?}")))
+            format!(
+                "{name}: {}",
+                text.as_str().map_or_else(
+                    || answer["error"]["message"].to_string(),
+                    |t| format!("{t:?}")
+                )
+            )
         })
         .collect();
     told.sort();

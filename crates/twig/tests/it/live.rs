@@ -10,13 +10,21 @@ use crate::env;
 const CHANGED: &str = "notifications/prompts/list_changed";
 
 fn one(name: &str) -> String {
-    format!("//- {name}/twig.toml\n[prompts.p]\ndescription = \"first\"\n//- {name}/prompts/p.md\nold\n")
+    format!(
+        "//- {name}/twig.toml\n[prompts.p]\ndescription = \"first\"\n//- {name}/prompts/p.md\nold\n"
+    )
 }
 
 fn names(client: &mut Client) -> Vec<String> {
     let answer = client.request("prompts/list", json!({}));
-    let prompts = answer["result"]["prompts"].as_array().cloned().unwrap_or_default();
-    prompts.iter().filter_map(|prompt| prompt["name"].as_str().map(str::to_owned)).collect()
+    let prompts = answer["result"]["prompts"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    prompts
+        .iter()
+        .filter_map(|prompt| prompt["name"].as_str().map(str::to_owned))
+        .collect()
 }
 
 /// Waits for announcements until the list is as expected.
@@ -59,7 +67,10 @@ fn a_new_prompt_is_announced_in_both_eras() {
     );
     client.notification("notifications/subscriptions/acknowledged");
     env.write("lib/prompts/q.md", "new\n");
-    env.write("lib/twig.toml", "[prompts.p]\ndescription = \"first\"\n[prompts.q]\n");
+    env.write(
+        "lib/twig.toml",
+        "[prompts.p]\ndescription = \"first\"\n[prompts.q]\n",
+    );
     let key = "io.modelcontextprotocol/subscriptionId";
     client.wait_for(|m| m["method"] == CHANGED && m["params"]["_meta"][key] == id);
     client.wait_for(|m| m["method"] == CHANGED && m["params"]["_meta"].get(key).is_none());
@@ -88,7 +99,10 @@ fn the_data_folder_may_go_and_come_back() {
     settles_on(&mut client, &[]);
     twig_testkit::write_fixture(&env.data(), &one("again"));
     settles_on(&mut client, &["again:p"]);
-    env.write("again/twig.toml", "[prompts.p]\n[prompts.q]\nfile = \"prompts/p.md\"\n");
+    env.write(
+        "again/twig.toml",
+        "[prompts.p]\n[prompts.q]\nfile = \"prompts/p.md\"\n",
+    );
     settles_on(&mut client, &["again:p", "again:q"]);
 }
 

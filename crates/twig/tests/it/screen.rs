@@ -4,11 +4,20 @@ use serde_json::json;
 
 use crate::env;
 
-const SEQUENCES: [&str; 7] =
-    ["\u{1b}[31m", "\u{9b}31m", "\u{1b}]52;c;aGk=\u{7}", "\u{7}", "\r", "\u{8}", "\u{1b}c"];
+const SEQUENCES: [&str; 7] = [
+    "\u{1b}[31m",
+    "\u{9b}31m",
+    "\u{1b}]52;c;aGk=\u{7}",
+    "\u{7}",
+    "\r",
+    "\u{8}",
+    "\u{1b}c",
+];
 
 fn toml(text: &str) -> String {
-    text.chars().map(|c| format!("\\u{:04x}", c as u32)).collect()
+    text.chars()
+        .map(|c| format!("\\u{:04x}", c as u32))
+        .collect()
 }
 
 #[test]
@@ -18,15 +27,33 @@ fn escape_sequences_are_shown_not_obeyed() {
         let env = env(&format!(
             "//- lib/twig.toml\n[prompts.p]\ntitle = \"t{text}\"\ndescription = \"d{text}\"\n\"bad{text}\" = 1\n[[prompts.p.arguments]]\nname = \"a\"\ndescription = \"x{text}\"\n[prompts.\"n{text}\"]\n//- lib/prompts/p.md\n{{{{ a }}}}{sequence}{{{{ b }}}}\n"
         ));
-        for args in [vec!["list"], vec!["list", "--json"], vec!["show", "p"], vec!["check"], vec!["check", "--json"], vec!["doctor"], vec!["search", "d"], vec!["render", sequence]] {
+        for args in [
+            vec!["list"],
+            vec!["list", "--json"],
+            vec!["show", "p"],
+            vec!["check"],
+            vec!["check", "--json"],
+            vec!["doctor"],
+            vec!["search", "d"],
+            vec!["render", sequence],
+        ] {
             let outcome = env.run(args.iter().copied());
             let screen = format!("{}{}", outcome.stdout, outcome.stderr);
-            let obeyed: Vec<char> = screen.chars().filter(|c| c.is_control() && !matches!(c, '\n' | '\t')).collect();
-            assert!(obeyed.is_empty(), "{args:?} {sequence:?}: {obeyed:?} in {screen:?}");
+            let obeyed: Vec<char> = screen
+                .chars()
+                .filter(|c| c.is_control() && !matches!(c, '\n' | '\t'))
+                .collect();
+            assert!(
+                obeyed.is_empty(),
+                "{args:?} {sequence:?}: {obeyed:?} in {screen:?}"
+            );
         }
         let mut client = env.serve_with(["--log-level", "trace"]);
         client.request("prompts/get", json!({"name": format!("x{sequence}")}));
-        client.request("prompts/get", json!({"name": "lib:p", "arguments": {format!("u{sequence}"): "1"}}));
+        client.request(
+            "prompts/get",
+            json!({"name": "lib:p", "arguments": {format!("u{sequence}"): "1"}}),
+        );
         let log = client.close().stderr;
         assert!(log.contains("lib"), "the log says something: {log:?}");
         assert!(!log.chars().any(|c| c.is_control() && c != '\n'), "{log:?}");
@@ -35,8 +62,13 @@ fn escape_sequences_are_shown_not_obeyed() {
 
 #[test]
 fn list_spells_out_what_is_hidden() {
-    let env = env("//- lib/twig.toml\n[prompts.p]\ndescription = \"a\\u001b[31mb\\u202ec\"\n//- lib/prompts/p.md\nx\n");
-    assert_eq!(env.run(["list"]).stdout, "lib:p    a<U+001B>[31mb<U+202E>c\n");
+    let env = env(
+        "//- lib/twig.toml\n[prompts.p]\ndescription = \"a\\u001b[31mb\\u202ec\"\n//- lib/prompts/p.md\nx\n",
+    );
+    assert_eq!(
+        env.run(["list"]).stdout,
+        "lib:p    a<U+001B>[31mb<U+202E>c\n"
+    );
 }
 
 #[test]

@@ -1,0 +1,67 @@
+//! Any lines in: no panic, and every line out is JSON-RPC.
+#![no_main]
+
+use std::sync::Arc;
+
+use libfuzzer_sys::fuzz_target;
+use twig_core::parse::library::{Folder, empty_library};
+use twig_core::template::{JobOutcome, Templates};
+use twig_core::{
+    Argument, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Limits,
+    MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
+};
+use twig_mcp::{Connection, Host, Identity, Server};
+
+struct NoFiles;
+
+impl Bodies for NoFiles {
+    fn read(&self, _: &Library, _: &RelativePath) -> Result<Body, BodyError> {
+        Err(BodyError::NotFound)
+    }
+
+    fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {
+        Err(BodyError::NotFound)
+    }
+}
+
+fn prompt(name: &str, text: &str) -> Option<Prompt> {
+    Some(Prompt {
+        name: PromptName::parse(name).ok()?,
+        full_name: format!("lib:{name}").into(),
+        title: None,
+        description: Some("d".into()),
+        arguments: vec![
+            Argument { name: "x".into(), required: true, ..Argument::default() },
+            Argument { name: "y".into(), choices: vec!["a".into(), "b".into()], ..Argument::default() },
+        ],
+        messages: vec![MessageSource { role: Role::User, content: Content::Text { text: text.into(), line: 1 } }],
+        dialect: Dialect::Jinja,
+        unavailable: None,
+    })
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some(name) = LibraryName::from_folder("lib") else { return };
+    let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), separator: ":".into() };
+    let mut library = empty_library(&folder, Kind::Twig, Vec::new());
+    library.prompts.extend(prompt("p", "{{ x }}{{ y }}"));
+    library.prompts.extend(prompt("q", "{% for i in [1] %}{{ x }}{% endfor %}"));
+    let catalog = Arc::new(Catalog::build(vec![Arc::new(library)]));
+    let templates = Templates::default();
+    let identity = Identity { name: "f".into(), title: "F".into(), version: "0".into(), instructions: None };
+    let limits = Limits { page: 1, message: 1 << 16, ..Limits::default() };
+    let mut connection = Connection::new(Arc::new(Server::new(identity, limits)));
+    let host = Host { catalog: &catalog, bodies: &NoFiles, templates: &templates };
+    let mut out: Vec<u8> = Vec::new();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        if let Some(job) = connection.receive(line, host, &mut out) {
+            connection.finish(job.ticket, JobOutcome::limit("too much"), &mut out);
+        }
+    }
+    connection.prompts_changed(&mut out);
+    connection.close(&mut out);
+    for line in out.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let message: serde_json::Value = serde_json::from_slice(line).expect("JSON");
+        assert_eq!(message["jsonrpc"], "2.0");
+    }
+});
