@@ -6,6 +6,7 @@
 
 mod bodies;
 mod found;
+mod kept;
 mod listing;
 mod live;
 mod markdown_folder;

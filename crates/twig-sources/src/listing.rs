@@ -118,9 +118,12 @@ impl Listed {
 pub(crate) struct Looker<'a> {
     path: &'a Path,
     root: Result<Root, BodyError>,
-    listings: RefCell<BTreeMap<Box<str>, (Listed, Result<Listing, BodyError>)>>,
+    listings: RefCell<BTreeMap<Box<str>, Answers>>,
     links: RefCell<Vec<LookedAt>>,
 }
+
+/// A folder that was listed and what to answer from.
+type Answers = (Listed, Result<Listing, BodyError>);
 
 /// A path that had to be looked at by itself, and what was there.
 pub(crate) type LookedAt = (RelativePath, Result<(), BodyError>);
@@ -142,7 +145,7 @@ impl<'a> Looker<'a> {
         (listed, self.links.into_inner())
     }
 
-    fn list(&self, root: &Root, folder: &str) -> (Listed, Result<Listing, BodyError>) {
+    fn list(&self, root: &Root, folder: &str) -> Answers {
         let path = self.path.join(folder);
         // The stamp is taken first: a change in between makes it old, never the listing.
         let seen = Seen::at(&path);

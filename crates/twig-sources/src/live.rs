@@ -1,6 +1,5 @@
 //! The catalog that follows the disk.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +8,7 @@ use twig_core::{Catalog, Problem};
 
 use crate::found::Found;
 use crate::settings::Settings;
-use crate::shelf::Shelf;
+use crate::shelf::{Folders, Shelf};
 use crate::watch::{self, Signal, Watch};
 
 /// Loads libraries, publishes the catalog made of them, and the next one where the disk changed.
@@ -61,12 +60,12 @@ impl LiveCatalog {
     ///
     /// Where nothing did, this costs a `stat` for each folder and manifest.
     pub fn refresh(&self) -> Refresh {
-        let mut shelf = lock(&self.shelf);
+        let mut guard = lock(&self.shelf);
         self.scans.fetch_add(1, Ordering::Relaxed);
-        let Some(libraries) = shelf.scan(&self.settings) else {
+        let Some(libraries) = guard.scan(&self.settings) else {
             return Refresh::default();
         };
-        let next = Arc::new(Catalog::build(shelf.libraries.clone()));
+        let next = Arc::new(Catalog::build(guard.libraries.clone()));
         let before = std::mem::replace(&mut *lock(&self.current), Arc::clone(&next));
         let lists_changed = !before.lists_the_same(&next);
         if lists_changed {
@@ -109,8 +108,8 @@ impl LiveCatalog {
         &self.settings
     }
 
-    /// Every folder whose entries matter, whether it is there or not.
-    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+    /// The folders to watch.
+    pub(crate) fn folders(&self) -> Folders {
         lock(&self.shelf).folders()
     }
 }

@@ -95,11 +95,11 @@ impl MarkdownFolder {
 
     fn read_changed(&mut self, root: &Path) -> bool {
         let mut changed = false;
-        let mut room = BYTES;
+        let mut left = BYTES;
         for ((path, text), seen) in self.files.iter_mut().zip(&mut self.seen) {
             let now = Seen::at(&root.join(path.as_str()));
             if !seen.holds(&now) {
-                let limit = HARD_LIMIT.min(room);
+                let limit = HARD_LIMIT.min(left);
                 let had_text = text.as_ref().is_ok_and(|text| !text.is_empty());
                 let patience = Patience::for_scan(had_text);
                 let read = read_text(root, path.as_str(), limit, patience);
@@ -111,7 +111,7 @@ impl MarkdownFolder {
                 changed |= read != *text;
                 *text = read;
             }
-            room = room.saturating_sub(text.as_ref().map_or(0, String::len));
+            left = left.saturating_sub(text.as_ref().map_or(0, String::len));
         }
         changed
     }
@@ -136,16 +136,19 @@ pub(crate) fn has_front_matter(root: &Path) -> bool {
 /// The Markdown files directly in a folder, sorted.
 fn markdown_files(root: &Path) -> Result<Vec<RelativePath>, BodyError> {
     let listing = Listing::read(&Root::open(root)?, "")?;
-    let is_markdown = |name: &&str| {
-        !is_leftover(name)
-            && Path::new(name)
-                .extension()
-                .is_some_and(|ending| ending.eq_ignore_ascii_case("md"))
-    };
-    let names = listing.names().filter(is_markdown);
+    let names = listing
+        .names()
+        .filter(|name| !is_leftover(name) && is_markdown(name));
     Ok(names
         .filter_map(|name| RelativePath::parse(name).ok())
         .collect())
+}
+
+/// Whether a name is a Markdown file's.
+pub(crate) fn is_markdown(name: &str) -> bool {
+    Path::new(name)
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("md"))
 }
 
 fn too_many(folder: &Folder, left_off: usize) -> Problem {

@@ -9,7 +9,7 @@ use twig_core::{Kind, Problem, Severity};
 
 use crate::found::{FoundState, Skipped};
 use crate::listing::is_leftover;
-use crate::markdown_folder::has_front_matter;
+use crate::markdown_folder::{has_front_matter, is_markdown};
 use crate::root::sentence;
 use crate::settings::Settings;
 use crate::stamp::{Seen, is_absence};
@@ -24,6 +24,8 @@ pub(crate) struct Place {
     seen: Seen,
     /// Names of the folders and links in it, sorted.
     subfolders: Vec<String>,
+    /// Whether there are Markdown files directly in it.
+    has_markdown: bool,
     /// The folders of the libraries that were found last.
     pub(crate) roots: Vec<PathBuf>,
 }
@@ -63,6 +65,7 @@ impl Place {
             state: FoundState::Missing,
             seen: Seen::never(),
             subfolders: Vec::new(),
+            has_markdown: false,
             roots: Vec::new(),
         }
     }
@@ -86,16 +89,25 @@ impl Place {
         candidates
     }
 
-    /// The folders to watch: the place, what it stands in, and each folder in it.
+    /// The folders whose entries matter: the place, and each folder in it that may be a library.
     pub(crate) fn watched(&self) -> impl Iterator<Item = PathBuf> {
-        let parent = self.path.parent().map(Path::to_path_buf);
-        let inside = self.subfolders.iter().map(|name| self.path.join(name));
-        parent.into_iter().chain([self.path.clone()]).chain(inside)
+        let names = if self.is_library() {
+            &[]
+        } else {
+            self.subfolders.as_slice()
+        };
+        let inside = names.iter().map(|name| self.path.join(name));
+        [self.path.clone()].into_iter().chain(inside)
+    }
+
+    /// Whether the place itself is a library.
+    fn is_library(&self) -> bool {
+        self.roots.first() == Some(&self.path)
     }
 
     /// What is in it and is no library.
     pub(crate) fn skipped(&self) -> Vec<Skipped> {
-        if self.roots.first() == Some(&self.path) {
+        if self.is_library() {
             return Vec::new();
         }
         let is_library = |name: &&String| self.roots.contains(&self.path.join(name));
@@ -103,7 +115,13 @@ impl Place {
         let skipped = names.map(|name| Skipped {
             name: name.clone(),
             why: match std::fs::metadata(self.path.join(name)) {
-                Ok(metadata) if metadata.is_dir() => "has no twig.toml",
+                Ok(metadata) if metadata.is_dir() => {
+                    let manifest = self.path.join(name).join(MANIFEST).symlink_metadata();
+                    match manifest {
+                        Err(error) if !is_absence(&error) => "cannot be read",
+                        _ => "has no twig.toml",
+                    }
+                }
                 Ok(_) => "is not a folder",
                 Err(error) if is_absence(&error) => "is a link that leads nowhere",
                 Err(_) => "cannot be read",
@@ -118,9 +136,10 @@ impl Place {
             return;
         }
         self.seen = now;
-        let state = match subfolders(&self.path) {
-            Ok(names) => {
-                self.subfolders = names;
+        let state = match Inside::list(&self.path) {
+            Ok(inside) => {
+                self.subfolders = inside.folders;
+                self.has_markdown = inside.has_markdown;
                 FoundState::Folder
             }
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => FoundState::NotAFolder,
@@ -158,7 +177,9 @@ impl Place {
         }
         let is_markdown = match self.kind {
             Some(kind) => kind == Kind::Markdown,
-            None => known == Some(Kind::Markdown) || has_front_matter(&self.path),
+            None => {
+                known == Some(Kind::Markdown) || (self.has_markdown && has_front_matter(&self.path))
+            }
         };
         is_markdown.then(|| candidate(Kind::Markdown, Seen::never()))
     }
@@ -238,21 +259,32 @@ fn manifest_at(folder: &Path, was_there: bool) -> Option<Seen> {
     })
 }
 
-/// Names of the folders and links in a folder, sorted; what is hidden or left over is not there.
-fn subfolders(path: &Path) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(path)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if !kind.is_dir() && !kind.is_symlink() {
-            continue;
+/// What is directly in a place; what is hidden or left over is not there.
+#[derive(Default)]
+struct Inside {
+    /// Names of folders and links, sorted.
+    folders: Vec<String>,
+    has_markdown: bool,
+}
+
+impl Inside {
+    fn list(path: &Path) -> io::Result<Self> {
+        let mut inside = Self::default();
+        for entry in std::fs::read_dir(path)? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            match entry.file_name().into_string() {
+                Ok(name) if is_leftover(&name) => {}
+                Ok(name) => {
+                    inside.has_markdown |= is_markdown(&name);
+                    if kind.is_dir() || kind.is_symlink() {
+                        inside.folders.push(name);
+                    }
+                }
+                Err(name) => tracing::warn!("{} is skipped: its name is not UTF-8", name.display()),
+            }
         }
-        match entry.file_name().into_string() {
-            Ok(name) if is_leftover(&name) => {}
-            Ok(name) => names.push(name),
-            Err(name) => tracing::warn!("{} is skipped: its name is not UTF-8", name.display()),
-        }
+        inside.folders.sort_unstable();
+        Ok(inside)
     }
-    names.sort_unstable();
-    Ok(names)
 }

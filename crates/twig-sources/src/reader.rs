@@ -1,6 +1,7 @@
 //! Reading one text file of a library, whole: never half a save, never outside, never for ever.
 
-use std::io::Read;
+use std::fs::File;
+use std::io::{Read, Seek};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -93,9 +94,11 @@ fn attempt(
 ) -> Result<Attempt, BodyError> {
     let file = root.open_file(path)?;
     let before = stamp(&file)?;
-    let too_large = |size: u64| BodyError::TooLarge { size, limit };
     if before.size > limit as u64 {
-        return Err(too_large(before.size));
+        return Err(BodyError::TooLarge {
+            size: before.size,
+            limit,
+        });
     }
     let quiet = if before.size == 0 {
         patience.quiet_when_empty
@@ -107,16 +110,18 @@ fn attempt(
     {
         return Ok(Attempt::Changing(wait));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(before.size).unwrap_or(0) + 1);
-    let room = (limit as u64).saturating_add(1);
-    if let Err(error) = (&file).take(room).read_to_end(&mut bytes) {
-        return Err(body_error(&error));
+    let bytes = read_all(&file, before.size, limit)?;
+    if bytes.is_empty() {
+        // A file that is truncated is short a moment before its times say so.
+        std::thread::sleep(Duration::from_millis(2));
     }
-    if stamp(&file)? != before {
+    // Two saves within one tick of the clock leave the same stamp, so while it is that young the
+    // text itself is compared.
+    let is_same = stamp(&file)? == before
+        && bytes.len() as u64 == before.size
+        && (before.is_settled() || read_all(&file, before.size, limit)? == bytes);
+    if !is_same {
         return Ok(Attempt::Changing(Duration::from_millis(1)));
-    }
-    if bytes.len() > limit {
-        return Err(too_large(bytes.len() as u64));
     }
     let text = decode(bytes)?;
     Ok(Attempt::Whole(Text {
@@ -125,7 +130,20 @@ fn attempt(
     }))
 }
 
-fn stamp(file: &std::fs::File) -> Result<FileStamp, BodyError> {
+/// Reads a file from its start, one byte past the limit at most.
+fn read_all(mut file: &File, size: u64, limit: usize) -> Result<Vec<u8>, BodyError> {
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
+    let most = (limit as u64).saturating_add(1);
+    let read = file
+        .rewind()
+        .and_then(|()| file.take(most).read_to_end(&mut bytes));
+    match read {
+        Ok(_) => Ok(bytes),
+        Err(error) => Err(body_error(&error)),
+    }
+}
+
+fn stamp(file: &File) -> Result<FileStamp, BodyError> {
     match file.metadata() {
         Ok(metadata) => Ok(FileStamp::of(&metadata)),
         Err(error) => Err(body_error(&error)),

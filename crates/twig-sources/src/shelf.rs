@@ -1,17 +1,15 @@
 //! Every library of every place, in order, each kept until it changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use twig_core::parse::library::Folder;
-use twig_core::{Kind, Library, LibraryName, Problem, Severity};
+use twig_core::{Library, Problem};
 
 use crate::found::{Found, FoundLibrary};
-use crate::markdown_folder::MarkdownFolder;
-use crate::place::{Candidate, Place};
+use crate::kept::{Job, Kept, load_all};
+use crate::place::Place;
 use crate::settings::Settings;
-use crate::twig_folder::TwigFolder;
 
 /// What is known of the disk.
 #[derive(Debug)]
@@ -24,16 +22,13 @@ pub(crate) struct Shelf {
     pub(crate) problems: Vec<Problem>,
 }
 
-#[derive(Debug)]
-struct Kept {
-    folder: Folder,
-    state: State,
-}
-
-#[derive(Debug)]
-enum State {
-    Twig(TwigFolder),
-    Markdown(MarkdownFolder),
+/// The folders to watch, whether they are there or not.
+#[derive(Debug, Default)]
+pub(crate) struct Folders {
+    /// Every entry of these matters.
+    pub(crate) inside: Vec<PathBuf>,
+    /// These can be made, removed and renamed: what they stand in matters just for that.
+    pub(crate) roots: Vec<PathBuf>,
 }
 
 impl Shelf {
@@ -50,26 +45,32 @@ impl Shelf {
     /// neither they nor their order changed.
     pub(crate) fn scan(&mut self, settings: &Settings) -> Option<usize> {
         let mut problems = Vec::new();
-        let mut libraries = Vec::with_capacity(self.libraries.len());
-        let mut kept = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        let mut candidates = Vec::with_capacity(self.libraries.len());
         for place in &mut self.places {
             let known = |root: &Path| self.kept.get(root).map(Kept::kind);
             for candidate in place.look(settings, known, &mut problems) {
                 // A folder that was named and is in the data folder too is one library.
-                if kept.contains_key(&candidate.root) {
-                    continue;
-                }
-                let before = self.kept.remove(&candidate.root);
-                match load(settings, &candidate, before) {
-                    Ok(library) => {
-                        libraries.push(library.library());
-                        kept.insert(candidate.root, library);
-                    }
-                    Err(problem) => problems.push(problem),
+                if seen.insert(candidate.root.clone()) {
+                    candidates.push(candidate);
                 }
             }
         }
-        self.kept = kept;
+        let mut known = std::mem::take(&mut self.kept);
+        let jobs = candidates.into_iter().map(|candidate| Job {
+            before: known.remove(&candidate.root),
+            candidate,
+        });
+        let mut libraries = Vec::with_capacity(self.libraries.len());
+        for (root, loaded) in load_all(settings, jobs.collect()) {
+            match loaded {
+                Ok(kept) => {
+                    libraries.push(kept.library());
+                    self.kept.insert(root, kept);
+                }
+                Err(problem) => problems.push(*problem),
+            }
+        }
         self.problems = problems;
         let is_old =
             |library: &&Arc<Library>| self.libraries.iter().any(|old| Arc::ptr_eq(old, library));
@@ -86,24 +87,17 @@ impl Shelf {
         Some(read)
     }
 
-    /// Every folder whose entries matter, whether it is there or not.
-    pub(crate) fn folders(&self) -> Vec<PathBuf> {
-        let mut folders: Vec<PathBuf> = self.places.iter().flat_map(Place::watched).collect();
-        let places = self.places.iter().map(|place| &place.path);
-        for root in places.chain(self.kept.keys()) {
-            // Where a link leads can be made anew as well.
-            if root.is_symlink()
-                && let Ok(target) = root.canonicalize()
-            {
-                folders.extend(target.parent().map(Path::to_path_buf));
-            }
-        }
+    /// The folders to watch.
+    pub(crate) fn folders(&self) -> Folders {
+        let mut inside: Vec<PathBuf> = self.places.iter().flat_map(Place::watched).collect();
         for kept in self.kept.values() {
-            if let State::Twig(twig) = &kept.state {
-                folders.extend(twig.watched().cloned());
-            }
+            inside.extend(kept.watched());
         }
-        folders
+        let mut roots: Vec<PathBuf> = self.places.iter().map(|place| place.path.clone()).collect();
+        for folder in &inside {
+            roots.extend(where_links_lead(folder));
+        }
+        Folders { inside, roots }
     }
 
     /// What was found where.
@@ -123,64 +117,21 @@ impl Shelf {
     }
 }
 
-impl Kept {
-    fn kind(&self) -> Kind {
-        match self.state {
-            State::Twig(_) => Kind::Twig,
-            State::Markdown(_) => Kind::Markdown,
+/// Where a link leads, link by link: each of these can be made anew, even where none is there now.
+fn where_links_lead(path: &Path) -> Vec<PathBuf> {
+    let mut leads = Vec::new();
+    let mut link = path.to_path_buf();
+    while let Ok(target) = link.read_link() {
+        let folder = link.parent().unwrap_or(Path::new("/"));
+        link = folder.join(target);
+        leads.push(link.clone());
+        // More links than the system itself would follow lead nowhere.
+        if leads.len() > 40 {
+            break;
         }
     }
-
-    fn library(&self) -> Arc<Library> {
-        match &self.state {
-            State::Twig(twig) => Arc::clone(&twig.library),
-            State::Markdown(markdown) => Arc::clone(&markdown.library),
-        }
+    if !leads.is_empty() {
+        leads.extend(path.canonicalize());
     }
-}
-
-fn load(settings: &Settings, candidate: &Candidate, before: Option<Kept>) -> Result<Kept, Problem> {
-    let (folder, before) = match before {
-        Some(before) => (before.folder, Some(before.state)),
-        None => (folder(settings, &candidate.root)?, None),
-    };
-    let limits = &settings.limits;
-    let state = match (candidate.kind, before) {
-        (Kind::Markdown, Some(State::Markdown(before))) => {
-            State::Markdown(MarkdownFolder::load(&folder, limits, Some(before)))
-        }
-        (Kind::Markdown, _) => State::Markdown(MarkdownFolder::load(&folder, limits, None)),
-        (_, Some(State::Twig(before))) => State::Twig(TwigFolder::load(
-            &folder,
-            limits,
-            candidate.manifest,
-            Some(before),
-        )),
-        (_, _) => State::Twig(TwigFolder::load(&folder, limits, candidate.manifest, None)),
-    };
-    Ok(Kept { folder, state })
-}
-
-fn folder(settings: &Settings, root: &Path) -> Result<Folder, Problem> {
-    let problem = |message: String| {
-        let path = root.display().to_string();
-        Problem::of_file("bad-library-name", Severity::Error, &path, message)
-            .with_help("rename the folder: letters, digits and `_`, 128 bytes at most")
-    };
-    let shown = settings.shown(root);
-    let Some(text) = root.to_str() else {
-        return Err(problem(format!("the path of {shown} is not UTF-8")));
-    };
-    let own = root.file_name().and_then(|name| name.to_str());
-    let Some(name) = own.and_then(LibraryName::from_folder) else {
-        return Err(problem(format!(
-            "the folder name of {shown} makes no name for a library"
-        )));
-    };
-    Ok(Folder {
-        name,
-        root: text.into(),
-        shown_root: shown.into(),
-        separator: settings.separator.as_str().into(),
-    })
+    leads
 }

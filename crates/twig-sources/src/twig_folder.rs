@@ -20,7 +20,7 @@ pub(crate) struct TwigFolder {
     good: Option<Arc<Library>>,
     manifest: Seen,
     manifest_digest: u64,
-    pub(crate) folders: Vec<Listed>,
+    folders: Vec<Listed>,
     links: Vec<LookedAt>,
 }
 
@@ -35,7 +35,7 @@ impl TwigFolder {
         let root = Path::new(&*folder.root);
         let Some(mut before) = before else {
             let read = read_manifest(root, limits, manifest, Patience::for_scan(false));
-            return Self::parse(folder, limits, read, None);
+            return Self::parse(folder, limits, &read, None);
         };
         let files_hold = before.files_hold(root);
         if files_hold && before.manifest.holds(&manifest) {
@@ -47,10 +47,10 @@ impl TwigFolder {
             before.manifest = read.seen;
             return before;
         }
-        Self::parse(folder, limits, read, Some(&before))
+        Self::parse(folder, limits, &read, Some(&before))
     }
 
-    fn parse(folder: &Folder, limits: &Limits, read: Manifest, before: Option<&Self>) -> Self {
+    fn parse(folder: &Folder, limits: &Limits, read: &Manifest, before: Option<&Self>) -> Self {
         let looker = Looker::new(Path::new(&*folder.root));
         let (library, is_good) = match &read.text {
             Ok(text) => {

@@ -106,17 +106,19 @@ impl<F: Fn()> Follower<F> {
             self.native = Native::start(Arc::clone(&self.hints));
             self.follow_folders(&[]);
         }
+        let mut until = Instant::now() + self.look();
         loop {
-            let until = Instant::now() + self.look();
-            match self.received.recv_timeout(until - Instant::now()) {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.received.recv_timeout(left) {
                 Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
-                Ok(Signal::Published) | Err(RecvTimeoutError::Timeout) => {}
-                Ok(Signal::Touched) => {
-                    if !self.wait_for_quiet() {
-                        return;
-                    }
+                Ok(Signal::Published) => {
+                    self.announce();
+                    continue;
                 }
+                Ok(Signal::Touched) if !self.wait_for_quiet() => return,
+                Ok(Signal::Touched) | Err(RecvTimeoutError::Timeout) => {}
             }
+            until = Instant::now() + self.look();
         }
     }
 

@@ -8,14 +8,16 @@ use std::time::SystemTime;
 
 use notify::{Config, ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 
-use super::hints::Hints;
+use super::hints::{Hints, Interests};
 use super::network::is_network;
+use crate::shelf::Folders;
 
 /// The system's watcher and what it watches.
 pub(crate) struct Native {
     watcher: RecommendedWatcher,
     /// One path for each folder: the system knows a folder that has two as one.
     watched: BTreeMap<Identity, PathBuf>,
+    hints: Arc<Hints>,
     /// Devices that are known to tell of changes.
     local: BTreeSet<u64>,
 }
@@ -31,14 +33,16 @@ struct Identity {
 impl Native {
     /// Starts the system's watcher, where there is one.
     pub(crate) fn start(hints: Arc<Hints>) -> Option<Self> {
+        let ears = Arc::clone(&hints);
         let watcher = RecommendedWatcher::new(
-            move |event: notify::Result<notify::Event>| hints.hear(event),
+            move |event: notify::Result<notify::Event>| ears.hear(event),
             Config::default(),
         );
         match watcher {
             Ok(watcher) => Some(Self {
                 watcher,
                 watched: BTreeMap::new(),
+                hints,
                 local: BTreeSet::new(),
             }),
             Err(error) => {
@@ -52,20 +56,16 @@ impl Native {
     /// no use here.
     ///
     /// For a folder that is not there the nearest one above it is watched.
-    pub(crate) fn follow(&mut self, folders: &[PathBuf], lost: &[PathBuf]) -> Result<bool, String> {
-        let mut wanted: BTreeMap<Identity, BTreeSet<&Path>> = BTreeMap::new();
-        for folder in folders {
-            if let Some((identity, path)) = nearest(folder) {
-                wanted.entry(identity).or_default().insert(path);
-            }
-        }
+    pub(crate) fn follow(&mut self, folders: &Folders, lost: &[PathBuf]) -> Result<bool, String> {
+        let wanted = wanted(folders);
+        self.hints.listen_for(interests(folders, &wanted));
         let is_lost = |path: &Path| lost.iter().any(|lost| path.starts_with(lost));
         let ends: Vec<Identity> = self
             .watched
             .iter()
             .filter(|(identity, path)| {
                 let still = wanted.get(identity);
-                is_lost(path) || !still.is_some_and(|paths| paths.contains(path.as_path()))
+                is_lost(path) || !still.is_some_and(|still| still.paths.contains(path.as_path()))
             })
             .map(|(identity, _)| *identity)
             .collect();
@@ -76,7 +76,7 @@ impl Native {
             }
         }
         let mut is_new = false;
-        for (identity, paths) in wanted {
+        for (identity, Wanted { paths, .. }) in wanted {
             let Some(path) = paths.first() else { continue };
             if self.watched.contains_key(&identity) {
                 continue;
@@ -131,6 +131,46 @@ impl Identity {
     }
 }
 
+/// A folder to watch, by all its paths.
+#[derive(Debug, Default)]
+struct Wanted<'f> {
+    paths: BTreeSet<&'f Path>,
+    /// Whether every entry of it matters.
+    is_inside: bool,
+}
+
+fn wanted(folders: &Folders) -> BTreeMap<Identity, Wanted<'_>> {
+    let mut wanted: BTreeMap<Identity, Wanted<'_>> = BTreeMap::new();
+    for folder in &folders.inside {
+        if let Some((identity, path)) = nearest(folder) {
+            let entry = wanted.entry(identity).or_default();
+            entry.paths.insert(path);
+            entry.is_inside |= path == folder;
+        }
+    }
+    for parent in folders.roots.iter().filter_map(|root| root.parent()) {
+        if let Some((identity, path)) = nearest(parent) {
+            wanted.entry(identity).or_default().paths.insert(path);
+        }
+    }
+    wanted
+}
+
+/// A folder that has two paths is watched by one of them, and its events matter by either.
+fn interests(folders: &Folders, wanted: &BTreeMap<Identity, Wanted<'_>>) -> Interests {
+    let inside = wanted.values().filter(|wanted| wanted.is_inside);
+    let paths = inside.flat_map(|wanted| &wanted.paths);
+    Interests {
+        inside: paths.map(|path| path.to_path_buf()).collect(),
+        roots: folders
+            .roots
+            .iter()
+            .chain(&folders.inside)
+            .cloned()
+            .collect(),
+    }
+}
+
 /// The folder at a path, or the nearest one above it.
 fn nearest(folder: &Path) -> Option<(Identity, &Path)> {
     folder.ancestors().find_map(|path| {
@@ -152,5 +192,44 @@ fn is_exhausted(error: &notify::Error) -> bool {
                 | std::io::ErrorKind::PermissionDenied
         ),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn only_a_system_without_more_watches_ends_watching() {
+        assert!(is_exhausted(&notify::Error::new(ErrorKind::MaxFilesWatch)));
+        let too_many = io::Error::other("too many open files");
+        assert!(is_exhausted(&notify::Error::io(too_many)));
+        assert!(!is_exhausted(&notify::Error::path_not_found()));
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        assert!(!is_exhausted(&notify::Error::io(denied)));
+    }
+
+    #[test]
+    fn for_a_missing_folder_the_nearest_one_above_is_watched() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("a/b/c");
+        assert_eq!(nearest(&missing).map(|(_, path)| path), Some(folder.path()));
+    }
+
+    #[test]
+    fn a_folder_with_two_paths_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().join("real");
+        std::fs::create_dir(&real).unwrap();
+        let again = folder.path().join("real/../real");
+        let folders = Folders {
+            inside: vec![real.clone(), again.clone()],
+            roots: Vec::new(),
+        };
+        let wanted = wanted(&folders);
+        assert_eq!(wanted.len(), 1);
+        assert_eq!(interests(&folders, &wanted).inside.len(), 2);
     }
 }

@@ -1,0 +1,143 @@
+//! A library that is kept until it changes, and the loading of many.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use twig_core::parse::library::Folder;
+use twig_core::{Kind, Library, LibraryName, Problem, Severity};
+
+use crate::markdown_folder::MarkdownFolder;
+use crate::place::Candidate;
+use crate::settings::Settings;
+use crate::twig_folder::TwigFolder;
+
+/// A library as it was last read.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    folder: Folder,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Twig(TwigFolder),
+    Markdown(MarkdownFolder),
+}
+
+impl Kept {
+    pub(crate) fn kind(&self) -> Kind {
+        match self.state {
+            State::Twig(_) => Kind::Twig,
+            State::Markdown(_) => Kind::Markdown,
+        }
+    }
+
+    pub(crate) fn library(&self) -> Arc<Library> {
+        match &self.state {
+            State::Twig(twig) => Arc::clone(&twig.library),
+            State::Markdown(markdown) => Arc::clone(&markdown.library),
+        }
+    }
+
+    /// The folders inside it whose entries matter.
+    pub(crate) fn watched(&self) -> Vec<PathBuf> {
+        match &self.state {
+            State::Twig(twig) => twig.watched().cloned().collect(),
+            State::Markdown(_) => Vec::new(),
+        }
+    }
+}
+
+/// A library to load.
+pub(crate) struct Job {
+    pub(crate) candidate: Candidate,
+    /// What is known of it already.
+    pub(crate) before: Option<Kept>,
+}
+
+/// A library's folder and what was made of it.
+pub(crate) type Loaded = (PathBuf, Result<Kept, Box<Problem>>);
+
+/// This many libraries that are not known yet are worth the start of threads.
+const MANY: usize = 16;
+
+/// Loads libraries, in their order; many new ones by all processors together.
+pub(crate) fn load_all(settings: &Settings, jobs: Vec<Job>) -> Vec<Loaded> {
+    let new = jobs.iter().filter(|job| job.before.is_none()).count();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let helpers = if new < MANY { 0 } else { threads.min(8) - 1 };
+    let loaded = Mutex::new(Vec::with_capacity(jobs.len()));
+    let jobs = Mutex::new(jobs.into_iter().enumerate());
+    let work = || {
+        loop {
+            let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some((at, Job { candidate, before })) = next else {
+                break;
+            };
+            let kept = load(settings, &candidate, before);
+            let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            loaded.push((at, (candidate.root, kept)));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..helpers {
+            // Without a helper this thread does it all.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    let mut loaded: Vec<(usize, Loaded)> =
+        loaded.into_inner().unwrap_or_else(PoisonError::into_inner);
+    loaded.sort_by_key(|(at, _)| *at);
+    loaded.into_iter().map(|(_, loaded)| loaded).collect()
+}
+
+fn load(
+    settings: &Settings,
+    candidate: &Candidate,
+    before: Option<Kept>,
+) -> Result<Kept, Box<Problem>> {
+    let (folder, before) = match before {
+        Some(before) => (before.folder, Some(before.state)),
+        None => (folder(settings, &candidate.root)?, None),
+    };
+    let limits = &settings.limits;
+    let state = match (candidate.kind, before) {
+        (Kind::Markdown, Some(State::Markdown(before))) => {
+            State::Markdown(MarkdownFolder::load(&folder, limits, Some(before)))
+        }
+        (Kind::Markdown, _) => State::Markdown(MarkdownFolder::load(&folder, limits, None)),
+        (_, Some(State::Twig(before))) => State::Twig(TwigFolder::load(
+            &folder,
+            limits,
+            candidate.manifest,
+            Some(before),
+        )),
+        (_, _) => State::Twig(TwigFolder::load(&folder, limits, candidate.manifest, None)),
+    };
+    Ok(Kept { folder, state })
+}
+
+fn folder(settings: &Settings, root: &Path) -> Result<Folder, Box<Problem>> {
+    let problem = |message: String| {
+        let path = root.display().to_string();
+        let problem = Problem::of_file("bad-library-name", Severity::Error, &path, message);
+        Box::new(problem.with_help("rename the folder: letters, digits and `_`, 128 bytes at most"))
+    };
+    let shown = settings.shown(root);
+    let Some(text) = root.to_str() else {
+        return Err(problem(format!("the path of {shown} is not UTF-8")));
+    };
+    let own = root.file_name().and_then(|name| name.to_str());
+    let Some(name) = own.and_then(LibraryName::from_folder) else {
+        return Err(problem(format!(
+            "the folder name of {shown} makes no name for a library"
+        )));
+    };
+    Ok(Folder {
+        name,
+        root: text.into(),
+        shown_root: shown.into(),
+        separator: settings.separator.as_str().into(),
+    })
+}

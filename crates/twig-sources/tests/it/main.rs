@@ -1,0 +1,13 @@
+//! What a source promises, tried on real folders.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
+
+mod bodies;
+mod contract;
+mod editors;
+mod escapes;
+mod mutate;
+mod speed;
+mod support;
+mod watching;
