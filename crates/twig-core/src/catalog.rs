@@ -1,6 +1,6 @@
 //! The catalog: one immutable value made of all libraries, from which every request is answered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
@@ -18,6 +18,8 @@ pub struct Catalog {
     shadowed: Vec<Arc<Library>>,
     /// Places of all prompts that can be served, sorted by full name.
     listed: Vec<Place>,
+    /// The same places by full name.
+    by_name: HashMap<Box<str>, Place>,
     problems: Vec<Problem>,
     fingerprint: [u8; 32],
 }
@@ -83,6 +85,11 @@ impl Catalog {
         catalog.listed = index(&catalog.libraries);
         catalog.drop_shadowed_prompts();
         catalog.warn_about_collisions();
+        catalog.by_name = catalog
+            .listed
+            .iter()
+            .map(|place| (catalog.at(*place).prompt.full_name.clone(), *place))
+            .collect();
         catalog.fingerprint = fingerprint(&catalog.libraries);
         catalog
     }
@@ -115,11 +122,8 @@ impl Catalog {
 
     /// Finds a prompt by its full name, or by its own name where just one library has it.
     pub fn find(&self, name: &str) -> Lookup<'_> {
-        if let Ok(at) = self
-            .listed
-            .binary_search_by(|place| (*self.at(*place).prompt.full_name).cmp(name))
-        {
-            return Lookup::Found(self.at(self.listed[at]));
+        if let Some(place) = self.by_name.get(name) {
+            return Lookup::Found(self.at(*place));
         }
         // Prompts that cannot be served are few and asked for rarely: they are not in the index.
         let mut matches = self

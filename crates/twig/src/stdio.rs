@@ -5,6 +5,7 @@
 //! go on being read within another, so that a client may write all its requests before it reads
 //! the first reply.
 
+mod batch;
 mod input;
 mod output;
 
@@ -26,6 +27,7 @@ use twig_core::template::{JobOutcome, Templates};
 use twig_mcp::{Connection, Host, Server, Ticket};
 use twig_sources::LiveCatalog;
 
+use self::batch::Batch;
 use self::input::{Input, Line};
 use self::output::Output;
 use crate::command_error::CommandError;
@@ -197,9 +199,10 @@ impl Session<'_> {
     /// Answers the lines that are there, as long as the client reads its replies.
     fn answer(&mut self) {
         let catalog = self.service.live.snapshot();
+        let bodies = Batch::new(&*self.service.live);
         let host = Host {
             catalog: &catalog,
-            bodies: &*self.service.live,
+            bodies: &bodies,
             templates: &self.service.templates,
         };
         while self.may_answer() {

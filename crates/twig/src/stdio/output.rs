@@ -11,6 +11,10 @@ use twig_mcp::Outbox;
 /// A buffer larger than this is given back once it is empty.
 const KEEP: usize = 256 * 1024;
 
+/// What the pipe to the client should hold: the most that an ordinary user may ask for.
+#[cfg(target_os = "linux")]
+const PIPE: usize = 1024 * 1024;
+
 /// What is not yet written.
 pub(super) struct Output {
     queue: VecDeque<Piece>,
@@ -46,6 +50,7 @@ impl Output {
         let restore = if matches!(kind, FileType::Fifo | FileType::Socket) {
             let flags = fcntl_getfl(stdout)?;
             fcntl_setfl(stdout, flags | OFlags::NONBLOCK)?;
+            enlarge(kind);
             Some(flags)
         } else {
             None
@@ -105,6 +110,18 @@ impl Output {
         }
     }
 }
+
+/// A list of thousands of prompts should not be handed over 64 KiB at a time. Where the system
+/// does not give more it stays as it is.
+#[cfg(target_os = "linux")]
+fn enlarge(kind: FileType) {
+    if kind == FileType::Fifo {
+        let _ = rustix::pipe::fcntl_setpipe_size(rustix::stdio::stdout(), PIPE);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn enlarge(_: FileType) {}
 
 impl Outbox for Output {
     fn bytes(&mut self, bytes: &[u8]) {

@@ -1,0 +1,64 @@
+//! One look at the disk for all requests that arrived together.
+//!
+//! A request is answered from files as they were after it arrived. Requests that one read brought
+//! arrived before any of them is answered, so a file that was looked at for the first need not be
+//! looked at again for the others.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use twig_core::{Bodies, Body, BodyError, Library, RelativePath, Stamp};
+
+/// Bodies that remember stamps for as long as one batch of requests takes.
+pub(super) struct Batch<'b> {
+    bodies: &'b dyn Bodies,
+    known: Mutex<Vec<Known>>,
+}
+
+/// The most files that are remembered; batches ask for the same few.
+const ROOM: usize = 8;
+
+struct Known {
+    root: Box<str>,
+    path: RelativePath,
+    stamp: Result<Stamp, BodyError>,
+}
+
+impl<'b> Batch<'b> {
+    pub(super) fn new(bodies: &'b dyn Bodies) -> Self {
+        Self {
+            bodies,
+            known: Mutex::default(),
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Vec<Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Bodies for Batch<'_> {
+    fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
+        self.known().clear();
+        self.bodies.read(library, path)
+    }
+
+    fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
+        let mut known = self.known();
+        if let Some(found) = known
+            .iter()
+            .find(|k| k.path == *path && k.root == library.root)
+        {
+            return found.stamp.clone();
+        }
+        let stamp = self.bodies.stamp(library, path);
+        if known.len() < ROOM {
+            let root = library.root.clone();
+            known.push(Known {
+                root,
+                path: path.clone(),
+                stamp: stamp.clone(),
+            });
+        }
+        stamp
+    }
+}
