@@ -16,6 +16,9 @@ use crate::name::RelativePath;
 use crate::problem::{Problem, Severity};
 use crate::render::{RenderError, World, body_error, body_sentence};
 
+/// Roughly what the engine takes for a compiled template besides its text.
+const COMPILED_WEIGHT: usize = 12 * 1024;
+
 /// A template and its closure, compiled and sorted.
 #[derive(Debug)]
 pub struct Bundle {
@@ -253,7 +256,10 @@ pub(crate) fn compile(
         sort,
         has_references,
     } = closure;
-    let text: usize = sources.iter().map(|source| source.text.len()).sum();
+    let weight = sources
+        .iter()
+        .map(|source| source.text.len() * 2 + COMPILED_WEIGHT)
+        .sum();
     Ok(Bundle {
         main: sources[0].name.clone(),
         lines_before: sources[0].lines_before,
@@ -264,7 +270,7 @@ pub(crate) fn compile(
         },
         dependencies,
         has_references,
-        weight: text * 3 + 4096,
+        weight,
     })
 }
 
