@@ -12,6 +12,8 @@ pub struct Stamp(pub u64);
 pub struct Body {
     /// The whole text; a byte-order mark is already taken off.
     pub text: String,
+    /// Whether the file began with a byte-order mark.
+    pub has_mark: bool,
     /// The stamp of exactly this text.
     pub stamp: Stamp,
 }

@@ -1,6 +1,6 @@
 //! The catalog: one immutable value made of all libraries, from which every request is answered.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
@@ -55,31 +55,16 @@ impl Catalog {
     ///
     /// Of two libraries with one name the first is kept; the other is a problem and stays visible
     /// through [`Catalog::shadowed`].
-    pub fn build(libraries: Vec<Arc<Library>>) -> Self {
+    pub fn build(libraries: impl IntoIterator<Item = Arc<Library>>) -> Self {
         let mut catalog = Self::default();
-        let mut by_name: BTreeMap<&str, usize> = BTreeMap::new();
-        for library in &libraries {
-            if let Some(first) = by_name.get(library.name.as_str()) {
-                let winner = &catalog.libraries[*first];
-                catalog.problems.push(
-                    Problem::of_file(
-                        "duplicate-library",
-                        Severity::Error,
-                        &library.root,
-                        format!(
-                            "library `{}` is already taken by {}",
-                            library.name, winner.shown_root
-                        ),
-                    )
-                    .with_help(format!(
-                        "rename one of the folders: {} is not served",
-                        library.shown_root
-                    )),
-                );
-                catalog.shadowed.push(Arc::clone(library));
-            } else {
-                by_name.insert(library.name.as_str(), catalog.libraries.len());
-                catalog.libraries.push(Arc::clone(library));
+        for library in libraries {
+            match catalog.library(library.name.as_str()) {
+                None => catalog.libraries.push(library),
+                Some(winner) => {
+                    let problem = taken(&library, winner);
+                    catalog.problems.push(problem);
+                    catalog.shadowed.push(library);
+                }
             }
         }
         catalog.listed = index(&catalog.libraries);
@@ -252,6 +237,18 @@ impl Catalog {
         );
         Some(problem.with_help("rename one of the two prompts"))
     }
+}
+
+fn taken(library: &Library, winner: &Library) -> Problem {
+    let message = format!(
+        "library `{}` is already taken by {}",
+        library.name, winner.shown_root
+    );
+    let help = format!(
+        "rename one of the folders: {} is not served",
+        library.shown_root
+    );
+    Problem::of_file("duplicate-library", Severity::Error, &library.root, message).with_help(help)
 }
 
 fn index(libraries: &[Arc<Library>]) -> Vec<Place> {

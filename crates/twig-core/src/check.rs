@@ -45,6 +45,7 @@ fn check_prompt(
         match inspect(world, library, &message.content) {
             Ok(inspection) => {
                 unknown_variables(prompt, &inspection, problems);
+                problems.extend(inspection.remarks);
                 used.extend(inspection.used);
             }
             Err(error) => {

@@ -17,8 +17,8 @@ impl LibraryName {
     /// Lowercased, composed (NFC), whatever is not a letter, a digit or `_` becomes `_`, and `_` is
     /// trimmed at both ends; runs stay as they are.
     pub fn from_folder(folder: &str) -> Option<Self> {
-        let folded: String = folder.nfc().flat_map(char::to_lowercase).collect();
-        let mapped: String = folded
+        let lowered: String = folder.nfc().flat_map(char::to_lowercase).collect();
+        let mapped: String = lowered
             .nfc()
             .map(|c| if c.is_alphanumeric() { c } else { '_' })
             .collect();
@@ -49,10 +49,12 @@ pub enum NameError {
     #[error("is longer than 128 bytes")]
     TooLong,
     /// A character that names cannot have.
-    #[error("may only have letters, digits, `_`, `-` and `.`, and starts with a letter or digit")]
+    #[error(
+        "may only have letters, digits, `_`, `-` and `.`, and starts with none of the last two"
+    )]
     Character,
     /// Names that a template cannot refer to.
-    #[error("may only have letters, digits and `_`, and does not start with a digit")]
+    #[error("may only have letters, digits and `_`, and starts with no digit")]
     NotAnIdentifier,
     /// `/etc/passwd`, `C:\x`.
     #[error("is an absolute path; use one inside the library's folder")]
@@ -151,7 +153,7 @@ impl RelativePath {
         if text.len() > 1024 {
             return Err(NameError::TooLong);
         }
-        if text.starts_with('/') || text.starts_with('~') || is_drive(text) {
+        if text.starts_with('/') {
             return Err(NameError::Absolute);
         }
         if text.chars().any(|c| c.is_control() || c == '\\') {
@@ -165,8 +167,11 @@ impl RelativePath {
                 part => parts.push(part),
             }
         }
-        if parts.is_empty() {
+        let Some(first) = parts.first() else {
             return Err(NameError::Empty);
+        };
+        if first.starts_with('~') || is_drive(first) {
+            return Err(NameError::Absolute);
         }
         Ok(Self(parts.join("/").into()))
     }

@@ -68,7 +68,9 @@ pub struct Roles(pub Vec<Role>);
 impl Roles {
     /// Turns the worker's answer into messages.
     pub fn finish(&self, outcome: JobOutcome) -> Result<Vec<Message>, RenderError> {
-        let texts = outcome.into_result().map_err(RenderError::from_failure)?;
+        let texts = outcome
+            .into_result()
+            .map_err(|failure| RenderError::from_failure(&failure))?;
         let messages = self.0.iter().zip(texts);
         Ok(messages
             .map(|(role, text)| Message { role: *role, text })
@@ -138,7 +140,7 @@ pub enum RenderError {
 
 impl RenderError {
     /// Turns a template's failure into an error for whoever asked.
-    pub(crate) fn from_failure(failure: Failure) -> Self {
+    pub(crate) fn from_failure(failure: &Failure) -> Self {
         if failure.is_limit {
             return Self::Limit(failure.sentence());
         }
@@ -293,7 +295,7 @@ fn jinja(
         for (message, bundle) in prompt.messages.iter().zip(&bundles) {
             let text = bundle
                 .render(&values, room)
-                .map_err(RenderError::from_failure)?;
+                .map_err(|failure| RenderError::from_failure(&failure))?;
             room -= text.len();
             messages.push(Message {
                 role: message.role,

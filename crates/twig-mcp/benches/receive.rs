@@ -120,6 +120,7 @@ impl Bodies for Bench {
         let lines: Vec<String> = (0..10).map(line).collect();
         Ok(Body {
             text: lines.concat(),
+            has_mark: false,
             stamp: Stamp(0),
         })
     }

@@ -21,6 +21,7 @@ impl Bodies for LiveCatalog {
         let read = read_text(root, path.as_str(), HARD_LIMIT, Patience::BODY)?;
         Ok(Body {
             text: read.text,
+            has_mark: read.has_mark,
             stamp: stamp_of(&read.stamp),
         })
     }

@@ -44,8 +44,9 @@ impl Patience {
 
 /// A file's text and the stamp it had.
 #[derive(Debug)]
-pub(crate) struct Text {
+pub(crate) struct ReadFile {
     pub(crate) text: String,
+    pub(crate) has_mark: bool,
     pub(crate) stamp: FileStamp,
 }
 
@@ -55,7 +56,7 @@ pub(crate) fn read_text(
     path: &str,
     limit: usize,
     patience: Patience,
-) -> Result<Text, BodyError> {
+) -> Result<ReadFile, BodyError> {
     let started = Instant::now();
     loop {
         let left = patience.total.saturating_sub(started.elapsed());
@@ -80,7 +81,7 @@ pub(crate) fn read_text(
 }
 
 enum Attempt {
-    Whole(Text),
+    Whole(ReadFile),
     /// Somebody is writing: try again after this long.
     Changing(Duration),
 }
@@ -123,8 +124,9 @@ fn attempt(
     if !is_same {
         return Ok(Attempt::Changing(Duration::from_millis(1)));
     }
-    let text = decode(bytes)?;
-    Ok(Attempt::Whole(Text {
+    let (text, has_mark) = decode(bytes)?;
+    Ok(Attempt::Whole(ReadFile {
+        has_mark,
         text,
         stamp: before,
     }))
@@ -156,16 +158,17 @@ fn until_folder_is_quiet(root: &Path, path: &str, patience: Patience) -> Option<
     seen.stamp()?.until_quiet(patience.quiet)
 }
 
-/// Text without its byte-order mark, or why it is none.
-fn decode(bytes: Vec<u8>) -> Result<String, BodyError> {
+/// Text without its byte-order mark and whether it had one, or why it is no text.
+fn decode(bytes: Vec<u8>) -> Result<(String, bool), BodyError> {
     if let Some(offset) = bytes.iter().position(|byte| *byte == 0) {
         return Err(BodyError::Binary { offset });
     }
     let mut text = String::from_utf8(bytes).map_err(|error| BodyError::NotUtf8 {
         offset: error.utf8_error().valid_up_to(),
     })?;
-    if text.starts_with('\u{feff}') {
+    let has_mark = text.starts_with('\u{feff}');
+    if has_mark {
         text.drain(..'\u{feff}'.len_utf8());
     }
-    Ok(text)
+    Ok((text, has_mark))
 }

@@ -118,15 +118,13 @@ fn limits<'t, 'a>(limits: &mut Limits, table: &'t Table<'a>) -> Result<(), (Stri
             limits.render_millis = number as u64;
             continue;
         }
-        match LIMITS.iter().find(|(name, _)| *name == entry.key) {
-            Some((_, place)) => *place(limits) = number,
-            None => {
-                let near = twig_core::suggest::near(&entry.key, LIMITS.map(|(name, _)| name));
-                let near = near.first().map(|name| format!("; did you mean `{name}`?"));
-                let message = format!("unknown limit `{}`{}", entry.key, near.unwrap_or_default());
-                return Err((message, item));
-            }
-        }
+        let Some((_, place)) = LIMITS.iter().find(|(name, _)| *name == entry.key) else {
+            let near = twig_core::suggest::near(&entry.key, LIMITS.map(|(name, _)| name));
+            let near = near.first().map(|name| format!("; did you mean `{name}`?"));
+            let message = format!("unknown limit `{}`{}", entry.key, near.unwrap_or_default());
+            return Err((message, item));
+        };
+        *place(limits) = number;
     }
     Ok(())
 }

@@ -276,6 +276,10 @@ impl Session<'_> {
     }
 }
 
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "one for each thing that is waited for"
+)]
 struct Ready {
     signal: bool,
     news: bool,

@@ -43,6 +43,11 @@ impl Ui {
 
     /// Rows in aligned columns, two blanks apart; the last column is as long as it likes.
     pub(crate) fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
+        self.indented_table("", rows)
+    }
+
+    /// The same, below a heading.
+    pub(crate) fn indented_table(&mut self, indent: &str, rows: &[Vec<String>]) -> io::Result<()> {
         let rows: Vec<Vec<String>> = rows
             .iter()
             .map(|row| row.iter().map(|cell| one_line(cell)).collect())
@@ -57,7 +62,7 @@ impl Ui {
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
         for row in &rows {
-            let mut line = String::new();
+            let mut line = indent.to_owned();
             for (cell, width) in row.iter().zip(&widths) {
                 let _ = write!(line, "{cell:width$}  ");
             }
@@ -119,13 +124,18 @@ pub(crate) fn one_line(text: &str) -> String {
 fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
-        c if c.is_control() => true,
-        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' => {
-            true
-        }
-        '\u{200b}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' => true,
-        '\u{e0000}'..='\u{e01ef}' => true,
-        _ => false,
+        '\u{ad}'
+        | '\u{61c}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{200b}'
+        | '\u{3164}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}'
+        | '\u{e0000}'..='\u{e01ef}' => true,
+        c => c.is_control(),
     }
 }
 

@@ -111,8 +111,8 @@ pub fn read(front: &str, limits: &Limits) -> Result<FrontMatter, FrontMatterErro
         let location = error.location();
         FrontMatterError {
             message: first_line(&error.to_string()),
-            line: location.map(|place| place.line() as usize),
-            column: location.map(|place| place.column() as usize),
+            line: location.and_then(|place| usize::try_from(place.line()).ok()),
+            column: location.and_then(|place| usize::try_from(place.column()).ok()),
         }
     })
 }

@@ -53,6 +53,10 @@ pub fn twig_library(
             };
             let contents = reader.read(&table);
             library.problems = reader.problems;
+            // Tables are read in their own order; people read from top to bottom.
+            library
+                .problems
+                .sort_by_key(|problem| (problem.line, problem.column));
             library.about = contents.about;
             library.prompts = contents.prompts;
         }
@@ -87,7 +91,7 @@ pub fn markdown_library(
     }
     library.prompts.sort_by(|one, two| one.name.cmp(&two.name));
     let texts = files.iter().filter_map(|(_, text)| text.as_ref().ok());
-    library.digest = digest(&library.prompts, texts.map(|text| text.as_bytes()));
+    library.digest = digest(&library.prompts, texts.map(String::as_bytes));
     library
 }
 

@@ -57,7 +57,7 @@ impl Manifest<'_> {
                 Vec::new()
             }
         };
-        self.unknown(fields, "the manifest");
+        self.unknown(&fields, "the manifest");
         Contents { about, prompts }
     }
 
@@ -76,7 +76,7 @@ impl Manifest<'_> {
             license: self.text_field(&mut fields, "license").unwrap_or_default(),
             homepage: self.text_field(&mut fields, "homepage").unwrap_or_default(),
         };
-        self.unknown(fields, "[library]");
+        self.unknown(&fields, "[library]");
         about
     }
 
@@ -84,14 +84,6 @@ impl Manifest<'_> {
         let mut prompts: Vec<Prompt> = Vec::with_capacity(table.entries.len());
         let mut twins: BTreeMap<String, &str> = BTreeMap::new();
         for entry in &table.entries {
-            let name = match PromptName::parse(&entry.key) {
-                Ok(name) => name,
-                Err(error) => {
-                    let message = format!("prompt name `{}` {error}", entry.key.escape_debug());
-                    self.error("bad-name", entry.key_span.clone(), message);
-                    continue;
-                }
-            };
             if let Some(first) = twins.insert(twin_key(&entry.key), &entry.key) {
                 let message = format!(
                     "prompts `{first}` and `{}` of {} differ only in case or in how their letters are composed",
@@ -100,6 +92,14 @@ impl Manifest<'_> {
                 self.error("twin-name", entry.key_span.clone(), message);
                 continue;
             }
+            let name = match PromptName::parse(&entry.key) {
+                Ok(name) => name,
+                Err(error) => {
+                    let message = format!("prompt name `{}` {error}", entry.key.escape_debug());
+                    self.error("bad-name", entry.key_span.clone(), message);
+                    continue;
+                }
+            };
             prompts.push(self.prompt(name, entry));
         }
         prompts.sort_by(|one, two| one.name.cmp(&two.name));
@@ -149,7 +149,7 @@ impl Manifest<'_> {
                 let path = self.path_field("file", item)?;
                 prompt
                     .messages
-                    .push(self.from_file(Role::User, path, item.span.clone())?);
+                    .push(self.file_message(Role::User, path, item.span.clone())?);
             }
             (None, None) => {
                 let path = format!("prompts/{}.md", prompt.name);
@@ -160,12 +160,14 @@ impl Manifest<'_> {
                         return Err(self.error("bad-path", entry.key_span.clone(), message));
                     }
                 };
-                prompt
-                    .messages
-                    .push(self.from_file(Role::User, path, entry.key_span.clone())?);
+                prompt.messages.push(self.file_message(
+                    Role::User,
+                    path,
+                    entry.key_span.clone(),
+                )?);
             }
         }
-        self.unknown(fields, "a prompt");
+        self.unknown(&fields, "a prompt");
         Ok(())
     }
 
@@ -209,7 +211,7 @@ impl Manifest<'_> {
         let message = match (fields.take("file"), fields.take("text")) {
             (Some(item), None) => {
                 let path = self.path_field("file", item)?;
-                self.from_file(role, path, item.span.clone())?
+                self.file_message(role, path, item.span.clone())?
             }
             (None, Some(item)) => {
                 let Value::Text(text) = &item.value else {
@@ -229,7 +231,7 @@ impl Manifest<'_> {
                 return Err(self.error("bad-message", item.span.clone(), message));
             }
         };
-        self.unknown(fields, "a message");
+        self.unknown(&fields, "a message");
         Ok(message)
     }
 
@@ -254,7 +256,7 @@ impl Manifest<'_> {
         })
     }
 
-    fn from_file(
+    fn file_message(
         &mut self,
         role: Role,
         path: RelativePath,

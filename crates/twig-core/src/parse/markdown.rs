@@ -34,7 +34,7 @@ pub(super) fn read(
             Ok(front) => (front, None),
             Err(problem) => {
                 let sentence = problem.message.as_str().into();
-                problems.push(problem);
+                problems.push(*problem);
                 (FrontMatter::default(), Some(sentence))
             }
         },
@@ -66,7 +66,7 @@ pub(super) fn read(
     })
 }
 
-fn front(file: &str, text: &str, limits: &Limits) -> Result<FrontMatter, Problem> {
+fn front(file: &str, text: &str, limits: &Limits) -> Result<FrontMatter, Box<Problem>> {
     let split = front_matter::split(text);
     let Some(front) = split.front else {
         let message = if split.unterminated {
@@ -82,7 +82,8 @@ fn front(file: &str, text: &str, limits: &Limits) -> Result<FrontMatter, Problem
             0..3,
             message,
         );
-        return Err(problem.with_help("start it with `---`, `description: …` and `---`"));
+        let problem = problem.with_help("start it with `---`, `description: …` and `---`");
+        return Err(Box::new(problem));
     };
     front_matter::read(front, limits).map_err(|error| {
         let line = error.line.unwrap_or(1);
@@ -91,13 +92,13 @@ fn front(file: &str, text: &str, limits: &Limits) -> Result<FrontMatter, Problem
         let at =
             split.front_span.start + before.map(str::len).sum::<usize>() + column.saturating_sub(1);
         let message = format!("the front matter is not valid YAML: {}", error.message);
-        Problem::at(
+        Box::new(Problem::at(
             "front-matter-syntax",
             Severity::Error,
             file,
             text,
             at..at + 1,
             message,
-        )
+        ))
     })
 }

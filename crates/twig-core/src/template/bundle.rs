@@ -47,6 +47,7 @@ pub struct Source {
     library: Arc<Library>,
     /// The file it came from; `None` for text in the manifest.
     path: Option<RelativePath>,
+    has_mark: bool,
     /// Lines before its first one in that file.
     lines_before: u32,
 }
@@ -142,7 +143,7 @@ impl BundleError {
                 ..
             } => {
                 failure.line = failure.line.map(|line| line + source.lines_before);
-                RenderError::from_failure(*failure)
+                RenderError::from_failure(&failure)
             }
         }
     }
@@ -193,6 +194,33 @@ pub(crate) fn body_problem(path: &str, shown: &str, error: &BodyError) -> Proble
 }
 
 impl Source {
+    /// What works but is likely not meant.
+    fn remarks(&self) -> Vec<Problem> {
+        let mut remarks = Vec::new();
+        let mut remark = |code, severity, message: &str, help: &str| {
+            let problem = self.problem(code, severity, None, message.to_owned());
+            remarks.push(problem.with_help(help));
+        };
+        if self.has_mark {
+            let message = "the file begins with a byte-order mark, which is left off";
+            remark(
+                "byte-order-mark",
+                Severity::Note,
+                message,
+                "save it as UTF-8 without one",
+            );
+        }
+        if self.text.trim().is_empty() {
+            remark(
+                "empty-file",
+                Severity::Warning,
+                "the prompt says nothing",
+                "write something",
+            );
+        }
+        remarks
+    }
+
     /// A problem at a place in this source, told by its place in the file.
     pub(crate) fn problem(
         &self,
@@ -218,6 +246,8 @@ pub(crate) struct Inspection {
     pub(crate) free: Vec<(Source, String, Range<usize>)>,
     /// Every name that is looked up, however it is used.
     pub(crate) used: Vec<String>,
+    /// What is odd about the files themselves.
+    pub(crate) remarks: Vec<Problem>,
 }
 
 /// Compiles a template the way rendering does, and looks at the names that it uses.
@@ -238,6 +268,7 @@ pub(crate) fn inspect(
     Ok(Inspection {
         free: free.collect(),
         used: engine.used(),
+        remarks: sources.iter().flat_map(Source::remarks).collect(),
     })
 }
 

@@ -1,8 +1,14 @@
 //! The integration tests of `twig-core`, one module a feature.
-#![expect(
+#![allow(
     clippy::expect_used,
+    clippy::format_collect,
+    clippy::format_push_string,
     reason = "helpers of tests may fail like tests do"
 )]
 
+mod catalog;
+mod front_matter;
+mod manifest;
+mod names;
 mod template;
 mod template_attacks;

@@ -25,7 +25,11 @@ impl Bodies for Files {
         let text = self.0.get(&format!("{}:{path}", library.name));
         let text = text.cloned().unwrap_or(Err(BodyError::NotFound))?;
         let stamp = Stamp(text.len() as u64);
-        Ok(Body { text, stamp })
+        Ok(Body {
+            text,
+            has_mark: false,
+            stamp,
+        })
     }
 
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {

@@ -145,9 +145,7 @@ pub(crate) fn error(reply: &Value) -> (i64, String) {
 }
 
 pub(crate) fn catalog(libraries: Vec<Library>) -> Arc<Catalog> {
-    Arc::new(Catalog::build(
-        libraries.into_iter().map(Arc::new).collect(),
-    ))
+    Arc::new(Catalog::build(libraries.into_iter().map(Arc::new)))
 }
 
 pub(crate) fn library(name: &str, digest: u8, prompts: Vec<Prompt>) -> Library {
@@ -259,6 +257,7 @@ impl Bodies for FakeBodies {
             "panic" => panic!("a body that panics"),
             _ => Ok(Body {
                 text: format!("{name}: {{{{input}}}}"),
+                has_mark: false,
                 stamp: self.stamp(library, path)?,
             }),
         }

@@ -170,7 +170,7 @@ fn print(
                 ]
             })
             .collect();
-        indented(&rows, ui)?;
+        ui.indented_table("  ", &rows)?;
     }
     if report.libraries.is_empty() {
         ui.line("\nno libraries yet: make one with `twig new library NAME`")?;
@@ -183,20 +183,6 @@ fn print(
         ui.line(format!("  {problem}"))?;
     }
     connect(&report.binary, ui)?;
-    Ok(())
-}
-
-/// Tables trim their cells; the indent goes in front of the whole line.
-fn indented(rows: &[Vec<String>], ui: &mut Ui) -> Result<(), CommandError> {
-    let rows: Vec<Vec<String>> = rows
-        .iter()
-        .map(|row| {
-            std::iter::once(String::new())
-                .chain(row.iter().cloned())
-                .collect()
-        })
-        .collect();
-    ui.table(&rows)?;
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use twig_core::{Argument, Content, Library, Prompt};
 
 use super::Opened;
+use super::check::counted;
 use crate::cli;
 use crate::command_error::CommandError;
 use crate::ui::Ui;
@@ -68,9 +69,8 @@ pub(super) fn run(options: &cli::List, ui: &mut Ui) -> Result<ExitCode, CommandE
     }
     let problems = catalog.problems().count() + opened.live.problems().len();
     if problems > 0 {
-        ui.say(format!(
-            "hint: {problems} problem(s) found; run `twig check`"
-        ));
+        let count = counted(problems, "problem", "problems");
+        ui.say(format!("hint: {count} found; run `twig check`"));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -124,7 +124,10 @@ fn argument_row(argument: &Argument) -> ArgumentRow<'_> {
         default: argument.default.as_deref(),
         choices: &argument.choices,
         max_length: argument.max_length,
-        pattern: argument.pattern.as_ref().map(|pattern| pattern.as_str()),
+        pattern: argument
+            .pattern
+            .as_ref()
+            .map(twig_core::model::Pattern::as_str),
     }
 }
 

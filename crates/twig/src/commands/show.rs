@@ -93,7 +93,7 @@ fn print(row: &Row<'_>, messages: &[ShownMessage], ui: &mut Ui) -> Result<(), Co
     if !row.arguments.is_empty() {
         ui.line("\narguments")?;
         let rows: Vec<Vec<String>> = row.arguments.iter().map(argument_cells).collect();
-        ui.table(&rows)?;
+        ui.indented_table("  ", &rows)?;
     }
     for message in messages {
         let role = if messages.len() > 1 || message.role != Role::User.as_str() {
@@ -125,9 +125,5 @@ fn argument_cells(argument: &list::ArgumentRow<'_>) -> Vec<String> {
         rules.push(format!("matches {pattern}"));
     }
     let description = argument.description.unwrap_or_default().to_owned();
-    vec![
-        format!("  {}", argument.name),
-        rules.join("; "),
-        description,
-    ]
+    vec![argument.name.to_owned(), rules.join("; "), description]
 }

@@ -14,7 +14,14 @@ fn json(text: &str) -> Value {
 #[test]
 fn list_is_a_table_for_people() {
     let env = env(CONTRACT);
-    insta::assert_snapshot!(env.run(["list"]), @"");
+    insta::assert_snapshot!(env.run(["list"]), @"
+    my_coding_lib:broken                                  Uses what it does not declare
+    my_coding_lib:code_review    code_snippet [language]  Review code for quality and best practices
+    my_coding_lib:documentation  function_code            Generate documentation from code
+    --- stderr
+    hint: 1 problem found; run `twig check`
+    --- exit 0
+    ");
 }
 
 #[test]
@@ -38,13 +45,40 @@ fn list_all_shows_what_is_not_served() {
     let env = env(CONTRACT);
     env.write("my_coding_lib/twig.toml", "[prompts.other]\n");
     env.write("my_coding_lib/prompts/other.md", "x");
-    insta::assert_snapshot!(env.run(["list", "--all"]), @"");
+    insta::assert_snapshot!(env.run(["list", "--all"]), @"
+    my_coding_lib:broken                                  Uses what it does not declare
+    my_coding_lib:code_review    code_snippet [language]  Review code for quality and best practices
+    my_coding_lib:documentation  function_code            Generate documentation from code
+    my_coding_lib:gone                                    (not served: Prompt content file not found: ~/.local/share/twig/prompts/My-Coding Lib/prompts/gone.md)
+    my_coding_lib:other                                   (not served: shadowed by a library of the same name)
+    --- stderr
+    hint: 2 problems found; run `twig check`
+    --- exit 0
+    ");
 }
 
 #[test]
 fn show_says_what_a_prompt_takes_and_says() {
     let env = env(CONTRACT);
-    insta::assert_snapshot!(env.run(["show", "code_review"]), @"");
+    insta::assert_snapshot!(env.run(["show", "code_review"]), @"
+    name         my_coding_lib:code_review
+    description  Review code for quality and best practices
+    library      my_coding_lib
+    kind         twig
+    path         [data]/My-Coding Lib/prompts/code_review.md
+
+    arguments
+      code_snippet  required  The code to review
+      language                Programming language (optional)
+
+    text
+    Please review the following{% if language %} {{ language }}{% endif %} code:
+
+    ```{{ language }}
+    {{ code_snippet }}
+    ```
+    --- exit 0
+    ");
 }
 
 #[test]
@@ -73,13 +107,58 @@ fn render_prints_the_text_and_nothing_else() {
 #[test]
 fn mistakes_on_the_command_line_say_what_to_do() {
     let env = env(CONTRACT);
-    insta::assert_snapshot!(env.run(["render", "code_revue"]), @"");
-    insta::assert_snapshot!(env.run(["render", "code_review"]), @"");
-    insta::assert_snapshot!(env.run(["render", "code_review", "code_snippet"]), @"");
-    insta::assert_snapshot!(env.run(["render", "code_review", "code_snippet=@nowhere.txt"]), @"");
-    insta::assert_snapshot!(env.run(["render", "code_review", "code_snippet=1", "langauge=go"]), @"");
-    insta::assert_snapshot!(env.run(["list", "--library", "x", "--kind", "markdwn"]), @"");
-    insta::assert_snapshot!(env.run(["lits"]), @"");
+    insta::assert_snapshot!(env.run(["render", "code_revue"]), @"
+    --- stderr
+    error: Prompt not found: code_revue
+    hint: did you mean `my_coding_lib:code_review`?
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["render", "code_review"]), @"
+    --- stderr
+    error: Missing required argument: code_snippet
+    hint: twig render my_coding_lib:code_review code_snippet=…
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["render", "code_review", "code_snippet"]), @r#"
+    --- stderr
+    error: `code_snippet` is not KEY=VALUE
+    hint: put quotes round a value with blanks: KEY="several words"
+    --- exit 2
+    "#);
+    insta::assert_snapshot!(env.run(["render", "code_review", "code_snippet=@nowhere.txt"]), @"
+    --- stderr
+    error: the file `nowhere.txt` for `code_snippet` cannot be read: No such file or directory (os error 2)
+    hint: write code_snippet=@@… for a value that starts with an @
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["render", "code_review", "code_snippet=1", "langauge=go"]), @"
+    Please review the following code:
+
+    ```
+    1
+    ```
+    --- stderr
+    warning: prompt `code_review` has no argument `langauge`; did you mean `language`?
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["list", "--library", "x", "--kind", "markdwn"]), @"
+    --- stderr
+    error: invalid value 'markdwn' for '--kind <KIND>': did you mean `markdown`?
+
+    For more information, try '--help'.
+    --- exit 2
+    ");
+    insta::assert_snapshot!(env.run(["lits"]), @"
+    --- stderr
+    error: unrecognized subcommand 'lits'
+
+      tip: a similar subcommand exists: 'list'
+
+    Usage: twig [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    --- exit 2
+    ");
 }
 
 #[test]
@@ -102,7 +181,41 @@ file = "../../secret.md"
 
 Review this {{ langauge }} code.
 "#);
-    insta::assert_snapshot!(env.run(["check"]), @"");
+    insta::assert_snapshot!(env.run(["check"]), @r#"
+    warning[unknown-field]: unknown field `descripton` in a prompt is ignored
+     --> [data]/lib/twig.toml:2:1
+      |
+    2 | descripton = "typo in a field"
+      | ^^^^^^^^^^
+      = help: did you mean `description`?
+
+    error[missing-file]: Prompt content file not found: ~/.local/share/twig/prompts/lib/prompts/nowhere.md
+     --> [data]/lib/twig.toml:8:8
+      |
+    8 | file = "prompts/nowhere.md"
+      |        ^^^^^^^^^^^^^^^^^^^^
+      = help: create the file, or name another with `file`
+
+    error[outside-library]: `../../secret.md` leads outside the library's folder
+      --> [data]/lib/twig.toml:11:8
+       |
+    11 | file = "../../secret.md"
+       |        ^^^^^^^^^^^^^^^^^
+
+    error[unknown-variable]: `langauge` is used but not declared
+     --> [data]/lib/prompts/review.md:3:16
+      |
+    3 | Review this {{ langauge }} code.
+      |                ^^^^^^^^
+      = help: did you mean `language`?
+
+    warning[unused-argument]: argument `language` of `lib:review` is never used
+    --> [data]/lib/prompts/review.md
+     = help: write {{ language }} where it belongs
+    --- stderr
+    checked 3 prompts in 1 library: 3 errors, 2 warnings
+    --- exit 1
+    "#);
     let rows = json(&env.run(["check", "--json"]).stdout);
     let typo = rows
         .as_array()
@@ -120,9 +233,17 @@ Review this {{ langauge }} code.
 #[test]
 fn check_of_a_good_library_says_so() {
     let env = env("//- lib/twig.toml\n[prompts.p]\n//- lib/prompts/p.md\nhello\n");
-    insta::assert_snapshot!(env.run(["check"]), @"");
+    insta::assert_snapshot!(env.run(["check"]), @"
+    --- stderr
+    checked 1 prompt in 1 library: no problems
+    --- exit 0
+    ");
     assert_eq!(env.run(["check", "--json"]).stdout, "[]\n");
-    insta::assert_snapshot!(env.run(["check", "nowhere"]), @"");
+    insta::assert_snapshot!(env.run(["check", "nowhere"]), @"
+    --- stderr
+    error: there is nothing at [work]/nowhere
+    --- exit 1
+    ");
 }
 
 #[test]
@@ -167,18 +288,56 @@ fn a_library_may_be_anywhere() {
 #[test]
 fn a_new_library_works_and_nothing_is_overwritten() {
     let env = TestEnv::new(TWIG);
-    insta::assert_snapshot!(env.run(["list"]), @"");
-    insta::assert_snapshot!(env.run(["new", "library", "my_prompts"]), @"");
+    insta::assert_snapshot!(env.run(["list"]), @"
+    --- stderr
+    no prompts in ~/.local/share/twig/prompts
+    hint: make a first library with `twig new library NAME`
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["new", "library", "my_prompts"]), @"
+    ~/.local/share/twig/prompts/my_prompts
+    --- stderr
+    made library `my_prompts` with one prompt; try `twig render my_prompts:hello name=you`
+    --- exit 0
+    ");
     assert_eq!(
         env.run(["render", "my_prompts:hello", "name=Ada"]).stdout,
         "Greet Ada in a friendly tone and ask what to work on today.\n"
     );
-    insta::assert_snapshot!(env.run(["new", "library", "my_prompts"]), @"");
-    insta::assert_snapshot!(env.run(["new", "prompt", "my_prompts:review", "--description", "Say \"hi\""]), @"");
-    insta::assert_snapshot!(env.run(["new", "prompt", "my_prompts:review"]), @"");
-    insta::assert_snapshot!(env.run(["new", "prompt", "my_promts:x"]), @"");
-    insta::assert_snapshot!(env.run(["new", "prompt", "my_prompts:../x"]), @"");
-    insta::assert_snapshot!(env.run(["new", "library", "../x"]), @"");
+    insta::assert_snapshot!(env.run(["new", "library", "my_prompts"]), @"
+    --- stderr
+    error: ~/.local/share/twig/prompts/my_prompts is already there
+    hint: add to it with `twig new prompt my_prompts:NAME`
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["new", "prompt", "my_prompts:review", "--description", "Say \"hi\""]), @"
+    ~/.local/share/twig/prompts/my_prompts/prompts/review.md
+    --- stderr
+    made prompt `my_prompts:review`; edit the file, then try `twig render my_prompts:review`
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["new", "prompt", "my_prompts:review"]), @"
+    --- stderr
+    error: `my_prompts:review` is already there: ~/.local/share/twig/prompts/my_prompts/prompts/review.md
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["new", "prompt", "my_promts:x"]), @"
+    --- stderr
+    error: there is no library `my_promts`
+    hint: did you mean `my_prompts`?
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["new", "prompt", "my_prompts:../x"]), @"
+    --- stderr
+    error: the prompt name `../x` may only have letters, digits, `_`, `-` and `.`, and starts with none of the last two
+    --- exit 2
+    ");
+    insta::assert_snapshot!(env.run(["new", "library", "../x"]), @"
+    --- stderr
+    error: `../x` cannot be a library's name
+    hint: use letters, digits and `_`, such as `my_prompts`
+    --- exit 2
+    ");
     assert_eq!(env.run(["check"]).code, 0);
     assert_eq!(
         env.run(["list"]).stdout,
@@ -189,12 +348,20 @@ fn a_new_library_works_and_nothing_is_overwritten() {
 #[test]
 fn search_wants_every_word_and_puts_names_first() {
     let env = env(CONTRACT);
-    insta::assert_snapshot!(env.run(["search", "code"]), @"");
+    insta::assert_snapshot!(env.run(["search", "code"]), @"
+    my_coding_lib:code_review    Review code for quality and best practices
+    my_coding_lib:documentation  Generate documentation from code
+    --- exit 0
+    ");
     assert_eq!(
         env.run(["search", "document", "this"]).stdout,
         "my_coding_lib:documentation  Generate documentation from code\n"
     );
-    insta::assert_snapshot!(env.run(["search", "nothing like it"]), @"");
+    insta::assert_snapshot!(env.run(["search", "nothing like it"]), @"
+    --- stderr
+    no prompt has `nothing like it`
+    --- exit 0
+    ");
     assert_eq!(
         json(&env.run(["search", "code", "--json"]).stdout)[0]["name"],
         "my_coding_lib:code_review"
@@ -207,7 +374,28 @@ fn doctor_tells_where_things_are() {
     env.write("no-manifest/readme.txt", "x");
     let outcome = env.run(["doctor"]);
     let text = outcome.to_string().replace(TWIG, "[twig]");
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r#"
+    twig 0.1.0 at [twig]
+    configuration ~/.config/twig/config.toml (not there: defaults)
+
+    places
+      ~/.local/share/twig/prompts (found)
+        skipped no-manifest: has no twig.toml
+
+    libraries
+      my_coding_lib  twig  3 prompts  ~/.local/share/twig/prompts/My-Coding Lib
+
+    problems
+      [data]/My-Coding Lib/twig.toml:24:10: error[missing-file]: Prompt content file not found: ~/.local/share/twig/prompts/My-Coding Lib/prompts/gone.md; create the file, or name another with `file`
+      [data]/My-Coding Lib/prompts/broken.md:5:4: error[unknown-variable]: `required_arg` is used but not declared; declare it in [[prompts.broken.arguments]]
+
+    connect a client
+      Claude Code    claude mcp add twig -- [twig] serve
+      VS Code        code --add-mcp '{"name":"twig","command":"[twig]","args":["serve"]}'
+      others         put this into the client's MCP configuration:
+                     {"mcpServers": {"twig": {"command": "[twig]", "args": ["serve"]}}}
+    --- exit 1
+    "#);
     let report = json(&env.run(["doctor", "--json"]).stdout);
     assert_eq!(report["libraries"][0]["name"], "my_coding_lib");
 }
@@ -228,9 +416,17 @@ fn the_configuration_is_heard_and_its_mistakes_are_told() {
             .contains("my_coding_lib_code_review")
     );
     fs::write(folder.join("config.toml"), "separator = 5\n").expect("writable");
-    insta::assert_snapshot!(env.run(["list"]), @"");
+    insta::assert_snapshot!(env.run(["list"]), @r#"
+    --- stderr
+    error: [home]/.config/twig/config.toml:1: `separator` is one to three of `: / . _ -`, such as ":"
+    --- exit 1
+    "#);
     fs::write(folder.join("config.toml"), "[limits]\npag = 1\n").expect("writable");
-    insta::assert_snapshot!(env.run(["list"]), @"");
+    insta::assert_snapshot!(env.run(["list"]), @"
+    --- stderr
+    error: [home]/.config/twig/config.toml:2: unknown limit `pag`; did you mean `page`?
+    --- exit 1
+    ");
 }
 
 #[test]
@@ -248,7 +444,7 @@ fn completions_and_man_page_come_out() {
 
 #[test]
 fn a_closed_pipe_ends_a_command_quietly() {
-    let env = env(CONTRACT);
+    let env = env("//- lib/twig.toml\n[prompts.p]\n//- lib/prompts/p.md\nhello\n");
     let script = format!("{TWIG} list | true; {TWIG} man | head -c 1 >/dev/null");
     let output = std::process::Command::new("bash")
         .args(["-o", "pipefail", "-c", &script])

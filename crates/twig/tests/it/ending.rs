@@ -106,7 +106,7 @@ fn a_closed_output_ends_the_server_at_its_next_write() {
 #[test]
 fn an_orphan_ends_by_itself() {
     let env = env(CONTRACT);
-    let script = format!("exec 3<&0; {TWIG} serve <&3 & echo $!; wait");
+    let script = format!("exec 3<&0; {TWIG} serve <&3 & wait");
     let mut shell = Command::new("sh")
         .args(["-c", &script])
         .env_clear()
@@ -115,12 +115,14 @@ fn an_orphan_ends_by_itself() {
         .stdout(Stdio::piped())
         .spawn()
         .expect("a shell starts");
-    let _input = shell.stdin.take().expect("piped, and held open");
+    let mut input = shell.stdin.take().expect("piped, and held open");
     let mut output = shell.stdout.take().expect("piped");
-    let mut first = [0; 1];
+    let request = b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n";
+    input.write_all(request).expect("the server reads");
+    let mut answer = [0; 36];
     output
-        .read_exact(&mut first)
-        .expect("the server's process id is printed");
+        .read_exact(&mut answer)
+        .expect("the server answers, so it knows its parent");
     shell.kill().expect("ours");
     shell.wait().expect("ours");
     let start = Instant::now();

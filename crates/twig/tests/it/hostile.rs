@@ -79,7 +79,7 @@ fn escaping() -> TestEnv {
     fs::create_dir_all(&prompts).expect("writable");
     let outside = env.root().join("canary.md");
     let link = |target: &std::path::Path, name: &str| {
-        symlink(target, prompts.join(name)).expect("writable")
+        symlink(target, prompts.join(name)).expect("writable");
     };
     link(&outside, "absolute.md");
     link(std::path::Path::new("../../ok-evil/s.md"), "relative.md");
@@ -204,6 +204,61 @@ fn odd_files_are_diagnosed_one_by_one() {
         })
         .collect();
     told.sort();
-    insta::assert_snapshot!(told.join("\n"), @"");
-    insta::assert_snapshot!(env.run(["check"]), @"");
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    binary: "Prompt content file ~/.local/share/twig/prompts/odd/prompts/binary.md looks binary (a NUL at byte 1)"
+    bom: "hello\n"
+    crlf: "one\r\ntwo\r\n"
+    empty: ""
+    fifo: "Prompt content file ~/.local/share/twig/prompts/odd/prompts/fifo.md is not a regular file, but a FIFO"
+    fine: "fine\n"
+    folder: "Prompt content file ~/.local/share/twig/prompts/odd/prompts/folder.md is not a regular file, but a folder"
+    gone: "Prompt content file not found: ~/.local/share/twig/prompts/odd/prompts/gone.md"
+    huge: "Prompt content file ~/.local/share/twig/prompts/odd/prompts/huge.md is 10485760 bytes long; the limit is 131072"
+    latin: "Prompt content file ~/.local/share/twig/prompts/odd/prompts/latin.md is not UTF-8 text (byte 3)"
+    "#);
+    insta::assert_snapshot!(env.run(["check"]), @"
+    error[not-a-file]: Prompt content file ~/.local/share/twig/prompts/odd/prompts/folder.md is not a regular file, but a folder
+     --> [data]/odd/twig.toml:8:10
+      |
+    8 | [prompts.folder]
+      |          ^^^^^^
+      = help: put a regular text file there
+
+    error[not-a-file]: Prompt content file ~/.local/share/twig/prompts/odd/prompts/fifo.md is not a regular file, but a FIFO
+     --> [data]/odd/twig.toml:9:10
+      |
+    9 | [prompts.fifo]
+      |          ^^^^
+      = help: put a regular text file there
+
+    error[missing-file]: Prompt content file not found: ~/.local/share/twig/prompts/odd/prompts/gone.md
+      --> [data]/odd/twig.toml:10:10
+       |
+    10 | [prompts.gone]
+       |          ^^^^
+       = help: create the file, or name another with `file`
+
+    error[binary-file]: Prompt content file ~/.local/share/twig/prompts/odd/prompts/binary.md looks binary (a NUL at byte 1)
+    --> [data]/odd/prompts/binary.md
+     = help: prompts are text; remove the NUL bytes
+
+    note[byte-order-mark]: the file begins with a byte-order mark, which is left off
+    --> [data]/odd/prompts/bom.md
+     = help: save it as UTF-8 without one
+
+    warning[empty-file]: the prompt says nothing
+    --> [data]/odd/prompts/empty.md
+     = help: write something
+
+    error[too-large]: Prompt content file ~/.local/share/twig/prompts/odd/prompts/huge.md is 10485760 bytes long; the limit is 131072
+    --> [data]/odd/prompts/huge.md
+     = help: split it and `{% include %}` the parts
+
+    error[not-utf8]: Prompt content file ~/.local/share/twig/prompts/odd/prompts/latin.md is not UTF-8 text (byte 3)
+    --> [data]/odd/prompts/latin.md
+     = help: save the file as UTF-8
+    --- stderr
+    checked 10 prompts in 1 library: 6 errors, 1 warning, 1 note
+    --- exit 1
+    ");
 }

@@ -1,4 +1,10 @@
 //! The real binary, from the outside.
+#![allow(
+    clippy::expect_used,
+    clippy::format_collect,
+    clippy::format_push_string,
+    reason = "tests fail by panicking, and their texts are short"
+)]
 
 mod bombs;
 mod cli;

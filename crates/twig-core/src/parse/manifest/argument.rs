@@ -68,7 +68,7 @@ impl Manifest<'_> {
             default: self.default(&argument, default)?,
             ..argument
         };
-        self.unknown(fields, "an argument");
+        self.unknown(&fields, "an argument");
         Ok(argument)
     }
 
@@ -76,9 +76,13 @@ impl Manifest<'_> {
         let Some(item) = fields.take("choices") else {
             return Ok(Vec::new());
         };
-        let expected = "an array of strings that is not empty";
+        let expected = "an array of strings";
         match &item.value {
-            Value::List(items) if !items.is_empty() => {
+            Value::List(items) if items.is_empty() => {
+                let message = "`choices` is empty: no value could be given".to_owned();
+                Err(self.error("no-choices", item.span.clone(), message))
+            }
+            Value::List(items) => {
                 let texts = items.iter().map(|item| scalar(&item.value));
                 match texts.collect::<Option<Vec<_>>>() {
                     Some(texts) => Ok(texts),
@@ -96,7 +100,11 @@ impl Manifest<'_> {
                 Value::Integer(number) if number > 0 => {
                     Ok(Some(number.try_into().unwrap_or(u32::MAX)))
                 }
-                _ => Err(self.wrong_type("max_length", "a number of characters above zero", item)),
+                Value::Integer(_) => {
+                    let message = "`max_length` has to be above zero".to_owned();
+                    Err(self.error("bad-length", item.span.clone(), message))
+                }
+                _ => Err(self.wrong_type("max_length", "a number of characters", item)),
             },
         }
     }

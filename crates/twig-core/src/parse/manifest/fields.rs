@@ -86,7 +86,7 @@ impl Manifest<'_> {
     }
 
     /// Fields that nobody asked for are most likely misspelt.
-    pub(super) fn unknown(&mut self, fields: Fields<'_, '_>, place: &str) {
+    pub(super) fn unknown(&mut self, fields: &Fields<'_, '_>, place: &str) {
         let asked = &fields.asked[..fields.count];
         for entry in &fields.table.entries {
             if asked.contains(&&*entry.key) {

@@ -51,6 +51,7 @@ pub(super) fn gather(
             text: Arc::from(&**text),
             library: Arc::clone(library),
             path: None,
+            has_mark: false,
             lines_before: line.saturating_sub(1),
         },
     };
@@ -82,21 +83,30 @@ struct Cost {
 
 impl Builder<'_> {
     fn read(&mut self, library: &Arc<Library>, path: &RelativePath) -> Result<Source, BundleError> {
-        let body = self
-            .world
-            .bodies
-            .read(library, path)
-            .map_err(|error| BundleError::Body {
-                library: Arc::clone(library),
-                path: path.clone(),
+        let body = self.world.bodies.read(library, path).map_err(|error| {
+            let library = Arc::clone(library);
+            let path = path.clone();
+            // Whoever reads files has a limit of its own; what counts here is the templates'.
+            let error = match error {
+                BodyError::TooLarge { size, .. } => BodyError::TooLarge {
+                    size,
+                    limit: self.limits.template_source,
+                },
+                error => error,
+            };
+            BundleError::Body {
+                library,
+                path,
                 error,
-            })?;
+            }
+        })?;
         self.depend(library, path, Some(body.stamp));
         Ok(Source {
             name: format!("{}:{path}", library.name),
             text: body.text.into(),
             library: Arc::clone(library),
             path: Some(path.clone()),
+            has_mark: body.has_mark,
             lines_before: 0,
         })
     }
@@ -259,7 +269,8 @@ impl Builder<'_> {
         let path = match RelativePath::parse(own) {
             Ok(path) => path,
             Err(error) => {
-                let message = format!("`{name}` {error}");
+                // What the author wrote may be a path of this machine: it is not repeated to clients.
+                let message = format!("the name {error}");
                 return Err(fault(
                     from.clone(),
                     "outside-library",

@@ -1,0 +1,122 @@
+//! `twig.toml`, one fixture a case: the prompts that come of it and the problems.
+
+use std::fmt::Write as _;
+
+use twig_core::parse::library::{Files, Folder, twig_library};
+use twig_core::{BodyError, Content, Library, LibraryName, Limits, Problem, RelativePath};
+
+/// Files are there unless their name says otherwise.
+pub(crate) struct NamedFiles;
+
+impl Files for NamedFiles {
+    fn look(&self, path: &RelativePath) -> Result<(), BodyError> {
+        match path.file_name() {
+            "missing.md" => Err(BodyError::NotFound),
+            "folder.md" => Err(BodyError::NotAFile("a folder")),
+            "link.md" => Err(BodyError::Outside),
+            _ => Ok(()),
+        }
+    }
+}
+
+pub(crate) fn library(folder: &str, manifest: &str) -> Library {
+    let folder = Folder {
+        name: LibraryName::from_folder(folder).expect("a name"),
+        root: format!("/data/{folder}").into(),
+        shown_root: format!("~/data/{folder}").into(),
+        separator: ":".into(),
+    };
+    twig_library(&folder, manifest, &NamedFiles, &Limits::default())
+}
+
+fn show(library: &Library) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{:?}", library.about);
+    for prompt in &library.prompts {
+        let _ = writeln!(
+            text,
+            "\n{} title={:?} description={:?}",
+            prompt.full_name, prompt.title, prompt.description
+        );
+        for argument in &prompt.arguments {
+            let pattern = argument
+                .pattern
+                .as_ref()
+                .map(twig_core::model::Pattern::as_str);
+            let _ = writeln!(
+                text,
+                "  {} required={} default={:?} choices={:?} max_length={:?} pattern={pattern:?} description={:?}",
+                argument.name,
+                argument.required,
+                argument.default,
+                argument.choices,
+                argument.max_length,
+                argument.description
+            );
+        }
+        for message in &prompt.messages {
+            let content = match &message.content {
+                Content::File(path) => path.to_string(),
+                Content::Text { text, line } => format!("line {line}: {text:?}"),
+                _ => "something new".to_owned(),
+            };
+            let _ = writeln!(text, "  {} {content}", message.role.as_str());
+        }
+        if let Some(reason) = &prompt.unavailable {
+            let _ = writeln!(text, "  not served: {reason}");
+        }
+    }
+    for problem in &library.problems {
+        let _ = writeln!(text, "\n{}", shown(problem));
+    }
+    text
+}
+
+fn shown(problem: &Problem) -> String {
+    let mut text = problem.to_string();
+    if let Some(excerpt) = &problem.excerpt {
+        let _ = write!(
+            text,
+            "\n  | {}\n  | {}{}",
+            excerpt.text,
+            " ".repeat(excerpt.start),
+            "^".repeat(excerpt.width)
+        );
+    }
+    text
+}
+
+#[test]
+fn fixtures() {
+    insta::glob!("../fixtures/manifests", "*.toml", |path| {
+        let text = std::fs::read_to_string(path).expect("readable");
+        insta::assert_snapshot!(show(&library("lib", &text)));
+    });
+}
+
+#[test]
+fn arguments_have_a_limit_and_its_last_number_passes() {
+    let manifest = |count: usize| -> String {
+        let arguments: String = (0..count)
+            .map(|at| format!("[[prompts.p.arguments]]\nname = \"a{at}\"\n"))
+            .collect();
+        format!("[prompts.p]\n{arguments}")
+    };
+    assert!(library("lib", &manifest(64)).problems.is_empty());
+    let problems = library("lib", &manifest(65)).problems;
+    assert_eq!(
+        problems[0].message,
+        "65 arguments are declared; the limit is 64"
+    );
+}
+
+#[test]
+fn both_readers_of_toml_give_the_same_library() {
+    let plain = "[prompts.a]\ndescription = \"x\"\n[[prompts.a.arguments]]\nname = \"n\"\nchoices = [\"1\", \"2\"]\n";
+    // A dotted key is enough to send the whole manifest to the other reader.
+    let other = format!("library.title = \"t\"\n{plain}");
+    let (mut one, mut two) = (library("lib", plain), library("lib", &other));
+    (one.digest, two.digest) = ([0; 32], [0; 32]);
+    two.about = one.about.clone();
+    assert_eq!(one, two);
+}
