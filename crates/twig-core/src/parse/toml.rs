@@ -234,6 +234,7 @@ mod tests {
             "[[a].b]",
             "a = 1_000",
             "a = -1",
+            "a = [é\"é",
             "a = +1",
         ] {
             assert!(plain::read(text).is_none(), "{text:?}");

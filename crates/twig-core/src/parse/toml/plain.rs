@@ -286,7 +286,7 @@ impl<'a> Line<'a> {
 
     /// A string without escapes, on one line.
     fn string(&mut self) -> Option<&'a str> {
-        let quote = self.peek()?;
+        let quote = self.peek().filter(|byte| matches!(byte, b'"' | b'\''))?;
         let inner = &self.rest()[1..];
         let length = inner
             .iter()

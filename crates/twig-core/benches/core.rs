@@ -1,0 +1,137 @@
+//! Parsing manifests, building catalogs, rendering prompts.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use divan::{Bencher, black_box};
+use twig_core::parse::library::{Files, Folder, twig_library};
+use twig_core::render::World;
+use twig_core::template::Templates;
+use twig_core::{
+    Bodies, Body, BodyError, Catalog, Library, LibraryName, Limits, Lookup, RelativePath,
+    Rendering, Stamp, render,
+};
+
+fn main() {
+    divan::main();
+}
+
+struct Disk;
+
+impl Files for Disk {
+    fn look(&self, _: &RelativePath) -> Result<(), BodyError> {
+        Ok(())
+    }
+}
+
+impl Bodies for Disk {
+    fn read(&self, _: &Library, path: &RelativePath) -> Result<Body, BodyError> {
+        let mut text = String::new();
+        for at in 0..10 {
+            let _ = writeln!(
+                text,
+                "{}\nValue {at}: {{{{ arg_{at} }}}}\n",
+                "A line of text. ".repeat(20)
+            );
+        }
+        if path.as_str().ends_with("0.md") {
+            text.push_str("{% for i in range(10) %}{{ i }}{% endfor %}");
+        }
+        Ok(Body {
+            text,
+            has_mark: false,
+            stamp: Stamp(1),
+        })
+    }
+
+    fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {
+        Ok(Stamp(1))
+    }
+}
+
+/// A manifest of a hundred prompts with ten arguments each.
+fn manifest() -> String {
+    let mut text = String::new();
+    for prompt in 0..100 {
+        let _ = write!(
+            text,
+            "[prompts.p{prompt}]\ntitle = \"Prompt {prompt}\"\ndescription = \"What it is for\"\n"
+        );
+        for argument in 0..10 {
+            let _ = write!(
+                text,
+                "\n[[prompts.p{prompt}.arguments]]\nname = \"arg_{argument}\"\ndescription = \"A value\"\n"
+            );
+        }
+    }
+    text
+}
+
+fn library(name: &str, manifest: &str) -> Option<Arc<Library>> {
+    let folder = Folder {
+        name: LibraryName::from_folder(name)?,
+        root: format!("/data/{name}").into(),
+        shown_root: format!("~/{name}").into(),
+        separator: ":".into(),
+    };
+    Some(Arc::new(twig_library(
+        &folder,
+        manifest,
+        &Disk,
+        &Limits::default(),
+    )))
+}
+
+#[divan::bench]
+fn parse_plain_manifest(bencher: Bencher<'_, '_>) {
+    let text = manifest();
+    bencher.bench(|| library("lib", black_box(&text)));
+}
+
+#[divan::bench]
+fn parse_any_manifest(bencher: Bencher<'_, '_>) {
+    // A dotted key sends the manifest to the general reader.
+    let text = format!("library.title = \"t\"\n{}", manifest());
+    bencher.bench(|| library("lib", black_box(&text)));
+}
+
+#[divan::bench(args = [10, 100])]
+fn build_catalog(bencher: Bencher<'_, '_>, libraries: usize) {
+    let text = manifest();
+    let libraries: Vec<Arc<Library>> = (0..libraries)
+        .filter_map(|at| library(&format!("lib{at:03}"), &text))
+        .collect();
+    bencher.bench(|| Catalog::build(libraries.iter().cloned()));
+}
+
+fn bench_render(bencher: Bencher<'_, '_>, name: &str) {
+    let catalog = Catalog::build(library("lib", &manifest()));
+    let templates = Templates::default();
+    let world = World {
+        catalog: &catalog,
+        bodies: &Disk,
+        templates: &templates,
+    };
+    let given: Vec<(Cow<'_, str>, Cow<'_, str>)> = (0..10)
+        .map(|at| (format!("arg_{at}").into(), "some value".into()))
+        .collect();
+    bencher.bench(|| match catalog.find(black_box(name)) {
+        Lookup::Found(found) => match render(world, found, &given) {
+            Ok(Rendering::Done(messages)) => messages.len(),
+            Ok(Rendering::Computed(computed)) => usize::from(computed.job.millis > 0),
+            Err(_) => 0,
+        },
+        _ => 0,
+    });
+}
+
+#[divan::bench]
+fn render_plain_ten_arguments(bencher: Bencher<'_, '_>) {
+    bench_render(bencher, "lib:p1");
+}
+
+#[divan::bench]
+fn hand_out_computed(bencher: Bencher<'_, '_>) {
+    bench_render(bencher, "lib:p0");
+}
