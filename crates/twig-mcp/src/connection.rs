@@ -260,7 +260,7 @@ enum Written {
     /// A whole message.
     Reply,
     /// The start of one that goes on with a page.
-    Page(Arc<[u8]>),
+    Page(Arc<Vec<u8>>),
     /// Nothing yet.
     Job(Job),
 }

@@ -34,7 +34,7 @@ pub(crate) enum Outcome {
     /// The result asks the client for more.
     InputRequired,
     /// The result is this page, nothing else.
-    Page(Arc<[u8]>),
+    Page(Arc<Vec<u8>>),
     /// There is no result before a job was run.
     Computed {
         computed: Box<ComputedRender>,

@@ -10,7 +10,7 @@ pub trait Outbox {
     fn bytes(&mut self, bytes: &[u8]);
 
     /// Takes a piece that many replies share; a transport that can keep it need not copy it.
-    fn shared(&mut self, page: &Arc<[u8]>) {
+    fn shared(&mut self, page: &Arc<Vec<u8>>) {
         self.bytes(page);
     }
 

@@ -12,7 +12,10 @@ use crate::schema;
 use crate::server::Server;
 
 /// Snapshots that are kept so that a listing under way goes on when the catalog changes.
-const SNAPSHOTS: usize = 4;
+const SNAPSHOTS: usize = 2;
+
+/// Bytes of a long item.
+const ITEM: usize = 1024;
 
 /// The pages of recent snapshots.
 #[derive(Debug)]
@@ -26,8 +29,8 @@ pub(crate) struct Pages {
 struct Snapshot {
     catalog: Arc<Catalog>,
     /// By offset.
-    legacy: BTreeMap<usize, Arc<[u8]>>,
-    modern: BTreeMap<usize, Arc<[u8]>>,
+    legacy: BTreeMap<usize, Arc<Vec<u8>>>,
+    modern: BTreeMap<usize, Arc<Vec<u8>>>,
     /// Whether some client may come back for the next page.
     gave_cursor: bool,
 }
@@ -42,7 +45,12 @@ impl Pages {
     }
 
     /// The first page of a catalog, as the JSON of a result.
-    pub(crate) fn first(&mut self, server: &Server, catalog: &Arc<Catalog>, era: Era) -> Arc<[u8]> {
+    pub(crate) fn first(
+        &mut self,
+        server: &Server,
+        catalog: &Arc<Catalog>,
+        era: Era,
+    ) -> Arc<Vec<u8>> {
         let length = self.length;
         self.snapshot(catalog).page(server, era, 0, length)
     }
@@ -54,7 +62,7 @@ impl Pages {
         catalog: &Arc<Catalog>,
         era: Era,
         cursor: Cursor,
-    ) -> Option<Arc<[u8]>> {
+    ) -> Option<Arc<Vec<u8>>> {
         let length = self.length;
         let offset = cursor.offset as usize;
         let is_meant = |of: &Catalog| snapshot_of(of.fingerprint()) == cursor.snapshot;
@@ -93,7 +101,7 @@ impl Pages {
 }
 
 impl Snapshot {
-    fn page(&mut self, server: &Server, era: Era, offset: usize, length: usize) -> Arc<[u8]> {
+    fn page(&mut self, server: &Server, era: Era, offset: usize, length: usize) -> Arc<Vec<u8>> {
         let next = offset.saturating_add(length);
         self.gave_cursor |= next < self.catalog.len();
         let pages = match era {
@@ -107,10 +115,17 @@ impl Snapshot {
     }
 }
 
-fn write(server: &Server, catalog: &Catalog, era: Era, offset: usize, length: usize) -> Arc<[u8]> {
-    let mut page = Vec::new();
+fn write(
+    server: &Server,
+    catalog: &Catalog,
+    era: Era,
+    offset: usize,
+    length: usize,
+) -> Arc<Vec<u8>> {
+    let prompts = catalog.prompts(offset).take(length);
+    // A list that outgrows its buffer is copied each time; what is not written takes no memory.
+    let mut page = Vec::with_capacity(prompts.len() * ITEM);
     json::object(&mut page, |result| {
-        let prompts = catalog.prompts(offset).take(length);
         result.list("prompts", prompts, |buffer, found| {
             json::object(buffer, |item| schema::prompt(found.prompt, item));
         });
@@ -123,5 +138,5 @@ fn write(server: &Server, catalog: &Catalog, era: Era, offset: usize, length: us
         era.keep_list(result);
         server.seal(era, "complete", result);
     });
-    page.into()
+    Arc::new(page)
 }

@@ -198,7 +198,7 @@ fn cursors_that_were_never_given_are_refused() {
 #[derive(Default)]
 struct Pieces {
     copied: Vec<u8>,
-    shared: Vec<Arc<[u8]>>,
+    shared: Vec<Arc<Vec<u8>>>,
 }
 
 impl Outbox for Pieces {
@@ -206,7 +206,7 @@ impl Outbox for Pieces {
         self.copied.extend_from_slice(bytes);
     }
 
-    fn shared(&mut self, page: &Arc<[u8]>) {
+    fn shared(&mut self, page: &Arc<Vec<u8>>) {
         self.shared.push(Arc::clone(page));
     }
 

@@ -30,7 +30,7 @@ pub(super) struct Output {
 enum Piece {
     Own(Vec<u8>),
     /// A page that many replies share: it is never copied.
-    Shared(Arc<[u8]>),
+    Shared(Arc<Vec<u8>>),
 }
 
 impl Piece {
@@ -135,7 +135,7 @@ impl Outbox for Output {
         self.queue.push_back(Piece::Own(buffer));
     }
 
-    fn shared(&mut self, page: &Arc<[u8]>) {
+    fn shared(&mut self, page: &Arc<Vec<u8>>) {
         self.pending += page.len();
         self.queue.push_back(Piece::Shared(Arc::clone(page)));
     }
