@@ -8,7 +8,7 @@ use twig_core::parse::library::{Folder, empty_library};
 use twig_core::template::{JobOutcome, Templates};
 use twig_core::{
     Argument, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Limits,
-    MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
+    MessageSource, Prompt, PromptName, RelativePath, Role, Stamp, TextForm,
 };
 use twig_mcp::{Connection, Host, Identity, Server};
 
@@ -34,7 +34,7 @@ fn prompt(name: &str, text: &str) -> Option<Prompt> {
             Argument { name: "x".into(), required: true, ..Argument::default() },
             Argument { name: "y".into(), choices: vec!["a".into(), "b".into()], ..Argument::default() },
         ],
-        messages: vec![MessageSource { role: Role::User, content: Content::Text { text: text.into(), line: 1 } }],
+        messages: vec![MessageSource { role: Role::User, content: Content::Text { text: text.into(), line: 1, form: TextForm::Inline } }],
         dialect: Dialect::Jinja,
         unavailable: None,
     })

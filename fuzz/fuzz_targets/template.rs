@@ -10,7 +10,7 @@ use twig_core::render::{World, render};
 use twig_core::template::Templates;
 use twig_core::{
     Argument, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Lookup,
-    MessageSource, Prompt, PromptName, RelativePath, Rendering, Role, Stamp,
+    MessageSource, Prompt, PromptName, RelativePath, Rendering, Role, Stamp, TextForm,
 };
 
 struct NoFiles;
@@ -35,7 +35,7 @@ fuzz_target!(|text: &str| {
         title: None,
         description: None,
         arguments: ["x", "y"].map(|name| Argument { name: name.into(), ..Argument::default() }).to_vec(),
-        messages: vec![MessageSource { role: Role::User, content: Content::Text { text: text.into(), line: 1 } }],
+        messages: vec![MessageSource { role: Role::User, content: Content::Text { text: text.into(), line: 1, form: TextForm::Inline } }],
         dialect: Dialect::Jinja,
         unavailable: None,
     });

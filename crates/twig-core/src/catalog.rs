@@ -16,6 +16,7 @@ use crate::suggest;
 pub struct Catalog {
     libraries: Vec<Arc<Library>>,
     shadowed: Vec<Arc<Library>>,
+    shadowed_prompts: Vec<Place>,
     /// Places of all prompts that can be served, sorted by full name.
     listed: Vec<Place>,
     /// The same places by full name.
@@ -87,6 +88,11 @@ impl Catalog {
     /// The libraries whose name another one has taken.
     pub fn shadowed(&self) -> &[Arc<Library>] {
         &self.shadowed
+    }
+
+    /// Prompts whose full name a more important library has taken.
+    pub fn shadowed_prompts(&self) -> impl Iterator<Item = PromptRef<'_>> {
+        self.shadowed_prompts.iter().map(|place| self.at(*place))
     }
 
     /// Prompts that can be served.
@@ -181,6 +187,7 @@ impl Catalog {
     fn drop_shadowed_prompts(&mut self) {
         let listed = std::mem::take(&mut self.listed);
         let mut kept: Vec<Place> = Vec::with_capacity(listed.len());
+        let mut dropped = Vec::new();
         for place in listed {
             let found = self.at(place);
             let winner = kept.last().map(|last| self.at(*last));
@@ -191,13 +198,15 @@ impl Catalog {
                 );
                 let root = &found.library.root;
                 let problem = Problem::of_file("shadowed-prompt", Severity::Warning, root, message);
-                self.problems
-                    .push(problem.with_help("rename one of the two"));
+                let problem = problem.with_help("rename one of the two");
+                self.problems.push(problem);
+                dropped.push(place);
             } else {
                 kept.push(place);
             }
         }
         self.listed = kept;
+        self.shadowed_prompts = dropped;
     }
 
     fn warn_about_collisions(&mut self) {

@@ -20,7 +20,7 @@ pub mod template;
 pub use body::{Bodies, Body, BodyError, Stamp};
 pub use catalog::{Catalog, Lookup, PromptRef};
 pub use limits::Limits;
-pub use model::{Argument, Content, Dialect, Kind, Library, MessageSource, Prompt, Role};
+pub use model::{Argument, Content, Dialect, Kind, Library, MessageSource, Prompt, Role, TextForm};
 pub use name::{LibraryName, PromptName, RelativePath};
 pub use problem::{Excerpt, Problem, Severity};
 pub use render::{Message, RenderError, Rendering, render};

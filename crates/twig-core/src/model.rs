@@ -136,7 +136,20 @@ pub enum Content {
         text: Box<str>,
         /// Its first line in the manifest, from 1.
         line: u32,
+        /// How it is written there.
+        form: TextForm,
     },
+}
+
+/// How a template is written in a manifest, and so what its lines and columns mean there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextForm {
+    /// On lines of its own, byte for byte.
+    Lines,
+    /// Byte for byte, but starting in the middle of a line.
+    Inline,
+    /// With escapes: its lines are not those of the file.
+    Escaped,
 }
 
 /// A named string that a prompt takes.
@@ -158,6 +171,13 @@ pub struct Argument {
     pub pattern: Option<Pattern>,
 }
 
+/// Bytes that a compiled pattern may take. Matching costs its size times the value's length, and
+/// nobody can stop it.
+const PATTERN_SIZE: usize = 16 * 1024;
+
+/// The longest value, in bytes, that is held against a pattern.
+pub const PATTERN_VALUE: usize = 64 * 1024;
+
 /// A regular expression that values have to match, compiled once.
 #[derive(Debug, Clone)]
 pub struct Pattern {
@@ -169,7 +189,7 @@ impl Pattern {
     /// Compiles a pattern; the error says what is wrong with it.
     pub fn parse(source: &str) -> Result<Self, String> {
         match regex_lite::RegexBuilder::new(source)
-            .size_limit(1 << 20)
+            .size_limit(PATTERN_SIZE)
             .build()
         {
             Ok(regex) => Ok(Self {

@@ -48,6 +48,9 @@ pub enum NameError {
     /// Longer than [`NAME_LIMIT`].
     #[error("is longer than 128 bytes")]
     TooLong,
+    /// A path longer than any file system takes.
+    #[error("is longer than 1024 bytes")]
+    PathTooLong,
     /// A character that names cannot have.
     #[error(
         "may only have letters, digits, `_`, `-` and `.`, and starts with none of the last two"
@@ -151,7 +154,7 @@ impl RelativePath {
             return Err(NameError::Empty);
         }
         if text.len() > 1024 {
-            return Err(NameError::TooLong);
+            return Err(NameError::PathTooLong);
         }
         if text.starts_with('/') {
             return Err(NameError::Absolute);

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use crate::body::{Bodies, BodyError};
 use crate::catalog::{Catalog, PromptRef};
 use crate::limits::Limits;
-use crate::model::{Argument, Content, Dialect, Library, Role};
+use crate::model::{Argument, Content, Dialect, Library, PATTERN_VALUE, Role};
 use crate::name::RelativePath;
 use crate::parse::front_matter;
-use crate::template::{ComputedJob, Failure, JobOutcome, Templates, Values};
+use crate::template::{ComputedJob, Failure, JobOutcome, Room, Templates, Values};
 
 /// Everything that a request is answered from.
 #[derive(Clone, Copy)]
@@ -50,31 +50,33 @@ pub enum Rendering {
 pub struct ComputedRender {
     /// What to send to the worker.
     pub job: ComputedJob,
-    /// What stays here meanwhile: who says the texts that come back.
-    pub roles: Roles,
+    /// What stays here meanwhile.
+    pub rest: Unfinished,
 }
 
 impl ComputedRender {
     /// Turns the worker's answer into messages.
-    pub fn finish(&self, outcome: JobOutcome) -> Result<Vec<Message>, RenderError> {
-        self.roles.finish(outcome)
+    pub fn finish(self, outcome: JobOutcome) -> Result<Vec<Message>, RenderError> {
+        self.rest.finish(outcome)
     }
 }
 
-/// Who says the texts of a render under way, in order.
+/// The messages of a render under way: some have their text already, the others wait for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Roles(pub Vec<Role>);
+pub struct Unfinished(Vec<(Role, Option<String>)>);
 
-impl Roles {
+impl Unfinished {
     /// Turns the worker's answer into messages.
-    pub fn finish(&self, outcome: JobOutcome) -> Result<Vec<Message>, RenderError> {
+    pub fn finish(self, outcome: JobOutcome) -> Result<Vec<Message>, RenderError> {
         let texts = outcome
             .into_result()
             .map_err(|failure| RenderError::from_failure(&failure))?;
-        let messages = self.0.iter().zip(texts);
-        Ok(messages
-            .map(|(role, text)| Message { role: *role, text })
-            .collect())
+        let mut texts = texts.into_iter();
+        let messages = self.0.into_iter().map(|(role, text)| {
+            let text = text.or_else(|| texts.next()).unwrap_or_default();
+            Message { role, text }
+        });
+        Ok(messages.collect())
     }
 }
 
@@ -253,6 +255,13 @@ pub(crate) fn check_value(argument: &Argument, value: &str) -> Result<(), Render
             choices: argument.choices.clone(),
         });
     }
+    if argument.pattern.is_some() && value.len() > PATTERN_VALUE {
+        let what = format!("Argument `{}`, which has a pattern,", argument.name);
+        return Err(RenderError::ValueTooLarge {
+            what,
+            limit: PATTERN_VALUE,
+        });
+    }
     if let Some(pattern) = &argument.pattern
         && !pattern.is_match(value)
     {
@@ -281,33 +290,33 @@ fn jinja(
         let value = value_at(given, at, &argument.name).or(argument.default.as_deref());
         (&*argument.name, value)
     }));
-    let mut bundles = Vec::with_capacity(prompt.messages.len());
+    let limits = world.templates.limits();
+    let mut room = Room::new(limits.rendered);
+    let mut computed = Vec::new();
+    let mut messages = Vec::with_capacity(prompt.messages.len());
     for message in &prompt.messages {
-        bundles.push(
-            world
-                .templates
-                .bundle(world, found.library, &message.content)?,
-        );
+        let bundle = world
+            .templates
+            .bundle(world, found.library, &message.content)?;
+        let text = if bundle.is_plain() {
+            let text = bundle.render(&values, room);
+            let text = text.map_err(|failure| RenderError::from_failure(&failure))?;
+            room.take(text.len());
+            Some(text)
+        } else {
+            computed.push(bundle);
+            None
+        };
+        messages.push((message.role, text));
     }
-    if bundles.iter().all(|bundle| bundle.is_plain()) {
-        let mut room = world.templates.limits().rendered;
-        let mut messages = Vec::with_capacity(bundles.len());
-        for (message, bundle) in prompt.messages.iter().zip(&bundles) {
-            let text = bundle
-                .render(&values, room)
-                .map_err(|failure| RenderError::from_failure(&failure))?;
-            room -= text.len();
-            messages.push(Message {
-                role: message.role,
-                text,
-            });
-        }
-        return Ok(Rendering::Done(messages));
+    let rest = Unfinished(messages);
+    if computed.is_empty() {
+        return rest
+            .finish(JobOutcome::Texts(Vec::new()))
+            .map(Rendering::Done);
     }
-    Ok(Rendering::Computed(ComputedRender {
-        job: ComputedJob::new(&bundles, &values, world.templates.limits()),
-        roles: Roles(prompt.messages.iter().map(|message| message.role).collect()),
-    }))
+    let job = ComputedJob::new(&computed, &values, room, limits.render_millis);
+    Ok(Rendering::Computed(ComputedRender { job, rest }))
 }
 
 /// The Markdown kind: every `{{input}}` is replaced, or the input follows after a blank line.
@@ -327,9 +336,13 @@ fn input(
         let text = read(world, found.library, path)?;
         let body = front_matter::split(&text).body.trim();
         let slots = body.matches(SLOT).count();
-        let length = body
-            .len()
-            .saturating_add(input.len().saturating_mul(slots.max(1)));
+        let between = if slots == 0 && !input.is_empty() {
+            2
+        } else {
+            0
+        };
+        let values = input.len().saturating_mul(slots.max(1));
+        let length = (body.len() + between).saturating_add(values);
         if length > limit {
             return Err(RenderError::Limit(format!(
                 "The rendered prompt exceeds the limit of {limit} bytes"

@@ -16,5 +16,6 @@ pub use bundle::{Bundle, Source};
 pub(crate) use bundle::{BundleError, Inspection, body_problem, inspect};
 pub use cache::Templates;
 pub use engine::Failure;
+pub(crate) use engine::Room;
 pub use job::{ComputedJob, JobOutcome, run};
 pub use values::Values;

@@ -87,7 +87,7 @@ impl Connection {
         let Some(render) = self.in_flight.finish(ticket) else {
             return;
         };
-        match render.roles.finish(outcome) {
+        match render.rest.finish(outcome) {
             Ok(messages) => {
                 self.buffer.clear();
                 begin_result(&render.id, &mut self.buffer);
@@ -213,7 +213,7 @@ impl Connection {
             id: id.into(),
             era,
             description,
-            roles: computed.roles,
+            rest: computed.rest,
         });
         Ok(Written::Job(Job {
             ticket,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use twig_core::render::Roles;
+use twig_core::render::Unfinished;
 use twig_core::template::ComputedJob;
 
 use crate::era::Era;
@@ -37,7 +37,7 @@ pub(crate) struct Render {
     pub(crate) id: Box<str>,
     pub(crate) era: Era,
     pub(crate) description: Option<Box<str>>,
-    pub(crate) roles: Roles,
+    pub(crate) rest: Unfinished,
 }
 
 impl InFlight {

@@ -84,6 +84,8 @@ pub struct FrontMatterError {
     pub line: Option<usize>,
     /// The column there, from 1.
     pub column: Option<usize>,
+    /// Whether it is only too long.
+    pub is_limit: bool,
 }
 
 /// Reads front matter as strict YAML.
@@ -97,6 +99,7 @@ pub fn read(front: &str, limits: &Limits) -> Result<FrontMatter, FrontMatterErro
             ),
             line: None,
             column: None,
+            is_limit: true,
         });
     }
     if front.trim().is_empty() {
@@ -113,6 +116,7 @@ pub fn read(front: &str, limits: &Limits) -> Result<FrontMatter, FrontMatterErro
             message: first_line(&error.to_string()),
             line: location.and_then(|place| usize::try_from(place.line()).ok()),
             column: location.and_then(|place| usize::try_from(place.column()).ok()),
+            is_limit: false,
         }
     })
 }

@@ -90,8 +90,11 @@ pub fn markdown_library(
         library.prompts.extend(prompt);
     }
     library.prompts.sort_by(|one, two| one.name.cmp(&two.name));
-    let texts = files.iter().filter_map(|(_, text)| text.as_ref().ok());
-    library.digest = digest(&library.prompts, texts.map(String::as_bytes));
+    let documents = files.iter().flat_map(|(path, text)| {
+        let text = text.as_ref().map(String::as_str).unwrap_or_default();
+        [path.as_str().as_bytes(), text.as_bytes()]
+    });
+    library.digest = digest(&library.prompts, documents);
     library
 }
 

@@ -11,7 +11,7 @@ use self::fields::Fields;
 use super::library::{Files, Folder};
 use super::toml::{Entry, Item, Table, Value};
 use crate::limits::Limits;
-use crate::model::{About, Content, Dialect, MessageSource, Prompt, Role};
+use crate::model::{About, Content, Dialect, MessageSource, Prompt, Role, TextForm};
 use crate::name::{PromptName, RelativePath, twin_key};
 use crate::problem::{Problem, Severity, locate};
 use crate::render::body_sentence;
@@ -217,13 +217,11 @@ impl Manifest<'_> {
                 let Value::Text(text) = &item.value else {
                     return Err(self.wrong_type("text", "a string", item));
                 };
-                let line = self.line_of_text(item);
+                let (line, form) = self.place_of_text(item);
+                let text = text.as_ref().into();
                 MessageSource {
                     role,
-                    content: Content::Text {
-                        text: text.as_ref().into(),
-                        line,
-                    },
+                    content: Content::Text { text, line, form },
                 }
             }
             _ => {
@@ -235,15 +233,17 @@ impl Manifest<'_> {
         Ok(message)
     }
 
-    /// The line on which a string's text starts: after the quotes, and after the newline that TOML
-    /// drops behind three of them.
-    fn line_of_text(&self, item: &Item<'_>) -> u32 {
+    /// The line on which a string's text starts: TOML drops a newline behind three quotes.
+    fn place_of_text(&self, item: &Item<'_>) -> (u32, TextForm) {
         let raw = &self.text[item.span.clone()];
-        let opening = raw.len() - raw.trim_start_matches(['"', '\'']).len();
-        let after = &raw[opening.min(3)..];
-        let skipped =
-            u32::from(opening >= 3 && (after.starts_with('\n') || after.starts_with("\r\n")));
-        locate(self.text, item.span.clone()).line + skipped
+        let line = locate(self.text, item.span.clone()).line;
+        let is_long = raw.starts_with("\"\"\"") || raw.starts_with("'''");
+        let has_own_lines = is_long && raw[3..].starts_with(['\n', '\r']);
+        match (raw.starts_with('"') && raw.contains('\\'), has_own_lines) {
+            (true, _) => (line, TextForm::Escaped),
+            (false, true) => (line + 1, TextForm::Lines),
+            (false, false) => (line, TextForm::Inline),
+        }
     }
 
     fn path_field(&mut self, key: &str, item: &Item<'_>) -> Result<RelativePath, Refusal> {

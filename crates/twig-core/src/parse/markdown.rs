@@ -19,7 +19,10 @@ pub(super) fn read(
     problems: &mut Vec<Problem>,
 ) -> Option<Prompt> {
     let file = format!("{}/{path}", folder.root);
-    let stem = path.file_name().strip_suffix(".md")?;
+    let stem = path
+        .file_name()
+        .rsplit_once('.')
+        .map_or(path.file_name(), |(stem, _)| stem);
     let name = match PromptName::parse(stem) {
         Ok(name) => name,
         Err(error) => {
@@ -91,7 +94,11 @@ fn front(file: &str, text: &str, limits: &Limits) -> Result<FrontMatter, Box<Pro
         let before = front.split_inclusive('\n').take(line.saturating_sub(1));
         let at =
             split.front_span.start + before.map(str::len).sum::<usize>() + column.saturating_sub(1);
-        let message = format!("the front matter is not valid YAML: {}", error.message);
+        let message = if error.is_limit {
+            error.message
+        } else {
+            format!("the front matter is not valid YAML: {}", error.message)
+        };
         Box::new(Problem::at(
             "front-matter-syntax",
             Severity::Error,

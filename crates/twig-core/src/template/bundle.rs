@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use self::gather::{Closure, gather};
-use super::engine::{Engine, Failure, Links};
+use super::engine::{Engine, Failure, Lines, Links, Room};
 use super::scan::Sort;
 use super::values::Values;
 use crate::body::{BodyError, Stamp};
@@ -23,8 +23,8 @@ const COMPILED_WEIGHT: usize = 12 * 1024;
 #[derive(Debug)]
 pub struct Bundle {
     main: String,
-    /// Lines before the main template in its file.
-    pub(crate) lines_before: u32,
+    /// Where the main template's lines stand in its file.
+    pub(crate) lines: Lines,
     content: Compiled,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) has_references: bool,
@@ -48,8 +48,9 @@ pub struct Source {
     /// The file it came from; `None` for text in the manifest.
     path: Option<RelativePath>,
     has_mark: bool,
-    /// Lines before its first one in that file.
-    lines_before: u32,
+    lines: Lines,
+    /// Whether columns are those of the file.
+    has_columns: bool,
 }
 
 /// A file whose change makes the bundle stale; `None` for one that must stay absent.
@@ -63,7 +64,7 @@ pub(crate) struct Dependency {
 /// Why a bundle could not be made.
 #[derive(Debug)]
 pub(crate) enum BundleError {
-    /// A file cannot be had; the main one where `referrer` is `None`.
+    /// A file cannot be had.
     Body {
         library: Arc<Library>,
         path: RelativePath,
@@ -105,7 +106,7 @@ impl Bundle {
     }
 
     /// Renders a plain bundle.
-    pub(crate) fn render(&self, values: &Values<'_>, room: usize) -> Result<String, Failure> {
+    pub(crate) fn render(&self, values: &Values<'_>, room: Room) -> Result<String, Failure> {
         let Compiled::Plain(engine) = &self.content else {
             return Err(Failure::limit(
                 "computed templates are rendered by a worker",
@@ -113,7 +114,7 @@ impl Bundle {
         };
         engine
             .render(&self.main, values, room)
-            .map_err(|failure| failure.seen_from(&self.main, self.lines_before))
+            .map_err(|failure| failure.seen_from(&self.main, self.lines))
     }
 }
 
@@ -142,7 +143,7 @@ impl BundleError {
                 mut failure,
                 ..
             } => {
-                failure.line = failure.line.map(|line| line + source.lines_before);
+                failure.line = failure.line.map(|line| source.lines.in_file(line));
                 RenderError::from_failure(&failure)
             }
         }
@@ -168,7 +169,9 @@ impl BundleError {
             } => {
                 let mut problem =
                     source.problem(code, Severity::Error, failure.range, failure.message);
-                problem.line = problem.line.or(failure.line);
+                problem.line = problem
+                    .line
+                    .or(failure.line.map(|line| source.lines.in_file(line)));
                 problem.help = help;
                 problem
             }
@@ -235,7 +238,11 @@ impl Source {
             return Problem::of_file(code, severity, &path, message);
         };
         let mut problem = Problem::at(code, severity, &path, &self.text, range, message);
-        problem.line = problem.line.map(|line| line + self.lines_before);
+        problem.line = problem.line.map(|line| self.lines.in_file(line));
+        if !self.has_columns {
+            problem.column = None;
+            problem.excerpt = None;
+        }
         problem
     }
 }
@@ -293,7 +300,7 @@ pub(crate) fn compile(
         .sum();
     Ok(Bundle {
         main: sources[0].name.clone(),
-        lines_before: sources[0].lines_before,
+        lines: sources[0].lines,
         content: match sort {
             Sort::Plain => Compiled::Plain(Box::new(engine)),
             // The engine has shown that it compiles; the worker makes its own.

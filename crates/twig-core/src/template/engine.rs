@@ -13,6 +13,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, tests as checks};
 
 pub use self::failure::Failure;
+pub(crate) use self::failure::Lines;
 use super::values::{self, Values};
 
 /// Which template a reference in another one means: `(parent, written name)` to its own name.
@@ -26,6 +27,25 @@ const PLAIN_RECURSION: usize = 150;
 
 static PLAIN: LazyLock<Environment<'static>> = LazyLock::new(plain_environment);
 static COMPUTED: LazyLock<Environment<'static>> = LazyLock::new(computed_environment);
+
+/// How many bytes of text a prompt may still have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Room {
+    left: usize,
+    limit: usize,
+}
+
+impl Room {
+    /// All of it.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { left: limit, limit }
+    }
+
+    /// So many bytes less.
+    pub(crate) fn take(&mut self, bytes: usize) {
+        self.left = self.left.saturating_sub(bytes);
+    }
+}
 
 /// A minijinja environment with a few templates in it.
 #[derive(Debug)]
@@ -72,7 +92,7 @@ impl Engine {
         &self,
         main: &str,
         values: &Values<'_>,
-        room: usize,
+        room: Room,
     ) -> Result<String, Failure> {
         let failure =
             |error: &minijinja::Error| Failure::from_error(error, |name| self.source(name));
@@ -82,14 +102,15 @@ impl Engine {
             .map_err(|error| failure(&error))?;
         let expected = template.source().len() + values.len();
         let mut output = Bounded {
-            bytes: Vec::with_capacity(expected.min(room)),
-            room,
+            bytes: Vec::with_capacity(expected.min(room.left)),
+            room: room.left,
             is_full: false,
         };
         let rendered = template.render_captured_to(values.to_context(), &mut output);
         if output.is_full {
             return Err(Failure::limit(format!(
-                "the rendered prompt exceeds the limit of {room} bytes"
+                "the rendered prompt exceeds the limit of {} bytes",
+                room.limit
             )));
         }
         match rendered {

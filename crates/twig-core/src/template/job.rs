@@ -5,17 +5,16 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::bundle::Bundle;
-use super::engine::{Engine, Failure, Links};
+use super::engine::{Engine, Failure, Lines, Links, Room};
 use super::values::Values;
-use crate::limits::Limits;
 
 /// Everything that a worker needs to render one prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComputedJob {
     bundles: Vec<JobBundle>,
     values: Vec<(String, Option<String>)>,
-    /// Bytes of text that all messages may have together.
-    room: usize,
+    /// What the texts may take.
+    room: Room,
     /// How long the worker may take before it is killed.
     pub millis: u64,
 }
@@ -23,7 +22,7 @@ pub struct ComputedJob {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct JobBundle {
     main: String,
-    lines_before: u32,
+    lines: Lines,
     sources: Vec<(String, String)>,
     links: Vec<(String, String, String)>,
 }
@@ -39,10 +38,15 @@ pub enum JobOutcome {
 
 impl ComputedJob {
     /// Packs what the worker needs.
-    pub(crate) fn new(bundles: &[Arc<Bundle>], values: &Values<'_>, limits: &Limits) -> Self {
+    pub(crate) fn new(
+        bundles: &[Arc<Bundle>],
+        values: &Values<'_>,
+        room: Room,
+        millis: u64,
+    ) -> Self {
         let bundles = bundles.iter().map(|bundle| JobBundle {
             main: bundle.main().to_owned(),
-            lines_before: bundle.lines_before,
+            lines: bundle.lines,
             sources: bundle
                 .sources()
                 .iter()
@@ -60,8 +64,8 @@ impl ComputedJob {
                 .iter()
                 .map(|(n, v)| (n.to_owned(), v.map(str::to_owned)))
                 .collect(),
-            room: limits.rendered,
-            millis: limits.render_millis,
+            room,
+            millis,
         }
     }
 }
@@ -101,11 +105,11 @@ pub fn run(job: &ComputedJob) -> JobOutcome {
             .and_then(|engine| engine.render(&bundle.main, &values, room));
         match rendered {
             Ok(text) => {
-                room -= text.len();
+                room.take(text.len());
                 texts.push(text);
             }
             Err(failure) => {
-                let failure = failure.seen_from(&bundle.main, bundle.lines_before);
+                let failure = failure.seen_from(&bundle.main, bundle.lines);
                 return JobOutcome::Failed(Box::new(failure));
             }
         }

@@ -57,7 +57,7 @@ fn show(library: &Library) -> String {
         for message in &prompt.messages {
             let content = match &message.content {
                 Content::File(path) => path.to_string(),
-                Content::Text { text, line } => format!("line {line}: {text:?}"),
+                Content::Text { text, line, form } => format!("line {line} {form:?}: {text:?}"),
                 _ => "something new".to_owned(),
             };
             let _ = writeln!(text, "  {} {content}", message.role.as_str());

@@ -205,6 +205,7 @@ fn lines_of_text_in_the_manifest_are_counted_there() {
         let content = Content::Text {
             text: text.into(),
             line: 10,
+            form: twig_core::TextForm::Lines,
         };
         assert_eq!(
             Case::of(content, &[]).error(),

@@ -190,6 +190,7 @@ pub(crate) fn jinja(name: &str, template: &str, arguments: Vec<Argument>) -> Pro
             content: Content::Text {
                 text: template.into(),
                 line: 1,
+                form: twig_core::TextForm::Lines,
             },
         }],
         dialect: Dialect::Jinja,

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use super::{BundleError, Dependency, Source};
 use crate::body::{BodyError, Stamp};
 use crate::limits::Limits;
-use crate::model::{Content, Library};
+use crate::model::{Content, Kind, Library, TextForm};
 use crate::name::RelativePath;
+use crate::parse::front_matter;
 use crate::render::World;
-use crate::template::engine::{Failure, Links};
+use crate::template::engine::{Failure, Lines, Links};
 use crate::template::scan::{Fault, How, Reference, Scan, Sort, scan};
 
 /// Filters, tests and comparisons that a plain template may have, includes counted in: each costs
@@ -46,13 +47,17 @@ pub(super) fn gather(
     };
     let main = match content {
         Content::File(path) => builder.read(library, path)?,
-        Content::Text { text, line } => Source {
+        Content::Text { text, line, form } => Source {
             name: format!("{}:twig.toml#{line}", library.name),
             text: Arc::from(&**text),
             library: Arc::clone(library),
             path: None,
             has_mark: false,
-            lines_before: line.saturating_sub(1),
+            lines: Lines {
+                before: line.saturating_sub(1),
+                folded: *form == TextForm::Escaped,
+            },
+            has_columns: *form == TextForm::Lines,
         },
     };
     let name = main.name.clone();
@@ -79,21 +84,14 @@ struct Builder<'w> {
 struct Cost {
     includes: usize,
     operations: usize,
+    /// How deep includes nest below it.
+    height: usize,
 }
 
 impl Builder<'_> {
     fn read(&mut self, library: &Arc<Library>, path: &RelativePath) -> Result<Source, BundleError> {
         let body = self.world.bodies.read(library, path).map_err(|error| {
-            let library = Arc::clone(library);
-            let path = path.clone();
-            // Whoever reads files has a limit of its own; what counts here is the templates'.
-            let error = match error {
-                BodyError::TooLarge { size, .. } => BodyError::TooLarge {
-                    size,
-                    limit: self.limits.template_source,
-                },
-                error => error,
-            };
+            let (library, path) = (Arc::clone(library), path.clone());
             BundleError::Body {
                 library,
                 path,
@@ -101,13 +99,25 @@ impl Builder<'_> {
             }
         })?;
         self.depend(library, path, Some(body.stamp));
+        let (text, before) = match library.kind {
+            Kind::Markdown => {
+                let split = front_matter::split(&body.text);
+                let front = &body.text[..body.text.len() - split.body.len()];
+                (split.body.into(), front.matches('\n').count())
+            }
+            _ => (body.text.into(), 0),
+        };
         Ok(Source {
             name: format!("{}:{path}", library.name),
-            text: body.text.into(),
+            text,
             library: Arc::clone(library),
             path: Some(path.clone()),
             has_mark: body.has_mark,
-            lines_before: 0,
+            lines: Lines {
+                before: u32::try_from(before).unwrap_or_default(),
+                folded: false,
+            },
+            has_columns: true,
         })
     }
 
@@ -147,28 +157,38 @@ impl Builder<'_> {
         if sort == Sort::Computed {
             self.closure.sort = Sort::Computed;
         }
+        if self.closure.sources.len() > self.limits.includes {
+            // No need to read on: each of these is included at least once.
+            let count = self.closure.sources.len();
+            return Err(self.too_many(source, count));
+        }
         self.closure.has_references |= !references.is_empty();
         self.closure.sources.push(source.clone());
         self.stack.push(source.name.clone());
         let mut cost = Cost {
-            includes: 0,
             operations,
+            ..Cost::default()
         };
         for reference in &references {
             let child = self.follow(&source, reference)?;
             cost.includes = cost.includes.saturating_add(child.includes);
             cost.operations = cost.operations.saturating_add(child.operations);
+            cost.height = cost.height.max(child.height);
         }
         self.stack.pop();
         if cost.includes > self.limits.includes {
-            let message = format!(
-                "{} templates are included, counted with repetition; the limit is {}",
-                cost.includes, self.limits.includes
-            );
-            return Err(fault(source, "too-many-includes", None, message, None));
+            return Err(self.too_many(source, cost.includes));
         }
         self.done.insert(source.name, cost);
         Ok(cost)
+    }
+
+    fn too_many(&self, source: Source, count: usize) -> BundleError {
+        let message = format!(
+            "{count} or more templates are included, counted with repetition; the limit is {}",
+            self.limits.includes
+        );
+        fault(source, "too-many-includes", None, message, None)
     }
 
     fn follow(&mut self, from: &Source, reference: &Reference) -> Result<Cost, BundleError> {
@@ -186,6 +206,7 @@ impl Builder<'_> {
             // Of several names only the first that exists is used, but which one is not known here.
             cost.includes = cost.includes.max(child.includes + 1);
             cost.operations = cost.operations.max(child.operations);
+            cost.height = cost.height.max(child.height + 1);
         }
         if !found_one && !reference.ignore_missing {
             let (name, range) = reference.names.first().cloned().unwrap_or_default();
@@ -226,7 +247,8 @@ impl Builder<'_> {
                 help,
             ));
         }
-        if self.stack.len() > self.limits.include_depth {
+        let known = self.done.get(&target.name).copied();
+        if self.stack.len() + known.map_or(0, |cost| cost.height) > self.limits.include_depth {
             let message = format!("includes nest deeper than {}", self.limits.include_depth);
             return Err(fault(
                 from.clone(),
@@ -236,8 +258,8 @@ impl Builder<'_> {
                 None,
             ));
         }
-        match self.done.get(&target.name) {
-            Some(cost) => Ok(*cost),
+        match known {
+            Some(cost) => Ok(cost),
             None => self.visit(target),
         }
     }
@@ -295,8 +317,9 @@ impl Builder<'_> {
                     continue;
                 };
                 match self.read_known(&library, &candidate) {
+                    // A folder may well have the name of a file elsewhere.
                     Err(BundleError::Body {
-                        error: BodyError::NotFound,
+                        error: BodyError::NotFound | BodyError::NotAFile("a folder"),
                         ..
                     }) => {
                         self.depend(&library, &candidate, None);

@@ -32,6 +32,22 @@ pub struct Failure {
     pub undefined: Option<String>,
 }
 
+/// Where the lines of a template stand in its file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Lines {
+    /// Lines of the file before the template's first.
+    pub(crate) before: u32,
+    /// All of it stands on one line there, its line ends written as escapes.
+    pub(crate) folded: bool,
+}
+
+impl Lines {
+    /// The line in the file.
+    pub(crate) fn in_file(self, line: u32) -> u32 {
+        self.before + if self.folded { 1 } else { line }
+    }
+}
+
 impl Failure {
     /// A limit was reached.
     pub fn limit(message: impl Into<String>) -> Self {
@@ -47,10 +63,10 @@ impl Failure {
     }
 
     /// The same failure for whoever asked for `main`, with its lines counted in its file.
-    pub(crate) fn seen_from(mut self, main: &str, lines_before: u32) -> Self {
+    pub(crate) fn seen_from(mut self, main: &str, lines: Lines) -> Self {
         self.in_main = self.template == main || self.template.is_empty();
         if self.in_main {
-            self.line = self.line.map(|line| line + lines_before);
+            self.line = self.line.map(|line| lines.in_file(line));
         }
         self
     }

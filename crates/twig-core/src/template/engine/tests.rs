@@ -8,7 +8,7 @@ fn failure(source: &str, values: &[(&str, Option<&str>)]) -> Failure {
     let engine = Engine::computed(&[("t", source)], Links::new());
     let values = Values::new(values.iter().copied());
     engine
-        .and_then(|engine| engine.render("t", &values, 1 << 20))
+        .and_then(|engine| engine.render("t", &values, Room::new(1 << 20)))
         .expect_err("it fails")
 }
 
@@ -52,7 +52,7 @@ fn a_plain_engine_knows_nothing_else() {
         "{{ x|indent }}",
     ] {
         let engine = Engine::plain(&[("t", source)], Links::new()).expect("it compiles");
-        let outcome = engine.render("t", &Values::new([("x", Some("a"))]), 100);
+        let outcome = engine.render("t", &Values::new([("x", Some("a"))]), Room::new(100));
         assert!(
             outcome.expect_err(source).message.starts_with("unknown "),
             "{source}"
@@ -69,7 +69,7 @@ fn a_plain_engine_knows_all_that_plain_templates_use() {
         let engine = Engine::plain(&[("t", &source)], Links::new()).expect("it compiles");
         assert!(
             engine
-                .render("t", &Values::new([("x", Some("a"))]), 100)
+                .render("t", &Values::new([("x", Some("a"))]), Room::new(100))
                 .is_ok()
         );
     }
@@ -79,7 +79,7 @@ fn a_plain_engine_knows_all_that_plain_templates_use() {
         let engine = Engine::plain(&[("t", &source)], Links::new()).expect("it compiles");
         assert!(
             engine
-                .render("t", &Values::new([("x", Some("a"))]), 100)
+                .render("t", &Values::new([("x", Some("a"))]), Room::new(100))
                 .is_ok()
         );
     }
@@ -90,7 +90,7 @@ fn suggestions_are_things_that_exist() {
     let is_known = |what: &str, name: &str| {
         let source = format!("{{{{ '{name}' is {what} }}}}");
         let engine = Engine::computed(&[("t", &source)], Links::new()).expect("it compiles");
-        engine.render("t", &Values::default(), 100) == Ok("True".to_owned())
+        engine.render("t", &Values::default(), Room::new(100)) == Ok("True".to_owned())
     };
     for name in FILTERS {
         assert!(is_known("filter", name), "{name}");

@@ -22,7 +22,7 @@ const STACK: usize = 512 * 1024;
 fn compile_on_small_stack(source: String) -> Result<(), String> {
     let work = move || match Engine::computed(&[("t", &source)], Links::new()) {
         Ok(engine) => {
-            let _ = engine.render("t", &Values::new([("a", Some("a"))]), 1 << 20);
+            let _ = engine.render("t", &Values::new([("a", Some("a"))]), Room::new(1 << 20));
             let _ = engine.undeclared();
             Ok(())
         }
@@ -476,8 +476,8 @@ proptest! {
         }
         if found.sort == Sort::Plain {
             let plain = Engine::plain(&[("t", &source)], Links::new()).expect("it compiles");
-            let text = plain.render("t", &values, 1 << 20);
-            prop_assert_eq!(&text, &computed.render("t", &values, 1 << 20));
+            let text = plain.render("t", &values, Room::new(1 << 20));
+            prop_assert_eq!(&text, &computed.render("t", &values, Room::new(1 << 20)));
             if let Ok(text) = text {
                 prop_assert!(text.len() <= source.len() * 64);
             }
