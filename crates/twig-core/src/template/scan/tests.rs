@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::measure::{BLOCKS, BRACKETS, BRANCHES, OPERATORS};
 use super::*;
-use crate::template::engine::{Engine, Links};
+use crate::template::engine::{Engine, Links, Room};
 use crate::template::values::Values;
 
 fn sort(source: &str) -> Sort {
