@@ -10,19 +10,27 @@ pub fn near<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<S
     }
     let mut found: Vec<(f64, &str)> = names
         .into_iter()
-        .filter_map(|name| {
-            let name_key = key(name);
-            let own_key = name.rsplit_once(':').map(|(_, own)| key(own));
-            let score = std::iter::once(&name_key)
-                .chain(&own_key)
-                .map(|candidate| strsim::jaro_winkler(&wanted_key, candidate))
-                .fold(0.0, f64::max);
-            (score >= 0.8).then_some((score, name))
-        })
+        .map(|name| (score(wanted, &wanted_key, name), name))
+        .filter(|(score, _)| *score >= 0.8)
         .collect();
     found.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
     found.truncate(3);
     found.into_iter().map(|(_, name)| name.to_owned()).collect()
+}
+
+/// How alike two names are, 1 for equal ones. A name without its library is held against names
+/// without theirs.
+fn score(wanted: &str, wanted_key: &str, name: &str) -> f64 {
+    let alike = |one: &str, two: &str| strsim::jaro_winkler(&key(one), &key(two));
+    match (wanted.split_once(':'), name.split_once(':')) {
+        (Some((library, own)), Some((its_library, its_own))) => {
+            0.4 * alike(library, its_library) + 0.6 * alike(own, its_own)
+        }
+        (None, Some((_, its_own))) => {
+            alike(wanted, its_own).max(strsim::jaro_winkler(wanted_key, &key(name)))
+        }
+        _ => strsim::jaro_winkler(wanted_key, &key(name)),
+    }
 }
 
 /// `did you mean …?`, or nothing where nothing is near.

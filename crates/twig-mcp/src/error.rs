@@ -3,7 +3,7 @@
 use twig_core::problem::shorten;
 use twig_core::render::RenderError;
 
-use crate::era::SUPPORTED_VERSIONS;
+use crate::era::{MODERN, SUPPORTED_VERSIONS};
 use crate::json::Object;
 
 /// The longest part of a client's own text that a sentence repeats, in characters.
@@ -93,7 +93,9 @@ impl Refusal {
                 Self::Ambiguous { names, .. } => data.texts("suggestions", names),
                 Self::Resource { uri } => data.text("uri", &shorten(uri, 2048)),
                 Self::Version { requested } => {
-                    data.texts("supported", SUPPORTED_VERSIONS);
+                    // The older ones are agreed on by `initialize`: a client that put one of them here
+                    // would be refused again.
+                    data.texts("supported", [MODERN]);
                     data.text("requested", &shorten(requested, QUOTED));
                 }
                 _ => {}

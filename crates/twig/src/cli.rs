@@ -61,8 +61,11 @@ pub(crate) enum Command {
         /// The shell to complete for
         shell: clap_complete::Shell,
     },
-    /// Print the man page
-    Man,
+    /// Print the man page of twig, or of one of its commands
+    Man {
+        /// The command, such as `new prompt`
+        command: Vec<String>,
+    },
     /// Render computed templates for another Twig process
     #[command(hide = true)]
     RenderWorker,

@@ -10,15 +10,17 @@ mod search;
 mod serve;
 mod show;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::CommandFactory;
+use twig_core::parse::library::MANIFEST;
 use twig_core::template::Templates;
 use twig_core::{Catalog, Lookup, PromptRef};
 use twig_sources::{LiveCatalog, Settings, Watching};
 
 use crate::cli::{Cli, Command, Sources};
-use crate::command_error::CommandError;
+use crate::command_error::{CommandError, ErrorKind};
 use crate::config::{self, Config};
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
@@ -37,7 +39,7 @@ pub(crate) fn run(command: Command, ui: &mut Ui) -> Result<ExitCode, CommandErro
         Command::New(what) => new::run(what, ui)?,
         Command::Doctor(options) => doctor::run(&options, ui)?,
         Command::Completions { shell } => completions(shell, ui)?,
-        Command::Man => man(ui)?,
+        Command::Man { command } => man(&command, ui)?,
         Command::RenderWorker => worker::child::run()?,
     };
     ui.flush()?;
@@ -56,7 +58,16 @@ impl Opened {
     fn new(sources: &Sources) -> Result<Self, CommandError> {
         let places = Places::from_environment();
         let config = config::load(&places)?;
-        let live = LiveCatalog::load(settings(&places, &config, sources));
+        Self::with(places, config, sources)
+    }
+
+    fn with(places: Places, config: Config, sources: &Sources) -> Result<Self, CommandError> {
+        let library = sources.library.iter().map(|path| library_of(path));
+        let sources = Sources {
+            library: library.collect::<Result<_, _>>()?,
+            kind: sources.kind,
+        };
+        let live = LiveCatalog::load(settings(&places, &config, &sources));
         let templates = Templates::new(config.limits.clone());
         Ok(Self {
             places,
@@ -79,6 +90,28 @@ fn settings(places: &Places, config: &Config, sources: &Sources) -> Settings {
     }
 }
 
+/// The library that a path is in: a file inside one means the whole library.
+fn library_of(path: &Path) -> Result<PathBuf, CommandError> {
+    let path = on_disk(path);
+    if !path.exists() {
+        return Err(CommandError::fixable(format!(
+            "there is nothing at {}",
+            path.display()
+        )));
+    }
+    if path.is_dir() {
+        return Ok(path);
+    }
+    let home = path
+        .ancestors()
+        .skip(1)
+        .find(|folder| folder.join(MANIFEST).is_file());
+    match home.or(path.parent()) {
+        Some(folder) => Ok(folder.to_owned()),
+        None => Ok(path),
+    }
+}
+
 /// The prompt of that name, or an error that says which names are near.
 fn find<'c>(catalog: &'c Catalog, name: &str) -> Result<PromptRef<'c>, CommandError> {
     match catalog.find(name) {
@@ -98,9 +131,28 @@ fn completions(shell: clap_complete::Shell, ui: &mut Ui) -> Result<ExitCode, Com
     Ok(ExitCode::SUCCESS)
 }
 
-fn man(ui: &mut Ui) -> Result<ExitCode, CommandError> {
+/// The page of `twig` itself, or of one of its commands.
+fn man(command: &[String], ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let mut found = Cli::command();
+    found.build();
+    for name in command {
+        let Some(inner) = found
+            .find_subcommand(name)
+            .filter(|inner| !inner.is_hide_set())
+        else {
+            let names: Vec<String> = found
+                .get_subcommands()
+                .map(|c| c.get_name().to_owned())
+                .collect();
+            let error =
+                CommandError::new(ErrorKind::Usage, format!("there is no command `{name}`"));
+            let near = twig_core::suggest::did_you_mean(name, names.iter().map(String::as_str));
+            return Err(near.into_iter().fold(error, CommandError::hint));
+        };
+        found = inner.clone();
+    }
     let mut page = Vec::new();
-    clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+    clap_mangen::Man::new(found).render(&mut page)?;
     ui.raw(&String::from_utf8_lossy(&page))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ use twig_core::Limits;
 use twig_core::parse::{Item, Table, Value, read_toml};
 use twig_core::problem::locate;
 
-use crate::command_error::CommandError;
+use crate::command_error::{CommandError, reason};
 use crate::places::Places;
 
 /// The configuration, defaults filled in.
@@ -33,19 +33,20 @@ pub(crate) fn load(places: &Places) -> Result<Config, CommandError> {
         return Ok(Config::default());
     };
     match fs::read_to_string(path) {
-        Ok(text) => parse(path, &text),
+        Ok(text) => parse(places, path, &text),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Config::default()),
         Err(error) => Err(CommandError::fixable(format!(
-            "the configuration {} cannot be read: {error}",
-            path.display()
+            "the configuration {} cannot be read: {}",
+            places.shown(path),
+            reason(&error)
         ))),
     }
 }
 
-fn parse(path: &Path, text: &str) -> Result<Config, CommandError> {
+fn parse(places: &Places, path: &Path, text: &str) -> Result<Config, CommandError> {
     let wrong = |message: String, at: usize| {
         let line = locate(text, at..at).line;
-        CommandError::fixable(format!("{}:{line}: {message}", path.display()))
+        CommandError::fixable(format!("{}:{line}: {message}", places.shown(path)))
     };
     let table = read_toml(text).map_err(|error| {
         wrong(
@@ -66,6 +67,10 @@ fn parse(path: &Path, text: &str) -> Result<Config, CommandError> {
             }
             ("limits", Value::Table(table)) => limits(&mut config.limits, table)
                 .map_err(|(message, item)| wrong(message, item.span.start))?,
+            ("limits", _) => {
+                let message = "`limits` has to be a table: [limits]";
+                return Err(wrong(message.to_owned(), at));
+            }
             (key, _) => {
                 let error = wrong(format!("unknown setting `{key}`"), at);
                 let near = twig_core::suggest::did_you_mean(key, ["separator", "limits"]);

@@ -23,6 +23,7 @@ pub(crate) fn start(level: LogLevel) {
         .with_ansi(false)
         .with_target(false)
         .without_time()
+        .log_internal_errors(false)
         .init();
 }
 
@@ -37,7 +38,8 @@ impl Write for VisibleStderr {
             "{}\n",
             visible(text.trim_end_matches('\n')).replace('\n', "\\n")
         );
-        io::stderr().write_all(line.as_bytes())?;
+        // A client that closed its end wants no log, and that is no reason to stop serving it.
+        let _ = io::stderr().write_all(line.as_bytes());
         Ok(bytes.len())
     }
 

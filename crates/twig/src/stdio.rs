@@ -37,8 +37,8 @@ use crate::worker::Pool;
 const OUTPUT_HIGH: usize = 256 * 1024;
 /// How often to look whether the process that started us is still there.
 const PARENT_CHECK: Duration = Duration::from_secs(2);
-/// Once the input has ended: how long to wait for the next render to finish.
-const LAST_RENDERS: Duration = Duration::from_millis(1_500);
+/// Once the input has ended: how much longer than one render may take all of them may.
+const LAST_RENDERS: Duration = Duration::from_millis(500);
 /// Once the input has ended: how long a client may take before it reads on.
 const LAST_READS: Duration = Duration::from_secs(10);
 /// After a signal: how long a client that does not read may hold up the end.
@@ -143,6 +143,7 @@ impl Session<'_> {
                 }
             }
             self.pump()?;
+            self.announce()?;
             if ready.idle && getppid() != self.parent {
                 tracing::debug!("ending because the process that started this one has gone");
                 return self.end();
@@ -184,6 +185,7 @@ impl Session<'_> {
     fn pump(&mut self) -> Result<(), Errno> {
         loop {
             self.answer();
+            self.forget_cancelled();
             self.output.flush()?;
             if !self.output.is_empty() || !self.may_answer() || !self.input.has_line() {
                 return Ok(());
@@ -225,21 +227,34 @@ impl Session<'_> {
         while let Ok((ticket, outcome)) = self.outcomes.try_recv() {
             self.connection.finish(ticket, outcome, &mut self.output);
         }
-        let connection = &self.connection;
-        self.pool.forget(|ticket| !connection.wants(ticket));
-        // One announcement is enough for a client that has not read the last one.
+    }
+
+    /// Tells the client that its list is old. One announcement is enough for a client that has not
+    /// read the last one, so this waits until it reads.
+    fn announce(&mut self) -> Result<(), Errno> {
         if self.output.len() < OUTPUT_HIGH && self.wake.changed.swap(false, Ordering::AcqRel) {
             self.connection.prompts_changed(&mut self.output);
+            self.output.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Renders that were cancelled before they began need not be kept.
+    fn forget_cancelled(&self) {
+        if self.pool.queued() > self.connection.in_flight() {
+            self.pool.forget(|ticket| !self.connection.wants(ticket));
         }
     }
 
     /// The input has ended: what was asked is still answered, unless nothing moves any more.
     fn finish(&mut self, news: &OwnedFd, signals: &OwnedFd) -> Result<(), Errno> {
+        let one_render = Duration::from_millis(self.service.limits.render_millis);
+        let last_render = Instant::now() + one_render + LAST_RENDERS;
         loop {
             self.pump()?;
             let patience = match (self.output.is_empty(), self.connection.in_flight()) {
                 (true, 0) => return Ok(()),
-                (true, _) => LAST_RENDERS,
+                (true, _) => last_render.saturating_duration_since(Instant::now()),
                 (false, _) => LAST_READS,
             };
             let stdout = rustix::stdio::stdout();

@@ -5,6 +5,7 @@ pub(crate) mod child;
 mod pool;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -42,13 +43,21 @@ impl Worker {
                         job.millis
                     ));
                 }
+                Err(Trouble::NoStart(error)) => {
+                    return JobOutcome::limit(format!(
+                        "no render worker could be started: {error}"
+                    ));
+                }
                 Err(Trouble::Died(error)) => {
                     tracing::debug!("a render worker ended early: {error}");
                     self.stop();
                 }
             }
         }
-        JobOutcome::limit("the template needs more memory than the limit allows")
+        let memory = child::MEMORY / (1024 * 1024);
+        JobOutcome::limit(format!(
+            "the template needs more memory than the limit of {memory} MiB"
+        ))
     }
 
     /// Ends the process; the next job starts another.
@@ -59,7 +68,7 @@ impl Worker {
     fn attempt(&mut self, job: &ComputedJob, deadline: Instant) -> Result<JobOutcome, Trouble> {
         let process = match &mut self.process {
             Some(process) => process,
-            empty => empty.insert(Process::start()?),
+            empty => empty.insert(Process::start().map_err(Trouble::NoStart)?),
         };
         let mut line = serde_json::to_vec(job).map_err(io::Error::from)?;
         line.push(b'\n');
@@ -70,6 +79,7 @@ impl Worker {
 }
 
 enum Trouble {
+    NoStart(io::Error),
     TimeIsUp,
     Died(io::Error),
 }
@@ -80,6 +90,14 @@ impl From<io::Error> for Trouble {
     }
 }
 
+/// This very program, even where its file was replaced by an upgrade meanwhile.
+fn own_binary() -> io::Result<PathBuf> {
+    if cfg!(target_os = "linux") {
+        return Ok(PathBuf::from("/proc/self/exe"));
+    }
+    std::env::current_exe()
+}
+
 #[derive(Debug)]
 struct Process {
     child: Child,
@@ -88,7 +106,7 @@ struct Process {
 
 impl Process {
     fn start() -> io::Result<Self> {
-        let mut child = Command::new(std::env::current_exe()?)
+        let mut child = Command::new(own_binary()?)
             .arg("render-worker")
             .env_clear()
             .current_dir("/")

@@ -12,7 +12,7 @@ use super::library::{Files, Folder};
 use super::toml::{Entry, Item, Table, Value};
 use crate::limits::Limits;
 use crate::model::{About, Content, Dialect, MessageSource, Prompt, Role, TextForm};
-use crate::name::{PromptName, RelativePath, twin_key};
+use crate::name::{NameError, PromptName, RelativePath, twin_key};
 use crate::problem::{Problem, Severity, locate};
 use crate::render::body_sentence;
 use crate::template::body_problem;
@@ -83,7 +83,10 @@ impl Manifest<'_> {
     fn prompts(&mut self, table: &Table<'_>) -> Vec<Prompt> {
         let mut prompts: Vec<Prompt> = Vec::with_capacity(table.entries.len());
         let mut twins: BTreeMap<String, &str> = BTreeMap::new();
-        for entry in &table.entries {
+        // Of two that cannot both be there the first in the file is kept, whichever reader read it.
+        let mut entries: Vec<&Entry<'_>> = table.entries.iter().collect();
+        entries.sort_by_key(|entry| entry.key_span.start);
+        for entry in entries {
             if let Some(first) = twins.insert(twin_key(&entry.key), &entry.key) {
                 let message = format!(
                     "prompts `{first}` and `{}` of {} differ only in case or in how their letters are composed",
@@ -252,7 +255,11 @@ impl Manifest<'_> {
         };
         RelativePath::parse(text).map_err(|error| {
             let message = format!("`{}` {error}", text.escape_debug());
-            self.error("outside-library", item.span.clone(), message)
+            let code = match error {
+                NameError::Absolute | NameError::Outside => "outside-library",
+                _ => "bad-path",
+            };
+            self.error(code, item.span.clone(), message)
         })
     }
 

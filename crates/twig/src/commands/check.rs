@@ -5,17 +5,16 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use twig_core::check::check;
-use twig_core::parse::library::MANIFEST;
 use twig_core::render::World;
 use twig_core::template::Templates;
 use twig_core::{Problem, Severity};
-use twig_sources::{LiveCatalog, Settings};
+use twig_sources::LiveCatalog;
 
-use super::settings;
+use super::{library_of, settings};
 use crate::cli::{self, Sources};
 use crate::command_error::CommandError;
 use crate::config;
-use crate::places::{Places, on_disk};
+use crate::places::Places;
 use crate::ui::Ui;
 
 /// One problem as scripts see it; this shape is a promise.
@@ -47,21 +46,17 @@ impl<'p> From<&'p Problem> for Row<'p> {
 pub(super) fn run(options: &cli::Check, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
     let config = config::load(&places)?;
-    let mut libraries = Vec::new();
-    for path in options.paths.iter().chain(&options.library) {
-        libraries.push(library_of(path)?);
-    }
-    let named = !libraries.is_empty();
+    let named = options
+        .paths
+        .iter()
+        .chain(&options.library)
+        .map(|path| library_of(path));
+    let named: Vec<PathBuf> = named.collect::<Result<_, _>>()?;
     let sources = Sources {
-        library: libraries,
+        library: named.clone(),
         kind: options.kind,
     };
-    let settings = Settings {
-        // What was named is checked alone.
-        data: if named { None } else { places.data.clone() },
-        ..settings(&places, &config, &sources)
-    };
-    let live = LiveCatalog::load(settings);
+    let live = LiveCatalog::load(settings(&places, &config, &sources));
     let templates = Templates::new(config.limits.clone());
     let catalog = live.snapshot();
     let world = World {
@@ -71,6 +66,15 @@ pub(super) fn run(options: &cli::Check, ui: &mut Ui) -> Result<ExitCode, Command
     };
     let mut problems = live.problems();
     problems.extend(check(world));
+    // The other libraries are there for what these include; their problems are not asked for.
+    let is_meant =
+        |path: &str| named.is_empty() || named.iter().any(|root| Path::new(path).starts_with(root));
+    problems.retain(|problem| is_meant(&problem.path));
+    let libraries: Vec<_> = catalog
+        .libraries()
+        .iter()
+        .filter(|library| is_meant(&library.root))
+        .collect();
 
     let errors = problems
         .iter()
@@ -83,15 +87,11 @@ pub(super) fn run(options: &cli::Check, ui: &mut Ui) -> Result<ExitCode, Command
             ui.problem(problem)?;
             ui.line("")?;
         }
-        let prompts: usize = catalog
-            .libraries()
-            .iter()
-            .map(|library| library.prompts.len())
-            .sum();
+        let prompts: usize = libraries.iter().map(|library| library.prompts.len()).sum();
         ui.say(format!(
             "checked {} in {}: {}",
             counted(prompts, "prompt", "prompts"),
-            counted(catalog.libraries().len(), "library", "libraries"),
+            counted(libraries.len(), "library", "libraries"),
             verdict(&problems)
         ));
     }
@@ -100,28 +100,6 @@ pub(super) fn run(options: &cli::Check, ui: &mut Ui) -> Result<ExitCode, Command
     } else {
         ExitCode::SUCCESS
     })
-}
-
-/// The library that a path is in: a file inside one means the whole library.
-fn library_of(path: &Path) -> Result<PathBuf, CommandError> {
-    let path = on_disk(path);
-    if !path.exists() {
-        return Err(CommandError::fixable(format!(
-            "there is nothing at {}",
-            path.display()
-        )));
-    }
-    if path.is_dir() {
-        return Ok(path);
-    }
-    let home = path
-        .ancestors()
-        .skip(1)
-        .find(|folder| folder.join(MANIFEST).is_file());
-    match home.or(path.parent()) {
-        Some(folder) => Ok(folder.to_owned()),
-        None => Ok(path),
-    }
 }
 
 fn verdict(problems: &[Problem]) -> String {

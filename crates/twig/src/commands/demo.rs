@@ -10,11 +10,22 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use self::client::Client;
-use crate::command_error::CommandError;
+use crate::command_error::{CommandError, reason};
 use crate::ui::Ui;
 
 pub(super) fn run(ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let folder = tempfile::Builder::new().prefix("twig-demo-").tempdir()?;
+    let folder = tempfile::Builder::new()
+        .prefix("twig-demo-")
+        .tempdir()
+        .map_err(|error| {
+            let parent = std::env::temp_dir();
+            CommandError::fixable(format!(
+                "no folder can be made in {}: {}",
+                parent.display(),
+                reason(&error)
+            ))
+            .hint("set TMPDIR to a folder that can be written to")
+        })?;
     let library = folder.path().join("garden");
     fs::create_dir_all(library.join("prompts"))?;
     fs::write(library.join("twig.toml"), MANIFEST)?;

@@ -12,6 +12,8 @@ use super::Opened;
 use super::check::{Row, counted};
 use crate::cli;
 use crate::command_error::CommandError;
+use crate::config::{self, Config};
+use crate::places::Places;
 use crate::ui::Ui;
 
 #[derive(Debug, Serialize)]
@@ -19,6 +21,7 @@ struct Report<'r> {
     version: &'static str,
     binary: String,
     config: Option<String>,
+    config_problem: Option<String>,
     places: Vec<PlaceRow<'r>>,
     libraries: Vec<LibraryRow<'r>>,
     shadowed: Vec<LibraryRow<'r>>,
@@ -47,7 +50,13 @@ struct LibraryRow<'r> {
 }
 
 pub(super) fn run(options: &cli::Doctor, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let opened = Opened::new(&options.sources)?;
+    let places = Places::from_environment();
+    // A configuration that is wrong is one of the things to say, not a reason to say nothing.
+    let (config, config_problem) = match config::load(&places) {
+        Ok(config) => (config, None),
+        Err(error) => (Config::default(), Some(error.message)),
+    };
+    let opened = Opened::with(places, config, &options.sources)?;
     let catalog = opened.live.snapshot();
     let found = opened.live.found();
     let world = World {
@@ -65,6 +74,7 @@ pub(super) fn run(options: &cli::Doctor, ui: &mut Ui) -> Result<ExitCode, Comman
             .config
             .as_ref()
             .map(|path| path.display().to_string()),
+        config_problem,
         places: found.iter().map(place_row).collect(),
         libraries: catalog
             .libraries()
@@ -87,7 +97,7 @@ pub(super) fn run(options: &cli::Doctor, ui: &mut Ui) -> Result<ExitCode, Comman
     } else {
         print(&opened, &report, &problems, ui)?;
     }
-    Ok(if errors > 0 {
+    Ok(if errors > 0 || report.config_problem.is_some() {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS
@@ -144,6 +154,9 @@ fn print(
         ui.line(format!("configuration {}{state}", shown(config)))?;
     }
     ui.line("\nplaces")?;
+    if report.places.is_empty() {
+        ui.line("  none: there is no home folder; set HOME or TWIG_DATA_DIR")?;
+    }
     for place in &report.places {
         ui.line(format!("  {} ({})", shown(&place.path), place.state))?;
         for skipped in &place.skipped {
@@ -176,8 +189,11 @@ fn print(
         ui.line("\nno libraries yet: make one with `twig new library NAME`")?;
     }
     ui.line("\nproblems")?;
-    if problems.is_empty() {
+    if problems.is_empty() && report.config_problem.is_none() {
         ui.line("  none")?;
+    }
+    if let Some(problem) = &report.config_problem {
+        ui.line(format!("  {problem}"))?;
     }
     for problem in problems {
         ui.line(format!("  {problem}"))?;

@@ -56,6 +56,11 @@ pub(super) fn run(options: &cli::List, ui: &mut Ui) -> Result<ExitCode, CommandE
             catalog.shadowed(),
             Some("shadowed by a library of the same name"),
         ));
+        let shadowed = catalog.shadowed_prompts().map(|found| {
+            let reason = "shadowed by a prompt of the same name";
+            row(found.library, found.prompt, Some(reason.to_owned()))
+        });
+        rows.extend(shadowed);
         rows.sort_by(|one, two| one.name.cmp(two.name));
     }
     if options.json {

@@ -1,17 +1,20 @@
-//! `twig new`: a library or a prompt to start from. Nothing that exists is ever overwritten.
+//! `twig new`: a library or a prompt to start from. Nothing that exists is ever overwritten, and
+//! nothing is written that would not be served.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use twig_core::name::twin_key;
 use twig_core::parse::library::MANIFEST;
 use twig_core::parse::{Value, read_toml};
-use twig_core::{Kind, LibraryName, PromptName};
+use twig_core::{Catalog, Kind, Library, LibraryName, PromptName};
 
 use super::Opened;
 use crate::cli::{New, Sources};
-use crate::command_error::{CommandError, ErrorKind};
+use crate::command_error::{CommandError, ErrorKind, reason};
+use crate::config;
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
 
@@ -29,35 +32,55 @@ pub(super) fn run(what: New, ui: &mut Ui) -> Result<ExitCode, CommandError> {
 
 fn library(name: &str, folder: Option<PathBuf>, ui: &mut Ui) -> Result<(), CommandError> {
     let places = Places::from_environment();
+    let separator = config::load(&places)?.separator;
     let is_plain = !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
     let Some(library) = LibraryName::from_folder(name).filter(|_| is_plain) else {
         let message = format!("`{name}` cannot be a library's name");
         let error = CommandError::new(ErrorKind::Usage, message);
         return Err(error.hint("use letters, digits and `_`, such as `my_prompts`"));
     };
-    let Some(parent) = folder
-        .map(|folder| on_disk(&folder))
-        .or_else(|| places.data.clone())
-    else {
+    let elsewhere = folder.map(|folder| on_disk(&folder));
+    let Some(parent) = elsewhere.clone().or_else(|| places.data.clone()) else {
         return Err(
             CommandError::fixable("there is no home folder to put a library in")
                 .hint("name a folder with `--in FOLDER`, or set TWIG_DATA_DIR"),
         );
     };
     let root = parent.join(name);
-    if root.exists() {
-        let message = format!("{} is already there", places.shown(&root));
-        return Err(CommandError::fixable(message)
-            .hint(format!("add to it with `twig new prompt {library}:NAME`")));
+    if let Some(taken) = taken(&parent, &root, &library) {
+        let message = format!(
+            "library `{library}` is already there: {}",
+            places.shown(&taken)
+        );
+        let hint = format!("add to it with `twig new prompt {library}{separator}NAME`");
+        return Err(CommandError::fixable(message).hint(hint));
     }
-    fs::create_dir_all(root.join("prompts"))?;
-    write_new(&root.join(MANIFEST), STARTER_MANIFEST)?;
-    write_new(&root.join("prompts/hello.md"), STARTER_PROMPT)?;
-    ui.line(places.shown(&root))?;
+    fs::create_dir_all(root.join("prompts"))
+        .map_err(|error| cannot_make(&places, &root, &error))?;
+    write_new(&places, &root.join(MANIFEST), STARTER_MANIFEST)?;
+    write_new(&places, &root.join("prompts/hello.md"), STARTER_PROMPT)?;
+    ui.line(root.display().to_string())?;
+    let flag = match elsewhere.filter(|folder| Some(folder) != places.data.as_ref()) {
+        Some(_) => format!(" --library {}", root.display()),
+        None => String::new(),
+    };
     ui.say(format!(
-        "made library `{library}` with one prompt; try `twig render {library}:hello name=you`"
+        "made library `{library}` with one prompt; try `twig render {library}{separator}hello name=you{flag}`"
     ));
     Ok(())
+}
+
+/// A folder beside the new one that has its name already, to clients if not on disk.
+fn taken(parent: &Path, root: &Path, library: &LibraryName) -> Option<PathBuf> {
+    if root.exists() {
+        return Some(root.to_owned());
+    }
+    let beside = fs::read_dir(parent).ok()?.flatten();
+    beside.map(|entry| entry.path()).find(|path| {
+        let folder = path.file_name().and_then(|name| name.to_str());
+        let name = folder.and_then(LibraryName::from_folder);
+        name.as_ref() == Some(library) && path.join(MANIFEST).exists()
+    })
 }
 
 fn prompt(
@@ -67,90 +90,163 @@ fn prompt(
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     let opened = Opened::new(sources)?;
-    let separator = opened.config.separator.as_str();
-    let Some((library_name, prompt_name)) = name.split_once(separator) else {
-        let message = format!("`{name}` does not name a library");
-        let error = CommandError::new(ErrorKind::Usage, message);
-        return Err(error.hint(format!("write LIBRARY{separator}{name}")));
-    };
-    let prompt = PromptName::parse(prompt_name).map_err(|error| {
-        CommandError::new(
-            ErrorKind::Usage,
-            format!("the prompt name `{prompt_name}` {error}"),
-        )
-    })?;
     let catalog = opened.live.snapshot();
-    let Some(library) = catalog
-        .library(library_name)
-        .filter(|l| l.kind == Kind::Twig)
-    else {
-        let names = catalog
-            .libraries()
-            .iter()
-            .map(|library| library.name.as_str());
-        let near = twig_core::suggest::did_you_mean(library_name, names);
-        let hint =
-            near.unwrap_or_else(|| format!("make it with `twig new library {library_name}`"));
-        return Err(
-            CommandError::fixable(format!("there is no library `{library_name}`")).hint(hint),
-        );
-    };
+    let (library, prompt) = target(&catalog, name, &opened.config.separator)?;
     let root = Path::new(&*library.root);
+    let folder = root.join("prompts");
+    let file = folder.join(format!("{prompt}.md"));
     let manifest = root.join(MANIFEST);
-    let text = fs::read_to_string(&manifest)?;
-    let file = root.join("prompts").join(format!("{prompt}.md"));
-    if is_declared(&text, prompt.as_str()) || file.exists() {
-        let message = format!("`{name}` is already there: {}", opened.places.shown(&file));
+    let text = fs::read_to_string(&manifest).map_err(|error| {
+        CommandError::fixable(format!(
+            "{} cannot be read: {}",
+            manifest.display(),
+            reason(&error)
+        ))
+    })?;
+
+    if let Some(other) = declared(&text, &prompt) {
+        let message = format!("library `{}` has a prompt `{other}` already", library.name);
+        return Err(
+            CommandError::fixable(message).hint("choose a name that differs in more than case")
+        );
+    }
+    if file.exists() {
+        let message = format!("{} is already there", opened.places.shown(&file));
         return Err(CommandError::fixable(message));
     }
-    fs::create_dir_all(root.join("prompts"))?;
-    write_new(&file, &format!("Write what `{prompt}` should say here.\n"))?;
+    let hint = match read_toml(&text) {
+        Ok(_) => "declare the prompt there by hand",
+        Err(_) => "run `twig check`, mend it, and try again",
+    };
+    let text = with_table(&text, &prompt, description);
+    if let Err(error) = read_toml(&text) {
+        let message = format!(
+            "a table cannot be added to {}: {}",
+            opened.places.shown(&manifest),
+            error.message
+        );
+        return Err(CommandError::fixable(message).hint(hint));
+    }
+    fs::create_dir_all(&folder).map_err(|error| cannot_make(&opened.places, &folder, &error))?;
+    if !is_inside(&folder, root) {
+        let message = format!("{} leads outside the library", opened.places.shown(&folder));
+        return Err(CommandError::fixable(message));
+    }
+    write_new(
+        &opened.places,
+        &file,
+        &format!("Write what `{prompt}` should say here.\n"),
+    )?;
+    replace(&manifest, &text)?;
+    ui.line(file.display().to_string())?;
+    let full_name = format!("{}{}{prompt}", library.name, opened.config.separator);
+    ui.say(format!(
+        "made prompt `{full_name}`; edit the file, then try `twig render {full_name}`"
+    ));
+    Ok(())
+}
+
+/// The library and the name that `LIBRARY:NAME` means; the configured separator will do too.
+fn target<'c>(
+    catalog: &'c Catalog,
+    name: &str,
+    separator: &str,
+) -> Result<(&'c Library, PromptName), CommandError> {
+    let libraries = || {
+        catalog
+            .libraries()
+            .iter()
+            .filter(|library| library.kind == Kind::Twig)
+    };
+    let own = libraries().find_map(|library| {
+        let rest = name.strip_prefix(library.name.as_str())?;
+        let own = rest
+            .strip_prefix(':')
+            .or_else(|| rest.strip_prefix(separator))?;
+        Some((&**library, own))
+    });
+    let Some((library, own)) = own else {
+        let Some((wanted, _)) = name
+            .split_once(':')
+            .filter(|(wanted, _)| !wanted.is_empty())
+        else {
+            let message = format!("`{name}` does not name a library");
+            let error = CommandError::new(ErrorKind::Usage, message);
+            return Err(error.hint("write LIBRARY:NAME, such as `my_prompts:review`"));
+        };
+        let near = twig_core::suggest::did_you_mean(wanted, libraries().map(|l| l.name.as_str()));
+        let hint = near.unwrap_or_else(|| format!("make it with `twig new library {wanted}`"));
+        return Err(CommandError::fixable(format!("there is no library `{wanted}`")).hint(hint));
+    };
+    let prompt = PromptName::parse(own).map_err(|error| {
+        CommandError::new(ErrorKind::Usage, format!("the prompt name `{own}` {error}"))
+    })?;
+    Ok((library, prompt))
+}
+
+/// The prompt of a manifest that has this name, or one that differs only in case.
+fn declared(manifest: &str, prompt: &PromptName) -> Option<String> {
+    let table = read_toml(manifest).ok()?;
+    let Value::Table(prompts) = &table.get("prompts")?.value else {
+        return None;
+    };
+    let mut names = prompts.entries.iter().map(|entry| entry.key.to_string());
+    names.find(|name| twin_key(name) == twin_key(prompt.as_str()))
+}
+
+fn with_table(manifest: &str, prompt: &PromptName, description: &str) -> String {
+    let gap = if manifest.is_empty() || manifest.ends_with('\n') {
+        "\n"
+    } else {
+        "\n\n"
+    };
     let description = if description.is_empty() {
         "Say what this prompt does"
     } else {
         description
     };
-    let table = format!(
-        "{}\n[prompts.{}]\ndescription = {}\n",
-        if text.is_empty() || text.ends_with('\n') {
-            ""
-        } else {
-            "\n"
-        },
-        key(prompt.as_str()),
-        basic_string(description),
-    );
-    OpenOptions::new()
-        .append(true)
-        .open(&manifest)?
-        .write_all(table.as_bytes())?;
-    ui.line(opened.places.shown(&file))?;
-    ui.say(format!(
-        "made prompt `{name}`; edit the file, then try `twig render {name}`"
-    ));
-    Ok(())
+    let key = key(prompt.as_str());
+    format!(
+        "{manifest}{gap}[prompts.{key}]\ndescription = {}\n",
+        basic_string(description)
+    )
 }
 
-fn is_declared(manifest: &str, prompt: &str) -> bool {
-    let Ok(table) = read_toml(manifest) else {
-        return false;
-    };
-    match table.get("prompts").map(|item| &item.value) {
-        Some(Value::Table(prompts)) => prompts.get(prompt).is_some(),
+fn is_inside(folder: &Path, root: &Path) -> bool {
+    match (folder.canonicalize(), root.canonicalize()) {
+        (Ok(folder), Ok(root)) => folder.starts_with(root),
         _ => false,
     }
 }
 
+fn cannot_make(places: &Places, path: &Path, error: &std::io::Error) -> CommandError {
+    CommandError::fixable(format!(
+        "{} cannot be made: {}",
+        places.shown(path),
+        reason(error)
+    ))
+}
+
 /// Writes a file that is not there yet.
-fn write_new(path: &Path, text: &str) -> Result<(), CommandError> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)
-        .map_err(|error| {
-            CommandError::fixable(format!("{} cannot be made: {error}", path.display()))
-        })?;
+fn write_new(places: &Places, path: &Path, text: &str) -> Result<(), CommandError> {
+    let file = OpenOptions::new().write(true).create_new(true).open(path);
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| cannot_make(places, path, &error))
+}
+
+/// Puts a new text in a file's place, whole or not at all.
+fn replace(path: &Path, text: &str) -> Result<(), CommandError> {
+    // A manifest may be a link; what it leads to is what people edit.
+    let path = path.canonicalize()?;
+    let folder = path.parent().unwrap_or(&path);
+    let mut file = tempfile::Builder::new()
+        .prefix(".twig-")
+        .tempfile_in(folder)?;
     file.write_all(text.as_bytes())?;
+    file.as_file()
+        .set_permissions(fs::metadata(&path)?.permissions())?;
+    file.as_file().sync_all()?;
+    file.persist(&path).map_err(|error| error.error)?;
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use twig_core::{Message, Prompt, RenderError, Rendering};
 
 use super::{Opened, find};
 use crate::cli;
-use crate::command_error::{CommandError, ErrorKind};
+use crate::command_error::{CommandError, ErrorKind, reason};
 use crate::ui::Ui;
 use crate::worker;
 
@@ -38,6 +38,14 @@ pub(super) fn run(options: &cli::Render, ui: &mut Ui) -> Result<ExitCode, Comman
         .iter()
         .map(|text| pair(text))
         .collect::<Result<_, _>>()?;
+    for (at, (name, _)) in given.iter().enumerate() {
+        if given[..at].iter().any(|(other, _)| other == name) {
+            return Err(CommandError::new(
+                ErrorKind::Usage,
+                format!("`{name}` is given twice"),
+            ));
+        }
+    }
     for name in render::unknown(&found.prompt.arguments, &given) {
         let names = found
             .prompt
@@ -111,8 +119,9 @@ fn pair(text: &str) -> Result<Pair, CommandError> {
         None => value.to_owned(),
         Some(text) if text.starts_with('@') => text.to_owned(),
         Some(path) => fs::read_to_string(path).map_err(|error| {
+            let why = reason(&error);
             CommandError::fixable(format!(
-                "the file `{path}` for `{key}` cannot be read: {error}"
+                "the file `{path}` for `{key}` cannot be read: {why}"
             ))
             .hint(format!("write {key}=@@… for a value that starts with an @"))
         })?,

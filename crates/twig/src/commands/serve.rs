@@ -8,6 +8,7 @@ use twig_core::template::Templates;
 use twig_mcp::{Identity, Server};
 use twig_sources::{LiveCatalog, Settings, Watching};
 
+use super::check::counted;
 use super::settings;
 use crate::cli;
 use crate::command_error::CommandError;
@@ -33,9 +34,9 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
         tracing::warn!("{problem}");
     }
     tracing::info!(
-        "serving {} prompts of {} libraries",
-        catalog.len(),
-        catalog.libraries().len()
+        "serving {} of {}",
+        counted(catalog.len(), "prompt", "prompts"),
+        counted(catalog.libraries().len(), "library", "libraries")
     );
     if io::stdin().is_terminal() {
         Ui::new().say(

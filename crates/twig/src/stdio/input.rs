@@ -42,7 +42,7 @@ impl Input {
 
     /// Whether more may be read.
     pub(super) fn has_room(&self) -> bool {
-        self.buffer.len() - self.start < READ_AHEAD
+        self.buffer.len() - self.start < READ_AHEAD.max(self.limit + CHUNK)
     }
 
     /// Whether a message waits to be handed on.

@@ -8,6 +8,8 @@ use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::io::Errno;
 use twig_mcp::Outbox;
 
+/// A buffer that has so much is not added to.
+const PIECE: usize = 64 * 1024;
 /// A buffer larger than this is given back once it is empty.
 const KEEP: usize = 256 * 1024;
 
@@ -126,7 +128,11 @@ fn enlarge(_: FileType) {}
 impl Outbox for Output {
     fn bytes(&mut self, bytes: &[u8]) {
         self.pending += bytes.len();
-        if let Some(Piece::Own(buffer)) = self.queue.back_mut() {
+        // A piece is given back when all of it is written: a client that reads steadily but slowly
+        // must not keep one growing.
+        if let Some(Piece::Own(buffer)) = self.queue.back_mut()
+            && buffer.len() < PIECE
+        {
             buffer.extend_from_slice(bytes);
             return;
         }

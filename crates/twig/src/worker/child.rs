@@ -11,7 +11,7 @@ use twig_core::template::{ComputedJob, run as render};
 use crate::command_error::CommandError;
 
 /// Address space for the whole worker, its stack included.
-const MEMORY: u64 = 400 * 1024 * 1024;
+pub(super) const MEMORY: u64 = 400 * 1024 * 1024;
 /// Deep templates recurse; a chain at the source limit fits in here.
 const STACK: usize = 64 * 1024 * 1024;
 /// How long after a job's time is up the worker ends itself, should the parent be gone.

@@ -74,6 +74,11 @@ impl Pool {
         }
     }
 
+    /// Jobs that no worker has taken yet.
+    pub(crate) fn queued(&self) -> usize {
+        self.shared.lock().queue.len()
+    }
+
     /// Forgets a queued job that nobody wants any more.
     pub(crate) fn forget(&self, unwanted: impl Fn(Ticket) -> bool) {
         self.shared.lock().queue.retain(|job| !unwanted(job.ticket));

@@ -240,3 +240,35 @@ fn kill_children(pid: u32) {
         }
     }
 }
+
+#[test]
+fn an_upgrade_of_the_binary_does_not_end_computed_prompts() {
+    let env = library(&[(
+        "loop".to_owned(),
+        "{% for i in range(3) %}{{ i }}{% endfor %}".to_owned(),
+    )]);
+    let copy = env.root().join("twig");
+    std::fs::copy(crate::TWIG, &copy).expect("copied");
+    let mut command = std::process::Command::new(&copy);
+    command.arg("serve").env_clear().env("HOME", env.home());
+    let mut client = Client::start(command);
+    client.request("ping", json!({}));
+    std::fs::remove_file(&copy).expect("ours");
+    let (answer, _) = get(&mut client, "loop");
+    assert_eq!(
+        answer["result"]["messages"][0]["content"]["text"], "012",
+        "{answer}"
+    );
+}
+
+#[test]
+fn a_prompt_may_mix_plain_and_computed_messages() {
+    let env = env(
+        "//- lib/twig.toml\n[[prompts.p.messages]]\ntext = \"plain {{ x }}\"\n[[prompts.p.messages]]\nrole = \"assistant\"\ntext = \"{% for i in range(2) %}{{ i }}{{ x }}{% endfor %}\"\n[[prompts.p.arguments]]\nname = \"x\"\n",
+    );
+    let outcome = env.run(["render", "lib:p", "x=!"]);
+    assert_eq!(
+        outcome.stdout, "[user]\nplain !\n[assistant]\n0!1!\n",
+        "{outcome}"
+    );
+}

@@ -127,7 +127,7 @@ fn mistakes_on_the_command_line_say_what_to_do() {
     "#);
     insta::assert_snapshot!(env.run(["render", "code_review", "code_snippet=@nowhere.txt"]), @"
     --- stderr
-    error: the file `nowhere.txt` for `code_snippet` cannot be read: No such file or directory (os error 2)
+    error: the file `nowhere.txt` for `code_snippet` cannot be read: there is no such file
     hint: write code_snippet=@@… for a value that starts with an @
     --- exit 1
     ");
@@ -295,7 +295,7 @@ fn a_new_library_works_and_nothing_is_overwritten() {
     --- exit 0
     ");
     insta::assert_snapshot!(env.run(["new", "library", "my_prompts"]), @"
-    ~/.local/share/twig/prompts/my_prompts
+    [data]/my_prompts
     --- stderr
     made library `my_prompts` with one prompt; try `twig render my_prompts:hello name=you`
     --- exit 0
@@ -306,19 +306,20 @@ fn a_new_library_works_and_nothing_is_overwritten() {
     );
     insta::assert_snapshot!(env.run(["new", "library", "my_prompts"]), @"
     --- stderr
-    error: ~/.local/share/twig/prompts/my_prompts is already there
+    error: library `my_prompts` is already there: ~/.local/share/twig/prompts/my_prompts
     hint: add to it with `twig new prompt my_prompts:NAME`
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["new", "prompt", "my_prompts:review", "--description", "Say \"hi\""]), @"
-    ~/.local/share/twig/prompts/my_prompts/prompts/review.md
+    [data]/my_prompts/prompts/review.md
     --- stderr
     made prompt `my_prompts:review`; edit the file, then try `twig render my_prompts:review`
     --- exit 0
     ");
     insta::assert_snapshot!(env.run(["new", "prompt", "my_prompts:review"]), @"
     --- stderr
-    error: `my_prompts:review` is already there: ~/.local/share/twig/prompts/my_prompts/prompts/review.md
+    error: library `my_prompts` has a prompt `review` already
+    hint: choose a name that differs in more than case
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["new", "prompt", "my_promts:x"]), @"
@@ -418,13 +419,13 @@ fn the_configuration_is_heard_and_its_mistakes_are_told() {
     fs::write(folder.join("config.toml"), "separator = 5\n").expect("writable");
     insta::assert_snapshot!(env.run(["list"]), @r#"
     --- stderr
-    error: [home]/.config/twig/config.toml:1: `separator` is one to three of `: / . _ -`, such as ":"
+    error: ~/.config/twig/config.toml:1: `separator` is one to three of `: / . _ -`, such as ":"
     --- exit 1
     "#);
     fs::write(folder.join("config.toml"), "[limits]\npag = 1\n").expect("writable");
     insta::assert_snapshot!(env.run(["list"]), @"
     --- stderr
-    error: [home]/.config/twig/config.toml:2: unknown limit `pag`; did you mean `page`?
+    error: ~/.config/twig/config.toml:2: unknown limit `pag`; did you mean `page`?
     --- exit 1
     ");
 }
@@ -455,4 +456,122 @@ fn a_closed_pipe_ends_a_command_quietly() {
         .expect("a shell starts");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn new_writes_nothing_that_would_not_be_served() {
+    let env = TestEnv::new(TWIG);
+    let inline = "prompts = { p = { description = \"works\" } }\n";
+    env.write("lib/twig.toml", inline);
+    env.write("lib/prompts/p.md", "hi\n");
+    insta::assert_snapshot!(env.run(["new", "prompt", "lib:y"]), @"
+    --- stderr
+    error: a table cannot be added to ~/.local/share/twig/prompts/lib/twig.toml: cannot extend value of type inline table with a dotted key
+    hint: declare the prompt there by hand
+    --- exit 1
+    ");
+    assert_eq!(
+        fs::read_to_string(env.data().join("lib/twig.toml")).expect("there"),
+        inline
+    );
+    insta::assert_snapshot!(env.run(["new", "prompt", "lib:P"]), @"
+    --- stderr
+    error: library `lib` has a prompt `p` already
+    hint: choose a name that differs in more than case
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["new", "library", "LIB"]), @"
+    --- stderr
+    error: library `lib` is already there: ~/.local/share/twig/prompts/lib
+    hint: add to it with `twig new prompt lib:NAME`
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["new", "prompt", ":x"]), @"
+    --- stderr
+    error: `:x` does not name a library
+    hint: write LIBRARY:NAME, such as `my_prompts:review`
+    --- exit 2
+    ");
+    env.write("linked/twig.toml", "");
+    std::os::unix::fs::symlink(env.work(), env.data().join("linked/prompts")).expect("writable");
+    insta::assert_snapshot!(env.run(["new", "prompt", "linked:x"]), @"
+    --- stderr
+    error: ~/.local/share/twig/prompts/linked/prompts leads outside the library
+    --- exit 1
+    ");
+    assert_eq!(fs::read_dir(env.work()).expect("there").count(), 0);
+}
+
+#[test]
+fn one_library_is_checked_with_the_others_for_its_includes() {
+    let env = env(
+        "//- one/twig.toml\n[prompts.p]\n//- one/prompts/p.md\n{% include \"two:p\" %}\n//- two/twig.toml\n[prompts.p]\n[prompts.gone]\n//- two/prompts/p.md\nhi\n",
+    );
+    let one = env.data().join("one").display().to_string();
+    insta::assert_snapshot!(env.run(["check", &one]), @"
+    --- stderr
+    checked 1 prompt in 1 library: no problems
+    --- exit 0
+    ");
+    assert_eq!(env.run(["check"]).code, 1);
+}
+
+#[test]
+fn places_in_manifest_text_are_those_of_the_file() {
+    let env = env(
+        "//- lib/twig.toml\n[[prompts.a.messages]]\ntext = \"one\\n\\n{{ ghost }}\"\n\n[[prompts.b.messages]]\ntext = \"\"\"\nfirst\n  {{ ghost }}\n\"\"\"\n",
+    );
+    insta::assert_snapshot!(env.run(["check"]), @"
+    error[unknown-variable]: `ghost` is used but not declared
+     --> [data]/lib/twig.toml:2
+      = help: declare it in [[prompts.a.arguments]]
+
+    error[unknown-variable]: `ghost` is used but not declared
+     --> [data]/lib/twig.toml:7:6
+      |
+    7 |   {{ ghost }}
+      |      ^^^^^
+      = help: declare it in [[prompts.b.arguments]]
+    --- stderr
+    checked 2 prompts in 1 library: 2 errors
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["render", "lib:a"]), @"
+    --- stderr
+    error: Error rendering prompt template at line 2: undefined variable 'ghost'
+    --- exit 1
+    ");
+}
+
+#[test]
+fn what_cannot_be_meant_is_said() {
+    let env = env(CONTRACT);
+    insta::assert_snapshot!(env.run(["list", "--library", "nowhere"]), @"
+    --- stderr
+    error: there is nothing at [work]/nowhere
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["render", "code_review", "code_snippet=1", "code_snippet=2"]), @"
+    --- stderr
+    error: `code_snippet` is given twice
+    --- exit 2
+    ");
+    insta::assert_snapshot!(env.run(["man", "nwe"]), @"
+    --- stderr
+    error: there is no command `nwe`
+    --- exit 2
+    ");
+    assert!(
+        env.run(["man", "new", "prompt"])
+            .stdout
+            .contains("description")
+    );
+    let folder = env.home().join(".config/twig");
+    fs::create_dir_all(&folder).expect("writable");
+    fs::write(folder.join("config.toml"), "limits = 5\n").expect("writable");
+    let doctor = env.run(["doctor"]);
+    assert!(
+        doctor.stdout.contains("`limits` has to be a table") && doctor.code == 1,
+        "{doctor}"
+    );
 }

@@ -151,3 +151,26 @@ fn a_render_under_way_is_answered_before_the_end() {
     );
     assert_eq!(ended.status.code(), Some(0));
 }
+
+#[test]
+fn a_log_that_nobody_reads_is_no_reason_to_end() {
+    let env = env(CONTRACT);
+    let mut child = env
+        .command(["serve", "--log-level", "trace"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the server starts");
+    drop(child.stderr.take());
+    let requests = b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\nnonsense\n{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"ping\"}\n";
+    child
+        .stdin
+        .take()
+        .expect("piped")
+        .write_all(requests)
+        .expect("the server reads");
+    let output = child.wait_with_output().expect("the server ends");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 3);
+}

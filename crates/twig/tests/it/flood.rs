@@ -104,3 +104,44 @@ fn a_line_without_end_is_refused_and_not_held() {
     drop(writer.join().expect("written"));
     assert_eq!(child.wait().expect("ours").code(), Some(0));
 }
+
+/// Replies pile up while the client reads, but never all of them: what was written is given back.
+#[test]
+fn a_client_that_reads_slower_than_it_asks_does_not_make_memory_grow() {
+    const COUNT: usize = 12_000;
+    let env = env(CONTRACT);
+    let mut child = env
+        .command(["serve"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the server starts");
+    let mut input = child.stdin.take().expect("piped");
+    let output = child.stdout.take().expect("piped");
+    let request = {
+        let arguments = json!({"code_snippet": "x".repeat(8_000)});
+        let params = json!({"name": "my_coding_lib:code_review", "arguments": arguments});
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": params});
+        format!("{request}\n")
+    };
+    let writer = thread::spawn(move || {
+        for _ in 0..COUNT {
+            input
+                .write_all(request.as_bytes())
+                .expect("the server reads");
+        }
+    });
+    let mut answered = 0;
+    let mut most = 0;
+    for line in BufReader::new(output).lines() {
+        let answer: Value = serde_json::from_str(&line.expect("text")).expect("JSON");
+        assert_eq!(answer["id"], 1);
+        answered += 1;
+        most = most.max(resident_kib(&child));
+    }
+    writer.join().expect("written");
+    assert_eq!(answered, COUNT);
+    // Read-ahead of requests is bounded at 64 MiB; replies come to 100 MB.
+    assert!(most < 100 * 1024, "{most} KiB");
+    assert_eq!(child.wait().expect("ours").code(), Some(0));
+}

@@ -144,3 +144,22 @@ fn a_body_edit_alone_is_not_a_changed_list() {
     let answer = client.request("prompts/list", json!({}));
     assert_eq!(answer["result"]["prompts"][0]["description"], "second");
 }
+
+#[test]
+fn an_announcement_waits_for_a_client_that_does_not_read() {
+    let env = env(&one("lib"));
+    env.write("lib/prompts/p.md", "x".repeat(100_000));
+    let mut client = started(&env);
+    settles_on(&mut client, &["lib:p"]);
+    let mut input = client.take_input();
+    // More than the pipe and the queue hold, so that replies are still waiting when the list changes.
+    let get =
+        json!({"jsonrpc": "2.0", "id": 900, "method": "prompts/get", "params": {"name": "lib:p"}});
+    std::io::Write::write_all(&mut input, format!("{get}\n").repeat(40).as_bytes())
+        .expect("the server reads");
+    env.write("lib/twig.toml", "[prompts.p]\ndescription = \"second\"\n");
+    for _ in 0..40 {
+        client.answer(900);
+    }
+    client.notification(CHANGED);
+}

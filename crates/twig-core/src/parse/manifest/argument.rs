@@ -64,10 +64,18 @@ impl Manifest<'_> {
             default: None,
         };
         let default = fields.take("default");
-        let argument = Argument {
+        let mut argument = Argument {
             default: self.default(&argument, default)?,
             ..argument
         };
+        if let (true, Some(item)) = (argument.required, default) {
+            let message = format!(
+                "argument `{}` has a default, so it is not required",
+                argument.name
+            );
+            self.warning("required-with-default", item.span.clone(), message);
+            argument.required = false;
+        }
         self.unknown(&fields, "an argument");
         Ok(argument)
     }
