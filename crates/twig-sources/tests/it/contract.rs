@@ -291,6 +291,20 @@ fn markdown_folders_are_told_by_front_matter() {
 }
 
 #[test]
+fn endings_of_markdown_files_may_be_in_capitals() {
+    let tree = Tree::new();
+    tree.write("agents/REVIEW.MD", "---\ndescription: Reviews\n---\nReview");
+    tree.write("agents/fix.Md", "---\ndescription: Fixes\n---\nFix");
+    let live = LiveCatalog::load(Settings {
+        libraries: vec![tree.path("agents")],
+        ..tree.settings()
+    });
+    assert_eq!(codes(&live), [""; 0]);
+    assert_eq!(names(&live), ["REVIEW", "fix"]);
+    assert_eq!(description(&live, "REVIEW").as_deref(), Some("Reviews"));
+}
+
+#[test]
 fn plain_markdown_is_a_library_only_where_the_person_says_so() {
     let tree = Tree::new();
     tree.write("notes/plain.md", "Just text");
