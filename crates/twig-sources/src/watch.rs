@@ -154,6 +154,7 @@ impl<F: Fn()> Follower<F> {
         }
     }
 
+    /// Tells of what another catalog brought: problems to the log, a new list to who listens.
     fn announce(&mut self) {
         self.catalog.log_problems();
         let now = self.catalog.snapshot();

@@ -120,7 +120,7 @@ fn a_broken_manifest_is_logged_once_with_what_is_served() {
 #[test]
 fn many_problems_are_counted_past_twenty() {
     LazyLock::force(&LOG);
-    let prompts: Vec<String> = (0..4321).map(|at| format!("p{at}")).collect();
+    let prompts: Vec<String> = (0..77).map(|at| format!("p{at}")).collect();
     let prompts: Vec<&str> = prompts.iter().map(String::as_str).collect();
     let tree = Tree::with(&[]);
     tree.write("data/lib/twig.toml", crate::support::manifest(&prompts));
@@ -128,7 +128,7 @@ fn many_problems_are_counted_past_twenty() {
     live.log_problems();
     assert_eq!(lines(&tree).len(), 20);
     let log = String::from_utf8(LOG.lock().unwrap().clone()).unwrap();
-    assert!(log.contains("and 4301 more; run `twig check`"));
+    assert!(log.contains("and 57 more; run `twig check`"));
 }
 
 #[test]
