@@ -152,7 +152,7 @@ impl Place {
             Err(error) if is_absence(&error) => {
                 self.subfolders.clear();
                 // A path that goes on beneath a file leads to nothing.
-                if now.is_there() {
+                if now.is_there() && error.kind() == io::ErrorKind::NotADirectory {
                     FoundState::NotAFolder
                 } else {
                     FoundState::Missing
@@ -201,6 +201,8 @@ impl Place {
                     manifest,
                 }),
                 Ok(None) => {}
+                // Where the place itself cannot be looked into, one word of it is enough.
+                Err(_) if self.state != FoundState::Folder => {}
                 Err(error) => self.locked.push((root, sentence(&error))),
             }
         }

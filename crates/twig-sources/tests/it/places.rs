@@ -54,6 +54,23 @@ fn a_data_folder_that_cannot_be_read_is_a_problem() {
 }
 
 #[test]
+fn a_data_folder_without_permission_is_one_problem_and_keeps_its_prompts() {
+    let tree = Tree::with(&["a"]);
+    fs::create_dir(tree.path("data/drafts")).unwrap();
+    let live = tree.load();
+    let data = tree.path("data");
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o000)).unwrap();
+    live.refresh();
+    // Whoever may do anything may list it too.
+    if fs::read_dir(&data).is_err() {
+        let places: Vec<_> = live.problems().iter().map(|p| p.code).collect();
+        assert_eq!(places, ["unreadable-folder"]);
+        assert_eq!(names(&live), ["lib:a"]);
+    }
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
 fn a_library_folder_that_cannot_be_listed_is_a_problem() {
     let tree = Tree::with(&["a"]);
     make_loop(&tree, "data/round");
