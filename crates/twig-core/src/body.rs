@@ -51,6 +51,15 @@ pub enum BodyError {
         /// What it may measure.
         limit: usize,
     },
+    /// One file too many for what all files of its library may measure together.
+    #[error("is left off: the files of one library may hold {limit} bytes together")]
+    NoRoom {
+        /// What all of them may measure.
+        limit: usize,
+    },
+    /// Text in an encoding that is not ours.
+    #[error("looks like UTF-16")]
+    Utf16,
     /// Bytes that are not text.
     #[error("is not UTF-8 text (byte {offset})")]
     NotUtf8 {
@@ -63,6 +72,9 @@ pub enum BodyError {
         /// Where the first NUL is.
         offset: usize,
     },
+    /// A link that leads back to itself.
+    #[error("is a link that leads to itself")]
+    Loop,
     /// The system said no.
     #[error("cannot be read: {0}")]
     Unreadable(String),

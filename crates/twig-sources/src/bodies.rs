@@ -5,20 +5,26 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use twig_core::{Bodies, Body, BodyError, Library, RelativePath, Stamp};
+use twig_core::{Bodies, Body, BodyError, Library, Limits, RelativePath, Stamp};
 
 use crate::live::LiveCatalog;
 use crate::reader::{Patience, read_text};
 use crate::root::body_error;
 use crate::stamp::FileStamp;
 
-/// The most that is read of any file; templates have a lower limit of their own.
-pub(crate) const HARD_LIMIT: usize = 1024 * 1024;
+/// What is read of any file, whatever the person's own limits are.
+const AT_LEAST: usize = 1024 * 1024;
+
+/// The most that is read of one file; what a template may measure is seen to later.
+pub(crate) fn most(limits: &Limits) -> usize {
+    limits.template_source.max(AT_LEAST)
+}
 
 impl Bodies for LiveCatalog {
     fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
         let root = Path::new(&*library.root);
-        let read = read_text(root, path.as_str(), HARD_LIMIT, Patience::BODY)?;
+        let limit = most(&self.settings().limits);
+        let read = read_text(root, path.as_str(), limit, Patience::BODY)?;
         Ok(Body {
             text: read.text,
             has_mark: read.has_mark,

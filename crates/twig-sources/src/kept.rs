@@ -55,8 +55,8 @@ pub(crate) struct Job {
     pub(crate) before: Option<Kept>,
 }
 
-/// A library's folder and what was made of it.
-pub(crate) type Loaded = (PathBuf, Result<Kept, Box<Problem>>);
+/// A library's folder and what was made of it; `None` where it is no library any more.
+pub(crate) type Loaded = (PathBuf, Result<Option<Kept>, Box<Problem>>);
 
 /// This many libraries that are not known yet are worth the start of threads.
 const MANY: usize = 16;
@@ -96,26 +96,31 @@ fn load(
     settings: &Settings,
     candidate: &Candidate,
     before: Option<Kept>,
-) -> Result<Kept, Box<Problem>> {
+) -> Result<Option<Kept>, Box<Problem>> {
     let (folder, before) = match before {
         Some(before) => (before.folder, Some(before.state)),
         None => (folder(settings, &candidate.root)?, None),
     };
     let limits = &settings.limits;
     let state = match (candidate.kind, before) {
-        (Kind::Markdown, Some(State::Markdown(before))) => {
-            State::Markdown(MarkdownFolder::load(&folder, limits, Some(before)))
+        (Kind::Markdown, before) => {
+            let before = match before {
+                Some(State::Markdown(before)) => Some(before),
+                _ => None,
+            };
+            Some(State::Markdown(MarkdownFolder::load(
+                &folder, limits, before,
+            )))
         }
-        (Kind::Markdown, _) => State::Markdown(MarkdownFolder::load(&folder, limits, None)),
-        (_, Some(State::Twig(before))) => State::Twig(TwigFolder::load(
-            &folder,
-            limits,
-            candidate.manifest,
-            Some(before),
-        )),
-        (_, _) => State::Twig(TwigFolder::load(&folder, limits, candidate.manifest, None)),
+        (_, before) => {
+            let before = match before {
+                Some(State::Twig(before)) => Some(before),
+                _ => None,
+            };
+            TwigFolder::load(&folder, limits, candidate.manifest, before).map(State::Twig)
+        }
     };
-    Ok(Kept { folder, state })
+    Ok(state.map(|state| Kept { folder, state }))
 }
 
 fn folder(settings: &Settings, root: &Path) -> Result<Folder, Box<Problem>> {

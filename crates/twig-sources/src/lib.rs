@@ -11,6 +11,7 @@ mod listing;
 mod live;
 mod markdown_folder;
 mod place;
+mod problem_log;
 mod reader;
 mod root;
 mod settings;

@@ -196,6 +196,7 @@ pub(crate) fn is_leftover(name: &str) -> bool {
     name.starts_with('.')
         || name.ends_with('~')
         || name == "4913"
+        || name == "lost+found"
         || (name.starts_with('#') && name.ends_with('#'))
         || ending("swp")
         || ending("tmp")
@@ -212,6 +213,7 @@ mod tests {
             "x~",
             "a.swp",
             "4913",
+            "lost+found",
             ".#a",
             "#a#",
             "a.tmp",

@@ -1,12 +1,14 @@
 //! The catalog that follows the disk.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use twig_core::{Catalog, Problem};
 
 use crate::found::Found;
+use crate::problem_log::ProblemLog;
 use crate::settings::Settings;
 use crate::shelf::{Folders, Shelf};
 use crate::watch::{self, Signal, Watch};
@@ -22,6 +24,9 @@ pub struct LiveCatalog {
     scans: AtomicU64,
     /// Those who want to hear of catalogs that somebody else published.
     watchers: Mutex<Vec<Sender<Signal>>>,
+    log: Mutex<ProblemLog>,
+    /// Whether there may be problems that the log does not have.
+    has_news: AtomicBool,
 }
 
 /// What a look at the disk brought.
@@ -45,6 +50,8 @@ impl LiveCatalog {
             shelf: Mutex::new(Shelf::new(&settings)),
             scans: AtomicU64::new(0),
             watchers: Mutex::default(),
+            log: Mutex::default(),
+            has_news: AtomicBool::new(true),
             settings,
         };
         live.refresh();
@@ -62,11 +69,17 @@ impl LiveCatalog {
     pub fn refresh(&self) -> Refresh {
         let mut guard = lock(&self.shelf);
         self.scans.fetch_add(1, Ordering::Relaxed);
-        let Some(libraries) = guard.scan(&self.settings) else {
+        let problems = std::mem::take(&mut guard.problems);
+        let scanned = guard.scan(&self.settings);
+        let Some(libraries) = scanned else {
+            if guard.problems != problems {
+                self.has_news.store(true, Ordering::Release);
+            }
             return Refresh::default();
         };
         let next = Arc::new(Catalog::build(guard.libraries.clone()));
         let before = std::mem::replace(&mut *lock(&self.current), Arc::clone(&next));
+        self.has_news.store(true, Ordering::Release);
         let lists_changed = !before.lists_the_same(&next);
         if lists_changed {
             lock(&self.watchers).retain(|watcher| watcher.send(Signal::Published).is_ok());
@@ -98,6 +111,20 @@ impl LiveCatalog {
         lock(&self.shelf).problems.clone()
     }
 
+    /// Logs each problem, of places and of libraries, that was not there when this was last called.
+    ///
+    /// A [`Watch`] calls it after each look; whoever wants the problems of the start in the log
+    /// before that calls it too.
+    pub fn log_problems(&self) {
+        let mut log = lock(&self.log);
+        if !self.has_news.swap(false, Ordering::Acquire) {
+            return;
+        }
+        let places = self.problems();
+        let catalog = self.snapshot();
+        log.tell(places.iter().chain(catalog.problems()));
+    }
+
     /// How often the disk was looked at.
     pub fn scans(&self) -> u64 {
         self.scans.load(Ordering::Relaxed)
@@ -106,6 +133,11 @@ impl LiveCatalog {
     /// What everything is loaded by, with absolute paths.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The folders that can be checkouts.
+    pub(crate) fn roots(&self) -> Vec<PathBuf> {
+        lock(&self.shelf).roots()
     }
 
     /// The folders to watch.

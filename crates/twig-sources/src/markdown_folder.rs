@@ -7,7 +7,7 @@ use std::sync::Arc;
 use twig_core::parse::library::{Folder, empty_library, markdown_library};
 use twig_core::{BodyError, Kind, Library, Limits, Problem, RelativePath, Severity};
 
-use crate::bodies::HARD_LIMIT;
+use crate::bodies::most;
 use crate::listing::{Listing, is_leftover};
 use crate::reader::{Patience, read_text};
 use crate::root::Root;
@@ -53,14 +53,12 @@ impl MarkdownFolder {
                     changed |= state.arrange(paths);
                     state.folder = now;
                 }
-                // What was read stays until the folder can be listed again.
-                Err(error) => {
-                    tracing::warn!("{} {error}", folder.shown_root);
-                    state.folder = Seen::never();
-                }
+                // What was read stays until the folder can be listed again; that it cannot be is
+                // a problem of the place.
+                Err(_) => state.folder = Seen::never(),
             }
         }
-        changed |= state.read_changed(root);
+        changed |= state.read_changed(root, most(limits), BYTES);
         if changed {
             let mut library = markdown_library(folder, &state.files, limits);
             if state.left_off > 0 {
@@ -93,23 +91,37 @@ impl MarkdownFolder {
         true
     }
 
-    fn read_changed(&mut self, root: &Path) -> bool {
+    /// Reads the files that changed, of each at most `most` bytes and of all together `total`;
+    /// says whether anything differs. Files past the total are left off until there is room.
+    fn read_changed(&mut self, root: &Path, most: usize, total: usize) -> bool {
         let mut changed = false;
-        let mut left = BYTES;
+        let mut left = total;
         for ((path, text), seen) in self.files.iter_mut().zip(&mut self.seen) {
             let now = Seen::at(&root.join(path.as_str()));
-            if !seen.holds(&now) {
-                let limit = HARD_LIMIT.min(left);
+            let size = now.stamp().map_or(0, |stamp| stamp.size);
+            let fits = size <= left as u64;
+            let no_room = Err(BodyError::NoRoom { limit: total });
+            let next = if !fits && size <= most as u64 {
+                *seen = now;
+                Some(no_room)
+            } else if !seen.holds(&now) || *text == no_room {
                 let had_text = text.as_ref().is_ok_and(|text| !text.is_empty());
-                let patience = Patience::for_scan(had_text);
-                let read = read_text(root, path.as_str(), limit, patience);
+                let read = read_text(root, path.as_str(), most, Patience::for_scan(had_text));
                 *seen = match &read {
                     Ok(read) => Seen::of(read.stamp),
                     Err(_) => now,
                 };
-                let read = read.map(|read| read.text);
-                changed |= read != *text;
-                *text = read;
+                match read {
+                    // It grew just now.
+                    Ok(read) if read.text.len() > left => Some(no_room),
+                    read => Some(read.map(|read| read.text)),
+                }
+            } else {
+                None
+            };
+            if let Some(next) = next {
+                changed |= next != *text;
+                *text = next;
             }
             left = left.saturating_sub(text.as_ref().map_or(0, String::len));
         }
@@ -158,4 +170,56 @@ fn too_many(folder: &Folder, left_off: usize) -> Problem {
     );
     Problem::of_file("too-many-files", Severity::Error, &folder.root, message)
         .with_help("split the folder in two")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn sizes(folder: &MarkdownFolder) -> Vec<Result<usize, BodyError>> {
+        let texts = folder.files.iter().map(|(_, text)| text.as_ref());
+        texts
+            .map(|text| text.map(String::len).map_err(Clone::clone))
+            .collect()
+    }
+
+    #[test]
+    fn files_past_the_total_wait_for_room() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        let write = |name: &str, size: usize| fs::write(root.join(name), "x".repeat(size)).unwrap();
+        for name in ["a.md", "b.md", "c.md"] {
+            write(name, 40);
+        }
+        write("d.md", 70);
+        let folder = Folder {
+            name: twig_core::LibraryName::from_folder("lib").unwrap(),
+            root: root.to_str().unwrap().into(),
+            shown_root: "~/lib".into(),
+            separator: ":".into(),
+        };
+        let mut state = MarkdownFolder::load(&folder, &Limits::default(), None);
+        let mut check = |changes: bool, expected: [Result<usize, BodyError>; 4]| {
+            assert_eq!(state.read_changed(root, 60, 100), changes);
+            assert_eq!(sizes(&state), expected);
+        };
+        let no_room = || Err(BodyError::NoRoom { limit: 100 });
+        let too_large = || {
+            Err(BodyError::TooLarge {
+                size: 70,
+                limit: 60,
+            })
+        };
+        write("d.md", 70);
+        check(true, [Ok(40), Ok(40), no_room(), too_large()]);
+        check(false, [Ok(40), Ok(40), no_room(), too_large()]);
+        write("a.md", 10);
+        check(true, [Ok(10), Ok(40), Ok(40), too_large()]);
+        write("a.md", 30);
+        check(true, [Ok(30), Ok(40), no_room(), too_large()]);
+        let sentence = no_room().unwrap_err().to_string();
+        assert!(sentence.contains("100 bytes"), "{sentence}");
+    }
 }

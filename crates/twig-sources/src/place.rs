@@ -1,5 +1,6 @@
 //! A place where libraries are looked for: the data folder, or a folder that the person named.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,11 +24,13 @@ pub(crate) struct Place {
     pub(crate) state: FoundState,
     seen: Seen,
     /// Names of the folders and links in it, sorted.
-    subfolders: Vec<String>,
+    subfolders: Vec<OsString>,
     /// Whether there are Markdown files directly in it.
     has_markdown: bool,
     /// The folders of the libraries that were found last.
     pub(crate) roots: Vec<PathBuf>,
+    /// Folders in it that may be libraries, and why they cannot be looked into.
+    locked: Vec<(PathBuf, String)>,
 }
 
 /// A folder that is a library.
@@ -67,6 +70,7 @@ impl Place {
             subfolders: Vec::new(),
             has_markdown: false,
             roots: Vec::new(),
+            locked: Vec::new(),
         }
     }
 
@@ -77,7 +81,8 @@ impl Place {
         known: impl Fn(&Path) -> Option<Kind>,
         problems: &mut Vec<Problem>,
     ) -> Vec<Candidate> {
-        self.list(settings);
+        self.list();
+        self.locked.clear();
         let candidates = match self.own_library(&known) {
             Some(own) => vec![own],
             None => self.libraries_inside(&known),
@@ -86,6 +91,8 @@ impl Place {
         self.roots
             .extend(candidates.iter().map(|one| one.root.clone()));
         problems.extend(self.problem(settings));
+        let locked = self.locked.iter();
+        problems.extend(locked.map(|(path, why)| unreadable(settings, path, why)));
         candidates
     }
 
@@ -110,10 +117,10 @@ impl Place {
         if self.is_library() {
             return Vec::new();
         }
-        let is_library = |name: &&String| self.roots.contains(&self.path.join(name));
+        let is_library = |name: &&OsString| self.roots.contains(&self.path.join(name));
         let names = self.subfolders.iter().filter(|name| !is_library(name));
         let skipped = names.map(|name| Skipped {
-            name: name.clone(),
+            name: name.display().to_string(),
             why: match std::fs::metadata(self.path.join(name)) {
                 Ok(metadata) if metadata.is_dir() => {
                     let manifest = self.path.join(name).join(MANIFEST).symlink_metadata();
@@ -130,33 +137,33 @@ impl Place {
         skipped.collect()
     }
 
-    fn list(&mut self, settings: &Settings) {
+    fn list(&mut self) {
         let now = Seen::at(&self.path);
         if self.seen.holds(&now) {
             return;
         }
         self.seen = now;
-        let state = match Inside::list(&self.path) {
+        self.state = match Inside::list(&self.path) {
             Ok(inside) => {
                 self.subfolders = inside.folders;
                 self.has_markdown = inside.has_markdown;
                 FoundState::Folder
             }
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => FoundState::NotAFolder,
-            Err(error) if is_absence(&error) => FoundState::Missing,
-            // What was known stays until the folder can be listed again.
-            Err(error) => FoundState::Unreadable(sentence(&error)),
-        };
-        if matches!(state, FoundState::NotAFolder | FoundState::Missing) {
-            self.subfolders.clear();
-        }
-        if let FoundState::Unreadable(why) = &state {
-            self.seen = Seen::never();
-            if state != self.state {
-                tracing::warn!("cannot list {}: {why}", settings.shown(&self.path));
+            Err(error) if is_absence(&error) => {
+                self.subfolders.clear();
+                // A path that goes on beneath a file leads to nothing.
+                if now.is_there() && error.kind() == io::ErrorKind::NotADirectory {
+                    FoundState::NotAFolder
+                } else {
+                    FoundState::Missing
+                }
             }
-        }
-        self.state = state;
+            // What was known stays until the folder can be listed again.
+            Err(error) => {
+                self.seen = Seen::never();
+                FoundState::Unreadable(sentence(&error))
+            }
+        };
     }
 
     fn own_library(&self, known: &impl Fn(&Path) -> Option<Kind>) -> Option<Candidate> {
@@ -171,7 +178,7 @@ impl Place {
             manifest,
         };
         if self.kind != Some(Kind::Markdown)
-            && let Some(manifest) = manifest_at(&self.path, known == Some(Kind::Twig))
+            && let Ok(Some(manifest)) = manifest_at(&self.path, known == Some(Kind::Twig))
         {
             return Some(candidate(Kind::Twig, manifest));
         }
@@ -184,34 +191,28 @@ impl Place {
         is_markdown.then(|| candidate(Kind::Markdown, Seen::never()))
     }
 
-    fn libraries_inside(&self, known: &impl Fn(&Path) -> Option<Kind>) -> Vec<Candidate> {
-        let roots = self.subfolders.iter().map(|name| self.path.join(name));
-        let candidates = roots.filter_map(|root| {
-            let manifest = manifest_at(&root, known(&root).is_some())?;
-            Some(Candidate {
-                root,
-                kind: Kind::Twig,
-                manifest,
-            })
-        });
-        candidates.collect()
+    fn libraries_inside(&mut self, known: &impl Fn(&Path) -> Option<Kind>) -> Vec<Candidate> {
+        let mut candidates = Vec::with_capacity(self.roots.len());
+        for root in self.subfolders.iter().map(|name| self.path.join(name)) {
+            match manifest_at(&root, known(&root).is_some()) {
+                Ok(Some(manifest)) => candidates.push(Candidate {
+                    root,
+                    kind: Kind::Twig,
+                    manifest,
+                }),
+                Ok(None) => {}
+                // Where the place itself cannot be looked into, one word of it is enough.
+                Err(_) if self.state != FoundState::Folder => {}
+                Err(error) => self.locked.push((root, sentence(&error))),
+            }
+        }
+        candidates
     }
 
     fn problem(&self, settings: &Settings) -> Option<Problem> {
         let shown = settings.shown(&self.path);
-        let path = self.path.display().to_string();
-        if !self.named {
-            manifest_at(&self.path, false)?;
-            let message = format!(
-                "{shown}/{MANIFEST} is not read: the data folder holds libraries, each in a folder of its own"
-            );
-            let help = format!("move it and its prompts into a folder, such as {shown}/mine");
-            let path = format!("{path}/{MANIFEST}");
-            let code = "manifest-in-data-folder";
-            return Some(Problem::of_file(code, Severity::Warning, &path, message).with_help(help));
-        }
         let (code, message, help) = match &self.state {
-            FoundState::Missing => (
+            FoundState::Missing if self.named => (
                 "missing-library",
                 format!("there is no folder {shown}"),
                 "check the path, or create the folder",
@@ -219,51 +220,85 @@ impl Place {
             FoundState::NotAFolder => (
                 "not-a-folder",
                 format!("{shown} is not a folder"),
-                "name the folder that holds the library",
+                if self.named {
+                    "name the folder that holds the library"
+                } else {
+                    "move the file away, or name another data folder"
+                },
             ),
-            FoundState::Unreadable(why) => (
-                "unreadable-folder",
-                format!("{shown} cannot be listed: {why}"),
-                "check the folder's permissions",
-            ),
-            FoundState::Folder if self.roots.is_empty() => (
+            FoundState::Unreadable(why) => return Some(unreadable(settings, &self.path, why)),
+            FoundState::Folder if self.named && self.roots.is_empty() => (
                 "no-library",
                 format!("{shown} has no {MANIFEST}, nor has a folder in it"),
                 "create a twig.toml there, or say how to read it with `--kind`",
             ),
-            FoundState::Folder => return None,
+            FoundState::Folder if !self.named => return self.stray_manifest(&shown),
+            FoundState::Missing | FoundState::Folder => return None,
         };
+        let path = self.path.display().to_string();
         Some(Problem::of_file(code, Severity::Error, &path, message).with_help(help))
+    }
+
+    /// A manifest that lies in the data folder itself, where nobody reads it.
+    fn stray_manifest(&self, shown: &str) -> Option<Problem> {
+        manifest_at(&self.path, false).ok()??;
+        let message = format!(
+            "{shown}/{MANIFEST} is not read: the data folder holds libraries, each in a folder of its own"
+        );
+        let help = format!("move it and its prompts into a folder, such as {shown}/mine");
+        let path = format!("{}/{MANIFEST}", self.path.display());
+        let code = "manifest-in-data-folder";
+        Some(Problem::of_file(code, Severity::Warning, &path, message).with_help(help))
     }
 }
 
-/// What is seen of a folder's manifest; `None` where it has none.
-fn manifest_at(folder: &Path, was_there: bool) -> Option<Seen> {
+fn unreadable(settings: &Settings, path: &Path, why: &str) -> Problem {
+    let message = format!("{} cannot be listed: {why}", settings.shown(path));
+    let path = path.display().to_string();
+    Problem::of_file("unreadable-folder", Severity::Error, &path, message)
+        .with_help("check the folder's permissions, and where it leads if it is a link")
+}
+
+/// What is seen of a folder's manifest; `None` where it has none, an error where there is no
+/// telling.
+fn manifest_at(folder: &Path, was_there: bool) -> io::Result<Option<Seen>> {
     let path = folder.join(MANIFEST);
     let look = || {
         let seen = Seen::at(&path);
-        // A link that leads nowhere is a manifest too, one with a problem.
-        let is_there = seen.is_there()
-            || match path.symlink_metadata() {
-                Ok(_) => true,
-                Err(error) => !is_absence(&error) && was_there,
-            };
-        is_there.then_some(seen)
+        if seen.is_there() {
+            return Ok(Some(seen));
+        }
+        match path.symlink_metadata() {
+            // A link that leads nowhere is a manifest too, one with a problem.
+            Ok(_) => Ok(Some(seen)),
+            Err(error) if is_absence(&error) => Ok(None),
+            Err(_) if was_there => Ok(Some(seen)),
+            Err(error) => Err(error),
+        }
     };
-    look().or_else(|| {
-        // Some editors move the old file away before they write the new one.
-        let seen = was_there.then(|| Seen::at(folder))?;
-        let wait = seen.stamp()?.until_quiet(Duration::from_millis(8))?;
-        std::thread::sleep(wait);
-        look()
-    })
+    let found = look()?;
+    if found.is_some() || !was_there {
+        return Ok(found);
+    }
+    // Some editors move the old file away before they write the new one.
+    let seen = Seen::at(folder);
+    let wait = seen
+        .stamp()
+        .and_then(|stamp| stamp.until_quiet(Duration::from_millis(8)));
+    match wait {
+        Some(wait) => {
+            std::thread::sleep(wait);
+            look()
+        }
+        None => Ok(None),
+    }
 }
 
 /// What is directly in a place; what is hidden or left over is not there.
 #[derive(Default)]
 struct Inside {
     /// Names of folders and links, sorted.
-    folders: Vec<String>,
+    folders: Vec<OsString>,
     has_markdown: bool,
 }
 
@@ -273,15 +308,14 @@ impl Inside {
         for entry in std::fs::read_dir(path)? {
             let entry = entry?;
             let kind = entry.file_type()?;
-            match entry.file_name().into_string() {
-                Ok(name) if is_leftover(&name) => {}
-                Ok(name) => {
-                    inside.has_markdown |= is_markdown(&name);
-                    if kind.is_dir() || kind.is_symlink() {
-                        inside.folders.push(name);
-                    }
-                }
-                Err(name) => tracing::warn!("{} is skipped: its name is not UTF-8", name.display()),
+            let name = entry.file_name();
+            let text = name.to_string_lossy();
+            if is_leftover(&text) {
+                continue;
+            }
+            inside.has_markdown |= is_markdown(&text);
+            if kind.is_dir() || kind.is_symlink() {
+                inside.folders.push(name);
             }
         }
         inside.folders.sort_unstable();

@@ -160,6 +160,9 @@ fn until_folder_is_quiet(root: &Path, path: &str, patience: Patience) -> Option<
 
 /// Text without its byte-order mark and whether it had one, or why it is no text.
 fn decode(bytes: Vec<u8>) -> Result<(String, bool), BodyError> {
+    if is_utf16(&bytes) {
+        return Err(BodyError::Utf16);
+    }
     if let Some(offset) = bytes.iter().position(|byte| *byte == 0) {
         return Err(BodyError::Binary { offset });
     }
@@ -171,4 +174,48 @@ fn decode(bytes: Vec<u8>) -> Result<(String, bool), BodyError> {
         text.drain(..'\u{feff}'.len_utf8());
     }
     Ok((text, has_mark))
+}
+
+/// Whether bytes look like UTF-16: they begin with its mark, or every second one of many is NUL.
+fn is_utf16(bytes: &[u8]) -> bool {
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return true;
+    }
+    let (pairs, _) = bytes[..bytes.len().min(1024)].as_chunks::<2>();
+    let nuls = |at: usize| pairs.iter().filter(|pair| pair[at] == 0).count();
+    let (first, second) = (nuls(0), nuls(1));
+    let most = first.max(second);
+    // One NUL is a slip, and NULs on both sides are something else altogether.
+    first.min(second) == 0 && most > 1 && most * 2 >= pairs.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+        text.encode_utf16().flat_map(bytes).collect()
+    }
+
+    #[test]
+    fn utf16_is_told_with_and_without_its_mark() {
+        for text in [
+            "Review this.\n",
+            "\u{feff}Gr\u{fc}\u{df}e \u{1f331}",
+            "\u{feff}\u{4f60}\u{597d}",
+        ] {
+            for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+                assert_eq!(decode(utf16(text, bytes)), Err(BodyError::Utf16), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_bytes_are_not_taken_for_utf16() {
+        let binary = |offset| Err(BodyError::Binary { offset });
+        assert_eq!(decode(b"ab\0c".to_vec()), binary(2));
+        assert_eq!(decode(b"\x7fELF\x02\x01\x01\0\0\0\0\0".to_vec()), binary(7));
+        assert_eq!(decode(b"\0\0\0\0".to_vec()), binary(0));
+        assert_eq!(decode(Vec::new()), Ok((String::new(), false)));
+    }
 }

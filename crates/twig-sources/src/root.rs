@@ -98,7 +98,22 @@ pub(crate) fn body_error(error: &io::Error) -> BodyError {
     if error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
         return BodyError::Outside;
     }
+    if is_loop(error) {
+        return BodyError::Loop;
+    }
     BodyError::Unreadable(sentence(error))
+}
+
+/// Whether an error says that links lead in a circle.
+#[cfg(unix)]
+fn is_loop(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+/// Whether an error says that links lead in a circle; here there is no telling.
+#[cfg(not(unix))]
+fn is_loop(_error: &io::Error) -> bool {
+    false
 }
 
 /// What the system said, without its number, in lower case.

@@ -64,7 +64,8 @@ impl Shelf {
         let mut libraries = Vec::with_capacity(self.libraries.len());
         for (root, loaded) in load_all(settings, jobs.collect()) {
             match loaded {
-                Ok(kept) => {
+                Ok(None) => {}
+                Ok(Some(kept)) => {
                     libraries.push(kept.library());
                     self.kept.insert(root, kept);
                 }
@@ -98,6 +99,12 @@ impl Shelf {
             roots.extend(where_links_lead(folder));
         }
         Folders { inside, roots }
+    }
+
+    /// The places and the libraries, each of which can be a checkout.
+    pub(crate) fn roots(&self) -> Vec<PathBuf> {
+        let places = self.places.iter().map(|place| &place.path);
+        places.chain(self.kept.keys()).cloned().collect()
     }
 
     /// What was found where.

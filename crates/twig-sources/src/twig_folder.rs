@@ -25,29 +25,30 @@ pub(crate) struct TwigFolder {
 }
 
 impl TwigFolder {
-    /// Reads a library for the first time, or again where it changed.
+    /// Reads a library for the first time, or again where it changed; `None` where its manifest
+    /// went away meanwhile.
     pub(crate) fn load(
         folder: &Folder,
         limits: &Limits,
         manifest: Seen,
         before: Option<Self>,
-    ) -> Self {
+    ) -> Option<Self> {
         let root = Path::new(&*folder.root);
         let Some(mut before) = before else {
-            let read = read_manifest(root, limits, manifest, Patience::for_scan(false));
-            return Self::parse(folder, limits, &read, None);
+            let read = read_manifest(root, limits, manifest, Patience::for_scan(false))?;
+            return Some(Self::parse(folder, limits, &read, None));
         };
         let files_hold = before.files_hold(root);
         if files_hold && before.manifest.holds(&manifest) {
-            return before;
+            return Some(before);
         }
         let patience = Patience::for_scan(!before.library.prompts.is_empty());
-        let read = read_manifest(root, limits, manifest, patience);
+        let read = read_manifest(root, limits, manifest, patience)?;
         if files_hold && read.digest == before.manifest_digest {
             before.manifest = read.seen;
-            return before;
+            return Some(before);
         }
-        Self::parse(folder, limits, &read, Some(&before))
+        Some(Self::parse(folder, limits, &read, Some(&before)))
     }
 
     fn parse(folder: &Folder, limits: &Limits, read: &Manifest, before: Option<&Self>) -> Self {
@@ -65,8 +66,8 @@ impl TwigFolder {
         };
         let (folders, links) = looker.into_used();
         let good = before.and_then(|before| before.good.clone());
-        let library = match (&good, before) {
-            (Some(good), Some(before)) if !is_good => keep_good(good, &library, &before.library),
+        let library = match &good {
+            Some(good) if !is_good => keep_good(good, library.problems),
             _ => library,
         };
         // An equal library stays the same allocation: whoever compares sees at once.
@@ -115,9 +116,12 @@ struct Manifest {
     digest: u64,
 }
 
-fn read_manifest(root: &Path, limits: &Limits, seen: Seen, patience: Patience) -> Manifest {
+/// Reads a manifest; `None` where there is none any more.
+fn read_manifest(root: &Path, limits: &Limits, seen: Seen, patience: Patience) -> Option<Manifest> {
     let (text, seen) = match read_text(root, MANIFEST, limits.manifest, patience) {
         Ok(read) => (Ok(read.text), Seen::of(read.stamp)),
+        // Only a link is there and leads nowhere; a file went away since the folder was looked at.
+        Err(BodyError::NotFound) if !root.join(MANIFEST).is_symlink() => return None,
         Err(error) => (Err(error), seen),
     };
     let mut hasher = DefaultHasher::new();
@@ -125,11 +129,11 @@ fn read_manifest(root: &Path, limits: &Limits, seen: Seen, patience: Patience) -
         Ok(text) => text.hash(&mut hasher),
         Err(error) => (error.to_string(), 1).hash(&mut hasher),
     }
-    Manifest {
+    Some(Manifest {
         text,
         seen,
         digest: hasher.finish(),
-    }
+    })
 }
 
 fn is_broken(library: &Library) -> bool {
@@ -138,15 +142,17 @@ fn is_broken(library: &Library) -> bool {
 }
 
 /// The last good library with what is wrong now in front of what was wrong then.
-fn keep_good(good: &Library, broken: &Library, before: &Library) -> Library {
-    for problem in &broken.problems {
-        if before.problems.contains(problem) {
-            continue;
-        }
-        tracing::warn!("{problem}; the prompts of the last good version are served meanwhile");
-    }
+fn keep_good(good: &Library, broken: Vec<Problem>) -> Library {
     let mut kept = good.clone();
-    kept.problems = [broken.problems.as_slice(), &good.problems].concat();
+    let broken = broken.into_iter().map(|problem| {
+        let meanwhile = "the prompts of the last good version are served meanwhile";
+        let help = match &problem.help {
+            Some(help) => format!("{help}; {meanwhile}"),
+            None => meanwhile.to_owned(),
+        };
+        problem.with_help(help)
+    });
+    kept.problems.splice(0..0, broken);
     kept
 }
 
@@ -157,10 +163,46 @@ fn manifest_problem(folder: &Folder, error: &BodyError) -> Problem {
         BodyError::NotAFile(_) => ("not-a-file", "put a regular text file there"),
         BodyError::TooLarge { .. } => ("too-large", "split the library in two"),
         BodyError::NotUtf8 { .. } => ("not-utf8", "save the file as UTF-8"),
+        BodyError::Utf16 => ("not-utf8", "save it as UTF-8"),
+        BodyError::Loop => ("link-loop", "replace the link with a file"),
         BodyError::Binary { .. } => ("binary-file", "manifests are text; remove the NUL bytes"),
         _ => ("unreadable-file", "check the file's permissions"),
     };
     let path = format!("{}/{MANIFEST}", folder.root);
     let message = format!("{}/{MANIFEST} {error}", folder.shown_root);
     Problem::of_file(code, Severity::Error, &path, message).with_help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use twig_core::LibraryName;
+
+    use super::*;
+
+    fn load(root: &Path) -> Option<TwigFolder> {
+        let folder = Folder {
+            name: LibraryName::from_folder("lib").unwrap(),
+            root: root.to_str().unwrap().into(),
+            shown_root: "~/lib".into(),
+            separator: ":".into(),
+        };
+        TwigFolder::load(&folder, &Limits::default(), Seen::never(), None)
+    }
+
+    #[test]
+    fn a_manifest_that_just_went_away_leaves_no_library() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(load(folder.path()).is_none());
+        assert!(load(&folder.path().join("gone")).is_none());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_manifest_that_is_a_link_to_nothing_is_a_problem() {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("nowhere", folder.path().join(MANIFEST)).unwrap();
+        let library = load(folder.path()).unwrap().library;
+        let help = library.problems[0].help.as_deref();
+        assert_eq!(help, Some("the link leads nowhere: mend or remove it"));
+    }
 }

@@ -3,6 +3,7 @@
 //! The system's events are hints only: they come late, lack paths and get lost. Any of them means
 //! that the disk is looked at, and stamps decide; a look also comes by itself every few seconds.
 
+mod checkout;
 mod hints;
 mod native;
 mod network;
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use twig_core::Catalog;
 
+use self::checkout::under_way;
 use self::hints::Hints;
 use self::native::Native;
 use crate::live::LiveCatalog;
@@ -27,6 +29,12 @@ const QUIET: Duration = Duration::from_millis(10);
 
 /// Events that never end do not put off the look for longer than this.
 const LONGEST: Duration = Duration::from_millis(300);
+
+/// Nor does a checkout that is under way.
+const CHECKOUT: Duration = Duration::from_secs(2);
+
+/// How often its end is looked for.
+const CHECKOUT_STEP: Duration = Duration::from_millis(20);
 
 /// How often the disk is looked at by itself where the system tells of changes.
 const RECONCILE: Duration = Duration::from_secs(5);
@@ -118,6 +126,9 @@ impl<F: Fn()> Follower<F> {
                 Ok(Signal::Touched) if !self.wait_for_quiet() => return,
                 Ok(Signal::Touched) | Err(RecvTimeoutError::Timeout) => {}
             }
+            if !self.wait_for_checkouts() {
+                return;
+            }
             until = Instant::now() + self.look();
         }
     }
@@ -143,7 +154,9 @@ impl<F: Fn()> Follower<F> {
         }
     }
 
+    /// Tells of what another catalog brought: problems to the log, a new list to who listens.
     fn announce(&mut self) {
+        self.catalog.log_problems();
         let now = self.catalog.snapshot();
         if Arc::ptr_eq(&now, &self.announced) {
             return;
@@ -182,6 +195,22 @@ impl<F: Fn()> Follower<F> {
             }
         }
         true
+    }
+
+    /// Waits until no checkout is under way, so that it is one change; `false` when it is over.
+    fn wait_for_checkouts(&self) -> bool {
+        let latest = Instant::now() + CHECKOUT;
+        let mut roots = self.catalog.roots();
+        loop {
+            roots.retain(|root| under_way(root, CHECKOUT));
+            let now = Instant::now();
+            if roots.is_empty() || now >= latest {
+                return true;
+            }
+            if !self.pause(latest.min(now + CHECKOUT_STEP)) {
+                return false;
+            }
+        }
     }
 
     /// Waits; `false` when it is over.

@@ -189,8 +189,11 @@ pub(crate) fn body_problem(path: &str, shown: &str, error: &BodyError) -> Proble
         BodyError::Outside => ("outside-library", "copy the file into the library"),
         BodyError::NotAFile(_) => ("not-a-file", "put a regular text file there"),
         BodyError::TooLarge { .. } => ("too-large", "split it and `{% include %}` the parts"),
+        BodyError::NoRoom { .. } => ("too-large", "move some of the files to another folder"),
         BodyError::NotUtf8 { .. } => ("not-utf8", "save the file as UTF-8"),
+        BodyError::Utf16 => ("not-utf8", "save it as UTF-8"),
         BodyError::Binary { .. } => ("binary-file", "prompts are text; remove the NUL bytes"),
+        BodyError::Loop => ("link-loop", "replace the link with a file"),
         BodyError::Unreadable(_) => ("unreadable-file", "check the file's permissions"),
     };
     Problem::of_file(code, Severity::Error, path, body_sentence(shown, error)).with_help(help)

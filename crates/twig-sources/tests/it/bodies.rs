@@ -8,7 +8,9 @@ use twig_core::{Bodies, BodyError, Stamp};
 use twig_sources::LiveCatalog;
 
 use crate::contract::rustix_fifo;
-use crate::support::{LONG, Tree, age, body, codes, library, names, read, relative, text};
+use crate::support::{
+    LONG, Tree, age, body, codes, library, names, problems, read, relative, text,
+};
 
 const MIB: usize = 1024 * 1024;
 
@@ -69,6 +71,62 @@ fn the_limit_holds_at_its_edge_and_a_sparse_giant_is_not_read() {
         };
         assert_eq!(text(&live, name), Err(expected));
     }
+}
+
+#[test]
+fn a_larger_limit_for_templates_is_read_up_to() {
+    let tree = Tree::with(&[]);
+    tree.write("data/lib/edge.md", "x".repeat(2 * MIB));
+    tree.write("data/lib/past.md", "x".repeat(2 * MIB + 1));
+    let mut settings = tree.settings();
+    settings.limits.template_source = 2 * MIB;
+    let live = LiveCatalog::load(settings);
+    assert_eq!(text(&live, "edge.md").map(|text| text.len()), Ok(2 * MIB));
+    let expected = BodyError::TooLarge {
+        size: 2 * MIB as u64 + 1,
+        limit: 2 * MIB,
+    };
+    assert_eq!(text(&live, "past.md"), Err(expected));
+}
+
+#[test]
+fn utf16_and_loops_are_told_with_what_to_do() {
+    let tree = Tree::with(&["a"]);
+    let utf16: Vec<u8> = "Hello".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    tree.write("data/lib/bare.md", &utf16);
+    tree.write("data/lib/marked.md", [&[0xff, 0xfe], &*utf16].concat());
+    fs::remove_file(tree.path("data/lib/prompts/a.md")).unwrap();
+    symlink("a.md", tree.path("data/lib/prompts/a.md")).unwrap();
+    fs::create_dir(tree.path("data/round")).unwrap();
+    symlink("twig.toml", tree.path("data/round/twig.toml")).unwrap();
+    tree.write("data/wide/twig.toml", &utf16);
+    let live = tree.load();
+    assert_eq!(text(&live, "bare.md"), Err(BodyError::Utf16));
+    assert_eq!(text(&live, "marked.md"), Err(BodyError::Utf16));
+    let told: Vec<_> = problems(&live)
+        .into_iter()
+        .map(|problem| (problem.code, problem.message, problem.help.unwrap()))
+        .collect();
+    let expected = [
+        (
+            "link-loop",
+            "Prompt content file ~/data/lib/prompts/a.md is a link that leads to itself",
+            "replace the link with a file",
+        ),
+        (
+            "link-loop",
+            "~/data/round/twig.toml is a link that leads to itself",
+            "replace the link with a file",
+        ),
+        (
+            "not-utf8",
+            "~/data/wide/twig.toml looks like UTF-16",
+            "save it as UTF-8",
+        ),
+    ];
+    let expected =
+        expected.map(|(code, message, help)| (code, message.to_owned(), help.to_owned()));
+    assert_eq!(told, expected);
 }
 
 #[test]

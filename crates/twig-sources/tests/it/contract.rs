@@ -291,6 +291,36 @@ fn markdown_folders_are_told_by_front_matter() {
 }
 
 #[test]
+fn endings_of_markdown_files_may_be_in_capitals() {
+    let tree = Tree::new();
+    tree.write("agents/REVIEW.MD", "---\ndescription: Reviews\n---\nReview");
+    tree.write("agents/fix.Md", "---\ndescription: Fixes\n---\nFix");
+    let live = LiveCatalog::load(Settings {
+        libraries: vec![tree.path("agents")],
+        ..tree.settings()
+    });
+    assert_eq!(codes(&live), [""; 0]);
+    assert_eq!(names(&live), ["REVIEW", "fix"]);
+    assert_eq!(description(&live, "REVIEW").as_deref(), Some("Reviews"));
+}
+
+#[test]
+fn a_markdown_file_in_utf16_says_what_to_do() {
+    let tree = Tree::new();
+    tree.write("agents/a.md", "---\ndescription: A\n---\nText");
+    tree.write("agents/b.md", b"\xff\xfeH\0i\0");
+    let live = LiveCatalog::load(Settings {
+        libraries: vec![tree.path("agents")],
+        ..tree.settings()
+    });
+    assert_eq!(names(&live), ["a"]);
+    let problem = problems(&live).remove(0);
+    assert_eq!(problem.code, "not-utf8");
+    assert!(problem.message.ends_with("b.md looks like UTF-16"));
+    assert_eq!(problem.help.as_deref(), Some("save it as UTF-8"));
+}
+
+#[test]
 fn plain_markdown_is_a_library_only_where_the_person_says_so() {
     let tree = Tree::new();
     tree.write("notes/plain.md", "Just text");

@@ -4,10 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 mod bodies;
+mod checkouts;
 mod contract;
 mod editors;
 mod escapes;
+mod log;
 mod mutate;
+mod places;
 mod speed;
 mod support;
 mod watching;

@@ -1,0 +1,82 @@
+//! Problems in the log: each once, when it turns up.
+
+use std::collections::BTreeMap;
+
+use twig_core::{Problem, Severity};
+
+/// At most this many lines at once; whoever wants all of them asks for a check.
+const LINES: usize = 20;
+
+/// Which problems were there when they were last told of.
+#[derive(Debug, Default)]
+pub(crate) struct ProblemLog {
+    told: BTreeMap<Key, usize>,
+}
+
+/// What makes two problems the same one: a line more above it does not make it another.
+type Key = (Box<str>, &'static str, String);
+
+impl ProblemLog {
+    /// Logs the problems that were not there the last time.
+    pub(crate) fn tell<'p>(&mut self, problems: impl Iterator<Item = &'p Problem>) {
+        let new = self.new_among(problems);
+        for problem in new.iter().take(LINES) {
+            match problem.severity {
+                Severity::Error => tracing::error!("{problem}"),
+                Severity::Warning => tracing::warn!("{problem}"),
+                Severity::Note => tracing::info!("{problem}"),
+            }
+        }
+        if new.len() > LINES {
+            tracing::warn!("and {} more; run `twig check`", new.len() - LINES);
+        }
+    }
+
+    fn new_among<'p>(&mut self, problems: impl Iterator<Item = &'p Problem>) -> Vec<&'p Problem> {
+        let mut before = std::mem::take(&mut self.told);
+        let mut new = Vec::new();
+        for problem in problems {
+            let key = (problem.path.clone(), problem.code, problem.message.clone());
+            match before.get_mut(&key) {
+                Some(left) if *left > 0 => *left -= 1,
+                _ => new.push(problem),
+            }
+            *self.told.entry(key).or_default() += 1;
+        }
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(line: u32, message: &str) -> Problem {
+        Problem {
+            line: Some(line),
+            ..Problem::of_file("unknown-key", Severity::Warning, "/lib/twig.toml", message)
+        }
+    }
+
+    fn check(log: &mut ProblemLog, problems: &[Problem], expected: &[u32]) {
+        let new = log.new_among(problems.iter());
+        let lines: Vec<u32> = new.iter().filter_map(|problem| problem.line).collect();
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn a_problem_is_new_once_wherever_it_moves() {
+        let mut log = ProblemLog::default();
+        check(&mut log, &[problem(1, "a"), problem(2, "b")], &[1, 2]);
+        check(&mut log, &[problem(3, "a"), problem(4, "b")], &[]);
+        check(&mut log, &[problem(3, "a"), problem(4, "a")], &[4]);
+    }
+
+    #[test]
+    fn a_problem_that_comes_back_is_new_again() {
+        let mut log = ProblemLog::default();
+        check(&mut log, &[problem(1, "a")], &[1]);
+        check(&mut log, &[], &[]);
+        check(&mut log, &[problem(1, "a")], &[1]);
+    }
+}
