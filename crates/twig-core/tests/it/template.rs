@@ -124,7 +124,10 @@ impl Case {
         };
         let (how, messages) = match render(world, found, &given) {
             Ok(Rendering::Done(messages)) => ("plain", Ok(messages)),
-            Ok(Rendering::Computed(render)) => ("computed", render.finish(run(&render.job))),
+            Ok(Rendering::Computed(render)) => {
+                let outcome = run(&render.job);
+                ("computed", render.finish(outcome))
+            }
             Err(error) => ("refused", Err(error)),
         };
         (how, messages.map(|mut messages| messages.remove(0).text))
