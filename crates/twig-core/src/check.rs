@@ -65,7 +65,10 @@ fn check_prompt(
     for message in &prompt.messages {
         match inspect(world, library, &message.content) {
             Ok(inspection) => {
-                unknown_variables(prompt, &inspection, problems);
+                let mut unknown = unknown_variables(prompt, &inspection);
+                unknown.extend(inspection.unknown);
+                unknown.sort_by(|one, two| place(one).cmp(&place(two)));
+                problems.extend(unknown);
                 problems.extend(inspection.remarks);
                 used.extend(inspection.used);
             }
@@ -80,7 +83,12 @@ fn check_prompt(
     }
 }
 
-fn unknown_variables(prompt: &Prompt, inspection: &Inspection, problems: &mut Vec<Problem>) {
+fn place(problem: &Problem) -> (&str, Option<u32>, Option<u32>) {
+    (&problem.path, problem.line, problem.column)
+}
+
+fn unknown_variables(prompt: &Prompt, inspection: &Inspection) -> Vec<Problem> {
+    let mut problems = Vec::new();
     let names = || prompt.arguments.iter().map(|argument| &*argument.name);
     for free in &inspection.free {
         let name = free.name();
@@ -109,6 +117,7 @@ fn unknown_variables(prompt: &Prompt, inspection: &Inspection, problems: &mut Ve
         let help = suggest::did_you_mean(name, names()).unwrap_or(help);
         problems.push(free.unknown_variable(message).with_help(help));
     }
+    problems
 }
 
 /// A prompt's name as it is written in a manifest's table; names have no quotes or backslashes.
@@ -145,5 +154,33 @@ fn unused_arguments(
             "write {{{{ {} }}}} where it belongs",
             argument.name
         )));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn repeated_problems_are_left_off_in_linear_time() {
+        let problem =
+            |at: usize| Problem::of_file("code", Severity::Error, &format!("/lib/{at}"), "wrong");
+        let distinct: Vec<Problem> = (0..50_000).map(problem).collect();
+        let twice = distinct.iter().chain(&distinct).cloned().collect();
+        let started = Instant::now();
+        assert!(
+            once(twice) == distinct,
+            "the first of each is kept, in order"
+        );
+        assert!(started.elapsed() < Duration::from_secs(5));
+    }
+
+    #[test]
+    fn names_that_are_not_bare_keys_are_quoted() {
+        assert_eq!(toml_key("a-b_1"), "a-b_1");
+        assert_eq!(toml_key("a.b"), "\"a.b\"");
+        assert_eq!(toml_key("é"), "\"é\"");
     }
 }

@@ -262,7 +262,9 @@ pub(crate) struct Inspection {
     pub(crate) free: Vec<Free>,
     /// Every name that is looked up, however it is used.
     pub(crate) used: Vec<String>,
-    /// Filters and tests that do not exist, and what is odd about the files themselves.
+    /// Filters and tests that do not exist.
+    pub(crate) unknown: Vec<Problem>,
+    /// What is odd about the files themselves.
     pub(crate) remarks: Vec<Problem>,
 }
 
@@ -321,7 +323,8 @@ pub(crate) fn inspect(
     Ok(Inspection {
         free: free.collect(),
         used: engine.used(),
-        remarks: unknown.chain(remarks).collect(),
+        unknown: unknown.collect(),
+        remarks: remarks.collect(),
     })
 }
 

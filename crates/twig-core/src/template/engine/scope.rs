@@ -66,9 +66,10 @@ impl<'s> Scopes<'s> {
         }
     }
 
-    /// `else` of a loop runs where there was nothing to bind.
+    /// `else` of a loop runs where there was nothing to bind; what it binds itself holds after it.
     fn otherwise(&mut self) {
-        if let Some((Block::Loop, names)) = self.open.last_mut() {
+        if let Some((block @ Block::Loop, names)) = self.open.last_mut() {
+            *block = Block::Transparent;
             let names = std::mem::take(names);
             self.unbind(names);
         }

@@ -94,6 +94,8 @@ pub(crate) fn names(source: &str) -> Vec<Event<'_>> {
 #[derive(Default)]
 struct Reader<'s> {
     events: Vec<Event<'s>>,
+    /// For each open block, what happens once it has ended: `set` binds then.
+    at_end: Vec<Vec<Event<'s>>>,
     extends: bool,
 }
 
@@ -131,13 +133,17 @@ impl<'s> Reader<'s> {
                 self.bind(name, By::Statement);
             }
             "from" => self.import_names(rest),
-            keyword if keyword.starts_with("end") => self.events.push(Event::Close),
+            keyword if keyword.starts_with("end") => {
+                self.events.push(Event::Close);
+                self.events.extend(self.at_end.pop().unwrap_or_default());
+            }
             _ => {}
         }
     }
 
     fn open(&mut self, block: Block) {
         self.events.push(Event::Open(block));
+        self.at_end.push(Vec::new());
     }
 
     fn bind(&mut self, token: Option<&Token<'s>>, by: By) {
@@ -173,8 +179,13 @@ impl<'s> Reader<'s> {
             let filters = targets.iter().position(|token| is_sign(token, "|"));
             let (targets, filters) = targets.split_at(filters.unwrap_or(targets.len()));
             self.expression(filters);
-            self.targets(targets, By::Statement);
             self.open(Block::Transparent);
+            let before = self.events.len();
+            self.targets(targets, By::Statement);
+            let bound = self.events.split_off(before);
+            if let Some(at_end) = self.at_end.last_mut() {
+                *at_end = bound;
+            }
         } else {
             self.expression(value);
             self.targets(targets, By::Statement);
