@@ -71,6 +71,53 @@ fn an_unknown_test_is_found_where_it_is_written() {
 }
 
 #[test]
+fn names_of_filters_and_tests_in_arguments_are_looked_up() {
+    for (source, expected) in [
+        (
+            "{{ x|map('uper')|list }}",
+            "1:11: error[unknown-filter]: unknown filter `uper`",
+        ),
+        (
+            "{{ x|select('od')|list }}",
+            "1:14: error[unknown-test]: unknown test `od`",
+        ),
+        (
+            "{{ x|reject(\"od\", 1)|list }}",
+            "1:14: error[unknown-test]: unknown test `od`",
+        ),
+        (
+            "{{ x|selectattr('a', 'od') }}",
+            "1:23: error[unknown-test]: unknown test `od`",
+        ),
+    ] {
+        let found = problems(source);
+        assert!(
+            found.len() == 1 && found[0].starts_with(expected),
+            "{source}: {found:?}"
+        );
+    }
+    for source in [
+        "{{ x|map(attribute='uper')|map('replace', 'a', 'b')|map(x)|map('up' ~ 'per')|list }}",
+        "{{ x|select|select('>', 1)|selectattr('nosuch')|selectattr('a.b', '==', 1)|list }}",
+        "{{ x|replace('uper', 'od')|map('\\x75pper')|list }}",
+    ] {
+        assert_eq!(problems(source), Vec::<String>::new(), "{source}");
+    }
+}
+
+#[test]
+fn blocks_see_what_their_template_sets_later() {
+    let child = "{% extends 'base' %}{% block a %}{{ v }}{{ w() }}{% endblock %}{% set v = 1 %}\
+        {% macro w() %}2{% endmacro %}";
+    let case = Case::new(child, &[]).with(
+        "lib:prompts/base.md",
+        Ok("<{% block a %}{% endblock %}{{ v }}>"),
+    );
+    assert_eq!(case.text(), "<121>");
+    assert_eq!(case.problems(), Vec::<String>::new());
+}
+
+#[test]
 fn an_unknown_function_is_no_variable() {
     let expected = "1:4: error[unknown-function]: unknown function `rnage`; did you mean `range`?";
     assert_eq!(problems("{{ rnage(3) }}"), [expected]);

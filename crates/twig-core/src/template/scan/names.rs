@@ -299,9 +299,26 @@ impl<'s> Reader<'s> {
     /// Takes a filter's name; returns how many tokens it has.
     fn filter(&mut self, tokens: &[Token<'s>]) -> usize {
         let (name, range, length) = dotted(tokens);
-        if length > 0 {
-            self.events.push(Event::Filter(name, range));
+        if length == 0 {
+            return 0;
         }
+        // Some take the name of another filter, or of a test, as an argument.
+        let arguments = &tokens[length..];
+        match &*name {
+            "map" => {
+                let inner = literal(arguments, 1);
+                self.events
+                    .extend(inner.map(|(name, range)| Event::Filter(name, range)));
+            }
+            "select" | "reject" | "selectattr" | "rejectattr" => {
+                let at = if name.ends_with("attr") { 3 } else { 1 };
+                let inner = literal(arguments, at);
+                self.events
+                    .extend(inner.map(|(name, range)| Event::Test(name, range)));
+            }
+            _ => {}
+        }
+        self.events.push(Event::Filter(name, range));
         length
     }
 
@@ -349,6 +366,27 @@ fn dotted<'s>(tokens: &[Token<'s>]) -> (Cow<'s, str>, Range<usize>, usize) {
         length += 2;
     }
     (name, range, length)
+}
+
+/// The string that is a whole argument at a place behind `(`, without its quotes.
+fn literal<'s>(tokens: &[Token<'s>], at: usize) -> Option<(Cow<'s, str>, Range<usize>)> {
+    let is_plain_list = tokens[..at.min(tokens.len())]
+        .iter()
+        .zip([Some("("), None, Some(",")])
+        .all(|(token, sign)| sign.is_none_or(|sign| is_sign(token, sign)));
+    let ends = tokens
+        .get(at + 1)
+        .is_some_and(|token| is_sign(token, ",") || is_sign(token, ")"));
+    match tokens.get(at)? {
+        Token {
+            kind: Kind::Text(text),
+            range,
+        } if is_plain_list && ends && !text.contains('\\') => Some((
+            Cow::Borrowed(&text[1..text.len() - 1]),
+            range.start + 1..range.end - 1,
+        )),
+        _ => None,
+    }
 }
 
 fn begins_operand(token: &Token<'_>) -> bool {
