@@ -1,5 +1,7 @@
 //! Everything that is wrong with a catalog, bodies included: what the server would refuse.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::catalog::Catalog;
@@ -23,14 +25,33 @@ pub fn check(world: World<'_>) -> Vec<Problem> {
             }
         }
     }
-    // A template that several prompts include is reported once.
-    let mut seen: Vec<Problem> = Vec::with_capacity(problems.len());
-    for problem in problems {
-        if !seen.contains(&problem) {
-            seen.push(problem);
-        }
-    }
-    seen
+    once(problems)
+}
+
+/// Leaves off what was said before: a template that several prompts include is reported once.
+fn once(problems: Vec<Problem>) -> Vec<Problem> {
+    let mut seen = HashSet::with_capacity(problems.len());
+    let is_new: Vec<bool> = problems
+        .iter()
+        .map(|problem| {
+            let Problem {
+                code,
+                severity,
+                path,
+                line,
+                column,
+                message,
+                help,
+                excerpt,
+            } = problem;
+            let excerpt = excerpt.as_ref();
+            let excerpt = excerpt.map(|part| (&part.text, part.start, part.width));
+            seen.insert((code, severity, path, line, column, message, help, excerpt))
+        })
+        .collect();
+    let told = problems.into_iter().zip(is_new);
+    told.filter_map(|(problem, is_new)| is_new.then_some(problem))
+        .collect()
 }
 
 fn check_prompt(
@@ -44,7 +65,10 @@ fn check_prompt(
     for message in &prompt.messages {
         match inspect(world, library, &message.content) {
             Ok(inspection) => {
-                unknown_variables(prompt, &inspection, problems);
+                let mut unknown = unknown_variables(prompt, &inspection);
+                unknown.extend(inspection.unknown);
+                unknown.sort_by(|one, two| place(one).cmp(&place(two)));
+                problems.extend(unknown);
                 problems.extend(inspection.remarks);
                 used.extend(inspection.used);
             }
@@ -59,22 +83,50 @@ fn check_prompt(
     }
 }
 
-fn unknown_variables(prompt: &Prompt, inspection: &Inspection, problems: &mut Vec<Problem>) {
-    for (source, name, range) in &inspection.free {
-        if prompt
-            .arguments
-            .iter()
-            .any(|argument| *argument.name == **name)
-        {
+fn place(problem: &Problem) -> (&str, Option<u32>, Option<u32>) {
+    (&problem.path, problem.line, problem.column)
+}
+
+fn unknown_variables(prompt: &Prompt, inspection: &Inspection) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let names = || prompt.arguments.iter().map(|argument| &*argument.name);
+    for free in &inspection.free {
+        let name = free.name();
+        if names().any(|argument| argument == name) {
             continue;
         }
-        let message = format!("`{name}` is used but not declared");
-        let place = Some(range.clone());
-        let problem = source.problem("unknown-variable", Severity::Error, place, message);
-        let names = prompt.arguments.iter().map(|argument| &*argument.name);
-        let help = suggest::did_you_mean(name, names)
-            .unwrap_or_else(|| format!("declare it in [[prompts.{}.arguments]]", prompt.name));
-        problems.push(problem.with_help(help));
+        if let Some(problem) = free.unknown_function() {
+            problems.push(problem);
+            continue;
+        }
+        let table = format!("[[prompts.{}.arguments]]", toml_key(prompt.name.as_str()));
+        let (message, help) = if free.in_main {
+            (
+                format!("`{name}` is used but not declared"),
+                format!("declare it in {table}"),
+            )
+        } else {
+            let includer = &prompt.full_name;
+            (
+                format!(
+                    "`{name}` is used but not declared by `{includer}`, which includes this file"
+                ),
+                format!("declare it in {table} of that library's twig.toml"),
+            )
+        };
+        let help = suggest::did_you_mean(name, names()).unwrap_or(help);
+        problems.push(free.unknown_variable(message).with_help(help));
+    }
+    problems
+}
+
+/// A prompt's name as it is written in a manifest's table; names have no quotes or backslashes.
+fn toml_key(name: &str) -> Cow<'_, str> {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if name.chars().all(is_bare) {
+        Cow::Borrowed(name)
+    } else {
+        Cow::Owned(format!("\"{name}\""))
     }
 }
 
@@ -102,5 +154,33 @@ fn unused_arguments(
             "write {{{{ {} }}}} where it belongs",
             argument.name
         )));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn repeated_problems_are_left_off_in_linear_time() {
+        let problem =
+            |at: usize| Problem::of_file("code", Severity::Error, &format!("/lib/{at}"), "wrong");
+        let distinct: Vec<Problem> = (0..50_000).map(problem).collect();
+        let twice = distinct.iter().chain(&distinct).cloned().collect();
+        let started = Instant::now();
+        assert!(
+            once(twice) == distinct,
+            "the first of each is kept, in order"
+        );
+        assert!(started.elapsed() < Duration::from_secs(5));
+    }
+
+    #[test]
+    fn names_that_are_not_bare_keys_are_quoted() {
+        assert_eq!(toml_key("a-b_1"), "a-b_1");
+        assert_eq!(toml_key("a.b"), "\"a.b\"");
+        assert_eq!(toml_key("é"), "\"é\"");
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use self::gather::{Closure, gather};
-use super::engine::{Engine, Failure, Lines, Links, Room};
+use super::engine::{Engine, Failure, Lines, Links, Room, Undeclared, Unknown};
 use super::scan::Sort;
 use super::values::Values;
 use crate::body::{BodyError, Stamp};
@@ -227,6 +227,14 @@ impl Source {
         remarks
     }
 
+    /// Something that the engine does not have.
+    fn unknown(&self, unknown: Unknown) -> Problem {
+        let range = Some(unknown.range);
+        let mut problem = self.problem(unknown.code, Severity::Error, range, unknown.message);
+        problem.help = unknown.help;
+        problem
+    }
+
     /// A problem at a place in this source, told by its place in the file.
     pub(crate) fn problem(
         &self,
@@ -249,15 +257,47 @@ impl Source {
         problem
     }
 }
+
 /// What `check` wants to know of a template that compiles.
 #[derive(Debug)]
 pub(crate) struct Inspection {
     /// Variables that have to come from outside, with their places.
-    pub(crate) free: Vec<(Source, String, Range<usize>)>,
+    pub(crate) free: Vec<Free>,
     /// Every name that is looked up, however it is used.
     pub(crate) used: Vec<String>,
+    /// Filters and tests that do not exist.
+    pub(crate) unknown: Vec<Problem>,
     /// What is odd about the files themselves.
     pub(crate) remarks: Vec<Problem>,
+}
+
+/// A variable that has to come from outside.
+#[derive(Debug)]
+pub(crate) struct Free {
+    source: Arc<Source>,
+    found: Undeclared,
+    /// Whether it is used in the template itself, not in one that it includes.
+    pub(crate) in_main: bool,
+}
+
+impl Free {
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.found.name
+    }
+
+    /// The problem that it is where it is called like a function.
+    pub(crate) fn unknown_function(&self) -> Option<Problem> {
+        let unknown = self.found.as_function()?;
+        Some(self.source.unknown(unknown))
+    }
+
+    /// The problem that it is as a variable.
+    pub(crate) fn unknown_variable(&self, message: String) -> Problem {
+        let range = Some(self.found.range.clone());
+        self.source
+            .problem("unknown-variable", Severity::Error, range, message)
+    }
 }
 
 /// Compiles a template the way rendering does, and looks at the names that it uses.
@@ -267,18 +307,27 @@ pub(crate) fn inspect(
     content: &Content,
 ) -> Result<Inspection, BundleError> {
     let closure = gather(world, library, content)?;
-    let sources = closure.sources.clone();
     let engine = engine(&closure)?;
+    let sources: Vec<Arc<Source>> = closure.sources.into_iter().map(Arc::new).collect();
+    let find = |name: &str| sources.iter().position(|source| source.name == name);
     let free = engine.undeclared().into_iter().filter_map(|found| {
-        let source = sources
-            .iter()
-            .find(|source| source.name == found.template)?;
-        Some((source.clone(), found.name, found.range))
+        let at = find(&found.template)?;
+        Some(Free {
+            source: Arc::clone(&sources[at]),
+            found,
+            in_main: at == 0,
+        })
     });
+    let unknown = engine.unknown().into_iter().filter_map(|unknown| {
+        let at = find(&unknown.template)?;
+        Some(sources[at].unknown(unknown))
+    });
+    let remarks = sources.iter().flat_map(|source| source.remarks());
     Ok(Inspection {
         free: free.collect(),
         used: engine.used(),
-        remarks: sources.iter().flat_map(Source::remarks).collect(),
+        unknown: unknown.collect(),
+        remarks: remarks.collect(),
     })
 }
 

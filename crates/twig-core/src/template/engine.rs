@@ -2,7 +2,9 @@
 
 mod failure;
 mod metered;
+mod scope;
 mod undeclared;
+mod unknown;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,6 +16,8 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, tests as checks};
 
 pub use self::failure::Failure;
 pub(crate) use self::failure::Lines;
+pub(crate) use self::undeclared::Undeclared;
+pub(crate) use self::unknown::Unknown;
 use super::values::{self, Values};
 
 /// Which template a reference in another one means: `(parent, written name)` to its own name.
@@ -79,10 +83,13 @@ impl Engine {
                 None => Cow::Borrowed(name),
             }
         });
+        let limit = environment.recursion_limit();
         for (name, source) in sources {
             environment
                 .add_template_owned((*name).to_owned(), (*source).to_owned())
-                .map_err(|error| Failure::from_error(&error, |_| Some((*source).to_owned())))?;
+                .map_err(|error| {
+                    Failure::from_error(&error, limit, |_| Some((*source).to_owned()))
+                })?;
         }
         Ok(Self { environment })
     }
@@ -94,8 +101,9 @@ impl Engine {
         values: &Values<'_>,
         room: Room,
     ) -> Result<String, Failure> {
+        let limit = self.environment.recursion_limit();
         let failure =
-            |error: &minijinja::Error| Failure::from_error(error, |name| self.source(name));
+            |error: &minijinja::Error| Failure::from_error(error, limit, |name| self.source(name));
         let template = self
             .environment
             .get_template(main)

@@ -5,6 +5,7 @@
 //! whatever it does not know to be harmless makes a template computed.
 
 mod measure;
+pub(crate) mod names;
 mod plain;
 mod reference;
 mod tokens;
@@ -74,6 +75,16 @@ pub(crate) struct Fault {
     pub(crate) help: Option<String>,
 }
 
+impl Fault {
+    /// Whether it is what a template would do, not how it is written, that goes too far.
+    pub(crate) fn is_limit(&self) -> bool {
+        self.code == CONSTANT_TOO_LARGE
+    }
+}
+
+/// The code of constants that the compiler would make too much of.
+const CONSTANT_TOO_LARGE: &str = "constant-too-large";
+
 /// Scans a template.
 pub(crate) fn scan(source: &str) -> Result<Scan, Fault> {
     let mut scanner = Scanner::default();
@@ -124,9 +135,11 @@ impl Scanner {
             && let (Some(first), Some(last)) = (tokens.first(), tokens.last())
         {
             return Err(Fault {
-                code: "constant-too-large",
+                code: CONSTANT_TOO_LARGE,
                 range: first.range.start..last.range.end,
-                message: format!("repeated constants come to more than {CONSTANTS} bytes"),
+                message: format!(
+                    "repeated constants in the template exceed the limit of {CONSTANTS} bytes"
+                ),
                 help: Some("repeat the text in a loop, or write it out".to_owned()),
             });
         }

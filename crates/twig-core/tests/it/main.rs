@@ -7,6 +7,7 @@
 )]
 
 mod catalog;
+mod check;
 mod front_matter;
 mod manifest;
 mod names;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use twig_core::check::check;
 use twig_core::render::World;
 use twig_core::template::{Templates, run};
 use twig_core::{
@@ -59,7 +60,7 @@ impl Case {
         Self::of(file, values).with(&format!("lib:{path}"), Ok(template))
     }
 
-    fn of(content: Content, values: &[(&str, Option<&str>)]) -> Self {
+    pub(crate) fn of(content: Content, values: &[(&str, Option<&str>)]) -> Self {
         let arguments = values.iter().map(|(name, _)| Argument {
             name: (*name).into(),
             ..Argument::default()
@@ -133,6 +134,19 @@ impl Case {
         (how, messages.map(|mut messages| messages.remove(0).text))
     }
 
+    /// What `check` says of it, a line each, paths left off.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let world = World {
+            catalog: &self.catalog,
+            bodies: &self.files,
+            templates: &self.templates,
+        };
+        let problems = check(world).into_iter();
+        problems
+            .map(|problem| problem.to_string().replace("/secret/place/", ""))
+            .collect()
+    }
+
     pub(crate) fn text(&self) -> String {
         self.render().1.expect("it renders")
     }
@@ -143,7 +157,7 @@ impl Case {
 }
 
 /// `{"argument": "value"}`, `---`, the template, and more files after lines `=== library:path`.
-fn read_fixture(fixture: &str) -> Case {
+pub(crate) fn read_fixture(fixture: &str) -> Case {
     let (header, rest) = fixture
         .split_once("\n---\n")
         .expect("a header and a template");

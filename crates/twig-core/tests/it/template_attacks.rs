@@ -141,7 +141,8 @@ fn recursion_stops_on_a_small_stack() {
             "{% for a in [1] recursive %}{{ loop([1]) }}{% endfor %}",
         ] {
             let error = Case::new(source, &[]).error();
-            assert_eq!(error, "the template calls itself too often", "{source}");
+            let expected = "the template calls itself too often; the limit is 500 levels";
+            assert_eq!(error, expected, "{source}");
         }
     };
     std::thread::Builder::new()
@@ -175,5 +176,23 @@ fn the_worst_plain_template_is_soon_over() {
         started.elapsed() < Duration::from_secs(10),
         "{:?}",
         started.elapsed()
+    );
+}
+
+#[test]
+fn a_constant_past_its_limit_is_a_limit_that_is_named() {
+    let (how, outcome) = Case::new("{{ 'x' * 99999999 }}", &[]).render();
+    assert_eq!(how, "refused");
+    assert_eq!(
+        outcome,
+        Err(RenderError::Limit(
+            "repeated constants in the template exceed the limit of 65536 bytes".to_owned()
+        ))
+    );
+    // Other limits of the scan are about how a template is written.
+    let (_, outcome) = Case::new(&format!("{{{{ {}x }}}}", "(".repeat(100)), &[]).render();
+    assert!(
+        matches!(&outcome, Err(RenderError::Template(message)) if message.contains("32")),
+        "{outcome:?}"
     );
 }

@@ -145,13 +145,19 @@ impl Builder<'_> {
             operations,
         } = match scan(&source.text) {
             Ok(found) => found,
-            Err(Fault {
-                code,
-                range,
-                message,
-                help,
-            }) => {
-                return Err(fault(source, code, Some(range), message, help));
+            Err(found) => {
+                let is_limit = found.is_limit();
+                let Fault {
+                    code,
+                    range,
+                    message,
+                    help,
+                } = found;
+                let mut error = fault(source, code, Some(range), message, help);
+                if let BundleError::Template { failure, .. } = &mut error {
+                    failure.is_limit = is_limit;
+                }
+                return Err(error);
             }
         };
         if sort == Sort::Computed {
@@ -281,10 +287,10 @@ impl Builder<'_> {
         };
         let prompt = library
             .prompts
-            .iter()
-            .find(|prompt| prompt.name.as_str() == own);
-        if let Some(Content::File(path)) =
-            prompt.and_then(|p| p.messages.first()).map(|m| &m.content)
+            .binary_search_by(|prompt| prompt.name.as_str().cmp(own));
+        if let Ok(at) = prompt
+            && let Some(message) = library.prompts[at].messages.first()
+            && let Content::File(path) = &message.content
         {
             return self.read_known(&library, path).map(Some);
         }

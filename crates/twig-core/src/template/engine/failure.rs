@@ -94,6 +94,7 @@ impl Failure {
     /// Takes minijinja's error apart; `source_of` gives a template's text by its name.
     pub(super) fn from_error(
         error: &Error,
+        recursion_limit: usize,
         source_of: impl FnOnce(&str) -> Option<String>,
     ) -> Self {
         let error = innermost(error);
@@ -104,7 +105,9 @@ impl Failure {
             ));
         }
         if error.detail() == Some("recursion limit exceeded") {
-            return Self::limit("the template calls itself too often");
+            return Self::limit(format!(
+                "the template calls itself too often; the limit is {recursion_limit} levels"
+            ));
         }
         let template = error.name().unwrap_or_default().to_owned();
         let source = source_of(&template).unwrap_or_default();

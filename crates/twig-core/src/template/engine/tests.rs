@@ -1,5 +1,7 @@
 //! Places of failures, undeclared variables, and the lists that suggestions come from.
 
+use proptest::prelude::*;
+
 use super::failure::{FILTERS, FUNCTIONS, TESTS};
 use super::*;
 use crate::template::scan::{Sort, scan};
@@ -159,4 +161,52 @@ fn what_another_template_sets_is_not_undeclared() {
         undeclared(&[("main", main), ("part", part)]),
         ["main:x@30", "main:n@156", "part:x@52"]
     );
+}
+
+/// Templates of blocks that are all reached, binding and reading a few names.
+fn reached() -> impl Strategy<Value = String> {
+    let name = || prop::sample::select(vec!["k", "q", "p"]);
+    let leaf = prop_oneof![
+        3 => name().prop_map(|n| format!("{{{{ {n} }}}}")),
+        1 => name().prop_map(|n| format!("{{% set {n} = 1 %}}")),
+        1 => Just("text".to_owned()),
+    ];
+    leaf.prop_recursive(4, 24, 4, move |inner| {
+        let body = prop::collection::vec(inner, 0..4).prop_map(|parts| parts.concat());
+        let around = prop::sample::select(vec![
+            ("{% for NAME in [1] %}", "{% endfor %}"),
+            (
+                "{% for a in [1] if a %}",
+                "{% else %}{{ never }}{% endfor %}",
+            ),
+            ("{% for NAME in [] %}{% else %}", "{% endfor %}"),
+            ("{% with NAME = 1 %}", "{% endwith %}"),
+            ("{% if true %}", "{% endif %}"),
+            ("{% if false %}{% elif true %}", "{% endif %}"),
+            ("{% filter upper %}", "{% endfilter %}"),
+            ("{% autoescape false %}", "{% endautoescape %}"),
+            ("{% set NAME %}", "{% endset %}"),
+            ("{% block NAME %}", "{% endblock %}"),
+            ("", ""),
+        ]);
+        (around, name(), body).prop_map(|((open, close), name, body)| {
+            format!("{}{body}{close}", open.replace("NAME", name))
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(5_000))]
+
+    /// Where a render would stop, `check` points first; and nowhere else.
+    #[test]
+    fn the_first_undeclared_variable_is_where_a_render_stops(source in reached()) {
+        let Ok(engine) = Engine::computed(&[("t", &source)], Links::new()) else {
+            return Ok(());
+        };
+        let rendered = engine.render("t", &Values::default(), Room::new(1 << 20));
+        let stopped = rendered.err().and_then(|failure| failure.range);
+        let found = engine.undeclared().into_iter().find(|found| found.name != "never");
+        prop_assert_eq!(found.map(|found| found.range), stopped);
+    }
 }

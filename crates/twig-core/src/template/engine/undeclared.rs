@@ -1,9 +1,11 @@
 //! Variables that a template uses although nobody declares them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use super::Engine;
+use super::scope::free;
+use crate::template::scan::names::{Event, Manner, names};
 use crate::template::scan::{Kind, Tag, Token, Tokens};
 
 /// A variable that is neither set in the templates nor part of the engine.
@@ -15,17 +17,21 @@ pub(crate) struct Undeclared {
     pub(crate) name: String,
     /// The first place where it is used.
     pub(crate) range: Range<usize>,
+    /// Whether it is called there, as a function is.
+    pub(crate) is_called: bool,
 }
 
 impl Engine {
     /// Every name that a template looks up outside itself, however it is used there.
     pub(crate) fn used(&self) -> Vec<String> {
-        let names: BTreeSet<String> = self
-            .environment
-            .templates()
-            .flat_map(|(_, template)| template.undeclared_variables(false))
-            .collect();
-        names.into_iter().collect()
+        let mut used = BTreeSet::new();
+        for (_, template) in self.environment.templates() {
+            used.extend(template.undeclared_variables(false));
+            // minijinja overlooks a few places, such as what is sliced.
+            let events = names(template.source());
+            used.extend(free(&events).map(|found| found.name.to_owned()));
+        }
+        used.into_iter().collect()
     }
 
     /// The variables that have to come from outside: whoever knows the arguments takes those off.
@@ -33,41 +39,65 @@ impl Engine {
     /// A name that is only used under `default`, or tested with `is defined` anywhere, does not
     /// trip a render and is left out. So is one that another template of the bundle sets.
     pub(crate) fn undeclared(&self) -> Vec<Undeclared> {
-        let globals: BTreeSet<String> = self
-            .environment
-            .globals()
-            .map(|(name, _)| name.to_owned())
-            .collect();
+        let mut known: HashSet<&str> = self.environment.globals().map(|(name, _)| name).collect();
         let mut templates: Vec<_> = self.environment.templates().collect();
         templates.sort_by(|a, b| a.0.cmp(b.0));
-        let set: Vec<BTreeSet<String>> = templates
+        let events: Vec<Vec<Event<'_>>> = templates
             .iter()
-            .map(|(_, template)| names_set(template.source()))
+            .map(|(_, template)| names(template.source()))
             .collect();
-        let mut found = Vec::new();
-        for (at, (template, compiled)) in templates.iter().enumerate() {
-            let set_elsewhere = |name: &str| {
-                let others = set.iter().enumerate().filter(|(other, _)| *other != at);
-                others.into_iter().any(|(_, names)| names.contains(name))
-            };
-            let mut names: Vec<String> = compiled.undeclared_variables(false).into_iter().collect();
-            names.sort();
-            for name in names {
-                if globals.contains(&name) || is_special(&name) || set_elsewhere(&name) {
-                    continue;
+        let mut setters: HashMap<&str, Setters> = HashMap::new();
+        for (at, event) in events
+            .iter()
+            .enumerate()
+            .flat_map(|(at, events)| events.iter().map(move |event| (at, event)))
+        {
+            match event {
+                Event::Bind(name, _) => {
+                    let setters = setters.entry(name).or_insert(Setters::One(at));
+                    if *setters != Setters::One(at) {
+                        *setters = Setters::Several;
+                    }
                 }
-                if let Some(range) = first_use(compiled.source(), &name) {
-                    found.push(Undeclared {
-                        template: (*template).to_owned(),
-                        name,
-                        range,
-                    });
+                Event::Use(found) if found.how == Manner::Tested => {
+                    known.insert(found.name);
                 }
+                _ => {}
             }
         }
-        found.sort_by(|a, b| (&a.template, a.range.start).cmp(&(&b.template, b.range.start)));
-        found
+        let mut undeclared = Vec::new();
+        for (at, (template, _)) in templates.iter().enumerate() {
+            let mut seen = HashSet::new();
+            for found in free(&events[at]) {
+                let set_elsewhere = setters
+                    .get(found.name)
+                    .is_some_and(|setters| *setters != Setters::One(at));
+                if found.how == Manner::Defaulted
+                    || known.contains(found.name)
+                    || is_special(found.name)
+                    || set_elsewhere
+                    || !seen.insert(found.name)
+                {
+                    continue;
+                }
+                undeclared.push(Undeclared {
+                    template: (*template).to_owned(),
+                    name: found.name.to_owned(),
+                    range: found.range.clone(),
+                    is_called: found.how == Manner::Called,
+                });
+            }
+        }
+        undeclared.sort_by(|a, b| (&a.template, a.range.start).cmp(&(&b.template, b.range.start)));
+        undeclared
     }
+}
+
+/// Which templates of a bundle give a name a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Setters {
+    One(usize),
+    Several,
 }
 
 #[cfg(test)]
@@ -125,33 +155,6 @@ fn line_range(source: &str, line: u32) -> Option<Range<usize>> {
     Some(before..length.map_or(source.len(), |length| before + length))
 }
 
-/// The first place where a name is used in a way that can fail.
-fn first_use(source: &str, name: &str) -> Option<Range<usize>> {
-    let tokens: Vec<Token<'_>> = Tokens::new(source).collect();
-    let mut first = None;
-    for at in 0..tokens.len() {
-        if !is_variable(&tokens, at, name) {
-            continue;
-        }
-        let kind = |step: usize| tokens.get(at + step).map(|token| token.kind);
-        let test = if kind(2) == Some(Kind::Name("not")) {
-            3
-        } else {
-            2
-        };
-        match kind(1) {
-            Some(Kind::Name("is"))
-                if matches!(kind(test), Some(Kind::Name("defined" | "undefined"))) =>
-            {
-                return None;
-            }
-            Some(Kind::Sign("|")) if matches!(kind(2), Some(Kind::Name("default" | "d"))) => {}
-            _ => first = first.or(Some(tokens[at].range.clone())),
-        }
-    }
-    first
-}
-
 /// Whether a token is this variable, not an attribute, a filter, a test or a keyword argument.
 fn is_variable(tokens: &[Token<'_>], at: usize, name: &str) -> bool {
     if tokens[at].kind != Kind::Name(name) {
@@ -165,35 +168,4 @@ fn is_variable(tokens: &[Token<'_>], at: usize, name: &str) -> bool {
     !is_test
         && !matches!(before, Some(Kind::Sign("." | "|") | Kind::Open(Tag::Block)))
         && after != Some(Kind::Sign("="))
-}
-
-/// Every name that a source gives a value to, wherever that holds.
-fn names_set(source: &str) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    let mut keyword = None;
-    let mut tokens = Tokens::new(source).peekable();
-    while let Some(token) = tokens.next() {
-        let next = tokens.peek().map(|token| token.kind);
-        match (token.kind, keyword) {
-            (Kind::Open(Tag::Block), _) => {
-                if let Some(Kind::Name(word)) = next {
-                    keyword = Some(word);
-                    tokens.next();
-                }
-            }
-            (Kind::Close, _)
-            | (Kind::Sign("="), Some("set"))
-            | (Kind::Name("in"), Some("for"))
-            | (Kind::Sign("("), Some("macro")) => keyword = None,
-            (Kind::Name("import" | "as"), Some("from" | "import")) => keyword = Some("set"),
-            (Kind::Name(name), Some("set" | "for" | "macro")) => {
-                names.insert(name.to_owned());
-            }
-            (Kind::Name(name), Some("with")) if next == Some(Kind::Sign("=")) => {
-                names.insert(name.to_owned());
-            }
-            _ => {}
-        }
-    }
-    names
 }

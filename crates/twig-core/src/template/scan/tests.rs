@@ -487,3 +487,24 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// The names that are read here are those that minijinja sees.
+    #[test]
+    fn names_are_read_as_the_parser_reads_them(source in template()) {
+        let Ok(_) = scan(&source) else { return Ok(()) };
+        let compiled = Engine::computed(&[("t", &source)], Links::new());
+        let Ok(engine) = compiled else { return Ok(()) };
+        let used = engine.used();
+        for name in engine.names("t") {
+            prop_assert!(used.contains(&name), "{}", name);
+        }
+        for name in used {
+            // minijinja does not look at what is sliced.
+            prop_assert!(name == "x" || engine.names("t").contains(&name), "{}", name);
+        }
+        prop_assert_eq!(engine.unknown(), vec![]);
+    }
+}

@@ -1,0 +1,100 @@
+//! Filters, tests and functions that the engine does not have, found before a render trips over them.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use minijinja::Value;
+
+use super::failure::{FILTERS, FUNCTIONS, TESTS};
+use super::undeclared::Undeclared;
+use super::{COMPUTED, Engine};
+use crate::suggest::did_you_mean;
+use crate::template::scan::names::{Event, names};
+
+/// A filter, test or function that does not exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unknown {
+    /// The problem's code.
+    pub(crate) code: &'static str,
+    /// The template that uses it.
+    pub(crate) template: String,
+    /// The first place where it is used.
+    pub(crate) range: Range<usize>,
+    /// What it is, in the words of a render.
+    pub(crate) message: String,
+    /// What was likely meant.
+    pub(crate) help: Option<String>,
+}
+
+impl Engine {
+    /// Filters and tests that are not there, each where a template first uses it.
+    pub(crate) fn unknown(&self) -> Vec<Unknown> {
+        let mut unknown = Vec::new();
+        for (template, compiled) in self.environment.templates() {
+            let mut seen = HashSet::new();
+            for event in names(compiled.source()) {
+                let (what, name, range) = match event {
+                    Event::Filter(name, range) => (What::Filter, name, range),
+                    Event::Test(name, range) => (What::Test, name, range),
+                    _ => continue,
+                };
+                if !seen.insert((what, name.clone())) || what.exists(&name) {
+                    continue;
+                }
+                unknown.push(what.unknown(template, &name, range));
+            }
+        }
+        unknown.sort_by(|a, b| (&a.template, a.range.start).cmp(&(&b.template, b.range.start)));
+        unknown
+    }
+}
+
+impl Undeclared {
+    /// The function that it was taken for; nothing where it is used like any variable.
+    pub(crate) fn as_function(&self) -> Option<Unknown> {
+        self.is_called.then(|| Unknown {
+            code: "unknown-function",
+            template: self.template.clone(),
+            range: self.range.clone(),
+            message: format!("unknown function `{}`", self.name),
+            help: did_you_mean(&self.name, FUNCTIONS)
+                .or_else(|| Some("define it with `{% macro %}`, or import it".to_owned())),
+        })
+    }
+}
+
+/// Something that the engine has under a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum What {
+    Filter,
+    Test,
+}
+
+impl What {
+    /// Whether the engine has it. One that only computed templates have makes a template computed.
+    fn exists(self, name: &str) -> bool {
+        let test = match self {
+            Self::Filter => "filter",
+            Self::Test => "test",
+        };
+        let mut state = COMPUTED.empty_state();
+        // Both tests are the engine's own; without them nothing could be said.
+        state
+            .perform_test(test, &[Value::from(name)])
+            .unwrap_or(true)
+    }
+
+    fn unknown(self, template: &str, name: &str, range: Range<usize>) -> Unknown {
+        let (code, word, known) = match self {
+            Self::Filter => ("unknown-filter", "filter", &FILTERS[..]),
+            Self::Test => ("unknown-test", "test", &TESTS[..]),
+        };
+        Unknown {
+            code,
+            template: template.to_owned(),
+            range,
+            message: format!("unknown {word} `{name}`"),
+            help: did_you_mean(name, known.iter().copied()),
+        }
+    }
+}
