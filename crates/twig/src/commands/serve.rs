@@ -30,9 +30,7 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
     };
     let live = Arc::new(LiveCatalog::load(settings));
     let catalog = live.snapshot();
-    for problem in live.problems().iter().chain(catalog.problems()) {
-        tracing::warn!("{problem}");
-    }
+    live.log_problems();
     tracing::info!(
         "serving {} of {}",
         counted(catalog.len(), "prompt", "prompts"),
