@@ -162,6 +162,11 @@ impl RelativePath {
         if text.chars().any(|c| c.is_control() || c == '\\') {
             return Err(NameError::PathCharacter);
         }
+        // Nearly every path is written as it is kept.
+        let is_odd = |part: &str| matches!(part, "" | "." | "..");
+        if !text.split('/').any(is_odd) && !text.starts_with('~') && !is_drive(text) {
+            return Ok(Self(text.into()));
+        }
         let mut parts = Vec::new();
         for part in text.split('/') {
             match part {

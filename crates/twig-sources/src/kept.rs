@@ -64,8 +64,11 @@ const MANY: usize = 16;
 /// Loads libraries, in their order; many new ones by all processors together.
 pub(crate) fn load_all(settings: &Settings, jobs: Vec<Job>) -> Vec<Loaded> {
     let new = jobs.iter().filter(|job| job.before.is_none()).count();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let helpers = if new < MANY { 0 } else { threads.min(8) - 1 };
+    // Asking how many processors there are reads files of its own.
+    let helpers = match new {
+        0..MANY => 0,
+        _ => std::thread::available_parallelism().map_or(0, |threads| threads.get().min(8) - 1),
+    };
     let loaded = Mutex::new(Vec::with_capacity(jobs.len()));
     let jobs = Mutex::new(jobs.into_iter().enumerate());
     let work = || {

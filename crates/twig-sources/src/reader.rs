@@ -163,7 +163,7 @@ fn decode(bytes: Vec<u8>) -> Result<(String, bool), BodyError> {
     if is_utf16(&bytes) {
         return Err(BodyError::Utf16);
     }
-    if let Some(offset) = bytes.iter().position(|byte| *byte == 0) {
+    if let Some(offset) = memchr::memchr(0, &bytes) {
         return Err(BodyError::Binary { offset });
     }
     let mut text = String::from_utf8(bytes).map_err(|error| BodyError::NotUtf8 {

@@ -86,8 +86,11 @@ impl Manifest<'_> {
         // Of two that cannot both be there the first in the file is kept, whichever reader read it.
         let mut entries: Vec<&Entry<'_>> = table.entries.iter().collect();
         entries.sort_by_key(|entry| entry.key_span.start);
+        // Keys differ; only capitals and letters beyond ASCII can make them twins.
+        let may_twin = |byte: u8| !byte.is_ascii() || byte.is_ascii_uppercase();
+        let has_twins = entries.iter().any(|entry| entry.key.bytes().any(may_twin));
         for entry in entries {
-            if let Some(first) = twins.insert(twin_key(&entry.key), &entry.key) {
+            if has_twins && let Some(first) = twins.insert(twin_key(&entry.key), &entry.key) {
                 let message = format!(
                     "prompts `{first}` and `{}` of {} differ only in case or in how their letters are composed",
                     entry.key, self.path

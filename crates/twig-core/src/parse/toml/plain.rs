@@ -44,9 +44,26 @@ struct Reader<'a> {
 }
 
 struct Header<'a> {
-    keys: Vec<(&'a str, Range<usize>)>,
+    /// Between the brackets: bare keys, dots and blanks.
+    keys: &'a str,
+    /// Where that starts.
+    at: usize,
     is_list: bool,
     span: Range<usize>,
+}
+
+impl<'a> Header<'a> {
+    /// The keys with their places, in order. Cut again when they are needed: there are too many
+    /// headers to allocate for each.
+    fn keys(&self) -> impl Iterator<Item = (&'a str, Range<usize>)> + use<'a> {
+        let mut at = self.at;
+        self.keys.split('.').map(move |part| {
+            let key = part.trim_matches([' ', '\t']);
+            let start = at + (part.len() - part.trim_start_matches([' ', '\t']).len());
+            at += part.len() + 1;
+            (key, start..start + key.len())
+        })
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -82,18 +99,20 @@ impl<'a> Reader<'a> {
     /// that comes back to an older one ends up with a key twice and is declined for that.
     fn close(&mut self) -> Option<()> {
         let open = std::mem::take(&mut self.open);
-        let Some(Header {
-            mut keys,
-            is_list,
-            span,
-        }) = self.header.take()
-        else {
+        let Some(header) = self.header.take() else {
             self.root = open;
             return Some(());
         };
-        let (last, last_span) = keys.pop()?;
+        let Header {
+            is_list, ref span, ..
+        } = header;
+        let mut keys = header.keys().peekable();
         let mut table = &mut self.root;
-        for (key, key_span) in keys {
+        let (last, last_span) = loop {
+            let (key, key_span) = keys.next()?;
+            if keys.peek().is_none() {
+                break (key, key_span);
+            }
             if newest(table).is_none_or(|entry| entry.key != key) {
                 let item = Item {
                     value: Value::Table(Table::default()),
@@ -113,7 +132,7 @@ impl<'a> Reader<'a> {
                 },
                 _ => return None,
             };
-        }
+        };
         let item = Item {
             value: Value::Table(open),
             span: span.clone(),
@@ -137,7 +156,10 @@ impl<'a> Reader<'a> {
                 } else {
                     item.value
                 };
-                let item = Item { value, span };
+                let item = Item {
+                    value,
+                    span: span.clone(),
+                };
                 table.entries.push(Entry {
                     key: Cow::Borrowed(last),
                     key_span: last_span,
@@ -227,21 +249,23 @@ impl<'a> Line<'a> {
         let start = self.at;
         self.take(b'[')?;
         let is_list = self.take(b'[').is_some();
-        let mut keys = Vec::with_capacity(3);
+        let at = self.at;
         loop {
             self.skip_blanks();
-            keys.push(self.key()?);
+            self.key()?;
             self.skip_blanks();
             if self.take(b'.').is_none() {
                 break;
             }
         }
+        let keys = &self.text[at..self.at];
         self.take(b']')?;
         if is_list {
             self.take(b']')?;
         }
         Some(Header {
             keys,
+            at,
             is_list,
             span: start..self.at,
         })
