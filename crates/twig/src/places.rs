@@ -47,6 +47,7 @@ pub(crate) fn on_disk(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
+#[allow(clippy::disallowed_methods, reason = "this is the door")]
 fn non_empty(name: &str) -> Option<PathBuf> {
     env::var_os(name)
         .filter(|value| !value.is_empty())

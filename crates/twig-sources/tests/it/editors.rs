@@ -36,8 +36,8 @@ const EDITORS: [(&str, Save); 9] = [
         let mut file = File::create(path).unwrap();
         let third = text.len() / 3;
         for chunk in [&text[..third], &text[third..2 * third], &text[2 * third..]] {
-            std::thread::sleep(Duration::from_millis(4));
             file.write_all(chunk.as_bytes()).unwrap();
+            file.sync_all().unwrap();
         }
     }),
     ("sed -i", |path, text| {

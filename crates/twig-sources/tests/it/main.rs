@@ -1,7 +1,11 @@
 //! What a source promises, tried on real folders.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "helpers of tests are tests too"
+)]
 
 mod bodies;
 mod checkouts;

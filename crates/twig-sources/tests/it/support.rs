@@ -140,6 +140,11 @@ impl Following {
         self.until(&format!("{expected:?}"), |live| names(live) == expected)
     }
 
+    /// Whether nothing is announced for a while.
+    pub(crate) fn is_silent_for(&self, time: Duration) -> bool {
+        self.changes.recv_timeout(time).is_err()
+    }
+
     /// Announcements that came and were not waited for.
     pub(crate) fn drain(&self) -> usize {
         self.changes.try_iter().count()

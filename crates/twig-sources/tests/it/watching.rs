@@ -192,7 +192,7 @@ fn idle_is_idle() {
     for _ in 0..50 {
         fs::write(&beside, "busy").unwrap();
     }
-    std::thread::sleep(Duration::from_millis(1500));
+    assert!(following.is_silent_for(Duration::from_millis(1500)));
     let after = following.live.scans();
     assert!(after <= scans + 1, "{} scans in 1.5 s", after - scans);
 }

@@ -30,16 +30,7 @@ fn get(client: &mut Client, name: &str) -> (Value, Duration) {
 }
 
 fn resident_kib(client: &Client) -> u64 {
-    let status =
-        std::fs::read_to_string(format!("/proc/{}/status", client.pid())).unwrap_or_default();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("VmRSS:"))
-        .unwrap_or_default();
-    line.split_whitespace()
-        .nth(1)
-        .and_then(|n| n.parse().ok())
-        .unwrap_or_default()
+    crate::memory_kib(client.pid(), "VmRSS")
 }
 
 #[test]

@@ -141,3 +141,37 @@ fn the_demonstration_leaves_nothing_behind() {
     }
     assert_eq!(fs::read_dir(env.root()).expect("readable").count(), before);
 }
+
+/// Core and protocol are pure: what they would need for IO is not even named there.
+#[test]
+fn the_pure_rooms_name_nothing_that_does_io() {
+    let doors = [
+        "std::fs",
+        "std::net",
+        "std::env",
+        "std::thread",
+        "std::process",
+        "std::time",
+        "tokio",
+        "println!",
+    ];
+    for room in ["crates/twig-core/src", "crates/twig-mcp/src"] {
+        let mut folders = vec![repository().join(room)];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("readable").flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                // Tests inside a room may measure and start threads.
+                let name = path.display().to_string();
+                let text = fs::read_to_string(&path).expect("text");
+                let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+                let is_test = name.contains("/tests");
+                let door = doors.iter().find(|door| !is_test && code.contains(*door));
+                assert_eq!(door, None, "{name}");
+            }
+        }
+    }
+}

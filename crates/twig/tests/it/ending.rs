@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::{CONTRACT, TWIG, env};
+use crate::{CONTRACT, TWIG, env, piped};
 
 const LISTEN: &str = "subscriptions/listen";
 
@@ -55,38 +55,21 @@ fn sigterm_completes_subscriptions() {
 #[test]
 fn a_last_line_without_an_end_is_served() {
     let env = env(CONTRACT);
-    let mut child = env
-        .command(["serve"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the server starts");
+    let (mut child, mut input, mut output) = piped(&env);
     let request = br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
-    child
-        .stdin
-        .take()
-        .expect("piped")
-        .write_all(request)
-        .expect("the server reads");
-    let output = child.wait_with_output().expect("the server ends");
-    assert_eq!(output.status.code(), Some(0));
-    assert_eq!(
-        String::from_utf8_lossy(&output.stdout),
-        "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n"
-    );
+    input.write_all(request).expect("the server reads");
+    drop(input);
+    let mut answer = String::new();
+    output.read_to_string(&mut answer).expect("text");
+    assert_eq!(answer, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n");
+    assert_eq!(child.wait().expect("ours").code(), Some(0));
 }
 
 #[test]
 fn a_closed_output_ends_the_server_at_its_next_write() {
     let env = env(CONTRACT);
-    let mut child = env
-        .command(["serve"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the server starts");
-    drop(child.stdout.take());
-    let mut input = child.stdin.take().expect("piped");
+    let (mut child, mut input, output) = piped(&env);
+    drop(output);
     let start = Instant::now();
     while child.try_wait().expect("ours").is_none() {
         assert!(start.elapsed() < Duration::from_secs(10), "still there");

@@ -1,24 +1,15 @@
 //! Clients that write a lot: memory stays bounded and every request is answered.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Stdio};
+use std::process::Child;
 use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::{CONTRACT, env};
+use crate::{CONTRACT, env, piped};
 
 fn resident_kib(child: &Child) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("VmHWM:"))
-        .unwrap_or("VmHWM: 0");
-    line.split_whitespace()
-        .nth(1)
-        .and_then(|number| number.parse().ok())
-        .unwrap_or_default()
+    crate::memory_kib(child.id(), "VmHWM")
 }
 
 fn get(id: usize) -> String {
@@ -35,14 +26,7 @@ fn get(id: usize) -> String {
 fn requests_written_before_the_first_reply_is_read_are_all_answered() {
     const COUNT: usize = 50_000;
     let env = env(CONTRACT);
-    let mut child = env
-        .command(["serve"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the server starts");
-    let mut input = child.stdin.take().expect("piped");
-    let output = child.stdout.take().expect("piped");
+    let (mut child, mut input, output) = piped(&env);
     let requests: String = (0..COUNT).map(get).collect();
     input
         .write_all(requests.as_bytes())
@@ -69,14 +53,7 @@ fn requests_written_before_the_first_reply_is_read_are_all_answered() {
 #[test]
 fn a_line_without_end_is_refused_and_not_held() {
     let env = env(CONTRACT);
-    let mut child = env
-        .command(["serve"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the server starts");
-    let mut input = child.stdin.take().expect("piped");
-    let output = child.stdout.take().expect("piped");
+    let (mut child, mut input, output) = piped(&env);
     let writer = thread::spawn(move || {
         let block = vec![b'x'; 1 << 20];
         for _ in 0..256 {
@@ -110,14 +87,7 @@ fn a_line_without_end_is_refused_and_not_held() {
 fn a_client_that_reads_slower_than_it_asks_does_not_make_memory_grow() {
     const COUNT: usize = 12_000;
     let env = env(CONTRACT);
-    let mut child = env
-        .command(["serve"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the server starts");
-    let mut input = child.stdin.take().expect("piped");
-    let output = child.stdout.take().expect("piped");
+    let (mut child, mut input, output) = piped(&env);
     let request = {
         let arguments = json!({"code_snippet": "x".repeat(8_000)});
         let params = json!({"name": "my_coding_lib:code_review", "arguments": arguments});

@@ -1,5 +1,6 @@
 //! The real binary, from the outside.
 #![allow(
+    clippy::disallowed_methods,
     clippy::expect_used,
     clippy::format_collect,
     clippy::format_push_string,
@@ -16,6 +17,9 @@ mod hostile;
 mod live;
 mod screen;
 
+use std::fs;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
 use twig_testkit::TestEnv;
 
 /// The binary under test.
@@ -24,6 +28,32 @@ const TWIG: &str = env!("CARGO_BIN_EXE_twig");
 /// A hermetic environment with these libraries.
 fn env(fixture: &str) -> TestEnv {
     TestEnv::with(TWIG, fixture)
+}
+
+/// A server whose pipes the test holds itself.
+fn piped(env: &TestEnv) -> (Child, ChildStdin, ChildStdout) {
+    let mut child = env
+        .command(["serve"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the server starts");
+    let input = child.stdin.take().expect("piped");
+    let output = child.stdout.take().expect("piped");
+    (child, input, output)
+}
+
+/// A line of a process's status in KiB: `VmRSS` is its memory now, `VmHWM` the most it had.
+fn memory_kib(pid: u32, line: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status
+        .lines()
+        .find(|text| text.starts_with(line))
+        .unwrap_or_default();
+    line.split_whitespace()
+        .nth(1)
+        .and_then(|number| number.parse().ok())
+        .unwrap_or_default()
 }
 
 /// The library of the contract.
