@@ -1,6 +1,5 @@
 //! Everything that is wrong with a catalog, bodies included: what the server would refuse.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -99,7 +98,7 @@ fn unknown_variables(prompt: &Prompt, inspection: &Inspection) -> Vec<Problem> {
             problems.push(problem);
             continue;
         }
-        let table = format!("[[prompts.{}.arguments]]", toml_key(prompt.name.as_str()));
+        let table = format!("[[prompts.{}.arguments]]", prompt.name.as_toml_key());
         let (message, help) = if free.in_main {
             (
                 format!("`{name}` is used but not declared"),
@@ -118,16 +117,6 @@ fn unknown_variables(prompt: &Prompt, inspection: &Inspection) -> Vec<Problem> {
         problems.push(free.unknown_variable(message).with_help(help));
     }
     problems
-}
-
-/// A prompt's name as it is written in a manifest's table; names have no quotes or backslashes.
-fn toml_key(name: &str) -> Cow<'_, str> {
-    let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if name.chars().all(is_bare) {
-        Cow::Borrowed(name)
-    } else {
-        Cow::Owned(format!("\"{name}\""))
-    }
 }
 
 fn unused_arguments(
@@ -175,12 +164,5 @@ mod tests {
             "the first of each is kept, in order"
         );
         assert!(started.elapsed() < Duration::from_secs(5));
-    }
-
-    #[test]
-    fn names_that_are_not_bare_keys_are_quoted() {
-        assert_eq!(toml_key("a-b_1"), "a-b_1");
-        assert_eq!(toml_key("a.b"), "\"a.b\"");
-        assert_eq!(toml_key("é"), "\"é\"");
     }
 }

@@ -1,5 +1,6 @@
 //! Names and paths that were checked once: whoever holds one need not ask again.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use unicode_normalization::UnicodeNormalization;
@@ -94,6 +95,19 @@ impl PromptName {
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl PromptName {
+    /// The name as a key in a manifest: bare where TOML lets it be. Names have nothing in them that
+    /// would have to be escaped.
+    pub fn as_toml_key(&self) -> Cow<'_, str> {
+        let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        if self.0.chars().all(is_bare) {
+            Cow::Borrowed(&self.0)
+        } else {
+            Cow::Owned(format!("\"{}\"", self.0))
+        }
     }
 }
 

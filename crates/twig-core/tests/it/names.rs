@@ -56,6 +56,19 @@ fn prompt_names_are_keys_not_paths() {
 }
 
 #[test]
+fn names_that_are_not_bare_keys_are_quoted() {
+    let key = |name: &str| {
+        PromptName::parse(name)
+            .expect("a name")
+            .as_toml_key()
+            .into_owned()
+    };
+    assert_eq!(key("a-b_1"), "a-b_1");
+    assert_eq!(key("a.b"), "\"a.b\"");
+    assert_eq!(key("é"), "\"é\"");
+}
+
+#[test]
 fn argument_names_are_identifiers() {
     assert_eq!(check_argument_name("max_issues2"), Ok(()));
     for name in ["max-issues", "2x", "a.b", "ä", "a b"] {

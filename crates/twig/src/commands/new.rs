@@ -205,7 +205,7 @@ fn with_table(manifest: &str, prompt: &PromptName, description: &str) -> String 
     } else {
         description
     };
-    let key = key(prompt.as_str());
+    let key = prompt.as_toml_key();
     format!(
         "{manifest}{gap}[prompts.{key}]\ndescription = {}\n",
         basic_string(description)
@@ -248,18 +248,6 @@ fn replace(path: &Path, text: &str) -> Result<(), CommandError> {
     file.as_file().sync_all()?;
     file.persist(&path).map_err(|error| error.error)?;
     Ok(())
-}
-
-/// A TOML key: bare where that is possible.
-fn key(name: &str) -> String {
-    let bare = name
-        .bytes()
-        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
-    if bare {
-        name.to_owned()
-    } else {
-        basic_string(name)
-    }
 }
 
 fn basic_string(text: &str) -> String {
