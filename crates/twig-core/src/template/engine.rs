@@ -181,6 +181,12 @@ fn computed_environment() -> Environment<'static> {
     let mut environment = Environment::new();
     // It shows the engine's own insides, which are nobody's prompt.
     environment.remove_global("debug");
+    // What people know from Jinja2: the rest of its text filters, and Python's methods.
+    environment.add_filter("filesizeformat", minijinja_contrib::filters::filesizeformat);
+    environment.add_filter("striptags", minijinja_contrib::filters::striptags);
+    environment.add_filter("truncate", minijinja_contrib::filters::truncate);
+    environment.add_filter("wordcount", minijinja_contrib::filters::wordcount);
+    environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
     set_up(&mut environment);
     environment
 }

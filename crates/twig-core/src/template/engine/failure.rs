@@ -239,7 +239,7 @@ fn hide_values(detail: &str, source: &str) -> String {
 }
 
 /// The filters of minijinja, for suggestions; a test holds them against the engine.
-pub(super) const FILTERS: [&str; 48] = [
+pub(super) const FILTERS: [&str; 53] = [
     "abs",
     "attr",
     "batch",
@@ -252,6 +252,7 @@ pub(super) const FILTERS: [&str; 48] = [
     "dictsort",
     "e",
     "escape",
+    "filesizeformat",
     "first",
     "float",
     "format",
@@ -281,12 +282,16 @@ pub(super) const FILTERS: [&str; 48] = [
     "sort",
     "split",
     "string",
+    "striptags",
     "sum",
     "title",
     "tojson",
     "trim",
+    "truncate",
     "unique",
     "upper",
+    "urlencode",
+    "wordcount",
     "zip",
 ];
 
