@@ -1,0 +1,114 @@
+//! The values that were given: which are missing, which are unknown, which break a rule.
+
+use super::{Given, RenderError};
+use crate::limits::Limits;
+use crate::model::{Argument, PATTERN_VALUE};
+use crate::problem::shorten;
+
+/// The required arguments that have neither a value nor a default.
+pub fn missing(arguments: &[Argument], given: &Given<'_>) -> Vec<Argument> {
+    arguments
+        .iter()
+        .enumerate()
+        .filter(|(_, argument)| argument.required && argument.default.is_none())
+        .filter(|(at, argument)| value_at(given, *at, &argument.name).is_none())
+        .map(|(_, argument)| argument.clone())
+        .collect()
+}
+
+/// Names that were given although the prompt has no such argument.
+pub fn unknown<'a>(arguments: &[Argument], given: &'a Given<'_>) -> Vec<&'a str> {
+    given
+        .iter()
+        .map(|(name, _)| &**name)
+        .filter(|name| !arguments.iter().any(|argument| *argument.name == **name))
+        .collect()
+}
+
+/// Clients send arguments in the order they were listed: the same place is looked at first.
+pub(super) fn value_at<'a>(given: &'a Given<'_>, at: usize, name: &str) -> Option<&'a str> {
+    match given.get(at) {
+        Some((key, value)) if key == name => Some(value),
+        _ => value_of(given, name),
+    }
+}
+
+pub(super) fn value_of<'a>(given: &'a Given<'_>, name: &str) -> Option<&'a str> {
+    given
+        .iter()
+        .find(|(key, _)| key == name)
+        .map(|(_, value)| &**value)
+}
+
+pub(super) fn check_values(
+    arguments: &[Argument],
+    given: &Given<'_>,
+    limits: &Limits,
+) -> Result<(), RenderError> {
+    let mut total = 0;
+    for (name, value) in given {
+        total += value.len();
+        if value.len() > limits.argument_value {
+            return Err(RenderError::ValueTooLarge {
+                what: format!("Argument `{}`", shorten(name, 64)),
+                limit: limits.argument_value,
+            });
+        }
+    }
+    if total > limits.argument_values {
+        return Err(RenderError::ValueTooLarge {
+            what: "The text of all arguments".to_owned(),
+            limit: limits.argument_values,
+        });
+    }
+    for (at, argument) in arguments.iter().enumerate() {
+        if let Some(value) = value_at(given, at, &argument.name)
+            && !is_placeholder(value)
+        {
+            check_value(argument, value)?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn check_value(argument: &Argument, value: &str) -> Result<(), RenderError> {
+    if let Some(limit) = argument.max_length {
+        let length = value.chars().count();
+        if length > limit as usize {
+            return Err(RenderError::TooLong {
+                argument: argument.name.clone(),
+                length,
+                limit,
+            });
+        }
+    }
+    if !argument.choices.is_empty() && !argument.choices.iter().any(|choice| **choice == *value) {
+        return Err(RenderError::NotAChoice {
+            argument: argument.name.clone(),
+            choices: argument.choices.clone(),
+        });
+    }
+    if argument.pattern.is_some() && value.len() > PATTERN_VALUE {
+        let what = format!("Argument `{}`, which has a pattern,", argument.name);
+        return Err(RenderError::ValueTooLarge {
+            what,
+            limit: PATTERN_VALUE,
+        });
+    }
+    if let Some(pattern) = &argument.pattern
+        && !pattern.is_match(value)
+    {
+        return Err(RenderError::NoMatch {
+            argument: argument.name.clone(),
+            pattern: pattern.as_str().into(),
+        });
+    }
+    Ok(())
+}
+
+/// `$1`, `$2`, …: some clients ask with these at list time and put the real values in afterwards.
+fn is_placeholder(value: &str) -> bool {
+    value
+        .strip_prefix('$')
+        .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+}
