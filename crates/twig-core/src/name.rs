@@ -58,13 +58,16 @@ pub enum NameError {
     )]
     Character,
     /// Names that a template cannot refer to.
-    #[error("may only have letters, digits and `_`, and starts with no digit")]
+    #[error("may only have the letters a to z, digits and `_`, and starts with no digit")]
     NotAnIdentifier,
+    /// Names that mean something else in a template.
+    #[error("is a word of the template language; choose another")]
+    Reserved,
     /// `/etc/passwd`, `C:\x`.
     #[error("is an absolute path; use one inside the library's folder")]
     Absolute,
     /// `../x`.
-    #[error("leads outside the library's folder")]
+    #[error("has a `..`; paths lead down from the library's folder")]
     Outside,
     /// Control characters and backslashes in paths.
     #[error("has a control character or a backslash")]
@@ -117,6 +120,12 @@ impl fmt::Display for PromptName {
     }
 }
 
+/// Words that a template never looks up as a variable.
+const RESERVED: [&str; 15] = [
+    "True", "False", "None", "true", "false", "none", "and", "or", "not", "in", "is", "if", "else",
+    "loop", "self",
+];
+
 /// Checks that a template can refer to an argument by this name.
 pub fn check_argument_name(text: &str) -> Result<(), NameError> {
     if text.is_empty() {
@@ -131,6 +140,9 @@ pub fn check_argument_name(text: &str) -> Result<(), NameError> {
         .is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
     if !first || !bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_') {
         return Err(NameError::NotAnIdentifier);
+    }
+    if RESERVED.contains(&text) {
+        return Err(NameError::Reserved);
     }
     Ok(())
 }

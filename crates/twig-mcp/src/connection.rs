@@ -98,7 +98,10 @@ impl Connection {
                 self.buffer.push(b'}');
                 self.send(out);
             }
-            Err(error) => self.refuse(Some(&render.id), &error.into(), out),
+            Err(error) => {
+                self.server.tell(&render.prompt, &error);
+                self.refuse(Some(&render.id), &error.into(), out);
+            }
         }
     }
 
@@ -182,8 +185,9 @@ impl Connection {
             }
             Outcome::Computed {
                 computed,
+                prompt,
                 description,
-            } => return self.start(request.id, era, *computed, description),
+            } => return self.start(request.id, era, *computed, prompt, description),
             Outcome::Listen(filter) => {
                 self.buffer.clear();
                 let limit = self.server.limits.subscriptions;
@@ -203,6 +207,7 @@ impl Connection {
         id: &str,
         era: Era,
         computed: ComputedRender,
+        prompt: Box<str>,
         description: Option<Box<str>>,
     ) -> Result<Written, Refusal> {
         let limit = self.server.limits.in_flight;
@@ -212,6 +217,7 @@ impl Connection {
         let ticket = self.in_flight.start(Render {
             id: id.into(),
             era,
+            prompt,
             description,
             rest: computed.rest,
         });

@@ -38,6 +38,7 @@ pub(crate) enum Outcome {
     /// There is no result before a job was run.
     Computed {
         computed: Box<ComputedRender>,
+        prompt: Box<str>,
         description: Option<Box<str>>,
     },
     /// There is no result before the subscription ends.

@@ -36,6 +36,7 @@ pub(crate) struct InFlight {
 pub(crate) struct Render {
     pub(crate) id: Box<str>,
     pub(crate) era: Era,
+    pub(crate) prompt: Box<str>,
     pub(crate) description: Option<Box<str>>,
     pub(crate) rest: Unfinished,
 }

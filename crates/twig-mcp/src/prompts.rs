@@ -75,6 +75,7 @@ pub(crate) fn get(
         }
         Ok(Rendering::Computed(computed)) => Ok(Outcome::Computed {
             computed: Box::new(computed),
+            prompt: found.prompt.full_name.clone(),
             description: found.prompt.description.clone(),
         }),
         Err(RenderError::MissingArguments(missing))
@@ -85,7 +86,10 @@ pub(crate) fn get(
             elicitation::ask(&found.prompt.full_name, &missing, result);
             Ok(Outcome::InputRequired)
         }
-        Err(error) => Err(error.into()),
+        Err(error) => {
+            call.server.tell(&found.prompt.full_name, &error);
+            Err(error.into())
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! What all connections share: who the server is, its limits, and the pages of recent listings.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use twig_core::render::World;
 use twig_core::template::Templates;
-use twig_core::{Bodies, Catalog, Limits};
+use twig_core::{Bodies, Catalog, Limits, RenderError};
 
 use crate::era::{Era, SERVER_INFO_KEY};
 use crate::json::{self, Object};
@@ -31,7 +32,12 @@ pub struct Server {
     /// Name, title and version as a JSON object.
     pub(crate) info: Box<str>,
     pages: Mutex<Pages>,
+    /// What was logged of prompts that could not be rendered.
+    told: Mutex<BTreeSet<(String, String)>>,
 }
+
+/// The most mistakes of templates that are logged: each once, since clients ask again and again.
+const TOLD: usize = 256;
 
 /// What a request is answered from: the snapshot that it takes at the door, and the ports.
 #[derive(Clone, Copy)]
@@ -65,6 +71,7 @@ impl Server {
         });
         Self {
             pages: Mutex::new(Pages::new(limits.page)),
+            told: Mutex::default(),
             limits,
             instructions: identity.instructions,
             info: String::from_utf8_lossy(&info).into(),
@@ -75,6 +82,20 @@ impl Server {
     pub(crate) fn pages(&self) -> MutexGuard<'_, Pages> {
         // A panic while the lock was held left at worst a page to be written again.
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Logs what is wrong with a prompt, the first time that it comes up. Mistakes of the caller are
+    /// the caller's business.
+    pub(crate) fn tell(&self, prompt: &str, error: &RenderError) {
+        use RenderError::{Body, Limit, Template};
+        if !matches!(error, Body { .. } | Limit(_) | Template(_)) {
+            return;
+        }
+        let sentence = error.to_string();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() < TOLD && told.insert((prompt.to_owned(), sentence.clone())) {
+            tracing::warn!("prompt `{prompt}` could not be rendered: {sentence}");
+        }
     }
 
     /// Writes what every result of an era ends with.

@@ -49,6 +49,8 @@ pub(crate) fn run(command: Command, ui: &mut Ui) -> Result<ExitCode, CommandErro
 /// What a command works on.
 struct Opened {
     places: Places,
+    /// What the person named, as it was found.
+    sources: Sources,
     config: Config,
     live: LiveCatalog,
     templates: Templates,
@@ -71,6 +73,7 @@ impl Opened {
         let templates = Templates::new(config.limits.clone());
         Ok(Self {
             places,
+            sources,
             config,
             live,
             templates,
@@ -92,7 +95,14 @@ fn settings(places: &Places, config: &Config, sources: &Sources) -> Settings {
 
 /// The library that a path is in: a file inside one means the whole library.
 fn library_of(path: &Path) -> Result<PathBuf, CommandError> {
-    let path = on_disk(path);
+    let mut path = on_disk(path);
+    if path
+        .components()
+        .any(|part| part == std::path::Component::ParentDir)
+    {
+        // A library is named after its folder, and `..` is no name.
+        path = path.canonicalize().unwrap_or(path);
+    }
     if !path.exists() {
         return Err(CommandError::fixable(format!(
             "there is nothing at {}",

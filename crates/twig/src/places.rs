@@ -9,6 +9,8 @@ pub(crate) struct Places {
     pub(crate) home: Option<PathBuf>,
     /// The folder of libraries.
     pub(crate) data: Option<PathBuf>,
+    /// Whether `TWIG_DATA_DIR` says so.
+    pub(crate) data_is_named: bool,
     /// The configuration file.
     pub(crate) config: Option<PathBuf>,
 }
@@ -16,16 +18,21 @@ pub(crate) struct Places {
 impl Places {
     pub(crate) fn from_environment() -> Self {
         let home = absolute("HOME").or_else(|| absolute("USERPROFILE"));
-        let data = non_empty("TWIG_DATA_DIR")
-            .map(|path| on_disk(&path))
-            .or_else(|| {
-                let base = absolute("XDG_DATA_HOME").or_else(|| platform_data(home.as_deref()))?;
-                Some(base.join("twig").join("prompts"))
-            });
+        let named = non_empty("TWIG_DATA_DIR");
+        let data_is_named = named.is_some();
+        let data = named.map(|path| on_disk(&path)).or_else(|| {
+            let base = absolute("XDG_DATA_HOME").or_else(|| platform_data(home.as_deref()))?;
+            Some(base.join("twig").join("prompts"))
+        });
         let config = absolute("XDG_CONFIG_HOME")
             .or_else(|| platform_config(home.as_deref()))
             .map(|base| base.join("twig").join("config.toml"));
-        Self { home, data, config }
+        Self {
+            home,
+            data,
+            data_is_named,
+            config,
+        }
     }
 
     /// A path as people like to read it: `~` for home.

@@ -5,11 +5,13 @@ pub(crate) mod child;
 mod pool;
 
 use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use signal_hook::consts::SIGABRT;
 use twig_core::template::{ComputedJob, JobOutcome};
 
 pub(crate) use pool::Pool;
@@ -33,6 +35,7 @@ impl Worker {
         let deadline = Instant::now() + Duration::from_millis(job.millis);
         // A worker may have been killed from outside while it was idle or busy; a second one gets
         // what is left of the time. A template that kills its worker kills both.
+        let mut aborted = false;
         for _ in 0..2 {
             match self.attempt(job, deadline) {
                 Ok(outcome) => return outcome,
@@ -50,9 +53,12 @@ impl Worker {
                 }
                 Err(Trouble::Died(error)) => {
                     tracing::debug!("a render worker ended early: {error}");
-                    self.stop();
+                    aborted = self.process.take().is_some_and(Process::has_aborted);
                 }
             }
+        }
+        if !aborted {
+            return JobOutcome::limit("the render worker was ended from outside; ask again");
         }
         let memory = child::MEMORY / (1024 * 1024);
         JobOutcome::limit(format!(
@@ -158,6 +164,16 @@ impl Process {
                 return Ok(answer);
             }
         }
+    }
+}
+
+impl Process {
+    /// Whether it ended by itself, as it does when it runs out of memory or stack.
+    fn has_aborted(mut self) -> bool {
+        let _ = self.child.kill();
+        self.child
+            .wait()
+            .is_ok_and(|status| status.signal() == Some(SIGABRT))
     }
 }
 

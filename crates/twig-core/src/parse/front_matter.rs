@@ -122,6 +122,10 @@ pub fn read(front: &str, limits: &Limits) -> Result<FrontMatter, FrontMatterErro
 }
 
 fn first_line(message: &str) -> String {
+    // The place is told apart, and in the file's own lines.
+    let message = message
+        .rfind(" at line ")
+        .map_or(message, |at| &message[..at]);
     message
         .lines()
         .next()

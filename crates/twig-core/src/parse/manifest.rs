@@ -257,7 +257,10 @@ impl Manifest<'_> {
             return Err(self.wrong_type(key, "a string", item));
         };
         RelativePath::parse(text).map_err(|error| {
-            let message = format!("`{}` {error}", text.escape_debug());
+            let message = match error {
+                NameError::Empty => format!("`{key}` is empty"),
+                error => format!("`{}` {error}", text.escape_debug()),
+            };
             let code = match error {
                 NameError::Absolute | NameError::Outside => "outside-library",
                 _ => "bad-path",

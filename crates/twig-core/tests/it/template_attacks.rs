@@ -141,7 +141,7 @@ fn recursion_stops_on_a_small_stack() {
             "{% for a in [1] recursive %}{{ loop([1]) }}{% endfor %}",
         ] {
             let error = Case::new(source, &[]).error();
-            let expected = "the template calls itself too often; the limit is 500 levels";
+            let expected = "the template nests calls too deeply; the limit is 500 frames";
             assert_eq!(error, expected, "{source}");
         }
     };

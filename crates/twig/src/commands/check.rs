@@ -69,7 +69,20 @@ pub(super) fn run(options: &cli::Check, ui: &mut Ui) -> Result<ExitCode, Command
     // The other libraries are there for what these include; their problems are not asked for.
     let is_meant =
         |path: &str| named.is_empty() || named.iter().any(|root| Path::new(path).starts_with(root));
-    problems.retain(|problem| is_meant(&problem.path));
+    let checked: Vec<String> = catalog
+        .libraries()
+        .iter()
+        .filter(|library| is_meant(&library.root))
+        .map(|library| format!("library `{}` ", library.name))
+        .collect();
+    // A library that one of these shadows is told of, wherever it is.
+    let is_shadowed = |problem: &Problem| {
+        problem.code == "duplicate-library"
+            && checked
+                .iter()
+                .any(|name| problem.message.starts_with(name.as_str()))
+    };
+    problems.retain(|problem| is_meant(&problem.path) || is_shadowed(problem));
     let libraries: Vec<_> = catalog
         .libraries()
         .iter()

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use serde::Serialize;
+use serde_json::json;
 use twig_core::check::check;
 use twig_core::render::World;
 use twig_core::{Library, Problem, Severity};
@@ -198,20 +199,68 @@ fn print(
     for problem in problems {
         ui.line(format!("  {problem}"))?;
     }
-    connect(&report.binary, ui)?;
+    let mut args = vec!["serve".to_owned()];
+    for path in &opened.sources.library {
+        args.extend(["--library".to_owned(), path.display().to_string()]);
+    }
+    if let Some(kind) = opened.sources.kind {
+        args.extend(["--kind".to_owned(), kind.as_str().to_owned()]);
+    }
+    let data = opened
+        .places
+        .data
+        .as_ref()
+        .filter(|_| opened.places.data_is_named);
+    let data = data.map(|path| path.display().to_string());
+    connect(
+        &Launch {
+            binary: &report.binary,
+            args,
+            data,
+        },
+        ui,
+    )?;
     Ok(())
 }
 
-fn connect(binary: &str, ui: &mut Ui) -> Result<(), CommandError> {
-    let command = serde_json::Value::from(binary);
+/// How to start this very server, for clients: with what was named here, and nothing else.
+struct Launch<'l> {
+    binary: &'l str,
+    args: Vec<String>,
+    /// The data folder, where the environment names it: a client may not pass that on.
+    data: Option<String>,
+}
+
+fn connect(launch: &Launch<'_>, ui: &mut Ui) -> Result<(), CommandError> {
+    let mut server = json!({"command": launch.binary, "args": launch.args});
+    let mut shell = vec!["claude mcp add twig".to_owned()];
+    if let Some(data) = &launch.data {
+        server["env"] = json!({"TWIG_DATA_DIR": data});
+        shell.push(format!("-e {}", quoted(&format!("TWIG_DATA_DIR={data}"))));
+    }
+    shell.push(format!("-- {}", quoted(launch.binary)));
+    shell.extend(launch.args.iter().map(|arg| quoted(arg)));
+    let mut named = server.clone();
+    named["name"] = json!("twig");
     ui.line("\nconnect a client")?;
+    ui.line(format!("  Claude Code    {}", shell.join(" ")))?;
     ui.line(format!(
-        "  Claude Code    claude mcp add twig -- {binary} serve"
+        "  VS Code        code --add-mcp {}",
+        quoted(&named.to_string())
     ))?;
-    ui.line(format!("  VS Code        code --add-mcp '{{\"name\":\"twig\",\"command\":{command},\"args\":[\"serve\"]}}'"))?;
     ui.line("  others         put this into the client's MCP configuration:")?;
     ui.line(format!(
-        "                 {{\"mcpServers\": {{\"twig\": {{\"command\": {command}, \"args\": [\"serve\"]}}}}}}"
+        "                 {}",
+        json!({"mcpServers": {"twig": server}})
     ))?;
     Ok(())
+}
+
+/// A word as a shell takes it.
+fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%".contains(c);
+    if text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -33,9 +33,11 @@ pub(super) fn run(what: New, ui: &mut Ui) -> Result<ExitCode, CommandError> {
 fn library(name: &str, folder: Option<PathBuf>, ui: &mut Ui) -> Result<(), CommandError> {
     let places = Places::from_environment();
     let separator = config::load(&places)?.separator;
-    let is_plain = !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
+    let is_plain = !name.starts_with('.')
+        && name.trim() == name
+        && !name.contains(|c: char| c.is_control() || matches!(c, '/' | '\\'));
     let Some(library) = LibraryName::from_folder(name).filter(|_| is_plain) else {
-        let message = format!("`{name}` cannot be a library's name");
+        let message = format!("`{}` cannot be a library's name", name.escape_debug());
         let error = CommandError::new(ErrorKind::Usage, message);
         return Err(error.hint("use letters, digits and `_`, such as `my_prompts`"));
     };
@@ -47,6 +49,12 @@ fn library(name: &str, folder: Option<PathBuf>, ui: &mut Ui) -> Result<(), Comma
         );
     };
     let root = parent.join(name);
+    if root.exists() && !root.join(MANIFEST).exists() {
+        let message = format!("{} is there and is no library", places.shown(&root));
+        return Err(
+            CommandError::fixable(message).hint("choose another name, or put a twig.toml there")
+        );
+    }
     if let Some(taken) = taken(&parent, &root, &library) {
         let message = format!(
             "library `{library}` is already there: {}",
@@ -128,20 +136,35 @@ fn prompt(
         return Err(CommandError::fixable(message).hint(hint));
     }
     fs::create_dir_all(&folder).map_err(|error| cannot_make(&opened.places, &folder, &error))?;
-    if !is_inside(&folder, root) {
-        let message = format!("{} leads outside the library", opened.places.shown(&folder));
-        return Err(CommandError::fixable(message));
+    for path in [&folder, &manifest] {
+        if !is_inside(path, root) {
+            let message = format!("{} leads outside the library", opened.places.shown(path));
+            return Err(CommandError::fixable(message));
+        }
     }
     write_new(
         &opened.places,
         &file,
         &format!("Write what `{prompt}` should say here.\n"),
     )?;
-    replace(&manifest, &text)?;
+    if let Err(error) = replace(&manifest, &text) {
+        // A prompt that no manifest has would only stand in the way of the next try.
+        let _ = fs::remove_file(&file);
+        let shown = opened.places.shown(&manifest);
+        return Err(CommandError::fixable(format!(
+            "{shown} cannot be changed: {}",
+            reason(&error)
+        )));
+    }
     ui.line(file.display().to_string())?;
     let full_name = format!("{}{}{prompt}", library.name, opened.config.separator);
+    let flags = sources
+        .library
+        .iter()
+        .map(|path| format!(" --library {}", path.display()));
+    let flags = flags.collect::<Vec<_>>().concat();
     ui.say(format!(
-        "made prompt `{full_name}`; edit the file, then try `twig render {full_name}`"
+        "made prompt `{full_name}`; edit the file, then try `twig render {full_name}{flags}`"
     ));
     Ok(())
 }
@@ -194,22 +217,25 @@ fn declared(manifest: &str, prompt: &PromptName) -> Option<String> {
     names.find(|name| twin_key(name) == twin_key(prompt.as_str()))
 }
 
+/// The manifest with one more table, in its own line ends.
 fn with_table(manifest: &str, prompt: &PromptName, description: &str) -> String {
-    let gap = if manifest.is_empty() || manifest.ends_with('\n') {
-        "\n"
+    let end = if manifest.contains("\r\n") {
+        "\r\n"
     } else {
-        "\n\n"
+        "\n"
+    };
+    let gap = if manifest.is_empty() || manifest.ends_with('\n') {
+        end.to_owned()
+    } else {
+        end.repeat(2)
     };
     let description = if description.is_empty() {
         "Say what this prompt does"
     } else {
         description
     };
-    let key = prompt.as_toml_key();
-    format!(
-        "{manifest}{gap}[prompts.{key}]\ndescription = {}\n",
-        basic_string(description)
-    )
+    let (key, description) = (prompt.as_toml_key(), basic_string(description));
+    format!("{manifest}{gap}[prompts.{key}]{end}description = {description}{end}")
 }
 
 fn is_inside(folder: &Path, root: &Path) -> bool {
@@ -235,7 +261,7 @@ fn write_new(places: &Places, path: &Path, text: &str) -> Result<(), CommandErro
 }
 
 /// Puts a new text in a file's place, whole or not at all.
-fn replace(path: &Path, text: &str) -> Result<(), CommandError> {
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     // A manifest may be a link; what it leads to is what people edit.
     let path = path.canonicalize()?;
     let folder = path.parent().unwrap_or(&path);

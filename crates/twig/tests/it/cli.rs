@@ -196,7 +196,7 @@ Review this {{ langauge }} code.
       |        ^^^^^^^^^^^^^^^^^^^^
       = help: create the file, or name another with `file`
 
-    error[outside-library]: `../../secret.md` leads outside the library's folder
+    error[outside-library]: `../../secret.md` has a `..`; paths lead down from the library's folder
       --> [data]/lib/twig.toml:11:8
        |
     11 | file = "../../secret.md"
@@ -392,9 +392,9 @@ fn doctor_tells_where_things_are() {
 
     connect a client
       Claude Code    claude mcp add twig -- [twig] serve
-      VS Code        code --add-mcp '{"name":"twig","command":"[twig]","args":["serve"]}'
+      VS Code        code --add-mcp '{"args":["serve"],"command":"[twig]","name":"twig"}'
       others         put this into the client's MCP configuration:
-                     {"mcpServers": {"twig": {"command": "[twig]", "args": ["serve"]}}}
+                     {"mcpServers":{"twig":{"args":["serve"],"command":"[twig]"}}}
     --- exit 1
     "#);
     let report = json(&env.run(["doctor", "--json"]).stdout);
@@ -573,5 +573,62 @@ fn what_cannot_be_meant_is_said() {
     assert!(
         doctor.stdout.contains("`limits` has to be a table") && doctor.code == 1,
         "{doctor}"
+    );
+}
+
+#[test]
+fn new_refuses_what_it_cannot_finish() {
+    let env = TestEnv::new(TWIG);
+    fs::create_dir_all(env.data().join("plain")).expect("writable");
+    insta::assert_snapshot!(env.run(["new", "library", "plain"]), @"
+    --- stderr
+    error: ~/.local/share/twig/prompts/plain is there and is no library
+    hint: choose another name, or put a twig.toml there
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["new", "library", "a\nb"]), @r"
+    --- stderr
+    error: `a\nb` cannot be a library's name
+    hint: use letters, digits and `_`, such as `my_prompts`
+    --- exit 2
+    ");
+    fs::write(env.data().join("outside.toml"), "").expect("writable");
+    fs::create_dir_all(env.data().join("linked")).expect("writable");
+    std::os::unix::fs::symlink("../outside.toml", env.data().join("linked/twig.toml"))
+        .expect("writable");
+    let linked = env.run(["new", "prompt", "linked:x"]);
+    assert_eq!(linked.code, 1, "{linked}");
+    assert_eq!(
+        fs::read_to_string(env.data().join("outside.toml")).expect("there"),
+        ""
+    );
+    env.write("crlf/twig.toml", "[prompts.a]\r\n");
+    assert_eq!(env.run(["new", "prompt", "crlf:b"]).code, 0);
+    let text = fs::read_to_string(env.data().join("crlf/twig.toml")).expect("there");
+    assert_eq!(
+        text,
+        "[prompts.a]\r\n\r\n[prompts.b]\r\ndescription = \"Say what this prompt does\"\r\n"
+    );
+}
+
+#[test]
+fn a_shadowed_library_is_told_of_when_the_other_is_named() {
+    let env = env("//- one/twig.toml\n[prompts.p]\n//- one/prompts/p.md\nhi\n");
+    twig_testkit::write_fixture(
+        &env.work(),
+        "//- one/twig.toml\n[prompts.q]\n//- one/prompts/q.md\nhi\n",
+    );
+    insta::assert_snapshot!(env.run(["check", "--library", "one"]), @"
+    error[duplicate-library]: library `one` is already taken by [work]/one
+    --> [data]/one
+     = help: rename one of the folders: ~/.local/share/twig/prompts/one is not served
+    --- stderr
+    checked 1 prompt in 1 library: 1 error
+    --- exit 1
+    ");
+    fs::create_dir_all(env.work().join("one/inner")).expect("writable");
+    assert_eq!(
+        env.run(["list", "--library", "one/inner/.."]).stdout,
+        "one:q\n"
     );
 }

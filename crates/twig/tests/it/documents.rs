@@ -175,3 +175,18 @@ fn the_pure_rooms_name_nothing_that_does_io() {
         }
     }
 }
+
+/// Every `twig.toml` in the documents is one that `check` has nothing against.
+#[test]
+fn the_manifests_in_the_documents_are_right() {
+    let env = TestEnv::new(TWIG);
+    let text = read("docs/library.md");
+    let start = text.find("```toml\n").expect("a block") + 8;
+    let manifest = text[start..].split("```").next().unwrap_or_default();
+    env.write("lib/twig.toml", manifest);
+    env.write("lib/prompts/code_review.md", "{{ language }}");
+    env.write("lib/prompts/pair/ask.md", "{{ topic }}");
+    let outcome = env.run(["check"]);
+    assert_eq!(outcome.code, 0, "{outcome}");
+    assert_eq!(outcome.stdout, "");
+}

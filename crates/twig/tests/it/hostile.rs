@@ -213,7 +213,7 @@ fn odd_files_are_diagnosed_one_by_one() {
     fine: "fine\n"
     folder: "Prompt content file ~/.local/share/twig/prompts/odd/prompts/folder.md is not a regular file, but a folder"
     gone: "Prompt content file not found: ~/.local/share/twig/prompts/odd/prompts/gone.md"
-    huge: "Prompt content file ~/.local/share/twig/prompts/odd/prompts/huge.md is 10485760 bytes long; the limit is 1048576"
+    huge: "Prompt content file ~/.local/share/twig/prompts/odd/prompts/huge.md is 10485760 bytes long; the limit is 131072"
     latin: "Prompt content file ~/.local/share/twig/prompts/odd/prompts/latin.md is not UTF-8 text (byte 3)"
     "#);
     insta::assert_snapshot!(env.run(["check"]), @"
@@ -250,7 +250,7 @@ fn odd_files_are_diagnosed_one_by_one() {
     --> [data]/odd/prompts/empty.md
      = help: write something
 
-    error[too-large]: Prompt content file ~/.local/share/twig/prompts/odd/prompts/huge.md is 10485760 bytes long; the limit is 1048576
+    error[too-large]: Prompt content file ~/.local/share/twig/prompts/odd/prompts/huge.md is 10485760 bytes long; the limit is 131072
     --> [data]/odd/prompts/huge.md
      = help: split it and `{% include %}` the parts
 

@@ -84,3 +84,27 @@ fn argument_values_stay_out_of_the_log() {
     let log = client.close().stderr;
     assert!(!log.contains(secret), "{log}");
 }
+
+#[test]
+fn a_prompt_that_cannot_be_rendered_is_logged_once() {
+    let env = env(
+        "//- lib/twig.toml\n[prompts.p]\n[prompts.q]\n//- lib/prompts/p.md\n{% if\n//- lib/prompts/q.md\n{% for i in [1] %}{{ nope }}{% endfor %}\n",
+    );
+    let mut client = env.serve();
+    for name in ["lib:p", "lib:p", "lib:q", "lib:q"] {
+        client.request("prompts/get", json!({"name": name}));
+    }
+    let log = client.close().stderr;
+    assert_eq!(
+        log.matches("prompt `lib:p` could not be rendered: ")
+            .count(),
+        1,
+        "{log}"
+    );
+    assert_eq!(
+        log.matches("prompt `lib:q` could not be rendered: ")
+            .count(),
+        1,
+        "{log}"
+    );
+}

@@ -63,6 +63,12 @@ impl Manifest<'_> {
             pattern: self.pattern(&mut fields)?,
             default: None,
         };
+        for choice in &argument.choices {
+            if let Err(error) = crate::render::check_value(&argument, choice) {
+                let message = format!("choice `{choice}` breaks the argument's own rule: {error}");
+                return Err(self.error("bad-choice", item.span.clone(), message));
+            }
+        }
         let default = fields.take("default");
         let mut argument = Argument {
             default: self.default(&argument, default)?,

@@ -90,8 +90,14 @@ struct Cost {
 
 impl Builder<'_> {
     fn read(&mut self, library: &Arc<Library>, path: &RelativePath) -> Result<Source, BundleError> {
+        let limit = self.limits.template_source;
         let body = self.world.bodies.read(library, path).map_err(|error| {
             let (library, path) = (Arc::clone(library), path.clone());
+            // Files are read up to a limit of their own; what counts here is the templates'.
+            let error = match error {
+                BodyError::TooLarge { size, .. } => BodyError::TooLarge { size, limit },
+                error => error,
+            };
             BundleError::Body {
                 library,
                 path,

@@ -106,7 +106,7 @@ impl Failure {
         }
         if error.detail() == Some("recursion limit exceeded") {
             return Self::limit(format!(
-                "the template calls itself too often; the limit is {recursion_limit} levels"
+                "the template nests calls too deeply; the limit is {recursion_limit} frames"
             ));
         }
         let template = error.name().unwrap_or_default().to_owned();
