@@ -102,13 +102,14 @@ pub(crate) struct Serve {
 pub(crate) struct Http {
     /// Serve over HTTP on this address instead; port 0 picks a free one
     #[arg(
+        id = "http",
         long,
         value_name = "ADDR",
         num_args = 0..=1,
         default_missing_value = "127.0.0.1:7373",
         value_parser = parse_address
     )]
-    pub(crate) http: Option<SocketAddr>,
+    pub(crate) address: Option<SocketAddr>,
 
     /// Also answer to this host, such as `prompts.example.com` (may be given several times)
     #[arg(long, value_name = "HOST", requires = "http")]

@@ -6,6 +6,7 @@
 mod accept;
 mod door;
 mod endpoint;
+mod headers;
 mod sessions;
 mod socket;
 mod stream;

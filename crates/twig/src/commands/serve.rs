@@ -22,7 +22,7 @@ use crate::ui::Ui;
 pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
     let config = config::load(&places)?;
-    let address = options.http.http;
+    let address = options.http.address;
     let front = address.map(|address| http::open(address, &options.http));
     let front = front.transpose()?;
     let settings = Settings {

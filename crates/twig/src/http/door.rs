@@ -5,10 +5,12 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue, header};
 use subtle::ConstantTimeEq;
 use twig_mcp::http::Trouble;
 
+use super::headers::one;
 use crate::cli;
 use crate::command_error::{CommandError, reason};
 use crate::places;
@@ -61,8 +63,8 @@ impl Door {
 
     /// Refuses a page of another site, even one that made its own name point here.
     pub(super) fn check_place(&self, request: &Parts) -> Result<(), Trouble> {
-        let host = only(&request.headers, &header::HOST).unwrap_or_default();
-        let target = request.uri.authority().map(|authority| authority.as_str());
+        let host = one(&request.headers, header::HOST);
+        let target = request.uri.authority().map(Authority::as_str);
         let is_ours = |name: &str| {
             self.hosts
                 .iter()
@@ -71,10 +73,11 @@ impl Door {
         if !host.is_some_and(is_ours) || !target.is_none_or(is_ours) {
             return Err(Trouble::Host);
         }
-        match only(&request.headers, &header::ORIGIN) {
-            None => Ok(()),
-            Some(Some(origin)) if self.origins.iter().any(|known| known == origin) => Ok(()),
-            Some(_) => Err(Trouble::Origin),
+        match one(&request.headers, header::ORIGIN) {
+            Some(origin) if self.origins.iter().all(|known| known != origin) => {
+                Err(Trouble::Origin)
+            }
+            _ => Ok(()),
         }
     }
 
@@ -83,7 +86,7 @@ impl Door {
         let Some(token) = &self.token else {
             return Ok(());
         };
-        let shown = only(headers, &header::AUTHORIZATION).flatten();
+        let shown = one(headers, header::AUTHORIZATION);
         let shown = shown.and_then(|value| value.split_once(' '));
         match shown {
             Some((scheme, shown))
@@ -127,15 +130,5 @@ impl Token {
     /// Compares in a time that says nothing of where a difference is.
     fn is(&self, shown: &[u8]) -> bool {
         bool::from(self.0.ct_eq(shown))
-    }
-}
-
-/// A header that may come once: `Some(None)` where it came twice or is no text.
-fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<Option<&'h str>> {
-    let mut values = headers.get_all(name).iter();
-    let first = values.next()?;
-    match values.next() {
-        None => Some(first.to_str().ok()),
-        Some(_) => Some(None),
     }
 }

@@ -19,18 +19,12 @@ use twig_mcp::{Connection, Host};
 
 use super::Shared;
 use super::door::Door;
+use super::headers::{METHOD, NAME, SESSION, VERSION, accept, read_headers, with_headers};
 use super::sessions::{Pending, SESSIONS};
 use super::stream;
 
 /// How long the body of a request may take.
 const BODY_TIME: Duration = Duration::from_secs(30);
-/// Stands for a header that cannot be read, and fits nothing.
-const UNREADABLE: &str = "\u{fffd}";
-
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// Everything behind the door.
 pub(super) fn app(shared: Arc<Shared>, door: Arc<Door>) -> Router {
@@ -248,32 +242,4 @@ async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Vec<u8>, 
         bytes.extend_from_slice(&chunk);
     }
     Ok(bytes)
-}
-
-fn with_headers<T>(headers: &HeaderMap, then: impl FnOnce(&Headers<'_>) -> T) -> T {
-    let accept = accept(headers);
-    then(&read_headers(headers, accept.as_deref()))
-}
-
-/// The media types that a client takes, of however many headers.
-fn accept(headers: &HeaderMap) -> Option<String> {
-    let values = headers.get_all(header::ACCEPT).iter();
-    let values: Vec<&str> = values.filter_map(|value| value.to_str().ok()).collect();
-    (!values.is_empty()).then(|| values.join(","))
-}
-
-fn read_headers<'h>(headers: &'h HeaderMap, accept: Option<&'h str>) -> Headers<'h> {
-    let one = |name: HeaderName| {
-        let mut values = headers.get_all(name).iter();
-        let first = values.next()?.to_str().unwrap_or(UNREADABLE);
-        Some(values.next().map_or(first, |_| UNREADABLE))
-    };
-    Headers {
-        version: one(VERSION),
-        method: one(METHOD),
-        name: one(NAME),
-        session: one(SESSION),
-        accept,
-        content_type: one(header::CONTENT_TYPE),
-    }
 }

@@ -70,7 +70,12 @@ impl Served {
             .expect("the server starts");
         let mut talk = BufReader::new(child.stderr.take().expect("piped"));
         let mut line = String::new();
-        talk.read_line(&mut line).expect("text");
+        // The log may speak before.
+        while !line.starts_with("http://") {
+            line.clear();
+            let length = talk.read_line(&mut line).expect("text");
+            assert!(length > 0, "the server ended");
+        }
         let port = line
             .trim()
             .strip_suffix("/mcp")

@@ -194,13 +194,47 @@ fn a_token_may_stand_in_a_file() {
 #[test]
 fn what_others_can_reach_needs_a_token() {
     let env = env("");
-    insta::assert_snapshot!(env.run(["serve", "--http", "0.0.0.0:0"]), @"");
-    insta::assert_snapshot!(env.run(["serve", "--http", "[::]:0"]), @"");
+    insta::assert_snapshot!(env.run(["serve", "--http", "0.0.0.0:0"]), @r#"
+    --- stderr
+    error: without a token, 0.0.0.0:0 would serve your prompts to everyone who can reach it
+    hint: set TWIG_TOKEN or use --token-file, or listen on 127.0.0.1
+    --- exit 1
+    "#);
+    insta::assert_snapshot!(env.run(["serve", "--http", "[::]:0"]), @r#"
+    --- stderr
+    error: without a token, [::]:0 would serve your prompts to everyone who can reach it
+    hint: set TWIG_TOKEN or use --token-file, or listen on 127.0.0.1
+    --- exit 1
+    "#);
     fs::write(env.work().join("empty"), "\n").expect("writable");
-    insta::assert_snapshot!(env.run(["serve", "--http", ":0", "--token-file", "empty"]), @"");
-    insta::assert_snapshot!(env.run(["serve", "--http", ":0", "--token-file", "none"]), @"");
-    insta::assert_snapshot!(env.run(["serve", "--http", "nowhere"]), @"");
-    insta::assert_snapshot!(env.run(["serve", "--allow-host", "x"]), @"");
+    insta::assert_snapshot!(env.run(["serve", "--http", ":0", "--token-file", "empty"]), @r#"
+    --- stderr
+    error: the token in empty has to be one word of ASCII characters
+    hint: make one with `openssl rand -hex 32`
+    --- exit 1
+    "#);
+    insta::assert_snapshot!(env.run(["serve", "--http", ":0", "--token-file", "none"]), @r#"
+    --- stderr
+    error: could not read the token in none: there is no such file
+    --- exit 1
+    "#);
+    insta::assert_snapshot!(env.run(["serve", "--http", "nowhere"]), @r#"
+    --- stderr
+    error: invalid value 'nowhere' for '--http [<ADDR>]': it has to be an address such as 127.0.0.1:7373
+
+    For more information, try '--help'.
+    --- exit 2
+    "#);
+    insta::assert_snapshot!(env.run(["serve", "--allow-host", "x"]), @r#"
+    --- stderr
+    error: the following required arguments were not provided:
+      --http [<ADDR>]
+
+    Usage: twig serve --http [<ADDR>] --allow-host <HOST>
+
+    For more information, try '--help'.
+    --- exit 2
+    "#);
     let served = Served::at("0.0.0.0:0", &[], &[("TWIG_TOKEN", TOKEN)]);
     let right = format!("Bearer {TOKEN}");
     assert_eq!(list(&served, &[("authorization", &right)]).status, 200);
