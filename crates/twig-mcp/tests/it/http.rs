@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use twig_core::Limits;
 use twig_mcp::Connection;
@@ -427,5 +428,34 @@ fn what_the_transport_refuses_has_a_body_without_an_id() {
         assert!(body.get("id").is_none() && body["error"]["message"].is_string());
         let (_, body) = read(&trouble.reply(&legacy(None)));
         assert_eq!(body["id"], Value::Null);
+    }
+}
+
+proptest! {
+    /// Whatever headers and bodies come in, a reply is a status that HTTP knows and JSON.
+    #[test]
+    fn any_headers_and_any_body_are_answered(
+        version in prop::option::of("2026-07-28|2025-11-25|\\PC{0,8}"),
+        method in prop::option::of("prompts/(get|list)|\\PC{0,8}"),
+        name in prop::option::of("lib:echo|=\\?base64\\?[A-Za-z0-9+/=]{0,8}\\?=|\\PC{0,8}"),
+        session in prop::option::of("\\PC{0,8}"),
+        accept in prop::option::of("\\*/\\*|application/json|\\PC{0,8}"),
+        body in prop_oneof![
+            Just(ask("prompts/get", json!({"name": "lib:echo"})).into_bytes()),
+            Just(request(7, "prompts/list", json!({})).into_bytes()),
+            prop::collection::vec(any::<u8>(), 0..64),
+        ],
+    ) {
+        let headers = Headers {
+            version: version.as_deref(),
+            method: method.as_deref(),
+            name: name.as_deref(),
+            session: session.as_deref(),
+            accept: accept.as_deref(),
+            content_type: Some("application/json"),
+        };
+        let (status, body) = post(&headers, body);
+        prop_assert!([200, 202, 400, 404, 406].contains(&status), "{}", status);
+        prop_assert_eq!(status == 202, body.is_null());
     }
 }

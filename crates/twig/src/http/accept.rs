@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 
 use super::Shared;
 use super::sessions::SWEEP;
-use super::socket::Socket;
+use super::socket::{STALLED, Socket};
 
 /// Connections at once.
 const CONNECTIONS: usize = 1_024;
@@ -94,7 +94,7 @@ async fn serve(stream: TcpStream, app: Router, mut ending: watch::Receiver<bool>
         .max_header_size(HEAD)
         .max_headers(HEADERS)
         .serve_connection(
-            TokioIo::new(Socket::new(stream)),
+            TokioIo::new(Socket::new(stream, STALLED)),
             TowerToHyperService::new(app),
         );
     let mut connection = pin!(connection);

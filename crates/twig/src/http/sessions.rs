@@ -145,3 +145,74 @@ fn new_id() -> Option<String> {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use twig_core::Limits;
+    use twig_mcp::{Identity, Server};
+
+    use super::*;
+
+    fn start(sessions: &Sessions) -> Option<String> {
+        let identity = Identity {
+            name: String::new(),
+            title: String::new(),
+            version: String::new(),
+            instructions: None,
+        };
+        let server = Arc::new(Server::new(identity, Limits::default()));
+        sessions.start(Connection::new(server), watch::channel(()).1)
+    }
+
+    /// Makes it look as if a session was last used long ago.
+    fn age(sessions: &Sessions, id: &str) {
+        let session = sessions.find(id).unwrap();
+        session.inside().used = Instant::now().checked_sub(IDLE).unwrap();
+    }
+
+    #[test]
+    fn a_session_that_nobody_uses_is_forgotten() {
+        let sessions = Sessions::default();
+        let (kept, idle) = (start(&sessions).unwrap(), start(&sessions).unwrap());
+        age(&sessions, &idle);
+        assert!(sessions.find(&idle).is_none());
+        let idle = start(&sessions).unwrap();
+        age(&sessions, &idle);
+        sessions.expire();
+        assert!(!sessions.end(&idle));
+        assert!(sessions.find(&kept).is_some());
+    }
+
+    #[test]
+    fn idle_sessions_make_room_for_new_ones() {
+        let sessions = Sessions::default();
+        let ids: Vec<String> = (0..SESSIONS).filter_map(|_| start(&sessions)).collect();
+        assert_eq!(ids.len(), SESSIONS);
+        assert!(start(&sessions).is_none());
+        age(&sessions, &ids[0]);
+        assert!(start(&sessions).is_some());
+        assert!(start(&sessions).is_none());
+    }
+
+    #[test]
+    fn a_stream_ends_with_its_session_or_with_the_next_stream() {
+        let sessions = Sessions::default();
+        let id = start(&sessions).unwrap();
+        let session = sessions.find(&id).unwrap();
+        let mut first = session.open_stream();
+        assert!(matches!(
+            first.try_recv(),
+            Err(oneshot::error::TryRecvError::Empty)
+        ));
+        let mut second = session.open_stream();
+        assert!(matches!(
+            first.try_recv(),
+            Err(oneshot::error::TryRecvError::Closed)
+        ));
+        sessions.end(&id);
+        assert!(matches!(
+            second.try_recv(),
+            Err(oneshot::error::TryRecvError::Closed)
+        ));
+    }
+}

@@ -10,18 +10,21 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 /// How long a client may take to make room for more.
-const STALLED: Duration = Duration::from_secs(30);
+pub(super) const STALLED: Duration = Duration::from_secs(30);
 
 pub(super) struct Socket {
     stream: TcpStream,
+    limit: Duration,
     /// Runs while a write waits.
     patience: Option<Pin<Box<Sleep>>>,
 }
 
 impl Socket {
-    pub(super) fn new(stream: TcpStream) -> Self {
+    /// A socket on which one write may wait for `limit`.
+    pub(super) fn new(stream: TcpStream, limit: Duration) -> Self {
         Self {
             stream,
+            limit,
             patience: None,
         }
     }
@@ -39,9 +42,8 @@ impl Socket {
             self.patience = None;
             return written;
         }
-        let patience = self
-            .patience
-            .get_or_insert_with(|| Box::pin(sleep(STALLED)));
+        let limit = self.limit;
+        let patience = self.patience.get_or_insert_with(|| Box::pin(sleep(limit)));
         match patience.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
             Poll::Pending => Poll::Pending,
@@ -88,5 +90,39 @@ impl AsyncWrite for Socket {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.stream().poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn who_does_not_read_is_let_go() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let reader = std::net::TcpStream::connect(address).unwrap();
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut socket = Socket::new(stream, Duration::from_millis(20));
+            let bytes = vec![0; 64 * 1024];
+            let error = loop {
+                let written =
+                    poll_fn(|context| Pin::new(&mut socket).poll_write(context, &bytes)).await;
+                if let Err(error) = written {
+                    break error;
+                }
+            };
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+            drop(reader);
+        });
     }
 }
