@@ -4,6 +4,7 @@
 //! clock, and streams. Nothing here runs unless `--http` was given.
 
 mod accept;
+mod bodies;
 mod door;
 mod endpoint;
 mod headers;
@@ -20,6 +21,7 @@ use std::thread;
 use tokio::sync::{oneshot, watch};
 use twig_core::template::{ComputedJob, JobOutcome};
 
+use self::bodies::Bodies;
 use self::door::{Door, Token};
 use self::sessions::Sessions;
 use crate::cli;
@@ -84,6 +86,7 @@ async fn run(service: Service, front: Front) -> io::Result<()> {
         pool: Pool::new(|waiting: oneshot::Sender<JobOutcome>, outcome| {
             let _ = waiting.send(outcome);
         }),
+        bodies: Bodies::default(),
         sessions: Sessions::default(),
         changes,
         ending,
@@ -100,6 +103,7 @@ async fn run(service: Service, front: Front) -> io::Result<()> {
 struct Shared {
     service: Service,
     pool: Pool<oneshot::Sender<JobOutcome>>,
+    bodies: Bodies,
     sessions: Sessions,
     /// Each change is one that clients can list. Whoever is slow hears of several as one.
     changes: watch::Sender<()>,

@@ -1,7 +1,6 @@
 //! `/mcp` and `/healthz`: from a request to its reply or stream.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -10,8 +9,6 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header}
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::{any, get};
-use futures_util::StreamExt;
-use tokio::time::timeout;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::CorsLayer;
 use twig_mcp::http::{self, Answer, Exchange, Headers, Reply, Seat, Trouble};
@@ -22,9 +19,6 @@ use super::door::Door;
 use super::headers::{METHOD, NAME, SESSION, VERSION, accept, read_headers, with_headers};
 use super::sessions::{Pending, SESSIONS};
 use super::stream;
-
-/// How long the body of a request may take.
-const BODY_TIME: Duration = Duration::from_secs(30);
 
 /// Everything behind the door.
 pub(super) fn app(shared: Arc<Shared>, door: Arc<Door>) -> Router {
@@ -100,16 +94,13 @@ async fn endpoint(State(shared): State<Arc<Shared>>, request: Request) -> Respon
 
 async fn post(shared: &Shared, headers: &HeaderMap, body: Body) -> Result<Response, Reply> {
     let limit = shared.service.limits.message;
-    let body = match timeout(BODY_TIME, read(headers, body, limit)).await {
-        Ok(read) => read,
-        Err(_) => Err(Trouble::Slow),
-    };
+    let body = shared.bodies.read(headers, body, limit).await;
     let body = body.map_err(|trouble| with_headers(headers, |read| trouble.reply(read)))?;
     // Whoever listens hears of every change from here on.
     let changes = shared.changes.subscribe();
     let accept = accept(headers);
     let headers = read_headers(headers, accept.as_deref());
-    let exchange = http::post(&shared.service.server, &headers, &body)?;
+    let exchange = http::post(&shared.service.server, &headers, body.bytes())?;
     let fresh = || Connection::new(Arc::clone(&shared.service.server));
     match exchange.seat() {
         Seat::Fresh => {
@@ -223,23 +214,4 @@ fn respond(reply: Reply) -> Response {
         response.headers_mut().insert(header::CONTENT_TYPE, json);
     }
     response
-}
-
-/// Reads a body to its end, and no further than the limit.
-async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Vec<u8>, Trouble> {
-    let length = headers.get(header::CONTENT_LENGTH);
-    let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
-    if length.is_some_and(|length: usize| length > limit) {
-        return Err(Trouble::TooLarge(limit));
-    }
-    let mut chunks = body.into_data_stream();
-    let mut bytes = Vec::new();
-    while let Some(chunk) = chunks.next().await {
-        let chunk = chunk.map_err(|_| Trouble::Body)?;
-        if bytes.len() + chunk.len() > limit {
-            return Err(Trouble::TooLarge(limit));
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(bytes)
 }
