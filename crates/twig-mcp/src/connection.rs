@@ -68,7 +68,11 @@ impl Connection {
             return None;
         }
         match envelope::read(message, &self.server.limits) {
-            Ok(Incoming::Request(request)) => return self.answer(&request, host, out),
+            Ok(Incoming::Request(request)) => {
+                if let Answered::Job(job) = self.answer(&request, host, out) {
+                    return Some(job);
+                }
+            }
             Ok(Incoming::Notification { method, params }) => self.notice(&method, params),
             Ok(Incoming::Nothing) => {}
             Err(refused) => self.refuse(refused.id, &refused.refusal, out),
@@ -105,6 +109,11 @@ impl Connection {
         }
     }
 
+    /// Forgets a job whose request nobody waits for any more.
+    pub fn abandon(&mut self, ticket: Ticket) {
+        self.in_flight.finish(ticket);
+    }
+
     /// Whether a job's request still wants an answer: not once it was cancelled or finished.
     pub fn wants(&self, ticket: Ticket) -> bool {
         self.in_flight.wants(ticket)
@@ -137,27 +146,35 @@ impl Connection {
         }
     }
 
-    fn answer(
+    /// Answers one request, and says how.
+    pub(crate) fn answer(
         &mut self,
         request: &Request<'_>,
         host: Host<'_>,
         out: &mut impl Outbox,
-    ) -> Option<Job> {
+    ) -> Answered {
         // The buffer is cleared before each use and all else is changed only after the handler
         // returned, so a panic leaves nothing half done.
         let answered = catch_unwind(AssertUnwindSafe(|| self.write_answer(request, host)));
         match answered.unwrap_or(Err(Refusal::Panic)) {
             Ok(Written::Reply) => self.send(out),
+            Ok(Written::Opening) => {
+                self.send(out);
+                return Answered::Listening;
+            }
             Ok(Written::Page(page)) => {
                 out.bytes(&self.buffer);
                 out.shared(&page);
                 out.bytes(b"}");
                 out.message_end();
             }
-            Ok(Written::Job(job)) => return Some(job),
-            Err(refusal) => self.refuse(Some(request.id), &refusal, out),
+            Ok(Written::Job(job)) => return Answered::Job(job),
+            Err(refusal) => {
+                self.refuse(Some(request.id), &refusal, out);
+                return Answered::Refused(refusal);
+            }
         }
-        None
+        Answered::Replied
     }
 
     fn write_answer(&mut self, request: &Request<'_>, host: Host<'_>) -> Result<Written, Refusal> {
@@ -193,7 +210,7 @@ impl Connection {
                 let limit = self.server.limits.subscriptions;
                 self.subscriptions
                     .open(request.id, &filter, limit, &mut self.buffer)?;
-                return Ok(Written::Reply);
+                return Ok(Written::Opening);
             }
         };
         self.server.seal(era, result_type, &mut result);
@@ -227,7 +244,8 @@ impl Connection {
         }))
     }
 
-    fn notice(&mut self, method: &str, params: Option<&RawValue>) {
+    /// Takes what is never answered.
+    pub(crate) fn notice(&mut self, method: &str, params: Option<&RawValue>) {
         if method == "notifications/cancelled"
             && let Some(id) = subscriptions::cancelled(params)
         {
@@ -239,16 +257,15 @@ impl Connection {
     fn refuse(&mut self, id: Option<&str>, refusal: &Refusal, out: &mut impl Outbox) {
         tracing::debug!(code = refusal.code(), "refused a message");
         self.buffer.clear();
-        json::object(&mut self.buffer, |message| {
-            message.raw("jsonrpc", "\"2.0\"");
-            match id {
-                Some(id) => message.raw("id", id),
-                // The modern era leaves out an id that could not be read; older peers want null.
-                None if self.spoken.modern && !self.spoken.legacy => {}
-                None => message.raw("id", "null"),
-            }
-            message.object("error", |error| refusal.write(error));
-        });
+        let era = match self.spoken {
+            Spoken {
+                modern: true,
+                legacy: false,
+                ..
+            } => Era::Modern,
+            _ => Era::Legacy,
+        };
+        write_refusal(id.or(era.unreadable_id()), refusal, &mut self.buffer);
         self.send(out);
     }
 
@@ -261,14 +278,39 @@ impl Connection {
     }
 }
 
+/// How a request was answered.
+pub(crate) enum Answered {
+    /// With its result.
+    Replied,
+    /// With an error that says this.
+    Refused(Refusal),
+    /// With the acknowledgement of a subscription, which is open now.
+    Listening,
+    /// Not yet.
+    Job(Job),
+}
+
 /// What the buffer holds once a request was handled.
 enum Written {
     /// A whole message.
     Reply,
+    /// A whole message, and a subscription has begun with it.
+    Opening,
     /// The start of one that goes on with a page.
     Page(Arc<Vec<u8>>),
     /// Nothing yet.
     Job(Job),
+}
+
+/// Writes an error; without an id where there is none to write.
+pub(crate) fn write_refusal(id: Option<&str>, refusal: &Refusal, buffer: &mut Vec<u8>) {
+    json::object(buffer, |message| {
+        message.raw("jsonrpc", "\"2.0\"");
+        if let Some(id) = id {
+            message.raw("id", id);
+        }
+        message.object("error", |error| refusal.write(error));
+    });
 }
 
 fn begin_result(id: &str, buffer: &mut Vec<u8>) {

@@ -43,6 +43,14 @@ const LIST_MILLIS: i32 = 5_000;
 const DISCOVER_MILLIS: i32 = 60_000;
 
 impl Era {
+    /// What stands for an id that could not be read: the modern era leaves it out.
+    pub(crate) fn unreadable_id(self) -> Option<&'static str> {
+        match self {
+            Self::Legacy => Some("null"),
+            Self::Modern => None,
+        }
+    }
+
     /// Says how long a listing may be kept, where the era wants to know.
     pub(crate) fn keep_list(self, result: &mut Object<'_>) {
         self.keep(LIST_MILLIS, result);
@@ -92,7 +100,7 @@ impl<'a> Meta<'a> {
             return Ok(());
         };
         match id::decode(version) {
-            None => Err(Refusal::Params(format!("`{VERSION_KEY}` must be a string"))),
+            None => Err(Refusal::Meta(format!("`{VERSION_KEY}` must be a string"))),
             Some(version) if version == MODERN => Ok(()),
             Some(version) => Err(Refusal::Version {
                 requested: version.into_owned(),
@@ -108,7 +116,7 @@ impl<'a> Meta<'a> {
         match self.capabilities.map(RawValue::get) {
             None => Err(missing(CAPABILITIES_KEY)),
             Some(capabilities) if capabilities.starts_with('{') => Ok(()),
-            Some(_) => Err(Refusal::Params(format!(
+            Some(_) => Err(Refusal::Meta(format!(
                 "`{CAPABILITIES_KEY}` must be an object"
             ))),
         }
@@ -120,6 +128,11 @@ impl<'a> Meta<'a> {
             Era::Modern => Ok(()),
             Era::Legacy => Err(missing(VERSION_KEY)),
         }
+    }
+
+    /// The version that the request says, as JSON.
+    pub(crate) fn version(&self) -> Option<&'a str> {
+        self.version.map(RawValue::get)
     }
 
     /// What the client says that it can do, as JSON.
@@ -135,6 +148,6 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-fn missing(key: &str) -> Refusal {
-    Refusal::Params(format!("`params._meta` needs `{key}`"))
+pub(crate) fn missing(key: &str) -> Refusal {
+    Refusal::Meta(format!("`params._meta` needs `{key}`"))
 }

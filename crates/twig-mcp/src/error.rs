@@ -3,7 +3,7 @@
 use twig_core::problem::shorten;
 use twig_core::render::RenderError;
 
-use crate::era::{MODERN, SUPPORTED_VERSIONS};
+use crate::era::{Era, MODERN, SUPPORTED_VERSIONS};
 use crate::json::Object;
 
 /// The longest part of a client's own text that a sentence repeats, in characters.
@@ -30,6 +30,12 @@ pub(crate) enum Refusal {
     ModernInitialize,
     #[error("{}", shorten(.0, 2 * QUOTED))]
     Params(String),
+    /// What every modern request has to carry is not there, or is not what it has to be.
+    #[error("{0}")]
+    Meta(String),
+    /// A header does not say what the message says.
+    #[error("{}", shorten(.0, 2 * QUOTED))]
+    Header(String),
     #[error("Prompt not found: {}", shorten(.name, QUOTED))]
     Prompt {
         name: String,
@@ -55,6 +61,10 @@ pub(crate) enum Refusal {
     Busy(usize),
     #[error("The limit of {0} open subscriptions is reached: end one first")]
     Subscriptions(usize),
+    #[error("There is no such session, or no longer: send `initialize` again")]
+    Session,
+    #[error("The limit of {0} sessions is reached: end one, or try again later")]
+    Sessions(usize),
     #[error("Internal error")]
     Panic,
 }
@@ -64,20 +74,38 @@ impl Refusal {
     pub(crate) fn code(&self) -> i32 {
         match self {
             Self::Parse(_) => -32700,
-            Self::Invalid(_) | Self::TooDeep(_) | Self::TooLong(_) => -32600,
+            Self::Invalid(_) | Self::TooDeep(_) | Self::TooLong(_) | Self::Session => -32600,
             Self::Method(_) | Self::ModernInitialize => -32601,
             Self::Render(RenderError::Limit(_))
             | Self::Busy(_)
             | Self::Subscriptions(_)
+            | Self::Sessions(_)
             | Self::Panic => -32603,
             Self::Params(_)
+            | Self::Meta(_)
             | Self::Prompt { .. }
             | Self::Ambiguous { .. }
             | Self::Resource { .. }
             | Self::Tool(_)
             | Self::Cursor
             | Self::Render(_) => -32602,
+            Self::Header(_) => -32020,
             Self::Version { .. } => -32022,
+        }
+    }
+
+    /// The status that HTTP answers with. What a handler refused is an answer like any other.
+    pub(crate) fn status(&self, era: Era) -> u16 {
+        match self {
+            Self::Parse(_)
+            | Self::Invalid(_)
+            | Self::TooDeep(_)
+            | Self::Meta(_)
+            | Self::Header(_)
+            | Self::Version { .. } => 400,
+            Self::TooLong(_) => 413,
+            Self::Method(_) | Self::ModernInitialize if era == Era::Modern => 404,
+            _ => 200,
         }
     }
 

@@ -1,5 +1,6 @@
 //! The command line, as one clap definition: help, completions and the man page come out of it.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -36,7 +37,7 @@ pub(crate) enum LogLevel {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve your prompts over MCP on standard input and output
+    /// Serve your prompts over MCP on standard input and output, or over HTTP
     #[command(alias = "start")]
     Serve(Serve),
     /// Show a server and a client talking, on a library made for it
@@ -91,6 +92,36 @@ pub(crate) struct Serve {
     /// Look for changes by polling instead of waiting for the system's word
     #[arg(long)]
     pub(crate) poll: bool,
+
+    #[command(flatten)]
+    pub(crate) http: Http,
+}
+
+/// Serving many clients over HTTP.
+#[derive(Debug, Args)]
+pub(crate) struct Http {
+    /// Serve over HTTP on this address instead; port 0 picks a free one
+    #[arg(
+        id = "http",
+        long,
+        value_name = "ADDR",
+        num_args = 0..=1,
+        default_missing_value = "127.0.0.1:7373",
+        value_parser = parse_address
+    )]
+    pub(crate) address: Option<SocketAddr>,
+
+    /// Also answer to this host, such as `prompts.example.com` (may be given several times)
+    #[arg(long, value_name = "HOST", requires = "http")]
+    pub(crate) allow_host: Vec<String>,
+
+    /// Also answer to pages of this origin, such as `https://example.com` (may be given several times)
+    #[arg(long, value_name = "ORIGIN", requires = "http", value_parser = parse_origin)]
+    pub(crate) allow_origin: Vec<String>,
+
+    /// Ask every client for the token in this file; `TWIG_TOKEN` holds one otherwise
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) token_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -201,6 +232,41 @@ pub(crate) struct Doctor {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// The port that is listened on where none is given.
+const PORT: u16 = 7373;
+
+/// An address with or without its port, or a port alone, which means this machine.
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let port = text.strip_prefix("localhost").unwrap_or(text);
+    if let Ok(port) = port.strip_prefix(':').unwrap_or(port).parse() {
+        return Ok(SocketAddr::new(loopback, port));
+    }
+    if text == "localhost" {
+        return Ok(SocketAddr::new(loopback, PORT));
+    }
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    text.parse()
+        .or_else(|_| bare.parse().map(|ip| SocketAddr::new(ip, PORT)))
+        .map_err(|_| format!("it has to be an address such as 127.0.0.1:{PORT}"))
+}
+
+/// An origin as browsers write it.
+fn parse_origin(text: &str) -> Result<String, String> {
+    let origin = text.to_ascii_lowercase();
+    let host = ["http://", "https://"]
+        .iter()
+        .find_map(|scheme| origin.strip_prefix(scheme));
+    match host {
+        Some(host)
+            if !host.is_empty() && host.is_ascii() && !host.contains(['/', '*', '@', ' ']) =>
+        {
+            Ok(origin)
+        }
+        _ => Err("it has to be an origin such as https://example.com, without a path".to_owned()),
+    }
 }
 
 fn parse_kind(text: &str) -> Result<Kind, String> {

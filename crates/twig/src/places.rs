@@ -1,6 +1,7 @@
 //! Where things are: the one door to the environment.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Folders of this person on this machine.
@@ -47,6 +48,12 @@ impl Places {
             None => path.display().to_string(),
         }
     }
+}
+
+/// The token that clients over HTTP have to show.
+#[allow(clippy::disallowed_methods, reason = "this is the door")]
+pub(crate) fn token_from_environment() -> Option<OsString> {
+    env::var_os("TWIG_TOKEN").filter(|token| !token.is_empty())
 }
 
 /// An absolute form of a path that the person gave.

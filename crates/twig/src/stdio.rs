@@ -22,15 +22,14 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, getppid};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use twig_core::Limits;
-use twig_core::template::{JobOutcome, Templates};
-use twig_mcp::{Connection, Host, Server, Ticket};
-use twig_sources::LiveCatalog;
+use twig_core::template::JobOutcome;
+use twig_mcp::{Connection, Host, Ticket};
 
 use self::batch::Batch;
 use self::input::{Input, Line};
 use self::output::Output;
 use crate::command_error::CommandError;
+use crate::service::Service;
 use crate::worker::Pool;
 
 /// Replies queued beyond this make the loop stop answering until some were written.
@@ -43,14 +42,6 @@ const LAST_RENDERS: Duration = Duration::from_millis(500);
 const LAST_READS: Duration = Duration::from_secs(10);
 /// After a signal: how long a client that does not read may hold up the end.
 const LAST_WRITES: Duration = Duration::from_millis(500);
-
-/// What the loop serves.
-pub(crate) struct Service {
-    pub(crate) live: Arc<LiveCatalog>,
-    pub(crate) templates: Templates,
-    pub(crate) server: Arc<Server>,
-    pub(crate) limits: Limits,
-}
 
 /// Serves one client until it goes or a signal comes.
 pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
@@ -116,7 +107,7 @@ struct Session<'s> {
     connection: Connection,
     input: Input,
     output: Output,
-    pool: Pool,
+    pool: Pool<Ticket>,
     outcomes: Receiver<(Ticket, JobOutcome)>,
     wake: Arc<Wake>,
     parent: Option<Pid>,
@@ -217,7 +208,7 @@ impl Session<'_> {
                 Some(Line::Whole(line)) => self.connection.receive(line, host, &mut self.output),
             };
             if let Some(job) = job {
-                self.pool.submit(job);
+                self.pool.submit(job.ticket, job.render);
             }
         }
     }
@@ -242,7 +233,7 @@ impl Session<'_> {
     /// Renders that were cancelled before they began need not be kept.
     fn forget_cancelled(&self) {
         if self.pool.queued() > self.connection.in_flight() {
-            self.pool.forget(|ticket| !self.connection.wants(ticket));
+            self.pool.forget(|ticket| !self.connection.wants(*ticket));
         }
     }
 

@@ -11,6 +11,7 @@ mod envelope;
 mod eras;
 mod get;
 mod hostile;
+mod http;
 mod lifecycle;
 mod list;
 mod resources;

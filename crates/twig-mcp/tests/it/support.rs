@@ -59,6 +59,15 @@ impl Peer {
         (job, String::from_utf8(out).unwrap())
     }
 
+    /// What requests are answered from.
+    pub(crate) fn host(&self) -> Host<'_> {
+        Host {
+            catalog: &self.catalog,
+            bodies: &FakeBodies,
+            templates: &self.templates,
+        }
+    }
+
     /// Runs a job and hears what comes of it.
     pub(crate) fn run(&mut self, job: &Job) -> Vec<Value> {
         let mut out = Vec::new();

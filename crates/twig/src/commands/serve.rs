@@ -1,4 +1,4 @@
-//! `twig serve`: the server on standard input and output.
+//! `twig serve`: the server on standard input and output, or over HTTP.
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -13,13 +13,18 @@ use super::settings;
 use crate::cli;
 use crate::command_error::CommandError;
 use crate::config;
+use crate::http;
 use crate::places::Places;
-use crate::stdio::{self, Service};
+use crate::service::Service;
+use crate::stdio;
 use crate::ui::Ui;
 
 pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
     let config = config::load(&places)?;
+    let address = options.http.address;
+    let front = address.map(|address| http::open(address, &options.http));
+    let front = front.transpose()?;
     let settings = Settings {
         watching: if options.poll {
             Watching::Poll
@@ -36,18 +41,22 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
         counted(catalog.len(), "prompt", "prompts"),
         counted(catalog.libraries().len(), "library", "libraries")
     );
+    let service = Service {
+        live,
+        templates: Templates::new(config.limits.clone()),
+        server: Arc::new(Server::new(identity(), config.limits.clone())),
+        limits: config.limits,
+    };
+    if let Some(front) = front {
+        return http::serve(service, front);
+    }
     if io::stdin().is_terminal() {
         Ui::new().say(
             "twig serve speaks MCP on standard input and output; AI clients start it themselves.\n\
              hint: run `twig doctor` to see how to connect one (Ctrl-C ends this)",
         );
     }
-    stdio::serve(&Service {
-        live,
-        templates: Templates::new(config.limits.clone()),
-        server: Arc::new(Server::new(identity(), config.limits.clone())),
-        limits: config.limits,
-    })
+    stdio::serve(&service)
 }
 
 /// Who we are to clients; no word of it comes from a library.

@@ -6,8 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use twig_core::template::JobOutcome;
-use twig_mcp::{Job, Ticket};
+use twig_core::template::{ComputedJob, JobOutcome};
 
 use super::Worker;
 
@@ -16,30 +15,34 @@ const WORKERS: usize = 2;
 /// A worker without work for so long is let go.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// Takes jobs and calls back with what came of them.
-pub(crate) struct Pool {
-    shared: Arc<Shared>,
+/// Takes jobs and calls back with what came of them. `K` says whose job it is.
+pub(crate) struct Pool<K> {
+    shared: Arc<Shared<K>>,
 }
 
-struct Shared {
-    state: Mutex<State>,
+struct Shared<K> {
+    state: Mutex<State<K>>,
     work: Condvar,
-    done: Box<dyn Fn(Ticket, JobOutcome) + Send + Sync>,
+    done: Box<dyn Fn(K, JobOutcome) + Send + Sync>,
 }
 
-#[derive(Default)]
-struct State {
-    queue: VecDeque<Job>,
+struct State<K> {
+    queue: VecDeque<(K, ComputedJob)>,
     threads: usize,
     idle: usize,
     closed: bool,
 }
 
-impl Pool {
+impl<K: Send + 'static> Pool<K> {
     /// A pool without any worker yet; `done` is called from the workers' threads.
-    pub(crate) fn new(done: impl Fn(Ticket, JobOutcome) + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(done: impl Fn(K, JobOutcome) + Send + Sync + 'static) -> Self {
         let shared = Shared {
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                queue: VecDeque::new(),
+                threads: 0,
+                idle: 0,
+                closed: false,
+            }),
             work: Condvar::new(),
             done: Box::new(done),
         };
@@ -48,10 +51,10 @@ impl Pool {
         }
     }
 
-    /// Queues a job. The connection bounds how many there are.
-    pub(crate) fn submit(&self, job: Job) {
+    /// Queues a job. Whoever submits bounds how many there are.
+    pub(crate) fn submit(&self, whose: K, job: ComputedJob) {
         let mut state = self.shared.lock();
-        state.queue.push_back(job);
+        state.queue.push_back((whose, job));
         if state.idle >= state.queue.len() {
             self.shared.work.notify_one();
         } else if state.threads < WORKERS {
@@ -64,9 +67,9 @@ impl Pool {
                 Err(error) if state.threads == 0 => {
                     let job = state.queue.pop_back();
                     drop(state);
-                    if let Some(job) = job {
+                    if let Some((whose, _)) = job {
                         let message = format!("no thread for a render worker: {error}");
-                        (self.shared.done)(job.ticket, JobOutcome::limit(message));
+                        (self.shared.done)(whose, JobOutcome::limit(message));
                     }
                 }
                 Err(_) => {}
@@ -80,12 +83,13 @@ impl Pool {
     }
 
     /// Forgets a queued job that nobody wants any more.
-    pub(crate) fn forget(&self, unwanted: impl Fn(Ticket) -> bool) {
-        self.shared.lock().queue.retain(|job| !unwanted(job.ticket));
+    pub(crate) fn forget(&self, unwanted: impl Fn(&K) -> bool) {
+        let mut state = self.shared.lock();
+        state.queue.retain(|(whose, _)| !unwanted(whose));
     }
 }
 
-impl Drop for Pool {
+impl<K> Drop for Pool<K> {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.closed = true;
@@ -94,21 +98,21 @@ impl Drop for Pool {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl<K> Shared<K> {
+    fn lock(&self) -> MutexGuard<'_, State<K>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn serve(&self) {
         let mut worker = Worker::new();
-        while let Some(job) = self.next(&mut worker) {
-            let outcome = worker.run(&job.render);
-            (self.done)(job.ticket, outcome);
+        while let Some((whose, job)) = self.next(&mut worker) {
+            let outcome = worker.run(&job);
+            (self.done)(whose, outcome);
         }
     }
 
     /// Waits for a job; `None` when the pool has closed.
-    fn next(&self, worker: &mut Worker) -> Option<Job> {
+    fn next(&self, worker: &mut Worker) -> Option<(K, ComputedJob)> {
         let mut state = self.lock();
         loop {
             if state.closed {

@@ -14,6 +14,7 @@ mod documents;
 mod ending;
 mod flood;
 mod hostile;
+mod http;
 mod live;
 mod screen;
 

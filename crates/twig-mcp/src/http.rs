@@ -1,0 +1,283 @@
+//! MCP as HTTP sees it: from headers and a body to a status and a body, in both eras.
+//!
+//! A transport reads a request and calls [`post`], finds the connection that the [`Exchange`] wants,
+//! and lets it answer. Sockets, sessions' ids and their clock, streams and who may come in at all
+//! stay with the transport; what it has to say itself it says through [`Trouble`].
+
+mod headers;
+mod trouble;
+
+use twig_core::template::JobOutcome;
+
+pub use self::headers::Headers;
+pub use self::trouble::Trouble;
+use crate::connection::{Answered, Connection, write_refusal};
+use crate::envelope::{self, Incoming, Request};
+use crate::era::{self, Era, MODERN, SUPPORTED_VERSIONS, VERSION_KEY};
+use crate::error::Refusal;
+use crate::in_flight::{Job, Ticket};
+use crate::outbox::Outbox;
+use crate::params::{self, Fields, Members};
+use crate::server::{Host, Server};
+
+/// What is answered at once: a status and JSON, or nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// The status.
+    pub status: u16,
+    /// The body; where it is empty there is none.
+    pub body: Vec<u8>,
+}
+
+/// Which connection an exchange wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seat<'a> {
+    /// A new one, to be forgotten afterwards: the modern era has no sessions.
+    Fresh,
+    /// A new one, to be kept as a session if the answer says so.
+    New,
+    /// That of a session.
+    Session(&'a str),
+}
+
+/// A message that was let in.
+#[derive(Debug)]
+pub struct Exchange<'a> {
+    incoming: Incoming<'a>,
+    era: Era,
+    seat: Seat<'a>,
+}
+
+/// What becomes of an exchange.
+#[derive(Debug)]
+pub enum Answer {
+    /// It is over.
+    Reply(Reply),
+    /// It is over, and a session has begun: its id goes into `Mcp-Session-Id`.
+    Session(Reply),
+    /// A stream of messages begins with this one; the connection is to be kept for the others.
+    Stream(Vec<u8>),
+    /// A job is to be run and handed to [`finish`].
+    Job(Job),
+}
+
+/// Reads a POST: decides its era and whether its headers fit its message.
+pub fn post<'a>(
+    server: &Server,
+    headers: &Headers<'a>,
+    body: &'a [u8],
+) -> Result<Exchange<'a>, Reply> {
+    let header_era = headers.era();
+    headers
+        .check_media()
+        .map_err(|trouble| trouble.reply(headers))?;
+    if body.len() > server.limits.message {
+        return Err(Trouble::TooLarge(server.limits.message).reply(headers));
+    }
+    let incoming = envelope::read(body, &server.limits)
+        .map_err(|refused| refuse(header_era, refused.id, &refused.refusal))?;
+    let era = match &incoming {
+        Incoming::Request(request) => request_era(headers, request)
+            .map_err(|(era, refusal)| refuse(era, Some(request.id), &refusal))?,
+        Incoming::Notification { method, .. } => {
+            check_version(headers).map_err(|refusal| refuse(header_era, None, &refusal))?;
+            if header_era == Era::Modern {
+                headers
+                    .check_method(method)
+                    .map_err(|refusal| refuse(header_era, None, &refusal))?;
+            }
+            header_era
+        }
+        Incoming::Nothing if body.trim_ascii().is_empty() => {
+            let refusal = Refusal::Parse("the body is empty".to_owned());
+            return Err(refuse(header_era, None, &refusal));
+        }
+        Incoming::Nothing if header_era == Era::Modern => {
+            let refusal = Refusal::Invalid("Nothing was asked that a client could answer");
+            return Err(refuse(header_era, None, &refusal));
+        }
+        Incoming::Nothing => Era::Legacy,
+    };
+    let id = incoming.id();
+    let is_initialize = matches!(&incoming, Incoming::Request(r) if r.method == "initialize");
+    let seat = match (era, headers.session) {
+        (Era::Modern, _) => Seat::Fresh,
+        (Era::Legacy, _) if is_initialize => Seat::New,
+        (Era::Legacy, Some(session)) => Seat::Session(session),
+        (Era::Legacy, None) => {
+            let what = "A session is needed: send `initialize` first, or say your version in `MCP-Protocol-Version` and `params._meta`";
+            return Err(refuse(era, id, &Refusal::Invalid(what)));
+        }
+    };
+    if let Incoming::Request(request) = &incoming
+        && request.method == "subscriptions/listen"
+        && !headers.accepts_stream()
+    {
+        return Err(Trouble::NotAcceptable.reply_to(era, id));
+    }
+    Ok(Exchange {
+        incoming,
+        era,
+        seat,
+    })
+}
+
+/// The session that a GET or a DELETE is about.
+pub fn session<'a>(headers: &Headers<'a>) -> Result<&'a str, Reply> {
+    match headers.session {
+        Some(session) if headers.era() == Era::Legacy => {
+            check_version(headers).map_err(|refusal| refuse(Era::Legacy, None, &refusal))?;
+            Ok(session)
+        }
+        // The modern era has neither; and without a session there is nothing to hear or to end.
+        _ => Err(Trouble::Method.reply(headers)),
+    }
+}
+
+/// Takes what came of a job and answers its request; nothing is said if it was cancelled meanwhile.
+pub fn finish(connection: &mut Connection, ticket: Ticket, outcome: JobOutcome) -> Reply {
+    let mut out = Body::default();
+    connection.finish(ticket, outcome, &mut out);
+    if out.0.is_empty() {
+        return Reply::accepted();
+    }
+    Reply {
+        status: 200,
+        body: out.0,
+    }
+}
+
+impl<'a> Exchange<'a> {
+    /// Which connection this wants.
+    pub fn seat(&self) -> Seat<'a> {
+        self.seat
+    }
+
+    /// Answers on that connection.
+    pub fn answer(&self, connection: &mut Connection, host: Host<'_>) -> Answer {
+        let request = match &self.incoming {
+            Incoming::Request(request) => request,
+            Incoming::Notification { method, params } => {
+                connection.notice(method, *params);
+                return Answer::Reply(Reply::accepted());
+            }
+            Incoming::Nothing => return Answer::Reply(Reply::accepted()),
+        };
+        let mut out = Body::default();
+        let status = match connection.answer(request, host, &mut out) {
+            Answered::Job(job) => return Answer::Job(job),
+            Answered::Listening => return Answer::Stream(out.0),
+            Answered::Refused(refusal) => refusal.status(self.era),
+            Answered::Replied if self.seat == Seat::New => {
+                let reply = Reply {
+                    status: 200,
+                    body: out.0,
+                };
+                return Answer::Session(reply);
+            }
+            Answered::Replied => 200,
+        };
+        Answer::Reply(Reply {
+            status,
+            body: out.0,
+        })
+    }
+
+    /// Says that the transport cannot let it be answered.
+    pub fn refuse(&self, trouble: Trouble) -> Reply {
+        trouble.reply_to(self.era, self.incoming.id())
+    }
+}
+
+impl Reply {
+    /// Taken, and nothing to say about it.
+    pub fn accepted() -> Self {
+        Self {
+            status: 202,
+            body: Vec::new(),
+        }
+    }
+}
+
+impl Incoming<'_> {
+    fn id(&self) -> Option<&str> {
+        match self {
+            Incoming::Request(request) => Some(request.id),
+            _ => None,
+        }
+    }
+}
+
+/// The era of a request, once its headers were found to fit it.
+fn request_era(headers: &Headers<'_>, request: &Request<'_>) -> Result<Era, (Era, Refusal)> {
+    let header_era = headers.era();
+    let fields: Fields<'_> = match params::read(request.params) {
+        Ok(fields) => fields,
+        // Without readable params there is no readable `_meta` in them.
+        Err(refusal) if header_era == Era::Modern => {
+            return Err((header_era, Refusal::Meta(refusal.to_string())));
+        }
+        Err(_) => Fields::default(),
+    };
+    let meta = fields.meta.as_ref().map(|Members(meta)| *meta);
+    let meta = meta.unwrap_or_default();
+    let modern = |refusal| (Era::Modern, refusal);
+    match (meta.version(), header_era) {
+        (None, Era::Legacy) => {
+            check_version(headers).map_err(|refusal| (Era::Legacy, refusal))?;
+            return Ok(Era::Legacy);
+        }
+        (None, Era::Modern) => return Err(modern(era::missing(VERSION_KEY))),
+        (Some(version), _) => headers.check_body_version(version).map_err(modern)?,
+    }
+    meta.check_version().map_err(modern)?;
+    headers.check_method(&request.method).map_err(modern)?;
+    let name = match &*request.method {
+        "prompts/get" | "tools/call" => fields.name,
+        "resources/read" => fields.uri,
+        _ => return Ok(Era::Modern),
+    };
+    headers.check_name(name).map_err(modern)?;
+    Ok(Era::Modern)
+}
+
+/// Refuses a version that nobody speaks; one that is not said counts as an early one.
+fn check_version(headers: &Headers<'_>) -> Result<(), Refusal> {
+    match headers.version {
+        Some(version) if !SUPPORTED_VERSIONS.contains(&version) => Err(Refusal::Version {
+            requested: version.to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn refuse(era: Era, id: Option<&str>, refusal: &Refusal) -> Reply {
+    let mut body = Vec::new();
+    write_refusal(id.or(era.unreadable_id()), refusal, &mut body);
+    Reply {
+        status: refusal.status(era),
+        body,
+    }
+}
+
+impl Headers<'_> {
+    /// The era that the version header says.
+    fn era(&self) -> Era {
+        match self.version {
+            Some(MODERN) => Era::Modern,
+            _ => Era::Legacy,
+        }
+    }
+}
+
+/// One message, as the body of a reply.
+#[derive(Default)]
+struct Body(Vec<u8>);
+
+impl Outbox for Body {
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn message_end(&mut self) {}
+}

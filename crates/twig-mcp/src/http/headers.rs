@@ -1,0 +1,198 @@
+//! The headers that MCP gives a meaning to, and whether they say what the message says.
+
+use serde_json::value::RawValue;
+
+use super::trouble::Trouble;
+use crate::error::Refusal;
+use crate::id;
+
+/// The headers of one request, as they were written.
+///
+/// A header that came twice, or is not text, is to be handed in as something that is not ASCII: it
+/// then never fits.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Headers<'a> {
+    /// `MCP-Protocol-Version`
+    pub version: Option<&'a str>,
+    /// `Mcp-Method`
+    pub method: Option<&'a str>,
+    /// `Mcp-Name`
+    pub name: Option<&'a str>,
+    /// `Mcp-Session-Id`
+    pub session: Option<&'a str>,
+    /// `Accept`
+    pub accept: Option<&'a str>,
+    /// `Content-Type`
+    pub content_type: Option<&'a str>,
+}
+
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+
+impl Headers<'_> {
+    /// Whether the client takes a stream of events.
+    pub fn accepts_stream(&self) -> bool {
+        self.accepts(EVENTS)
+    }
+
+    /// Refuses a body that does not call itself JSON (which a page of another site could send
+    /// unasked), and a client that would not take JSON back.
+    pub(super) fn check_media(&self) -> Result<(), Trouble> {
+        let essence = self.content_type.map(essence).unwrap_or_default();
+        if !essence.eq_ignore_ascii_case(JSON) {
+            return Err(Trouble::MediaType);
+        }
+        if !self.accepts(JSON) {
+            return Err(Trouble::NotAcceptable);
+        }
+        Ok(())
+    }
+
+    /// Compares the version with the one that the message says, as JSON.
+    pub(super) fn check_body_version(&self, version: &str) -> Result<(), Refusal> {
+        let version = id::decode(version);
+        check("MCP-Protocol-Version", self.version, version.as_deref())
+    }
+
+    pub(super) fn check_method(&self, method: &str) -> Result<(), Refusal> {
+        check("Mcp-Method", self.method, Some(method))
+    }
+
+    /// Compares the name; one that the message lacks is for its handler to miss.
+    pub(super) fn check_name(&self, name: Option<&RawValue>) -> Result<(), Refusal> {
+        let name = name.and_then(|name| id::decode(name.get()));
+        check("Mcp-Name", self.name, name.as_deref())
+    }
+
+    fn accepts(&self, kind: &str) -> bool {
+        let Some(accept) = self.accept else {
+            return true;
+        };
+        let family = kind.split('/').next().unwrap_or_default();
+        accept.split(',').map(essence).any(|range| {
+            let is_family = range
+                .strip_suffix("/*")
+                .is_some_and(|range| range.eq_ignore_ascii_case(family));
+            range == "*/*" || is_family || range.eq_ignore_ascii_case(kind)
+        })
+    }
+}
+
+/// A media type without its parameters.
+fn essence(value: &str) -> &str {
+    value.split(';').next().unwrap_or_default().trim()
+}
+
+fn check(header: &str, value: Option<&str>, expected: Option<&str>) -> Result<(), Refusal> {
+    let (value, expected) = match (value, expected) {
+        (None, None) => return Ok(()),
+        (None, Some(_)) => {
+            return Err(Refusal::Header(format!("The header `{header}` is missing")));
+        }
+        (Some(_), None) => {
+            let what = format!("The header `{header}` names what the message does not");
+            return Err(Refusal::Header(what));
+        }
+        (Some(value), Some(expected)) => (value, expected),
+    };
+    let is_same = match encoded(value) {
+        Some(base64) => decode(base64).is_some_and(|bytes| bytes == expected.as_bytes()),
+        None => value.is_ascii() && value == expected,
+    };
+    if is_same {
+        return Ok(());
+    }
+    let what = format!("The header `{header}` does not say what the message says");
+    Err(Refusal::Header(what))
+}
+
+/// The inside of `=?base64?…?=`, the form of values that a header cannot carry.
+fn encoded(value: &str) -> Option<&str> {
+    value.strip_prefix("=?base64?")?.strip_suffix("?=")
+}
+
+/// Decodes Base64 of the usual alphabet, padded as it should be.
+fn decode(text: &str) -> Option<Vec<u8>> {
+    let bytes = text.as_bytes();
+    if !bytes.len().is_multiple_of(4) {
+        return None;
+    }
+    let padding = bytes.iter().rev().take_while(|byte| **byte == b'=').count();
+    let digits = bytes.get(..bytes.len() - padding)?;
+    if padding > 2 {
+        return None;
+    }
+    let mut decoded = Vec::with_capacity(bytes.len() / 4 * 3);
+    for group in digits.chunks(4) {
+        let mut bits = 0u32;
+        for digit in group {
+            bits = bits << 6 | u32::from(sextet(*digit)?);
+        }
+        bits <<= 6 * (4 - group.len());
+        let [_, one, two, three] = bits.to_be_bytes();
+        decoded.extend_from_slice(&[one, two, three][..group.len() - 1]);
+    }
+    Some(decoded)
+}
+
+fn sextet(digit: u8) -> Option<u8> {
+    Some(match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_decoded_and_nothing_else_is() {
+        for (text, bytes) in [
+            ("", &b""[..]),
+            ("Zg==", b"f"),
+            ("Zm8=", b"fo"),
+            ("Zm9v", b"foo"),
+            ("w7w/+g==", &[0xc3, 0xbc, 0x3f, 0xfa]),
+        ] {
+            assert_eq!(decode(text).as_deref(), Some(bytes), "{text}");
+        }
+        for text in ["Z", "Zg", "Zg=", "====", "A===", "Zm9*", "Zm=v", "Zm9v\n"] {
+            assert_eq!(decode(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_fits_as_it_is_or_encoded() {
+        assert!(check("h", Some("a"), Some("a")).is_ok());
+        assert!(check("h", Some("=?base64?w7w=?="), Some("ü")).is_ok());
+        for value in [
+            "A",
+            "a ",
+            "ü",
+            "=?base64?w7w?=",
+            "=?base64?YQ==",
+            "\u{fffd}",
+        ] {
+            assert!(check("h", Some(value), Some("ü")).is_err(), "{value}");
+        }
+    }
+
+    #[test]
+    fn accept_is_read_as_a_list_of_ranges() {
+        let accepts = |accept| Headers {
+            accept: Some(accept),
+            ..Headers::default()
+        };
+        for accept in ["*/*", "text/*", "a/b, Text/Event-Stream;q=0.5"] {
+            assert!(accepts(accept).accepts_stream(), "{accept}");
+        }
+        for accept in ["", "application/json", "text", "text/event-streams"] {
+            assert!(!accepts(accept).accepts_stream(), "{accept}");
+        }
+    }
+}

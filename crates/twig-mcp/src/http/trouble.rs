@@ -1,0 +1,68 @@
+//! What a transport has to refuse by itself, in words of the protocol.
+
+use super::{Headers, Reply};
+use crate::connection::write_refusal;
+use crate::era::Era;
+use crate::error::Refusal;
+
+/// Why a request goes no further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// The body cannot be read to its end.
+    Body,
+    /// There is no valid token.
+    Token,
+    /// The host that the client thinks it speaks to is not this one.
+    Host,
+    /// A page of a site that is not allowed sent it.
+    Origin,
+    /// The endpoint does not know the HTTP method, in this era or at all.
+    Method,
+    /// The client does not take what would be answered.
+    NotAcceptable,
+    /// The body took too long.
+    Slow,
+    /// The body is longer than this many bytes.
+    TooLarge(usize),
+    /// The body is not JSON by its own word.
+    MediaType,
+    /// There is no such session.
+    NoSession,
+    /// There are this many sessions already.
+    Sessions(usize),
+    /// Something broke.
+    Panic,
+}
+
+impl Trouble {
+    /// Says it where the message was not read.
+    pub fn reply(self, headers: &Headers<'_>) -> Reply {
+        self.reply_to(headers.era(), None)
+    }
+
+    pub(super) fn reply_to(self, era: Era, id: Option<&str>) -> Reply {
+        let (status, refusal) = match self {
+            Self::Body => (400, Refusal::Invalid("The body could not be read")),
+            Self::Token => (401, Refusal::Invalid("A valid bearer token is needed")),
+            Self::Host => (403, Refusal::Invalid("The host is not allowed")),
+            Self::Origin => (403, Refusal::Invalid("The origin is not allowed")),
+            Self::Method => (405, Refusal::Invalid("Use POST to send a message")),
+            Self::NotAcceptable => {
+                let what = "`Accept` must have `application/json` and `text/event-stream`";
+                (406, Refusal::Invalid(what))
+            }
+            Self::Slow => (408, Refusal::Invalid("The body took too long")),
+            Self::TooLarge(limit) => (413, Refusal::TooLong(limit)),
+            Self::MediaType => {
+                let what = "`Content-Type` must be `application/json`";
+                (415, Refusal::Invalid(what))
+            }
+            Self::NoSession => (404, Refusal::Session),
+            Self::Sessions(limit) => (503, Refusal::Sessions(limit)),
+            Self::Panic => (500, Refusal::Panic),
+        };
+        let mut body = Vec::new();
+        write_refusal(id.or(era.unreadable_id()), &refusal, &mut body);
+        Reply { status, body }
+    }
+}

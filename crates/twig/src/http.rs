@@ -1,0 +1,137 @@
+//! MCP over HTTP: one endpoint for many clients, around the same protocol machine as stdio.
+//!
+//! What messages mean is `twig-mcp`'s; here are sockets, who may come in, sessions' ids and their
+//! clock, and streams. Nothing here runs unless `--http` was given.
+
+mod accept;
+mod bodies;
+mod door;
+mod endpoint;
+mod headers;
+mod sessions;
+mod socket;
+mod stream;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::thread;
+
+use tokio::sync::{oneshot, watch};
+use twig_core::template::{ComputedJob, JobOutcome};
+
+use self::bodies::Bodies;
+use self::door::{Door, Token};
+use self::sessions::Sessions;
+use crate::cli;
+use crate::command_error::{CommandError, reason};
+use crate::service::Service;
+use crate::ui::Ui;
+use crate::worker::Pool;
+
+/// Renders that may wait for a worker, of all clients together.
+const QUEUED: usize = 256;
+/// Threads beyond this bring nothing: requests take microseconds.
+const THREADS: usize = 4;
+
+/// A place to listen on, and who may come in there.
+pub(crate) struct Front {
+    listener: TcpListener,
+    door: Door,
+}
+
+/// Starts to listen, unless that would let in anybody.
+pub(crate) fn open(address: SocketAddr, options: &cli::Http) -> Result<Front, CommandError> {
+    let token = Token::find(options.token_file.as_deref())?;
+    if token.is_none() && !address.ip().to_canonical().is_loopback() {
+        return Err(CommandError::fixable(format!(
+            "without a token, {address} would serve your prompts to everyone who can reach it"
+        ))
+        .hint("set TWIG_TOKEN or use --token-file, or listen on 127.0.0.1"));
+    }
+    let listener = TcpListener::bind(address).map_err(|error| {
+        let message = format!("could not listen on {address}: {}", why(&error));
+        CommandError::fixable(message).hint("use `--http :0` for a port that is free")
+    })?;
+    listener.set_nonblocking(true)?;
+    let door = Door::new(listener.local_addr()?, options, token);
+    Ok(Front { listener, door })
+}
+
+/// Serves until a signal comes.
+pub(crate) fn serve(service: Service, front: Front) -> Result<ExitCode, CommandError> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads.min(THREADS))
+        .thread_name("http")
+        .enable_all()
+        .build()?;
+    let result = runtime.block_on(run(service, front));
+    // Whoever did not take the last words by now is not waited for.
+    runtime.shutdown_background();
+    result.map(|()| ExitCode::SUCCESS).map_err(Into::into)
+}
+
+async fn run(service: Service, front: Front) -> io::Result<()> {
+    let address = front.listener.local_addr()?;
+    let (changes, _) = watch::channel(());
+    let (end, ending) = watch::channel(false);
+    let heard = changes.clone();
+    let _watch = service.live.watch(move || {
+        heard.send_replace(());
+    });
+    let shared = Arc::new(Shared {
+        service,
+        pool: Pool::new(|waiting: oneshot::Sender<JobOutcome>, outcome| {
+            let _ = waiting.send(outcome);
+        }),
+        bodies: Bodies::default(),
+        sessions: Sessions::default(),
+        changes,
+        ending,
+    });
+    let listener = tokio::net::TcpListener::from_std(front.listener)?;
+    let app = endpoint::app(Arc::clone(&shared), Arc::new(front.door));
+    let signals = accept::signals()?;
+    Ui::new().say(format!("http://{address}/mcp"));
+    accept::run(listener, app, &shared, signals, &end).await;
+    Ok(())
+}
+
+/// What all requests share.
+struct Shared {
+    service: Service,
+    pool: Pool<oneshot::Sender<JobOutcome>>,
+    bodies: Bodies,
+    sessions: Sessions,
+    /// Each change is one that clients can list. Whoever is slow hears of several as one.
+    changes: watch::Sender<()>,
+    /// Turns true when it is over.
+    ending: watch::Receiver<bool>,
+}
+
+impl Shared {
+    /// Renders elsewhere. A request that is given up gives up its render, unless it has begun.
+    async fn run(&self, job: ComputedJob) -> JobOutcome {
+        let (waiting, outcome) = oneshot::channel();
+        if self.pool.queued() >= QUEUED {
+            self.pool.forget(oneshot::Sender::is_closed);
+            if self.pool.queued() >= QUEUED {
+                let message = format!("the limit of {QUEUED} renders that wait is reached");
+                return JobOutcome::limit(message);
+            }
+        }
+        self.pool.submit(waiting, job);
+        let given_up = || JobOutcome::limit("the render was given up".to_owned());
+        outcome.await.unwrap_or_else(|_| given_up())
+    }
+}
+
+fn why(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => "another program listens there".to_owned(),
+        io::ErrorKind::AddrNotAvailable => "this machine has no such address".to_owned(),
+        _ => reason(error),
+    }
+}

@@ -1,0 +1,117 @@
+//! Connections: taking them in within bounds, and the end of all of them.
+
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::Shared;
+use super::sessions::SWEEP;
+use super::socket::{STALLED, Socket};
+
+/// Connections at once.
+const CONNECTIONS: usize = 1_024;
+/// Bytes of a request's head, and headers in it.
+const HEAD: usize = 16 * 1024;
+const HEADERS: usize = 64;
+/// How long a request's head may take; a connection without one is idle for no longer.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+/// How long clients may take for their last words.
+const LAST_WRITES: Duration = Duration::from_millis(500);
+/// After a connection that could not be taken: sockets may be used up.
+const RECOVER: Duration = Duration::from_millis(100);
+/// What one connection too many is told.
+const FULL: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
+/// The signals that end a server.
+pub(super) fn signals() -> io::Result<[Signal; 2]> {
+    Ok([
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::terminate())?,
+    ])
+}
+
+/// Serves until a signal comes, then lets every stream complete.
+pub(super) async fn run(
+    listener: TcpListener,
+    app: Router,
+    shared: &Shared,
+    [mut interrupt, mut terminate]: [Signal; 2],
+    end: &watch::Sender<bool>,
+) {
+    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut connections = JoinSet::new();
+    let mut sweep = tokio::time::interval(SWEEP);
+    loop {
+        tokio::select! {
+            _ = interrupt.recv() => break,
+            _ = terminate.recv() => break,
+            _ = sweep.tick() => shared.sessions.expire(),
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => match Arc::clone(&slots).try_acquire_owned() {
+                    Ok(slot) => {
+                        let (app, ending) = (app.clone(), shared.ending.clone());
+                        connections.spawn(async move {
+                            serve(stream, app, ending).await;
+                            drop(slot);
+                        });
+                    }
+                    // A fresh socket takes a few bytes without waiting.
+                    Err(_) => { let _ = stream.try_write(FULL); }
+                },
+                Err(error) => {
+                    tracing::warn!("a connection could not be taken: {error}");
+                    sleep(RECOVER).await;
+                }
+            },
+        }
+    }
+    tracing::debug!("ending on a signal");
+    drop(listener);
+    end.send_replace(true);
+    let all = async { while connections.join_next().await.is_some() {} };
+    let _ = timeout(LAST_WRITES, all).await;
+}
+
+async fn serve(stream: TcpStream, app: Router, mut ending: watch::Receiver<bool>) {
+    // Without this a small reply waits for the client's acknowledgement of the last one.
+    let _ = stream.set_nodelay(true);
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_header_size(HEAD)
+        .max_headers(HEADERS)
+        .serve_connection(
+            TokioIo::new(Socket::new(stream, STALLED)),
+            TowerToHyperService::new(app),
+        );
+    let mut connection = pin!(connection);
+    let served = tokio::select! {
+        served = connection.as_mut() => served,
+        () = is_over(&mut ending) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!("a connection ended: {error}");
+    }
+}
+
+/// Waits until a signal has come.
+pub(super) async fn is_over(ending: &mut watch::Receiver<bool>) {
+    // Without a sender there is no server either.
+    let _ = ending.wait_for(|is_over| *is_over).await;
+}

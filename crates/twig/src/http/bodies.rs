@@ -1,0 +1,109 @@
+//! Bodies of requests: read to their end, within bounds of length, time and memory.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, header};
+use futures_util::StreamExt;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::timeout;
+use twig_mcp::http::Trouble;
+
+/// How long a body may take.
+const TIME: Duration = Duration::from_secs(30);
+/// Bytes that every body may have.
+const SMALL: usize = 64 * 1024;
+/// Longer bodies that may be held at once; others wait for their turn.
+const LARGE: usize = 32;
+
+/// Room for the bodies of all requests.
+pub(super) struct Bodies {
+    large: Semaphore,
+}
+
+/// A whole body, and its turn where it is a long one.
+pub(super) struct Whole<'b> {
+    bytes: Vec<u8>,
+    turn: Option<SemaphorePermit<'b>>,
+}
+
+impl Whole<'_> {
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Default for Bodies {
+    fn default() -> Self {
+        Self {
+            large: Semaphore::new(LARGE),
+        }
+    }
+}
+
+impl Bodies {
+    /// Reads a body, and no further than the limit.
+    pub(super) async fn read(
+        &self,
+        headers: &HeaderMap,
+        body: Body,
+        limit: usize,
+    ) -> Result<Whole<'_>, Trouble> {
+        let length = headers.get(header::CONTENT_LENGTH);
+        let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+        if length.is_some_and(|length: usize| length > limit) {
+            return Err(Trouble::TooLarge(limit));
+        }
+        let read = timeout(TIME, self.collect(body, limit)).await;
+        read.unwrap_or(Err(Trouble::Slow))
+    }
+
+    async fn collect(&self, body: Body, limit: usize) -> Result<Whole<'_>, Trouble> {
+        let mut chunks = body.into_data_stream();
+        let mut whole = Whole {
+            bytes: Vec::new(),
+            turn: None,
+        };
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk.map_err(|_| Trouble::Body)?;
+            let length = whole.bytes.len() + chunk.len();
+            if length > limit {
+                return Err(Trouble::TooLarge(limit));
+            }
+            if length > SMALL && whole.turn.is_none() {
+                whole.turn = self.large.acquire().await.ok();
+            }
+            whole.bytes.extend_from_slice(&chunk);
+        }
+        Ok(whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_bodies_take_turns_and_short_ones_do_not() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let (bodies, headers) = (Bodies::default(), HeaderMap::new());
+            let read = |length| bodies.read(&headers, Body::from(vec![b' '; length]), 2 * SMALL);
+            let mut held = Vec::new();
+            for _ in 0..LARGE {
+                held.push(read(SMALL + 1).await.ok().unwrap());
+            }
+            assert_eq!(bodies.large.available_permits(), 0);
+            assert_eq!(read(SMALL).await.ok().unwrap().bytes().len(), SMALL);
+            let waits = timeout(Duration::from_millis(10), read(SMALL + 1)).await;
+            assert!(waits.is_err());
+            held.pop();
+            assert!(read(2 * SMALL).await.is_ok());
+            let longer = read(2 * SMALL + 1).await;
+            assert_eq!(longer.err(), Some(Trouble::TooLarge(2 * SMALL)));
+        });
+    }
+}

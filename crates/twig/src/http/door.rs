@@ -1,0 +1,134 @@
+//! Who may come in: the host that a client means, the site that a page is from, and the token.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use axum::http::request::Parts;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue, header};
+use subtle::ConstantTimeEq;
+use twig_mcp::http::Trouble;
+
+use super::headers::one;
+use crate::cli;
+use crate::command_error::{CommandError, reason};
+use crate::places;
+
+/// The names by which a machine calls itself.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// What is asked of every request.
+pub(super) struct Door {
+    /// In lower case, with the port where clients would write it.
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    token: Option<Token>,
+}
+
+/// A secret; it is compared and never shown.
+pub(super) struct Token(Box<[u8]>);
+
+impl Door {
+    /// The door of a server that listens on `address`.
+    pub(super) fn new(address: SocketAddr, options: &cli::Http, token: Option<Token>) -> Self {
+        let port = address.port();
+        let mut hosts: Vec<String> = LOOPBACK.map(|name| format!("{name}:{port}")).to_vec();
+        if port == 80 {
+            // Clients leave out the port that goes without saying.
+            hosts.extend(LOOPBACK.map(str::to_owned));
+        }
+        let mut origins: Vec<String> = hosts.iter().map(|host| format!("http://{host}")).collect();
+        origins.extend(options.allow_origin.iter().cloned());
+        if !address.ip().is_unspecified() {
+            hosts.push(address.to_string());
+        }
+        for host in &options.allow_host {
+            let host = host.to_ascii_lowercase();
+            hosts.push(format!("{host}:{port}"));
+            hosts.push(host);
+        }
+        Self {
+            hosts,
+            origins,
+            token,
+        }
+    }
+
+    /// The origins whose pages may read answers.
+    pub(super) fn origins(&self) -> Vec<HeaderValue> {
+        let values = self.origins.iter().map(|origin| origin.parse());
+        values.filter_map(Result::ok).collect()
+    }
+
+    /// Refuses a page of another site, even one that made its own name point here.
+    pub(super) fn check_place(&self, request: &Parts) -> Result<(), Trouble> {
+        let host = one(&request.headers, header::HOST);
+        let target = request.uri.authority().map(Authority::as_str);
+        let is_ours = |name: &str| {
+            self.hosts
+                .iter()
+                .any(|host| host.eq_ignore_ascii_case(name))
+        };
+        if !host.is_some_and(is_ours) || !target.is_none_or(is_ours) {
+            return Err(Trouble::Host);
+        }
+        match one(&request.headers, header::ORIGIN) {
+            Some(origin) if self.origins.iter().all(|known| known != origin) => {
+                Err(Trouble::Origin)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses who does not show the token, where there is one.
+    pub(super) fn check_token(&self, headers: &HeaderMap) -> Result<(), Trouble> {
+        let Some(token) = &self.token else {
+            return Ok(());
+        };
+        let shown = one(headers, header::AUTHORIZATION);
+        let shown = shown.and_then(|value| value.split_once(' '));
+        match shown {
+            Some((scheme, shown))
+                if scheme.eq_ignore_ascii_case("bearer") && token.is(shown.trim().as_bytes()) =>
+            {
+                Ok(())
+            }
+            _ => Err(Trouble::Token),
+        }
+    }
+}
+
+impl Token {
+    /// Reads the token of a file, or of the environment.
+    pub(super) fn find(file: Option<&Path>) -> Result<Option<Self>, CommandError> {
+        let (token, place) = match file {
+            Some(path) => {
+                let text = fs::read_to_string(path).map_err(|error| {
+                    let path = path.display();
+                    let message = format!("could not read the token in {path}: {}", reason(&error));
+                    CommandError::fixable(message)
+                })?;
+                (text, path.display().to_string())
+            }
+            None => match places::token_from_environment() {
+                Some(token) => (
+                    token.to_string_lossy().into_owned(),
+                    "TWIG_TOKEN".to_owned(),
+                ),
+                None => return Ok(None),
+            },
+        };
+        let token = token.trim();
+        if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let message = format!("the token in {place} has to be one word of ASCII characters");
+            return Err(CommandError::fixable(message).hint("make one with `openssl rand -hex 32`"));
+        }
+        Ok(Some(Self(token.as_bytes().into())))
+    }
+
+    /// Compares in a time that says nothing of where a difference is.
+    fn is(&self, shown: &[u8]) -> bool {
+        bool::from(self.0.ct_eq(shown))
+    }
+}

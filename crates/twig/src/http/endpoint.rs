@@ -1,0 +1,217 @@
+//! `/mcp` and `/healthz`: from a request to its reply or stream.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use axum::routing::{any, get};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::cors::CorsLayer;
+use twig_mcp::http::{self, Answer, Exchange, Headers, Reply, Seat, Trouble};
+use twig_mcp::{Connection, Host};
+
+use super::Shared;
+use super::door::Door;
+use super::headers::{METHOD, NAME, SESSION, VERSION, accept, read_headers, with_headers};
+use super::sessions::{Pending, SESSIONS};
+use super::stream;
+
+/// Everything behind the door.
+pub(super) fn app(shared: Arc<Shared>, door: Arc<Door>) -> Router {
+    let cors = CorsLayer::new()
+        .allow_origin(door.origins())
+        .allow_methods([Method::GET, Method::POST, Method::DELETE])
+        .allow_headers([
+            header::ACCEPT,
+            header::AUTHORIZATION,
+            header::CONTENT_TYPE,
+            HeaderName::from_static("last-event-id"),
+            SESSION,
+            VERSION,
+            METHOD,
+            NAME,
+        ])
+        .expose_headers([SESSION]);
+    Router::new()
+        .route("/mcp", any(endpoint))
+        .route_layer(from_fn_with_state(Arc::clone(&door), ask_for_token))
+        .route("/healthz", get(|| async { "ok\n" }))
+        .with_state(shared)
+        .layer(cors)
+        .layer(from_fn_with_state(door, look_at_place))
+        .layer(CatchPanicLayer::custom(|_| {
+            respond(Trouble::Panic.reply(&Headers::default()))
+        }))
+}
+
+async fn look_at_place(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    match door.check_place(&parts) {
+        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+        Err(trouble) => respond(with_headers(&parts.headers, |headers| {
+            trouble.reply(headers)
+        })),
+    }
+}
+
+async fn ask_for_token(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    let Err(trouble) = door.check_token(request.headers()) else {
+        return next.run(request).await;
+    };
+    let mut response = respond(with_headers(request.headers(), |headers| {
+        trouble.reply(headers)
+    }));
+    let challenge = if request.headers().contains_key(header::AUTHORIZATION) {
+        "Bearer realm=\"twig\", error=\"invalid_token\""
+    } else {
+        "Bearer realm=\"twig\""
+    };
+    let challenge = HeaderValue::from_static(challenge);
+    response
+        .headers_mut()
+        .insert(header::WWW_AUTHENTICATE, challenge);
+    response
+}
+
+async fn endpoint(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let answered = match parts.method {
+        Method::POST => post(&shared, &parts.headers, body).await,
+        Method::GET => listen(&shared, &parts.headers),
+        Method::DELETE => end(&shared, &parts.headers),
+        _ => Err(with_headers(&parts.headers, |headers| {
+            Trouble::Method.reply(headers)
+        })),
+    };
+    let response = answered.unwrap_or_else(respond);
+    tracing::debug!(method = %parts.method, status = response.status().as_u16(), "answered");
+    response
+}
+
+async fn post(shared: &Shared, headers: &HeaderMap, body: Body) -> Result<Response, Reply> {
+    let limit = shared.service.limits.message;
+    let body = shared.bodies.read(headers, body, limit).await;
+    let body = body.map_err(|trouble| with_headers(headers, |read| trouble.reply(read)))?;
+    // Whoever listens hears of every change from here on.
+    let changes = shared.changes.subscribe();
+    let accept = accept(headers);
+    let headers = read_headers(headers, accept.as_deref());
+    let exchange = http::post(&shared.service.server, &headers, body.bytes())?;
+    let fresh = || Connection::new(Arc::clone(&shared.service.server));
+    match exchange.seat() {
+        Seat::Fresh => {
+            let mut connection = fresh();
+            match shared.answer(&exchange, &mut connection) {
+                Answer::Reply(reply) | Answer::Session(reply) => Ok(respond(reply)),
+                Answer::Stream(first) => {
+                    let ending = shared.ending.clone();
+                    Ok(stream::subscription(connection, &first, changes, ending))
+                }
+                Answer::Job(job) => {
+                    let outcome = shared.run(job.render).await;
+                    Ok(respond(http::finish(&mut connection, job.ticket, outcome)))
+                }
+            }
+        }
+        Seat::New => {
+            let full = || exchange.refuse(Trouble::Sessions(SESSIONS));
+            if !shared.sessions.has_room() {
+                return Err(full());
+            }
+            let mut connection = fresh();
+            match shared.answer(&exchange, &mut connection) {
+                Answer::Session(reply) => {
+                    let id = shared.sessions.start(connection, changes);
+                    let id = id.and_then(|id| HeaderValue::try_from(id).ok());
+                    let mut response = respond(reply);
+                    response.headers_mut().insert(SESSION, id.ok_or_else(full)?);
+                    Ok(response)
+                }
+                other => Ok(respond(without_stream(other, &exchange))),
+            }
+        }
+        Seat::Session(id) => {
+            let Some(session) = shared.sessions.find(id) else {
+                return Err(exchange.refuse(Trouble::NoSession));
+            };
+            let answer = shared.answer(&exchange, &mut session.inside().connection);
+            let Answer::Job(job) = answer else {
+                return Ok(respond(without_stream(answer, &exchange)));
+            };
+            let ticket = job.ticket;
+            let pending = Pending { session, ticket };
+            let outcome = shared.run(job.render).await;
+            let mut inside = pending.session.inside();
+            let reply = http::finish(&mut inside.connection, ticket, outcome);
+            drop(inside);
+            Ok(respond(reply))
+        }
+    }
+}
+
+/// GET: what a session hears unasked.
+fn listen(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
+    let accept = accept(headers);
+    let headers = read_headers(headers, accept.as_deref());
+    let id = http::session(&headers)?;
+    if !headers.accepts_stream() {
+        return Err(Trouble::NotAcceptable.reply(&headers));
+    }
+    let session = shared.sessions.find(id);
+    let session = session.ok_or_else(|| Trouble::NoSession.reply(&headers))?;
+    Ok(stream::session(session, shared.ending.clone()))
+}
+
+/// DELETE: the end of a session.
+fn end(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
+    with_headers(headers, |headers| {
+        let id = http::session(headers)?;
+        if !shared.sessions.end(id) {
+            return Err(Trouble::NoSession.reply(headers));
+        }
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        Ok(response)
+    })
+}
+
+impl Shared {
+    /// Answers from the catalog of the moment.
+    fn answer(&self, exchange: &Exchange<'_>, connection: &mut Connection) -> Answer {
+        let catalog = self.service.live.snapshot();
+        let host = Host {
+            catalog: &catalog,
+            bodies: &*self.service.live,
+            templates: &self.service.templates,
+        };
+        exchange.answer(connection, host)
+    }
+}
+
+/// What is left where streams and jobs cannot be.
+fn without_stream(answer: Answer, exchange: &Exchange<'_>) -> Reply {
+    match answer {
+        Answer::Reply(reply) | Answer::Session(reply) => reply,
+        Answer::Stream(_) | Answer::Job(_) => exchange.refuse(Trouble::Panic),
+    }
+}
+
+fn respond(reply: Reply) -> Response {
+    let has_body = !reply.body.is_empty();
+    let mut response = Response::new(Body::from(reply.body));
+    let status = StatusCode::from_u16(reply.status);
+    *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    if reply.status == 405 {
+        let allowed = HeaderValue::from_static("POST");
+        response.headers_mut().insert(header::ALLOW, allowed);
+    }
+    if has_body {
+        let json = HeaderValue::from_static("application/json");
+        response.headers_mut().insert(header::CONTENT_TYPE, json);
+    }
+    response
+}

@@ -1,0 +1,172 @@
+//! Server-sent events: what is announced to a client for as long as it listens.
+//!
+//! A stream makes its next event only when the last one was taken, and changes that came meanwhile
+//! are one change: who reads slowly costs no memory.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use futures_util::stream::unfold;
+use tokio::sync::{oneshot, watch};
+use tokio::time::sleep;
+use twig_mcp::{Connection, Outbox};
+
+use super::accept::is_over;
+use super::sessions::Session;
+
+/// How often a silent stream shows that it is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// A comment, which clients pass over.
+const COMMENT: &[u8] = b":\n\n";
+
+/// The stream of a subscription, which begins with its acknowledgement.
+pub(super) fn subscription(
+    connection: Connection,
+    acknowledgement: &[u8],
+    changes: watch::Receiver<()>,
+    ending: watch::Receiver<bool>,
+) -> Response {
+    let mut first = Events::default();
+    first.bytes(acknowledgement);
+    first.message_end();
+    respond(Stream {
+        voice: Voice::Own(Box::new(connection)),
+        first: Some(first.0),
+        changes,
+        ending,
+        ended: None,
+    })
+}
+
+/// The one stream of a session.
+pub(super) fn session(session: Arc<Session>, ending: watch::Receiver<bool>) -> Response {
+    let ended = session.open_stream();
+    let changes = session.inside().changes.clone();
+    respond(Stream {
+        voice: Voice::Session(session),
+        first: Some(COMMENT.to_vec()),
+        changes,
+        ending,
+        ended: Some(ended),
+    })
+}
+
+fn respond(stream: Stream) -> Response {
+    let events = unfold(Some(stream), |stream| async {
+        let (event, stream) = stream?.next().await?;
+        Some((Ok::<_, Infallible>(event), stream))
+    });
+    let mut response = Response::new(Body::from_stream(events));
+    let headers = response.headers_mut();
+    let set = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-cache"),
+        // Asks a proxy to pass events on as they come.
+        (header::HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    for (name, value) in set {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+struct Stream {
+    voice: Voice,
+    first: Option<Vec<u8>>,
+    changes: watch::Receiver<()>,
+    ending: watch::Receiver<bool>,
+    ended: Option<oneshot::Receiver<()>>,
+}
+
+/// Whose connection speaks.
+enum Voice {
+    Own(Box<Connection>),
+    Session(Arc<Session>),
+}
+
+impl Stream {
+    /// The next event, and the stream unless that was the last one.
+    async fn next(mut self) -> Option<(Vec<u8>, Option<Self>)> {
+        if let Some(first) = self.first.take() {
+            return Some((first, Some(self)));
+        }
+        loop {
+            let mut events = Events::default();
+            tokio::select! {
+                biased;
+                () = is_over(&mut self.ending) => {
+                    self.voice.close(&mut events);
+                    return (!events.0.is_empty()).then_some((events.0, None));
+                }
+                () = gone(self.ended.as_mut()) => return None,
+                changed = self.changes.changed() => {
+                    changed.ok()?;
+                    self.voice.announce(&mut events);
+                }
+                () = sleep(KEEP_ALIVE) => {
+                    self.voice.touch();
+                    events.0.extend_from_slice(COMMENT);
+                }
+            }
+            if !events.0.is_empty() {
+                return Some((events.0, Some(self)));
+            }
+        }
+    }
+}
+
+impl Voice {
+    fn announce(&mut self, out: &mut Events) {
+        match self {
+            Self::Own(connection) => connection.prompts_changed(out),
+            Self::Session(session) => {
+                let mut inside = session.inside();
+                inside.changes.mark_unchanged();
+                inside.connection.prompts_changed(out);
+            }
+        }
+    }
+
+    fn close(&mut self, out: &mut Events) {
+        if let Self::Own(connection) = self {
+            connection.close(out);
+        }
+    }
+
+    fn touch(&self) {
+        if let Self::Session(session) = self {
+            session.touch();
+        }
+    }
+}
+
+/// Waits until a stream was replaced or its session ended; for ever where neither can be.
+async fn gone(ended: Option<&mut oneshot::Receiver<()>>) {
+    match ended {
+        Some(ended) => {
+            let _ = ended.await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Messages as events. JSON has no line ends in it, so one line holds a message.
+#[derive(Default)]
+struct Events(Vec<u8>);
+
+impl Outbox for Events {
+    fn bytes(&mut self, bytes: &[u8]) {
+        if self.0.is_empty() || self.0.ends_with(b"\n\n") {
+            self.0.extend_from_slice(b"event: message\ndata: ");
+        }
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn message_end(&mut self) {
+        self.0.extend_from_slice(b"\n\n");
+    }
+}

@@ -1,0 +1,119 @@
+//! The server over HTTP, from the outside.
+
+mod client;
+mod door;
+mod ending;
+mod hostile;
+mod legacy;
+mod modern;
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStderr, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use twig_testkit::TestEnv;
+
+use self::client::{Caller, PATIENCE};
+use crate::env;
+
+/// A library with a plain prompt and a computed one.
+const LIBRARY: &str = r#"
+//- lib/twig.toml
+[prompts.hello]
+description = "Greet somebody"
+
+[[prompts.hello.arguments]]
+name = "name"
+required = true
+
+[prompts.count]
+description = "Count"
+
+[prompts.slow]
+description = "Never ends"
+//- lib/prompts/hello.md
+Hello {{ name }}!
+//- lib/prompts/count.md
+{% for i in range(3) %}{{ i }}{% endfor %}
+//- lib/prompts/slow.md
+{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}
+"#;
+
+/// A server on a port of its own.
+struct Served {
+    env: TestEnv,
+    child: Child,
+    talk: BufReader<ChildStderr>,
+    port: u16,
+}
+
+impl Served {
+    fn new() -> Self {
+        Self::with(&[], &[])
+    }
+
+    /// With further arguments and variables.
+    fn with(args: &[&str], variables: &[(&str, &str)]) -> Self {
+        Self::at("127.0.0.1:0", args, variables)
+    }
+
+    fn at(address: &str, args: &[&str], variables: &[(&str, &str)]) -> Self {
+        let env = env(LIBRARY);
+        let mut child = env
+            .command(["serve", "--http", address])
+            .args(args)
+            .envs(variables.iter().copied())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
+        let mut talk = BufReader::new(child.stderr.take().expect("piped"));
+        let mut line = String::new();
+        // The log may speak before.
+        while !line.starts_with("http://") {
+            line.clear();
+            let length = talk.read_line(&mut line).expect("text");
+            assert!(length > 0, "the server ended");
+        }
+        let port = line
+            .trim()
+            .strip_suffix("/mcp")
+            .and_then(|line| line.rsplit_once(':'))
+            .and_then(|(_, port)| port.parse().ok())
+            .unwrap_or_else(|| panic!("no address: {line}"));
+        Self {
+            env,
+            child,
+            talk,
+            port,
+        }
+    }
+
+    /// A new connection.
+    fn caller(&self) -> Caller {
+        Caller::new(self.port)
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        kill_process(pid.expect("a process id"), signal).expect("the server is there");
+    }
+
+    /// Waits for the end: how, after how long, and what was said.
+    fn ended(&mut self) -> (ExitStatus, Duration, String) {
+        let start = Instant::now();
+        let mut talk = String::new();
+        self.talk.read_to_string(&mut talk).expect("text");
+        let status = self.child.wait().expect("the server was started");
+        assert!(start.elapsed() < PATIENCE);
+        (status, start.elapsed(), talk)
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

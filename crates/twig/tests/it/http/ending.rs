@@ -1,0 +1,81 @@
+//! How the server ends: streams are completed, exit code 0, within a second.
+
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::Served;
+
+fn completes_its_streams(signal: Signal) {
+    let mut served = Served::new();
+    let mut idle = served.caller();
+    assert_eq!(idle.modern("prompts/list", json!({})).status, 200);
+    let _silent = served.caller();
+    let mut stream = served.caller();
+    stream.listen();
+    stream.event().expect("the acknowledgement");
+    let session = idle.initialize();
+    let mut legacy = served.caller();
+    let get = [
+        ("mcp-session-id", &*session),
+        ("accept", "text/event-stream"),
+    ];
+    legacy.start("GET", &get, b"");
+    assert_eq!(legacy.head().status, 200);
+    served.signal(signal);
+    let last = stream.event().expect("the completion");
+    assert_eq!(last["id"], 1);
+    assert_eq!(last["result"]["resultType"], "complete");
+    assert_eq!(stream.event(), None);
+    assert_eq!(legacy.event(), None);
+    let (status, took, talk) = served.ended();
+    assert_eq!(status.code(), Some(0), "{talk}");
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert_eq!(talk, "");
+}
+
+#[test]
+fn sigint_completes_streams() {
+    completes_its_streams(Signal::INT);
+}
+
+#[test]
+fn sigterm_completes_streams() {
+    completes_its_streams(Signal::TERM);
+}
+
+#[test]
+fn a_request_under_way_is_answered() {
+    let mut served = Served::new();
+    let mut caller = served.caller();
+    // Its body is still on its way when the signal comes.
+    let body = super::client::modern("prompts/list", json!({})).to_string();
+    let (one, two) = body.split_at(10);
+    caller.raw(format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost:{}\r\ncontent-type: application/json\r\n\
+         mcp-protocol-version: {}\r\nmcp-method: prompts/list\r\nexpect: 100-continue\r\ncontent-length: {}\r\n\r\n",
+        served.port,
+        twig_testkit::MODERN,
+        body.len()
+    ));
+    assert_eq!(caller.head().status, 100);
+    caller.raw(one);
+    served.signal(Signal::TERM);
+    caller.raw(two);
+    assert_eq!(caller.response().status, 200);
+    let (status, _, _) = served.ended();
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let served = Served::new();
+    let address = format!("127.0.0.1:{}", served.port);
+    let outcome = served.env.run(["serve", "--http", &address]);
+    assert_eq!(outcome.code, 1);
+    assert!(
+        outcome.stderr.contains("another program listens there"),
+        "{outcome}"
+    );
+}

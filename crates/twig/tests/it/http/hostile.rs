@@ -1,0 +1,232 @@
+//! Bad input: a clear status, and the server goes on.
+
+use std::io::Write;
+use std::time::Duration;
+
+use serde_json::json;
+use twig_testkit::MODERN;
+
+use super::Served;
+use super::client::{Caller, modern};
+use crate::memory_kib;
+
+fn is_well(served: &Served) {
+    assert_eq!(
+        served.caller().modern("prompts/list", json!({})).status,
+        200
+    );
+}
+
+const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
+
+fn head(caller: &Caller, rest: &str) -> String {
+    let port = caller.port;
+    format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost:{port}\r\ncontent-type: application/json\r\n{rest}"
+    )
+}
+
+#[test]
+fn bodies_that_are_no_messages_are_refused() {
+    let served = Served::new();
+    let mut caller = served.caller();
+    for (body, code) in [
+        (&b"{"[..], -32700),
+        (b"", -32700),
+        (
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}",
+            -32700,
+        ),
+        (b"[]", -32600),
+        (
+            b"{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}",
+            -32600,
+        ),
+    ] {
+        let response = caller.send("POST", &JSON, body);
+        assert_eq!((response.status, response.code()), (400, code));
+    }
+    let deep = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{{\"a\":{}}}}}",
+        "[".repeat(1000) + &"]".repeat(1000)
+    );
+    assert_eq!(caller.send("POST", &JSON, deep.as_bytes()).status, 400);
+    let kind = [("content-type", "text/plain")];
+    assert_eq!(caller.send("POST", &kind, b"{}").status, 415);
+    assert_eq!(caller.send("POST", &[], b"{}").status, 415);
+    is_well(&served);
+}
+
+#[test]
+fn a_body_past_the_limit_is_refused_before_it_is_read() {
+    let served = Served::new();
+    let limit = 4 * 1024 * 1024;
+    let mut body = modern("prompts/list", json!({})).to_string().into_bytes();
+    body.resize(limit, b' ');
+    let headers = [
+        ("content-type", "application/json"),
+        ("mcp-protocol-version", MODERN),
+        ("mcp-method", "prompts/list"),
+    ];
+    assert_eq!(served.caller().send("POST", &headers, &body).status, 200);
+    let mut caller = served.caller();
+    caller.raw(head(
+        &caller,
+        &format!("content-length: {}\r\n\r\n", limit + 1),
+    ));
+    let response = caller.response();
+    assert_eq!((response.status, response.code()), (413, -32600));
+    // One that does not say its length is read as far as the limit.
+    let mut caller = served.caller();
+    caller.raw(head(&caller, "transfer-encoding: chunked\r\n\r\n"));
+    let chunk = [b"10000\r\n".to_vec(), vec![b' '; 0x10000], b"\r\n".to_vec()].concat();
+    for _ in 0..200 {
+        if caller.stream.get_mut().write_all(&chunk).is_err() {
+            break;
+        }
+    }
+    drop(caller);
+    is_well(&served);
+    assert!(memory_kib(served.child.id(), "VmHWM") < 100 * 1024);
+}
+
+#[test]
+fn heads_have_limits() {
+    let served = Served::new();
+    let mut caller = served.caller();
+    caller.raw(head(&caller, &"x: y\r\n".repeat(1_000)) + "\r\n");
+    assert_eq!(caller.head().status, 431);
+    let mut caller = served.caller();
+    let long = format!("x: {}\r\n\r\n", "y".repeat(1024 * 1024));
+    let long = head(&caller, &long);
+    let _ = caller.stream.get_mut().write_all(long.as_bytes());
+    drop(caller);
+    is_well(&served);
+}
+
+#[test]
+fn nonsense_ends_its_connection_only() {
+    let served = Served::new();
+    for text in [
+        "hello\r\n\r\n",
+        "GET\r\n\r\n",
+        "POST /mcp HTTP/9.9\r\n\r\n",
+        "\0\0\0\0\r\n\r\n",
+    ] {
+        let mut caller = served.caller();
+        caller.raw(text);
+        assert_eq!(caller.head().status, 400, "{text}");
+    }
+    for chunks in [
+        "nonsense\r\n",
+        "-1\r\n\r\n",
+        "fffffffffffffffff\r\n",
+        "2\r\n{}xx",
+    ] {
+        let mut caller = served.caller();
+        caller.raw(head(&caller, "transfer-encoding: chunked\r\n\r\n"));
+        caller.raw(chunks);
+        let response = caller.head();
+        assert_eq!(response.status, 400, "{chunks}");
+    }
+    let mut caller = served.caller();
+    caller.raw(head(
+        &caller,
+        "content-length: 5\r\ncontent-length: 6\r\n\r\n",
+    ));
+    assert_eq!(caller.head().status, 400);
+    is_well(&served);
+}
+
+#[test]
+fn who_goes_in_the_middle_of_a_body_is_not_missed() {
+    let served = Served::new();
+    for _ in 0..20 {
+        let mut caller = served.caller();
+        caller.raw(head(&caller, "content-length: 100\r\n\r\n{"));
+    }
+    is_well(&served);
+}
+
+#[test]
+fn other_paths_are_not_there() {
+    let served = Served::new();
+    let mut caller = served.caller();
+    let port = served.port;
+    for path in ["/", "/mcp/", "/mcp/x", "/../etc/passwd", "//mcp"] {
+        caller.raw(format!(
+            "GET {path} HTTP/1.1\r\nhost: localhost:{port}\r\n\r\n"
+        ));
+        assert_eq!(caller.response().status, 404, "{path}");
+    }
+    caller.raw(format!(
+        "GET /healthz HTTP/1.1\r\nhost: localhost:{port}\r\n\r\n"
+    ));
+    assert_eq!(caller.response().body, b"ok\n");
+}
+
+#[test]
+fn a_client_that_says_nothing_is_let_go() {
+    let served = Served::new();
+    let mut silent: Vec<Caller> = (0..50).map(|_| served.caller()).collect();
+    for caller in silent.iter_mut().step_by(2) {
+        caller.raw("POST /mcp HTTP/1.1\r\nhost:");
+    }
+    is_well(&served);
+    for caller in &mut silent {
+        assert!(caller.is_closed());
+    }
+    is_well(&served);
+}
+
+#[test]
+fn connections_are_limited() {
+    let served = Served::new();
+    let mut callers: Vec<Caller> = (0..1_024).map(|_| served.caller()).collect();
+    let last = callers.last_mut().expect("many");
+    assert_eq!(last.modern("prompts/list", json!({})).status, 200);
+    assert_eq!(served.caller().head().status, 503);
+    callers.truncate(1_000);
+    // Their ends are noticed in a moment.
+    let mut tries = 0;
+    loop {
+        let mut caller = served.caller();
+        caller
+            .stream
+            .get_mut()
+            .write_all(b"x\r\n\r\n")
+            .expect("a socket");
+        if caller.head().status == 400 {
+            break;
+        }
+        tries += 1;
+        assert!(tries < 100);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn streams_that_are_never_read_cost_little() {
+    let served = Served::new();
+    let mut unread: Vec<Caller> = (0..200).map(|_| served.caller()).collect();
+    for caller in &mut unread {
+        caller.listen();
+    }
+    let mut reader = served.caller();
+    reader.listen();
+    reader.event();
+    served.env.write("more/prompts/p.md", "x");
+    served.env.write("more/twig.toml", "[prompts.p]\n");
+    reader.event();
+    for round in 0..20 {
+        let text = format!("[prompts.p]\ndescription = \"{round}\"\n");
+        served.env.write("more/twig.toml", text);
+        reader.event();
+    }
+    for caller in &mut unread {
+        caller.event();
+        let told = caller.event().expect("an announcement");
+        assert_eq!(told["method"], "notifications/prompts/list_changed");
+    }
+    assert!(memory_kib(served.child.id(), "VmRSS") < 100 * 1024);
+}
