@@ -9,7 +9,7 @@ use crate::model::{Content, Library};
 use crate::render::{RenderError, World};
 
 /// Roughly how many bytes of compiled templates are kept.
-const ROOM: usize = 2 * 1024 * 1024;
+const ROOM: usize = 1024 * 1024;
 
 /// Compiles templates on first use and keeps them, within a bound.
 #[derive(Debug, Default)]
