@@ -19,6 +19,15 @@ impl Bodies for NoFiles {
         Err(BodyError::NotFound)
     }
 
+    fn bytes(
+        &self,
+        library: &Library,
+        path: &RelativePath,
+        _: usize,
+    ) -> Result<Vec<u8>, BodyError> {
+        self.read(library, path).map(|body| body.text.into_bytes())
+    }
+
     fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {
         Err(BodyError::NotFound)
     }

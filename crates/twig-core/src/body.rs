@@ -28,6 +28,14 @@ pub trait Bodies: Send + Sync {
 
     /// Looks whether a file changed, without reading it.
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError>;
+
+    /// Reads a file that need not be text, if it is no longer than that.
+    fn bytes(
+        &self,
+        library: &Library,
+        path: &RelativePath,
+        limit: usize,
+    ) -> Result<Vec<u8>, BodyError>;
 }
 
 /// Why a body could not be had; reads on after the file's path.

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::catalog::Catalog;
-use crate::model::{Content, Dialect, Library, Prompt};
+use crate::model::{Content, Dialect, Library, MessageSource, Prompt};
 use crate::problem::{Problem, Severity};
-use crate::render::World;
+use crate::render::{RenderError, World, media};
 use crate::suggest;
 use crate::template::{BundleError, Inspection, inspect};
 
@@ -61,7 +61,16 @@ fn check_prompt(
 ) {
     let mut used = Vec::new();
     let mut is_whole = true;
+    let mut media_room = world.templates.limits().media;
     for message in &prompt.messages {
+        match media(world, library, message, &mut media_room) {
+            Ok(None) => {}
+            Ok(Some(_)) => continue,
+            Err(error) => {
+                problems.push(media_problem(library, message, &error));
+                continue;
+            }
+        }
         match inspect(world, library, &message.content) {
             Ok(inspection) => {
                 let mut unknown = unknown_variables(prompt, &inspection);
@@ -80,6 +89,20 @@ fn check_prompt(
     if is_whole {
         unused_arguments(library, prompt, &used, problems);
     }
+}
+
+/// What is wrong with the picture or sound of a message.
+fn media_problem(library: &Library, message: &MessageSource, error: &RenderError) -> Problem {
+    let file = match &message.content {
+        Content::Media { path, .. } => path.as_str(),
+        _ => crate::parse::library::MANIFEST,
+    };
+    let code = match error {
+        RenderError::Limit(_) => "media-too-large",
+        _ => "unreadable-file",
+    };
+    let path = format!("{}/{file}", library.root);
+    Problem::of_file(code, Severity::Error, &path, error.to_string())
 }
 
 fn place(problem: &Problem) -> (&str, Option<u32>, Option<u32>) {

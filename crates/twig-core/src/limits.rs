@@ -19,6 +19,8 @@ pub struct Limits {
     pub argument_values: usize,
     /// Bytes of rendered text of one prompt.
     pub rendered: usize,
+    /// Bytes of the pictures and sounds of one prompt.
+    pub media: usize,
     /// How deep includes may nest.
     pub include_depth: usize,
     /// How many includes one template may pull in, counted with repetition.
@@ -49,6 +51,7 @@ impl Default for Limits {
             argument_value: 256 * 1024,
             argument_values: 1024 * 1024,
             rendered: 1024 * 1024,
+            media: 4 * 1024 * 1024,
             include_depth: 8,
             includes: 64,
             render_millis: 1_000,

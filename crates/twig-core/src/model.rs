@@ -3,6 +3,7 @@
 //! These are plain values. How they are written in files is `parse`'s business, how they look on a
 //! wire is the protocol's.
 
+use crate::media::MediaKind;
 use crate::name::{LibraryName, PromptName, RelativePath};
 use crate::problem::Problem;
 
@@ -115,16 +116,16 @@ impl Role {
     }
 }
 
-/// Where the text of one message comes from.
+/// Where one message comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageSource {
     /// Who says it.
     pub role: Role,
-    /// The template.
+    /// What is said.
     pub content: Content,
 }
 
-/// A template, in a file of its own or in the manifest.
+/// A template, in a file of its own or in the manifest; or bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Content {
@@ -138,6 +139,15 @@ pub enum Content {
         line: u32,
         /// How it is written there.
         form: TextForm,
+    },
+    /// A picture or a sound: a file of the library, sent as it is.
+    Media {
+        /// Which of the two.
+        kind: MediaKind,
+        /// What its bytes are.
+        mime: &'static str,
+        /// The file.
+        path: RelativePath,
     },
 }
 

@@ -12,7 +12,8 @@ use self::arguments::{check_values, value_at, value_of};
 pub use self::arguments::{missing, unknown};
 use crate::body::{Bodies, BodyError};
 use crate::catalog::{Catalog, PromptRef};
-use crate::model::{Argument, Content, Dialect, Library, Role};
+use crate::media::Media;
+use crate::model::{Argument, Content, Dialect, Library, MessageSource, Role};
 use crate::name::RelativePath;
 use crate::parse::front_matter;
 use crate::template::{ComputedJob, Failure, JobOutcome, Room, Templates, Values};
@@ -37,7 +38,16 @@ pub struct Message {
     /// Who says it.
     pub role: Role,
     /// What is said.
-    pub text: String,
+    pub block: Block,
+}
+
+/// What one message carries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Block {
+    /// Text.
+    Text(String),
+    /// A picture or a sound.
+    Media(Media),
 }
 
 /// A finished prompt, or work for a process of its own.
@@ -65,9 +75,9 @@ impl ComputedRender {
     }
 }
 
-/// The messages of a render under way: some have their text already, the others wait for it.
+/// The messages of a render under way: some are whole already, the others wait for their text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unfinished(Vec<(Role, Option<String>)>);
+pub struct Unfinished(Vec<(Role, Option<Block>)>);
 
 impl Unfinished {
     /// Turns the worker's answer into messages.
@@ -76,9 +86,10 @@ impl Unfinished {
             .into_result()
             .map_err(|failure| RenderError::from_failure(&failure))?;
         let mut texts = texts.into_iter();
-        let messages = self.0.into_iter().map(|(role, text)| {
-            let text = text.or_else(|| texts.next()).unwrap_or_default();
-            Message { role, text }
+        let mut next = || Block::Text(texts.next().unwrap_or_default());
+        let messages = self.0.into_iter().map(|(role, block)| {
+            let block = block.unwrap_or_else(&mut next);
+            Message { role, block }
         });
         Ok(messages.collect())
     }
@@ -188,9 +199,14 @@ fn jinja(
     }));
     let limits = world.templates.limits();
     let mut room = Room::new(limits.rendered);
+    let mut media_room = limits.media;
     let mut computed = Vec::new();
     let mut messages = Vec::with_capacity(prompt.messages.len());
     for message in &prompt.messages {
+        if let Some(media) = media(world, found.library, message, &mut media_room)? {
+            messages.push((message.role, Some(Block::Media(media))));
+            continue;
+        }
         let bundle = world
             .templates
             .bundle(world, found.library, &message.content)?;
@@ -198,7 +214,7 @@ fn jinja(
             let text = bundle.render(&values, room);
             let text = text.map_err(|failure| RenderError::from_failure(&failure))?;
             room.take(text.len());
-            Some(text)
+            Some(Block::Text(text))
         } else {
             computed.push(bundle);
             None
@@ -213,6 +229,35 @@ fn jinja(
     }
     let job = ComputedJob::new(&computed, &values, room, limits.render_millis);
     Ok(Rendering::Computed(ComputedRender { job, rest }))
+}
+
+/// The picture or sound of a message that carries one, within the room that is left for them.
+pub(crate) fn media(
+    world: World<'_>,
+    library: &Arc<Library>,
+    message: &MessageSource,
+    room: &mut usize,
+) -> Result<Option<Media>, RenderError> {
+    let Content::Media { kind, mime, path } = &message.content else {
+        return Ok(None);
+    };
+    let bytes = world.bodies.bytes(library, path, *room);
+    let bytes = bytes.map_err(|error| match error {
+        BodyError::TooLarge { .. } => {
+            let limit = world.templates.limits().media;
+            RenderError::Limit(format!(
+                "The pictures and sounds of a prompt may hold {limit} bytes together; with {}/{path} they hold more",
+                library.shown_root
+            ))
+        }
+        error => body_error(library, path, error),
+    })?;
+    *room -= bytes.len().min(*room);
+    Ok(Some(Media {
+        kind: *kind,
+        mime: Cow::Borrowed(mime),
+        bytes,
+    }))
 }
 
 /// The Markdown kind: every `{{input}}` is replaced, or the input follows after a blank line.
@@ -251,7 +296,7 @@ fn input(
         };
         messages.push(Message {
             role: message.role,
-            text,
+            block: Block::Text(text),
         });
     }
     Ok(messages)

@@ -2,6 +2,8 @@
 
 use std::io::Write as _;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+
 /// An object that is being written; it is closed by [`Object::end`].
 pub(crate) struct Object<'b> {
     buffer: &'b mut Vec<u8>,
@@ -45,6 +47,17 @@ impl<'b> Object<'b> {
         if let Some(value) = value {
             self.text(key, value);
         }
+    }
+
+    /// A member whose value is bytes, as Base64.
+    pub(crate) fn base64(&mut self, key: &'static str, bytes: &[u8]) {
+        let buffer = self.key(key);
+        buffer.push(b'"');
+        let start = buffer.len();
+        buffer.resize(start + bytes.len().div_ceil(3) * 4, 0);
+        let written = BASE64_STANDARD.encode_slice(bytes, &mut buffer[start..]);
+        buffer.truncate(start + written.unwrap_or_default());
+        buffer.push(b'"');
     }
 
     /// A member whose value is JSON already.

@@ -36,4 +36,5 @@ pub use connection::Connection;
 pub use era::SUPPORTED_VERSIONS;
 pub use in_flight::{Job, Ticket};
 pub use outbox::Outbox;
+pub use prompts::content;
 pub use server::{Host, Identity, Server};

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
 use tracing::Level;
 use twig_core::problem::shorten;
-use twig_core::render::{self, Message, RenderError, Rendering};
+use twig_core::render::{self, Block, Message, RenderError, Rendering};
 use twig_core::{Lookup, PromptRef};
 
 use crate::cursor::Cursor;
@@ -99,12 +100,32 @@ pub(crate) fn messages(description: Option<&str>, messages: &[Message], result: 
     result.list("messages", messages, |buffer, message| {
         json::object(buffer, |entry| {
             entry.text("role", message.role.as_str());
-            entry.object("content", |content| {
-                content.text("type", "text");
-                content.text("text", &message.text);
-            });
+            entry.object("content", |content| block(&message.block, content));
         });
     });
+}
+
+/// What a message carries, as clients get it.
+pub fn content(carried: &Block) -> Box<RawValue> {
+    let mut buffer = Vec::new();
+    json::object(&mut buffer, |content| block(carried, content));
+    let json = String::from_utf8(buffer).ok();
+    json.and_then(|json| RawValue::from_string(json).ok())
+        .unwrap_or_default()
+}
+
+fn block(block: &Block, content: &mut Object<'_>) {
+    match block {
+        Block::Media(media) => {
+            content.text("type", media.kind.as_str());
+            content.base64("data", &media.bytes);
+            content.text("mimeType", &media.mime);
+        }
+        Block::Text(text) => {
+            content.text("type", "text");
+            content.text("text", text);
+        }
+    }
 }
 
 /// Finds a prompt, or says what else there is.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use twig_core::{Bodies, Body, BodyError, Library, Limits, RelativePath, Stamp};
 
 use crate::live::LiveCatalog;
-use crate::reader::{Patience, read_text};
+use crate::reader::{Patience, read_bytes, read_text};
 use crate::root::body_error;
 use crate::stamp::FileStamp;
 
@@ -30,6 +30,16 @@ impl Bodies for LiveCatalog {
             has_mark: read.has_mark,
             stamp: stamp_of(&read.stamp),
         })
+    }
+
+    fn bytes(
+        &self,
+        library: &Library,
+        path: &RelativePath,
+        limit: usize,
+    ) -> Result<Vec<u8>, BodyError> {
+        let root = Path::new(&*library.root);
+        read_bytes(root, path.as_str(), limit, Patience::BODY).map(|read| read.bytes)
     }
 
     /// One plain `stat`: it reads nothing, and a path that was bent to lead outside has another

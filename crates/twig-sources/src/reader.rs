@@ -1,4 +1,4 @@
-//! Reading one text file of a library, whole: never half a save, never outside, never for ever.
+//! Reading one file of a library, whole: never half a save, never outside, never for ever.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -50,6 +50,13 @@ pub(crate) struct ReadFile {
     pub(crate) stamp: FileStamp,
 }
 
+/// A file's bytes and the stamp it had.
+#[derive(Debug)]
+pub(crate) struct ReadBytes {
+    pub(crate) bytes: Vec<u8>,
+    stamp: FileStamp,
+}
+
 /// Reads a text file beneath a library's folder.
 pub(crate) fn read_text(
     root: &Path,
@@ -57,12 +64,28 @@ pub(crate) fn read_text(
     limit: usize,
     patience: Patience,
 ) -> Result<ReadFile, BodyError> {
+    let read = read_bytes(root, path, limit, patience)?;
+    let (text, has_mark) = decode(read.bytes)?;
+    Ok(ReadFile {
+        text,
+        has_mark,
+        stamp: read.stamp,
+    })
+}
+
+/// Reads a file beneath a library's folder.
+pub(crate) fn read_bytes(
+    root: &Path,
+    path: &str,
+    limit: usize,
+    patience: Patience,
+) -> Result<ReadBytes, BodyError> {
     let started = Instant::now();
     loop {
         let left = patience.total.saturating_sub(started.elapsed());
         let attempt = Root::open(root).and_then(|root| attempt(&root, path, limit, patience, left));
         let wait = match attempt {
-            Ok(Attempt::Whole(text)) => return Ok(text),
+            Ok(Attempt::Whole(read)) => return Ok(read),
             Ok(Attempt::Changing(wait)) => wait,
             // Some editors move the old file away before they write the new one.
             Err(BodyError::NotFound) => match until_folder_is_quiet(root, path, patience) {
@@ -81,7 +104,7 @@ pub(crate) fn read_text(
 }
 
 enum Attempt {
-    Whole(ReadFile),
+    Whole(ReadBytes),
     /// Somebody is writing: try again after this long.
     Changing(Duration),
 }
@@ -124,10 +147,8 @@ fn attempt(
     if !is_same {
         return Ok(Attempt::Changing(Duration::from_millis(1)));
     }
-    let (text, has_mark) = decode(bytes)?;
-    Ok(Attempt::Whole(ReadFile {
-        has_mark,
-        text,
+    Ok(Attempt::Whole(ReadBytes {
+        bytes,
         stamp: before,
     }))
 }

@@ -4,6 +4,7 @@
 
 mod argument;
 mod fields;
+mod message;
 
 use std::collections::BTreeMap;
 
@@ -11,11 +12,9 @@ use self::fields::Fields;
 use super::library::{Files, Folder};
 use super::toml::{Entry, Item, Table, Value};
 use crate::limits::Limits;
-use crate::model::{About, Content, Dialect, MessageSource, Prompt, Role, TextForm};
-use crate::name::{NameError, PromptName, RelativePath, twin_key};
-use crate::problem::{Problem, Severity, locate};
-use crate::render::body_sentence;
-use crate::template::body_problem;
+use crate::model::{About, Dialect, Prompt, Role};
+use crate::name::{PromptName, RelativePath, twin_key};
+use crate::problem::Problem;
 
 /// Reads prompts off a manifest's tree.
 pub(super) struct Manifest<'m> {
@@ -175,127 +174,5 @@ impl Manifest<'_> {
         }
         self.unknown(&fields, "a prompt");
         Ok(())
-    }
-
-    fn messages(&mut self, item: &Item<'_>) -> Result<Vec<MessageSource>, Refusal> {
-        let Value::List(items) = &item.value else {
-            return Err(self.wrong_type("messages", "an array of tables", item));
-        };
-        if items.is_empty() {
-            return Err(self.error(
-                "no-messages",
-                item.span.clone(),
-                "`messages` is empty".to_owned(),
-            ));
-        }
-        items.iter().map(|item| self.message(item)).collect()
-    }
-
-    fn message(&mut self, item: &Item<'_>) -> Result<MessageSource, Refusal> {
-        let Value::Table(table) = &item.value else {
-            return Err(self.wrong_type("messages", "an array of tables", item));
-        };
-        let mut fields = Fields::new(table);
-        let role = match fields.take("role") {
-            None => Role::User,
-            Some(Item {
-                value: Value::Text(text),
-                ..
-            }) if text == "user" => Role::User,
-            Some(Item {
-                value: Value::Text(text),
-                ..
-            }) if text == "assistant" => Role::Assistant,
-            Some(item) => {
-                let message = "`role` is \"user\" or \"assistant\"".to_owned();
-                return Err(self.error("bad-role", item.span.clone(), message));
-            }
-        };
-        if let Some((key, span)) = fields.take_unsupported(&["image", "audio", "resource"]) {
-            return Err(self.unsupported(key, span));
-        }
-        let message = match (fields.take("file"), fields.take("text")) {
-            (Some(item), None) => {
-                let path = self.path_field("file", item)?;
-                self.file_message(role, path, item.span.clone())?
-            }
-            (None, Some(item)) => {
-                let Value::Text(text) = &item.value else {
-                    return Err(self.wrong_type("text", "a string", item));
-                };
-                let (line, form) = self.place_of_text(item);
-                let text = text.as_ref().into();
-                MessageSource {
-                    role,
-                    content: Content::Text { text, line, form },
-                }
-            }
-            _ => {
-                let message = "a message has either `file` or `text`".to_owned();
-                return Err(self.error("bad-message", item.span.clone(), message));
-            }
-        };
-        self.unknown(&fields, "a message");
-        Ok(message)
-    }
-
-    /// The line on which a string's text starts: TOML drops a newline behind three quotes.
-    fn place_of_text(&self, item: &Item<'_>) -> (u32, TextForm) {
-        let raw = &self.text[item.span.clone()];
-        let line = locate(self.text, item.span.clone()).line;
-        let is_long = raw.starts_with("\"\"\"") || raw.starts_with("'''");
-        let has_own_lines = is_long && raw[3..].starts_with(['\n', '\r']);
-        match (raw.starts_with('"') && raw.contains('\\'), has_own_lines) {
-            (true, _) => (line, TextForm::Escaped),
-            (false, true) => (line + 1, TextForm::Lines),
-            (false, false) => (line, TextForm::Inline),
-        }
-    }
-
-    fn path_field(&mut self, key: &str, item: &Item<'_>) -> Result<RelativePath, Refusal> {
-        let Value::Text(text) = &item.value else {
-            return Err(self.wrong_type(key, "a string", item));
-        };
-        RelativePath::parse(text).map_err(|error| {
-            let message = match error {
-                NameError::Empty => format!("`{key}` is empty"),
-                error => format!("`{}` {error}", text.escape_debug()),
-            };
-            let code = match error {
-                NameError::Absolute | NameError::Outside => "outside-library",
-                _ => "bad-path",
-            };
-            self.error(code, item.span.clone(), message)
-        })
-    }
-
-    fn file_message(
-        &mut self,
-        role: Role,
-        path: RelativePath,
-        span: std::ops::Range<usize>,
-    ) -> Result<MessageSource, Refusal> {
-        if let Err(error) = self.files.look(&path) {
-            let shown = format!("{}/{path}", self.folder.shown_root);
-            let help = body_problem(self.path, &shown, &error);
-            let sentence = body_sentence(&shown, &error);
-            let problem = Problem::at(
-                help.code,
-                Severity::Error,
-                self.path,
-                self.text,
-                span,
-                sentence.as_str(),
-            );
-            self.problems.push(Problem {
-                help: help.help,
-                ..problem
-            });
-            return Err(sentence.into());
-        }
-        Ok(MessageSource {
-            role,
-            content: Content::File(path),
-        })
     }
 }

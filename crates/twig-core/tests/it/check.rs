@@ -348,6 +348,15 @@ impl Bodies for TwoTexts {
         })
     }
 
+    fn bytes(
+        &self,
+        library: &Library,
+        path: &RelativePath,
+        _: usize,
+    ) -> Result<Vec<u8>, BodyError> {
+        self.read(library, path).map(|body| body.text.into_bytes())
+    }
+
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
         self.read(library, path).map(|body| body.stamp)
     }

@@ -11,7 +11,7 @@ pub(crate) struct NamedFiles;
 impl Files for NamedFiles {
     fn look(&self, path: &RelativePath) -> Result<(), BodyError> {
         match path.file_name() {
-            "missing.md" => Err(BodyError::NotFound),
+            "missing.md" | "missing.png" => Err(BodyError::NotFound),
             "folder.md" => Err(BodyError::NotAFile("a folder")),
             "link.md" => Err(BodyError::Outside),
             _ => Ok(()),
@@ -58,6 +58,7 @@ fn show(library: &Library) -> String {
             let content = match &message.content {
                 Content::File(path) => path.to_string(),
                 Content::Text { text, line, form } => format!("line {line} {form:?}: {text:?}"),
+                Content::Media { kind, mime, path } => format!("{} {mime} {path}", kind.as_str()),
                 _ => "something new".to_owned(),
             };
             let _ = writeln!(text, "  {} {content}", message.role.as_str());

@@ -9,9 +9,9 @@ use twig_core::check::check;
 use twig_core::render::World;
 use twig_core::template::{Templates, run};
 use twig_core::{
-    Argument, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName,
-    Limits, Lookup, MessageSource, Prompt, PromptName, RelativePath, RenderError, Rendering, Role,
-    Stamp, render,
+    Argument, Block, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library,
+    LibraryName, Limits, Lookup, Message, MessageSource, Prompt, PromptName, RelativePath,
+    RenderError, Rendering, Role, Stamp, render,
 };
 
 /// The path of the template that a case is about.
@@ -31,6 +31,15 @@ impl Bodies for Files {
             has_mark: false,
             stamp,
         })
+    }
+
+    fn bytes(
+        &self,
+        library: &Library,
+        path: &RelativePath,
+        _: usize,
+    ) -> Result<Vec<u8>, BodyError> {
+        self.read(library, path).map(|body| body.text.into_bytes())
     }
 
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
@@ -131,7 +140,10 @@ impl Case {
             }
             Err(error) => ("refused", Err(error)),
         };
-        (how, messages.map(|mut messages| messages.remove(0).text))
+        (
+            how,
+            messages.map(|mut messages| text_of(messages.remove(0))),
+        )
     }
 
     /// What `check` says of it, a line each, paths left off.
@@ -338,4 +350,11 @@ fn value() -> impl Strategy<Value = String> {
         any::<char>().prop_map(String::from),
     ];
     prop::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat())
+}
+
+fn text_of(message: Message) -> String {
+    match message.block {
+        Block::Text(text) => text,
+        Block::Media(media) => panic!("not text but {}", media.mime),
+    }
 }

@@ -273,6 +273,15 @@ impl Bodies for FakeBodies {
         }
     }
 
+    fn bytes(
+        &self,
+        library: &Library,
+        path: &RelativePath,
+        _: usize,
+    ) -> Result<Vec<u8>, BodyError> {
+        self.read(library, path).map(|body| body.text.into_bytes())
+    }
+
     fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {
         Ok(Stamp(0))
     }

@@ -63,7 +63,7 @@ fn processor_time(env: &TestEnv, is_measured: bool) {
             for _ in 0..requests {
                 assert_eq!(client.send(&request), canned, "another answer");
             }
-            let spent = server.processor_time() - before;
+            let spent = server.processor_time().saturating_sub(before);
             costs.push(spent.as_secs_f64() * 1e6 / f64::from(requests));
         }
     }
@@ -82,12 +82,15 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 /// One prompt with ten arguments, two of them in conditions.
 fn fixture() -> String {
-    let mut manifest = "//- lib/twig.toml\n[prompts.ten]\ndescription = \"Ten\"\n".to_owned();
-    let mut body = "//- lib/prompts/ten.md\n".to_owned();
-    for at in 0..10 {
-        manifest += &format!("\n[[prompts.ten.arguments]]\nname = \"a{at}\"\n");
-        body += &format!("{{{{ a{at} }}}} {}\n", "what is said around it ".repeat(15));
-    }
-    body += "{% if a0 %}first{% endif %}{% if a1 %}second{% endif %}\n";
-    manifest + &body
+    let argument = |at| format!("\n[[prompts.ten.arguments]]\nname = \"a{at}\"\n");
+    let arguments: Vec<String> = (0..10).map(argument).collect();
+    let around = "what is said around it ".repeat(15);
+    let line = |at| format!("{{{{ a{at} }}}} {around}\n");
+    let lines: Vec<String> = (0..10).map(line).collect();
+    format!(
+        "//- lib/twig.toml\n[prompts.ten]\ndescription = \"Ten\"\n{}\
+         //- lib/prompts/ten.md\n{}{{% if a0 %}}first{{% endif %}}{{% if a1 %}}second{{% endif %}}\n",
+        arguments.concat(),
+        lines.concat()
+    )
 }

@@ -139,7 +139,9 @@ fn argument_row(argument: &Argument) -> ArgumentRow<'_> {
 /// The file with the prompt's text: its first message's, or the manifest.
 pub(super) fn path_of(library: &Library, prompt: &Prompt) -> String {
     match prompt.messages.first().map(|message| &message.content) {
-        Some(Content::File(path)) => format!("{}/{path}", library.root),
+        Some(Content::File(path) | Content::Media { path, .. }) => {
+            format!("{}/{path}", library.root)
+        }
         _ => format!("{}/{}", library.root, twig_core::parse::library::MANIFEST),
     }
 }

@@ -5,8 +5,9 @@ use std::fs;
 use std::process::ExitCode;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 use twig_core::render::{self, World};
-use twig_core::{Message, Prompt, RenderError, Rendering};
+use twig_core::{Block, Message, Prompt, RenderError, Rendering};
 
 use super::{Opened, find};
 use crate::cli;
@@ -24,7 +25,11 @@ struct Rendered<'c> {
 #[derive(Debug, Serialize)]
 struct RenderedMessage {
     role: &'static str,
-    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// What is not text, as clients get it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<Box<RawValue>>,
 }
 
 type Pair = (Cow<'static, str>, Cow<'static, str>);
@@ -85,9 +90,17 @@ fn print(
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     if options.json {
-        let messages = messages.into_iter().map(|message| RenderedMessage {
-            role: message.role.as_str(),
-            text: message.text,
+        let messages = messages.into_iter().map(|message| {
+            let role = message.role.as_str();
+            let (text, content) = match message.block {
+                Block::Text(text) => (Some(text), None),
+                block @ Block::Media(_) => (None, Some(twig_mcp::content(&block))),
+            };
+            RenderedMessage {
+                role,
+                text,
+                content,
+            }
         });
         return ui.json(&Rendered {
             name: &prompt.full_name,
@@ -100,9 +113,16 @@ fn print(
         if several {
             ui.line(format!("[{}]", message.role.as_str()))?;
         }
-        ui.raw(&message.text)?;
-        if !message.text.ends_with('\n') {
-            ui.raw("\n")?;
+        match &message.block {
+            Block::Text(text) => {
+                ui.raw(text)?;
+                if !text.ends_with('\n') {
+                    ui.raw("\n")?;
+                }
+            }
+            Block::Media(media) => {
+                ui.line(format!("[{}, {} bytes]", media.mime, media.bytes.len()))?;
+            }
         }
     }
     Ok(())

@@ -73,6 +73,11 @@ fn shown(
             path: None,
             text: text.to_string(),
         }),
+        Content::Media { mime, path, .. } => Ok(ShownMessage {
+            role,
+            path: Some(format!("{}/{path}", found.library.root)),
+            text: format!("[{mime}: {path}]"),
+        }),
         _ => Err(CommandError::fixable("this prompt has no text to show")),
     }
 }

@@ -42,6 +42,15 @@ impl Bodies for Batch<'_> {
         self.bodies.read(library, path)
     }
 
+    fn bytes(
+        &self,
+        library: &Library,
+        path: &RelativePath,
+        limit: usize,
+    ) -> Result<Vec<u8>, BodyError> {
+        self.bodies.bytes(library, path, limit)
+    }
+
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
         let mut known = self.known();
         if let Some(found) = known

@@ -16,6 +16,7 @@ mod flood;
 mod hostile;
 mod http;
 mod live;
+mod media;
 mod screen;
 
 use std::fs;

@@ -46,7 +46,7 @@ pub(super) fn gather(
         stack: Vec::new(),
     };
     let main = match content {
-        Content::File(path) => builder.read(library, path)?,
+        Content::File(path) | Content::Media { path, .. } => builder.read(library, path)?,
         Content::Text { text, line, form } => Source {
             name: format!("{}:twig.toml#{line}", library.name),
             text: Arc::from(&**text),
