@@ -16,7 +16,6 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::thread;
 
 use tokio::sync::{oneshot, watch};
 use twig_core::template::{ComputedJob, JobOutcome};
@@ -32,8 +31,9 @@ use crate::worker::Pool;
 
 /// Renders that may wait for a worker, of all clients together.
 const QUEUED: usize = 256;
-/// Threads beyond this bring nothing: requests take microseconds.
-const THREADS: usize = 4;
+/// One thread answers all requests: they take microseconds, and to hand one on to another thread
+/// costs more than to answer it. What takes longer runs in processes of its own.
+const THREADS: usize = 1;
 
 /// A place to listen on, and who may come in there.
 pub(crate) struct Front {
@@ -61,9 +61,8 @@ pub(crate) fn open(address: SocketAddr, options: &cli::Http) -> Result<Front, Co
 
 /// Serves until a signal comes.
 pub(crate) fn serve(service: Service, front: Front) -> Result<ExitCode, CommandError> {
-    let threads = thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads.min(THREADS))
+        .worker_threads(THREADS)
         .thread_name("http")
         .enable_all()
         .build()?;
