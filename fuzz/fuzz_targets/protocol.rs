@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use twig_core::parse::library::{Folder, empty_library};
 use twig_core::template::{JobOutcome, Templates};
 use twig_core::{
-    Argument, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Limits,
+    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Limits,
     MessageSource, Prompt, PromptName, RelativePath, Role, Stamp, TextForm,
 };
 use twig_mcp::{Connection, Host, Identity, Server};
@@ -24,8 +24,12 @@ impl Bodies for NoFiles {
         library: &Library,
         path: &RelativePath,
         _: usize,
-    ) -> Result<Vec<u8>, BodyError> {
-        self.read(library, path).map(|body| body.text.into_bytes())
+    ) -> Result<Blob, BodyError> {
+        let body = self.read(library, path)?;
+        Ok(Blob {
+            bytes: body.text.into_bytes(),
+            stamp: body.stamp,
+        })
     }
 
     fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {

@@ -9,7 +9,7 @@ use twig_core::parse::library::{Folder, empty_library};
 use twig_core::render::{World, render};
 use twig_core::template::Templates;
 use twig_core::{
-    Argument, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Lookup,
+    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Lookup,
     MessageSource, Prompt, PromptName, RelativePath, Rendering, Role, Stamp, TextForm,
 };
 
@@ -25,8 +25,12 @@ impl Bodies for NoFiles {
         library: &Library,
         path: &RelativePath,
         _: usize,
-    ) -> Result<Vec<u8>, BodyError> {
-        self.read(library, path).map(|body| body.text.into_bytes())
+    ) -> Result<Blob, BodyError> {
+        let body = self.read(library, path)?;
+        Ok(Blob {
+            bytes: body.text.into_bytes(),
+            stamp: body.stamp,
+        })
     }
 
     fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {

@@ -9,7 +9,7 @@ use twig_core::parse::library::{Files, Folder, twig_library};
 use twig_core::render::World;
 use twig_core::template::Templates;
 use twig_core::{
-    Bodies, Body, BodyError, Catalog, Library, LibraryName, Limits, Lookup, RelativePath,
+    Blob, Bodies, Body, BodyError, Catalog, Library, LibraryName, Limits, Lookup, RelativePath,
     Rendering, Stamp, render,
 };
 
@@ -45,13 +45,12 @@ impl Bodies for Disk {
         })
     }
 
-    fn bytes(
-        &self,
-        library: &Library,
-        path: &RelativePath,
-        _: usize,
-    ) -> Result<Vec<u8>, BodyError> {
-        self.read(library, path).map(|body| body.text.into_bytes())
+    fn bytes(&self, library: &Library, path: &RelativePath, _: usize) -> Result<Blob, BodyError> {
+        let body = self.read(library, path)?;
+        Ok(Blob {
+            bytes: body.text.into_bytes(),
+            stamp: body.stamp,
+        })
     }
 
     fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {

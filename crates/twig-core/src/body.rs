@@ -18,6 +18,15 @@ pub struct Body {
     pub stamp: Stamp,
 }
 
+/// The bytes of a file and the stamp it had when it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blob {
+    /// All of them.
+    pub bytes: Vec<u8>,
+    /// The stamp of exactly these bytes.
+    pub stamp: Stamp,
+}
+
 /// Hands over the bodies of a library's files.
 ///
 /// Whoever fills this port never reads outside the library's folder and never hangs on what is not
@@ -35,7 +44,7 @@ pub trait Bodies: Send + Sync {
         library: &Library,
         path: &RelativePath,
         limit: usize,
-    ) -> Result<Vec<u8>, BodyError>;
+    ) -> Result<Blob, BodyError>;
 }
 
 /// Why a body could not be had; reads on after the file's path.

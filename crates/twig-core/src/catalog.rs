@@ -1,11 +1,15 @@
 //! The catalog: one immutable value made of all libraries, from which every request is answered.
 
+mod documents;
+
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use self::documents::DocumentIndex;
+pub use self::documents::DocumentRef;
 use crate::model::{Library, Prompt};
 use crate::name::{client_chars, client_key};
 use crate::problem::{Problem, Severity};
@@ -21,6 +25,7 @@ pub struct Catalog {
     listed: Vec<Place>,
     /// The same places by full name.
     by_name: HashMap<Box<str>, Place>,
+    documents: DocumentIndex,
     problems: Vec<Problem>,
     fingerprint: [u8; 32],
 }
@@ -76,6 +81,7 @@ impl Catalog {
             .iter()
             .map(|place| (catalog.at(*place).prompt.full_name.clone(), *place))
             .collect();
+        catalog.documents = DocumentIndex::new(&catalog.libraries, &mut catalog.problems);
         catalog.fingerprint = fingerprint(&catalog.libraries);
         catalog
     }

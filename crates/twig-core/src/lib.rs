@@ -8,6 +8,7 @@
 pub mod body;
 pub mod catalog;
 pub mod check;
+pub mod document;
 pub mod limits;
 pub mod media;
 pub mod model;
@@ -18,8 +19,9 @@ pub mod render;
 pub mod suggest;
 pub mod template;
 
-pub use body::{Bodies, Body, BodyError, Stamp};
-pub use catalog::{Catalog, Lookup, PromptRef};
+pub use body::{Blob, Bodies, Body, BodyError, Stamp};
+pub use catalog::{Catalog, DocumentRef, Lookup, PromptRef};
+pub use document::{Contents, Document, UriTemplate};
 pub use limits::Limits;
 pub use media::{Media, MediaKind};
 pub use model::{Argument, Content, Dialect, Kind, Library, MessageSource, Prompt, Role, TextForm};

@@ -3,6 +3,7 @@
 //! These are plain values. How they are written in files is `parse`'s business, how they look on a
 //! wire is the protocol's.
 
+use crate::document::{Document, UriTemplate};
 use crate::media::MediaKind;
 use crate::name::{LibraryName, PromptName, RelativePath};
 use crate::problem::Problem;
@@ -13,18 +14,21 @@ use crate::problem::Problem;
 pub enum Kind {
     /// `twig.toml` and Jinja templates.
     Twig,
+    /// `prompts/*.json` and the documents that they embed.
+    Definitions,
     /// Markdown files with front matter, one prompt each.
     Markdown,
 }
 
 impl Kind {
     /// Every kind, in the order in which they are offered.
-    pub const ALL: [Kind; 2] = [Kind::Twig, Kind::Markdown];
+    pub const ALL: [Kind; 3] = [Kind::Twig, Kind::Definitions, Kind::Markdown];
 
     /// The word for it in flags, files and listings.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::Twig => "twig",
+            Kind::Definitions => "definitions",
             Kind::Markdown => "markdown",
         }
     }
@@ -45,6 +49,10 @@ pub struct Library {
     pub about: About,
     /// Its prompts, sorted by name; those that cannot be served say why.
     pub prompts: Vec<Prompt>,
+    /// Its documents, sorted by URI.
+    pub documents: Vec<Document>,
+    /// Templates for the URIs of its documents.
+    pub templates: Vec<UriTemplate>,
     /// What is wrong with it, as far as is known without reading bodies.
     pub problems: Vec<Problem>,
     /// A digest of the documents that it was made from.

@@ -1,5 +1,6 @@
 //! Reading what authors wrote: manifests and front matter.
 
+pub mod documents;
 pub mod front_matter;
 pub mod library;
 mod manifest;

@@ -10,8 +10,9 @@ use std::sync::Arc;
 pub(crate) use self::arguments::check_value;
 use self::arguments::{check_values, value_at, value_of};
 pub use self::arguments::{missing, unknown};
-use crate::body::{Bodies, BodyError};
+use crate::body::{Blob, Bodies, BodyError};
 use crate::catalog::{Catalog, PromptRef};
+use crate::document::Contents;
 use crate::media::Media;
 use crate::model::{Argument, Content, Dialect, Library, MessageSource, Role};
 use crate::name::RelativePath;
@@ -48,6 +49,28 @@ pub enum Block {
     Text(String),
     /// A picture or a sound.
     Media(Media),
+    /// A document, whole.
+    Resource {
+        /// Its URI.
+        uri: Box<str>,
+        /// What it is.
+        mime: Cow<'static, str>,
+        /// What it holds.
+        contents: Arc<Contents>,
+    },
+    /// A document that the client may read.
+    Link {
+        /// Its URI.
+        uri: Box<str>,
+        /// Its name.
+        name: Box<str>,
+        /// Its name for people.
+        title: Option<Box<str>>,
+        /// What it is about.
+        description: Option<Box<str>>,
+        /// What it is.
+        mime: Option<Cow<'static, str>>,
+    },
 }
 
 /// A finished prompt, or work for a process of its own.
@@ -242,7 +265,7 @@ pub(crate) fn media(
         return Ok(None);
     };
     let bytes = world.bodies.bytes(library, path, *room);
-    let bytes = bytes.map_err(|error| match error {
+    let Blob { bytes, .. } = bytes.map_err(|error| match error {
         BodyError::TooLarge { .. } => {
             let limit = world.templates.limits().media;
             RenderError::Limit(format!(

@@ -9,7 +9,7 @@ use divan::Bencher;
 use twig_core::model::About;
 use twig_core::template::Templates;
 use twig_core::{
-    Argument, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName,
+    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName,
     Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
 };
 use twig_mcp::{Connection, Host, Identity, Server};
@@ -107,6 +107,8 @@ fn catalog() -> Arc<Catalog> {
         shown_root: "~/library".into(),
         about: About::default(),
         prompts: (0..1000).map(prompt).collect(),
+        documents: Vec::new(),
+        templates: Vec::new(),
         problems: Vec::new(),
         digest: [0; 32],
     })]))
@@ -125,13 +127,12 @@ impl Bodies for Bench {
         })
     }
 
-    fn bytes(
-        &self,
-        library: &Library,
-        path: &RelativePath,
-        _: usize,
-    ) -> Result<Vec<u8>, BodyError> {
-        self.read(library, path).map(|body| body.text.into_bytes())
+    fn bytes(&self, library: &Library, path: &RelativePath, _: usize) -> Result<Blob, BodyError> {
+        let body = self.read(library, path)?;
+        Ok(Blob {
+            bytes: body.text.into_bytes(),
+            stamp: body.stamp,
+        })
     }
 
     fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {

@@ -15,6 +15,7 @@ use crate::era::Era;
 use crate::error::Refusal;
 use crate::json::{self, Object};
 use crate::params::{self, Fields, GetParams};
+use crate::resources;
 
 /// A page of prompts.
 pub(crate) fn list(call: &Call<'_>, fields: &Fields<'_>) -> Result<Outcome, Refusal> {
@@ -120,6 +121,30 @@ fn block(block: &Block, content: &mut Object<'_>) {
             content.text("type", media.kind.as_str());
             content.base64("data", &media.bytes);
             content.text("mimeType", &media.mime);
+        }
+        Block::Resource {
+            uri,
+            mime,
+            contents,
+        } => {
+            content.text("type", "resource");
+            content.object("resource", |resource| {
+                resources::contents(uri, mime, contents, resource);
+            });
+        }
+        Block::Link {
+            uri,
+            name,
+            title,
+            description,
+            mime,
+        } => {
+            content.text("type", "resource_link");
+            content.text("uri", uri);
+            content.text("name", name);
+            content.maybe("title", title.as_deref());
+            content.maybe("description", description.as_deref());
+            content.maybe("mimeType", mime.as_deref());
         }
         Block::Text(text) => {
             content.text("type", "text");

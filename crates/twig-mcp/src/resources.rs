@@ -1,5 +1,7 @@
 //! Resources: none yet, and every question about them answered correctly.
 
+use twig_core::Contents;
+
 use crate::dispatch::{Call, Outcome};
 use crate::error::Refusal;
 use crate::json::Object;
@@ -31,4 +33,14 @@ pub(crate) fn not_found(fields: &Fields<'_>) -> Result<Outcome, Refusal> {
 pub(crate) fn unsubscribe(fields: &Fields<'_>) -> Result<Outcome, Refusal> {
     params::text(fields.uri, "uri")?;
     Ok(Outcome::Complete)
+}
+
+/// Writes the members of a document's contents.
+pub(crate) fn contents(uri: &str, mime: &str, contents: &Contents, item: &mut Object<'_>) {
+    item.text("uri", uri);
+    item.text("mimeType", mime);
+    match contents {
+        Contents::Text(text) => item.text("text", text),
+        Contents::Bytes(bytes) => item.base64("blob", bytes),
+    }
 }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use twig_core::{Bodies, Body, BodyError, Library, Limits, RelativePath, Stamp};
+use twig_core::{Blob, Bodies, Body, BodyError, Library, Limits, RelativePath, Stamp};
 
 use crate::live::LiveCatalog;
 use crate::reader::{Patience, read_bytes, read_text};
@@ -37,9 +37,13 @@ impl Bodies for LiveCatalog {
         library: &Library,
         path: &RelativePath,
         limit: usize,
-    ) -> Result<Vec<u8>, BodyError> {
+    ) -> Result<Blob, BodyError> {
         let root = Path::new(&*library.root);
-        read_bytes(root, path.as_str(), limit, Patience::BODY).map(|read| read.bytes)
+        let read = read_bytes(root, path.as_str(), limit, Patience::BODY)?;
+        Ok(Blob {
+            bytes: read.bytes,
+            stamp: stamp_of(&read.stamp),
+        })
     }
 
     /// One plain `stat`: it reads nothing, and a path that was bent to lead outside has another

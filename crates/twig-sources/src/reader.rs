@@ -54,7 +54,7 @@ pub(crate) struct ReadFile {
 #[derive(Debug)]
 pub(crate) struct ReadBytes {
     pub(crate) bytes: Vec<u8>,
-    stamp: FileStamp,
+    pub(crate) stamp: FileStamp,
 }
 
 /// Reads a text file beneath a library's folder.

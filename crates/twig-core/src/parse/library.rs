@@ -107,6 +107,8 @@ pub fn empty_library(folder: &Folder, kind: Kind, problems: Vec<Problem>) -> Lib
         shown_root: folder.shown_root.clone(),
         about: About::default(),
         prompts: Vec::new(),
+        documents: Vec::new(),
+        templates: Vec::new(),
         problems,
         digest: [0; 32],
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::bundle::{Bundle, BundleError, compile};
+use crate::document::DocumentCache;
 use crate::limits::Limits;
 use crate::model::{Content, Library};
 use crate::render::{RenderError, World};
@@ -16,6 +17,7 @@ const ROOM: usize = 1024 * 1024;
 pub struct Templates {
     limits: Limits,
     cache: Mutex<Cache>,
+    documents: DocumentCache,
 }
 
 #[derive(Debug, Default)]
@@ -39,12 +41,18 @@ impl Templates {
         Self {
             limits,
             cache: Mutex::default(),
+            documents: DocumentCache::default(),
         }
     }
 
     /// The limits that rendering keeps.
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// The contents of documents, kept from one request to the next.
+    pub fn documents(&self) -> &DocumentCache {
+        &self.documents
     }
 
     /// The compiled template, fresh: a file that changed is read again.

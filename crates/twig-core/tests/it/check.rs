@@ -8,7 +8,7 @@ use twig_core::model::About;
 use twig_core::render::World;
 use twig_core::template::Templates;
 use twig_core::{
-    Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Limits,
+    Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Limits,
     MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
 };
 
@@ -325,6 +325,8 @@ fn library(names: &[&str], text: &str) -> (Library, String) {
         shown_root: "~/lib".into(),
         about: About::default(),
         prompts: prompts.collect(),
+        documents: Vec::new(),
+        templates: Vec::new(),
         problems: Vec::new(),
         digest: [0; 32],
     };
@@ -348,13 +350,12 @@ impl Bodies for TwoTexts {
         })
     }
 
-    fn bytes(
-        &self,
-        library: &Library,
-        path: &RelativePath,
-        _: usize,
-    ) -> Result<Vec<u8>, BodyError> {
-        self.read(library, path).map(|body| body.text.into_bytes())
+    fn bytes(&self, library: &Library, path: &RelativePath, _: usize) -> Result<Blob, BodyError> {
+        let body = self.read(library, path)?;
+        Ok(Blob {
+            bytes: body.text.into_bytes(),
+            stamp: body.stamp,
+        })
     }
 
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {

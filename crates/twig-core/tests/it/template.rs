@@ -9,7 +9,7 @@ use twig_core::check::check;
 use twig_core::render::World;
 use twig_core::template::{Templates, run};
 use twig_core::{
-    Argument, Block, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library,
+    Argument, Blob, Block, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library,
     LibraryName, Limits, Lookup, Message, MessageSource, Prompt, PromptName, RelativePath,
     RenderError, Rendering, Role, Stamp, render,
 };
@@ -33,13 +33,12 @@ impl Bodies for Files {
         })
     }
 
-    fn bytes(
-        &self,
-        library: &Library,
-        path: &RelativePath,
-        _: usize,
-    ) -> Result<Vec<u8>, BodyError> {
-        self.read(library, path).map(|body| body.text.into_bytes())
+    fn bytes(&self, library: &Library, path: &RelativePath, _: usize) -> Result<Blob, BodyError> {
+        let body = self.read(library, path)?;
+        Ok(Blob {
+            bytes: body.text.into_bytes(),
+            stamp: body.stamp,
+        })
     }
 
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
@@ -96,6 +95,8 @@ impl Case {
                 shown_root: format!("~/{name}").into(),
                 about: twig_core::model::About::default(),
                 prompts,
+                documents: Vec::new(),
+                templates: Vec::new(),
                 problems: Vec::new(),
                 digest: [0; 32],
             })
@@ -355,6 +356,6 @@ fn value() -> impl Strategy<Value = String> {
 fn text_of(message: Message) -> String {
     match message.block {
         Block::Text(text) => text,
-        Block::Media(media) => panic!("not text but {}", media.mime),
+        other => panic!("not text: {other:?}"),
     }
 }

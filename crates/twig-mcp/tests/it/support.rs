@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use twig_core::model::About;
 use twig_core::template::Templates;
 use twig_core::{
-    Argument, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName,
+    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName,
     Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
 };
 use twig_mcp::{Connection, Host, Identity, Job, Server};
@@ -169,6 +169,8 @@ pub(crate) fn library(name: &str, digest: u8, prompts: Vec<Prompt>) -> Library {
         shown_root: format!("~/{name}").into(),
         about: About::default(),
         prompts: prompts.collect(),
+        documents: Vec::new(),
+        templates: Vec::new(),
         problems: Vec::new(),
         digest: [digest; 32],
     }
@@ -273,13 +275,12 @@ impl Bodies for FakeBodies {
         }
     }
 
-    fn bytes(
-        &self,
-        library: &Library,
-        path: &RelativePath,
-        _: usize,
-    ) -> Result<Vec<u8>, BodyError> {
-        self.read(library, path).map(|body| body.text.into_bytes())
+    fn bytes(&self, library: &Library, path: &RelativePath, _: usize) -> Result<Blob, BodyError> {
+        let body = self.read(library, path)?;
+        Ok(Blob {
+            bytes: body.text.into_bytes(),
+            stamp: body.stamp,
+        })
     }
 
     fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {

@@ -94,7 +94,7 @@ fn print(
             let role = message.role.as_str();
             let (text, content) = match message.block {
                 Block::Text(text) => (Some(text), None),
-                block @ Block::Media(_) => (None, Some(twig_mcp::content(&block))),
+                block => (None, Some(twig_mcp::content(&block))),
             };
             RenderedMessage {
                 role,
@@ -120,6 +120,14 @@ fn print(
                     ui.raw("\n")?;
                 }
             }
+            Block::Resource {
+                uri,
+                mime,
+                contents,
+            } => {
+                ui.line(format!("[{uri}: {mime}, {} bytes]", contents.len()))?;
+            }
+            Block::Link { uri, .. } => ui.line(format!("[link to {uri}]"))?,
             Block::Media(media) => {
                 ui.line(format!("[{}, {} bytes]", media.mime, media.bytes.len()))?;
             }

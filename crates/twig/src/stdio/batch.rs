@@ -6,7 +6,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use twig_core::{Bodies, Body, BodyError, Library, RelativePath, Stamp};
+use twig_core::{Blob, Bodies, Body, BodyError, Library, RelativePath, Stamp};
 
 /// Bodies that remember stamps for as long as one batch of requests takes.
 pub(super) struct Batch<'b> {
@@ -47,7 +47,7 @@ impl Bodies for Batch<'_> {
         library: &Library,
         path: &RelativePath,
         limit: usize,
-    ) -> Result<Vec<u8>, BodyError> {
+    ) -> Result<Blob, BodyError> {
         self.bodies.bytes(library, path, limit)
     }
 

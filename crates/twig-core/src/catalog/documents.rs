@@ -1,0 +1,129 @@
+//! The documents of all libraries, by URI.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Catalog;
+use crate::document::{Document, UriTemplate};
+use crate::model::Library;
+use crate::problem::{Problem, Severity};
+use crate::suggest;
+
+/// A document together with the library it is in.
+#[derive(Debug, Clone, Copy)]
+pub struct DocumentRef<'c> {
+    /// The library.
+    pub library: &'c Arc<Library>,
+    /// The document.
+    pub document: &'c Document,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct DocumentIndex {
+    /// Places of all documents that are served, sorted by URI.
+    listed: Vec<Place>,
+    /// The same by URI, short ones too.
+    by_uri: HashMap<Box<str>, Place>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    library: u32,
+    document: u32,
+}
+
+impl DocumentIndex {
+    /// Indexes documents; of two with one URI that of the more important library is kept.
+    pub(super) fn new(libraries: &[Arc<Library>], problems: &mut Vec<Problem>) -> Self {
+        let mut index = Self::default();
+        let at = |place: Place| &libraries[place.library as usize];
+        for (library_at, library) in (0..).zip(libraries) {
+            for (document_at, document) in (0..).zip(&library.documents) {
+                let place = Place {
+                    library: library_at,
+                    document: document_at,
+                };
+                if let Some(winner) = index.by_uri.get(&document.uri) {
+                    problems.push(taken(library, document, at(*winner)));
+                    continue;
+                }
+                index.by_uri.insert(document.uri.clone(), place);
+                index.listed.push(place);
+            }
+        }
+        // Short ones come last: they never stand in the way of a whole one.
+        for place in &index.listed {
+            let document = &at(*place).documents[place.document as usize];
+            if let Some(short) = &document.short_uri {
+                index.by_uri.entry(short.clone()).or_insert(*place);
+            }
+        }
+        let uri = |place: &Place| &at(*place).documents[place.document as usize].uri;
+        index.listed.sort_by(|one, two| uri(one).cmp(uri(two)));
+        index
+    }
+}
+
+impl Catalog {
+    /// How many documents there are.
+    pub fn document_count(&self) -> usize {
+        self.documents.listed.len()
+    }
+
+    /// The documents, sorted by URI, from `offset` on.
+    pub fn documents(&self, offset: usize) -> impl ExactSizeIterator<Item = DocumentRef<'_>> {
+        let rest = self.documents.listed.get(offset..).unwrap_or_default();
+        rest.iter().map(|place| self.document_at(*place))
+    }
+
+    /// The document that a URI means, byte for byte; a short URI of a decision means it too.
+    pub fn document(&self, uri: &str) -> Option<DocumentRef<'_>> {
+        let place = self.documents.by_uri.get(uri)?;
+        Some(self.document_at(*place))
+    }
+
+    /// The documents whose URI is this one and a single name behind it, sorted.
+    pub fn documents_in<'c>(&'c self, folder: &'c str) -> impl Iterator<Item = DocumentRef<'c>> {
+        let listed = &self.documents.listed;
+        let uri = |place: &Place| &*self.document_at(*place).document.uri;
+        let start = listed.partition_point(|place| uri(place) < folder);
+        let below = listed[start..].iter().map(|place| self.document_at(*place));
+        below
+            .take_while(move |found| found.document.uri.starts_with(folder))
+            .filter(move |found| !found.document.uri[folder.len()..].contains('/'))
+    }
+
+    /// The URI templates of all libraries, each once, in order.
+    pub fn templates(&self) -> Vec<&UriTemplate> {
+        let mut templates: Vec<&UriTemplate> = Vec::new();
+        for template in self.libraries.iter().flat_map(|library| &library.templates) {
+            if !templates.contains(&template) {
+                templates.push(template);
+            }
+        }
+        templates
+    }
+
+    /// URIs near to one that was not found.
+    pub fn near_documents(&self, uri: &str) -> Vec<String> {
+        suggest::near(uri, self.documents(0).map(|found| &*found.document.uri))
+    }
+
+    fn document_at(&self, place: Place) -> DocumentRef<'_> {
+        let library = &self.libraries[place.library as usize];
+        DocumentRef {
+            library,
+            document: &library.documents[place.document as usize],
+        }
+    }
+}
+
+fn taken(library: &Library, document: &Document, winner: &Library) -> Problem {
+    let message = format!(
+        "the URI `{}` is already taken by {}",
+        document.uri, winner.shown_root
+    );
+    let path = format!("{}/{}", library.root, document.path);
+    Problem::of_file("shadowed-document", Severity::Warning, &path, message)
+        .with_help("rename one of the two files")
+}

@@ -1,0 +1,87 @@
+//! Documents: text or bytes with a URI, which clients read and prompts embed.
+//!
+//! A URI is a key, never a path: it is looked up in the catalog, and what the catalog does not have
+//! is not there.
+
+mod cache;
+mod mime;
+mod uri_template;
+
+pub use self::cache::DocumentCache;
+pub(crate) use self::mime::is_text;
+pub use self::mime::mime_of;
+pub use self::uri_template::UriTemplate;
+use crate::name::RelativePath;
+
+/// One document, as it is listed; its contents are read on demand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// Its URI.
+    pub uri: Box<str>,
+    /// A shorter URI that means it too: a decision's number.
+    pub short_uri: Option<Box<str>>,
+    /// Its name: the URI without the scheme.
+    pub name: Box<str>,
+    /// A name for people: its first heading, else its file's name.
+    pub title: Box<str>,
+    /// What its bytes are.
+    pub mime: &'static str,
+    /// Whether its contents are text, as far as its first bytes tell.
+    pub is_text: bool,
+    /// Its file, from the library's folder.
+    pub path: RelativePath,
+    /// Its length in bytes.
+    pub size: u64,
+    /// When it was last written, in seconds since 1970.
+    pub modified: Option<i64>,
+    /// Differs where the file does.
+    pub version: u64,
+}
+
+/// What a document holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Contents {
+    /// Text, without a byte-order mark.
+    Text(String),
+    /// Anything else.
+    Bytes(Vec<u8>),
+}
+
+impl Contents {
+    /// Tells text from other bytes: UTF-8 without a NUL.
+    pub fn of(bytes: Vec<u8>) -> Self {
+        if bytes.contains(&0) {
+            return Self::Bytes(bytes);
+        }
+        match String::from_utf8(bytes) {
+            Ok(mut text) => {
+                if text.starts_with('\u{feff}') {
+                    text.drain(..'\u{feff}'.len_utf8());
+                }
+                Self::Text(text)
+            }
+            Err(error) => Self::Bytes(error.into_bytes()),
+        }
+    }
+
+    /// The text, if it is text.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Bytes(_) => None,
+        }
+    }
+
+    /// How many bytes it holds.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Bytes(bytes) => bytes.len(),
+        }
+    }
+
+    /// Whether it holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

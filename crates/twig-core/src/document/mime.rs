@@ -1,0 +1,112 @@
+//! What a document's bytes are: by the end of its name, else by how it begins.
+
+/// Endings of names and what stands behind them.
+const ENDINGS: &[(&str, &str)] = &[
+    ("adoc", "text/asciidoc"),
+    ("avif", "image/avif"),
+    ("css", "text/css"),
+    ("csv", "text/csv"),
+    ("flac", "audio/flac"),
+    ("gif", "image/gif"),
+    ("gz", "application/gzip"),
+    ("htm", "text/html"),
+    ("html", "text/html"),
+    ("jpeg", "image/jpeg"),
+    ("jpg", "image/jpeg"),
+    ("js", "text/javascript"),
+    ("json", "application/json"),
+    ("jsonl", "application/jsonl"),
+    ("markdown", "text/markdown"),
+    ("md", "text/markdown"),
+    ("mdx", "text/markdown"),
+    ("mjs", "text/javascript"),
+    ("mp3", "audio/mpeg"),
+    ("mp4", "video/mp4"),
+    ("ogg", "audio/ogg"),
+    ("pdf", "application/pdf"),
+    ("png", "image/png"),
+    ("rst", "text/x-rst"),
+    ("rtf", "application/rtf"),
+    ("sh", "application/x-sh"),
+    ("sql", "application/sql"),
+    ("svg", "image/svg+xml"),
+    ("toml", "application/toml"),
+    ("tsv", "text/tab-separated-values"),
+    ("txt", "text/plain"),
+    ("wasm", "application/wasm"),
+    ("wav", "audio/wav"),
+    ("webm", "video/webm"),
+    ("webp", "image/webp"),
+    ("xml", "application/xml"),
+    ("yaml", "application/yaml"),
+    ("yml", "application/yaml"),
+    ("zip", "application/zip"),
+];
+
+/// First bytes and what they stand for.
+const BEGINNINGS: &[(&[u8], &str)] = &[
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"%PDF-", "application/pdf"),
+    (b"ID3", "audio/mpeg"),
+    (b"OggS", "audio/ogg"),
+    (b"fLaC", "audio/flac"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"\x1f\x8b", "application/gzip"),
+];
+
+/// The MIME type of a file with this name whose contents begin like this.
+pub fn mime_of(file_name: &str, head: &[u8]) -> &'static str {
+    let ending = file_name.rsplit_once('.').map(|(_, ending)| ending);
+    let by_ending = ending.and_then(|ending| {
+        let mut known = ENDINGS.iter();
+        known.find_map(|(name, mime)| name.eq_ignore_ascii_case(ending).then_some(*mime))
+    });
+    by_ending.unwrap_or_else(|| by_beginning(head))
+}
+
+fn by_beginning(head: &[u8]) -> &'static str {
+    let mut known = BEGINNINGS.iter();
+    if let Some(mime) = known.find_map(|(start, mime)| head.starts_with(start).then_some(*mime)) {
+        return mime;
+    }
+    if is_text(head) {
+        "text/plain"
+    } else {
+        "application/octet-stream"
+    }
+}
+
+/// Whether bytes look like the beginning of a text; its last character may be cut.
+pub(crate) fn is_text(head: &[u8]) -> bool {
+    if head.contains(&0) {
+        return false;
+    }
+    match std::str::from_utf8(head) {
+        Ok(_) => true,
+        Err(error) => error.error_len().is_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_tells_first_and_then_the_beginning() {
+        for (name, head, mime) in [
+            ("a.md", &b"\x89PNG\r\n\x1a\n"[..], "text/markdown"),
+            ("A.PNG", b"", "image/png"),
+            ("a", b"\x89PNG\r\n\x1a\n\0", "image/png"),
+            ("a.unknown", "Grüße".as_bytes(), "text/plain"),
+            ("a.unknown", &"Grüße".as_bytes()[..3], "text/plain"),
+            ("a", b"\xff\xfe", "application/octet-stream"),
+            ("a", b"a\0b", "application/octet-stream"),
+            ("a", b"", "text/plain"),
+        ] {
+            assert_eq!(mime_of(name, head), mime, "{name}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! URI templates of the simplest form (RFC 6570, level 1): `scheme://{category}/{name}`.
+
+/// A template whose variables stand for parts of a path, each without a `/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UriTemplate {
+    source: Box<str>,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Text(Box<str>),
+    Variable(Box<str>),
+}
+
+impl UriTemplate {
+    /// Reads a template; the error says what is wrong with it.
+    pub fn parse(source: &str) -> Result<Self, String> {
+        let mut parts = Vec::new();
+        let mut rest = source;
+        while let Some((text, after)) = rest.split_once('{') {
+            let Some((name, after)) = after.split_once('}') else {
+                return Err("has a `{` without its `}`".to_owned());
+            };
+            let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            if name.is_empty() || !name.chars().all(is_name) {
+                return Err(format!("has no good name in `{{{name}}}`"));
+            }
+            let is_first = matches!(parts.last(), None | Some(Part::Text(_)));
+            if text.is_empty() && !is_first {
+                return Err("has two variables with nothing between them".to_owned());
+            }
+            if !text.is_empty() {
+                parts.push(Part::Text(text.into()));
+            }
+            parts.push(Part::Variable(name.into()));
+            rest = after;
+        }
+        if rest.contains('}') {
+            return Err("has a `}` without its `{`".to_owned());
+        }
+        if !rest.is_empty() {
+            parts.push(Part::Text(rest.into()));
+        }
+        Ok(Self {
+            source: source.into(),
+            parts,
+        })
+    }
+
+    /// The template as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.source
+    }
+
+    /// The names of its variables, in their order.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Variable(name) => Some(&**name),
+            Part::Text(_) => None,
+        })
+    }
+
+    /// The values of its variables in a URI that fits it. Each takes as little as it can, so that
+    /// this is linear in the URI.
+    pub fn values<'u>(&self, uri: &'u str) -> Option<Vec<&'u str>> {
+        let mut values = Vec::new();
+        let mut rest = uri;
+        let mut parts = self.parts.iter().peekable();
+        while let Some(part) = parts.next() {
+            match part {
+                Part::Text(text) => rest = rest.strip_prefix(&**text)?,
+                Part::Variable(_) => {
+                    let end = match parts.peek() {
+                        Some(Part::Text(next)) => rest.find(&**next)?,
+                        _ => rest.len(),
+                    };
+                    let (value, after) = rest.split_at(end);
+                    if value.is_empty() || value.contains('/') {
+                        return None;
+                    }
+                    values.push(value);
+                    rest = after;
+                }
+            }
+        }
+        rest.is_empty().then_some(values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_single_parts_of_a_path() {
+        let template = UriTemplate::parse("a://{category}/{name}").unwrap();
+        let names: Vec<&str> = template.variables().collect();
+        assert_eq!(names, ["category", "name"]);
+        assert_eq!(template.values("a://x/y"), Some(vec!["x", "y"]));
+        for uri in ["a://x", "a://x/", "a:///y", "a://x/y/z", "b://x/y", ""] {
+            assert_eq!(template.values(uri), None, "{uri}");
+        }
+        let inside = UriTemplate::parse("t://template/{id}/data").unwrap();
+        assert_eq!(inside.values("t://template/123/data"), Some(vec!["123"]));
+        assert_eq!(inside.values("t://template/1/2/data"), None);
+    }
+
+    #[test]
+    fn what_is_no_template_is_refused() {
+        for source in ["{", "a}", "{}", "{a b}", "{a}{b}", "{+a}"] {
+            assert!(UriTemplate::parse(source).is_err(), "{source}");
+        }
+        assert!(UriTemplate::parse("plain").is_ok());
+    }
+}
