@@ -4,6 +4,7 @@
 // usage: node stdio.mjs TOOLS TWIG LIBRARY
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
 import path from 'node:path';
 
 const [tools, twig, library] = process.argv.slice(2);
@@ -27,10 +28,11 @@ for (const [era, version] of Object.entries(versions)) {
   const { prompts } = inspect('prompts/list').result;
   const asks = 'library:test_input_required_result_prompt';
   const fills = 'library:test_prompt_with_arguments';
+  const picture = 'library:test_prompt_with_image';
   const simple = 'library:test_simple_prompt';
   assert.deepEqual(
     prompts.map((prompt) => prompt.name),
-    [asks, fills, simple],
+    [asks, fills, picture, simple],
   );
   assert.deepEqual(
     prompts.find((prompt) => prompt.name === fills),
@@ -51,6 +53,11 @@ for (const [era, version] of Object.entries(versions)) {
       'First: hello. Second: a {{ b }} "c" ü.\n',
     ]);
   }
+  const data = fs.readFileSync(path.join(library, 'twig.png'), 'base64');
+  assert.deepEqual(get(picture).result.messages, [
+    { role: 'user', content: { type: 'image', data, mimeType: 'image/png' } },
+    { role: 'user', content: { type: 'text', text: 'What is in this picture?' } },
+  ]);
   assert.equal(get(fills, 'arg1=hello').error?.message, 'Missing required argument: arg2');
   assert.match(get('no_such_prompt').error?.message, /^(MCP error -32602: )?Prompt not found: no_such_prompt$/);
 
