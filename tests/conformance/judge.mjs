@@ -32,7 +32,7 @@ for (const revision of revisions) {
       else if (check.status === 'SKIPPED') count.skipped += 1;
       else {
         const name = `${scenario}:${check.id}`;
-        const message = check.errorMessage ?? '';
+        const message = (check.errorMessage ?? '').split('\n')[0];
         const entry = expected.find(([key, text]) => key === name && message.includes(text));
         if (entry) {
           used.add(entry);

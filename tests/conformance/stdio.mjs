@@ -23,9 +23,9 @@ for (const [era, version] of Object.entries(versions)) {
     return inspect('prompts/get', '--prompt-name', prompt, ...values);
   };
 
-  assert.equal(inspect('initialize').result.protocolVersion, version, 'the era that was asked for');
+  assert.equal(result(inspect('initialize')).protocolVersion, version, 'the era that was asked for');
 
-  const { prompts } = inspect('prompts/list').result;
+  const { prompts } = result(inspect('prompts/list'));
   const asks = 'library:test_input_required_result_prompt';
   const fills = 'library:test_prompt_with_arguments';
   const picture = 'library:test_prompt_with_image';
@@ -54,7 +54,7 @@ for (const [era, version] of Object.entries(versions)) {
     ]);
   }
   const data = fs.readFileSync(path.join(library, 'twig.png'), 'base64');
-  assert.deepEqual(get(picture).result.messages, [
+  assert.deepEqual(result(get(picture)).messages, [
     { role: 'user', content: { type: 'image', data, mimeType: 'image/png' } },
     { role: 'user', content: { type: 'text', text: 'What is in this picture?' } },
   ]);
@@ -106,9 +106,13 @@ function run(program, ...words) {
   }
 }
 
+function result(reply) {
+  assert.ok(reply.result, `a result, and not ${JSON.stringify(reply)}`);
+  return reply.result;
+}
+
 function texts(reply) {
-  assert.ok(reply.result, JSON.stringify(reply));
-  return reply.result.messages.map(({ role, content }) => {
+  return result(reply).messages.map(({ role, content }) => {
     assert.equal(role, 'user');
     assert.equal(content.type, 'text');
     return content.text;
