@@ -27,6 +27,10 @@ bench:
 fuzz SECONDS="60":
     bash fuzz/run {{SECONDS}}
 
+# Hold the server against the MCP conformance suite and the MCP inspector
+conformance *BINARY:
+    bash tests/conformance/run {{BINARY}}
+
 # Licences, duplicate crates and where they come from
 deny:
     cargo deny check bans licenses sources

@@ -10,6 +10,7 @@ use crate::era::{Era, Meta};
 use crate::error::Refusal;
 use crate::json::Object;
 use crate::lifecycle;
+use crate::logging;
 use crate::params::{self, Fields, GetParams, Members};
 use crate::prompts;
 use crate::resources;
@@ -70,6 +71,7 @@ enum Method {
     ResourcesRead,
     ResourcesSubscribe,
     ResourcesUnsubscribe,
+    SetLevel,
     TemplatesList,
     ToolsCall,
     ToolsList,
@@ -137,6 +139,7 @@ impl<'a> Ready<'a> {
             Method::ResourcesList => resources::empty_list(call, fields, "resources", result),
             Method::ResourcesRead | Method::ResourcesSubscribe => resources::not_found(fields),
             Method::ResourcesUnsubscribe => resources::unsubscribe(fields),
+            Method::SetLevel => logging::set_level(fields),
             Method::TemplatesList => {
                 resources::empty_list(call, fields, "resourceTemplates", result)
             }
@@ -151,6 +154,7 @@ impl Method {
         Ok(match name {
             "completion/complete" => Self::Complete,
             "initialize" => Self::Initialize,
+            "logging/setLevel" => Self::SetLevel,
             "ping" => Self::Ping,
             "prompts/get" => Self::PromptsGet,
             "prompts/list" => Self::PromptsList,
@@ -175,6 +179,7 @@ impl Method {
             Self::Ping => Refusal::Method("ping".to_owned()),
             Self::ResourcesSubscribe => Refusal::Method("resources/subscribe".to_owned()),
             Self::ResourcesUnsubscribe => Refusal::Method("resources/unsubscribe".to_owned()),
+            Self::SetLevel => Refusal::Method("logging/setLevel".to_owned()),
             _ => return Ok(()),
         };
         match meta.era() {

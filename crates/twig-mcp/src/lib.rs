@@ -22,6 +22,7 @@ mod id;
 mod in_flight;
 mod json;
 mod lifecycle;
+mod logging;
 mod outbox;
 mod pages;
 mod params;

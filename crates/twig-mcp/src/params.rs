@@ -42,6 +42,8 @@ pub(crate) struct Fields<'a> {
     #[serde(borrow, default)]
     pub(crate) cursor: Option<&'a RawValue>,
     #[serde(borrow, default)]
+    pub(crate) level: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     pub(crate) name: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(crate) notifications: Option<&'a RawValue>,

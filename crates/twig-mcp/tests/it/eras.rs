@@ -99,12 +99,6 @@ fn methods_that_were_removed_are_not_found_in_the_modern_era() {
 }
 
 #[test]
-fn logging_is_not_offered_to_legacy_clients_either() {
-    let reply = Peer::new().ask("logging/setLevel", json!({"level": "info"}));
-    assert_eq!(error(&reply).0, -32601);
-}
-
-#[test]
 fn meta_is_an_object_or_refused() {
     let mut peer = Peer::new();
     for meta in [json!([]), json!(["2026-07-28", {}]), json!("x"), json!(1)] {

@@ -14,6 +14,7 @@ mod hostile;
 mod http;
 mod lifecycle;
 mod list;
+mod logging;
 mod resources;
 mod subscriptions;
 mod support;

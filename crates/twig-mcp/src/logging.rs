@@ -1,0 +1,33 @@
+//! `logging/setLevel`: every level is obeyed, since nothing is ever logged to a client.
+//!
+//! Logging was deprecated with 2026-07-28 and is not declared here. There is no reason to refuse an
+//! older client that sets a level all the same: a server that sends no log messages keeps to
+//! whichever one is chosen.
+
+use crate::dispatch::Outcome;
+use crate::error::Refusal;
+use crate::params::{self, Fields};
+
+/// The levels, from the most to the least that a client hears.
+const LEVELS: [&str; 8] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+];
+
+/// `logging/setLevel`.
+pub(crate) fn set_level(fields: &Fields<'_>) -> Result<Outcome, Refusal> {
+    let level = params::text(fields.level, "level")?;
+    if LEVELS.contains(&&*level) {
+        return Ok(Outcome::Complete);
+    }
+    let levels = LEVELS.join("`, `");
+    Err(Refusal::Params(format!(
+        "`level` must be one of `{levels}`"
+    )))
+}
