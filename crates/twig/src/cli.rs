@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Search(Search),
     /// Check libraries and report what is wrong with them
     Check(Check),
+    /// Give a project prompts and documents of its own to start from
+    Init(Init),
     /// Make a new library or prompt
     #[command(subcommand)]
     New(New),
@@ -82,6 +84,13 @@ pub(crate) struct Sources {
     /// How the files of --library are read, where their layout does not say
     #[arg(long, value_name = "KIND", value_parser = parse_kind, requires = "library")]
     pub(crate) kind: Option<Kind>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// The project's folder
+    #[arg(default_value = ".", hide_default_value = true, value_name = "PATH")]
+    pub(crate) path: PathBuf,
 }
 
 #[derive(Debug, Args)]

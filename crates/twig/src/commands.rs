@@ -3,6 +3,7 @@
 mod check;
 mod demo;
 mod doctor;
+mod init;
 mod list;
 mod new;
 mod render;
@@ -36,6 +37,7 @@ pub(crate) fn run(command: Command, ui: &mut Ui) -> Result<ExitCode, CommandErro
         Command::Render(options) => render::run(&options, ui)?,
         Command::Search(options) => search::run(&options, ui)?,
         Command::Check(options) => check::run(&options, ui)?,
+        Command::Init(options) => init::run(&options, ui)?,
         Command::New(what) => new::run(what, ui)?,
         Command::Doctor(options) => doctor::run(&options, ui)?,
         Command::Completions { shell } => completions(shell, ui)?,

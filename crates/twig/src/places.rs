@@ -4,6 +4,9 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+/// A project's own folder of prompts and documents.
+pub(crate) const PROJECT: &str = ".twig";
+
 /// Folders of this person on this machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Places {

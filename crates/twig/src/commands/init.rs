@@ -1,0 +1,97 @@
+//! `twig init`: prompts and documents for a project to start from. Nothing that exists is ever
+//! overwritten.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::cli;
+use crate::command_error::{CommandError, reason};
+use crate::places::{PROJECT, Places, on_disk};
+use crate::ui::Ui;
+
+/// Each file and what it starts with.
+const STARTER: [(&str, &str); 7] = [
+    ("config.toml", include_str!("../../starter/config.toml")),
+    (
+        "prompts/review-code-against-patterns.json",
+        include_str!("../../starter/prompts/review-code-against-patterns.json"),
+    ),
+    (
+        "prompts/suggest-patterns.json",
+        include_str!("../../starter/prompts/suggest-patterns.json"),
+    ),
+    (
+        "prompts/create-adr.json",
+        include_str!("../../starter/prompts/create-adr.json"),
+    ),
+    (
+        "docs/patterns/repository-pattern.md",
+        include_str!("../../starter/docs/patterns/repository-pattern.md"),
+    ),
+    (
+        "docs/guidelines/api-design.md",
+        include_str!("../../starter/docs/guidelines/api-design.md"),
+    ),
+    (
+        "docs/adr/001-record-decisions.md",
+        include_str!("../../starter/docs/adr/001-record-decisions.md"),
+    ),
+];
+
+/// What became of one file.
+enum Made {
+    Written,
+    Kept,
+}
+
+pub(super) fn run(options: &cli::Init, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let places = Places::from_environment();
+    let project = on_disk(&options.path);
+    if !project.is_dir() {
+        let message = format!("{} is not a folder", places.shown(&project));
+        return Err(CommandError::fixable(message).hint("name the folder of a project"));
+    }
+    let root = project.join(PROJECT);
+    let mut kept = 0;
+    for (path, text) in STARTER {
+        let path = root.join(path);
+        match write(&path, text).map_err(|error| cannot_write(&places, &path, &error))? {
+            Made::Written => ui.line(path.display().to_string())?,
+            Made::Kept => kept += 1,
+        }
+    }
+    let made = STARTER.len() - kept;
+    let shown = places.shown(&root);
+    ui.say(match (made, kept) {
+        (0, _) => format!("all of it is there already: {shown} stays as it is"),
+        (_, 0) => format!("made {shown}"),
+        (_, kept) => format!("made what was missing in {shown}; {kept} files stay as they are"),
+    });
+    ui.say("try `twig list`, or `twig render suggest-patterns problem=\"…\"`; edit docs/ to say what your team agreed on");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes a file that is not there yet, and the folders above it.
+fn write(path: &Path, text: &str) -> std::io::Result<Made> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    match OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(mut file) => {
+            file.write_all(text.as_bytes())?;
+            Ok(Made::Written)
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Made::Kept),
+        Err(error) => Err(error),
+    }
+}
+
+fn cannot_write(places: &Places, path: &PathBuf, error: &std::io::Error) -> CommandError {
+    CommandError::fixable(format!(
+        "{} cannot be written: {}",
+        places.shown(path),
+        reason(error)
+    ))
+}
