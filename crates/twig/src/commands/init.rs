@@ -3,7 +3,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli;
@@ -88,7 +88,7 @@ fn write(path: &Path, text: &str) -> std::io::Result<Made> {
     }
 }
 
-fn cannot_write(places: &Places, path: &PathBuf, error: &std::io::Error) -> CommandError {
+fn cannot_write(places: &Places, path: &Path, error: &std::io::Error) -> CommandError {
     CommandError::fixable(format!(
         "{} cannot be written: {}",
         places.shown(path),
