@@ -47,7 +47,7 @@ fn prompt(name: &str, text: &str) -> Option<Prompt> {
             Argument { name: "x".into(), required: true, ..Argument::default() },
             Argument { name: "y".into(), choices: vec!["a".into(), "b".into()], ..Argument::default() },
         ],
-        messages: vec![MessageSource { role: Role::User, content: Content::Text { text: text.into(), line: 1, form: TextForm::Inline } }],
+        messages: vec![MessageSource { role: Role::User, content: Content::Text { text: text.into(), line: 1, form: TextForm::Inline, file: None } }],
         dialect: Dialect::Jinja,
         unavailable: None,
     })

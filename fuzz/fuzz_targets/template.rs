@@ -48,7 +48,7 @@ fuzz_target!(|text: &str| {
         title: None,
         description: None,
         arguments: ["x", "y"].map(|name| Argument { name: name.into(), ..Argument::default() }).to_vec(),
-        messages: vec![MessageSource { role: Role::User, content: Content::Text { text: text.into(), line: 1, form: TextForm::Inline } }],
+        messages: vec![MessageSource { role: Role::User, content: Content::Text { text: text.into(), line: 1, form: TextForm::Inline, file: None } }],
         dialect: Dialect::Jinja,
         unavailable: None,
     });

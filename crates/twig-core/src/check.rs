@@ -1,10 +1,13 @@
 //! Everything that is wrong with a catalog, bodies included: what the server would refuse.
 
+mod definition;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::catalog::Catalog;
-use crate::model::{Content, Dialect, Library, MessageSource, Prompt};
+use crate::model::{Content, Dialect, Kind, Library, MessageSource, Prompt};
+use crate::name::RelativePath;
 use crate::problem::{Problem, Severity};
 use crate::render::{RenderError, World, media};
 use crate::suggest;
@@ -19,8 +22,14 @@ pub fn check(world: World<'_>) -> Vec<Problem> {
     let mut problems: Vec<Problem> = catalog.problems().cloned().collect();
     for library in catalog.libraries().iter().chain(catalog.shadowed()) {
         for prompt in &library.prompts {
-            if prompt.unavailable.is_none() && prompt.dialect == Dialect::Jinja {
-                check_prompt(world, library, prompt, &mut problems);
+            if prompt.unavailable.is_some() {
+                continue;
+            }
+            definition::documents(world, library, prompt, &mut problems);
+            match prompt.dialect {
+                Dialect::Jinja => check_prompt(world, library, prompt, &mut problems),
+                Dialect::Braces => definition::prompt(world, library, prompt, &mut problems),
+                Dialect::Input => {}
             }
         }
     }
@@ -71,9 +80,14 @@ fn check_prompt(
                 continue;
             }
         }
+        if matches!(message.content, Content::Document { .. }) {
+            let in_uri = definition::used_in_uri(&message.content, &prompt.arguments);
+            used.extend(in_uri.map(|argument| argument.name.to_string()));
+            continue;
+        }
         match inspect(world, library, &message.content) {
             Ok(inspection) => {
-                let mut unknown = unknown_variables(prompt, &inspection);
+                let mut unknown = unknown_variables(library.kind, prompt, &inspection);
                 unknown.extend(inspection.unknown);
                 unknown.sort_by(|one, two| place(one).cmp(&place(two)));
                 problems.extend(unknown);
@@ -109,7 +123,7 @@ fn place(problem: &Problem) -> (&str, Option<u32>, Option<u32>) {
     (&problem.path, problem.line, problem.column)
 }
 
-fn unknown_variables(prompt: &Prompt, inspection: &Inspection) -> Vec<Problem> {
+fn unknown_variables(kind: Kind, prompt: &Prompt, inspection: &Inspection) -> Vec<Problem> {
     let mut problems = Vec::new();
     let names = || prompt.arguments.iter().map(|argument| &*argument.name);
     for free in &inspection.free {
@@ -121,7 +135,10 @@ fn unknown_variables(prompt: &Prompt, inspection: &Inspection) -> Vec<Problem> {
             problems.push(problem);
             continue;
         }
-        let table = format!("[[prompts.{}.arguments]]", prompt.name.as_toml_key());
+        let table = match kind {
+            Kind::Definitions => "`arguments`".to_owned(),
+            _ => format!("[[prompts.{}.arguments]]", prompt.name.as_toml_key()),
+        };
         let (message, help) = if free.in_main {
             (
                 format!("`{name}` is used but not declared"),
@@ -153,9 +170,10 @@ fn unused_arguments(
             continue;
         }
         let file = match prompt.messages.first().map(|message| &message.content) {
-            Some(Content::File(path)) => path.as_str(),
-            _ => crate::parse::library::MANIFEST,
+            Some(Content::Media { .. }) | None => None,
+            Some(content) => content.file(),
         };
+        let file = file.map_or(crate::parse::library::MANIFEST, RelativePath::as_str);
         let message = format!(
             "argument `{}` of `{}` is never used",
             argument.name, prompt.full_name

@@ -6,6 +6,7 @@
 //! [`template::ComputedJob`] for somebody else to run.
 
 pub mod body;
+pub mod braces;
 pub mod catalog;
 pub mod check;
 pub mod document;
@@ -20,6 +21,7 @@ pub mod suggest;
 pub mod template;
 
 pub use body::{Blob, Bodies, Body, BodyError, Stamp};
+pub use braces::{Braces, UriPattern};
 pub use catalog::{Catalog, DocumentRef, Lookup, PromptRef};
 pub use document::{Contents, Document, UriTemplate};
 pub use limits::Limits;

@@ -21,6 +21,10 @@ pub struct Limits {
     pub rendered: usize,
     /// Bytes of the pictures and sounds of one prompt.
     pub media: usize,
+    /// Documents that one prompt may embed.
+    pub embedded: usize,
+    /// Bytes of the documents that one prompt embeds.
+    pub embedded_bytes: usize,
     /// How deep includes may nest.
     pub include_depth: usize,
     /// How many includes one template may pull in, counted with repetition.
@@ -52,6 +56,8 @@ impl Default for Limits {
             argument_values: 1024 * 1024,
             rendered: 1024 * 1024,
             media: 4 * 1024 * 1024,
+            embedded: 50,
+            embedded_bytes: 1024 * 1024,
             include_depth: 8,
             includes: 64,
             render_millis: 1_000,

@@ -3,6 +3,7 @@
 //! These are plain values. How they are written in files is `parse`'s business, how they look on a
 //! wire is the protocol's.
 
+use crate::braces::{Braces, UriPattern};
 use crate::document::{Document, UriTemplate};
 use crate::media::MediaKind;
 use crate::name::{LibraryName, PromptName, RelativePath};
@@ -103,6 +104,8 @@ pub enum Dialect {
     Jinja,
     /// `{{input}}` is replaced; without one the input is appended. Front matter is taken off.
     Input,
+    /// `{{name}}` and `{{resource:URI}}`.
+    Braces,
 }
 
 /// Who speaks.
@@ -147,6 +150,24 @@ pub enum Content {
         line: u32,
         /// How it is written there.
         form: TextForm,
+        /// Where it stands, if not in `twig.toml`.
+        file: Option<RelativePath>,
+    },
+    /// Text with `{{name}}` and `{{resource:URI}}`.
+    Braces {
+        /// The text, read once.
+        text: Braces,
+        /// Where it stands.
+        file: RelativePath,
+    },
+    /// A document, or a link to it.
+    Document {
+        /// Which one.
+        uri: UriPattern,
+        /// Whether the client gets a link instead of what the document holds.
+        is_link: bool,
+        /// Where that is said.
+        file: RelativePath,
     },
     /// A picture or a sound: a file of the library, sent as it is.
     Media {
@@ -157,6 +178,30 @@ pub enum Content {
         /// The file.
         path: RelativePath,
     },
+}
+
+impl Content {
+    /// The file with what is said, or where it is said; `None` for the manifest.
+    pub fn file(&self) -> Option<&RelativePath> {
+        match self {
+            Self::File(path) | Self::Media { path, .. } => Some(path),
+            Self::Text { file, .. } => file.as_ref(),
+            Self::Braces { file, .. } | Self::Document { file, .. } => Some(file),
+        }
+    }
+
+    /// The folders in which the argument at this place names a document.
+    pub(crate) fn folders(&self, argument: usize) -> Vec<&str> {
+        let patterns: Vec<&UriPattern> = match self {
+            Self::Braces { text, .. } => text.patterns().collect(),
+            Self::Document { uri, .. } => vec![uri],
+            _ => Vec::new(),
+        };
+        let folders = patterns.into_iter();
+        folders
+            .filter_map(|uri| uri.folder_before(argument))
+            .collect()
+    }
 }
 
 /// How a template is written in a manifest, and so what its lines and columns mean there.

@@ -57,6 +57,9 @@ pub enum NameError {
         "may only have letters, digits, `_`, `-` and `.`, and starts with none of the last two"
     )]
     Character,
+    /// A character that names of definitions cannot have.
+    #[error("has other characters")]
+    DefinitionCharacter,
     /// Names that a template cannot refer to.
     #[error("may only have the letters a to z, digits and `_`, and starts with no digit")]
     NotAnIdentifier,
@@ -91,6 +94,21 @@ impl PromptName {
         let first = |c: char| c.is_alphanumeric() || c == '_';
         if !text.starts_with(first) || !text.chars().all(inner) || text.ends_with('.') {
             return Err(NameError::Character);
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// Checks a name by the stricter rule of definitions: letters a to z, digits and `-`.
+    pub fn of_definition(text: &str) -> Result<Self, NameError> {
+        if text.is_empty() {
+            return Err(NameError::Empty);
+        }
+        if text.len() > NAME_LIMIT {
+            return Err(NameError::TooLong);
+        }
+        let is_good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        if !text.bytes().all(is_good) {
+            return Err(NameError::DefinitionCharacter);
         }
         Ok(Self(text.into()))
     }

@@ -1,7 +1,9 @@
 //! Reading what authors wrote: manifests and front matter.
 
+mod definition;
 pub mod documents;
 pub mod front_matter;
+mod json;
 pub mod library;
 mod manifest;
 mod markdown;

@@ -3,18 +3,21 @@
 //! Values are checked here, substituted once by the template engine, and never scanned again.
 
 mod arguments;
+mod definition;
+mod embed;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(crate) use self::arguments::check_value;
-use self::arguments::{check_values, value_at, value_of};
+use self::arguments::{check_values, refuse_unknown, value_at, value_of};
 pub use self::arguments::{missing, unknown};
+pub(crate) use self::embed::{Embedding, NOTHING_GIVEN};
 use crate::body::{Blob, Bodies, BodyError};
 use crate::catalog::{Catalog, PromptRef};
 use crate::document::Contents;
 use crate::media::Media;
-use crate::model::{Argument, Content, Dialect, Library, MessageSource, Role};
+use crate::model::{Argument, Content, Dialect, Kind, Library, MessageSource, Role};
 use crate::name::RelativePath;
 use crate::parse::front_matter;
 use crate::template::{ComputedJob, Failure, JobOutcome, Room, Templates, Values};
@@ -128,6 +131,23 @@ pub enum RenderError {
     /// Required arguments without a value, all of them.
     #[error("{}", missing_sentence(.0))]
     MissingArguments(Vec<Argument>),
+    /// The same in the words of definitions, which say it in the plural always.
+    #[error("Missing required arguments: {}", names(.0))]
+    MissingRequired(Vec<Argument>),
+    /// Arguments that the prompt does not have, where that is refused.
+    #[error("Unknown arguments: {}{}", .names.join(", "), near_sentence(.near.as_deref()))]
+    UnknownArguments {
+        /// All of them, as they were given.
+        names: Vec<String>,
+        /// What was most likely meant.
+        near: Option<String>,
+    },
+    /// A document that is not there.
+    #[error("Resource not found: {uri}")]
+    MissingDocument {
+        /// Its URI, shortened where it is long.
+        uri: String,
+    },
     /// A value that is none of the choices.
     #[error("Argument `{argument}` must be one of: {}", .choices.join(", "))]
     NotAChoice {
@@ -144,6 +164,14 @@ pub enum RenderError {
         /// Its length.
         length: usize,
         /// What it may be.
+        limit: u32,
+    },
+    /// The same in the words of definitions.
+    #[error("Argument '{argument}' exceeds maximum length of {limit} characters")]
+    ExceedsLength {
+        /// The argument.
+        argument: Box<str>,
+        /// What its length may be.
         limit: u32,
     },
     /// A value that does not match its pattern.
@@ -179,6 +207,28 @@ pub enum RenderError {
 }
 
 impl RenderError {
+    /// The arguments that have to be given before the prompt can be rendered.
+    pub fn missing_arguments(&self) -> Option<&[Argument]> {
+        match self {
+            Self::MissingArguments(missing) | Self::MissingRequired(missing) => Some(missing),
+            _ => None,
+        }
+    }
+
+    /// The error as the contract of a library's kind words it.
+    fn worded_for(self, kind: Kind) -> Self {
+        match (kind, self) {
+            (Kind::Definitions, Self::MissingArguments(missing)) => Self::MissingRequired(missing),
+            (
+                Kind::Definitions,
+                Self::TooLong {
+                    argument, limit, ..
+                },
+            ) => Self::ExceedsLength { argument, limit },
+            (_, error) => error,
+        }
+    }
+
     /// Turns a template's failure into an error for whoever asked.
     pub(crate) fn from_failure(failure: &Failure) -> Self {
         if failure.is_limit {
@@ -198,13 +248,18 @@ pub fn render(
     if let Some(sentence) = &prompt.unavailable {
         return Err(RenderError::Unavailable(sentence.clone()));
     }
+    let kind = found.library.kind;
+    if kind == Kind::Definitions {
+        refuse_unknown(&prompt.arguments, given)?;
+    }
     let limits = world.templates.limits();
-    check_values(&prompt.arguments, given, limits)?;
+    check_values(&prompt.arguments, given, limits).map_err(|error| error.worded_for(kind))?;
     let missing = missing(&prompt.arguments, given);
     if !missing.is_empty() {
-        return Err(RenderError::MissingArguments(missing));
+        return Err(RenderError::MissingArguments(missing).worded_for(kind));
     }
     match prompt.dialect {
+        Dialect::Braces => definition::render(world, found, given).map(Rendering::Done),
         Dialect::Jinja => jinja(world, found, given),
         Dialect::Input => input(world, found, given).map(Rendering::Done),
     }
@@ -223,11 +278,18 @@ fn jinja(
     let limits = world.templates.limits();
     let mut room = Room::new(limits.rendered);
     let mut media_room = limits.media;
+    let mut embedding = Embedding::new(world);
     let mut computed = Vec::new();
     let mut messages = Vec::with_capacity(prompt.messages.len());
     for message in &prompt.messages {
         if let Some(media) = media(world, found.library, message, &mut media_room)? {
             messages.push((message.role, Some(Block::Media(media))));
+            continue;
+        }
+        if let Content::Document { uri, is_link, .. } = &message.content {
+            let given: Vec<Option<&str>> = values.iter().map(|(_, value)| value).collect();
+            let block = embedding.block(uri, *is_link, &given)?;
+            messages.push((message.role, Some(block)));
             continue;
         }
         let bundle = world
@@ -352,7 +414,15 @@ pub fn body_sentence(path: &str, error: &BodyError) -> String {
 }
 
 fn missing_sentence(missing: &[Argument]) -> String {
-    let names: Vec<&str> = missing.iter().map(|argument| &*argument.name).collect();
-    let plural = if names.len() == 1 { "" } else { "s" };
-    format!("Missing required argument{plural}: {}", names.join(", "))
+    let plural = if missing.len() == 1 { "" } else { "s" };
+    format!("Missing required argument{plural}: {}", names(missing))
+}
+
+fn names(arguments: &[Argument]) -> String {
+    let names: Vec<&str> = arguments.iter().map(|argument| &*argument.name).collect();
+    names.join(", ")
+}
+
+fn near_sentence(near: Option<&str>) -> String {
+    near.map(|near| format!("; {near}")).unwrap_or_default()
 }

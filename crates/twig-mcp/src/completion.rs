@@ -1,4 +1,5 @@
-//! `completion/complete`: the choices of an argument that start with what was typed.
+//! `completion/complete`: the choices of an argument, or the names of the documents that it stands
+//! for, that start with what was typed.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -39,32 +40,37 @@ pub(crate) fn complete(
     let name = params::text(argument.name, "argument.name")?;
     let typed = params::text(argument.value, "argument.value")?;
     let kind = params::text(reference.kind, "ref.type")?;
-    let choices: &[Box<str>] = match &*kind {
+    let choices: Vec<&str> = match &*kind {
         "ref/prompt" => {
             let prompt = params::text(reference.name, "ref.name")?;
             let found = prompts::find(call, &prompt)?;
             let arguments = &found.prompt.arguments;
             let argument = arguments.iter().find(|argument| *argument.name == *name);
-            argument.map_or(&[], |argument| &argument.choices)
+            match argument {
+                Some(argument) if !argument.choices.is_empty() => {
+                    argument.choices.iter().map(|choice| &**choice).collect()
+                }
+                _ => call.host.catalog.names_for(found.prompt, &name),
+            }
         }
         "ref/resource" => {
             params::text(reference.uri, "ref.uri")?;
-            &[]
+            Vec::new()
         }
         _ => {
             let what = "`ref.type` must be `ref/prompt` or `ref/resource`";
             return Err(Refusal::Params(what.to_owned()));
         }
     };
-    write(choices, &typed, &call.server.limits, result);
+    write(&choices, &typed, &call.server.limits, result);
     Ok(Outcome::Complete)
 }
 
-fn write(choices: &[Box<str>], typed: &str, limits: &Limits, result: &mut Object<'_>) {
+fn write(choices: &[&str], typed: &str, limits: &Limits, result: &mut Object<'_>) {
     let typed = typed.to_lowercase();
     let values: Vec<&str> = choices
         .iter()
-        .map(|choice| &**choice)
+        .copied()
         .filter(|choice| choice.to_lowercase().starts_with(&typed))
         .collect();
     let shown = values.len().min(limits.completions);

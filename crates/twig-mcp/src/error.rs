@@ -119,7 +119,9 @@ impl Refusal {
             match self {
                 Self::Prompt { suggestions, .. } => data.texts("suggestions", suggestions),
                 Self::Ambiguous { names, .. } => data.texts("suggestions", names),
-                Self::Resource { uri } => data.text("uri", &shorten(uri, 2048)),
+                Self::Resource { uri } | Self::Render(RenderError::MissingDocument { uri }) => {
+                    data.text("uri", &shorten(uri, 2048));
+                }
                 Self::Version { requested } => {
                     // The older ones are agreed on by `initialize`: a client that put one of them here
                     // would be refused again.

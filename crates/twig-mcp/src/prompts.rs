@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use tracing::Level;
 use twig_core::problem::shorten;
-use twig_core::render::{self, Block, Message, RenderError, Rendering};
+use twig_core::render::{self, Block, Message, Rendering};
 use twig_core::{Lookup, PromptRef};
 
 use crate::cursor::Cursor;
@@ -80,15 +80,15 @@ pub(crate) fn get(
             prompt: found.prompt.full_name.clone(),
             description: found.prompt.description.clone(),
         }),
-        Err(RenderError::MissingArguments(missing))
-            if may_ask
-                && call.era == Era::Modern
-                && elicitation::is_offered(call.meta.capabilities()) =>
-        {
-            elicitation::ask(&found.prompt.full_name, &missing, result);
-            Ok(Outcome::InputRequired)
-        }
         Err(error) => {
+            if let Some(missing) = error.missing_arguments()
+                && may_ask
+                && call.era == Era::Modern
+                && elicitation::is_offered(call.meta.capabilities())
+            {
+                elicitation::ask(&found.prompt.full_name, missing, result);
+                return Ok(Outcome::InputRequired);
+            }
             call.server.tell(&found.prompt.full_name, &error);
             Err(error.into())
         }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use twig_core::parse::library::Folder;
 use twig_core::{Kind, Library, LibraryName, Problem, Severity};
 
+use crate::definitions_folder::DefinitionsFolder;
 use crate::markdown_folder::MarkdownFolder;
 use crate::place::Candidate;
 use crate::settings::Settings;
@@ -21,6 +22,7 @@ pub(crate) struct Kept {
 #[derive(Debug)]
 enum State {
     Twig(TwigFolder),
+    Definitions(DefinitionsFolder),
     Markdown(MarkdownFolder),
 }
 
@@ -28,6 +30,7 @@ impl Kept {
     pub(crate) fn kind(&self) -> Kind {
         match self.state {
             State::Twig(_) => Kind::Twig,
+            State::Definitions(_) => Kind::Definitions,
             State::Markdown(_) => Kind::Markdown,
         }
     }
@@ -35,6 +38,7 @@ impl Kept {
     pub(crate) fn library(&self) -> Arc<Library> {
         match &self.state {
             State::Twig(twig) => Arc::clone(&twig.library),
+            State::Definitions(definitions) => Arc::clone(&definitions.library),
             State::Markdown(markdown) => Arc::clone(&markdown.library),
         }
     }
@@ -43,6 +47,7 @@ impl Kept {
     pub(crate) fn watched(&self) -> Vec<PathBuf> {
         match &self.state {
             State::Twig(twig) => twig.watched().cloned().collect(),
+            State::Definitions(definitions) => definitions.watched(Path::new(&*self.folder.root)),
             State::Markdown(_) => Vec::new(),
         }
     }
@@ -112,6 +117,15 @@ fn load(
                 _ => None,
             };
             Some(State::Markdown(MarkdownFolder::load(
+                &folder, limits, before,
+            )))
+        }
+        (Kind::Definitions, before) => {
+            let before = match before {
+                Some(State::Definitions(before)) => Some(before),
+                _ => None,
+            };
+            Some(State::Definitions(DefinitionsFolder::load(
                 &folder, limits, before,
             )))
         }

@@ -5,6 +5,7 @@
 //! means is `twig-core`'s business; how a catalog is served is for others.
 
 mod bodies;
+mod definitions_folder;
 mod found;
 mod kept;
 mod listing;
@@ -17,6 +18,7 @@ mod root;
 mod settings;
 mod shelf;
 mod stamp;
+mod text_files;
 mod twig_folder;
 mod watch;
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use twig_core::parse::library::MANIFEST;
 use twig_core::{Kind, Problem, Severity};
 
+use crate::definitions_folder::has_definitions;
 use crate::found::{FoundState, Skipped};
 use crate::listing::is_leftover;
 use crate::markdown_folder::{has_front_matter, is_markdown};
@@ -177,10 +178,17 @@ impl Place {
             kind,
             manifest,
         };
-        if self.kind != Some(Kind::Markdown)
+        if matches!(self.kind, None | Some(Kind::Twig))
             && let Ok(Some(manifest)) = manifest_at(&self.path, known == Some(Kind::Twig))
         {
             return Some(candidate(Kind::Twig, manifest));
+        }
+        let is_definitions = match self.kind {
+            Some(kind) => kind == Kind::Definitions,
+            None => known == Some(Kind::Definitions) || has_definitions(&self.path),
+        };
+        if is_definitions {
+            return Some(candidate(Kind::Definitions, Seen::never()));
         }
         let is_markdown = match self.kind {
             Some(kind) => kind == Kind::Markdown,
@@ -194,12 +202,20 @@ impl Place {
     fn libraries_inside(&mut self, known: &impl Fn(&Path) -> Option<Kind>) -> Vec<Candidate> {
         let mut candidates = Vec::with_capacity(self.roots.len());
         for root in self.subfolders.iter().map(|name| self.path.join(name)) {
-            match manifest_at(&root, known(&root).is_some()) {
+            let known = known(&root);
+            match manifest_at(&root, known == Some(Kind::Twig)) {
                 Ok(Some(manifest)) => candidates.push(Candidate {
                     root,
                     kind: Kind::Twig,
                     manifest,
                 }),
+                Ok(None) if known == Some(Kind::Definitions) || has_definitions(&root) => {
+                    candidates.push(Candidate {
+                        root,
+                        kind: Kind::Definitions,
+                        manifest: Seen::never(),
+                    });
+                }
                 Ok(None) => {}
                 // Where the place itself cannot be looked into, one word of it is enough.
                 Err(_) if self.state != FoundState::Folder => {}

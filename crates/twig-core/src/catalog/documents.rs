@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Catalog;
 use crate::document::{Document, UriTemplate};
-use crate::model::Library;
+use crate::model::{Library, Prompt};
 use crate::problem::{Problem, Severity};
 use crate::suggest;
 
@@ -83,7 +83,10 @@ impl Catalog {
     }
 
     /// The documents whose URI is this one and a single name behind it, sorted.
-    pub fn documents_in<'c>(&'c self, folder: &'c str) -> impl Iterator<Item = DocumentRef<'c>> {
+    pub fn documents_in<'c, 'f>(
+        &'c self,
+        folder: &'f str,
+    ) -> impl Iterator<Item = DocumentRef<'c>> + use<'c, 'f> {
         let listed = &self.documents.listed;
         let uri = |place: &Place| &*self.document_at(*place).document.uri;
         let start = listed.partition_point(|place| uri(place) < folder);
@@ -91,6 +94,22 @@ impl Catalog {
         below
             .take_while(move |found| found.document.uri.starts_with(folder))
             .filter(move |found| !found.document.uri[folder.len()..].contains('/'))
+    }
+
+    /// The names that an argument may have which stands for a document in one of a prompt's URIs,
+    /// sorted: those in the folder where it stands.
+    pub fn names_for(&self, prompt: &Prompt, argument: &str) -> Vec<&str> {
+        let Some(at) = prompt.arguments.iter().position(|a| *a.name == *argument) else {
+            return Vec::new();
+        };
+        let mut names: Vec<&str> = Vec::new();
+        for folder in prompt.messages.iter().flat_map(|m| m.content.folders(at)) {
+            let documents = self.documents_in(folder);
+            names.extend(documents.map(|found| &found.document.uri[folder.len()..]));
+        }
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// The URI templates of all libraries, each once, in order.

@@ -2,8 +2,9 @@
 
 use sha2::{Digest, Sha256};
 
+pub use super::definition::DefinitionFile;
 use super::manifest::Manifest;
-use super::{markdown, toml};
+use super::{definition, markdown, toml};
 use crate::body::BodyError;
 use crate::limits::Limits;
 use crate::model::{About, Kind, Library, Prompt};
@@ -95,6 +96,51 @@ pub fn markdown_library(
         [path.as_str().as_bytes(), text.as_bytes()]
     });
     library.digest = digest(&library.prompts, documents);
+    library
+}
+
+/// Makes a library of definitions, each a JSON file with its text or why it has none.
+///
+/// Of two prompts with one name that of the first file is kept, unless only the other can be served.
+pub fn definitions_library(
+    folder: &Folder,
+    definitions: &[DefinitionFile],
+    files: &dyn Files,
+    limits: &Limits,
+) -> Library {
+    let mut library = empty_library(folder, Kind::Definitions, Vec::new());
+    let context = definition::Context {
+        folder,
+        files,
+        limits,
+    };
+    let mut prompts: Vec<(&RelativePath, Prompt)> = Vec::with_capacity(definitions.len());
+    for file in definitions {
+        let prompt = definition::read(context, file, &mut library.problems);
+        prompts.extend(prompt.map(|prompt| (&file.0, prompt)));
+    }
+    // The sort keeps the order of files with one name; those that can be served come first.
+    prompts.sort_by(|(_, one), (_, two)| {
+        let key = |prompt: &Prompt| prompt.unavailable.is_some();
+        one.name.cmp(&two.name).then(key(one).cmp(&key(two)))
+    });
+    prompts.dedup_by(|(path, later), (kept, earlier)| {
+        let is_double = later.name == earlier.name;
+        if is_double && later.unavailable.is_none() {
+            let message = format!("prompt `{}` is already defined in {kept}", later.name);
+            let path = format!("{}/{path}", folder.root);
+            let problem = Problem::of_file("duplicate-prompt", Severity::Error, &path, message);
+            let help = "rename one of the two";
+            library.problems.push(problem.with_help(help));
+        }
+        is_double
+    });
+    library.prompts = prompts.into_iter().map(|(_, prompt)| prompt).collect();
+    let texts = definitions.iter().flat_map(|(path, text)| {
+        let text = text.as_ref().map(String::as_str).unwrap_or_default();
+        [path.as_str().as_bytes(), text.as_bytes()]
+    });
+    library.digest = digest(&library.prompts, texts);
     library
 }
 

@@ -4,6 +4,7 @@ use super::{Given, RenderError};
 use crate::limits::Limits;
 use crate::model::{Argument, PATTERN_VALUE};
 use crate::problem::shorten;
+use crate::suggest;
 
 /// The required arguments that have neither a value nor a default.
 pub fn missing(arguments: &[Argument], given: &Given<'_>) -> Vec<Argument> {
@@ -23,6 +24,18 @@ pub fn unknown<'a>(arguments: &[Argument], given: &'a Given<'_>) -> Vec<&'a str>
         .map(|(name, _)| &**name)
         .filter(|name| !arguments.iter().any(|argument| *argument.name == **name))
         .collect()
+}
+
+/// Refuses arguments that the prompt does not have, and says what may have been meant.
+pub(super) fn refuse_unknown(arguments: &[Argument], given: &Given<'_>) -> Result<(), RenderError> {
+    let unknown = unknown(arguments, given);
+    let Some(first) = unknown.first() else {
+        return Ok(());
+    };
+    let names = arguments.iter().map(|argument| &*argument.name);
+    let near = suggest::did_you_mean(first, names);
+    let names = unknown.iter().map(|name| shorten(name, 64)).collect();
+    Err(RenderError::UnknownArguments { names, near })
 }
 
 /// Clients send arguments in the order they were listed: the same place is looked at first.

@@ -57,7 +57,9 @@ fn show(library: &Library) -> String {
         for message in &prompt.messages {
             let content = match &message.content {
                 Content::File(path) => path.to_string(),
-                Content::Text { text, line, form } => format!("line {line} {form:?}: {text:?}"),
+                Content::Text {
+                    text, line, form, ..
+                } => format!("line {line} {form:?}: {text:?}"),
                 Content::Media { kind, mime, path } => format!("{} {mime} {path}", kind.as_str()),
                 _ => "something new".to_owned(),
             };

@@ -236,6 +236,7 @@ fn lines_of_text_in_the_manifest_are_counted_there() {
             text: text.into(),
             line: 10,
             form: twig_core::TextForm::Lines,
+            file: None,
         };
         assert_eq!(
             Case::of(content, &[]).error(),

@@ -202,6 +202,7 @@ pub(crate) fn jinja(name: &str, template: &str, arguments: Vec<Argument>) -> Pro
                 text: template.into(),
                 line: 1,
                 form: twig_core::TextForm::Lines,
+                file: None,
             },
         }],
         dialect: Dialect::Jinja,

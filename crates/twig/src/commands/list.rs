@@ -4,7 +4,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde::Serialize;
-use twig_core::{Argument, Content, Library, Prompt};
+use twig_core::parse::library::MANIFEST;
+use twig_core::{Argument, Library, Prompt, RelativePath};
 
 use super::Opened;
 use super::check::counted;
@@ -138,12 +139,10 @@ fn argument_row(argument: &Argument) -> ArgumentRow<'_> {
 
 /// The file with the prompt's text: its first message's, or the manifest.
 pub(super) fn path_of(library: &Library, prompt: &Prompt) -> String {
-    match prompt.messages.first().map(|message| &message.content) {
-        Some(Content::File(path) | Content::Media { path, .. }) => {
-            format!("{}/{path}", library.root)
-        }
-        _ => format!("{}/{}", library.root, twig_core::parse::library::MANIFEST),
-    }
+    let first = prompt.messages.first();
+    let file = first.and_then(|message| message.content.file());
+    let file = file.map_or(MANIFEST, RelativePath::as_str);
+    format!("{}/{file}", library.root)
 }
 
 fn cells(row: &Row<'_>) -> Vec<String> {

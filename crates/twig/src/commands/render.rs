@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use twig_core::render::{self, World};
-use twig_core::{Block, Message, Prompt, RenderError, Rendering};
+use twig_core::{Block, Kind, Message, Prompt, RenderError, Rendering};
 
 use super::{Opened, find};
 use crate::cli;
@@ -51,7 +51,12 @@ pub(super) fn run(options: &cli::Render, ui: &mut Ui) -> Result<ExitCode, Comman
             ));
         }
     }
-    for name in render::unknown(&found.prompt.arguments, &given) {
+    // Where unknown arguments are refused, the refusal says it all.
+    let dropped = match found.library.kind {
+        Kind::Definitions => Vec::new(),
+        _ => render::unknown(&found.prompt.arguments, &given),
+    };
+    for name in dropped {
         let names = found
             .prompt
             .arguments
@@ -158,8 +163,8 @@ fn pair(text: &str) -> Result<Pair, CommandError> {
 }
 
 fn explain(error: RenderError, prompt: &Prompt) -> CommandError {
-    let hint = match &error {
-        RenderError::MissingArguments(missing) => {
+    let hint = match error.missing_arguments() {
+        Some(missing) => {
             let pairs: Vec<String> = missing
                 .iter()
                 .map(|argument| format!("{}=…", argument.name))
@@ -170,7 +175,7 @@ fn explain(error: RenderError, prompt: &Prompt) -> CommandError {
                 pairs.join(" ")
             ))
         }
-        _ => None,
+        None => None,
     };
     hint.into_iter().fold(error.into(), CommandError::hint)
 }

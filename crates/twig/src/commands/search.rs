@@ -84,6 +84,7 @@ fn score(bodies: &dyn Bodies, found: PromptRef<'_>, words: &[String]) -> Option<
             let text = match &message.content {
                 Content::File(path) => bodies.read(found.library, path).ok().map(|body| body.text),
                 Content::Text { text, .. } => Some(text.to_string()),
+                Content::Braces { text, .. } => Some(text.as_str().to_owned()),
                 _ => None,
             };
             fields.push((1, text.unwrap_or_default().to_lowercase()));

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde::Serialize;
-use twig_core::{Bodies, Content, MessageSource, PromptRef, Role};
+use twig_core::{Bodies, Content, MessageSource, PromptRef, RelativePath, Role};
 
 use super::list::{self, Row};
 use super::{Opened, find};
@@ -55,6 +55,7 @@ fn shown(
     message: &MessageSource,
 ) -> Result<ShownMessage, CommandError> {
     let role = message.role.as_str();
+    let absolute = |path: &RelativePath| format!("{}/{path}", found.library.root);
     match &message.content {
         Content::File(path) => {
             let body = bodies.read(found.library, path).map_err(|error| {
@@ -68,11 +69,24 @@ fn shown(
                 text: body.text,
             })
         }
-        Content::Text { text, .. } => Ok(ShownMessage {
+        Content::Text { text, file, .. } => Ok(ShownMessage {
             role,
-            path: None,
+            path: file.as_ref().map(absolute),
             text: text.to_string(),
         }),
+        Content::Braces { text, file } => Ok(ShownMessage {
+            role,
+            path: Some(absolute(file)),
+            text: text.as_str().to_owned(),
+        }),
+        Content::Document { uri, is_link, file } => {
+            let link = if *is_link { "link to " } else { "" };
+            Ok(ShownMessage {
+                role,
+                path: Some(absolute(file)),
+                text: format!("[{link}{}]", uri.as_str()),
+            })
+        }
         Content::Media { mime, path, .. } => Ok(ShownMessage {
             role,
             path: Some(format!("{}/{path}", found.library.root)),

@@ -10,6 +10,7 @@
 mod bombs;
 mod cli;
 mod contract;
+mod definitions;
 mod documents;
 mod ending;
 mod flood;

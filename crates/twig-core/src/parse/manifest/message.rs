@@ -79,7 +79,12 @@ impl Manifest<'_> {
         let text = text.as_ref().into();
         Ok(MessageSource {
             role,
-            content: Content::Text { text, line, form },
+            content: Content::Text {
+                text,
+                line,
+                form,
+                file: None,
+            },
         })
     }
 

@@ -47,11 +47,24 @@ pub(super) fn gather(
     };
     let main = match content {
         Content::File(path) | Content::Media { path, .. } => builder.read(library, path)?,
-        Content::Text { text, line, form } => Source {
-            name: format!("{}:twig.toml#{line}", library.name),
+        // These are no templates: nobody asks for them here.
+        Content::Braces { file, .. } | Content::Document { file, .. } => {
+            builder.read(library, file)?
+        }
+        Content::Text {
+            text,
+            line,
+            form,
+            file,
+        } => Source {
+            name: format!(
+                "{}:{}#{line}",
+                library.name,
+                file.as_ref().map_or("twig.toml", RelativePath::as_str)
+            ),
             text: Arc::from(&**text),
             library: Arc::clone(library),
-            path: None,
+            path: file.clone(),
             has_mark: false,
             lines: Lines {
                 before: line.saturating_sub(1),

@@ -1,0 +1,83 @@
+//! The `{{name}}` dialect of definitions: text, arguments, and documents by URI.
+//!
+//! A text is read once into nodes. Values and documents are put beside them afterwards and are never
+//! looked at again, whatever braces they have.
+
+mod scan;
+mod uri;
+
+use std::ops::Range;
+
+pub use self::uri::UriPattern;
+use crate::model::Argument;
+use crate::problem::Severity;
+
+/// A text with slots for arguments and documents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Braces {
+    source: Box<str>,
+    nodes: Vec<Node>,
+}
+
+/// A part of a text, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Node {
+    /// These bytes of the source.
+    Text(Range<usize>),
+    /// The value of the argument at this place of the prompt's.
+    Argument(usize),
+    /// Documents.
+    Documents(UriPattern),
+}
+
+/// Something wrong in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mistake {
+    pub(crate) code: &'static str,
+    pub(crate) severity: Severity,
+    /// Bytes of the text.
+    pub(crate) range: Range<usize>,
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+impl Braces {
+    /// Reads a text that may use these arguments; with an error among the mistakes it is not to be
+    /// used.
+    pub(crate) fn parse(source: &str, arguments: &[Argument]) -> (Self, Vec<Mistake>) {
+        let (nodes, mistakes) = scan::scan(source, arguments);
+        let source = source.into();
+        (Self { source, nodes }, mistakes)
+    }
+
+    /// The text as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.source
+    }
+
+    pub(crate) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The bytes of a text node.
+    pub(crate) fn text(&self, range: &Range<usize>) -> &str {
+        self.source.get(range.clone()).unwrap_or_default()
+    }
+
+    /// The patterns of the documents that it embeds.
+    pub(crate) fn patterns(&self) -> impl Iterator<Item = &UriPattern> {
+        self.nodes.iter().filter_map(|node| match node {
+            Node::Documents(pattern) => Some(pattern),
+            _ => None,
+        })
+    }
+
+    /// Whether the argument at this place is used.
+    pub(crate) fn uses(&self, argument: usize) -> bool {
+        self.nodes.iter().any(|node| match node {
+            Node::Text(_) => false,
+            Node::Argument(at) => *at == argument,
+            Node::Documents(pattern) => pattern.uses(argument),
+        })
+    }
+}

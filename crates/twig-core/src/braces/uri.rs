@@ -1,0 +1,227 @@
+//! URIs of documents in which arguments may stand, and which may end in `/*` for a whole folder.
+
+use super::Mistake;
+use super::scan::{Slot, name_at, undeclared};
+use crate::model::Argument;
+use crate::problem::{Severity, shorten};
+
+/// A document's URI, or a folder's and `*`; arguments may stand in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UriPattern {
+    source: Box<str>,
+    parts: Vec<UriPart>,
+    /// Whether it means every document directly in a folder: the `*` itself is no part.
+    pub(crate) is_folder: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum UriPart {
+    Text(Box<str>),
+    Argument(usize),
+}
+
+/// Characters of a URI that an answer repeats.
+const SHOWN: usize = 200;
+/// The longest URI, in bytes, that is looked up.
+const LONGEST: usize = 4096;
+
+impl UriPattern {
+    /// The pattern as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.source
+    }
+
+    /// Whether the argument at this place is used.
+    pub(crate) fn uses(&self, argument: usize) -> bool {
+        self.parts.contains(&UriPart::Argument(argument))
+    }
+
+    /// Whether any argument is used.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.parts
+            .iter()
+            .all(|part| matches!(part, UriPart::Text(_)))
+    }
+
+    /// The URI, or that of the folder with its `/`, once values stand in it.
+    ///
+    /// A value is a single plain name: it can choose among what is beside each other and lead nowhere
+    /// else. The error is the URI that does not exist, as it may be repeated.
+    pub(crate) fn fill(&self, values: &[Option<&str>]) -> Result<String, String> {
+        let mut uri = String::with_capacity(self.source.len() + 32);
+        let mut is_plain = true;
+        for part in &self.parts {
+            match part {
+                UriPart::Text(text) => uri.push_str(text),
+                UriPart::Argument(at) => {
+                    let value = values.get(*at).copied().flatten().unwrap_or_default();
+                    is_plain &= value.len() <= LONGEST && is_name(value);
+                    if is_plain {
+                        uri.push_str(value);
+                    } else {
+                        uri.extend(value.chars().take(SHOWN));
+                    }
+                }
+            }
+            if uri.len() > 2 * LONGEST {
+                is_plain = false;
+                break;
+            }
+        }
+        if is_plain {
+            return Ok(uri);
+        }
+        Err(self.shown(&uri))
+    }
+
+    /// A filled URI as an answer repeats it.
+    pub(crate) fn shown(&self, uri: &str) -> String {
+        let star = if self.is_folder { "*" } else { "" };
+        shorten(&format!("{uri}{star}"), SHOWN)
+    }
+
+    /// What stands before the argument, if the argument is the whole name of a document in a folder
+    /// that is known beforehand.
+    pub(crate) fn folder_before(&self, argument: usize) -> Option<&str> {
+        match self.parts.as_slice() {
+            [UriPart::Text(folder), UriPart::Argument(at)]
+                if !self.is_folder && *at == argument && folder.ends_with('/') =>
+            {
+                Some(folder)
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads a whole text as a pattern, as it stands in a field of its own.
+    pub(crate) fn parse(source: &str, arguments: &[Argument]) -> (Option<Self>, Vec<Mistake>) {
+        let mut mistakes = Vec::new();
+        let (pattern, _) = read(source, 0, None, arguments, &mut mistakes);
+        (pattern, mistakes)
+    }
+}
+
+/// Whether a value is one plain name of a path.
+fn is_name(value: &str) -> bool {
+    let is_bad = |c: char| c.is_control() || matches!(c, '/' | '\\' | '*' | '%' | '?' | '#');
+    !value.is_empty() && !value.contains("..") && value != "." && !value.contains(is_bad)
+}
+
+/// Reads a pattern that starts at a byte of a text: up to the `}}` of the slot that opened at
+/// `slot`, or to the end of the text where there is no slot. Says where to go on.
+pub(super) fn read(
+    source: &str,
+    start: usize,
+    slot: Option<usize>,
+    arguments: &[Argument],
+    mistakes: &mut Vec<Mistake>,
+) -> (Option<UriPattern>, usize) {
+    let open = slot.unwrap_or(start);
+    let mut parts = Vec::new();
+    let mut text = start;
+    let mut at = start;
+    let known = mistakes.len();
+    let keep = |parts: &mut Vec<UriPart>, text: &str| {
+        if !text.is_empty() {
+            parts.push(UriPart::Text(text.into()));
+        }
+    };
+    let end = loop {
+        let rest = &source[at..];
+        if rest.starts_with("{{") {
+            let Some(Slot { name, range, end }) = name_at(source, at) else {
+                let range = at..at + 2;
+                mistakes.push(bad(range, "a URI takes `{{name}}` and no other braces"));
+                return (None, at + 2);
+            };
+            keep(&mut parts, &source[text..at]);
+            match arguments.iter().position(|known| *known.name == *name) {
+                Some(argument) => parts.push(UriPart::Argument(argument)),
+                None => mistakes.push(undeclared(name, range, arguments)),
+            }
+            at = end;
+            text = end;
+            continue;
+        }
+        if slot.is_some() && rest.starts_with("}}") {
+            break at;
+        }
+        let Some(c) = rest.chars().next() else {
+            if slot.is_some() {
+                let message = "`{{resource:` has no closing `}}`";
+                mistakes.push(bad(open..open + 2, message));
+                return (None, at);
+            }
+            break at;
+        };
+        if c.is_whitespace() || c.is_control() || matches!(c, '{' | '}' | '"' | '<' | '>' | '\\') {
+            let after = rest.trim_start_matches([' ', '\t']);
+            if slot.is_some() && after.starts_with("}}") {
+                break at;
+            }
+            let message = format!("a URI has no `{}` in it", c.escape_debug());
+            mistakes.push(bad(at..at + c.len_utf8(), &message));
+            return (None, at + c.len_utf8());
+        }
+        at += c.len_utf8();
+    };
+    keep(&mut parts, &source[text..end]);
+    let after = source[end..].trim_start_matches([' ', '\t']);
+    let next = source.len() - after.len() + if slot.is_some() { 2 } else { 0 };
+    let written = &source[start..end];
+    let is_folder = match stars(&mut parts) {
+        Ok(is_folder) => is_folder,
+        Err(message) => {
+            mistakes.push(bad(start..end, message));
+            return (None, next);
+        }
+    };
+    if !has_scheme(&parts) {
+        let message = "a document's URI begins with its scheme, such as `architecture://`";
+        mistakes.push(bad(open..end.max(open + 1), message));
+    }
+    let pattern = UriPattern {
+        source: written.into(),
+        parts,
+        is_folder,
+    };
+    ((mistakes.len() == known).then_some(pattern), next)
+}
+
+/// Takes the `*` off the end of a pattern that has one; anywhere else there is none.
+fn stars(parts: &mut [UriPart]) -> Result<bool, &'static str> {
+    let has_star = |part: &UriPart| matches!(part, UriPart::Text(text) if text.contains('*'));
+    let mut is_folder = false;
+    if let Some(UriPart::Text(last)) = parts.last_mut()
+        && let Some(folder) = last.strip_suffix("/*")
+    {
+        *last = format!("{folder}/").into();
+        is_folder = true;
+    }
+    if parts.iter().any(has_star) {
+        return Err("`*` stands for every document of one folder: `…/*`, at the end only");
+    }
+    Ok(is_folder)
+}
+
+fn has_scheme(parts: &[UriPart]) -> bool {
+    let Some(UriPart::Text(first)) = parts.first() else {
+        return false;
+    };
+    let is_inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
+    first.split_once("://").is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.bytes().all(is_inner)
+    })
+}
+
+fn bad(range: std::ops::Range<usize>, message: &str) -> Mistake {
+    Mistake {
+        code: "bad-resource",
+        severity: Severity::Error,
+        range,
+        message: message.to_owned(),
+        help:
+            "write `architecture://folder/name`, or `architecture://folder/*` for all of a folder"
+                .to_owned(),
+    }
+}

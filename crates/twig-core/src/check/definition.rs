@@ -1,0 +1,113 @@
+//! What prompts embed and use: documents that have to be there, arguments that nobody prints.
+
+use std::sync::Arc;
+
+use crate::braces::UriPattern;
+use crate::model::{Argument, Content, Library, Prompt};
+use crate::problem::{Problem, Severity};
+use crate::render::{Embedding, NOTHING_GIVEN, RenderError, World, media};
+use crate::suggest;
+
+/// Looks for the documents of a prompt, as rendering does. Those whose URI depends on an argument
+/// cannot be known beforehand.
+pub(super) fn documents(
+    world: World<'_>,
+    library: &Arc<Library>,
+    prompt: &Prompt,
+    problems: &mut Vec<Problem>,
+) {
+    let mut embedding = Embedding::new(world);
+    for message in &prompt.messages {
+        let Some(file) = message.content.file() else {
+            continue;
+        };
+        let mut look = |pattern: &UriPattern, result: Result<(), RenderError>| {
+            let Err(error) = result else { return true };
+            let path = format!("{}/{file}", library.root);
+            let is_limit = matches!(error, RenderError::Limit(_));
+            problems.push(problem(world, &path, pattern, &error));
+            // What comes after the limit would only say it again.
+            !is_limit
+        };
+        let goes_on = match &message.content {
+            Content::Braces { text, .. } => text
+                .patterns()
+                .filter(|uri| uri.is_constant())
+                .all(|uri| look(uri, embedding.texts(uri, NOTHING_GIVEN, |_| {}))),
+            Content::Document { uri, is_link, .. } if uri.is_constant() => {
+                let block = embedding.block(uri, *is_link, NOTHING_GIVEN);
+                look(uri, block.map(drop))
+            }
+            _ => true,
+        };
+        if !goes_on {
+            break;
+        }
+    }
+}
+
+/// Checks the rest of a prompt in the `{{name}}` dialect: its pictures and its arguments. Its texts
+/// were read when it was loaded.
+pub(super) fn prompt(
+    world: World<'_>,
+    library: &Arc<Library>,
+    prompt: &Prompt,
+    problems: &mut Vec<Problem>,
+) {
+    let mut media_room = world.templates.limits().media;
+    for message in &prompt.messages {
+        if let Err(error) = media(world, library, message, &mut media_room) {
+            problems.push(super::media_problem(library, message, &error));
+        }
+    }
+    let used: Vec<String> = prompt
+        .arguments
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| prompt.messages.iter().any(|one| uses(&one.content, *at)))
+        .map(|(_, argument)| argument.name.to_string())
+        .collect();
+    super::unused_arguments(library, prompt, &used, problems);
+}
+
+/// The arguments that stand in the URI of a message.
+pub(super) fn used_in_uri<'a>(
+    content: &'a Content,
+    arguments: &'a [Argument],
+) -> impl Iterator<Item = &'a Argument> {
+    let arguments = arguments.iter().enumerate();
+    let used = arguments.filter(|(at, _)| uses(content, *at));
+    used.map(|(_, argument)| argument)
+}
+
+fn uses(content: &Content, argument: usize) -> bool {
+    match content {
+        Content::Braces { text, .. } => text.uses(argument),
+        Content::Document { uri, .. } => uri.uses(argument),
+        _ => false,
+    }
+}
+
+fn problem(world: World<'_>, path: &str, uri: &UriPattern, error: &RenderError) -> Problem {
+    let (code, help) = match error {
+        RenderError::MissingDocument { .. } => {
+            let documents = world.catalog.documents(0);
+            let near = suggest::did_you_mean(
+                uri.as_str().trim_end_matches("/*"),
+                documents.map(|found| &*found.document.uri),
+            );
+            let help = near.unwrap_or_else(|| "add the document, or mend the URI".to_owned());
+            ("missing-document", help)
+        }
+        RenderError::Limit(_) => (
+            "embedded-limit",
+            "name the documents that matter instead of whole folders".to_owned(),
+        ),
+        RenderError::Template(_) => (
+            "not-text",
+            "send it in a message of its own: {\"type\": \"resource\", \"uri\": …}".to_owned(),
+        ),
+        _ => ("unreadable-file", "check the document's file".to_owned()),
+    };
+    Problem::of_file(code, Severity::Error, path, error.to_string()).with_help(help)
+}

@@ -1,0 +1,194 @@
+//! One definition: a JSON file that is a prompt. Each mistake is a problem with its JSON path.
+
+mod argument;
+mod message;
+mod reader;
+
+use self::reader::Reader;
+use super::json::{self, Json, Path};
+use super::library::{Files, Folder};
+use crate::body::BodyError;
+use crate::limits::Limits;
+use crate::model::{Content, Dialect, MessageSource, Prompt, Role};
+use crate::name::{PromptName, RelativePath};
+use crate::problem::{Problem, Severity};
+use crate::suggest;
+use crate::template::body_problem;
+
+/// A file and its text, or why it has none.
+pub type DefinitionFile = (RelativePath, Result<String, BodyError>);
+
+/// What all definitions of a folder are read with.
+#[derive(Clone, Copy)]
+pub(super) struct Context<'c> {
+    pub(super) folder: &'c Folder,
+    pub(super) files: &'c dyn Files,
+    pub(super) limits: &'c Limits,
+}
+
+const FIELDS: [&str; 7] = [
+    "name",
+    "title",
+    "description",
+    "arguments",
+    "messages",
+    "template",
+    "$schema",
+];
+
+/// Reads one file; problems are added, and a prompt that cannot be served says why.
+pub(super) fn read(
+    context: Context<'_>,
+    (path, text): &DefinitionFile,
+    problems: &mut Vec<Problem>,
+) -> Option<Prompt> {
+    let file = format!("{}/{path}", context.folder.root);
+    let text = match text {
+        Ok(text) => text.as_str(),
+        Err(error) => {
+            let shown = format!("{}/{path}", context.folder.shown_root);
+            let problem = body_problem(&file, &shown, error);
+            let problem = Problem {
+                message: format!("the definition {shown} {error}"),
+                ..problem
+            };
+            let sentence = format!("The definition {path} {error}");
+            problems.push(problem);
+            return refused(path, &sentence);
+        }
+    };
+    let root = match json::read(text) {
+        Ok(root) => root,
+        Err(error) => {
+            let message = format!("{path} is not valid JSON: {}", error.message);
+            let span = error.at..error.at + 1;
+            let problem = Problem::at(
+                "definition-syntax",
+                Severity::Error,
+                &file,
+                text,
+                span,
+                message,
+            );
+            let line = problem.line.unwrap_or(1);
+            let sentence = format!(
+                "The definition {path} is not valid JSON: {} (line {line})",
+                error.message
+            );
+            problems.push(problem);
+            return refused(path, &sentence);
+        }
+    };
+    let mut reader = Reader::new(context, path, file, text);
+    let prompt = reader.prompt(&root);
+    let refusal = reader.refusal.take();
+    problems.append(&mut reader.problems);
+    match (prompt, refusal) {
+        (Some(prompt), None) => Some(prompt),
+        (prompt, refusal) => {
+            let why = refusal.unwrap_or_else(|| "it has no name".to_owned());
+            let sentence = format!("The definition {path} is refused: {why}");
+            let Some(mut prompt) = prompt else {
+                return refused(path, &sentence);
+            };
+            prompt.unavailable = Some(sentence.into());
+            prompt.messages = vec![whole(path)];
+            Some(prompt)
+        }
+    }
+}
+
+/// A prompt that is known by its file's name only.
+fn refused(path: &RelativePath, sentence: &str) -> Option<Prompt> {
+    let name = PromptName::of_definition(stem(path)).ok()?;
+    Some(Prompt {
+        full_name: name.as_str().into(),
+        name,
+        title: None,
+        description: None,
+        arguments: Vec::new(),
+        messages: vec![whole(path)],
+        dialect: Dialect::Braces,
+        unavailable: Some(sentence.into()),
+    })
+}
+
+/// What stands for the messages of a prompt that is not served: people look for its file.
+fn whole(path: &RelativePath) -> MessageSource {
+    MessageSource {
+        role: Role::User,
+        content: Content::File(path.clone()),
+    }
+}
+
+fn stem(path: &RelativePath) -> &str {
+    let file = path.file_name();
+    file.rsplit_once('.').map_or(file, |(stem, _)| stem)
+}
+
+impl Reader<'_> {
+    /// The prompt, if it has a name; whether it may be served says `refusal`.
+    fn prompt(&mut self, root: &Json<'_>) -> Option<Prompt> {
+        let path = Path::Root;
+        let fields = self.object(&path, root, "a definition", &FIELDS)?;
+        let name = fields.required(self, "name");
+        let name = self.name(&path, name);
+        let title = self.text(&path.key("title"), fields.get("title"));
+        let description = self.text(&path.key("description"), fields.get("description"));
+        let dialect = self.dialect(&path.key("template"), fields.get("template"));
+        let arguments = self.arguments(&path.key("arguments"), fields.get("arguments"), dialect);
+        let messages = fields.required(self, "messages");
+        let messages = self.messages(&path.key("messages"), messages, &arguments, dialect);
+        let name = name.or_else(|| PromptName::of_definition(stem(self.path)).ok())?;
+        Some(Prompt {
+            full_name: name.as_str().into(),
+            name,
+            title,
+            description,
+            arguments,
+            messages,
+            dialect,
+            unavailable: None,
+        })
+    }
+
+    fn name(&mut self, root: &Path<'_>, json: Option<&Json<'_>>) -> Option<PromptName> {
+        let path = root.key("name");
+        let text = self.text(&path, json)?;
+        match PromptName::of_definition(&text) {
+            Ok(name) => {
+                let stem = stem(self.path);
+                if *text != *stem {
+                    let message = format!("the file is called `{stem}`, its prompt `{text}`");
+                    let help = format!("rename the file to {text}.json");
+                    self.remark("name-mismatch", Severity::Note, &path, &message, Some(help));
+                }
+                Some(name)
+            }
+            Err(error) => {
+                let shown = crate::problem::shorten(&text, 64);
+                let message = format!(
+                    "expected lower-case letters a to z, digits and `-`, found `{}`, which {error}",
+                    shown.escape_debug()
+                );
+                let help = Some("such as `review-code`".to_owned());
+                self.error("bad-name", &path, &message, help);
+                None
+            }
+        }
+    }
+
+    fn dialect(&mut self, path: &Path<'_>, json: Option<&Json<'_>>) -> Dialect {
+        match self.text(path, json).as_deref() {
+            None | Some("braces") => Dialect::Braces,
+            Some("jinja") => Dialect::Jinja,
+            Some(other) => {
+                let message = format!("expected \"jinja\", found \"{}\"", other.escape_debug());
+                let help = suggest::did_you_mean(other, ["jinja"]);
+                let help = help.unwrap_or_else(|| "leave it off for `{{name}}`".to_owned());
+                self.error("bad-template", path, &message, Some(help));
+                Dialect::Braces
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What reading a definition needs at every turn: fields by name, types, and problems with places.
+
+use super::Context;
+use crate::braces::Mistake;
+use crate::name::RelativePath;
+use crate::parse::json::{Json, Path, written_at};
+use crate::problem::{Problem, Severity, shorten};
+use crate::suggest;
+
+/// Problems of one file that are told.
+const TOLD: usize = 20;
+
+/// Reads one definition.
+pub(super) struct Reader<'r> {
+    pub(super) context: Context<'r>,
+    /// The file, from the library's folder.
+    pub(super) path: &'r RelativePath,
+    /// The file, absolute.
+    file: String,
+    pub(super) source: &'r str,
+    pub(super) problems: Vec<Problem>,
+    /// The first mistake for which the prompt is not served.
+    pub(super) refusal: Option<String>,
+}
+
+/// The members of an object, by name; of two with one name the last counts.
+pub(super) struct Fields<'j, 'a> {
+    members: &'j [(std::borrow::Cow<'a, str>, Json<'a>)],
+    path: &'j Path<'j>,
+}
+
+impl<'j, 'a> Fields<'j, 'a> {
+    pub(super) fn get(&self, key: &str) -> Option<&'j Json<'a>> {
+        let mut members = self.members.iter().rev();
+        members.find(|(name, _)| name == key).map(|(_, json)| json)
+    }
+
+    /// A member that has to be there.
+    pub(super) fn required(&self, reader: &mut Reader<'_>, key: &str) -> Option<&'j Json<'a>> {
+        let found = self.get(key);
+        if found.is_none() {
+            let message = format!("expected a field `{key}`, found none");
+            reader.error("missing-field", self.path, &message, None);
+        }
+        found
+    }
+}
+
+impl<'r> Reader<'r> {
+    pub(super) fn new(
+        context: Context<'r>,
+        path: &'r RelativePath,
+        file: String,
+        source: &'r str,
+    ) -> Self {
+        Self {
+            context,
+            path,
+            file,
+            source,
+            problems: Vec::new(),
+            refusal: None,
+        }
+    }
+
+    /// Adds a problem for which the prompt is not served.
+    pub(super) fn error(
+        &mut self,
+        code: &'static str,
+        path: &Path<'_>,
+        message: &str,
+        help: Option<String>,
+    ) {
+        let refusal = || shorten(&format!("{path}: {message}"), 300);
+        self.refusal.get_or_insert_with(refusal);
+        self.remark(code, Severity::Error, path, message, help);
+    }
+
+    /// Adds a problem with the value at a path.
+    pub(super) fn remark(
+        &mut self,
+        code: &'static str,
+        severity: Severity,
+        path: &Path<'_>,
+        message: &str,
+        help: Option<String>,
+    ) {
+        if self.problems.len() >= TOLD {
+            return;
+        }
+        let message = format!("{path}: {message}");
+        let problem = match path.find(self.source) {
+            Some(range) => Problem::at(code, severity, &self.file, self.source, range, message),
+            None => Problem::of_file(code, severity, &self.file, message),
+        };
+        self.problems.push(Problem { help, ..problem });
+    }
+
+    /// Adds what is wrong in the text at a path, each at its own place.
+    pub(super) fn mistakes(&mut self, path: &Path<'_>, mistakes: Vec<Mistake>) {
+        for mistake in mistakes {
+            let message = mistake.message.as_str();
+            let help = Some(mistake.help);
+            let before = self.problems.len();
+            match mistake.severity {
+                Severity::Error => self.error(mistake.code, path, message, help),
+                severity => self.remark(mistake.code, severity, path, message, help),
+            }
+            let Some(range) = path.find(self.source) else {
+                continue;
+            };
+            let written = &self.source[range.clone()];
+            let [start, end] = [mistake.range.start, mistake.range.end]
+                .map(|offset| range.start + written_at(written, offset));
+            if let Some(problem) = self.problems.get_mut(before) {
+                let place = crate::problem::locate(self.source, start..end);
+                problem.line = Some(place.line);
+                problem.column = Some(place.column);
+                problem.excerpt = place.excerpt;
+            }
+        }
+    }
+
+    pub(super) fn wrong_type(&mut self, path: &Path<'_>, expected: &str, found: &Json<'_>) {
+        let message = format!("expected {expected}, found {}", found.type_name());
+        self.error("wrong-type", path, &message, None);
+    }
+
+    /// The members of an object; those that nobody knows and those that are there twice are told.
+    pub(super) fn object<'j, 'a>(
+        &mut self,
+        path: &'j Path<'j>,
+        json: &'j Json<'a>,
+        what: &str,
+        known: &[&str],
+    ) -> Option<Fields<'j, 'a>> {
+        let Json::Object(members) = json else {
+            self.wrong_type(path, "an object", json);
+            return None;
+        };
+        for (at, (key, _)) in members.iter().enumerate() {
+            if self.problems.len() >= TOLD {
+                break;
+            }
+            if !known.contains(&&**key) {
+                let shown = shorten(key, 64);
+                let message = format!(
+                    "unknown field `{}` in {what} is ignored",
+                    shown.escape_debug()
+                );
+                let help = suggest::did_you_mean(key, known.iter().copied());
+                let path = path.key(key);
+                self.remark("unknown-field", Severity::Warning, &path, &message, help);
+            } else if members[..at].iter().any(|(other, _)| other == key) {
+                let message = format!("`{key}` is there twice; the last one counts");
+                let path = path.key(key);
+                let help = Some("remove one of the two".to_owned());
+                self.remark("duplicate-key", Severity::Warning, &path, &message, help);
+            }
+        }
+        Some(Fields { members, path })
+    }
+
+    /// A string, where there is one.
+    pub(super) fn text(&mut self, path: &Path<'_>, json: Option<&Json<'_>>) -> Option<Box<str>> {
+        match json? {
+            Json::Text(text) => Some(text.as_ref().into()),
+            other => {
+                self.wrong_type(path, "a string", other);
+                None
+            }
+        }
+    }
+}

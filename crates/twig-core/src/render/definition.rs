@@ -1,0 +1,125 @@
+//! The `{{name}}` dialect, rendered: values and documents stand between the text, each put there
+//! once.
+
+use std::sync::Arc;
+
+use super::embed::{Embedded, Embedding};
+use super::{Block, Given, Message, RenderError, World, media, value_at};
+use crate::braces::{Braces, Node};
+use crate::catalog::PromptRef;
+use crate::document::{Contents, Document};
+use crate::model::Content;
+
+/// What stands between two documents of one folder.
+const RULE: &str = "\n\n---\n\n";
+const SOURCE: &str = "\nSource: ";
+const BLANK_LINE: &str = "\n\n";
+
+/// A part of what is about to be a message.
+enum Piece<'a> {
+    Text(&'a str),
+    Document(&'a Document, Arc<Contents>),
+}
+
+/// Renders a prompt of this dialect.
+pub(super) fn render(
+    world: World<'_>,
+    found: PromptRef<'_>,
+    given: &Given<'_>,
+) -> Result<Vec<Message>, RenderError> {
+    let prompt = found.prompt;
+    let arguments = prompt.arguments.iter().enumerate();
+    let values: Vec<Option<&str>> = arguments
+        .map(|(at, argument)| value_at(given, at, &argument.name).or(argument.default.as_deref()))
+        .collect();
+    let limits = world.templates.limits();
+    let mut embedding = Embedding::new(world);
+    let mut media_room = limits.media;
+    let mut room = limits.rendered;
+    let mut messages = Vec::with_capacity(prompt.messages.len());
+    for message in &prompt.messages {
+        let block = match &message.content {
+            Content::Braces { text, .. } => {
+                let pieces = pieces(text, &values, &mut embedding)?;
+                Block::Text(join(&pieces, &mut room, limits.rendered)?)
+            }
+            Content::Document { uri, is_link, .. } => embedding.block(uri, *is_link, &values)?,
+            _ => match media(world, found.library, message, &mut media_room)? {
+                Some(media) => Block::Media(media),
+                None => continue,
+            },
+        };
+        messages.push(Message {
+            role: message.role,
+            block,
+        });
+    }
+    Ok(messages)
+}
+
+fn pieces<'a>(
+    text: &'a Braces,
+    values: &[Option<&'a str>],
+    embedding: &mut Embedding<'a>,
+) -> Result<Vec<Piece<'a>>, RenderError> {
+    let mut pieces = Vec::with_capacity(text.nodes().len());
+    for node in text.nodes() {
+        match node {
+            Node::Text(range) => pieces.push(Piece::Text(text.text(range))),
+            Node::Argument(at) => {
+                let value = values.get(*at).copied().flatten();
+                pieces.push(Piece::Text(value.unwrap_or_default()));
+            }
+            Node::Documents(pattern) => {
+                let mut is_first = true;
+                embedding.texts(pattern, values, |Embedded { document, contents }| {
+                    if !is_first {
+                        pieces.push(Piece::Text(RULE));
+                    }
+                    is_first = false;
+                    pieces.push(Piece::Document(document, contents));
+                })?;
+            }
+        }
+    }
+    Ok(pieces)
+}
+
+/// Joins pieces in one allocation. Room is taken for all but what the documents hold: for that
+/// there is a limit of its own.
+fn join(pieces: &[Piece<'_>], room: &mut usize, limit: usize) -> Result<String, RenderError> {
+    let mut own = 0_usize;
+    let mut embedded = 0;
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => own = own.saturating_add(text.len()),
+            Piece::Document(document, contents) => {
+                let around = ["# ", SOURCE, BLANK_LINE]
+                    .map(str::len)
+                    .iter()
+                    .sum::<usize>();
+                own = own.saturating_add(document.title.len() + document.uri.len() + around);
+                embedded += contents.len();
+            }
+        }
+    }
+    if own > *room {
+        return Err(RenderError::Limit(format!(
+            "The rendered prompt exceeds the limit of {limit} bytes"
+        )));
+    }
+    *room -= own;
+    let mut text = String::with_capacity(own + embedded);
+    for piece in pieces {
+        match piece {
+            Piece::Text(piece) => text.push_str(piece),
+            Piece::Document(document, contents) => {
+                for part in ["# ", &document.title, SOURCE, &document.uri, BLANK_LINE] {
+                    text.push_str(part);
+                }
+                text.push_str(contents.text().unwrap_or_default().trim_end());
+            }
+        }
+    }
+    Ok(text)
+}

@@ -1,0 +1,164 @@
+//! Documents in prompts: found by URI, read fresh, counted.
+//!
+//! `check` asks here too, so that what it finds is what a client would be told.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::{Block, RenderError, World, body_error};
+use crate::body::BodyError;
+use crate::braces::UriPattern;
+use crate::catalog::DocumentRef;
+use crate::document::{Contents, Document};
+use crate::problem::shorten;
+
+/// The values of a prompt whose patterns are looked at before anybody asked for it.
+pub(crate) const NOTHING_GIVEN: &[Option<&str>] = &[];
+
+/// What one prompt may still embed.
+pub(crate) struct Embedding<'w> {
+    world: World<'w>,
+    /// Documents that there is still room for.
+    count: usize,
+    /// Bytes that there is still room for.
+    bytes: usize,
+}
+
+/// A document and what it holds.
+pub(crate) struct Embedded<'w> {
+    pub(crate) document: &'w Document,
+    pub(crate) contents: Arc<Contents>,
+}
+
+impl<'w> Embedding<'w> {
+    /// Room as the limits have it.
+    pub(crate) fn new(world: World<'w>) -> Self {
+        let limits = world.templates.limits();
+        Self {
+            world,
+            count: limits.embedded,
+            bytes: limits.embedded_bytes,
+        }
+    }
+
+    /// Hands over the texts that a pattern means, sorted by URI: at least one.
+    pub(crate) fn texts(
+        &mut self,
+        pattern: &UriPattern,
+        values: &[Option<&str>],
+        mut take: impl FnMut(Embedded<'w>),
+    ) -> Result<(), RenderError> {
+        let uri = filled(pattern, values)?;
+        if !pattern.is_folder {
+            let found = self.find(&uri)?;
+            let contents = self.read(found)?.ok_or_else(|| missing(&uri))?;
+            if contents.text().is_none() {
+                return Err(RenderError::Template(format!(
+                    "Resource is not text and cannot be embedded: {}",
+                    shorten(&uri, 200)
+                )));
+            }
+            take(Embedded {
+                document: found.document,
+                contents,
+            });
+            return Ok(());
+        }
+        let mut is_empty = true;
+        for found in self.world.catalog.documents_in(&uri) {
+            // Pictures and the like have no place in a text.
+            if !found.document.is_text {
+                continue;
+            }
+            // One that went away since the catalog was made is not in the folder any more.
+            let Some(contents) = self.read(found)? else {
+                continue;
+            };
+            if contents.text().is_some() {
+                is_empty = false;
+                take(Embedded {
+                    document: found.document,
+                    contents,
+                });
+            }
+        }
+        if is_empty {
+            return Err(missing(&pattern.shown(&uri)));
+        }
+        Ok(())
+    }
+
+    /// A document as a message of its own.
+    pub(crate) fn block(
+        &mut self,
+        pattern: &UriPattern,
+        is_link: bool,
+        values: &[Option<&str>],
+    ) -> Result<Block, RenderError> {
+        let uri = filled(pattern, values)?;
+        let found = self.find(&uri)?;
+        let document = found.document;
+        if is_link {
+            return Ok(Block::Link {
+                uri: document.uri.clone(),
+                name: document.name.clone(),
+                title: Some(document.title.clone()),
+                description: None,
+                mime: Some(Cow::Borrowed(document.mime)),
+            });
+        }
+        let contents = self.read(found)?.ok_or_else(|| missing(&uri))?;
+        Ok(Block::Resource {
+            uri: document.uri.clone(),
+            mime: Cow::Borrowed(document.mime),
+            contents,
+        })
+    }
+
+    fn find(&self, uri: &str) -> Result<DocumentRef<'w>, RenderError> {
+        self.world.catalog.document(uri).ok_or_else(|| missing(uri))
+    }
+
+    /// What a document holds, within the room that is left; nothing where its file is gone.
+    fn read(&mut self, found: DocumentRef<'w>) -> Result<Option<Arc<Contents>>, RenderError> {
+        let limits = self.world.templates.limits();
+        if self.count == 0 {
+            return Err(RenderError::Limit(format!(
+                "The prompt exceeds the limit of {} embedded resources",
+                limits.embedded
+            )));
+        }
+        let World {
+            bodies, templates, ..
+        } = self.world;
+        let (library, path) = (found.library, &found.document.path);
+        match templates
+            .documents()
+            .read(bodies, library, path, self.bytes)
+        {
+            Ok(contents) => {
+                self.count -= 1;
+                self.bytes -= contents.len().min(self.bytes);
+                Ok(Some(contents))
+            }
+            Err(BodyError::NotFound) => Ok(None),
+            Err(BodyError::TooLarge { .. }) => Err(RenderError::Limit(format!(
+                "The prompt exceeds the limit of {} bytes of embedded resources",
+                limits.embedded_bytes
+            ))),
+            Err(error) => Err(body_error(library, path, error)),
+        }
+    }
+}
+
+fn filled(pattern: &UriPattern, values: &[Option<&str>]) -> Result<String, RenderError> {
+    pattern
+        .fill(values)
+        .map_err(|uri| RenderError::MissingDocument { uri })
+}
+
+fn missing(uri: &str) -> RenderError {
+    RenderError::MissingDocument {
+        uri: shorten(uri, 200),
+    }
+}

@@ -1,0 +1,346 @@
+//! Definitions: what is read from JSON, what is refused, and what becomes of `{{…}}`.
+
+mod attacks;
+mod limits;
+mod mistakes;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use twig_core::check::check;
+use twig_core::parse::library::{DefinitionFile, Files, Folder, definitions_library};
+use twig_core::render::{Block, World};
+use twig_core::template::Templates;
+use twig_core::{
+    Blob, Bodies, Body, BodyError, Catalog, Document, Library, LibraryName, Limits, Lookup,
+    Message, RelativePath, RenderError, Rendering, Stamp, render,
+};
+
+/// A folder of definitions and documents that was never on a disk.
+#[derive(Default)]
+pub(crate) struct Definitions {
+    files: Vec<DefinitionFile>,
+    documents: BTreeMap<String, Vec<u8>>,
+    pub(crate) limits: Limits,
+}
+
+impl Definitions {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// One definition called `p` with one text and these arguments, a `!` behind required ones.
+    pub(crate) fn text(text: &str, arguments: &[&str]) -> Self {
+        Self::messages(
+            &serde_json::json!([{"role": "user", "content": {"type": "text", "text": text}}]),
+            arguments,
+        )
+    }
+
+    pub(crate) fn messages(messages: &serde_json::Value, arguments: &[&str]) -> Self {
+        let arguments: Vec<serde_json::Value> = arguments
+            .iter()
+            .map(|name| {
+                let required = name.ends_with('!');
+                serde_json::json!({"name": name.trim_end_matches('!'), "required": required})
+            })
+            .collect();
+        let definition =
+            serde_json::json!({"name": "p", "arguments": arguments, "messages": messages});
+        Self::new().file("p.json", &definition.to_string())
+    }
+
+    pub(crate) fn file(mut self, name: &str, text: &str) -> Self {
+        let path = RelativePath::parse(&format!("prompts/{name}")).expect("a path");
+        self.files.push((path, Ok(text.to_owned())));
+        self.files.sort_by(|one, two| one.0.cmp(&two.0));
+        self
+    }
+
+    /// A document at `docs/PATH`.
+    pub(crate) fn document(mut self, path: &str, contents: impl AsRef<[u8]>) -> Self {
+        self.documents
+            .insert(format!("docs/{path}"), contents.as_ref().to_vec());
+        self
+    }
+
+    pub(crate) fn library(&self) -> Library {
+        let folder = Folder {
+            name: LibraryName::from_folder("lib").expect("a name"),
+            root: "/lib".into(),
+            shown_root: "~/lib".into(),
+            separator: ":".into(),
+        };
+        let mut library = definitions_library(&folder, &self.files, self, &self.limits);
+        library.documents = self.documents.iter().map(document).collect();
+        library.documents.sort_by(|one, two| one.uri.cmp(&two.uri));
+        library
+    }
+
+    /// What is wrong with the folder, without its path.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let problems = self.with_world(check);
+        let shown = problems.iter().map(ToString::to_string);
+        shown.map(|text| text.replace("/lib/", "")).collect()
+    }
+
+    pub(crate) fn with_world<T>(&self, work: impl FnOnce(World<'_>) -> T) -> T {
+        let catalog = Catalog::build([Arc::new(self.library())]);
+        let templates = Templates::new(self.limits.clone());
+        work(World {
+            catalog: &catalog,
+            bodies: self,
+            templates: &templates,
+        })
+    }
+
+    pub(crate) fn render(&self, given: &[(&str, &str)]) -> Result<Vec<Message>, RenderError> {
+        let given: Vec<(Cow<'_, str>, Cow<'_, str>)> = given
+            .iter()
+            .map(|(name, value)| (Cow::Borrowed(*name), Cow::Borrowed(*value)))
+            .collect();
+        self.with_world(|world| {
+            let Lookup::Found(found) = world.catalog.find("p") else {
+                panic!("no prompt: {:?}", self.problems());
+            };
+            match render(world, found, &given)? {
+                Rendering::Done(messages) => Ok(messages),
+                Rendering::Computed(_) => panic!("computed"),
+            }
+        })
+    }
+
+    /// The text of the first message, or the sentence for the caller.
+    pub(crate) fn said(&self, given: &[(&str, &str)]) -> String {
+        match self.render(given) {
+            Ok(messages) => match &messages[0].block {
+                Block::Text(text) => text.clone(),
+                block => panic!("no text: {block:?}"),
+            },
+            Err(error) => error.to_string(),
+        }
+    }
+}
+
+fn document((path, contents): (&String, &Vec<u8>)) -> Document {
+    let name = path.trim_start_matches("docs/").trim_end_matches(".md");
+    let text = std::str::from_utf8(contents).ok();
+    let heading = text.and_then(|text| text.lines().next()?.strip_prefix("# "));
+    let own = name.rsplit('/').next().unwrap_or(name);
+    Document {
+        uri: format!("architecture://{name}").into(),
+        short_uri: None,
+        name: name.into(),
+        title: heading.unwrap_or(own).into(),
+        mime: "text/markdown",
+        is_text: text.is_some(),
+        path: RelativePath::parse(path).expect("a path"),
+        size: contents.len() as u64,
+        modified: None,
+        version: 1,
+    }
+}
+
+impl Files for Definitions {
+    fn look(&self, path: &RelativePath) -> Result<(), BodyError> {
+        let is_there = path.as_str().starts_with("shots/");
+        is_there.then_some(()).ok_or(BodyError::NotFound)
+    }
+}
+
+impl Bodies for Definitions {
+    fn read(&self, _: &Library, _: &RelativePath) -> Result<Body, BodyError> {
+        Err(BodyError::NotFound)
+    }
+
+    fn stamp(&self, _: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
+        let found = self.documents.get(path.as_str());
+        found.map(|_| Stamp(1)).ok_or(BodyError::NotFound)
+    }
+
+    fn bytes(&self, _: &Library, path: &RelativePath, limit: usize) -> Result<Blob, BodyError> {
+        let bytes = match self.documents.get(path.as_str()) {
+            Some(bytes) => bytes.clone(),
+            None if path.as_str().starts_with("shots/") => b"PNG".to_vec(),
+            None => return Err(BodyError::NotFound),
+        };
+        if bytes.len() > limit {
+            let size = bytes.len() as u64;
+            return Err(BodyError::TooLarge { size, limit });
+        }
+        let stamp = Stamp(1);
+        Ok(Blob { bytes, stamp })
+    }
+}
+
+/// Two patterns and a guideline.
+fn with_documents(definitions: Definitions) -> Definitions {
+    definitions
+        .document(
+            "patterns/repository.md",
+            "# Repository\n\nOne place for reading.\n\n",
+        )
+        .document("patterns/factory.md", "Makes things.\n")
+        .document("patterns/old/singleton.md", "# Singleton\n")
+        .document("guidelines/api.md", "# API design\nPlain words.")
+}
+
+#[test]
+fn values_stand_where_their_names_stood() {
+    let definition = Definitions::text(
+        "Review the following {{language}} code:\n\n```{{ language }}\n{{code}}\n```",
+        &["language", "code!"],
+    );
+    let given = [("language", "go"), ("code", "func main() {}")];
+    let expected = "Review the following go code:\n\n```go\nfunc main() {}\n```";
+    assert_eq!(definition.said(&given), expected);
+    let expected = "Review the following  code:\n\n```\nx\n```";
+    assert_eq!(
+        definition.said(&[("code", "x")]),
+        expected,
+        "optional: nothing"
+    );
+    assert_eq!(definition.problems(), [""; 0]);
+}
+
+#[test]
+fn a_document_is_embedded_with_its_title_and_source() {
+    let text = "Follow:\n{{resource:architecture://patterns/repository}}\nEnd.";
+    let definition = with_documents(Definitions::text(text, &[]));
+    let expected = "Follow:\n# Repository\nSource: architecture://patterns/repository\n\n\
+        # Repository\n\nOne place for reading.\nEnd.";
+    assert_eq!(definition.said(&[]), expected);
+}
+
+#[test]
+fn a_wildcard_is_one_folder_sorted_and_ruled() {
+    let text = "{{ resource: architecture://patterns/* }}|{{resource:architecture://guidelines/*}}";
+    let definition = with_documents(Definitions::text(text, &[]))
+        .document("patterns/picture.png", b"\x89PNG\xff");
+    let expected = "# factory\nSource: architecture://patterns/factory\n\nMakes things.\n\n---\n\n\
+        # Repository\nSource: architecture://patterns/repository\n\n# Repository\n\n\
+        One place for reading.|# API design\nSource: architecture://guidelines/api\n\n\
+        # API design\nPlain words.";
+    assert_eq!(definition.said(&[]), expected);
+    assert_eq!(definition.problems(), [""; 0]);
+}
+
+#[test]
+fn an_argument_may_stand_inside_a_uri() {
+    let text = "{{resource:architecture://patterns/{{pattern}}}} {{resource:architecture://{{ folder }}/*}}";
+    let definition = with_documents(Definitions::text(text, &["pattern!", "folder!"]));
+    let said = definition.said(&[("pattern", "factory"), ("folder", "guidelines")]);
+    assert!(said.starts_with("# factory\n"), "{said}");
+    assert!(said.ends_with("Makes things. # API design\nSource: architecture://guidelines/api\n\n# API design\nPlain words."), "{said}");
+    assert_eq!(definition.problems(), [""; 0]);
+}
+
+#[test]
+fn what_is_not_there_is_named() {
+    for (uri, sentence) in [
+        (
+            "architecture://patterns/nonexistent",
+            "Resource not found: architecture://patterns/nonexistent",
+        ),
+        (
+            "architecture://nothing/*",
+            "Resource not found: architecture://nothing/*",
+        ),
+        (
+            "architecture://patterns/picture",
+            "Resource is not text and cannot be embedded: architecture://patterns/picture",
+        ),
+    ] {
+        let definition = with_documents(Definitions::text(&format!("{{{{resource:{uri}}}}}"), &[]))
+            .document("patterns/picture", b"\xff\xfe\0");
+        assert_eq!(definition.said(&[]), sentence);
+        let problems = definition.problems();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(
+            problems[0].contains(sentence),
+            "check says the same: {problems:?}"
+        );
+    }
+}
+
+#[test]
+fn the_contract_words_what_is_wrong_with_arguments() {
+    let argument = r#"{"name": "code", "required": true, "maxLength": 5}"#;
+    let definition = Definitions::new().file(
+        "p.json",
+        &format!(r#"{{"name": "p", "arguments": [{argument}, {{"name": "b", "required": true}}],
+            "messages": [{{"role": "user", "content": {{"type": "text", "text": "{{{{code}}}}{{{{b}}}}"}}}}]}}"#),
+    );
+    for (given, sentence) in [
+        (&[("b", "x")][..], "Missing required arguments: code"),
+        (&[], "Missing required arguments: code, b"),
+        (
+            &[("code", "123456"), ("b", "")],
+            "Argument 'code' exceeds maximum length of 5 characters",
+        ),
+        (
+            &[("code", "\u{e4}\u{f6}\u{fc}\u{df}\u{1f331}"), ("b", "")],
+            "\u{e4}\u{f6}\u{fc}\u{df}\u{1f331}",
+        ),
+        (&[("code", ""), ("b", "")], ""),
+        (&[("zzz", ""), ("cod", "")], "Unknown arguments: zzz, cod"),
+        (
+            &[("codee", "")],
+            "Unknown arguments: codee; did you mean `code`?",
+        ),
+    ] {
+        assert_eq!(definition.said(given), sentence);
+    }
+}
+
+#[test]
+fn messages_carry_pictures_documents_and_links() {
+    let messages = serde_json::json!([
+        {"role": "user", "content": {"type": "image", "file": "shots/a.png"}},
+        {"role": "assistant", "content": {"type": "resource", "uri": "architecture://patterns/{{name}}"}},
+        {"role": "user", "content": {"type": "resource_link", "uri": "architecture://guidelines/api"}},
+    ]);
+    let definition = with_documents(Definitions::messages(&messages, &["name!"]));
+    let blocks: Vec<Block> = definition
+        .render(&[("name", "factory")])
+        .expect("rendered")
+        .into_iter()
+        .map(|message| message.block)
+        .collect();
+    assert!(matches!(&blocks[0], Block::Media(media) if media.mime == "image/png"));
+    assert!(matches!(&blocks[1], Block::Resource { uri, contents, .. }
+            if &**uri == "architecture://patterns/factory" && contents.text() == Some("Makes things.\n")));
+    assert!(matches!(&blocks[2], Block::Link { uri, title, .. }
+            if &**uri == "architecture://guidelines/api" && title.as_deref() == Some("API design")));
+    assert_eq!(definition.problems(), [""; 0]);
+}
+
+#[test]
+fn jinja_is_there_for_those_who_want_conditions() {
+    let definition = Definitions::new().file(
+        "p.json",
+        r#"{"name": "p", "title": "P", "template": "jinja", "arguments": [{"name": "x", "required": false}],
+            "messages": [{"role": "user", "content": {"type": "text", "text": "{% if x %}{{ x }}{% else %}none{% endif %}"}}]}"#,
+    );
+    assert_eq!(definition.said(&[("x", "{{ x }}")]), "{{ x }}");
+    assert_eq!(definition.said(&[]), "none");
+    assert_eq!(definition.said(&[("y", "")]), "Unknown arguments: y");
+    assert_eq!(definition.problems(), [""; 0]);
+}
+
+#[test]
+fn names_of_documents_complete_an_argument_in_a_uri() {
+    let text = "{{resource:architecture://patterns/{{a}}}}{{b}}{{resource:architecture://{{c}}/x}}";
+    let definition = with_documents(Definitions::text(text, &["a!", "b", "c!"]));
+    definition.with_world(|world| {
+        let Lookup::Found(found) = world.catalog.find("p") else {
+            panic!("no prompt")
+        };
+        let names = |argument| world.catalog.names_for(found.prompt, argument);
+        assert_eq!(names("a"), ["factory", "repository"]);
+        assert_eq!(names("b"), [""; 0]);
+        assert_eq!(names("c"), [""; 0]);
+        assert_eq!(names("zzz"), [""; 0]);
+    });
+}

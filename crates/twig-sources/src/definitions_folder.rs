@@ -1,0 +1,111 @@
+//! One library of the kind `definitions`: `prompts/*.json`, and the documents that they embed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use twig_core::parse::library::{Folder, definitions_library, empty_library};
+use twig_core::{Kind, Library, Limits, Problem, Severity};
+
+use crate::listing::{Listed, LookedAt, Looker};
+use crate::root::Root;
+use crate::stamp::Seen;
+use crate::text_files::{TextFiles, list};
+
+/// Where definitions are, the first of these that has any.
+const FOLDERS: [&str; 2] = ["prompts", "mcp/prompts"];
+
+/// A library as it was last read, with all that tells what to read again.
+#[derive(Debug)]
+pub(crate) struct DefinitionsFolder {
+    pub(crate) library: Arc<Library>,
+    /// One of [`FOLDERS`].
+    prompts: &'static str,
+    definitions: TextFiles,
+    /// Where the pictures and sounds of its prompts are.
+    media: Vec<Listed>,
+    links: Vec<LookedAt>,
+}
+
+impl DefinitionsFolder {
+    /// Reads a library for the first time, or what changed of it.
+    pub(crate) fn load(folder: &Folder, limits: &Limits, before: Option<Self>) -> Self {
+        let root = Path::new(&*folder.root);
+        let is_first = before.is_none();
+        let mut state = before.unwrap_or_else(|| Self {
+            library: Arc::new(empty_library(folder, Kind::Definitions, Vec::new())),
+            prompts: FOLDERS[0],
+            definitions: TextFiles::new(),
+            media: Vec::new(),
+            links: Vec::new(),
+        });
+        if state.definitions.files.is_empty() {
+            state.prompts = FOLDERS
+                .into_iter()
+                .find(|prompts| has_json(root, prompts))
+                .unwrap_or(FOLDERS[0]);
+        }
+        let most = limits.manifest;
+        let mut changed = state.definitions.look(root, state.prompts, is_json, most);
+        changed |= !state.media_holds(root);
+        if changed || is_first {
+            let looker = Looker::new(root);
+            let files = &state.definitions.files;
+            let mut library = definitions_library(folder, files, &looker, limits);
+            (state.media, state.links) = looker.into_used();
+            let too_many = state.definitions.too_many(folder, "definitions");
+            library.problems.extend(too_many);
+            if files.is_empty() {
+                library.problems.push(nothing(folder));
+            }
+            if is_first || *state.library != library {
+                state.library = Arc::new(library);
+            }
+        }
+        state
+    }
+
+    /// The folders whose entries matter, besides the library's own.
+    pub(crate) fn watched(&self, root: &Path) -> Vec<PathBuf> {
+        // Where one is missing its parent tells when it comes.
+        let mut folders = vec![root.join("mcp")];
+        folders.extend(FOLDERS.map(|prompts| root.join(prompts)));
+        folders.extend(self.media.iter().map(|listed| listed.path.clone()));
+        folders
+    }
+
+    /// Whether the pictures and sounds are still there, or still not.
+    fn media_holds(&mut self, root: &Path) -> bool {
+        let links = &self.links;
+        self.media.iter_mut().all(|listed| listed.holds(root))
+            && (links.is_empty()
+                || Root::open(root).is_ok_and(|root| {
+                    let same = |(path, found): &LookedAt| root.look(path.as_str()) == *found;
+                    links.iter().all(same)
+                }))
+    }
+}
+
+/// Whether a folder is laid out like a library of definitions.
+pub(crate) fn has_definitions(root: &Path) -> bool {
+    FOLDERS.into_iter().any(|prompts| has_json(root, prompts))
+}
+
+fn has_json(root: &Path, folder: &str) -> bool {
+    Seen::at(&root.join(folder)).is_there()
+        && list(root, folder, is_json).is_ok_and(|files| !files.is_empty())
+}
+
+fn is_json(name: &str) -> bool {
+    Path::new(name)
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
+}
+
+fn nothing(folder: &Folder) -> Problem {
+    let message = format!(
+        "{} has no {}/*.json, nor {}/*.json",
+        folder.shown_root, FOLDERS[0], FOLDERS[1]
+    );
+    Problem::of_file("no-definitions", Severity::Warning, &folder.root, message)
+        .with_help("put a definition there, such as prompts/review-code.json")
+}
