@@ -19,7 +19,7 @@ impl Files for EveryFile {
 
 fuzz_target!(|text: &str| {
     let Some(name) = LibraryName::from_folder("lib") else { return };
-    let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), separator: ":".into() };
+    let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
     let library = twig_library(&folder, text, &EveryFile, &Limits::default());
     for problem in &library.problems {
         assert!(!problem.message.is_empty() && problem.line.is_none_or(|line| line > 0));

@@ -55,7 +55,7 @@ fn prompt(name: &str, text: &str) -> Option<Prompt> {
 
 fuzz_target!(|bytes: &[u8]| {
     let Some(name) = LibraryName::from_folder("lib") else { return };
-    let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), separator: ":".into() };
+    let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
     let mut library = empty_library(&folder, Kind::Twig, Vec::new());
     library.prompts.extend(prompt("p", "{{ x }}{{ y }}"));
     library.prompts.extend(prompt("q", "{% for i in [1] %}{{ x }}{% endfor %}"));

@@ -40,7 +40,7 @@ impl Bodies for NoFiles {
 
 fuzz_target!(|text: &str| {
     let (Some(name), Ok(prompt)) = (LibraryName::from_folder("lib"), PromptName::parse("p")) else { return };
-    let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), separator: ":".into() };
+    let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
     let mut library = empty_library(&folder, Kind::Twig, Vec::new());
     library.prompts.push(Prompt {
         name: prompt,

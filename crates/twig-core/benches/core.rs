@@ -81,7 +81,7 @@ fn library(name: &str, manifest: &str) -> Option<Arc<Library>> {
         name: LibraryName::from_folder(name)?,
         root: format!("/data/{name}").into(),
         shown_root: format!("~/{name}").into(),
-        separator: ":".into(),
+        prefix: "lib:".into(),
     };
     Some(Arc::new(twig_library(
         &folder,

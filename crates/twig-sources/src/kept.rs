@@ -107,7 +107,7 @@ fn load(
 ) -> Result<Option<Kept>, Box<Problem>> {
     let (folder, before) = match before {
         Some(before) => (before.folder, Some(before.state)),
-        None => (folder(settings, &candidate.root)?, None),
+        None => (folder(settings, candidate)?, None),
     };
     let limits = &settings.limits;
     let state = match (candidate.kind, before) {
@@ -140,7 +140,8 @@ fn load(
     Ok(state.map(|state| Kept { folder, state }))
 }
 
-fn folder(settings: &Settings, root: &Path) -> Result<Folder, Box<Problem>> {
+fn folder(settings: &Settings, candidate: &Candidate) -> Result<Folder, Box<Problem>> {
+    let root = &*candidate.root;
     let problem = |message: String| {
         let path = root.display().to_string();
         let problem = Problem::of_file("bad-library-name", Severity::Error, &path, message);
@@ -150,16 +151,27 @@ fn folder(settings: &Settings, root: &Path) -> Result<Folder, Box<Problem>> {
     let Some(text) = root.to_str() else {
         return Err(problem(format!("the path of {shown} is not UTF-8")));
     };
-    let own = root.file_name().and_then(|name| name.to_str());
+    // A project's library has the name of the project.
+    let named = if candidate.is_project {
+        root.parent().unwrap_or(root)
+    } else {
+        root
+    };
+    let own = named.file_name().and_then(|name| name.to_str());
     let Some(name) = own.and_then(LibraryName::from_folder) else {
         return Err(problem(format!(
             "the folder name of {shown} makes no name for a library"
         )));
     };
+    let prefix = if candidate.is_project {
+        String::new()
+    } else {
+        format!("{name}{}", settings.separator)
+    };
     Ok(Folder {
         name,
         root: text.into(),
         shown_root: shown.into(),
-        separator: settings.separator.as_str().into(),
+        prefix: prefix.into(),
     })
 }

@@ -1,4 +1,5 @@
-//! A place where libraries are looked for: the data folder, or a folder that the person named.
+//! A place where libraries are looked for: the data folder, a folder that the person named, or a
+//! project's own.
 
 use std::ffi::OsString;
 use std::io;
@@ -21,6 +22,8 @@ use crate::stamp::{Seen, is_absence};
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
     pub(crate) named: bool,
+    /// Whether it is a project's own folder.
+    is_project: bool,
     kind: Option<Kind>,
     pub(crate) state: FoundState,
     seen: Seen,
@@ -39,6 +42,8 @@ pub(crate) struct Place {
 pub(crate) struct Candidate {
     pub(crate) root: PathBuf,
     pub(crate) kind: Kind,
+    /// Whether it is a project's own.
+    pub(crate) is_project: bool,
     /// What was seen of its manifest, if it has one.
     pub(crate) manifest: Seen,
 }
@@ -50,6 +55,13 @@ impl Place {
         for path in &settings.libraries {
             if !places.iter().any(|place| place.path == *path) {
                 places.push(Self::new(path, true, settings.kind));
+            }
+        }
+        for path in &settings.projects {
+            if !places.iter().any(|place| place.path == *path) {
+                let mut place = Self::new(path, false, None);
+                place.is_project = true;
+                places.push(place);
             }
         }
         places.extend(
@@ -65,6 +77,7 @@ impl Place {
         Self {
             path: path.to_path_buf(),
             named,
+            is_project: false,
             kind,
             state: FoundState::Missing,
             seen: Seen::never(),
@@ -86,6 +99,7 @@ impl Place {
         self.locked.clear();
         let candidates = match self.own_library(&known) {
             Some(own) => vec![own],
+            None if self.is_project => Vec::new(),
             None => self.libraries_inside(&known),
         };
         self.roots.clear();
@@ -99,7 +113,7 @@ impl Place {
 
     /// The folders whose entries matter: the place, and each folder in it that may be a library.
     pub(crate) fn watched(&self) -> impl Iterator<Item = PathBuf> {
-        let names = if self.is_library() {
+        let names = if self.is_library() || self.is_project {
             &[]
         } else {
             self.subfolders.as_slice()
@@ -115,7 +129,7 @@ impl Place {
 
     /// What is in it and is no library.
     pub(crate) fn skipped(&self) -> Vec<Skipped> {
-        if self.is_library() {
+        if self.is_library() || self.is_project {
             return Vec::new();
         }
         let is_library = |name: &&OsString| self.roots.contains(&self.path.join(name));
@@ -168,14 +182,15 @@ impl Place {
     }
 
     fn own_library(&self, known: &impl Fn(&Path) -> Option<Kind>) -> Option<Candidate> {
-        if !self.named || self.state == FoundState::Missing || self.state == FoundState::NotAFolder
-        {
+        let may_be = self.named || self.is_project;
+        if !may_be || self.state == FoundState::Missing || self.state == FoundState::NotAFolder {
             return None;
         }
         let known = known(&self.path);
         let candidate = |kind, manifest| Candidate {
             root: self.path.clone(),
             kind,
+            is_project: self.is_project,
             manifest,
         };
         if matches!(self.kind, None | Some(Kind::Twig))
@@ -185,6 +200,7 @@ impl Place {
         }
         let is_definitions = match self.kind {
             Some(kind) => kind == Kind::Definitions,
+            None if self.is_project => true,
             None => known == Some(Kind::Definitions) || has_definitions(&self.path),
         };
         if is_definitions {
@@ -207,12 +223,14 @@ impl Place {
                 Ok(Some(manifest)) => candidates.push(Candidate {
                     root,
                     kind: Kind::Twig,
+                    is_project: false,
                     manifest,
                 }),
                 Ok(None) if known == Some(Kind::Definitions) || has_definitions(&root) => {
                     candidates.push(Candidate {
                         root,
                         kind: Kind::Definitions,
+                        is_project: false,
                         manifest: Seen::never(),
                     });
                 }
@@ -248,6 +266,7 @@ impl Place {
                 format!("{shown} has no {MANIFEST}, nor has a folder in it"),
                 "create a twig.toml there, or say how to read it with `--kind`",
             ),
+            FoundState::Folder if self.is_project => return None,
             FoundState::Folder if !self.named => return self.stray_manifest(&shown),
             FoundState::Missing | FoundState::Folder => return None,
         };

@@ -13,6 +13,9 @@ pub struct Settings {
     ///
     /// Each is a library, or a folder whose subfolders are libraries.
     pub libraries: Vec<PathBuf>,
+    /// A project's own folders (`.twig`), the nearest first; they come before the data folder.
+    /// None need exist.
+    pub projects: Vec<PathBuf>,
     /// How the named folders are read; told by their layout where this is `None`.
     pub kind: Option<Kind>,
     /// The person's home, which is `~` in paths for people.
@@ -30,6 +33,7 @@ impl Default for Settings {
         Self {
             data: None,
             libraries: Vec::new(),
+            projects: Vec::new(),
             kind: None,
             home: None,
             separator: ":".to_owned(),
@@ -53,7 +57,9 @@ impl Settings {
     /// The same settings with absolute paths, so that a later change of folder changes nothing.
     pub(crate) fn absolute(mut self) -> Self {
         self.data = self.data.map(|path| absolute(&path));
-        self.libraries = self.libraries.iter().map(|path| absolute(path)).collect();
+        for paths in [&mut self.libraries, &mut self.projects] {
+            *paths = paths.iter().map(|path| absolute(path)).collect();
+        }
         self
     }
 

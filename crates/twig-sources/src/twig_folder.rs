@@ -184,7 +184,7 @@ mod tests {
             name: LibraryName::from_folder("lib").unwrap(),
             root: root.to_str().unwrap().into(),
             shown_root: "~/lib".into(),
-            separator: ":".into(),
+            prefix: "lib:".into(),
         };
         TwigFolder::load(&folder, &Limits::default(), Seen::never(), None)
     }

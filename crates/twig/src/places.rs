@@ -17,6 +17,8 @@ pub(crate) struct Places {
     pub(crate) data_is_named: bool,
     /// The configuration file.
     pub(crate) config: Option<PathBuf>,
+    /// The folders of the project that this is run in, and of those around it; nearest first.
+    pub(crate) projects: Vec<PathBuf>,
 }
 
 impl Places {
@@ -36,6 +38,7 @@ impl Places {
             data,
             data_is_named,
             config,
+            projects: projects(),
         }
     }
 
@@ -51,6 +54,34 @@ impl Places {
             None => path.display().to_string(),
         }
     }
+}
+
+/// The project folders upward from the working folder. The first of them may still be made.
+fn projects() -> Vec<PathBuf> {
+    let Ok(here) = env::current_dir() else {
+        return Vec::new();
+    };
+    let mut projects = vec![here.join(PROJECT)];
+    let above = here.ancestors().skip(1).map(|folder| folder.join(PROJECT));
+    projects.extend(above.filter(|folder| folder.is_dir()));
+    projects.retain(|folder| is_of_this_person(folder));
+    projects
+}
+
+/// Whether nobody else could have put a folder there: what is in `/tmp` may be anybody's.
+#[cfg(unix)]
+fn is_of_this_person(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let person = rustix::process::geteuid().as_raw();
+    match folder.metadata() {
+        Ok(metadata) => person == 0 || [person, 0].contains(&metadata.uid()),
+        Err(_) => true,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_of_this_person(_: &Path) -> bool {
+    true
 }
 
 /// The token that clients over HTTP have to show.

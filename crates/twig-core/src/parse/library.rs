@@ -23,8 +23,8 @@ pub struct Folder {
     pub root: Box<str>,
     /// The folder as people like to read it (`~` for home).
     pub shown_root: Box<str>,
-    /// What stands between a library's name and a prompt's.
-    pub separator: Box<str>,
+    /// What stands in front of a prompt's name: `library:`, or nothing for a project's own.
+    pub prefix: Box<str>,
 }
 
 /// Says what stands at a path of the library, without reading it.

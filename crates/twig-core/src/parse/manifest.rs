@@ -112,7 +112,7 @@ impl Manifest<'_> {
     }
 
     fn prompt(&mut self, name: PromptName, entry: &Entry<'_>) -> Prompt {
-        let full_name = format!("{}{}{name}", self.folder.name, self.folder.separator);
+        let full_name = format!("{}{name}", self.folder.prefix);
         let mut prompt = Prompt {
             name,
             full_name: full_name.into(),

@@ -70,7 +70,7 @@ impl Definitions {
             name: LibraryName::from_folder("lib").expect("a name"),
             root: "/lib".into(),
             shown_root: "~/lib".into(),
-            separator: ":".into(),
+            prefix: "lib:".into(),
         };
         let mut library = definitions_library(&folder, &self.files, self, &self.limits);
         library.documents = self.documents.iter().map(document).collect();
