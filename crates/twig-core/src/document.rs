@@ -8,7 +8,7 @@ mod mime;
 mod uri_template;
 
 pub use self::cache::DocumentCache;
-pub(crate) use self::mime::is_text;
+pub(crate) use self::mime::{is_text, sniff};
 pub use self::mime::mime_of;
 pub use self::uri_template::UriTemplate;
 use crate::name::RelativePath;

@@ -15,7 +15,7 @@ pub use self::arguments::{missing, unknown};
 pub(crate) use self::embed::{Embedding, NOTHING_GIVEN};
 use crate::body::{Blob, Bodies, BodyError};
 use crate::catalog::{Catalog, PromptRef};
-use crate::document::Contents;
+use crate::document::{Contents, sniff};
 use crate::media::Media;
 use crate::model::{Argument, Content, Dialect, Kind, Library, MessageSource, Role};
 use crate::name::RelativePath;
@@ -338,6 +338,9 @@ pub(crate) fn media(
         error => body_error(library, path, error),
     })?;
     *room -= bytes.len().min(*room);
+    // What the bytes say counts more than what the file is called.
+    let family = |mime: &&str| mime.starts_with(kind.as_str());
+    let mime = sniff(&bytes).filter(family).unwrap_or(mime);
     Ok(Some(Media {
         kind: *kind,
         mime: Cow::Borrowed(mime),

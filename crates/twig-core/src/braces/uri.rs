@@ -46,8 +46,16 @@ impl UriPattern {
     /// The URI, or that of the folder with its `/`, once values stand in it.
     ///
     /// A value is a single plain name: it can choose among what is beside each other and lead nowhere
-    /// else. The error is the URI that does not exist, as it may be repeated.
+    /// else. One that stands for the whole URI is what the client could read by itself; it is looked
+    /// up as it is. The error is the URI that does not exist, as it may be repeated.
     pub(crate) fn fill(&self, values: &[Option<&str>]) -> Result<String, String> {
+        if let [UriPart::Argument(at)] = *self.parts {
+            let value = values.get(at).copied().flatten().unwrap_or_default();
+            return match value.len() {
+                1..=LONGEST => Ok(value.to_owned()),
+                _ => Err(self.shown(value)),
+            };
+        }
         let mut uri = String::with_capacity(self.source.len() + 32);
         let mut is_plain = true;
         for part in &self.parts {
@@ -176,7 +184,9 @@ pub(super) fn read(
             return (None, next);
         }
     };
-    if !has_scheme(&parts) {
+    // In a field of its own an argument may be the whole URI.
+    let is_argument = slot.is_none() && matches!(*parts, [UriPart::Argument(_)]);
+    if !is_argument && !has_scheme(&parts) {
         let message = "a document's URI begins with its scheme, such as `architecture://`";
         mistakes.push(bad(open..end.max(open + 1), message));
     }

@@ -68,15 +68,25 @@ pub fn mime_of(file_name: &str, head: &[u8]) -> &'static str {
 }
 
 fn by_beginning(head: &[u8]) -> &'static str {
+    match sniff(head) {
+        Some(mime) => mime,
+        None if is_text(head) => "text/plain",
+        None => "application/octet-stream",
+    }
+}
+
+/// What bytes are for sure, by how they begin.
+pub(crate) fn sniff(head: &[u8]) -> Option<&'static str> {
+    // Containers say what they hold a few bytes later.
+    match (head.get(..4), head.get(8..12)) {
+        (Some(b"RIFF"), Some(b"WAVE")) => return Some("audio/wav"),
+        (Some(b"RIFF"), Some(b"WEBP")) => return Some("image/webp"),
+        (_, Some(b"avif")) if head.get(4..8) == Some(b"ftyp") => return Some("image/avif"),
+        (_, Some(b"M4A ")) if head.get(4..8) == Some(b"ftyp") => return Some("audio/mp4"),
+        _ => {}
+    }
     let mut known = BEGINNINGS.iter();
-    if let Some(mime) = known.find_map(|(start, mime)| head.starts_with(start).then_some(*mime)) {
-        return mime;
-    }
-    if is_text(head) {
-        "text/plain"
-    } else {
-        "application/octet-stream"
-    }
+    known.find_map(|(start, mime)| head.starts_with(start).then_some(*mime))
 }
 
 /// Whether bytes look like the beginning of a text; its last character may be cut.

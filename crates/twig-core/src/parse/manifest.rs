@@ -149,7 +149,7 @@ impl Manifest<'_> {
                 let message = "a prompt has either `file` or `messages`, not both";
                 return Err(self.error("file-and-messages", file.span.clone(), message.to_owned()));
             }
-            (None, Some(item)) => prompt.messages = self.messages(item)?,
+            (None, Some(item)) => prompt.messages = self.messages(item, &prompt.arguments)?,
             (Some(item), None) => {
                 let path = self.path_field("file", item)?;
                 prompt

@@ -11,7 +11,7 @@ use crate::suggest;
 pub(super) struct Fields<'t, 'a> {
     table: &'t Table<'a>,
     /// No table has more fields than this; there are too many tables to allocate for each.
-    asked: [&'static str; 8],
+    asked: [&'static str; 10],
     count: usize,
 }
 
@@ -19,7 +19,7 @@ impl<'t, 'a> Fields<'t, 'a> {
     pub(super) fn new(table: &'t Table<'a>) -> Self {
         Self {
             table,
-            asked: [""; 8],
+            asked: [""; 10],
             count: 0,
         }
     }
@@ -61,6 +61,13 @@ impl Manifest<'_> {
             message,
         ));
         refusal
+    }
+
+    /// Says what to do about the problem that was told last.
+    pub(super) fn help(&mut self, help: String) {
+        if let Some(problem) = self.problems.last_mut() {
+            problem.help = Some(help);
+        }
     }
 
     pub(super) fn warning(&mut self, code: &'static str, span: Range<usize>, message: String) {

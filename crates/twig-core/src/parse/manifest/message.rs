@@ -1,19 +1,28 @@
-//! The messages of a prompt: a template, or a picture or sound beside it.
+//! The messages of a prompt: a template, and pictures, sounds and documents beside it.
 
 use std::ops::Range;
 
 use super::fields::Fields;
 use super::{Manifest, Refusal};
+use crate::braces::UriPattern;
 use crate::media::MediaKind;
-use crate::model::{Content, MessageSource, Role, TextForm};
+use crate::model::{Argument, Content, MessageSource, Role, TextForm};
 use crate::name::{NameError, RelativePath};
+use crate::parse::library::MANIFEST;
 use crate::parse::toml::{Item, Value};
 use crate::problem::{Problem, Severity, locate};
 use crate::render::body_sentence;
 use crate::template::body_problem;
 
+/// What a message can be made of.
+const SAID: [&str; 6] = ["file", "text", "image", "audio", "resource", "resource_link"];
+
 impl Manifest<'_> {
-    pub(super) fn messages(&mut self, item: &Item<'_>) -> Result<Vec<MessageSource>, Refusal> {
+    pub(super) fn messages(
+        &mut self,
+        item: &Item<'_>,
+        arguments: &[Argument],
+    ) -> Result<Vec<MessageSource>, Refusal> {
         let Value::List(items) = &item.value else {
             return Err(self.wrong_type("messages", "an array of tables", item));
         };
@@ -24,10 +33,15 @@ impl Manifest<'_> {
                 "`messages` is empty".to_owned(),
             ));
         }
-        items.iter().map(|item| self.message(item)).collect()
+        let messages = items.iter().map(|item| self.message(item, arguments));
+        messages.collect()
     }
 
-    fn message(&mut self, item: &Item<'_>) -> Result<MessageSource, Refusal> {
+    fn message(
+        &mut self,
+        item: &Item<'_>,
+        arguments: &[Argument],
+    ) -> Result<MessageSource, Refusal> {
         let Value::Table(table) = &item.value else {
             return Err(self.wrong_type("messages", "an array of tables", item));
         };
@@ -44,24 +58,24 @@ impl Manifest<'_> {
             }) if text == "assistant" => Role::Assistant,
             Some(item) => {
                 let message = "`role` is \"user\" or \"assistant\"".to_owned();
-                return Err(self.error("bad-role", item.span.clone(), message));
+                let refusal = self.error("bad-role", item.span.clone(), message);
+                self.help("say what a model should keep to in the first user message".to_owned());
+                return Err(refusal);
             }
         };
-        if let Some((key, span)) = fields.take_unsupported(&["resource"]) {
-            return Err(self.unsupported(key, span));
-        }
-        let said = ["file", "text", "image", "audio"].map(|key| (key, fields.take(key)));
+        let said = SAID.map(|key| (key, fields.take(key)));
         let mut said = said
             .into_iter()
             .filter_map(|(key, item)| Some((key, item?)));
         let (Some((key, what)), None) = (said.next(), said.next()) else {
-            let message = "a message has one of `file`, `text`, `image` and `audio`".to_owned();
+            let message = format!("a message has just one of: {}", SAID.join(", "));
             return Err(self.error("bad-message", item.span.clone(), message));
         };
         let message = match key {
             "text" => self.text_message(role, what)?,
             "image" => self.media_message(role, MediaKind::Image, what)?,
             "audio" => self.media_message(role, MediaKind::Audio, what)?,
+            "resource" | "resource_link" => self.document_message(role, key, what, arguments)?,
             _ => {
                 let path = self.path_field(key, what)?;
                 self.file_message(role, path, what.span.clone())?
@@ -85,6 +99,39 @@ impl Manifest<'_> {
                 form,
                 file: None,
             },
+        })
+    }
+
+    /// A message that is a document, or a link to it.
+    fn document_message(
+        &mut self,
+        role: Role,
+        key: &str,
+        item: &Item<'_>,
+        arguments: &[Argument],
+    ) -> Result<MessageSource, Refusal> {
+        let Value::Text(text) = &item.value else {
+            return Err(self.wrong_type(key, "a string", item));
+        };
+        let (uri, mistakes) = UriPattern::parse(text, arguments);
+        let mut refusal = None;
+        for mistake in mistakes {
+            let sentence = self.error(mistake.code, item.span.clone(), mistake.message);
+            self.help(mistake.help);
+            refusal = refusal.or(Some(sentence));
+        }
+        if let Some(refusal) = refusal {
+            return Err(refusal);
+        }
+        let uri = uri.filter(|uri| !uri.is_folder);
+        let (Some(uri), Ok(file)) = (uri, RelativePath::parse(MANIFEST)) else {
+            let message = format!("`{key}` takes the URI of one document, not of a whole folder");
+            return Err(self.error("bad-resource", item.span.clone(), message));
+        };
+        let is_link = key == "resource_link";
+        Ok(MessageSource {
+            role,
+            content: Content::Document { uri, is_link, file },
         })
     }
 
