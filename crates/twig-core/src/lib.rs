@@ -20,7 +20,7 @@ pub mod suggest;
 pub mod template;
 
 pub use body::{Blob, Bodies, Body, BodyError, Stamp};
-pub use catalog::{Catalog, DocumentRef, Lookup, PromptRef};
+pub use catalog::{Catalog, DocumentRef, Lookup, PromptRef, Revisions, TemplateRef};
 pub use document::{Contents, Document, UriTemplate};
 pub use limits::Limits;
 pub use media::{Media, MediaKind};

@@ -21,6 +21,8 @@ pub struct Limits {
     pub rendered: usize,
     /// Bytes of the pictures and sounds of one prompt.
     pub media: usize,
+    /// Bytes of one document.
+    pub document: usize,
     /// How deep includes may nest.
     pub include_depth: usize,
     /// How many includes one template may pull in, counted with repetition.
@@ -52,6 +54,7 @@ impl Default for Limits {
             argument_values: 1024 * 1024,
             rendered: 1024 * 1024,
             media: 4 * 1024 * 1024,
+            document: 16 * 1024 * 1024,
             include_depth: 8,
             includes: 64,
             render_millis: 1_000,

@@ -5,6 +5,7 @@
 //! means is `twig-core`'s business; how a catalog is served is for others.
 
 mod bodies;
+mod document_folder;
 mod found;
 mod kept;
 mod listing;

@@ -91,7 +91,7 @@ fn is_separator(text: &str) -> bool {
 /// One row a limit that can be set: its name and where it is kept.
 type Row = (&'static str, fn(&mut Limits) -> &mut usize);
 
-const LIMITS: [Row; 13] = [
+const LIMITS: [Row; 14] = [
     ("template_source", |limits| &mut limits.template_source),
     ("manifest", |limits| &mut limits.manifest),
     ("front_matter", |limits| &mut limits.front_matter),
@@ -100,6 +100,7 @@ const LIMITS: [Row; 13] = [
     ("argument_values", |limits| &mut limits.argument_values),
     ("rendered", |limits| &mut limits.rendered),
     ("media", |limits| &mut limits.media),
+    ("document", |limits| &mut limits.document),
     ("include_depth", |limits| &mut limits.include_depth),
     ("includes", |limits| &mut limits.includes),
     ("message", |limits| &mut limits.message),

@@ -18,6 +18,15 @@ pub struct DocumentRef<'c> {
     pub document: &'c Document,
 }
 
+/// A template together with the library it is in.
+#[derive(Debug, Clone, Copy)]
+pub struct TemplateRef<'c> {
+    /// The library.
+    pub library: &'c Arc<Library>,
+    /// The template.
+    pub template: &'c UriTemplate,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct DocumentIndex {
     /// Places of all documents that are served, sorted by URI.
@@ -94,14 +103,26 @@ impl Catalog {
     }
 
     /// The URI templates of all libraries, each once, in order.
-    pub fn templates(&self) -> Vec<&UriTemplate> {
-        let mut templates: Vec<&UriTemplate> = Vec::new();
-        for template in self.libraries.iter().flat_map(|library| &library.templates) {
-            if !templates.contains(&template) {
-                templates.push(template);
-            }
-        }
-        templates
+    pub fn templates(&self) -> impl Iterator<Item = TemplateRef<'_>> {
+        let of_library = |library| {
+            let all: &Arc<Library> = library;
+            all.templates
+                .iter()
+                .map(move |template| TemplateRef { library, template })
+        };
+        let all = self.libraries.iter().flat_map(of_library);
+        let mut known: Vec<&UriTemplate> = Vec::new();
+        all.filter(move |found| {
+            let is_new = !known.contains(&found.template);
+            known.push(found.template);
+            is_new
+        })
+    }
+
+    /// The template that is written like this.
+    pub fn template(&self, source: &str) -> Option<TemplateRef<'_>> {
+        self.templates()
+            .find(|found| found.template.as_str() == source)
     }
 
     /// URIs near to one that was not found.
