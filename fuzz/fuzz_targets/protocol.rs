@@ -71,7 +71,8 @@ fuzz_target!(|bytes: &[u8]| {
             connection.finish(job.ticket, JobOutcome::limit("too much"), &mut out);
         }
     }
-    connection.prompts_changed(&mut out);
+    let next = Catalog::build(Vec::new()).after(&catalog);
+    connection.catch_up(&next, &mut out);
     connection.close(&mut out);
     for line in out.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let message: serde_json::Value = serde_json::from_slice(line).expect("JSON");

@@ -1,16 +1,16 @@
-//! Parsing manifests, building catalogs, rendering prompts.
+//! Parsing manifests and definitions, building catalogs, rendering prompts.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use divan::{Bencher, black_box};
-use twig_core::parse::library::{Files, Folder, twig_library};
+use twig_core::parse::library::{DefinitionFile, Files, Folder, definitions_library, twig_library};
 use twig_core::render::World;
 use twig_core::template::Templates;
 use twig_core::{
-    Blob, Bodies, Body, BodyError, Catalog, Library, LibraryName, Limits, Lookup, RelativePath,
-    Rendering, Stamp, render,
+    Blob, Bodies, Body, BodyError, Catalog, Document, Library, LibraryName, Limits, Lookup,
+    RelativePath, Rendering, Stamp, render,
 };
 
 fn main() {
@@ -46,6 +46,11 @@ impl Bodies for Disk {
     }
 
     fn bytes(&self, library: &Library, path: &RelativePath, _: usize) -> Result<Blob, BodyError> {
+        if path.as_str().starts_with("docs/") {
+            let bytes = document_text().into_bytes();
+            let stamp = Stamp(1);
+            return Ok(Blob { bytes, stamp });
+        }
         let body = self.read(library, path)?;
         Ok(Blob {
             bytes: body.text.into_bytes(),
@@ -76,13 +81,17 @@ fn manifest() -> String {
     text
 }
 
-fn library(name: &str, manifest: &str) -> Option<Arc<Library>> {
-    let folder = Folder {
+fn folder(name: &str) -> Option<Folder> {
+    Some(Folder {
         name: LibraryName::from_folder(name)?,
         root: format!("/data/{name}").into(),
         shown_root: format!("~/{name}").into(),
-        prefix: "lib:".into(),
-    };
+        prefix: format!("{name}:").into(),
+    })
+}
+
+fn library(name: &str, manifest: &str) -> Option<Arc<Library>> {
+    let folder = folder(name)?;
     Some(Arc::new(twig_library(
         &folder,
         manifest,
@@ -142,4 +151,100 @@ fn render_plain_ten_arguments(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn hand_out_computed(bencher: Bencher<'_, '_>) {
     bench_render(bencher, "lib:p0");
+}
+
+/// Ten kibibytes of a document.
+fn document_text() -> String {
+    let mut text = "# A pattern\n\n".to_owned();
+    while text.len() < 10 * 1024 {
+        text.push_str("A line about when to use it, and when to leave it be.\n");
+    }
+    text.truncate(10 * 1024);
+    text
+}
+
+/// A hundred definitions of about two kibibytes with five arguments each.
+fn definitions() -> Vec<DefinitionFile> {
+    let files = (0..100).filter_map(|at| {
+        let arguments: Vec<String> = (0..5)
+            .map(|at| format!(r#"{{"name": "a{at}", "description": "A value", "required": true, "maxLength": 100}}"#))
+            .collect();
+        let text = format!(
+            "{}{{{{a0}}}} {{{{a1}}}} {{{{a2}}}} {{{{a3}}}} {{{{a4}}}}\\n{{{{resource:architecture://all/*}}}}",
+            "A line of instructions.\\n".repeat(60)
+        );
+        let definition = format!(
+            r#"{{"name": "p{at}", "description": "What it is for", "arguments": [{}],
+"messages": [{{"role": "user", "content": {{"type": "text", "text": "{text}"}}}}]}}"#,
+            arguments.join(", ")
+        );
+        let path = RelativePath::parse(&format!("prompts/p{at}.json")).ok()?;
+        Some((path, Ok(definition)))
+    });
+    files.collect()
+}
+
+#[divan::bench]
+fn parse_a_hundred_definitions(bencher: Bencher<'_, '_>) {
+    let files = definitions();
+    let folder = folder("service");
+    let limits = Limits::default();
+    bencher.bench(|| {
+        let folder = folder.as_ref()?;
+        Some(definitions_library(
+            folder,
+            black_box(&files),
+            &Disk,
+            &limits,
+        ))
+    });
+}
+
+/// What [`render_fifty_documents`] cannot do without.
+#[divan::bench]
+fn copy_fifty_documents(bencher: Bencher<'_, '_>) {
+    let documents = vec![document_text(); 50];
+    bencher.bench(|| {
+        let mut text = String::with_capacity(documents.iter().map(String::len).sum());
+        for document in &documents {
+            text.push_str(document);
+        }
+        text
+    });
+}
+
+#[divan::bench]
+fn render_fifty_documents(bencher: Bencher<'_, '_>) {
+    let Some(folder) = folder("service") else {
+        return;
+    };
+    let mut library = definitions_library(&folder, &definitions(), &Disk, &Limits::default());
+    library.documents.extend((0..50).filter_map(|at| {
+        Some(Document {
+            uri: format!("architecture://all/{at:02}").into(),
+            short_uri: None,
+            name: format!("all/{at:02}").into(),
+            title: "A pattern".into(),
+            mime: "text/markdown",
+            is_text: true,
+            path: RelativePath::parse(&format!("docs/all/{at:02}.md")).ok()?,
+            size: 10 * 1024,
+            modified: None,
+            version: 1,
+        })
+    }));
+    let catalog = Catalog::build([Arc::new(library)]);
+    let templates = Templates::default();
+    let world = World {
+        catalog: &catalog,
+        bodies: &Disk,
+        templates: &templates,
+    };
+    let given: Vec<(Cow<'_, str>, Cow<'_, str>)> = (0..5)
+        .map(|at| (format!("a{at}").into(), "some value".into()))
+        .collect();
+    bencher.bench(|| match catalog.find(black_box("p1")) {
+        Lookup::Found(found) => render(world, found, &given),
+        _ => unreachable!("the prompt is there"),
+    });
 }

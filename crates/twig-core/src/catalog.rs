@@ -1,6 +1,7 @@
 //! The catalog: one immutable value made of all libraries, from which every request is answered.
 
 mod documents;
+mod revisions;
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
@@ -9,7 +10,8 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use self::documents::DocumentIndex;
-pub use self::documents::DocumentRef;
+pub use self::documents::{DocumentRef, TemplateRef};
+pub use self::revisions::Revisions;
 use crate::model::{Library, Prompt};
 use crate::name::{client_chars, client_key};
 use crate::problem::{Problem, Severity};
@@ -28,6 +30,7 @@ pub struct Catalog {
     documents: DocumentIndex,
     problems: Vec<Problem>,
     fingerprint: [u8; 32],
+    revisions: Revisions,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -157,19 +160,6 @@ impl Catalog {
     /// A digest of the documents that the catalog was made from.
     pub fn fingerprint(&self) -> &[u8; 32] {
         &self.fingerprint
-    }
-
-    /// Whether a client that listed the prompts of both would see no difference.
-    pub fn lists_the_same(&self, other: &Catalog) -> bool {
-        self.listed.len() == other.listed.len()
-            && self.prompts(0).zip(other.prompts(0)).all(|(one, two)| {
-                // Libraries that did not change are the same allocation: nothing to compare.
-                std::ptr::eq(one.prompt, two.prompt)
-                    || (one.prompt.full_name == two.prompt.full_name
-                        && one.prompt.title == two.prompt.title
-                        && one.prompt.description == two.prompt.description
-                        && one.prompt.arguments == two.prompt.arguments)
-            })
     }
 
     fn at(&self, place: Place) -> PromptRef<'_> {

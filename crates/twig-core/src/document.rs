@@ -4,12 +4,19 @@
 //! is not there.
 
 mod cache;
+mod head;
 mod mime;
+mod time;
+mod uri;
 mod uri_template;
 
 pub use self::cache::DocumentCache;
-pub(crate) use self::mime::{is_text, sniff};
+pub(crate) use self::head::TITLE;
+pub use self::head::{HEAD, Head};
+pub(crate) use self::mime::sniff;
 pub use self::mime::mime_of;
+pub use self::time::rfc3339;
+pub use self::uri::{decode, encode};
 pub use self::uri_template::UriTemplate;
 use crate::name::RelativePath;
 
@@ -20,7 +27,7 @@ pub struct Document {
     pub uri: Box<str>,
     /// A shorter URI that means it too: a decision's number.
     pub short_uri: Option<Box<str>>,
-    /// Its name: the URI without the scheme.
+    /// Its name: the path of its file in the documents folder, without `.md`.
     pub name: Box<str>,
     /// A name for people: its first heading, else its file's name.
     pub title: Box<str>,

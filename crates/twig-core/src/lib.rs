@@ -22,7 +22,7 @@ pub mod template;
 
 pub use body::{Blob, Bodies, Body, BodyError, Stamp};
 pub use braces::{Braces, UriPattern};
-pub use catalog::{Catalog, DocumentRef, Lookup, PromptRef};
+pub use catalog::{Catalog, DocumentRef, Lookup, PromptRef, Revisions, TemplateRef};
 pub use document::{Contents, Document, UriTemplate};
 pub use limits::Limits;
 pub use media::{Media, MediaKind};

@@ -25,6 +25,8 @@ pub struct Limits {
     pub embedded: usize,
     /// Bytes of the documents that one prompt embeds.
     pub embedded_bytes: usize,
+    /// Bytes of one document.
+    pub document: usize,
     /// How deep includes may nest.
     pub include_depth: usize,
     /// How many includes one template may pull in, counted with repetition.
@@ -58,6 +60,7 @@ impl Default for Limits {
             media: 4 * 1024 * 1024,
             embedded: 50,
             embedded_bytes: 1024 * 1024,
+            document: 16 * 1024 * 1024,
             include_depth: 8,
             includes: 64,
             render_millis: 1_000,

@@ -1,9 +1,13 @@
-//! `completion/complete`: the choices of an argument, or the names of the documents that it stands
-//! for, that start with what was typed.
+//! `completion/complete`: the choices of an argument, the names of the documents that it stands
+//! for, or the parts of documents' URIs, that start with what was typed.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use twig_core::Limits;
+use twig_core::document::decode;
+use twig_core::{Catalog, Limits, TemplateRef, suggest};
 
 use crate::dispatch::{Call, Outcome};
 use crate::error::Refusal;
@@ -29,6 +33,13 @@ struct Argument<'a> {
     value: Option<&'a RawValue>,
 }
 
+/// What the client knows of the other arguments.
+#[derive(Default, Deserialize)]
+struct Context<'a> {
+    #[serde(borrow, default)]
+    arguments: Option<HashMap<Cow<'a, str>, Cow<'a, str>>>,
+}
+
 /// Completes a value.
 pub(crate) fn complete(
     call: &Call<'_>,
@@ -40,37 +51,79 @@ pub(crate) fn complete(
     let name = params::text(argument.name, "argument.name")?;
     let typed = params::text(argument.value, "argument.value")?;
     let kind = params::text(reference.kind, "ref.type")?;
-    let choices: Vec<&str> = match &*kind {
+    let values: Vec<Cow<'_, str>> = match &*kind {
         "ref/prompt" => {
             let prompt = params::text(reference.name, "ref.name")?;
             let found = prompts::find(call, &prompt)?;
             let arguments = &found.prompt.arguments;
             let argument = arguments.iter().find(|argument| *argument.name == *name);
             match argument {
-                Some(argument) if !argument.choices.is_empty() => {
-                    argument.choices.iter().map(|choice| &**choice).collect()
-                }
+                Some(argument) if !argument.choices.is_empty() => argument
+                    .choices
+                    .iter()
+                    .map(|choice| Cow::Borrowed(&**choice))
+                    .collect(),
                 _ => call.host.catalog.names_for(found.prompt, &name),
             }
         }
         "ref/resource" => {
-            params::text(reference.uri, "ref.uri")?;
-            Vec::new()
+            let uri = params::text(reference.uri, "ref.uri")?;
+            let context: Context<'_> = params::read(fields.context)?;
+            let given = context.arguments.unwrap_or_default();
+            parts(call, &uri, &name, &given)?
         }
         _ => {
             let what = "`ref.type` must be `ref/prompt` or `ref/resource`";
             return Err(Refusal::Params(what.to_owned()));
         }
     };
-    write(&choices, &typed, &call.server.limits, result);
+    write(&values, &typed, &call.server.limits, result);
     Ok(Outcome::Complete)
 }
 
-fn write(choices: &[&str], typed: &str, limits: &Limits, result: &mut Object<'_>) {
+/// What stands for a variable in the URIs of documents that fit a template and agree with what is
+/// known of the other variables: sorted, each once.
+fn parts<'c>(
+    call: &Call<'c>,
+    uri: &str,
+    name: &str,
+    given: &HashMap<Cow<'_, str>, Cow<'_, str>>,
+) -> Result<Vec<Cow<'c, str>>, Refusal> {
+    let catalog: &'c Catalog = call.host.catalog;
+    let Some(TemplateRef { template, .. }) = catalog.template(uri) else {
+        // A URI without variables has nothing to complete.
+        if catalog.document(uri).is_some() {
+            return Ok(Vec::new());
+        }
+        let known = catalog.templates().map(|found| found.template.as_str());
+        return Err(Refusal::Template {
+            suggestions: suggest::near(uri, known),
+            uri: uri.to_owned(),
+        });
+    };
+    let uris = catalog.documents(0).map(|found| &*found.document.uri);
+    let mut parts = BTreeSet::new();
+    for values in uris.filter_map(|uri| template.values(uri)) {
+        let mut wanted = None;
+        // A client encodes what it puts into a template: values are meant without that.
+        let agrees = template.variables().zip(values).all(|(variable, value)| {
+            let value = decode(value);
+            if variable != name {
+                return given.get(variable).is_none_or(|known| *known == value);
+            }
+            wanted = Some(value);
+            true
+        });
+        parts.extend(wanted.filter(|_| agrees));
+    }
+    Ok(parts.into_iter().collect())
+}
+
+fn write(choices: &[Cow<'_, str>], typed: &str, limits: &Limits, result: &mut Object<'_>) {
     let typed = typed.to_lowercase();
     let values: Vec<&str> = choices
         .iter()
-        .copied()
+        .map(|choice| &**choice)
         .filter(|choice| choice.to_lowercase().starts_with(&typed))
         .collect();
     let shown = values.len().min(limits.completions);

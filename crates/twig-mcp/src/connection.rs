@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
+use twig_core::Catalog;
 use twig_core::render::ComputedRender;
 use twig_core::template::JobOutcome;
 
@@ -37,8 +38,6 @@ pub struct Connection {
 struct Spoken {
     legacy: bool,
     modern: bool,
-    /// A legacy version was agreed on: unasked notifications may be sent.
-    initialized: bool,
 }
 
 impl Connection {
@@ -124,17 +123,10 @@ impl Connection {
         self.in_flight.len()
     }
 
-    /// Announces that the list of prompts changed: to a legacy peer once it has initialized, and on
-    /// each subscription that asked for it.
-    pub fn prompts_changed(&mut self, out: &mut impl Outbox) {
-        let legacy = self.spoken.initialized.then_some(None);
-        let hearing = self.subscriptions.hearing_prompts().map(Some);
-        for subscription in legacy.into_iter().chain(hearing) {
-            self.buffer.clear();
-            subscriptions::prompts_changed(subscription, &mut self.buffer);
-            out.bytes(&self.buffer);
-            out.message_end();
-        }
+    /// Announces what is new in a catalog: to a legacy peer once it has initialized, and on each
+    /// subscription what it asked for. What was announced is not announced again.
+    pub fn catch_up(&mut self, catalog: &Catalog, out: &mut impl Outbox) {
+        self.subscriptions.catch_up(catalog, &mut self.buffer, out);
     }
 
     /// Ends the conversation: completes every open subscription.
@@ -192,7 +184,17 @@ impl Connection {
         let result_type = match outcome {
             Outcome::Complete => "complete",
             Outcome::Initialized => {
-                self.spoken.initialized = true;
+                let revisions = host.catalog.revisions();
+                self.subscriptions.initialized(revisions);
+                "complete"
+            }
+            Outcome::Subscribe(uri) => {
+                let limit = self.server.limits.subscriptions;
+                self.subscriptions.subscribe(uri, host.catalog, limit)?;
+                "complete"
+            }
+            Outcome::Unsubscribe(uri) => {
+                self.subscriptions.unsubscribe(&uri);
                 "complete"
             }
             Outcome::InputRequired => "input_required",
@@ -205,11 +207,12 @@ impl Connection {
                 prompt,
                 description,
             } => return self.start(request.id, era, *computed, prompt, description),
-            Outcome::Listen(filter) => {
+            Outcome::Listen(wish) => {
                 self.buffer.clear();
-                let limit = self.server.limits.subscriptions;
+                let (limit, revisions) =
+                    (self.server.limits.subscriptions, host.catalog.revisions());
                 self.subscriptions
-                    .open(request.id, &filter, limit, &mut self.buffer)?;
+                    .open(request.id, wish, revisions, limit, &mut self.buffer)?;
                 return Ok(Written::Opening);
             }
         };
@@ -261,7 +264,6 @@ impl Connection {
             Spoken {
                 modern: true,
                 legacy: false,
-                ..
             } => Era::Modern,
             _ => Era::Legacy,
         };

@@ -2,23 +2,28 @@
 
 use std::fmt;
 
+use crate::pages::List;
+
 /// Where a listing goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cursor {
     /// The first bytes of the snapshot's fingerprint.
     pub(crate) snapshot: [u8; 8],
-    /// Prompts that were listed already.
+    /// What is listed.
+    pub(crate) list: List,
+    /// Items that were listed already.
     pub(crate) offset: u32,
 }
 
-/// Hexadecimal digits of a cursor.
-const DIGITS: usize = 24;
+/// Hexadecimal digits of a cursor: of its snapshot, its list and its offset.
+const DIGITS: usize = 16 + 1 + 8;
 
 impl Cursor {
     /// The cursor of a place in a snapshot; `None` past what anyone could list.
-    pub(crate) fn new(fingerprint: &[u8; 32], offset: usize) -> Option<Self> {
+    pub(crate) fn new(fingerprint: &[u8; 32], list: List, offset: usize) -> Option<Self> {
         Some(Self {
             snapshot: snapshot_of(fingerprint),
+            list,
             offset: u32::try_from(offset).ok()?,
         })
     }
@@ -29,9 +34,11 @@ impl Cursor {
         if text.len() != DIGITS || !text.bytes().all(is_digit) {
             return None;
         }
-        let (snapshot, offset) = text.split_at(16);
+        let (snapshot, rest) = text.split_at(16);
+        let (list, offset) = rest.split_at(1);
         Some(Self {
             snapshot: u64::from_str_radix(snapshot, 16).ok()?.to_be_bytes(),
+            list: *List::ALL.get(list.parse::<usize>().ok()?)?,
             offset: u32::from_str_radix(offset, 16).ok()?,
         })
     }
@@ -40,7 +47,7 @@ impl Cursor {
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let snapshot = u64::from_be_bytes(self.snapshot);
-        write!(f, "{snapshot:016x}{:08x}", self.offset)
+        write!(f, "{snapshot:016x}{}{:08x}", self.list as u8, self.offset)
     }
 }
 
@@ -60,8 +67,10 @@ mod tests {
     proptest! {
         #[test]
         fn cursors_come_back_as_they_went(fingerprint: [u8; 32], offset: u32) {
-            let cursor = Cursor::new(&fingerprint, offset as usize).unwrap();
-            prop_assert_eq!(Cursor::parse(&cursor.to_string()), Some(cursor));
+            for list in List::ALL {
+                let cursor = Cursor::new(&fingerprint, list, offset as usize).unwrap();
+                prop_assert_eq!(Cursor::parse(&cursor.to_string()), Some(cursor));
+            }
         }
 
         #[test]
@@ -72,7 +81,7 @@ mod tests {
         }
 
         #[test]
-        fn nearly_cursors_are_read_strictly(text in "[0-9a-fA-F+ -]{23,25}") {
+        fn nearly_cursors_are_read_strictly(text in "[0-9a-fA-F+ -]{24,26}") {
             if let Some(cursor) = Cursor::parse(&text) {
                 prop_assert_eq!(cursor.to_string(), text);
             }

@@ -11,11 +11,12 @@ use crate::error::Refusal;
 use crate::json::Object;
 use crate::lifecycle;
 use crate::logging;
+use crate::pages::{self, List};
 use crate::params::{self, Fields, GetParams, Members};
 use crate::prompts;
 use crate::resources;
 use crate::server::{Host, Server};
-use crate::subscriptions::{self, Filter};
+use crate::subscriptions::{self, Wish};
 use crate::tools;
 
 /// A request on its way to its answer.
@@ -43,7 +44,11 @@ pub(crate) enum Outcome {
         description: Option<Box<str>>,
     },
     /// There is no result before the subscription ends.
-    Listen(Filter),
+    Listen(Wish),
+    /// The result is empty, and the client hears of this document from now on.
+    Subscribe(Box<str>),
+    /// The result is empty, and the client hears of this document no more.
+    Unsubscribe(Box<str>),
 }
 
 /// A request whose params were read and whose era is known.
@@ -132,19 +137,18 @@ impl<'a> Ready<'a> {
             Method::Complete => completion::complete(call, fields, result),
             Method::Discover => Ok(lifecycle::discover(call, result)),
             Method::Initialize => lifecycle::initialize(call, fields, result),
-            Method::Listen => subscriptions::read(fields).map(Outcome::Listen),
+            Method::Listen => subscriptions::read(call, fields).map(Outcome::Listen),
             Method::Ping => Ok(Outcome::Complete),
             Method::PromptsGet => prompts::get(call, GetParams::default(), result),
-            Method::PromptsList => prompts::list(call, fields),
-            Method::ResourcesList => resources::empty_list(call, fields, "resources", result),
-            Method::ResourcesRead | Method::ResourcesSubscribe => resources::not_found(fields),
+            Method::PromptsList => pages::list(call, fields, List::Prompts),
+            Method::ResourcesList => pages::list(call, fields, List::Documents),
+            Method::ResourcesRead => resources::read(call, fields, result),
+            Method::ResourcesSubscribe => resources::subscribe(call, fields),
             Method::ResourcesUnsubscribe => resources::unsubscribe(fields),
             Method::SetLevel => logging::set_level(fields),
-            Method::TemplatesList => {
-                resources::empty_list(call, fields, "resourceTemplates", result)
-            }
+            Method::TemplatesList => pages::list(call, fields, List::Templates),
             Method::ToolsCall => tools::call(fields),
-            Method::ToolsList => resources::empty_list(call, fields, "tools", result),
+            Method::ToolsList => tools::list(call, fields, result),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Every refusal of the protocol: its sentence, its code, and what else a client is told.
 
+use twig_core::BodyError;
 use twig_core::problem::shorten;
 use twig_core::render::RenderError;
 
@@ -44,7 +45,17 @@ pub(crate) enum Refusal {
     #[error("Prompt `{}` is in several libraries: {}", shorten(.name, QUOTED), .names.join(", "))]
     Ambiguous { name: String, names: Vec<String> },
     #[error("Resource not found: {}", shorten(.uri, QUOTED))]
-    Resource { uri: String },
+    Resource {
+        uri: String,
+        suggestions: Vec<String>,
+    },
+    #[error("Resource {} {error}", shorten(.uri, QUOTED))]
+    Document { uri: String, error: BodyError },
+    #[error("Resource template not found: {}", shorten(.uri, QUOTED))]
+    Template {
+        uri: String,
+        suggestions: Vec<String>,
+    },
     #[error("Unknown tool: {}", shorten(.0, QUOTED))]
     Tool(String),
     #[error("The cursor is not valid, or no longer: list again from the start")]
@@ -77,6 +88,10 @@ impl Refusal {
             Self::Invalid(_) | Self::TooDeep(_) | Self::TooLong(_) | Self::Session => -32600,
             Self::Method(_) | Self::ModernInitialize => -32601,
             Self::Render(RenderError::Limit(_))
+            | Self::Document {
+                error: BodyError::TooLarge { .. },
+                ..
+            }
             | Self::Busy(_)
             | Self::Subscriptions(_)
             | Self::Sessions(_)
@@ -86,6 +101,8 @@ impl Refusal {
             | Self::Prompt { .. }
             | Self::Ambiguous { .. }
             | Self::Resource { .. }
+            | Self::Document { .. }
+            | Self::Template { .. }
             | Self::Tool(_)
             | Self::Cursor
             | Self::Render(_) => -32602,
@@ -119,7 +136,11 @@ impl Refusal {
             match self {
                 Self::Prompt { suggestions, .. } => data.texts("suggestions", suggestions),
                 Self::Ambiguous { names, .. } => data.texts("suggestions", names),
-                Self::Resource { uri } | Self::Render(RenderError::MissingDocument { uri }) => {
+                Self::Resource { uri, suggestions } | Self::Template { uri, suggestions } => {
+                    data.text("uri", &shorten(uri, 2048));
+                    data.texts("suggestions", suggestions);
+                }
+                Self::Document { uri, .. } | Self::Render(RenderError::MissingDocument { uri }) => {
                     data.text("uri", &shorten(uri, 2048));
                 }
                 Self::Version { requested } => {

@@ -17,6 +17,7 @@ mod elicitation;
 mod envelope;
 mod era;
 mod error;
+mod hearing;
 pub mod http;
 mod id;
 mod in_flight;

@@ -40,6 +40,8 @@ pub(crate) struct Fields<'a> {
     #[serde(borrow, default)]
     pub(crate) client_info: Option<&'a RawValue>,
     #[serde(borrow, default)]
+    pub(crate) context: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     pub(crate) cursor: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(crate) level: Option<&'a RawValue>,

@@ -1,4 +1,4 @@
-//! `prompts/list` and `prompts/get`.
+//! `prompts/get`, and how messages look.
 
 use std::sync::Arc;
 
@@ -8,28 +8,13 @@ use twig_core::problem::shorten;
 use twig_core::render::{self, Block, Message, Rendering};
 use twig_core::{Lookup, PromptRef};
 
-use crate::cursor::Cursor;
 use crate::dispatch::{Call, Outcome};
 use crate::elicitation::{self, Response};
 use crate::era::Era;
 use crate::error::Refusal;
 use crate::json::{self, Object};
-use crate::params::{self, Fields, GetParams};
+use crate::params::{self, GetParams};
 use crate::resources;
-
-/// A page of prompts.
-pub(crate) fn list(call: &Call<'_>, fields: &Fields<'_>) -> Result<Outcome, Refusal> {
-    let Some(cursor) = fields.cursor else {
-        let mut pages = call.server.pages();
-        let page = pages.first(call.server, call.host.catalog, call.era);
-        return Ok(Outcome::Page(page));
-    };
-    let cursor = params::text(Some(cursor), "cursor")?;
-    let cursor = Cursor::parse(&cursor).ok_or(Refusal::Cursor)?;
-    let mut pages = call.server.pages();
-    let page = pages.at(call.server, call.host.catalog, call.era, cursor);
-    page.map(Outcome::Page).ok_or(Refusal::Cursor)
-}
 
 /// One prompt, rendered.
 pub(crate) fn get(

@@ -1,38 +1,50 @@
-//! Resources: none yet, and every question about them answered correctly.
+//! Documents, which the protocol calls resources: `resources/read`, and which of them a client
+//! hears of.
 
-use twig_core::Contents;
+use twig_core::{BodyError, Contents, DocumentRef};
 
 use crate::dispatch::{Call, Outcome};
 use crate::error::Refusal;
-use crate::json::Object;
+use crate::json::{self, Object};
 use crate::params::{self, Fields};
 
-/// A list that has nothing on it, under the name that its items would have.
-pub(crate) fn empty_list(
+/// `resources/read`: what a document holds, under the URI that was asked for.
+pub(crate) fn read(
     call: &Call<'_>,
     fields: &Fields<'_>,
-    items: &'static str,
     result: &mut Object<'_>,
 ) -> Result<Outcome, Refusal> {
-    if fields.cursor.is_some() {
-        params::text(fields.cursor, "cursor")?;
-        return Err(Refusal::Cursor);
-    }
-    result.raw(items, "[]");
+    let uri = params::text(fields.uri, "uri")?;
+    let DocumentRef { library, document } = find(call, &uri)?;
+    let limit = call.server.limits.document;
+    let cache = call.host.templates.documents();
+    let read = cache.read(call.host.bodies, library, &document.path, limit);
+    let read = read.map_err(|error| match error {
+        // It went away, and the next catalog will not have it.
+        BodyError::NotFound => not_found(call, &uri),
+        error => Refusal::Document {
+            uri: uri.to_string(),
+            error,
+        },
+    })?;
+    result.list("contents", [read], |buffer, read| {
+        json::object(buffer, |item| contents(&uri, document.mime, &read, item));
+    });
     call.era.keep_list(result);
     Ok(Outcome::Complete)
 }
 
-/// `resources/read` and `resources/subscribe`: there is nothing by any name.
-pub(crate) fn not_found(fields: &Fields<'_>) -> Result<Outcome, Refusal> {
-    let uri = params::text(fields.uri, "uri")?.into_owned();
-    Err(Refusal::Resource { uri })
+/// `resources/subscribe`: a document that is there.
+pub(crate) fn subscribe(call: &Call<'_>, fields: &Fields<'_>) -> Result<Outcome, Refusal> {
+    let uri = params::text(fields.uri, "uri")?;
+    find(call, &uri)?;
+    Ok(Outcome::Subscribe(uri.into()))
 }
 
 /// `resources/unsubscribe`: whatever was not subscribed to is not any more.
 pub(crate) fn unsubscribe(fields: &Fields<'_>) -> Result<Outcome, Refusal> {
-    params::text(fields.uri, "uri")?;
-    Ok(Outcome::Complete)
+    let uri = params::text(fields.uri, "uri")?;
+    Ok(Outcome::Unsubscribe(uri.into()))
 }
 
 /// Writes the members of a document's contents.
@@ -42,5 +54,17 @@ pub(crate) fn contents(uri: &str, mime: &str, contents: &Contents, item: &mut Ob
     match contents {
         Contents::Text(text) => item.text("text", text),
         Contents::Bytes(bytes) => item.base64("blob", bytes),
+    }
+}
+
+fn find<'a>(call: &Call<'a>, uri: &str) -> Result<DocumentRef<'a>, Refusal> {
+    let found = call.host.catalog.document(uri);
+    found.ok_or_else(|| not_found(call, uri))
+}
+
+fn not_found(call: &Call<'_>, uri: &str) -> Refusal {
+    Refusal::Resource {
+        suggestions: call.host.catalog.near_documents(uri),
+        uri: uri.to_owned(),
     }
 }

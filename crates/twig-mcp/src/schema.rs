@@ -1,8 +1,45 @@
-//! Prompts and their arguments as clients see them: list items, JSON Schemas, forms.
+//! Prompts, their arguments and documents as clients see them: list items, JSON Schemas, forms.
 
-use twig_core::{Argument, Prompt};
+use twig_core::document::rfc3339;
+use twig_core::{Argument, Document, Prompt, TemplateRef};
 
 use crate::json::{self, Object};
+
+/// Writes the members of an item of `resources/list`.
+pub(crate) fn document(document: &Document, item: &mut Object<'_>) {
+    item.text("uri", &document.uri);
+    item.text("name", &document.name);
+    item.text("title", &document.title);
+    item.text("mimeType", document.mime);
+    item.number("size", document.size);
+    if let Some(modified) = document.modified.and_then(rfc3339) {
+        item.object("annotations", |annotations| {
+            annotations.text("lastModified", &modified);
+        });
+    }
+}
+
+/// Writes the members of an item of `resources/templates/list`.
+pub(crate) fn template(found: TemplateRef<'_>, item: &mut Object<'_>) {
+    let template = found.template;
+    let source = template.as_str();
+    item.text("uriTemplate", source);
+    let name = source.split_once("://").map_or(source, |(_, name)| name);
+    item.text("name", name);
+    let title = found.library.about.title.as_deref();
+    let title = title.unwrap_or(found.library.name.as_str());
+    item.text("title", &format!("Documents of {title}"));
+    let variables: Vec<&str> = template.variables().collect();
+    let description = format!("A document by its {}", variables.join(" and "));
+    item.text("description", &description);
+    let documents = found.library.documents.iter();
+    let mut fitting = documents.filter(|known| template.values(&known.uri).is_some());
+    if let Some(first) = fitting.next()
+        && fitting.all(|other| other.mime == first.mime)
+    {
+        item.text("mimeType", first.mime);
+    }
+}
 
 /// Writes the members of an item of `prompts/list`.
 pub(crate) fn prompt(prompt: &Prompt, item: &mut Object<'_>) {

@@ -2,69 +2,74 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use twig_core::{Catalog, Revisions};
 
+use crate::dispatch::Call;
 use crate::era::{SERVER_INFO_KEY, SUBSCRIPTION_KEY};
 use crate::error::Refusal;
+use crate::hearing::{Hearing, News, Watched, watched};
 use crate::id;
 use crate::json::{self, Object};
+use crate::outbox::Outbox;
 use crate::params::{self, Fields};
 use crate::server::Server;
 
 /// The longest id of a subscription, in bytes: it is kept, and repeated in every notification.
 const ID_LIMIT: usize = 1024;
 
-/// What a client wants to hear of.
+/// What a client wants to hear of, as it is written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(crate) struct Filter {
+struct Filter<'a> {
     prompts_list_changed: Option<bool>,
     resources_list_changed: Option<bool>,
     tools_list_changed: Option<bool>,
-    resource_subscriptions: Option<Uris>,
+    #[serde(borrow)]
+    resource_subscriptions: Option<&'a RawValue>,
 }
 
-/// URIs of resources; none is known yet, so that none is kept.
-#[derive(Debug, Deserialize)]
-#[serde(from = "Vec<Uri>")]
-struct Uris;
-
-impl From<Vec<Uri>> for Uris {
-    fn from(_: Vec<Uri>) -> Self {
-        Self
-    }
-}
-
-/// A string that was checked to be one and then forgotten.
-#[derive(Deserialize)]
-#[serde(from = "std::borrow::Cow<'_, str>")]
-struct Uri;
-
-impl From<std::borrow::Cow<'_, str>> for Uri {
-    fn from(_: std::borrow::Cow<'_, str>) -> Self {
-        Self
-    }
+/// What of it is honoured: all that there is.
+#[derive(Debug)]
+pub(crate) struct Wish {
+    prompts: bool,
+    documents: bool,
+    tools: bool,
+    /// `None` where documents were not asked for.
+    watched: Option<Vec<Watched>>,
 }
 
 /// The subscriptions of one client that are open.
 #[derive(Debug, Default)]
 pub(crate) struct Subscriptions {
     open: Vec<Subscription>,
+    /// What a legacy client hears of, on no subscription.
+    legacy: Hearing,
 }
 
 #[derive(Debug)]
 struct Subscription {
     id: Box<str>,
-    hears_prompts: bool,
+    hearing: Hearing,
 }
 
-/// Reads what a client asks for.
-pub(crate) fn read(fields: &Fields<'_>) -> Result<Filter, Refusal> {
+/// Reads what a client asks for, and keeps what it can have.
+pub(crate) fn read(call: &Call<'_>, fields: &Fields<'_>) -> Result<Wish, Refusal> {
     if fields.notifications.is_none() {
         let what = "`notifications` must be an object";
         return Err(Refusal::Params(what.to_owned()));
     }
     params::check_object(fields.notifications, "notifications")?;
-    params::read(fields.notifications)
+    let filter: Filter<'_> = params::read(fields.notifications)?;
+    let watched = match filter.resource_subscriptions {
+        None => None,
+        Some(uris) => Some(watched(uris, call)?),
+    };
+    Ok(Wish {
+        prompts: filter.prompts_list_changed == Some(true),
+        documents: filter.resources_list_changed == Some(true),
+        tools: filter.tools_list_changed == Some(true),
+        watched,
+    })
 }
 
 impl Subscriptions {
@@ -72,7 +77,8 @@ impl Subscriptions {
     pub(crate) fn open(
         &mut self,
         id: &str,
-        filter: &Filter,
+        wish: Wish,
+        revisions: Revisions,
         limit: usize,
         buffer: &mut Vec<u8>,
     ) -> Result<(), Refusal> {
@@ -83,14 +89,19 @@ impl Subscriptions {
         if self.open.len() >= limit {
             return Err(Refusal::Subscriptions(limit));
         }
-        self.open.push(Subscription {
-            id: id.into(),
-            hears_prompts: filter.prompts_list_changed == Some(true),
-        });
         let method = "notifications/subscriptions/acknowledged";
         notification(method, buffer, |params| {
             params.object("_meta", |meta| meta.raw(SUBSCRIPTION_KEY, id));
-            params.object("notifications", |honoured| filter.write(honoured));
+            params.object("notifications", |honoured| wish.write(honoured));
+        });
+        self.open.push(Subscription {
+            id: id.into(),
+            hearing: Hearing {
+                prompts: wish.prompts.then_some(revisions.prompts),
+                documents: wish.documents.then_some(revisions.documents),
+                contents: revisions.contents,
+                watched: wish.watched.unwrap_or_default(),
+            },
         });
         Ok(())
     }
@@ -100,10 +111,46 @@ impl Subscriptions {
         self.open.retain(|open| !id::is_same(&open.id, id));
     }
 
-    /// The ids of those who want to hear that the list of prompts changed.
-    pub(crate) fn hearing_prompts(&self) -> impl Iterator<Item = &str> {
-        let hearing = self.open.iter().filter(|open| open.hears_prompts);
-        hearing.map(|open| &*open.id)
+    /// A legacy client hears of every list from now on.
+    pub(crate) fn initialized(&mut self, revisions: Revisions) {
+        let legacy = &mut self.legacy;
+        legacy.prompts.get_or_insert(revisions.prompts);
+        legacy.documents.get_or_insert(revisions.documents);
+    }
+
+    /// A legacy client hears of a document from now on.
+    pub(crate) fn subscribe(
+        &mut self,
+        uri: Box<str>,
+        catalog: &Catalog,
+        limit: usize,
+    ) -> Result<(), Refusal> {
+        self.legacy.watch(uri, catalog, limit)
+    }
+
+    /// And no more.
+    pub(crate) fn unsubscribe(&mut self, uri: &str) {
+        self.legacy.watched.retain(|known| *known.uri != *uri);
+    }
+
+    /// Writes all that has changed since it was last written, one message at a time.
+    pub(crate) fn catch_up(
+        &mut self,
+        catalog: &Catalog,
+        buffer: &mut Vec<u8>,
+        out: &mut impl Outbox,
+    ) {
+        let legacy = [(None, &mut self.legacy)];
+        let open = self.open.iter_mut();
+        let open = open.map(|open| (Some(&*open.id), &mut open.hearing));
+        for (id, hearing) in legacy.into_iter().chain(open) {
+            hearing.catch_up(catalog, |news| {
+                buffer.clear();
+                announcement(news, id, buffer);
+                out.bytes(buffer);
+                out.message_end();
+            });
+        }
     }
 
     /// Takes all of them, oldest first.
@@ -114,35 +161,43 @@ impl Subscriptions {
     }
 }
 
-impl Filter {
-    /// Writes what is honoured: all that was asked for, of what there is.
+impl Wish {
     fn write(&self, honoured: &mut Object<'_>) {
         let flags = [
-            ("promptsListChanged", self.prompts_list_changed),
-            ("resourcesListChanged", self.resources_list_changed),
-            ("toolsListChanged", self.tools_list_changed),
+            ("promptsListChanged", self.prompts),
+            ("resourcesListChanged", self.documents),
+            ("toolsListChanged", self.tools),
         ];
-        for (name, _) in flags.iter().filter(|(_, flag)| *flag == Some(true)) {
+        for (name, _) in flags.iter().filter(|(_, flag)| *flag) {
             honoured.raw(name, "true");
         }
-        if self.resource_subscriptions.is_some() {
-            honoured.raw("resourceSubscriptions", "[]");
+        if let Some(watched) = &self.watched {
+            let uris = watched.iter().map(|known| &*known.uri);
+            honoured.texts("resourceSubscriptions", uris);
         }
     }
 }
 
-/// Writes that the list of prompts changed, on a subscription or to a legacy peer.
-pub(crate) fn prompts_changed(subscription: Option<&str>, buffer: &mut Vec<u8>) {
-    let method = "notifications/prompts/list_changed";
-    match subscription {
-        Some(id) => notification(method, buffer, |params| {
-            params.object("_meta", |meta| meta.raw(SUBSCRIPTION_KEY, id));
-        }),
-        None => json::object(buffer, |message| {
+/// Writes what changed, on a subscription or to a legacy peer.
+fn announcement(news: News<'_>, subscription: Option<&str>, buffer: &mut Vec<u8>) {
+    let (method, uri) = match news {
+        News::Prompts => ("notifications/prompts/list_changed", None),
+        News::Documents => ("notifications/resources/list_changed", None),
+        News::Document(uri) => ("notifications/resources/updated", Some(uri)),
+    };
+    if subscription.is_none() && uri.is_none() {
+        json::object(buffer, |message| {
             message.raw("jsonrpc", "\"2.0\"");
             message.text("method", method);
-        }),
+        });
+        return;
     }
+    notification(method, buffer, |params| {
+        params.maybe("uri", uri);
+        if let Some(id) = subscription {
+            params.object("_meta", |meta| meta.raw(SUBSCRIPTION_KEY, id));
+        }
+    });
 }
 
 /// Writes the result that ends a subscription.

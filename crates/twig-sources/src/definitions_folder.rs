@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use twig_core::parse::library::{Folder, definitions_library, empty_library};
-use twig_core::{Kind, Library, Limits, Problem, Severity};
+use twig_core::parse::documents::Layout;
+use twig_core::parse::library::{Folder, add_documents, definitions_library, empty_library};
+use twig_core::{Kind, Library, Limits, Problem, RelativePath, Severity, UriTemplate};
 
+use crate::document_folder::DocumentFolder;
 use crate::listing::{Listed, LookedAt, Looker};
 use crate::root::Root;
 use crate::stamp::Seen;
@@ -13,11 +15,18 @@ use crate::text_files::{TextFiles, list};
 
 /// Where definitions are, the first of these that has any.
 const FOLDERS: [&str; 2] = ["prompts", "mcp/prompts"];
+/// Where documents are, the first of these that is there, and how their URIs look.
+const DOCUMENTS: [&str; 2] = ["docs", "mcp/resources"];
+const PREFIX: &str = "architecture://";
+const TEMPLATE: &str = "architecture://{category}/{name}";
 
 /// A library as it was last read, with all that tells what to read again.
 #[derive(Debug)]
 pub(crate) struct DefinitionsFolder {
     pub(crate) library: Arc<Library>,
+    /// The same without its documents.
+    parsed: Library,
+    documents: Option<Box<DocumentFolder>>,
     /// One of [`FOLDERS`].
     prompts: &'static str,
     definitions: TextFiles,
@@ -31,8 +40,11 @@ impl DefinitionsFolder {
     pub(crate) fn load(folder: &Folder, limits: &Limits, before: Option<Self>) -> Self {
         let root = Path::new(&*folder.root);
         let is_first = before.is_none();
+        let empty = || empty_library(folder, Kind::Definitions, Vec::new());
         let mut state = before.unwrap_or_else(|| Self {
-            library: Arc::new(empty_library(folder, Kind::Definitions, Vec::new())),
+            library: Arc::new(empty()),
+            parsed: empty(),
+            documents: None,
             prompts: FOLDERS[0],
             definitions: TextFiles::new(),
             media: Vec::new(),
@@ -50,17 +62,27 @@ impl DefinitionsFolder {
         if changed || is_first {
             let looker = Looker::new(root);
             let files = &state.definitions.files;
-            let mut library = definitions_library(folder, files, &looker, limits);
+            state.parsed = definitions_library(folder, files, &looker, limits);
             (state.media, state.links) = looker.into_used();
             let too_many = state.definitions.too_many(folder, "definitions");
-            library.problems.extend(too_many);
+            state.parsed.problems.extend(too_many);
             if files.is_empty() {
-                library.problems.push(nothing(folder));
+                state.parsed.problems.push(nothing(folder));
             }
+        }
+        let layout = layout();
+        let before = state.documents.take().map(|before| *before);
+        let documents = DocumentFolder::load(folder, &layout, limits, before);
+        if changed || is_first || documents.changed {
+            let mut library = state.parsed.clone();
+            library.problems.extend(documents.problems.iter().cloned());
+            add_documents(&mut library, &layout, documents.documents.clone());
+            // An equal library stays the same allocation: whoever compares sees at once.
             if is_first || *state.library != library {
                 state.library = Arc::new(library);
             }
         }
+        state.documents = Some(Box::new(documents));
         state
     }
 
@@ -70,6 +92,8 @@ impl DefinitionsFolder {
         let mut folders = vec![root.join("mcp")];
         folders.extend(FOLDERS.map(|prompts| root.join(prompts)));
         folders.extend(self.media.iter().map(|listed| listed.path.clone()));
+        let documents = self.documents.iter().flat_map(|found| found.watched());
+        folders.extend(documents.cloned());
         folders
     }
 
@@ -82,6 +106,17 @@ impl DefinitionsFolder {
                     let same = |(path, found): &LookedAt| root.look(path.as_str()) == *found;
                     links.iter().all(same)
                 }))
+    }
+}
+
+fn layout() -> Layout {
+    let folders = DOCUMENTS.into_iter();
+    Layout {
+        folders: folders
+            .filter_map(|path| RelativePath::parse(path).ok())
+            .collect(),
+        prefix: PREFIX.into(),
+        templates: UriTemplate::parse(TEMPLATE).into_iter().collect(),
     }
 }
 

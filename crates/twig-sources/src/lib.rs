@@ -6,6 +6,7 @@
 
 mod bodies;
 mod definitions_folder;
+mod document_folder;
 mod found;
 mod kept;
 mod listing;

@@ -22,8 +22,9 @@ pub(crate) struct Listing {
     complete: bool,
 }
 
+/// What a listing says that something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Entry {
+pub(crate) enum Entry {
     File,
     /// A link, or a file system that does not say.
     Unsure,
@@ -58,6 +59,11 @@ impl Listing {
         self.entries.iter().map(|(name, _)| &**name)
     }
 
+    /// The names with what they are.
+    pub(crate) fn into_entries(self) -> Vec<(Box<str>, Entry)> {
+        self.entries
+    }
+
     fn entry(&self, name: &str) -> Option<Entry> {
         let at = self
             .entries
@@ -78,6 +84,8 @@ impl Listing {
 }
 
 impl Entry {
+    pub(crate) const FOLDER: Self = Self::Other("a folder");
+
     fn of(kind: FileType) -> Self {
         match regular(kind) {
             Ok(()) => Self::File,

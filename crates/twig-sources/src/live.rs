@@ -35,8 +35,10 @@ pub struct LiveCatalog {
 pub struct Refresh {
     /// Whether another catalog was published.
     pub changed: bool,
-    /// Whether a client that lists the prompts sees a difference.
+    /// Whether a client that lists prompts or documents sees a difference.
     pub lists_changed: bool,
+    /// Whether a document says something else, is new or went away.
+    pub contents_changed: bool,
     /// Libraries that are new or were read again and differ.
     pub libraries: usize,
 }
@@ -77,24 +79,26 @@ impl LiveCatalog {
             }
             return Refresh::default();
         };
-        let next = Arc::new(Catalog::build(guard.libraries.clone()));
-        let before = std::mem::replace(&mut *lock(&self.current), Arc::clone(&next));
+        let before = self.snapshot();
+        let next = Catalog::build(guard.libraries.clone()).after(&before);
+        let (old, new) = (before.revisions(), next.revisions());
+        *lock(&self.current) = Arc::new(next);
         self.has_news.store(true, Ordering::Release);
-        let lists_changed = !before.lists_the_same(&next);
-        if lists_changed {
+        if old != new {
             lock(&self.watchers).retain(|watcher| watcher.send(Signal::Published).is_ok());
         }
         Refresh {
             changed: true,
-            lists_changed,
+            lists_changed: (old.prompts, old.documents) != (new.prompts, new.documents),
+            contents_changed: old.contents != new.contents,
             libraries,
         }
     }
 
     /// Follows the disk on a thread of its own until the [`Watch`] is dropped.
     ///
-    /// `on_change` is called after a catalog was published whose list differs from the last one
-    /// that was announced.
+    /// `on_change` is called after a catalog was published whose lists, or whose documents, differ
+    /// from the last one that was announced.
     pub fn watch(self: &Arc<Self>, on_change: impl Fn() + Send + 'static) -> Watch {
         let (watch, sender) = watch::start(self, on_change);
         lock(&self.watchers).push(sender);

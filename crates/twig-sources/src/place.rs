@@ -122,6 +122,11 @@ impl Place {
         [self.path.clone()].into_iter().chain(inside)
     }
 
+    /// Whether it is a project's own folder that was never made.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.is_project && self.state == FoundState::Missing
+    }
+
     /// Whether the place itself is a library.
     fn is_library(&self) -> bool {
         self.roots.first() == Some(&self.path)

@@ -40,6 +40,15 @@ impl Patience {
             total: long,
         }
     }
+
+    /// How long a file with this stamp must not have been written to.
+    fn quiet_for(&self, stamp: &FileStamp) -> Duration {
+        if stamp.size == 0 {
+            self.quiet_when_empty
+        } else {
+            self.quiet
+        }
+    }
 }
 
 /// A file's text and the stamp it had.
@@ -103,6 +112,39 @@ pub(crate) fn read_bytes(
     }
 }
 
+/// Reads how a file begins, and no more. Whether its type is known already, `is_listed` says.
+pub(crate) fn read_head(
+    root: &Root,
+    path: &str,
+    is_listed: bool,
+    length: usize,
+    patience: Patience,
+) -> Result<ReadBytes, BodyError> {
+    let started = Instant::now();
+    loop {
+        let file = if is_listed {
+            root.open_listed(path)?
+        } else {
+            root.open_file(path)?
+        };
+        let stamp = stamp(&file)?;
+        let is_patient = started.elapsed() < patience.total;
+        let mut wait = stamp.until_quiet(patience.quiet_for(&stamp));
+        if wait.is_none() || !is_patient {
+            let most = stamp.size.min(length as u64);
+            let mut bytes = Vec::with_capacity(length);
+            let read = file.take(length as u64).read_to_end(&mut bytes);
+            read.map_err(|error| body_error(&error))?;
+            if bytes.len() as u64 == most || !is_patient {
+                return Ok(ReadBytes { bytes, stamp });
+            }
+            wait = Some(Duration::from_millis(1));
+        }
+        let wait = wait.unwrap_or_default();
+        std::thread::sleep(wait.clamp(Duration::from_micros(200), Duration::from_millis(2)));
+    }
+}
+
 enum Attempt {
     Whole(ReadBytes),
     /// Somebody is writing: try again after this long.
@@ -124,12 +166,7 @@ fn attempt(
             limit,
         });
     }
-    let quiet = if before.size == 0 {
-        patience.quiet_when_empty
-    } else {
-        patience.quiet
-    };
-    if let Some(wait) = before.until_quiet(quiet)
+    if let Some(wait) = before.until_quiet(patience.quiet_for(&before))
         && !left.is_zero()
     {
         return Ok(Attempt::Changing(wait));

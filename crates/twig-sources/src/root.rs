@@ -26,6 +26,14 @@ impl Root {
         }
     }
 
+    /// Opens a folder beneath, which nothing that is opened through it leaves.
+    pub(crate) fn inside(&self, folder: &str) -> Result<Self, BodyError> {
+        match self.dir.open_dir(folder) {
+            Ok(dir) => Ok(Self { dir }),
+            Err(error) => Err(body_error(&error)),
+        }
+    }
+
     /// Says whether a regular file is at a path, links inside the folder followed.
     pub(crate) fn look(&self, path: &str) -> Result<(), BodyError> {
         match self.dir.metadata(path) {
@@ -39,6 +47,11 @@ impl Root {
         // Opening a device can already do something, so the type is asked for first; it is asked
         // for again afterwards, because the path can lead elsewhere by then.
         self.look(path)?;
+        self.open_listed(path)
+    }
+
+    /// The same where a listing has just said that it is a regular file.
+    pub(crate) fn open_listed(&self, path: &str) -> Result<std::fs::File, BodyError> {
         let mut options = OpenOptions::new();
         options.read(true);
         #[cfg(unix)]

@@ -109,7 +109,9 @@ impl Shelf {
 
     /// What was found where.
     pub(crate) fn found(&self, settings: &Settings) -> Vec<Found> {
-        let found = self.places.iter().map(|place| {
+        // Most folders that somebody works in are no project with prompts of its own.
+        let places = self.places.iter().filter(|place| !place.is_unused());
+        let found = places.map(|place| {
             let kept = place.roots.iter().filter_map(|root| self.kept.get(root));
             Found {
                 path: place.path.clone(),

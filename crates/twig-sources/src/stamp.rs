@@ -52,6 +52,11 @@ impl FileStamp {
         }
     }
 
+    /// When it was last written, in seconds since 1970.
+    pub(crate) fn modified(&self) -> i64 {
+        self.modified.div_euclid(1_000_000_000)
+    }
+
     /// All of it in one number.
     pub(crate) fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();

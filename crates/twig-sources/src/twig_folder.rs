@@ -4,9 +4,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use twig_core::parse::library::{Folder, MANIFEST, empty_library, twig_library};
+use twig_core::parse::documents::Layout;
+use twig_core::parse::library::{Folder, MANIFEST, add_documents, empty_library, twig_layout};
 use twig_core::{BodyError, Kind, Library, Limits, Problem, Severity};
 
+use crate::document_folder::DocumentFolder;
 use crate::listing::{Listed, LookedAt, Looker};
 use crate::reader::{Patience, read_text};
 use crate::root::Root;
@@ -16,12 +18,22 @@ use crate::stamp::Seen;
 #[derive(Debug)]
 pub(crate) struct TwigFolder {
     pub(crate) library: Arc<Library>,
-    /// The library when its manifest could last be understood.
-    good: Option<Arc<Library>>,
+    /// What is served of the manifest.
+    parsed: Parsed,
+    /// What the manifest said when it could last be understood.
+    good: Option<Parsed>,
+    documents: Option<Box<DocumentFolder>>,
     manifest: Seen,
     manifest_digest: u64,
     folders: Vec<Listed>,
     links: Vec<LookedAt>,
+}
+
+/// A library without its documents, and where those are.
+#[derive(Debug, Clone)]
+struct Parsed {
+    library: Arc<Library>,
+    layout: Option<Layout>,
 }
 
 impl TwigFolder {
@@ -40,59 +52,99 @@ impl TwigFolder {
         };
         let files_hold = before.files_hold(root);
         if files_hold && before.manifest.holds(&manifest) {
-            return Some(before);
+            return Some(before.look_at_documents(folder, limits, false));
         }
         let patience = Patience::for_scan(!before.library.prompts.is_empty());
         let read = read_manifest(root, limits, manifest, patience)?;
         if files_hold && read.digest == before.manifest_digest {
             before.manifest = read.seen;
-            return Some(before);
+            return Some(before.look_at_documents(folder, limits, false));
         }
-        Some(Self::parse(folder, limits, &read, Some(&before)))
+        Some(Self::parse(folder, limits, &read, Some(before)))
     }
 
-    fn parse(folder: &Folder, limits: &Limits, read: &Manifest, before: Option<&Self>) -> Self {
+    fn parse(folder: &Folder, limits: &Limits, read: &Manifest, before: Option<Self>) -> Self {
         let looker = Looker::new(Path::new(&*folder.root));
-        let (library, is_good) = match &read.text {
-            Ok(text) => {
-                let library = twig_library(folder, text, &looker, limits);
-                let is_good = !is_broken(&library);
-                (library, is_good)
-            }
+        let (library, layout) = match &read.text {
+            Ok(text) => twig_layout(folder, text, &looker, limits),
             Err(error) => {
                 let problem = manifest_problem(folder, error);
-                (empty_library(folder, Kind::Twig, vec![problem]), false)
+                (empty_library(folder, Kind::Twig, vec![problem]), None)
             }
         };
+        let is_good = layout.is_some();
         let (folders, links) = looker.into_used();
-        let good = before.and_then(|before| before.good.clone());
-        let library = match &good {
-            Some(good) if !is_good => keep_good(good, library.problems),
-            _ => library,
+        let (before, mut good, documents) = match before {
+            Some(before) => (Some(before.library), before.good, before.documents),
+            None => (None, None, None),
         };
-        // An equal library stays the same allocation: whoever compares sees at once.
-        let library = match before {
-            Some(before) if *before.library == library => Arc::clone(&before.library),
-            _ => Arc::new(library),
+        let parsed = match &good {
+            Some(good) if !is_good => Parsed {
+                library: Arc::new(keep_good(&good.library, library.problems)),
+                layout: good.layout.clone(),
+            },
+            _ => Parsed {
+                library: Arc::new(library),
+                layout,
+            },
         };
-        let good = if is_good {
-            Some(Arc::clone(&library))
-        } else {
-            good
-        };
-        Self {
-            library,
+        if is_good {
+            good = Some(parsed.clone());
+        }
+        let state = Self {
+            library: before.unwrap_or_else(|| Arc::clone(&parsed.library)),
+            parsed,
             good,
+            documents,
             manifest: read.seen,
             manifest_digest: read.digest,
             folders,
             links,
+        };
+        state.look_at_documents(folder, limits, true)
+    }
+
+    /// Looks at the documents, and puts the library together where one of its two parts is new.
+    fn look_at_documents(mut self, folder: &Folder, limits: &Limits, is_parsed: bool) -> Self {
+        let before = self.documents.take();
+        let layout = self.parsed.layout.as_ref();
+        self.documents = layout.map(|layout| {
+            let before = before.map(|before| *before);
+            Box::new(DocumentFolder::load(folder, layout, limits, before))
+        });
+        let is_new = self.documents.as_ref().is_some_and(|found| found.changed);
+        if !is_parsed && !is_new {
+            return self;
         }
+        let library = self.put_together();
+        // An equal library stays the same allocation: whoever compares sees at once.
+        if *self.library != *library {
+            self.library = library;
+        }
+        self
+    }
+
+    fn put_together(&self) -> Arc<Library> {
+        let parsed = &self.parsed.library;
+        let (Some(layout), Some(found)) = (&self.parsed.layout, &self.documents) else {
+            return Arc::clone(parsed);
+        };
+        if found.documents.is_empty() && found.problems.is_empty() {
+            return Arc::clone(parsed);
+        }
+        let mut library = Library::clone(parsed);
+        library.problems.extend(found.problems.iter().cloned());
+        add_documents(&mut library, layout, found.documents.clone());
+        Arc::new(library)
     }
 
     /// The folders whose entries matter, besides the library's own.
     pub(crate) fn watched(&self) -> impl Iterator<Item = &PathBuf> {
-        self.folders.iter().map(|listed| &listed.path)
+        let documents = self.documents.iter().flat_map(|found| found.watched());
+        self.folders
+            .iter()
+            .map(|listed| &listed.path)
+            .chain(documents)
     }
 
     fn files_hold(&mut self, root: &Path) -> bool {
@@ -134,11 +186,6 @@ fn read_manifest(root: &Path, limits: &Limits, seen: Seen, patience: Patience) -
         seen,
         digest: hasher.finish(),
     })
-}
-
-fn is_broken(library: &Library) -> bool {
-    let syntax = |problem: &Problem| problem.code == "manifest-syntax";
-    library.prompts.is_empty() && library.problems.iter().any(syntax)
 }
 
 /// The last good library with what is wrong now in front of what was wrong then.

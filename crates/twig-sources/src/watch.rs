@@ -154,7 +154,7 @@ impl<F: Fn()> Follower<F> {
         }
     }
 
-    /// Tells of what another catalog brought: problems to the log, a new list to who listens.
+    /// Tells of what another catalog brought: problems to the log, all else to who listens.
     fn announce(&mut self) {
         self.catalog.log_problems();
         let now = self.catalog.snapshot();
@@ -162,7 +162,7 @@ impl<F: Fn()> Follower<F> {
             return;
         }
         let before = std::mem::replace(&mut self.announced, now);
-        if !before.lists_the_same(&self.announced) {
+        if before.revisions() != self.announced.revisions() {
             (self.on_change)();
         }
     }

@@ -42,9 +42,9 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Show a server and a client talking, on a library made for it
     Demo,
-    /// List prompts
+    /// List prompts, or documents
     List(List),
-    /// Show one prompt: what it takes and what it says
+    /// Show one prompt, what it takes and what it says, or one document
     Show(Show),
     /// Render a prompt with arguments
     Render(Render),
@@ -142,6 +142,10 @@ pub(crate) struct List {
     #[arg(long)]
     pub(crate) all: bool,
 
+    /// List documents instead of prompts
+    #[arg(long, conflicts_with = "all")]
+    pub(crate) documents: bool,
+
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -149,7 +153,7 @@ pub(crate) struct List {
 
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// The prompt's name
+    /// The prompt's name, or a document's URI
     pub(crate) name: String,
 
     #[command(flatten)]

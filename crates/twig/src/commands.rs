@@ -3,6 +3,7 @@
 mod check;
 mod demo;
 mod doctor;
+mod documents;
 mod init;
 mod list;
 mod new;

@@ -91,7 +91,7 @@ fn is_separator(text: &str) -> bool {
 /// One row a limit that can be set: its name and where it is kept.
 type Row = (&'static str, fn(&mut Limits) -> &mut usize);
 
-const LIMITS: [Row; 15] = [
+const LIMITS: [Row; 16] = [
     ("template_source", |limits| &mut limits.template_source),
     ("manifest", |limits| &mut limits.manifest),
     ("front_matter", |limits| &mut limits.front_matter),
@@ -102,6 +102,7 @@ const LIMITS: [Row; 15] = [
     ("media", |limits| &mut limits.media),
     ("embedded", |limits| &mut limits.embedded),
     ("embedded_bytes", |limits| &mut limits.embedded_bytes),
+    ("document", |limits| &mut limits.document),
     ("include_depth", |limits| &mut limits.include_depth),
     ("includes", |limits| &mut limits.includes),
     ("message", |limits| &mut limits.message),

@@ -18,6 +18,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use tokio::sync::{oneshot, watch};
+use twig_core::Catalog;
 use twig_core::template::{ComputedJob, JobOutcome};
 
 use self::bodies::Bodies;
@@ -74,11 +75,11 @@ pub(crate) fn serve(service: Service, front: Front) -> Result<ExitCode, CommandE
 
 async fn run(service: Service, front: Front) -> io::Result<()> {
     let address = front.listener.local_addr()?;
-    let (changes, _) = watch::channel(());
+    let (changes, _) = watch::channel(service.live.snapshot());
     let (end, ending) = watch::channel(false);
-    let heard = changes.clone();
+    let (heard, live) = (changes.clone(), Arc::clone(&service.live));
     let _watch = service.live.watch(move || {
-        heard.send_replace(());
+        heard.send_replace(live.snapshot());
     });
     let shared = Arc::new(Shared {
         service,
@@ -104,8 +105,9 @@ struct Shared {
     pool: Pool<oneshot::Sender<JobOutcome>>,
     bodies: Bodies,
     sessions: Sessions,
-    /// Each change is one that clients can list. Whoever is slow hears of several as one.
-    changes: watch::Sender<()>,
+    /// The last catalog in which something differs that clients hear of. Whoever is slow hears of
+    /// several changes as one.
+    changes: watch::Sender<Arc<Catalog>>,
     /// Turns true when it is over.
     ending: watch::Receiver<bool>,
 }

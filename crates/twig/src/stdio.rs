@@ -213,18 +213,19 @@ impl Session<'_> {
         }
     }
 
-    /// What other threads have to say: finished renders and changed lists.
+    /// What other threads have to say: finished renders.
     fn take_news(&mut self) {
         while let Ok((ticket, outcome)) = self.outcomes.try_recv() {
             self.connection.finish(ticket, outcome, &mut self.output);
         }
     }
 
-    /// Tells the client that its list is old. One announcement is enough for a client that has not
-    /// read the last one, so this waits until it reads.
+    /// Tells the client what changed. One announcement is enough for a client that has not read the
+    /// last one, so this waits until it reads.
     fn announce(&mut self) -> Result<(), Errno> {
         if self.output.len() < OUTPUT_HIGH && self.wake.changed.swap(false, Ordering::AcqRel) {
-            self.connection.prompts_changed(&mut self.output);
+            let catalog = self.service.live.snapshot();
+            self.connection.catch_up(&catalog, &mut self.output);
             self.output.flush()?;
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use super::Mistake;
 use super::scan::{Slot, name_at, undeclared};
+use crate::document::encode;
 use crate::model::Argument;
 use crate::problem::{Severity, shorten};
 
@@ -65,7 +66,7 @@ impl UriPattern {
                     let value = values.get(*at).copied().flatten().unwrap_or_default();
                     is_plain &= value.len() <= LONGEST && is_name(value);
                     if is_plain {
-                        uri.push_str(value);
+                        uri.push_str(&encode(value));
                     } else {
                         uri.extend(value.chars().take(SHOWN));
                     }

@@ -1,10 +1,11 @@
 //! The documents of all libraries, by URI.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Catalog;
-use crate::document::{Document, UriTemplate};
+use crate::document::{Document, UriTemplate, decode};
 use crate::model::{Library, Prompt};
 use crate::problem::{Problem, Severity};
 use crate::suggest;
@@ -16,6 +17,15 @@ pub struct DocumentRef<'c> {
     pub library: &'c Arc<Library>,
     /// The document.
     pub document: &'c Document,
+}
+
+/// A template together with the library it is in.
+#[derive(Debug, Clone, Copy)]
+pub struct TemplateRef<'c> {
+    /// The library.
+    pub library: &'c Arc<Library>,
+    /// The template.
+    pub template: &'c UriTemplate,
 }
 
 #[derive(Debug, Default)]
@@ -98,14 +108,14 @@ impl Catalog {
 
     /// The names that an argument may have which stands for a document in one of a prompt's URIs,
     /// sorted: those in the folder where it stands.
-    pub fn names_for(&self, prompt: &Prompt, argument: &str) -> Vec<&str> {
+    pub fn names_for(&self, prompt: &Prompt, argument: &str) -> Vec<Cow<'_, str>> {
         let Some(at) = prompt.arguments.iter().position(|a| *a.name == *argument) else {
             return Vec::new();
         };
-        let mut names: Vec<&str> = Vec::new();
+        let mut names: Vec<Cow<'_, str>> = Vec::new();
         for folder in prompt.messages.iter().flat_map(|m| m.content.folders(at)) {
             let documents = self.documents_in(folder);
-            names.extend(documents.map(|found| &found.document.uri[folder.len()..]));
+            names.extend(documents.map(|found| decode(&found.document.uri[folder.len()..])));
         }
         names.sort_unstable();
         names.dedup();
@@ -113,14 +123,26 @@ impl Catalog {
     }
 
     /// The URI templates of all libraries, each once, in order.
-    pub fn templates(&self) -> Vec<&UriTemplate> {
-        let mut templates: Vec<&UriTemplate> = Vec::new();
-        for template in self.libraries.iter().flat_map(|library| &library.templates) {
-            if !templates.contains(&template) {
-                templates.push(template);
-            }
-        }
-        templates
+    pub fn templates(&self) -> impl Iterator<Item = TemplateRef<'_>> {
+        let of_library = |library| {
+            let all: &Arc<Library> = library;
+            all.templates
+                .iter()
+                .map(move |template| TemplateRef { library, template })
+        };
+        let all = self.libraries.iter().flat_map(of_library);
+        let mut known: Vec<&UriTemplate> = Vec::new();
+        all.filter(move |found| {
+            let is_new = !known.contains(&found.template);
+            known.push(found.template);
+            is_new
+        })
+    }
+
+    /// The template that is written like this.
+    pub fn template(&self, source: &str) -> Option<TemplateRef<'_>> {
+        self.templates()
+            .find(|found| found.template.as_str() == source)
     }
 
     /// URIs near to one that was not found.

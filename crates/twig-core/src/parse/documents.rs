@@ -1,28 +1,30 @@
 //! From the files of a documents folder to documents with URIs.
 
+use std::collections::BTreeMap;
+
 use super::library::Folder;
-use crate::document::{Document, UriTemplate, is_text, mime_of};
+use crate::document::{Document, Head, TITLE, UriTemplate, encode};
 use crate::name::RelativePath;
 use crate::problem::{Problem, Severity, shorten};
 
 /// Where a library keeps its documents and how their URIs begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// The folder, from the library's own; its files' paths come after it.
-    pub folder: RelativePath,
+    /// Folders, from the library's own: the first that is there holds the documents.
+    pub folders: Vec<RelativePath>,
     /// What stands in front of a path: `architecture://`.
     pub prefix: Box<str>,
-    /// Templates that clients may fill.
+    /// Templates that clients may fill; where there are none, [`templates`] makes one.
     pub templates: Vec<UriTemplate>,
 }
 
 /// A file that a source found in the documents folder.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundDocument {
     /// From the library's folder.
     pub path: RelativePath,
-    /// How it begins: enough for a heading.
-    pub head: Box<[u8]>,
+    /// What its first bytes tell.
+    pub head: Head,
     /// Its length.
     pub size: u64,
     /// When it was last written, in seconds since 1970.
@@ -33,36 +35,59 @@ pub struct FoundDocument {
 
 /// The folders whose numbered files are decisions.
 const DECISIONS: [&str; 3] = ["adr", "adrs", "decisions"];
-/// Characters of a title.
-const TITLE: usize = 200;
 
-/// Makes documents of files, sorted by URI.
-pub fn documents(
+/// As many names stand in a problem.
+const NAMED: usize = 8;
+
+/// Makes documents of files, sorted by URI. The files are those of `base`, in the order of their
+/// paths.
+pub fn documents<'f>(
     folder: &Folder,
-    layout: &Layout,
-    found: &[FoundDocument],
+    prefix: &str,
+    base: &RelativePath,
+    found: impl IntoIterator<Item = &'f FoundDocument>,
     problems: &mut Vec<Problem>,
 ) -> Vec<Document> {
-    let mut documents: Vec<Document> = found.iter().map(|found| document(layout, found)).collect();
+    let found = found.into_iter();
+    let mut documents: Vec<Document> = found.map(|found| document(prefix, base, found)).collect();
     documents.sort_by(|one, two| one.uri.cmp(&two.uri));
     drop_doubles(folder, &mut documents, problems);
+    drop_unclear_numbers(folder, &mut documents, problems);
     documents
 }
 
-fn document(layout: &Layout, found: &FoundDocument) -> Document {
+/// The templates of a library: those that it names, else one for documents in a folder, if there
+/// are any.
+pub fn templates(layout: &Layout, documents: &[Document]) -> Vec<UriTemplate> {
+    if !layout.templates.is_empty() {
+        return layout.templates.clone();
+    }
+    let usual = UriTemplate::parse(&format!("{}{{category}}/{{name}}", layout.prefix));
+    let fits = |template: &UriTemplate| {
+        documents
+            .iter()
+            .any(|it| template.values(&it.uri).is_some())
+    };
+    usual.ok().into_iter().filter(fits).collect()
+}
+
+fn document(prefix: &str, base: &RelativePath, found: &FoundDocument) -> Document {
     let path = found.path.as_str();
-    let below = path.strip_prefix(layout.folder.as_str()).unwrap_or(path);
+    let below = path.strip_prefix(base.as_str()).unwrap_or(path);
     let below = below.trim_start_matches('/');
     let name = below.strip_suffix(".md").unwrap_or(below);
-    let short = number_of(name);
-    let mime = mime_of(found.path.file_name(), &found.head);
+    let own = name.rsplit('/').next().unwrap_or(name);
+    let uri = |name: &str| format!("{prefix}{}", encode(name)).into();
     Document {
-        uri: format!("{}{name}", layout.prefix).into(),
-        short_uri: short.map(|short| format!("{}{short}", layout.prefix).into()),
-        title: title(mime, &found.head, name),
+        uri: uri(name),
+        short_uri: number_of(name).map(uri),
+        title: match &found.head.heading {
+            Some(heading) => heading.clone(),
+            None => shorten(own, TITLE).into(),
+        },
         name: name.into(),
-        mime,
-        is_text: is_text(&found.head),
+        mime: found.head.mime,
+        is_text: found.head.is_text,
         path: found.path.clone(),
         size: found.size,
         modified: found.modified,
@@ -80,92 +105,42 @@ fn number_of(name: &str) -> Option<&str> {
     (is_decision && has_more).then(|| &name[..=folder.len() + digits])
 }
 
-/// The first heading of a Markdown file, else the file's name.
-fn title(mime: &str, head: &[u8], name: &str) -> Box<str> {
-    let text = String::from_utf8_lossy(head);
-    let heading = match mime {
-        "text/markdown" => heading(&text),
-        _ => None,
-    };
-    let own = name.rsplit('/').next().unwrap_or(name);
-    shorten(heading.unwrap_or(own), TITLE).into()
-}
-
-fn heading(text: &str) -> Option<&str> {
-    let text = text.trim_start_matches('\u{feff}');
-    let mut is_fenced = false;
-    // Front matter holds no headings: a `#` there is a comment.
-    let mut in_front_matter = text.starts_with("---\n") || text.starts_with("---\r\n");
-    for (at, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if in_front_matter {
-            in_front_matter = at == 0 || line != "---";
-            continue;
-        }
-        if line.starts_with("```") || line.starts_with("~~~") {
-            is_fenced = !is_fenced;
-        }
-        if is_fenced {
-            continue;
-        }
-        let after = line.trim_start_matches('#');
-        let level = line.len() - after.len();
-        let title = after.trim_end_matches('#').trim();
-        if (1..=6).contains(&level) && after.starts_with([' ', '\t']) && !title.is_empty() {
-            return Some(title);
-        }
-    }
-    None
-}
-
-/// Of two files with one URI (`a` and `a.md`) the first path is kept; a number that two decisions
-/// have means neither.
+/// Of two files with one URI (`a` and `a.md`) the first path is kept.
 fn drop_doubles(folder: &Folder, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
-    let mut warn = |code, path: &RelativePath, message: String, help: &str| {
-        let path = format!("{}/{path}", folder.root);
-        let problem = Problem::of_file(code, Severity::Warning, &path, message);
-        problems.push(problem.with_help(help));
-    };
     documents.dedup_by(|later, earlier| {
         let is_double = later.uri == earlier.uri;
         if is_double {
             let message = format!("`{}` is already the URI of {}", later.uri, earlier.path);
-            warn(
-                "duplicate-document",
-                &later.path,
-                message,
-                "rename one of the two",
-            );
+            let path = format!("{}/{}", folder.root, later.path);
+            let problem = Problem::of_file("duplicate-document", Severity::Warning, &path, message);
+            problems.push(problem.with_help("rename one of the two"));
         }
         is_double
     });
-    let uris: Vec<Box<str>> = documents.iter().map(|known| known.uri.clone()).collect();
-    for at in 0..documents.len() {
-        let Some(short) = documents[at].short_uri.clone() else {
-            continue;
-        };
-        let others = || {
-            documents
-                .iter()
-                .filter(|other| other.short_uri.as_ref() == Some(&short))
-        };
-        if others().count() > 1 {
-            let names: Vec<&str> = others().map(|other| &*other.name).collect();
+}
+
+/// A number that two decisions have means neither, and a file of that very name comes first.
+fn drop_unclear_numbers(folder: &Folder, documents: &mut [Document], problems: &mut Vec<Problem>) {
+    let mut by_number: BTreeMap<Box<str>, Vec<usize>> = BTreeMap::new();
+    for (at, document) in documents.iter().enumerate() {
+        if let Some(short) = &document.short_uri {
+            by_number.entry(short.clone()).or_default().push(at);
+        }
+    }
+    for (short, places) in by_number {
+        if let [first, _, ..] = *places {
+            let names = places.iter().map(|at| &*documents[*at].name);
+            let names: Vec<&str> = names.take(NAMED).collect();
             let message = format!("`{short}` could be any of: {}", names.join(", "));
-            let path = documents[at].path.clone();
-            warn(
-                "ambiguous-number",
-                &path,
-                message,
-                "give each decision a number of its own",
-            );
-            for other in documents.iter_mut() {
-                if other.short_uri.as_ref() == Some(&short) {
-                    other.short_uri = None;
-                }
+            let path = format!("{}/{}", folder.root, documents[first].path);
+            let problem = Problem::of_file("ambiguous-number", Severity::Warning, &path, message);
+            problems.push(problem.with_help("give each decision a number of its own"));
+        }
+        let is_taken = documents.binary_search_by(|known| known.uri.cmp(&short));
+        if places.len() > 1 || is_taken.is_ok() {
+            for at in places {
+                documents[at].short_uri = None;
             }
-        } else if uris.binary_search(&short).is_ok() {
-            documents[at].short_uri = None;
         }
     }
 }
@@ -173,22 +148,6 @@ fn drop_doubles(folder: &Folder, documents: &mut Vec<Document>, problems: &mut V
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_heading_is_the_first_one_outside_code() {
-        for (text, found) in [
-            ("# One\n# Two", Some("One")),
-            ("\u{feff}\n\n## Two ##\n", Some("Two")),
-            ("---\n# comment\nname: x\n---\n# Three\n", Some("Three")),
-            ("```\n# code\n```\n# Four", Some("Four")),
-            ("#hashtag\ntext", None),
-            ("####### seven", None),
-            ("# \ntext", None),
-            ("", None),
-        ] {
-            assert_eq!(heading(text), found, "{text:?}");
-        }
-    }
 
     #[test]
     fn decisions_have_numbers() {

@@ -3,9 +3,11 @@
 use sha2::{Digest, Sha256};
 
 pub use super::definition::DefinitionFile;
+use super::documents::{Layout, templates};
 use super::manifest::Manifest;
 use super::{definition, markdown, toml};
 use crate::body::BodyError;
+use crate::document::Document;
 use crate::limits::Limits;
 use crate::model::{About, Kind, Library, Prompt};
 use crate::name::{LibraryName, RelativePath};
@@ -33,15 +35,26 @@ pub trait Files {
     fn look(&self, path: &RelativePath) -> Result<(), BodyError>;
 }
 
-/// Makes a library of `twig.toml`'s text.
+/// Makes a library of `twig.toml`'s text, without its documents.
 pub fn twig_library(
     folder: &Folder,
     manifest: &str,
     files: &dyn Files,
     limits: &Limits,
 ) -> Library {
+    twig_layout(folder, manifest, files, limits).0
+}
+
+/// The same, and where its documents are; `None` where the text cannot be read.
+pub fn twig_layout(
+    folder: &Folder,
+    manifest: &str,
+    files: &dyn Files,
+    limits: &Limits,
+) -> (Library, Option<Layout>) {
     let path = format!("{}/{MANIFEST}", folder.root);
     let mut library = empty_library(folder, Kind::Twig, Vec::new());
+    let mut layout = None;
     match toml::read(manifest) {
         Ok(table) => {
             let mut reader = Manifest {
@@ -60,6 +73,7 @@ pub fn twig_library(
                 .sort_by_key(|problem| (problem.line, problem.column));
             library.about = contents.about;
             library.prompts = contents.prompts;
+            layout = Some(contents.layout);
         }
         Err(error) => {
             let span = error.span.unwrap_or(0..0);
@@ -76,7 +90,23 @@ pub fn twig_library(
         }
     }
     library.digest = digest(&library.prompts, [manifest.as_bytes()]);
-    library
+    (library, layout)
+}
+
+/// Gives a library its documents. What they hold is not in its digest: an edit of one changes no
+/// list.
+pub fn add_documents(library: &mut Library, layout: &Layout, documents: Vec<Document>) {
+    let mut hash = Sha256::new();
+    hash.update(library.digest);
+    for document in &documents {
+        for part in [&*document.uri, &*document.title, document.mime] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+    }
+    library.digest = hash.finalize().into();
+    library.templates = templates(layout, &documents);
+    library.documents = documents;
 }
 
 /// Makes a library of Markdown files with front matter, each with its text or why it has none.

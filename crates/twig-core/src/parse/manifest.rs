@@ -3,12 +3,14 @@
 //! A mistake in one prompt makes that prompt unavailable and leaves the others alone.
 
 mod argument;
+mod documents;
 mod fields;
 mod message;
 
 use std::collections::BTreeMap;
 
 use self::fields::Fields;
+use super::documents::Layout;
 use super::library::{Files, Folder};
 use super::toml::{Entry, Item, Table, Value};
 use crate::limits::Limits;
@@ -32,6 +34,8 @@ pub(super) struct Contents {
     pub(super) about: About,
     /// Sorted by name.
     pub(super) prompts: Vec<Prompt>,
+    /// Where documents are, and how they are called.
+    pub(super) layout: Layout,
 }
 
 /// The sentence for whoever asks for a prompt that its manifest gets wrong.
@@ -56,8 +60,13 @@ impl Manifest<'_> {
                 Vec::new()
             }
         };
+        let layout = self.documents(fields.take("documents"));
         self.unknown(&fields, "the manifest");
-        Contents { about, prompts }
+        Contents {
+            about,
+            prompts,
+            layout,
+        }
     }
 
     fn about(&mut self, item: &Item<'_>) -> About {

@@ -24,7 +24,7 @@ pub(crate) fn library(folder: &str, manifest: &str) -> Library {
         name: LibraryName::from_folder(folder).expect("a name"),
         root: format!("/data/{folder}").into(),
         shown_root: format!("~/data/{folder}").into(),
-        prefix: "lib:".into(),
+        prefix: format!("{}:", LibraryName::from_folder(folder).expect("a name")).into(),
     };
     twig_library(&folder, manifest, &NamedFiles, &Limits::default())
 }

@@ -39,8 +39,8 @@ fn arguments_without_choices_and_unknown_ones_have_no_completions() {
     for name in ["input", "unheard_of"] {
         assert_eq!(complete(&mut peer, "review", name, "")["result"], nothing);
     }
-    let params = json!({"ref": {"type": "ref/resource", "uri": "x://{y}"},
-        "argument": {"name": "y", "value": ""}});
+    let params = json!({"ref": {"type": "ref/prompt", "name": "echo"},
+        "argument": {"name": "input", "value": ""}});
     let mut expected = nothing;
     expected["resultType"] = json!("complete");
     expected["_meta"] = server_meta();

@@ -104,10 +104,38 @@ impl Peer {
         self.ask("initialize", params);
     }
 
-    pub(crate) fn prompts_changed(&mut self) -> Vec<Value> {
+    /// Serves other libraries from now on; gives what is announced.
+    pub(crate) fn publish(&mut self, libraries: Vec<Library>) -> Vec<Value> {
+        let next = Catalog::build(libraries.into_iter().map(Arc::new));
+        self.catalog = Arc::new(next.after(&self.catalog));
+        self.catch_up()
+    }
+
+    /// What is announced of the catalog of now.
+    pub(crate) fn catch_up(&mut self) -> Vec<Value> {
         let mut out = Vec::new();
-        self.connection.prompts_changed(&mut out);
+        self.connection.catch_up(&self.catalog, &mut out);
         values(&String::from_utf8(out).unwrap())
+    }
+
+    /// Makes the list of prompts another one, and tells of it.
+    pub(crate) fn prompts_changed(&mut self) -> Vec<Value> {
+        let mut libraries: Vec<Library> = self
+            .catalog
+            .libraries()
+            .iter()
+            .map(|it| Library::clone(it))
+            .collect();
+        let count = libraries
+            .iter()
+            .map(|library| library.prompts.len())
+            .sum::<usize>();
+        libraries.push(library(
+            &format!("more{count}"),
+            2,
+            vec![prompt("p", Vec::new())],
+        ));
+        self.publish(libraries)
     }
 
     pub(crate) fn close(&mut self) -> Vec<Value> {

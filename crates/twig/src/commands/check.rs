@@ -101,9 +101,10 @@ pub(super) fn run(options: &cli::Check, ui: &mut Ui) -> Result<ExitCode, Command
             ui.line("")?;
         }
         let prompts: usize = libraries.iter().map(|library| library.prompts.len()).sum();
+        let documents: usize = libraries.iter().map(|it| it.documents.len()).sum();
         ui.say(format!(
             "checked {} in {}: {}",
-            counted(prompts, "prompt", "prompts"),
+            contents(prompts, documents),
             counted(libraries.len(), "library", "libraries"),
             verdict(&problems)
         ));
@@ -132,6 +133,16 @@ fn verdict(problems: &[Problem]) -> String {
         (count > 0).then(|| counted(count, one, many))
     });
     parts.collect::<Vec<_>>().join(", ")
+}
+
+/// What a library holds: `2 prompts`, or `2 prompts and 1 document`.
+pub(super) fn contents(prompts: usize, documents: usize) -> String {
+    let prompts = counted(prompts, "prompt", "prompts");
+    if documents == 0 {
+        return prompts;
+    }
+    let documents = counted(documents, "document", "documents");
+    format!("{prompts} and {documents}")
 }
 
 /// `1 prompt`, `2 prompts`.

@@ -10,7 +10,7 @@ use twig_core::{Library, Problem, Severity};
 use twig_sources::{Found, FoundState};
 
 use super::Opened;
-use super::check::{Row, counted};
+use super::check::{Row, contents};
 use crate::cli;
 use crate::command_error::CommandError;
 use crate::config::{self, Config};
@@ -48,6 +48,7 @@ struct LibraryRow<'r> {
     kind: &'static str,
     path: &'r str,
     prompts: usize,
+    documents: usize,
 }
 
 pub(super) fn run(options: &cli::Doctor, ui: &mut Ui) -> Result<ExitCode, CommandError> {
@@ -135,6 +136,7 @@ fn library_row(library: &Library) -> LibraryRow<'_> {
             .iter()
             .filter(|prompt| prompt.unavailable.is_none())
             .count(),
+        documents: library.documents.len(),
     }
 }
 
@@ -175,7 +177,7 @@ fn print(
         let rows: Vec<Vec<String>> = libraries
             .iter()
             .map(|library| {
-                let count = counted(library.prompts, "prompt", "prompts");
+                let count = contents(library.prompts, library.documents);
                 vec![
                     library.name.to_owned(),
                     library.kind.to_owned(),

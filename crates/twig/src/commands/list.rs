@@ -1,4 +1,4 @@
-//! `twig list`: the prompts there are.
+//! `twig list`: the prompts there are, or the documents.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use serde::Serialize;
 use twig_core::parse::library::MANIFEST;
 use twig_core::{Argument, Library, Prompt, RelativePath};
 
-use super::Opened;
 use super::check::counted;
+use super::{Opened, documents};
 use crate::cli;
 use crate::command_error::CommandError;
 use crate::ui::Ui;
@@ -46,6 +46,10 @@ pub(super) struct ArgumentRow<'c> {
 
 pub(super) fn run(options: &cli::List, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let opened = Opened::new(&options.sources)?;
+    if options.documents {
+        documents::list(&opened, options.json, ui)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let catalog = opened.live.snapshot();
     let mut rows: Vec<Row<'_>> = catalog
         .prompts(0)

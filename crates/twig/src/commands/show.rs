@@ -1,4 +1,4 @@
-//! `twig show`: one prompt, what it takes and what it says.
+//! `twig show`: one prompt, what it takes and what it says; or one document.
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 use twig_core::{Bodies, Content, MessageSource, PromptRef, RelativePath, Role};
 
 use super::list::{self, Row};
-use super::{Opened, find};
+use super::{Opened, documents, find};
 use crate::cli;
 use crate::command_error::CommandError;
 use crate::ui::{Ui, one_line};
@@ -27,6 +27,10 @@ struct ShownMessage {
 
 pub(super) fn run(options: &cli::Show, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let opened = Opened::new(&options.sources)?;
+    if options.name.contains("://") {
+        documents::show(&opened, &options.name, options.json, ui)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let catalog = opened.live.snapshot();
     let found = find(&catalog, &options.name)?;
     if let Some(reason) = &found.prompt.unavailable {

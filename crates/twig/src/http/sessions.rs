@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{oneshot, watch};
+use twig_core::Catalog;
 use twig_mcp::{Connection, Ticket};
 
 /// Sessions at once.
@@ -30,7 +31,7 @@ pub(super) struct Session {
 pub(super) struct Inside {
     pub(super) connection: Connection,
     /// Knows which changes the client was told of.
-    pub(super) changes: watch::Receiver<()>,
+    pub(super) changes: watch::Receiver<Arc<Catalog>>,
     used: Instant,
     /// Ends the client's stream when it is dropped; there is one at most.
     stream: Option<oneshot::Sender<()>>,
@@ -41,7 +42,7 @@ impl Sessions {
     pub(super) fn start(
         &self,
         connection: Connection,
-        changes: watch::Receiver<()>,
+        changes: watch::Receiver<Arc<Catalog>>,
     ) -> Option<String> {
         let id = new_id()?;
         let session = Session {
@@ -161,7 +162,7 @@ mod tests {
             instructions: None,
         };
         let server = Arc::new(Server::new(identity, Limits::default()));
-        sessions.start(Connection::new(server), watch::channel(()).1)
+        sessions.start(Connection::new(server), watch::channel(Arc::default()).1)
     }
 
     /// Makes it look as if a session was last used long ago.

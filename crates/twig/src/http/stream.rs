@@ -13,6 +13,7 @@ use axum::response::Response;
 use futures_util::stream::unfold;
 use tokio::sync::{oneshot, watch};
 use tokio::time::sleep;
+use twig_core::Catalog;
 use twig_mcp::{Connection, Outbox};
 
 use super::accept::is_over;
@@ -27,7 +28,7 @@ const COMMENT: &[u8] = b":\n\n";
 pub(super) fn subscription(
     connection: Connection,
     acknowledgement: &[u8],
-    changes: watch::Receiver<()>,
+    changes: watch::Receiver<Arc<Catalog>>,
     ending: watch::Receiver<bool>,
 ) -> Response {
     let mut first = Events::default();
@@ -77,7 +78,7 @@ fn respond(stream: Stream) -> Response {
 struct Stream {
     voice: Voice,
     first: Option<Vec<u8>>,
-    changes: watch::Receiver<()>,
+    changes: watch::Receiver<Arc<Catalog>>,
     ending: watch::Receiver<bool>,
     ended: Option<oneshot::Receiver<()>>,
 }
@@ -105,7 +106,8 @@ impl Stream {
                 () = gone(self.ended.as_mut()) => return None,
                 changed = self.changes.changed() => {
                     changed.ok()?;
-                    self.voice.announce(&mut events);
+                    self.changes.mark_unchanged();
+                    self.voice.announce(&self.changes, &mut events);
                 }
                 () = sleep(KEEP_ALIVE) => {
                     self.voice.touch();
@@ -120,13 +122,14 @@ impl Stream {
 }
 
 impl Voice {
-    fn announce(&mut self, out: &mut Events) {
+    fn announce(&mut self, changes: &watch::Receiver<Arc<Catalog>>, out: &mut Events) {
         match self {
-            Self::Own(connection) => connection.prompts_changed(out),
+            Self::Own(connection) => connection.catch_up(&changes.borrow(), out),
             Self::Session(session) => {
                 let mut inside = session.inside();
-                inside.changes.mark_unchanged();
-                inside.connection.prompts_changed(out);
+                // What the session was told of is told by what it itself has seen.
+                let catalog = Arc::clone(&inside.changes.borrow_and_update());
+                inside.connection.catch_up(&catalog, out);
             }
         }
     }

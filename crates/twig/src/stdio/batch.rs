@@ -48,6 +48,7 @@ impl Bodies for Batch<'_> {
         path: &RelativePath,
         limit: usize,
     ) -> Result<Blob, BodyError> {
+        self.known().clear();
         self.bodies.bytes(library, path, limit)
     }
 

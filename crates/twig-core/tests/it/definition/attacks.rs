@@ -56,15 +56,18 @@ fn a_value_cannot_widen_a_uri() {
         "",
         "factory#x",
         "factory?x",
-        "{{name}}",
         "fact*",
         "FACTORY",
         "factory.md",
-        " factory",
     ] {
         let said = definition.said(&[("name", value)]);
         let expected = format!("Resource not found: architecture://patterns/{value}");
         assert_eq!(said, expected, "{value:?}");
+    }
+    // What a URI cannot hold is encoded, as it is in the URIs of documents.
+    for (value, encoded) in [("{{name}}", "%7B%7Bname%7D%7D"), (" factory", "%20factory")] {
+        let expected = format!("Resource not found: architecture://patterns/{encoded}");
+        assert_eq!(definition.said(&[("name", value)]), expected);
     }
     let long = "x".repeat(100_000);
     let said = definition.said(&[("name", &long)]);

@@ -1,0 +1,87 @@
+//! What clients hear of: how often each of the lists, and any document, changed so far.
+//!
+//! Whoever announces changes compares these numbers with those it knows, so that several changes
+//! become one announcement and none is lost, however slowly somebody reads.
+
+use super::Catalog;
+use crate::document::Document;
+
+/// Numbers that grow from one published catalog to the next where something differs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Revisions {
+    /// Of the list of prompts.
+    pub prompts: u64,
+    /// Of the list of documents and of their templates.
+    pub documents: u64,
+    /// Of what documents hold, any of them.
+    pub contents: u64,
+}
+
+impl Catalog {
+    /// The numbers of this catalog.
+    pub fn revisions(&self) -> Revisions {
+        self.revisions
+    }
+
+    /// This catalog as the one that is published after another.
+    #[must_use]
+    pub fn after(mut self, before: &Catalog) -> Self {
+        let next = |number: u64, is_same: bool| number + u64::from(!is_same);
+        let Revisions {
+            prompts,
+            documents,
+            contents,
+        } = before.revisions;
+        self.revisions = Revisions {
+            prompts: next(prompts, self.lists_the_same(before)),
+            documents: next(documents, self.lists_the_same_documents(before)),
+            contents: next(contents, self.holds_the_same(before)),
+        };
+        self
+    }
+
+    /// Whether a client that listed the prompts of both would see no difference.
+    pub fn lists_the_same(&self, other: &Catalog) -> bool {
+        self.listed.len() == other.listed.len()
+            && self.prompts(0).zip(other.prompts(0)).all(|(one, two)| {
+                // Libraries that did not change are the same allocation: nothing to compare.
+                std::ptr::eq(one.prompt, two.prompt)
+                    || (one.prompt.full_name == two.prompt.full_name
+                        && one.prompt.title == two.prompt.title
+                        && one.prompt.description == two.prompt.description
+                        && one.prompt.arguments == two.prompt.arguments)
+            })
+    }
+
+    /// The same for documents. Length and time of a document are on the list too, but an edit is
+    /// told to those who watch that document, not to all who ever listed.
+    pub fn lists_the_same_documents(&self, other: &Catalog) -> bool {
+        self.all_documents(other, |one, two| {
+            one.uri == two.uri
+                && one.name == two.name
+                && one.title == two.title
+                && one.mime == two.mime
+        }) && {
+            let templates = |of: &Catalog| {
+                of.templates()
+                    .map(|found| found.template.clone())
+                    .collect::<Vec<_>>()
+            };
+            templates(self) == templates(other)
+        }
+    }
+
+    /// Whether every URI means a file that did not change.
+    fn holds_the_same(&self, other: &Catalog) -> bool {
+        self.all_documents(other, |one, two| {
+            one.version == two.version && one.uri == two.uri && one.short_uri == two.short_uri
+        })
+    }
+
+    fn all_documents(&self, other: &Catalog, same: impl Fn(&Document, &Document) -> bool) -> bool {
+        let pairs = self.documents(0).zip(other.documents(0));
+        let mut pairs = pairs.map(|(one, two)| (one.document, two.document));
+        self.document_count() == other.document_count()
+            && pairs.all(|(one, two)| std::ptr::eq(one, two) || same(one, two))
+    }
+}

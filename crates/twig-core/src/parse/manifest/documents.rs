@@ -1,0 +1,136 @@
+//! `[documents]`: where a library's documents are and how their URIs begin.
+
+use super::Manifest;
+use super::fields::Fields;
+use crate::body::BodyError;
+use crate::document::{UriTemplate, encode};
+use crate::name::RelativePath;
+use crate::parse::documents::Layout;
+use crate::parse::toml::{Item, Value};
+use crate::problem::shorten;
+
+/// Where documents are looked for, unless the manifest says.
+const FOLDERS: [&str; 2] = ["docs", "mcp/resources"];
+/// The most templates of a library, and the longest, in bytes.
+const TEMPLATES: usize = 16;
+const TEMPLATE: usize = 256;
+/// Schemes that mean something else, to clients or to Twig itself.
+const TAKEN: [&str; 10] = [
+    "about",
+    "blob",
+    "data",
+    "file",
+    "ftp",
+    "http",
+    "https",
+    "javascript",
+    "skill",
+    "twig",
+];
+
+impl Manifest<'_> {
+    /// Reads the table. What is wrong in it is a problem, and the usual is done instead.
+    pub(super) fn documents(&mut self, item: Option<&Item<'_>>) -> Layout {
+        let usual = FOLDERS.into_iter();
+        let mut layout = Layout {
+            folders: usual
+                .filter_map(|path| RelativePath::parse(path).ok())
+                .collect(),
+            prefix: format!("twig://{}/", encode(self.folder.name.as_str())).into(),
+            templates: Vec::new(),
+        };
+        let Some(item) = item else {
+            return layout;
+        };
+        let Value::Table(table) = &item.value else {
+            self.wrong_type("documents", "a table: [documents]", item);
+            return layout;
+        };
+        let mut fields = Fields::new(table);
+        if let Some(item) = fields.take("folder")
+            && let Ok(path) = self.path_field("folder", item)
+        {
+            self.look_at_folder(&path, item);
+            layout.folders = vec![path];
+        }
+        if let Some(item) = fields.take("scheme") {
+            match &item.value {
+                Value::Text(scheme) if is_scheme(scheme) => {
+                    layout.prefix = format!("{scheme}://").into();
+                }
+                Value::Text(scheme) => {
+                    let message = format!(
+                        "`{}` is no scheme for documents: use letters a to z, digits and `-`, such as \"team\"",
+                        shorten(scheme, 64).escape_debug()
+                    );
+                    self.error("bad-scheme", item.span.clone(), message);
+                }
+                _ => {
+                    self.wrong_type("scheme", "a string", item);
+                }
+            }
+        }
+        if let Some(item) = fields.take("templates") {
+            layout.templates = self.templates(&layout.prefix, item);
+        }
+        self.unknown(&fields, "[documents]");
+        layout
+    }
+
+    fn look_at_folder(&mut self, path: &RelativePath, item: &Item<'_>) {
+        let (code, what) = match self.files.look(path) {
+            Err(BodyError::NotAFile("a folder")) => return,
+            Err(BodyError::NotFound) => ("missing-folder", "is not there".to_owned()),
+            Ok(()) => ("not-a-folder", "is a file, not a folder".to_owned()),
+            Err(BodyError::Outside) => ("outside-library", BodyError::Outside.to_string()),
+            Err(error) => ("unreadable-folder", error.to_string()),
+        };
+        let message = format!("the documents folder {path} {what}");
+        self.error(code, item.span.clone(), message);
+    }
+
+    fn templates(&mut self, prefix: &str, item: &Item<'_>) -> Vec<UriTemplate> {
+        let Value::List(items) = &item.value else {
+            self.wrong_type("templates", "a list of strings", item);
+            return Vec::new();
+        };
+        let mut templates: Vec<UriTemplate> = Vec::new();
+        for item in items {
+            let Value::Text(source) = &item.value else {
+                self.wrong_type("templates", "a list of strings", item);
+                continue;
+            };
+            let template = match UriTemplate::parse(source) {
+                _ if source.len() > TEMPLATE => Err(format!("is longer than {TEMPLATE} bytes")),
+                _ if templates.len() == TEMPLATES => {
+                    Err(format!("is one too many: the limit is {TEMPLATES}"))
+                }
+                Ok(_) if !source.starts_with(prefix) => {
+                    Err(format!("has to begin with `{prefix}`, as the documents do"))
+                }
+                Ok(template) if template.variables().next().is_none() => {
+                    Err("has no variable such as `{name}`".to_owned())
+                }
+                other => other,
+            };
+            match template {
+                Ok(template) if templates.contains(&template) => {}
+                Ok(template) => templates.push(template),
+                Err(what) => {
+                    let source = shorten(source, 64);
+                    let message = format!("the template `{}` {what}", source.escape_debug());
+                    self.error("bad-template", item.span.clone(), message);
+                }
+            }
+        }
+        templates
+    }
+}
+
+fn is_scheme(text: &str) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    text.starts_with(|first: char| first.is_ascii_lowercase())
+        && text.len() <= 32
+        && text.bytes().all(is_letter)
+        && !TAKEN.contains(&text)
+}

@@ -1,0 +1,135 @@
+//! What somebody listens for, and what they were told already.
+//!
+//! Nothing is queued: what a catalog says is compared with what was last told, so that somebody who
+//! reads slowly hears of many changes as one and misses none.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserializer as _;
+use serde::de::{SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use twig_core::Catalog;
+
+use crate::dispatch::Call;
+use crate::error::Refusal;
+
+/// What one listener hears of.
+#[derive(Debug, Default)]
+pub(crate) struct Hearing {
+    /// The list of prompts that they know; `None` where they do not listen for it.
+    pub(crate) prompts: Option<u64>,
+    /// The same for documents.
+    pub(crate) documents: Option<u64>,
+    /// What documents held when those that are watched were last compared.
+    pub(crate) contents: u64,
+    pub(crate) watched: Vec<Watched>,
+}
+
+/// A document that is watched.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    pub(crate) uri: Box<str>,
+    /// What was last told of; `None` where it was gone.
+    version: Option<u64>,
+}
+
+/// Something to tell.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum News<'a> {
+    /// The list of prompts changed.
+    Prompts,
+    /// The list of documents or of their templates changed.
+    Documents,
+    /// A document changed, went away or came back.
+    Document(&'a str),
+}
+
+impl Hearing {
+    /// Tells what is new in a catalog.
+    pub(crate) fn catch_up(&mut self, catalog: &Catalog, mut tell: impl FnMut(News<'_>)) {
+        let now = catalog.revisions();
+        for (known, now, news) in [
+            (&mut self.prompts, now.prompts, News::Prompts),
+            (&mut self.documents, now.documents, News::Documents),
+        ] {
+            if let Some(known) = known
+                && *known != now
+            {
+                *known = now;
+                tell(news);
+            }
+        }
+        if self.contents == now.contents {
+            return;
+        }
+        self.contents = now.contents;
+        for watched in &mut self.watched {
+            let version = version(catalog, &watched.uri);
+            if watched.version != version {
+                watched.version = version;
+                tell(News::Document(&watched.uri));
+            }
+        }
+    }
+
+    /// Watches one more document, if it is not watched already.
+    pub(crate) fn watch(
+        &mut self,
+        uri: Box<str>,
+        catalog: &Catalog,
+        limit: usize,
+    ) -> Result<(), Refusal> {
+        if self.watched.iter().any(|known| known.uri == uri) {
+            return Ok(());
+        }
+        if self.watched.len() >= limit {
+            return Err(Refusal::Subscriptions(limit));
+        }
+        let version = version(catalog, &uri);
+        self.watched.push(Watched { uri, version });
+        Ok(())
+    }
+}
+
+/// Reads a list of URIs and keeps those of documents, each once and within the limit.
+pub(crate) fn watched(uris: &RawValue, call: &Call<'_>) -> Result<Vec<Watched>, Refusal> {
+    let mut json = serde_json::Deserializer::from_str(uris.get());
+    let keeper = Keeper {
+        catalog: call.host.catalog,
+        limit: call.server.limits.subscriptions,
+    };
+    json.deserialize_seq(keeper).map_err(|_| {
+        let what = "`notifications.resourceSubscriptions` must be a list of strings";
+        Refusal::Params(what.to_owned())
+    })
+}
+
+/// Keeps what there is; a list of millions takes no more memory than one of none.
+struct Keeper<'c> {
+    catalog: &'c Catalog,
+    limit: usize,
+}
+
+impl<'de> Visitor<'de> for Keeper<'_> {
+    type Value = Vec<Watched>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of strings")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut uris: A) -> Result<Self::Value, A::Error> {
+        let mut kept = Hearing::default();
+        while let Some(uri) = uris.next_element::<Cow<'de, str>>()? {
+            if self.catalog.document(&uri).is_some() {
+                // Past the limit nothing more is honoured, which the acknowledgement says.
+                let _ = kept.watch(uri.into(), self.catalog, self.limit);
+            }
+        }
+        Ok(kept.watched)
+    }
+}
+
+fn version(catalog: &Catalog, uri: &str) -> Option<u64> {
+    catalog.document(uri).map(|found| found.document.version)
+}

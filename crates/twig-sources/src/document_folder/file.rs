@@ -1,0 +1,131 @@
+//! One file of a documents folder, and what was last seen of it.
+
+use std::hash::{DefaultHasher, Hasher};
+use std::path::Path;
+
+use twig_core::document::{HEAD, Head};
+use twig_core::parse::documents::FoundDocument;
+use twig_core::{BodyError, Limits, Problem, RelativePath, Severity};
+
+use super::Place;
+use crate::listing::Entry;
+use crate::reader::{Patience, ReadBytes, read_head};
+use crate::stamp::Seen;
+
+#[derive(Debug)]
+pub(super) struct SeenFile {
+    /// From the library's folder.
+    pub(super) path: RelativePath,
+    pub(super) entry: Entry,
+    seen: Seen,
+    found: Result<FoundDocument, BodyError>,
+}
+
+impl SeenFile {
+    /// A file that was listed and not looked at yet.
+    pub(super) fn new(path: RelativePath, entry: Entry) -> Self {
+        Self {
+            path,
+            entry,
+            seen: Seen::never(),
+            found: Err(BodyError::NotFound),
+        }
+    }
+
+    /// Looks at the file, and into it where it changed; says whether it differs.
+    pub(super) fn look(&mut self, place: &Place<'_>, limits: &Limits) -> bool {
+        if let Entry::Other(what) = self.entry {
+            let found = Err(BodyError::NotAFile(what));
+            let changed = self.found != found;
+            self.found = found;
+            return changed;
+        }
+        let is_new = self.seen == Seen::never();
+        let full = || Path::new(&*place.folder.root).join(self.path.as_str());
+        let now = if is_new {
+            Seen::never()
+        } else {
+            Seen::at(&full())
+        };
+        if !is_new && self.seen.holds(&now) {
+            return false;
+        }
+        let had_text = self.found.as_ref().is_ok_and(|found| found.size > 0);
+        let read = self.read(place, Patience::for_scan(had_text));
+        self.seen = match &read {
+            Ok(read) => Seen::of(read.stamp),
+            Err(_) if is_new => Seen::at(&full()),
+            Err(_) => now,
+        };
+        let found = read.and_then(|read| self.understand(&read, limits));
+        let changed = found != self.found;
+        self.found = found;
+        changed
+    }
+
+    /// The document, if it can be served.
+    pub(super) fn found(&self) -> Option<&FoundDocument> {
+        self.found.as_ref().ok()
+    }
+
+    /// Why it cannot.
+    pub(super) fn problem(&self, place: &Place<'_>) -> Option<Problem> {
+        let error = self.found.as_ref().err()?;
+        let (code, help) = match error {
+            // It went away since its folder was listed.
+            BodyError::NotFound if self.entry == Entry::File => return None,
+            BodyError::NotFound => ("missing-file", "the link leads nowhere: mend or remove it"),
+            BodyError::NotAFile("a folder") => {
+                let what = "is a link to a folder, which is not followed";
+                let help = "move the folder here, or name it as `folder` under [documents]";
+                let below = self.below(place);
+                return Some(place.problem("folder-link", Severity::Warning, below, what, help));
+            }
+            BodyError::Outside => ("outside-library", "copy the file into the documents folder"),
+            BodyError::NotAFile(_) => ("not-a-file", "keep only regular files there"),
+            BodyError::TooLarge { .. } => {
+                ("too-large", "split it, or set `document` under [limits]")
+            }
+            BodyError::Loop => ("link-loop", "replace the link with a file"),
+            _ => ("unreadable-file", "check the file's permissions"),
+        };
+        let what = match error {
+            BodyError::NotFound => "is a link that leads nowhere".to_owned(),
+            BodyError::Outside => "leads outside the documents folder".to_owned(),
+            error => error.to_string(),
+        };
+        Some(place.problem(code, Severity::Error, self.below(place), &what, help))
+    }
+
+    fn read(&self, place: &Place<'_>, patience: Patience) -> Result<ReadBytes, BodyError> {
+        let is_listed = self.entry == Entry::File;
+        read_head(place.root()?, self.below(place), is_listed, HEAD, patience)
+    }
+
+    fn understand(&self, read: &ReadBytes, limits: &Limits) -> Result<FoundDocument, BodyError> {
+        let (size, limit) = (read.stamp.size, limits.document);
+        if size > limit as u64 {
+            return Err(BodyError::TooLarge { size, limit });
+        }
+        let is_whole = read.bytes.len() as u64 >= size;
+        // Two saves within one tick of the clock leave one stamp: the first bytes tell most of them
+        // apart.
+        let mut hasher = DefaultHasher::new();
+        hasher.write_u64(read.stamp.digest());
+        hasher.write(&read.bytes);
+        Ok(FoundDocument {
+            path: self.path.clone(),
+            head: Head::read(self.path.file_name(), &read.bytes, is_whole),
+            size,
+            modified: Some(read.stamp.modified()),
+            version: hasher.finish(),
+        })
+    }
+
+    /// The path from the documents folder.
+    fn below(&self, place: &Place<'_>) -> &str {
+        let path = self.path.as_str();
+        let below = path.strip_prefix(place.base.as_str()).unwrap_or(path);
+        below.trim_start_matches('/')
+    }
+}

@@ -1,0 +1,111 @@
+//! Documents on the command line: `twig list --documents` and `twig show URI`.
+
+use serde::Serialize;
+use twig_core::document::rfc3339;
+use twig_core::{Contents, DocumentRef};
+
+use super::Opened;
+use super::check::counted;
+use crate::command_error::CommandError;
+use crate::ui::Ui;
+
+/// One document as scripts see it; this shape is a promise.
+#[derive(Debug, Serialize)]
+struct Row<'c> {
+    uri: &'c str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    short_uri: Option<&'c str>,
+    name: &'c str,
+    title: &'c str,
+    mime_type: &'static str,
+    size: u64,
+    last_modified: Option<String>,
+    library: &'c str,
+    path: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Shown<'c> {
+    #[serde(flatten)]
+    row: Row<'c>,
+    /// Absent where the document is not text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'c str>,
+}
+
+/// Prints every document, as a table or as JSON.
+pub(super) fn list(opened: &Opened, json: bool, ui: &mut Ui) -> Result<(), CommandError> {
+    let catalog = opened.live.snapshot();
+    if json {
+        ui.json(&catalog.documents(0).map(row).collect::<Vec<_>>())?;
+        return Ok(());
+    }
+    let cells = catalog.documents(0).map(|found| {
+        let document = found.document;
+        let cells = [&*document.uri, document.mime, &*document.title];
+        cells.map(str::to_owned).to_vec()
+    });
+    ui.table(&cells.collect::<Vec<_>>())?;
+    if catalog.document_count() == 0 {
+        ui.say("no documents\nhint: put files into the `docs` folder of a library");
+    }
+    Ok(())
+}
+
+/// Prints what a document holds.
+pub(super) fn show(
+    opened: &Opened,
+    uri: &str,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    let catalog = opened.live.snapshot();
+    let Some(found) = catalog.document(uri) else {
+        let error = CommandError::fixable(format!("there is no document `{uri}`"));
+        let known = catalog.documents(0).map(|found| &*found.document.uri);
+        let hint = twig_core::suggest::did_you_mean(uri, known);
+        let hint = hint.unwrap_or_else(|| "run `twig list --documents`".to_owned());
+        return Err(error.hint(hint));
+    };
+    let (library, document) = (found.library, found.document);
+    let limit = opened.config.limits.document;
+    let cache = opened.templates.documents();
+    let read = cache.read(&opened.live, library, &document.path, limit);
+    let read = read.map_err(|error| {
+        let path = format!("{}/{}", library.shown_root, document.path);
+        CommandError::fixable(format!("{path} {error}"))
+    })?;
+    if json {
+        let text = read.text();
+        let row = row(found);
+        ui.json(&Shown { row, text })?;
+        return Ok(());
+    }
+    match &*read {
+        Contents::Text(text) => ui.raw(text)?,
+        Contents::Bytes(bytes) => {
+            let count = counted(bytes.len(), "byte", "bytes");
+            ui.say(format!("{uri} is not text: {count} of {}", document.mime));
+            ui.say(format!(
+                "hint: the file is {}/{}",
+                library.shown_root, document.path
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn row(found: DocumentRef<'_>) -> Row<'_> {
+    let document = found.document;
+    Row {
+        uri: &document.uri,
+        short_uri: document.short_uri.as_deref(),
+        name: &document.name,
+        title: &document.title,
+        mime_type: document.mime,
+        size: document.size,
+        last_modified: document.modified.and_then(rfc3339),
+        library: found.library.name.as_str(),
+        path: format!("{}/{}", found.library.root, document.path),
+    }
+}
