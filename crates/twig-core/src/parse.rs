@@ -7,6 +7,7 @@ mod json;
 pub mod library;
 mod manifest;
 mod markdown;
+pub mod project;
 mod toml;
 
 pub use toml::{Entry, Item, SyntaxError, Table, Value, read as read_toml};

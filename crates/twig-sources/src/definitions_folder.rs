@@ -3,20 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use twig_core::model::About;
 use twig_core::parse::documents::Layout;
 use twig_core::parse::library::{Folder, add_documents, definitions_library, empty_library};
-use twig_core::{Kind, Library, Limits, Problem, RelativePath, Severity, UriTemplate};
+use twig_core::parse::project::{CONFIG, ProjectConfig, project_config};
+use twig_core::{Kind, Library, Limits, Problem, Severity, UriTemplate};
 
 use crate::document_folder::DocumentFolder;
 use crate::listing::{Listed, LookedAt, Looker};
+use crate::reader::{Patience, read_text};
 use crate::root::Root;
 use crate::stamp::Seen;
 use crate::text_files::{TextFiles, list};
 
 /// Where definitions are, the first of these that has any.
 const FOLDERS: [&str; 2] = ["prompts", "mcp/prompts"];
-/// Where documents are, the first of these that is there, and how their URIs look.
-const DOCUMENTS: [&str; 2] = ["docs", "mcp/resources"];
+/// How the URIs of documents look.
 const PREFIX: &str = "architecture://";
 const TEMPLATE: &str = "architecture://{category}/{name}";
 
@@ -27,6 +29,7 @@ pub(crate) struct DefinitionsFolder {
     /// The same without its documents.
     parsed: Library,
     documents: Option<Box<DocumentFolder>>,
+    config: Config,
     /// One of [`FOLDERS`].
     prompts: &'static str,
     definitions: TextFiles,
@@ -45,6 +48,7 @@ impl DefinitionsFolder {
             library: Arc::new(empty()),
             parsed: empty(),
             documents: None,
+            config: Config::new(),
             prompts: FOLDERS[0],
             definitions: TextFiles::new(),
             media: Vec::new(),
@@ -59,24 +63,28 @@ impl DefinitionsFolder {
         let most = limits.manifest;
         let mut changed = state.definitions.look(root, state.prompts, is_json, most);
         changed |= !state.media_holds(root);
+        changed |= state.config.look(folder, limits);
         if changed || is_first {
             let looker = Looker::new(root);
             let files = &state.definitions.files;
             state.parsed = definitions_library(folder, files, &looker, limits);
             (state.media, state.links) = looker.into_used();
+            state.parsed.about = state.config.read.about.clone();
+            let problems = state.config.read.problems.iter().cloned();
+            state.parsed.problems.extend(problems);
             let too_many = state.definitions.too_many(folder, "definitions");
             state.parsed.problems.extend(too_many);
             if files.is_empty() {
                 state.parsed.problems.push(nothing(folder));
             }
         }
-        let layout = layout();
+        let layout = &state.config.read.layout;
         let before = state.documents.take().map(|before| *before);
-        let documents = DocumentFolder::load(folder, &layout, limits, before);
+        let documents = DocumentFolder::load(folder, layout, limits, before);
         if changed || is_first || documents.changed {
             let mut library = state.parsed.clone();
             library.problems.extend(documents.problems.iter().cloned());
-            add_documents(&mut library, &layout, documents.documents.clone());
+            add_documents(&mut library, layout, documents.documents.clone());
             // An equal library stays the same allocation: whoever compares sees at once.
             if is_first || *state.library != library {
                 state.library = Arc::new(library);
@@ -109,15 +117,61 @@ impl DefinitionsFolder {
     }
 }
 
-fn layout() -> Layout {
-    let folders = DOCUMENTS.into_iter();
-    Layout {
-        folders: folders
-            .filter_map(|path| RelativePath::parse(path).ok())
-            .collect(),
-        prefix: PREFIX.into(),
-        templates: UriTemplate::parse(TEMPLATE).into_iter().collect(),
+/// What a project says of its library; for any other folder, what goes without saying.
+#[derive(Debug)]
+struct Config {
+    read: ProjectConfig,
+    seen: Seen,
+}
+
+impl Config {
+    fn new() -> Self {
+        Self {
+            read: ProjectConfig {
+                about: About::default(),
+                layout: layout(),
+                problems: Vec::new(),
+            },
+            seen: Seen::never(),
+        }
     }
+
+    /// Reads the file again where it changed; says whether it did.
+    fn look(&mut self, folder: &Folder, limits: &Limits) -> bool {
+        // Elsewhere a file of that name may be anybody's.
+        if !folder.prefix.is_empty() {
+            return false;
+        }
+        let root = Path::new(&*folder.root);
+        let now = Seen::at(&root.join(CONFIG));
+        if self.seen.holds(&now) {
+            return false;
+        }
+        self.seen = now;
+        let text = match read_text(root, CONFIG, limits.manifest, Patience::for_scan(true)) {
+            Ok(read) => {
+                self.seen = Seen::of(read.stamp);
+                read.text
+            }
+            Err(_) if !now.is_there() => String::new(),
+            Err(error) => {
+                let path = format!("{}/{CONFIG}", folder.root);
+                let message = format!("{}/{CONFIG} {error}", folder.shown_root);
+                let code = "unreadable-file";
+                self.read.problems = vec![Problem::of_file(code, Severity::Error, &path, message)];
+                return true;
+            }
+        };
+        let looker = Looker::new(root);
+        let read = project_config(folder, &text, layout(), &looker, limits);
+        let changed = read != self.read;
+        self.read = read;
+        changed
+    }
+}
+
+fn layout() -> Layout {
+    Layout::usual(PREFIX, UriTemplate::parse(TEMPLATE).into_iter().collect())
 }
 
 /// Whether a folder is laid out like a library of definitions.

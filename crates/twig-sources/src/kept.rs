@@ -22,7 +22,7 @@ pub(crate) struct Kept {
 #[derive(Debug)]
 enum State {
     Twig(TwigFolder),
-    Definitions(DefinitionsFolder),
+    Definitions(Box<DefinitionsFolder>),
     Markdown(MarkdownFolder),
 }
 
@@ -122,12 +122,11 @@ fn load(
         }
         (Kind::Definitions, before) => {
             let before = match before {
-                Some(State::Definitions(before)) => Some(before),
+                Some(State::Definitions(before)) => Some(*before),
                 _ => None,
             };
-            Some(State::Definitions(DefinitionsFolder::load(
-                &folder, limits, before,
-            )))
+            let loaded = DefinitionsFolder::load(&folder, limits, before);
+            Some(State::Definitions(Box::new(loaded)))
         }
         (_, before) => {
             let before = match before {

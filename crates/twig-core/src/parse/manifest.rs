@@ -60,13 +60,26 @@ impl Manifest<'_> {
                 Vec::new()
             }
         };
-        let layout = self.documents(fields.take("documents"));
+        let usual = self.usual();
+        let layout = self.documents(fields.take("documents"), usual);
         self.unknown(&fields, "the manifest");
         Contents {
             about,
             prompts,
             layout,
         }
+    }
+
+    /// Reads a tree that names a library and its documents, and no prompts.
+    pub(super) fn read_config(&mut self, root: &Table<'_>, usual: Layout) -> (About, Layout) {
+        let mut fields = Fields::new(root);
+        let about = match fields.take("library") {
+            Some(item) => self.about(item),
+            None => About::default(),
+        };
+        let layout = self.documents(fields.take("documents"), usual);
+        self.unknown(&fields, "the configuration");
+        (about, layout)
     }
 
     fn about(&mut self, item: &Item<'_>) -> About {

@@ -18,6 +18,7 @@ mod hostile;
 mod http;
 mod live;
 mod media;
+mod project;
 mod resources;
 mod screen;
 

@@ -28,17 +28,29 @@ const TAKEN: [&str; 10] = [
     "twig",
 ];
 
-impl Manifest<'_> {
-    /// Reads the table. What is wrong in it is a problem, and the usual is done instead.
-    pub(super) fn documents(&mut self, item: Option<&Item<'_>>) -> Layout {
-        let usual = FOLDERS.into_iter();
-        let mut layout = Layout {
-            folders: usual
+impl Layout {
+    /// Documents in the usual folders, under URIs that begin like this.
+    pub fn usual(prefix: &str, templates: Vec<UriTemplate>) -> Self {
+        let folders = FOLDERS.into_iter();
+        Self {
+            folders: folders
                 .filter_map(|path| RelativePath::parse(path).ok())
                 .collect(),
-            prefix: format!("twig://{}/", encode(self.folder.name.as_str())).into(),
-            templates: Vec::new(),
-        };
+            prefix: prefix.into(),
+            templates,
+        }
+    }
+}
+
+impl Manifest<'_> {
+    /// Where the documents of a library are that does not say.
+    pub(super) fn usual(&self) -> Layout {
+        let prefix = format!("twig://{}/", encode(self.folder.name.as_str()));
+        Layout::usual(&prefix, Vec::new())
+    }
+
+    /// Reads the table. What is wrong in it is a problem, and the usual is done instead.
+    pub(super) fn documents(&mut self, item: Option<&Item<'_>>, mut layout: Layout) -> Layout {
         let Some(item) = item else {
             return layout;
         };
@@ -57,6 +69,8 @@ impl Manifest<'_> {
             match &item.value {
                 Value::Text(scheme) if is_scheme(scheme) => {
                     layout.prefix = format!("{scheme}://").into();
+                    // Those that are usual have the usual scheme.
+                    layout.templates.clear();
                 }
                 Value::Text(scheme) => {
                     let message = format!(

@@ -15,7 +15,14 @@ use crate::render::body_sentence;
 use crate::template::body_problem;
 
 /// What a message can be made of.
-const SAID: [&str; 6] = ["file", "text", "image", "audio", "resource", "resource_link"];
+const SAID: [&str; 6] = [
+    "file",
+    "text",
+    "image",
+    "audio",
+    "resource",
+    "resource_link",
+];
 
 impl Manifest<'_> {
     pub(super) fn messages(

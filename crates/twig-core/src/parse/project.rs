@@ -1,0 +1,64 @@
+//! `config.toml` of a project's own folder: what its library is called, and where its documents are.
+//!
+//! It comes with a checkout, from whoever wrote that: nothing in it can loosen a limit or lead out of
+//! the folder.
+
+use super::documents::Layout;
+use super::library::{Files, Folder};
+use super::manifest::Manifest;
+use super::toml;
+use crate::limits::Limits;
+use crate::model::About;
+use crate::problem::{Problem, Severity};
+
+/// The file's name.
+pub const CONFIG: &str = "config.toml";
+
+/// What the file says, or would say if it were there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectConfig {
+    /// What the library is called.
+    pub about: About,
+    /// Where its documents are.
+    pub layout: Layout,
+    /// What is wrong with the file.
+    pub problems: Vec<Problem>,
+}
+
+/// Reads the file's text; what it does not say is as usual.
+pub fn project_config(
+    folder: &Folder,
+    text: &str,
+    usual: Layout,
+    files: &dyn Files,
+    limits: &Limits,
+) -> ProjectConfig {
+    let path = format!("{}/{CONFIG}", folder.root);
+    let table = match toml::read(text) {
+        Ok(table) => table,
+        Err(error) => {
+            let message = format!("{CONFIG} is not valid TOML: {}", error.message);
+            let span = error.span.unwrap_or(0..0);
+            let problem = Problem::at("config-syntax", Severity::Error, &path, text, span, message);
+            return ProjectConfig {
+                about: About::default(),
+                layout: usual,
+                problems: vec![problem],
+            };
+        }
+    };
+    let mut reader = Manifest {
+        folder,
+        path: &path,
+        text,
+        files,
+        limits,
+        problems: Vec::new(),
+    };
+    let (about, layout) = reader.read_config(&table, usual);
+    ProjectConfig {
+        about,
+        layout,
+        problems: reader.problems,
+    }
+}

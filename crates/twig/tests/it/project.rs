@@ -1,0 +1,198 @@
+//! A project's own prompts and documents: `twig init` and what it makes, from the outside.
+
+use std::fs;
+
+use serde_json::json;
+use twig_testkit::TestEnv;
+
+use crate::{TWIG, env};
+
+#[test]
+fn what_init_writes_has_no_mistake_and_is_served_from_below() {
+    let env = env("");
+    let made = env.run(["init"]);
+    insta::assert_snapshot!(made, @r#"
+    [work]/.twig/config.toml
+    [work]/.twig/prompts/review-code-against-patterns.json
+    [work]/.twig/prompts/suggest-patterns.json
+    [work]/.twig/prompts/create-adr.json
+    [work]/.twig/docs/patterns/repository-pattern.md
+    [work]/.twig/docs/guidelines/api-design.md
+    [work]/.twig/docs/adr/001-record-decisions.md
+    --- stderr
+    made [work]/.twig
+    try `twig list`, or `twig render suggest-patterns problem="…"`; edit docs/ to say what your team agreed on
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(env.run(["check"]), @"
+    --- stderr
+    checked 3 prompts and 3 documents in 1 library: no problems
+    --- exit 0
+    ");
+    let below = env.work().join("src/deep");
+    fs::create_dir_all(&below).expect("writable");
+    let mut command = env.command(["list"]);
+    let listed = command.current_dir(&below).output().expect("it runs");
+    insta::assert_snapshot!(String::from_utf8_lossy(&listed.stdout), @"
+    create-adr                    topic [context]  Draft an architecture decision record in the form of those before it
+    review-code-against-patterns  code [language]  Review code against the architectural patterns of this project
+    suggest-patterns              problem          Suggest which of the project's patterns fit a problem
+    ");
+    insta::assert_snapshot!(env.run(["render", "suggest-patterns", "problem=slow {{problem}}"]), @"
+    Which of our patterns help with this problem?
+
+    slow {{problem}}
+
+    Our patterns:
+
+    # Repository pattern
+    Source: architecture://patterns/repository-pattern
+
+    # Repository pattern
+
+    Code that decides and code that stores know each other only through an interface: the repository.
+
+    ## When
+
+    - Rules of the business would otherwise stand between lines that talk to a database.
+    - Tests should run without one.
+
+    ## How
+
+    - One repository for each kind of thing that is kept, named after it: `Orders`, not `OrderRepositoryImpl`.
+    - Its methods speak the language of the business (`unpaid_since`), not of the storage (`select_where`).
+    - It takes and gives values, never rows or open connections.
+
+    ## Not
+
+    - A repository for each table.
+    - Methods that return everything, to be filtered by whoever called.
+
+    Our guidelines:
+
+    # Designing interfaces over HTTP
+    Source: architecture://guidelines/api-design
+
+    # Designing interfaces over HTTP
+
+    - Paths name things in the plural (`/orders/17/items`); what is done to them is the method.
+    - A list comes in pages, with an opaque cursor; nobody gets all of it at once.
+    - An error says what happened, where, and what to do next, in one sentence, with a code that never changes its meaning.
+    - A field that was published is not renamed or reused. New fields may come at any time; clients pass over what they do not know.
+    - Writing the same thing twice has the effect of writing it once: clients send a key of their own.
+
+    For each pattern that fits, at most three: its title, why it fits here, what it costs, and a first step. Say so if none fits, and what is missing.
+    --- exit 0
+    ");
+}
+
+#[test]
+fn init_overwrites_nothing() {
+    let env = env("");
+    let mine = env.work().join(".twig/docs/adr/001-record-decisions.md");
+    fs::create_dir_all(mine.parent().expect("a folder")).expect("writable");
+    fs::write(&mine, "# Mine\n").expect("writable");
+    insta::assert_snapshot!(env.run(["init"]).stderr, @r#"
+    made what was missing in [work]/.twig; 1 files stay as they are
+    try `twig list`, or `twig render suggest-patterns problem="…"`; edit docs/ to say what your team agreed on
+    "#);
+    assert_eq!(fs::read_to_string(&mine).expect("text"), "# Mine\n");
+    insta::assert_snapshot!(env.run(["init"]), @r#"
+    --- stderr
+    all of it is there already: [work]/.twig stays as it is
+    try `twig list`, or `twig render suggest-patterns problem="…"`; edit docs/ to say what your team agreed on
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(env.run(["init", "nowhere"]), @"
+    --- stderr
+    error: [work]/nowhere is not a folder
+    hint: name the folder of a project
+    --- exit 1
+    ");
+}
+
+#[test]
+fn the_nearest_project_comes_first_and_all_before_the_data_folder() {
+    let env = env(
+        "//- agents/prompts/a.json\n{\"name\": \"a\", \"messages\": [{\"role\": \"user\", \"content\": {\"type\": \"text\", \"text\": \"of the person\"}}]}\n",
+    );
+    let say = |folder: &str, text: &str| {
+        let folder = env.work().join(folder).join(".twig/prompts");
+        fs::create_dir_all(&folder).expect("writable");
+        let content = json!({"type": "text", "text": text});
+        let prompt = json!({"name": "a", "messages": [{"role": "user", "content": content}]});
+        fs::write(folder.join("a.json"), prompt.to_string()).expect("writable");
+    };
+    let rendered = |folder: &str| {
+        let mut command = env.command(["render", "a"]);
+        let output = command.current_dir(env.work().join(folder)).output();
+        String::from_utf8(output.expect("it runs").stdout).expect("text")
+    };
+    assert_eq!(rendered(""), "of the person\n");
+    say("outer", "of the outer project");
+    say("outer/inner", "of the inner project");
+    fs::create_dir_all(env.work().join("outer/inner/src")).expect("writable");
+    assert_eq!(rendered("outer/inner/src"), "of the inner project\n");
+    assert_eq!(rendered("outer"), "of the outer project\n");
+    assert_eq!(rendered(""), "of the person\n");
+}
+
+#[test]
+fn a_server_hears_of_a_project_that_is_made_later() {
+    let env = TestEnv::new(TWIG);
+    let mut client = env.serve();
+    client.initialize();
+    assert_eq!(env.run(["init"]).code, 0);
+    client.notification("notifications/prompts/list_changed");
+    let listed = client.request("prompts/list", json!({}));
+    let count = listed["result"]["prompts"].as_array().map(Vec::len);
+    assert!(count > Some(0), "{listed}");
+}
+
+#[test]
+fn the_configuration_names_the_library_and_its_documents() {
+    let env = env("");
+    assert_eq!(env.run(["init"]).code, 0);
+    let config = env.work().join(".twig/config.toml");
+    fs::write(
+        &config,
+        "[documents]\nscheme = \"team\"\n[limits]\nrendered = 1\n",
+    )
+    .expect("writable");
+    let documents = env.run(["list", "--documents"]);
+    assert!(
+        documents.stdout.contains("team://adr/001-record-decisions"),
+        "{documents}"
+    );
+    insta::assert_snapshot!(env.run(["check"]).stdout, @"
+    warning[unknown-field]: unknown field `limits` in the configuration is ignored
+     --> [work]/.twig/config.toml:3:2
+      |
+    3 | [limits]
+      |  ^^^^^^
+
+    error[missing-document]: Resource not found: architecture://adr/*
+    --> [work]/.twig/prompts/create-adr.json
+     = help: add the document, or mend the URI
+
+    error[missing-document]: Resource not found: architecture://patterns/*
+    --> [work]/.twig/prompts/create-adr.json
+     = help: add the document, or mend the URI
+
+    error[missing-document]: Resource not found: architecture://guidelines/*
+    --> [work]/.twig/prompts/create-adr.json
+     = help: add the document, or mend the URI
+
+    error[missing-document]: Resource not found: architecture://patterns/*
+    --> [work]/.twig/prompts/review-code-against-patterns.json
+     = help: add the document, or mend the URI
+
+    error[missing-document]: Resource not found: architecture://patterns/*
+    --> [work]/.twig/prompts/suggest-patterns.json
+     = help: add the document, or mend the URI
+
+    error[missing-document]: Resource not found: architecture://guidelines/*
+    --> [work]/.twig/prompts/suggest-patterns.json
+     = help: add the document, or mend the URI
+    ");
+}
