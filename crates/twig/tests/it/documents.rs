@@ -187,6 +187,7 @@ fn the_manifests_in_the_documents_are_right() {
     env.write("lib/prompts/code_review.md", "{{ language }}");
     env.write("lib/prompts/pair/ask.md", "{{ topic }}");
     env.write("lib/shots/page.png", "");
+    env.write("lib/docs/guide.md", "# Guide\n");
     let outcome = env.run(["check"]);
     assert_eq!(outcome.code, 0, "{outcome}");
     assert_eq!(outcome.stdout, "");
