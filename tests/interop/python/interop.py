@@ -7,6 +7,7 @@ Usage: interop.py TWIG, where TWIG is the program under test.
 """
 
 import asyncio
+import logging
 import sys
 import tempfile
 import traceback
@@ -91,7 +92,8 @@ async def asks_for_what_is_missing(visit):
 
     async with visit.come(elicitation_callback=fill) as client:
         if visit.era == "legacy":
-            assert (await refusal(client, "greet")).message == MISSING
+            told = await refusal(client, "greet")
+            assert (told.code, told.message) == (INVALID_PARAMS, MISSING), told
             assert not seen
             return
         got = await get(client, "greet", {"language": "french"})
@@ -232,10 +234,24 @@ CHECKS = [
 ]
 
 
+class Complaints(logging.Handler):
+    """What the SDK does not fail for, it says in its log."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.heard = []
+
+    def emit(self, record):
+        self.heard.append(record.getMessage())
+
+
 async def run(check, over, era):
+    complaints = Complaints()
+    logging.basicConfig(handlers=[complaints], force=True)
     with tempfile.TemporaryDirectory(prefix="twig-interop-") as folder:
         with anyio.fail_after(PATIENCE):
             await check(Visit(folder, over, era))
+    assert not complaints.heard, complaints.heard
 
 
 def main():

@@ -80,8 +80,8 @@ const checks = {
       return { action: "accept", content: { name: "Ada" } };
     });
     if (visit.era === "legacy") {
-      assert.equal((await refusal(client, "greet")).message, MISSING);
-      assert.deepEqual(seen, []);
+      const { code, message } = await refusal(client, "greet");
+      assert.deepEqual([code, message, seen], [INVALID_PARAMS, MISSING, []]);
     } else {
       const got = await get(client, "greet", { language: "french" });
       assert.deepEqual(texts(got), [["user", "Greet Ada in french.\n"]]);
@@ -151,6 +151,8 @@ const checks = {
       const transport = new StreamableHTTPClientTransport(url, { authProvider: { token: () => token } });
       await assert.rejects(client.connect(transport), { name: "UnauthorizedError" });
     }
+    // It complained of what it then failed for.
+    visit.complaints = [];
     const client = visit.client();
     const authProvider = { token: () => "open-sesame" };
     await client.connect(new StreamableHTTPClientTransport(url, { authProvider }));
@@ -186,6 +188,7 @@ for (const over of ["stdio", "http"]) {
       const visit = new Visit(over, era);
       try {
         await soon(check(visit), "its end");
+        assert.deepEqual(visit.complaints, []);
       } catch (error) {
         failed += 1;
         console.log(`FAILED typescript ${over} ${era} ${name}`, error);

@@ -28,6 +28,7 @@ export function soon(work, what) {
 export class Visit {
   constructor(over, era) {
     Object.assign(this, { over, era, home: mkdtempSync(join(tmpdir(), "twig-interop-")) });
+    this.complaints = [];
     // Nothing of the outer environment but what starts a program.
     this.env = { HOME: this.home, TMPDIR: this.home, TWIG_DATA_DIR: join(this.home, "prompts") };
     for (const file of FILES.split("//- ").slice(1)) {
@@ -80,7 +81,10 @@ export class Visit {
   client(options = {}) {
     const mode = this.era === "legacy" ? "legacy" : { pin: "2026-07-28" };
     const who = { name: "twig-interop", version: "0" };
-    return new Client(who, { ...options, versionNegotiation: { mode } });
+    const client = new Client(who, { ...options, versionNegotiation: { mode } });
+    // What the SDK does not fail for, it says here; that it gave up reading itself is no news.
+    client.onerror = (error) => error.name === "AbortError" || this.complaints.push(error.message);
+    return client;
   }
 
   /** Closes the client. Over stdio that ends the server; over HTTP it has to be told. */
