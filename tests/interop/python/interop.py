@@ -58,6 +58,13 @@ async def lists_every_page(visit):
         assert greet.arguments[0].description == "Whom to greet"
 
 
+async def lists_the_rest(visit):
+    """What it declares beside prompts, however little that is."""
+    async with visit.come() as client:
+        for page in [client.list_tools, client.list_resources, client.list_resource_templates]:
+            await page()
+
+
 async def gets_text_exactly(visit):
     async with visit.come() as client:
         # Values are data, whatever they look like.
@@ -222,6 +229,7 @@ async def names(client):
 CHECKS = [
     introduces_itself,
     lists_every_page,
+    lists_the_rest,
     gets_text_exactly,
     gets_messages_and_loops,
     names_what_is_missing,

@@ -44,6 +44,15 @@ const checks = {
     await visit.leave(client);
   },
 
+  // What it declares beside prompts, however little that is.
+  async listsTheRest(visit) {
+    const client = await visit.come();
+    await client.listTools();
+    await client.listResources();
+    await client.listResourceTemplates();
+    await visit.leave(client);
+  },
+
   async getsTextExactly(visit) {
     const client = await visit.come();
     // Values are data, whatever they look like.

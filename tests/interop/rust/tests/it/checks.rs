@@ -67,6 +67,16 @@ pub(crate) async fn lists_every_page(visit: Visit) {
     visit.leave(client, server).await;
 }
 
+/// What it declares beside prompts, however little that is.
+pub(crate) async fn lists_the_rest(visit: Visit) {
+    let (client, server) = visit.come(Person::with(Forms::None)).await;
+    client.list_all_tools().await.expect("tools");
+    client.list_all_resources().await.expect("resources");
+    let templates = client.list_all_resource_templates();
+    templates.await.expect("resource templates");
+    visit.leave(client, server).await;
+}
+
 pub(crate) async fn gets_text_exactly(visit: Visit) {
     let (client, server) = visit.come(Person::with(Forms::None)).await;
     // Values are data, whatever they look like.

@@ -20,6 +20,7 @@ macro_rules! matrix {
             matrix!(@ $over $era
                 introduces_itself
                 lists_every_page
+                lists_the_rest
                 gets_text_exactly
                 gets_messages_and_loops
                 names_what_is_missing
