@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::http::{HeaderMap, header};
 use futures_util::StreamExt;
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -11,6 +11,8 @@ use twig_mcp::http::Trouble;
 
 /// How long a body may take.
 const TIME: Duration = Duration::from_secs(30);
+/// How long a body that nobody wants may take.
+const UNWANTED_TIME: Duration = Duration::from_secs(1);
 /// Bytes that every body may have.
 const SMALL: usize = 64 * 1024;
 /// Longer bodies that may be held at once; others wait for their turn.
@@ -77,6 +79,28 @@ impl Bodies {
         }
         Ok(whole)
     }
+}
+
+/// Lets a body that nobody wants go by, as long as it is short, and says whether it ended.
+///
+/// A client that still sends would find its connection closed, and may take that for an outage.
+pub(super) async fn pass_by(body: Body) -> bool {
+    if body.size_hint().lower() > SMALL as u64 {
+        return false;
+    }
+    let end = async {
+        let mut left = SMALL;
+        let mut chunks = body.into_data_stream();
+        while let Some(chunk) = chunks.next().await {
+            let rest = chunk.ok().and_then(|chunk| left.checked_sub(chunk.len()));
+            let Some(rest) = rest else {
+                return false;
+            };
+            left = rest;
+        }
+        true
+    };
+    timeout(UNWANTED_TIME, end).await.unwrap_or(false)
 }
 
 #[cfg(test)]

@@ -176,6 +176,38 @@ fn a_token_is_asked_for_where_there_is_one() {
     assert!(!talk.contains(TOKEN), "{talk}");
 }
 
+/// Clients send a body after its head, and go on with the next request on the same connection.
+#[test]
+fn who_is_turned_away_keeps_the_connection_or_is_told() {
+    let served = Served::with(&[], &[("TWIG_TOKEN", TOKEN)]);
+    let host = format!("host: 127.0.0.1:{}", served.port);
+    for (start, status) in [
+        (format!("POST /mcp HTTP/1.1\r\n{host}"), 401),
+        ("POST /mcp HTTP/1.1\r\nhost: evil.example".to_owned(), 403),
+    ] {
+        let head = format!("{start}\r\ncontent-length: 2\r\n\r\n");
+        let mut caller = served.caller();
+        for _ in 0..2 {
+            caller.raw(&head);
+            // By the time that another client was answered, the head was surely read.
+            assert_eq!(list(&served, &[]).status, 401);
+            caller.raw("{}");
+            let response = caller.response();
+            assert_eq!(response.status, status);
+            assert_eq!(response.header("connection"), None);
+        }
+        // More than is worth reading, or more than comes.
+        for length in [2, 1 << 20] {
+            let mut caller = served.caller();
+            caller.raw(format!("{start}\r\ncontent-length: {length}\r\n\r\n"));
+            let response = caller.response();
+            assert_eq!(response.status, status);
+            assert_eq!(response.header("connection"), Some("close"));
+            assert!(caller.is_closed());
+        }
+    }
+}
+
 #[test]
 fn a_token_may_stand_in_a_file() {
     let place = env("");

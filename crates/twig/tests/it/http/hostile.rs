@@ -76,6 +76,7 @@ fn a_body_past_the_limit_is_refused_before_it_is_read() {
     ));
     let response = caller.response();
     assert_eq!((response.status, response.code()), (413, -32600));
+    assert_eq!(response.header("connection"), Some("close"));
     // One that does not say its length is read as far as the limit.
     let mut caller = served.caller();
     caller.raw(head(&caller, "transfer-encoding: chunked\r\n\r\n"));
