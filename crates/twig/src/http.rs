@@ -8,6 +8,7 @@ mod bodies;
 mod door;
 mod endpoint;
 mod headers;
+mod limits;
 mod sessions;
 mod socket;
 mod stream;
@@ -23,6 +24,7 @@ use twig_core::template::{ComputedJob, JobOutcome};
 
 use self::bodies::Bodies;
 use self::door::{Door, Token};
+pub(crate) use self::limits::Limits;
 use self::sessions::Sessions;
 use crate::cli;
 use crate::command_error::{CommandError, reason};
@@ -30,8 +32,6 @@ use crate::service::Service;
 use crate::ui::Ui;
 use crate::worker::Pool;
 
-/// Renders that may wait for a worker, of all clients together.
-const QUEUED: usize = 256;
 /// Threads beyond this bring nothing: requests take microseconds.
 const THREADS: usize = 4;
 
@@ -60,20 +60,24 @@ pub(crate) fn open(address: SocketAddr, options: &cli::Http) -> Result<Front, Co
 }
 
 /// Serves until a signal comes.
-pub(crate) fn serve(service: Service, front: Front) -> Result<ExitCode, CommandError> {
+pub(crate) fn serve(
+    service: Service,
+    front: Front,
+    limits: Limits,
+) -> Result<ExitCode, CommandError> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads.min(THREADS))
         .thread_name("http")
         .enable_all()
         .build()?;
-    let result = runtime.block_on(run(service, front));
+    let result = runtime.block_on(run(service, front, limits));
     // Whoever did not take the last words by now is not waited for.
     runtime.shutdown_background();
     result.map(|()| ExitCode::SUCCESS).map_err(Into::into)
 }
 
-async fn run(service: Service, front: Front) -> io::Result<()> {
+async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
     let address = front.listener.local_addr()?;
     let (changes, _) = watch::channel(());
     let (end, ending) = watch::channel(false);
@@ -86,8 +90,9 @@ async fn run(service: Service, front: Front) -> io::Result<()> {
         pool: Pool::new(|waiting: oneshot::Sender<JobOutcome>, outcome| {
             let _ = waiting.send(outcome);
         }),
-        bodies: Bodies::default(),
-        sessions: Sessions::default(),
+        bodies: Bodies::new(limits.body),
+        sessions: Sessions::new(limits.sessions, limits.session),
+        limits,
         changes,
         ending,
     });
@@ -102,6 +107,7 @@ async fn run(service: Service, front: Front) -> io::Result<()> {
 /// What all requests share.
 struct Shared {
     service: Service,
+    limits: Limits,
     pool: Pool<oneshot::Sender<JobOutcome>>,
     bodies: Bodies,
     sessions: Sessions,
@@ -115,10 +121,11 @@ impl Shared {
     /// Renders elsewhere. A request that is given up gives up its render, unless it has begun.
     async fn run(&self, job: ComputedJob) -> JobOutcome {
         let (waiting, outcome) = oneshot::channel();
-        if self.pool.queued() >= QUEUED {
+        let limit = self.limits.renders;
+        if self.pool.queued() >= limit {
             self.pool.forget(oneshot::Sender::is_closed);
-            if self.pool.queued() >= QUEUED {
-                let message = format!("the limit of {QUEUED} renders that wait is reached");
+            if self.pool.queued() >= limit {
+                let message = format!("the limit of {limit} renders that wait is reached");
                 return JobOutcome::limit(message);
             }
         }

@@ -48,7 +48,7 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
         limits: config.limits,
     };
     if let Some(front) = front {
-        return http::serve(service, front);
+        return http::serve(service, front, config.http);
     }
     if io::stdin().is_terminal() {
         Ui::new().say(

@@ -15,17 +15,12 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::Shared;
-use super::sessions::SWEEP;
-use super::socket::{STALLED, Socket};
+use super::socket::Socket;
+use super::{Limits, Shared};
 
-/// Connections at once.
-const CONNECTIONS: usize = 1_024;
 /// Bytes of a request's head, and headers in it.
 const HEAD: usize = 16 * 1024;
 const HEADERS: usize = 64;
-/// How long a request's head may take; a connection without one is idle for no longer.
-const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How long clients may take for their last words.
 const LAST_WRITES: Duration = Duration::from_millis(500);
 /// After a connection that could not be taken: sockets may be used up.
@@ -50,9 +45,9 @@ pub(super) async fn run(
     [mut interrupt, mut terminate]: [Signal; 2],
     end: &watch::Sender<bool>,
 ) {
-    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    let slots = Arc::new(Semaphore::new(shared.limits.connections));
     let mut connections = JoinSet::new();
-    let mut sweep = tokio::time::interval(SWEEP);
+    let mut sweep = tokio::time::interval(shared.sessions.sweep());
     loop {
         tokio::select! {
             _ = interrupt.recv() => break,
@@ -62,9 +57,10 @@ pub(super) async fn run(
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => match Arc::clone(&slots).try_acquire_owned() {
                     Ok(slot) => {
-                        let (app, ending) = (app.clone(), shared.ending.clone());
+                        let (app, limits) = (app.clone(), shared.limits.clone());
+                        let ending = shared.ending.clone();
                         connections.spawn(async move {
-                            serve(stream, app, ending).await;
+                            serve(stream, app, &limits, ending).await;
                             drop(slot);
                         });
                     }
@@ -85,16 +81,16 @@ pub(super) async fn run(
     let _ = timeout(LAST_WRITES, all).await;
 }
 
-async fn serve(stream: TcpStream, app: Router, mut ending: watch::Receiver<bool>) {
+async fn serve(stream: TcpStream, app: Router, limits: &Limits, mut ending: watch::Receiver<bool>) {
     // Without this a small reply waits for the client's acknowledgement of the last one.
     let _ = stream.set_nodelay(true);
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
+        .header_read_timeout(limits.head)
         .max_header_size(HEAD)
         .max_headers(HEADERS)
         .serve_connection(
-            TokioIo::new(Socket::new(stream, STALLED)),
+            TokioIo::new(Socket::new(stream, limits.stall)),
             TowerToHyperService::new(app),
         );
     let mut connection = pin!(connection);

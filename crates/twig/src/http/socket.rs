@@ -9,9 +9,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// How long a client may take to make room for more.
-pub(super) const STALLED: Duration = Duration::from_secs(30);
-
 pub(super) struct Socket {
     stream: TcpStream,
     limit: Duration,

@@ -5,10 +5,11 @@ mod door;
 mod ending;
 mod hostile;
 mod legacy;
+mod limits;
 mod modern;
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStderr, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -60,10 +61,21 @@ impl Served {
 
     fn at(address: &str, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let env = env(LIBRARY);
-        let mut child = env
-            .command(["serve", "--http", address])
-            .args(args)
-            .envs(variables.iter().copied())
+        let mut command = env.command(["serve", "--http", address]);
+        command.args(args).envs(variables.iter().copied());
+        Self::start(env, command)
+    }
+
+    /// With a configuration.
+    fn configured(config: &str) -> Self {
+        let env = env(LIBRARY);
+        env.configure(config);
+        let command = env.command(["serve", "--http", "127.0.0.1:0"]);
+        Self::start(env, command)
+    }
+
+    fn start(env: TestEnv, mut command: Command) -> Self {
+        let mut child = command
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()

@@ -205,7 +205,8 @@ impl Caller {
         }
     }
 
-    fn chunk(&mut self) -> Option<Vec<u8>> {
+    /// The next piece of a body that comes in pieces; `None` at its end.
+    pub(super) fn chunk(&mut self) -> Option<Vec<u8>> {
         let length = usize::from_str_radix(&self.line(), 16).expect("a length");
         let mut chunk = vec![0; length];
         self.stream.read_exact(&mut chunk).expect("a whole chunk");

@@ -166,20 +166,6 @@ fn other_paths_are_not_there() {
 }
 
 #[test]
-fn a_client_that_says_nothing_is_let_go() {
-    let served = Served::new();
-    let mut silent: Vec<Caller> = (0..50).map(|_| served.caller()).collect();
-    for caller in silent.iter_mut().step_by(2) {
-        caller.raw("POST /mcp HTTP/1.1\r\nhost:");
-    }
-    is_well(&served);
-    for caller in &mut silent {
-        assert!(caller.is_closed());
-    }
-    is_well(&served);
-}
-
-#[test]
 fn connections_are_limited() {
     // Both sides of a thousand connections: some systems start a process with fewer descriptors.
     let _ = rlimit::increase_nofile_limit(4_096);
