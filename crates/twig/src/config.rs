@@ -121,12 +121,13 @@ const MANY: usize = 1_000_000;
 /// A day, which no clock overflows on.
 const DAY: usize = 24 * 60 * 60 * 1_000;
 
-const HTTP: [Row<http::Limits>; 8] = [
+const HTTP: [Row<http::Limits>; 9] = [
     ("connections", MANY, |to, n| to.connections = n),
     ("sessions", MANY, |to, n| to.sessions = n),
     ("renders", MANY, |to, n| to.renders = n),
     ("head_millis", DAY, |to, n| to.head = millis(n)),
     ("body_millis", DAY, |to, n| to.body = millis(n)),
+    ("idle_millis", DAY, |to, n| to.idle = millis(n)),
     ("stall_millis", DAY, |to, n| to.stall = millis(n)),
     ("keep_alive_millis", DAY, |to, n| to.keep_alive = millis(n)),
     ("session_millis", DAY, |to, n| to.session = millis(n)),

@@ -9,6 +9,7 @@ mod door;
 mod endpoint;
 mod headers;
 mod limits;
+mod patience;
 mod sessions;
 mod socket;
 mod stream;

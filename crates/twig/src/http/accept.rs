@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::Router;
 use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -15,6 +15,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use super::patience::Patience;
 use super::socket::Socket;
 use super::{Limits, Shared};
 
@@ -84,15 +85,14 @@ pub(super) async fn run(
 async fn serve(stream: TcpStream, app: Router, limits: &Limits, mut ending: watch::Receiver<bool>) {
     // Without this a small reply waits for the client's acknowledgement of the last one.
     let _ = stream.set_nodelay(true);
+    let patience = Patience::new(limits);
+    let socket = Socket::new(stream, patience.clone(), limits.stall, ending.clone());
     let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head)
+        .timer(patience)
+        .header_read_timeout(limits.idle)
         .max_header_size(HEAD)
         .max_headers(HEADERS)
-        .serve_connection(
-            TokioIo::new(Socket::new(stream, limits.stall)),
-            TowerToHyperService::new(app),
-        );
+        .serve_connection(TokioIo::new(socket), TowerToHyperService::new(app));
     let mut connection = pin!(connection);
     let served = tokio::select! {
         served = connection.as_mut() => served,

@@ -14,10 +14,12 @@ pub(crate) struct Limits {
     pub(crate) sessions: usize,
     /// Renders that may wait for a worker, of all clients together.
     pub(crate) renders: usize,
-    /// How long a request's head may take, and the silence before it.
+    /// How long a request's head may take, and the silence before the first.
     pub(crate) head: Duration,
     /// How long a request's body may take.
     pub(crate) body: Duration,
+    /// How long a connection is kept between two requests.
+    pub(crate) idle: Duration,
     /// How long a client may take to make room for more of its reply.
     pub(crate) stall: Duration,
     /// How often a silent stream shows that it is alive.
@@ -34,6 +36,7 @@ impl Default for Limits {
             renders: 256,
             head: Duration::from_secs(10),
             body: Duration::from_secs(30),
+            idle: Duration::from_secs(60),
             stall: Duration::from_secs(30),
             keep_alive: Duration::from_secs(15),
             session: Duration::from_secs(5 * 60),

@@ -76,16 +76,21 @@ fn a_body_past_the_limit_is_refused_before_it_is_read() {
     ));
     let response = caller.response();
     assert_eq!((response.status, response.code()), (413, -32600));
+    // Who sends it all the same is told as well.
+    let mut caller = served.caller();
+    body.push(b' ');
+    let response = caller.send("POST", &headers, &body);
+    assert_eq!((response.status, response.code()), (413, -32600));
+    assert!(caller.is_closed());
     // One that does not say its length is read as far as the limit.
     let mut caller = served.caller();
     caller.raw(head(&caller, "transfer-encoding: chunked\r\n\r\n"));
     let chunk = [b"10000\r\n".to_vec(), vec![b' '; 0x10000], b"\r\n".to_vec()].concat();
     for _ in 0..200 {
-        if caller.stream.get_mut().write_all(&chunk).is_err() {
-            break;
-        }
+        caller.raw(&chunk);
     }
-    drop(caller);
+    let response = caller.response();
+    assert_eq!((response.status, response.code()), (413, -32600));
     is_well(&served);
     assert!(memory_kib(served.child.id(), "VmHWM") < 100 * 1024);
 }
@@ -93,14 +98,22 @@ fn a_body_past_the_limit_is_refused_before_it_is_read() {
 #[test]
 fn heads_have_limits() {
     let served = Served::new();
+    // The headers of `head` count as well.
+    for (many, status) in [(61, 400), (62, 431), (1_000, 431), (10_000, 431)] {
+        let mut caller = served.caller();
+        let many = "x: y\r\n".repeat(many);
+        caller.raw(head(&caller, &format!("content-length: 0\r\n{many}\r\n")));
+        assert_eq!(caller.head().status, status);
+    }
     let mut caller = served.caller();
-    caller.raw(head(&caller, &"x: y\r\n".repeat(1_000)) + "\r\n");
-    assert_eq!(caller.head().status, 431);
-    let mut caller = served.caller();
-    let long = format!("x: {}\r\n\r\n", "y".repeat(1024 * 1024));
-    let long = head(&caller, &long);
-    let _ = caller.stream.get_mut().write_all(long.as_bytes());
-    drop(caller);
+    let rest = "content-length: 0\r\nx: \r\n\r\n";
+    let room = 16 * 1024 - head(&caller, rest).len();
+    for (long, status) in [(room, 400), (room + 1, 431), (1024 * 1024, 431)] {
+        let long = rest.replace("x: ", &format!("x: {}", "y".repeat(long)));
+        caller.raw(head(&caller, &long));
+        assert_eq!(caller.head().status, status);
+        caller = served.caller();
+    }
     is_well(&served);
 }
 

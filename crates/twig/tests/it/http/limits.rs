@@ -113,6 +113,26 @@ fn a_client_that_says_nothing_is_let_go() {
 }
 
 #[test]
+fn a_connection_is_kept_between_requests_but_not_for_half_a_head() {
+    let served = Served::configured("[http]\nhead_millis = 100\n");
+    let [mut kept, mut begun] = [served.caller(), served.caller()];
+    for caller in [&mut kept, &mut begun] {
+        assert_eq!(caller.modern("prompts/list", json!({})).status, 200);
+    }
+    begun.raw("POST /mcp");
+    assert!(begun.is_closed());
+    assert_eq!(kept.modern("prompts/list", json!({})).status, 200);
+}
+
+#[test]
+fn a_connection_without_requests_is_closed_in_the_end() {
+    let served = Served::configured("[http]\nidle_millis = 100\n");
+    let mut kept = served.caller();
+    assert_eq!(kept.modern("prompts/list", json!({})).status, 200);
+    assert!(kept.is_closed());
+}
+
+#[test]
 fn a_body_that_never_ends_is_given_up() {
     let served = Served::configured("[http]\nbody_millis = 200\n");
     for framing in [
