@@ -5,6 +5,7 @@
 
 mod accept;
 mod bodies;
+mod disk;
 mod door;
 mod endpoint;
 mod headers;
@@ -24,6 +25,7 @@ use tokio::sync::{oneshot, watch};
 use twig_core::template::{ComputedJob, JobOutcome};
 
 use self::bodies::Bodies;
+use self::disk::Disk;
 use self::door::{Door, Token};
 pub(crate) use self::limits::Limits;
 use self::sessions::Sessions;
@@ -67,9 +69,12 @@ pub(crate) fn serve(
     limits: Limits,
 ) -> Result<ExitCode, CommandError> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.min(THREADS);
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads.min(THREADS))
+        .worker_threads(threads)
         .thread_name("http")
+        // Should a disk hang, every connection may come to wait for it on a thread of its own.
+        .max_blocking_threads(limits.connections + threads)
         .enable_all()
         .build()?;
     let result = runtime.block_on(run(service, front, limits));
@@ -87,6 +92,7 @@ async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
         heard.send_replace(());
     });
     let shared = Arc::new(Shared {
+        disk: Disk::new(Arc::clone(&service.live)),
         service,
         pool: Pool::new(|waiting: oneshot::Sender<JobOutcome>, outcome| {
             let _ = waiting.send(outcome);
@@ -108,6 +114,7 @@ async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
 /// What all requests share.
 struct Shared {
     service: Service,
+    disk: Disk,
     limits: Limits,
     pool: Pool<oneshot::Sender<JobOutcome>>,
     bodies: Bodies,

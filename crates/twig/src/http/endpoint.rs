@@ -184,7 +184,7 @@ impl Shared {
         let catalog = self.service.live.snapshot();
         let host = Host {
             catalog: &catalog,
-            bodies: &*self.service.live,
+            bodies: &self.disk,
             templates: &self.service.templates,
         };
         exchange.answer(connection, host)

@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{oneshot, watch};
+use tokio::task::block_in_place;
 use twig_mcp::{Connection, Ticket};
 
 /// How often sessions that nobody uses are looked for.
@@ -120,8 +121,14 @@ impl Sessions {
 }
 
 impl Session {
+    /// What one request at a time may have. Whoever has it may wait for a disk, so whoever has to
+    /// wait for it steps aside.
     pub(super) fn inside(&self) -> MutexGuard<'_, Inside> {
-        lock(&self.inside)
+        match self.inside.try_lock() {
+            Ok(inside) => inside,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => block_in_place(|| lock(&self.inside)),
+        }
     }
 
     /// Says that the client is still there.

@@ -1,6 +1,7 @@
 //! The server over HTTP, from the outside.
 
 mod client;
+mod disk;
 mod door;
 mod ending;
 mod hostile;

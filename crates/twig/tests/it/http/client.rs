@@ -224,6 +224,16 @@ impl Caller {
 
 pub(super) const ACCEPT: &str = "application/json, text/event-stream";
 
+/// The headers of a modern `prompts/get`.
+pub(super) fn get(name: &str) -> [(&str, &str); 4] {
+    [
+        ("content-type", "application/json"),
+        ("mcp-protocol-version", MODERN),
+        ("mcp-method", "prompts/get"),
+        ("mcp-name", name),
+    ]
+}
+
 /// A modern request.
 pub(super) fn modern(method: &str, mut params: Value) -> Value {
     params["_meta"] = json!({

@@ -4,21 +4,10 @@ use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
 use std::io::Write;
 
 use serde_json::{Value, json};
-use twig_testkit::MODERN;
 
 use super::Served;
-use super::client::{Caller, initialize, modern};
+use super::client::{Caller, get, initialize, modern};
 use crate::env;
-
-/// The headers of a modern `prompts/get`.
-fn get(name: &str) -> [(&str, &str); 4] {
-    [
-        ("content-type", "application/json"),
-        ("mcp-protocol-version", MODERN),
-        ("mcp-method", "prompts/get"),
-        ("mcp-name", name),
-    ]
-}
 
 fn is_well(served: &Served) {
     let listed = served.caller().modern("prompts/list", json!({}));

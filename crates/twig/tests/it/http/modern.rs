@@ -4,7 +4,7 @@ use serde_json::json;
 use twig_testkit::MODERN;
 
 use super::Served;
-use super::client::modern;
+use super::client::{get, modern};
 
 #[test]
 fn discover_list_and_get_on_one_connection() {
@@ -124,12 +124,7 @@ fn one_slow_template_does_not_hold_up_the_others() {
     let served = Served::new();
     let mut slow = served.caller();
     let body = modern("prompts/get", json!({"name": "lib:slow"})).to_string();
-    let headers = [
-        ("content-type", "application/json"),
-        ("mcp-protocol-version", MODERN),
-        ("mcp-method", "prompts/get"),
-        ("mcp-name", "lib:slow"),
-    ];
+    let headers = get("lib:slow");
     slow.start("POST", &headers, body.as_bytes());
     // A client that goes away gives its request up.
     let mut gone = served.caller();
