@@ -20,6 +20,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 use twig_core::template::{ComputedJob, JobOutcome};
@@ -35,6 +36,9 @@ use crate::service::Service;
 use crate::ui::Ui;
 use crate::worker::Pool;
 
+/// How long renders may still take when the server ends; the rest of its last moments is for
+/// telling that they were given up.
+const LAST_RENDERS: Duration = Duration::from_millis(300);
 /// Threads beyond this bring nothing: requests take microseconds.
 const THREADS: usize = 4;
 
@@ -126,20 +130,44 @@ struct Shared {
 }
 
 impl Shared {
-    /// Renders elsewhere. A request that is given up gives up its render, unless it has begun.
+    /// Renders elsewhere. A request that is given up gives up its render, unless it has begun; then
+    /// the limit of its time ends it.
     async fn run(&self, job: ComputedJob) -> JobOutcome {
-        let (waiting, outcome) = oneshot::channel();
         let limit = self.limits.renders;
         if self.pool.queued() >= limit {
-            self.pool.forget(oneshot::Sender::is_closed);
-            if self.pool.queued() >= limit {
-                let message = format!("the limit of {limit} renders that wait is reached");
-                return JobOutcome::limit(message);
-            }
+            let message = format!("the limit of {limit} renders that wait is reached");
+            return JobOutcome::limit(message);
         }
+        let (waiting, outcome) = oneshot::channel();
         self.pool.submit(waiting, job);
-        let given_up = || JobOutcome::limit("the render was given up".to_owned());
-        outcome.await.unwrap_or_else(|_| given_up())
+        let pool = &self.pool;
+        let mut render = Render { outcome, pool };
+        tokio::select! {
+            outcome = &mut render.outcome => {
+                outcome.unwrap_or_else(|_| JobOutcome::limit("the render was given up"))
+            }
+            () = self.last_moment() => JobOutcome::limit("the server is ending"),
+        }
+    }
+
+    /// Waits until what is not rendered yet can no longer be told to its client.
+    async fn last_moment(&self) {
+        accept::is_over(&mut self.ending.clone()).await;
+        tokio::time::sleep(LAST_RENDERS).await;
+    }
+}
+
+/// A render that somebody waits for.
+struct Render<'p> {
+    outcome: oneshot::Receiver<JobOutcome>,
+    pool: &'p Pool<oneshot::Sender<JobOutcome>>,
+}
+
+/// Once nobody waits for it, it makes room for others.
+impl Drop for Render<'_> {
+    fn drop(&mut self) {
+        self.outcome.close();
+        self.pool.forget(oneshot::Sender::is_closed);
     }
 }
 

@@ -39,7 +39,7 @@ Hello {{ name }}!
 //- lib/prompts/count.md
 {% for i in range(3) %}{{ i }}{% endfor %}
 //- lib/prompts/slow.md
-{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}
+{% set l = range(100000)|list %}{% for i in range(9999) %}{% set l = l|sort %}{% endfor %}
 "#;
 
 /// A server on a port of its own.
