@@ -19,12 +19,15 @@ use super::patience::Patience;
 use super::socket::Socket;
 use super::{Limits, Shared};
 
+/// Files that are open beside connections, with room to spare, and where there is little of it.
+const FILES: usize = 128;
+const FEW_FILES: usize = 32;
 /// Bytes of a request's head, and headers in it.
 const HEAD: usize = 16 * 1024;
 const HEADERS: usize = 64;
 /// How long clients may take for their last words.
 const LAST_WRITES: Duration = Duration::from_millis(500);
-/// After a connection that could not be taken: sockets may be used up.
+/// After a connection that could not be taken: files or memory may be used up.
 const RECOVER: Duration = Duration::from_millis(100);
 /// What one connection too many is told.
 const FULL: &[u8] =
@@ -46,7 +49,8 @@ pub(super) async fn run(
     [mut interrupt, mut terminate]: [Signal; 2],
     end: &watch::Sender<bool>,
 ) {
-    let slots = Arc::new(Semaphore::new(shared.limits.connections));
+    let slots = Arc::new(Semaphore::new(room(shared.limits.connections)));
+    let mut is_failing = false;
     let mut connections = JoinSet::new();
     let mut sweep = tokio::time::interval(shared.sessions.sweep());
     loop {
@@ -58,6 +62,7 @@ pub(super) async fn run(
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => match Arc::clone(&slots).try_acquire_owned() {
                     Ok(slot) => {
+                        is_failing = false;
                         let (app, limits) = (app.clone(), shared.limits.clone());
                         let ending = shared.ending.clone();
                         connections.spawn(async move {
@@ -69,7 +74,10 @@ pub(super) async fn run(
                     Err(_) => { let _ = stream.try_write(FULL); }
                 },
                 Err(error) => {
-                    tracing::warn!("a connection could not be taken: {error}");
+                    // What fails once fails until something else ends; once is enough to hear it.
+                    if !std::mem::replace(&mut is_failing, true) {
+                        tracing::warn!("connections cannot be taken: {error}");
+                    }
                     sleep(RECOVER).await;
                 }
             },
@@ -80,6 +88,22 @@ pub(super) async fn run(
     end.send_replace(true);
     let all = async { while connections.join_next().await.is_some() {} };
     let _ = timeout(LAST_WRITES, all).await;
+}
+
+/// How many connections fit into the files that the system lets a process open. Some are kept for
+/// what connections ask for: a server that cannot open a prompt is of no use to any of them.
+fn room(limit: usize) -> usize {
+    let wanted = limit + FILES;
+    let files = rlimit::increase_nofile_limit(wanted as u64).ok();
+    let files = files.and_then(|files| usize::try_from(files).ok());
+    let files = files.unwrap_or(wanted);
+    let room = limit.min(files.saturating_sub(FEW_FILES)).max(1);
+    if room < limit {
+        tracing::warn!(
+            "the system allows {files} open files, so {room} clients can be connected at once; `ulimit -n` raises it"
+        );
+    }
+    room
 }
 
 async fn serve(stream: TcpStream, app: Router, limits: &Limits, mut ending: watch::Receiver<bool>) {

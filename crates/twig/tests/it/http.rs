@@ -4,6 +4,7 @@ mod client;
 mod disk;
 mod door;
 mod ending;
+mod few_files;
 mod hostile;
 mod legacy;
 mod limits;
