@@ -9,6 +9,7 @@ mod hostile;
 mod legacy;
 mod limits;
 mod modern;
+mod token;
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
@@ -70,9 +71,15 @@ impl Served {
 
     /// With a configuration.
     fn configured(config: &str) -> Self {
+        Self::configured_with(config, &[])
+    }
+
+    /// With a configuration and variables.
+    fn configured_with(config: &str, variables: &[(&str, &str)]) -> Self {
         let env = env(LIBRARY);
         env.configure(config);
-        let command = env.command(["serve", "--http", "127.0.0.1:0"]);
+        let mut command = env.command(["serve", "--http", "127.0.0.1:0"]);
+        command.envs(variables.iter().copied());
         Self::start(env, command)
     }
 

@@ -234,6 +234,14 @@ pub(super) fn get(name: &str) -> [(&str, &str); 4] {
     ]
 }
 
+/// Lists the prompts in the modern era, with further headers.
+pub(super) fn list(caller: &mut Caller, headers: &[(&str, &str)]) -> Response {
+    let method = "prompts/list";
+    let mut all = vec![("mcp-protocol-version", MODERN), ("mcp-method", method)];
+    all.extend_from_slice(headers);
+    caller.post(&all, &modern(method, json!({})))
+}
+
 /// A modern request.
 pub(super) fn modern(method: &str, mut params: Value) -> Value {
     params["_meta"] = json!({

@@ -230,3 +230,27 @@ fn streams_that_are_never_read_cost_little() {
     }
     assert!(memory_kib(served.child.id(), "VmRSS") < 100 * 1024);
 }
+
+#[test]
+fn many_long_bodies_take_turns() {
+    let served = Served::new();
+    let mut callers: Vec<Caller> = (0..300).map(|_| served.caller()).collect();
+    let piece = vec![b' '; 64 * 1024];
+    for caller in &mut callers {
+        caller.raw(head(caller, "content-length: 4000000\r\n\r\n"));
+        caller
+            .stream
+            .get_ref()
+            .set_nonblocking(true)
+            .expect("a socket");
+    }
+    // As much as the server and the system take.
+    for _ in 0..40 {
+        for caller in &mut callers {
+            let _ = caller.stream.get_mut().write(&piece);
+        }
+    }
+    is_well(&served);
+    // Thirty-two are held at once; three hundred would be a gigabyte.
+    assert!(memory_kib(served.child.id(), "VmHWM") < 300 * 1024);
+}
