@@ -36,6 +36,8 @@ use crate::service::Service;
 use crate::ui::Ui;
 use crate::worker::Pool;
 
+/// Connections that were made and not yet taken in.
+const ARRIVALS: i32 = 1_024;
 /// How long renders may still take when the server ends; the rest of its last moments is for
 /// telling that they were given up.
 const LAST_RENDERS: Duration = Duration::from_millis(300);
@@ -61,6 +63,9 @@ pub(crate) fn open(address: SocketAddr, options: &cli::Http) -> Result<Front, Co
         let message = format!("could not listen on {address}: {}", why(&error));
         CommandError::fixable(message).hint("use `--http :0` for a port that is free")
     })?;
+    // Clients that come all at once wait here for a moment; those beyond would try again after a
+    // second. A number that the system does not like leaves the one before.
+    let _ = rustix::net::listen(&listener, ARRIVALS);
     listener.set_nonblocking(true)?;
     let door = Door::new(listener.local_addr()?, options, token);
     Ok(Front { listener, door })
