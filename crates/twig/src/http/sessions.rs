@@ -94,7 +94,8 @@ impl Sessions {
         open.len() < self.limit
     }
 
-    /// The session of that id, which its client has just used.
+    /// The session of that id, which its client has just used. An id is no password: the token was
+    /// asked for before, and as all clients share one there is no other client to confuse it with.
     pub(super) fn find(&self, id: &str) -> Option<Arc<Session>> {
         let found = Arc::clone(lock(&self.open).get(id)?);
         if found.is_idle(self.idle) {

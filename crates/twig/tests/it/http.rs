@@ -1,6 +1,7 @@
 //! The server over HTTP, from the outside.
 
 mod client;
+mod crowd;
 mod disk;
 mod door;
 mod ending;
@@ -8,6 +9,7 @@ mod few_files;
 mod hostile;
 mod legacy;
 mod limits;
+mod messages;
 mod modern;
 mod token;
 
@@ -84,6 +86,8 @@ impl Served {
     }
 
     fn start(env: TestEnv, mut command: Command) -> Self {
+        // Tests hold many connections at once; some systems start a process with few descriptors.
+        let _ = rlimit::increase_nofile_limit(4_096);
         let mut child = command
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

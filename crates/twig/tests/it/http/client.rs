@@ -205,6 +205,13 @@ impl Caller {
         }
     }
 
+    /// Everything up to the end of the connection.
+    pub(super) fn rest(&mut self) -> String {
+        let mut rest = Vec::new();
+        let _ = self.stream.read_to_end(&mut rest);
+        String::from_utf8_lossy(&rest).into_owned()
+    }
+
     /// The next piece of a body that comes in pieces; `None` at its end.
     pub(super) fn chunk(&mut self) -> Option<Vec<u8>> {
         let length = usize::from_str_radix(&self.line(), 16).expect("a length");
