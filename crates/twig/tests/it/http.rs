@@ -11,6 +11,7 @@ mod legacy;
 mod limits;
 mod messages;
 mod modern;
+mod page;
 mod read_only;
 mod token;
 
