@@ -9,8 +9,6 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use twig_mcp::http::Trouble;
 
-/// How long a body may take.
-const TIME: Duration = Duration::from_secs(30);
 /// How long a body that nobody wants may take.
 const UNWANTED_TIME: Duration = Duration::from_secs(1);
 /// Bytes that every body may have.
@@ -20,6 +18,7 @@ const LARGE: usize = 32;
 
 /// Room for the bodies of all requests.
 pub(super) struct Bodies {
+    time: Duration,
     large: Semaphore,
 }
 
@@ -35,15 +34,15 @@ impl Whole<'_> {
     }
 }
 
-impl Default for Bodies {
-    fn default() -> Self {
+impl Bodies {
+    /// Room for bodies of which each may take that time.
+    pub(super) fn new(time: Duration) -> Self {
         Self {
+            time,
             large: Semaphore::new(LARGE),
         }
     }
-}
 
-impl Bodies {
     /// Reads a body, and no further than the limit.
     pub(super) async fn read(
         &self,
@@ -56,7 +55,7 @@ impl Bodies {
         if length.is_some_and(|length: usize| length > limit) {
             return Err(Trouble::TooLarge(limit));
         }
-        let read = timeout(TIME, self.collect(body, limit)).await;
+        let read = timeout(self.time, self.collect(body, limit)).await;
         read.unwrap_or(Err(Trouble::Slow))
     }
 
@@ -114,7 +113,7 @@ mod tests {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let (bodies, headers) = (Bodies::default(), HeaderMap::new());
+            let (bodies, headers) = (Bodies::new(Duration::from_secs(30)), HeaderMap::new());
             let read = |length| bodies.read(&headers, Body::from(vec![b' '; length]), 2 * SMALL);
             let mut held = Vec::new();
             for _ in 0..LARGE {

@@ -18,7 +18,7 @@ use super::Shared;
 use super::bodies::pass_by;
 use super::door::Door;
 use super::headers::{METHOD, NAME, SESSION, VERSION, accept, read_headers, with_headers};
-use super::sessions::{Pending, SESSIONS};
+use super::sessions::Pending;
 use super::stream;
 
 /// Everything behind the door.
@@ -114,8 +114,7 @@ async fn post(shared: &Shared, headers: &HeaderMap, body: Body) -> Result<Respon
             match shared.answer(&exchange, &mut connection) {
                 Answer::Reply(reply) | Answer::Session(reply) => Ok(respond(reply)),
                 Answer::Stream(first) => {
-                    let ending = shared.ending.clone();
-                    Ok(stream::subscription(connection, &first, changes, ending))
+                    Ok(stream::subscription(connection, &first, changes, shared))
                 }
                 Answer::Job(job) => {
                     let outcome = shared.run(job.render).await;
@@ -124,7 +123,7 @@ async fn post(shared: &Shared, headers: &HeaderMap, body: Body) -> Result<Respon
             }
         }
         Seat::New => {
-            let full = || exchange.refuse(Trouble::Sessions(SESSIONS));
+            let full = || exchange.refuse(Trouble::Sessions(shared.sessions.limit()));
             if !shared.sessions.has_room() {
                 return Err(full());
             }
@@ -169,7 +168,7 @@ fn listen(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
     }
     let session = shared.sessions.find(id);
     let session = session.ok_or_else(|| Trouble::NoSession.reply(&headers))?;
-    Ok(stream::session(session, shared.ending.clone()))
+    Ok(stream::session(session, shared))
 }
 
 /// DELETE: the end of a session.
@@ -191,7 +190,7 @@ impl Shared {
         let catalog = self.service.live.snapshot();
         let host = Host {
             catalog: &catalog,
-            bodies: &*self.service.live,
+            bodies: &self.disk,
             templates: &self.service.templates,
         };
         exchange.answer(connection, host)
