@@ -78,16 +78,20 @@ impl Sessions {
                 stream: None,
             }),
         };
-        if !self.has_room() {
+        let mut open = lock(&self.open);
+        if !self.make_room(&mut open) {
             return None;
         }
-        lock(&self.open).insert(id.clone(), Arc::new(session));
+        open.insert(id.clone(), Arc::new(session));
         Some(id)
     }
 
     /// Whether there may be one more.
     pub(super) fn has_room(&self) -> bool {
-        let mut open = lock(&self.open);
+        self.make_room(&mut lock(&self.open))
+    }
+
+    fn make_room(&self, open: &mut HashMap<String, Arc<Session>>) -> bool {
         if open.len() >= self.limit {
             open.retain(|_, session| !session.is_idle(self.idle));
         }

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use twig_testkit::TestEnv;
 
-use self::client::{Caller, PATIENCE};
+use self::client::{Caller, PATIENCE, list};
 use crate::env;
 
 /// A library with a plain prompt and a computed one.
@@ -120,6 +120,12 @@ impl Served {
     /// A new connection.
     fn caller(&self) -> Caller {
         Caller::new(self.port)
+    }
+
+    /// Asks whether it still serves.
+    #[track_caller]
+    fn is_well(&self) {
+        assert_eq!(list(&mut self.caller(), &[]).status, 200);
     }
 
     fn signal(&self, signal: Signal) {

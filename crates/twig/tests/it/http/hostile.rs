@@ -11,13 +11,6 @@ use super::Served;
 use super::client::{Caller, modern};
 use crate::memory_kib;
 
-fn is_well(served: &Served) {
-    assert_eq!(
-        served.caller().modern("prompts/list", json!({})).status,
-        200
-    );
-}
-
 fn head(caller: &Caller, rest: &str) -> String {
     let port = caller.port;
     format!(
@@ -60,7 +53,7 @@ fn a_body_past_the_limit_is_refused_before_it_is_read() {
     }
     let response = caller.response();
     assert_eq!((response.status, response.code()), (413, -32600));
-    is_well(&served);
+    served.is_well();
     assert!(memory_kib(served.child.id(), "VmHWM") < 100 * 1024);
 }
 
@@ -83,7 +76,7 @@ fn heads_have_limits() {
         assert_eq!(caller.head().status, status);
         caller = served.caller();
     }
-    is_well(&served);
+    served.is_well();
 }
 
 #[test]
@@ -117,7 +110,7 @@ fn nonsense_ends_its_connection_only() {
         "content-length: 5\r\ncontent-length: 6\r\n\r\n",
     ));
     assert_eq!(caller.head().status, 400);
-    is_well(&served);
+    served.is_well();
 }
 
 #[test]
@@ -140,7 +133,7 @@ fn a_body_that_is_cut_off_is_refused() {
         );
         assert!(!told.contains("result"), "{told}");
     }
-    is_well(&served);
+    served.is_well();
 }
 
 #[test]
@@ -150,7 +143,7 @@ fn who_goes_in_the_middle_of_a_body_is_not_missed() {
         let mut caller = served.caller();
         caller.raw(head(&caller, "content-length: 100\r\n\r\n{"));
     }
-    is_well(&served);
+    served.is_well();
 }
 
 #[test]
@@ -240,7 +233,7 @@ fn many_long_bodies_take_turns() {
             let _ = caller.stream.get_mut().write(&piece);
         }
     }
-    is_well(&served);
+    served.is_well();
     // Thirty-two are held at once; three hundred would be a gigabyte.
     assert!(memory_kib(served.child.id(), "VmHWM") < 300 * 1024);
 }

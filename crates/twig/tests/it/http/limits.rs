@@ -9,11 +9,6 @@ use super::Served;
 use super::client::{Caller, get, initialize, modern};
 use crate::env;
 
-fn is_well(served: &Served) {
-    let listed = served.caller().modern("prompts/list", json!({}));
-    assert_eq!(listed.status, 200);
-}
-
 #[test]
 fn mistakes_are_told() {
     let env = env("");
@@ -94,11 +89,11 @@ fn a_client_that_says_nothing_is_let_go() {
     for caller in silent.iter_mut().step_by(2) {
         caller.raw("POST /mcp HTTP/1.1\r\nhost:");
     }
-    is_well(&served);
+    served.is_well();
     for caller in &mut silent {
         assert!(caller.is_closed());
     }
-    is_well(&served);
+    served.is_well();
 }
 
 #[test]
@@ -137,7 +132,7 @@ fn a_body_that_never_ends_is_given_up() {
         assert_eq!((response.status, response.code()), (408, -32600));
         assert!(caller.is_closed());
     }
-    is_well(&served);
+    served.is_well();
 }
 
 #[test]
@@ -162,7 +157,7 @@ fn who_does_not_read_its_replies_is_let_go() {
         matches!(error.kind(), ConnectionReset | BrokenPipe),
         "{error}"
     );
-    is_well(&served);
+    served.is_well();
 }
 
 #[test]
