@@ -78,6 +78,7 @@ async fn ask_for_token(State(door): State<Arc<Door>>, request: Request, next: Ne
 /// Refuses a request whose body was not read.
 async fn turn_away(trouble: Trouble, headers: &HeaderMap, body: Body) -> Response {
     let mut response = respond(with_headers(headers, |headers| trouble.reply(headers)));
+    tracing::debug!(status = response.status().as_u16(), "turned away");
     if !pass_by(body).await {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(header::CONNECTION, close);
