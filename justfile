@@ -15,6 +15,10 @@ lint:
     cargo fmt --all
     cargo clippy --workspace --all-targets -- -D warnings
 
+# Drive the program with the official SDKs: rust, python, typescript or all
+interop SDK="all":
+    bash tests/interop/run {{SDK}}
+
 # Accept changed snapshots
 accept:
     INSTA_UPDATE=always cargo test --workspace

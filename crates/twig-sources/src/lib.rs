@@ -26,4 +26,4 @@ mod watch;
 pub use found::{Found, FoundLibrary, FoundState, Skipped};
 pub use live::{LiveCatalog, Refresh};
 pub use settings::{Settings, Watching};
-pub use watch::Watch;
+pub use watch::{Watch, is_network};

@@ -18,6 +18,7 @@ use twig_core::Catalog;
 use self::checkout::under_way;
 use self::hints::Hints;
 use self::native::Native;
+pub use self::network::is_network;
 use crate::live::LiveCatalog;
 use crate::settings::Watching;
 

@@ -88,6 +88,13 @@ impl TestEnv {
         fs::write(path, text).expect("the test's own folder is writable");
     }
 
+    /// Writes the person's configuration.
+    pub fn configure(&self, config: &str) {
+        let folder = self.home().join(".config/twig");
+        fs::create_dir_all(&folder).expect("the test's own folder is writable");
+        fs::write(folder.join("config.toml"), config).expect("the test's own folder is writable");
+    }
+
     /// The binary with nothing of the outer environment.
     pub fn command<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(&self.binary);

@@ -102,6 +102,10 @@ pub(crate) struct Serve {
     #[arg(long)]
     pub(crate) poll: bool,
 
+    /// Offer clients nothing that writes; so far there is nothing that does
+    #[arg(long)]
+    pub(crate) read_only: bool,
+
     #[command(flatten)]
     pub(crate) http: Http,
 }

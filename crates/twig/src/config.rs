@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use twig_core::Limits;
 use twig_core::parse::{Item, Table, Value, read_toml};
 use twig_core::problem::locate;
 
 use crate::command_error::{CommandError, reason};
+use crate::http;
 use crate::places::Places;
 
 /// The configuration, defaults filled in.
@@ -16,6 +18,7 @@ pub(crate) struct Config {
     /// What stands between a library's name and a prompt's.
     pub(crate) separator: String,
     pub(crate) limits: Limits,
+    pub(crate) http: http::Limits,
 }
 
 impl Default for Config {
@@ -23,6 +26,7 @@ impl Default for Config {
         Self {
             separator: ":".to_owned(),
             limits: Limits::default(),
+            http: http::Limits::default(),
         }
     }
 }
@@ -65,15 +69,17 @@ fn parse(places: &Places, path: &Path, text: &str) -> Result<Config, CommandErro
                 let message = "`separator` is one to three of `: / . _ -`, such as \":\"";
                 return Err(wrong(message.to_owned(), at));
             }
-            ("limits", Value::Table(table)) => limits(&mut config.limits, table)
+            ("limits", Value::Table(table)) => set(&mut config.limits, &LIMITS, table)
                 .map_err(|(message, item)| wrong(message, item.span.start))?,
-            ("limits", _) => {
-                let message = "`limits` has to be a table: [limits]";
-                return Err(wrong(message.to_owned(), at));
+            ("http", Value::Table(table)) => set(&mut config.http, &HTTP, table)
+                .map_err(|(message, item)| wrong(message, item.span.start))?,
+            (key @ ("limits" | "http"), _) => {
+                let message = format!("`{key}` has to be a table: [{key}]");
+                return Err(wrong(message, at));
             }
             (key, _) => {
                 let error = wrong(format!("unknown setting `{key}`"), at);
-                let near = twig_core::suggest::did_you_mean(key, ["separator", "limits"]);
+                let near = twig_core::suggest::did_you_mean(key, ["separator", "limits", "http"]);
                 return Err(near.into_iter().fold(error, CommandError::hint));
             }
         }
@@ -88,52 +94,78 @@ fn is_separator(text: &str) -> bool {
             .all(|c| matches!(c, ':' | '/' | '.' | '_' | '-'))
 }
 
-/// One row a limit that can be set: its name and where it is kept.
-type Row = (&'static str, fn(&mut Limits) -> &mut usize);
+/// One row a limit that can be set: its name, the most it can be, and where it goes.
+type Row<T> = (&'static str, usize, fn(&mut T, usize));
 
-const LIMITS: [Row; 16] = [
-    ("template_source", |limits| &mut limits.template_source),
-    ("manifest", |limits| &mut limits.manifest),
-    ("front_matter", |limits| &mut limits.front_matter),
-    ("arguments", |limits| &mut limits.arguments),
-    ("argument_value", |limits| &mut limits.argument_value),
-    ("argument_values", |limits| &mut limits.argument_values),
-    ("rendered", |limits| &mut limits.rendered),
-    ("media", |limits| &mut limits.media),
-    ("embedded", |limits| &mut limits.embedded),
-    ("embedded_bytes", |limits| &mut limits.embedded_bytes),
-    ("document", |limits| &mut limits.document),
-    ("include_depth", |limits| &mut limits.include_depth),
-    ("includes", |limits| &mut limits.includes),
-    ("message", |limits| &mut limits.message),
-    ("page", |limits| &mut limits.page),
-    ("subscriptions", |limits| &mut limits.subscriptions),
+/// As much as a number can say.
+const ANY: usize = usize::MAX;
+
+const LIMITS: [Row<Limits>; 17] = [
+    ("template_source", ANY, |to, n| to.template_source = n),
+    ("manifest", ANY, |to, n| to.manifest = n),
+    ("front_matter", ANY, |to, n| to.front_matter = n),
+    ("arguments", ANY, |to, n| to.arguments = n),
+    ("argument_value", ANY, |to, n| to.argument_value = n),
+    ("argument_values", ANY, |to, n| to.argument_values = n),
+    ("rendered", ANY, |to, n| to.rendered = n),
+    ("media", ANY, |to, n| to.media = n),
+    ("embedded", ANY, |to, n| to.embedded = n),
+    ("embedded_bytes", ANY, |to, n| to.embedded_bytes = n),
+    ("document", ANY, |to, n| to.document = n),
+    ("render_millis", ANY, |to, n| to.render_millis = n as u64),
+    ("include_depth", ANY, |to, n| to.include_depth = n),
+    ("includes", ANY, |to, n| to.includes = n),
+    ("message", ANY, |to, n| to.message = n),
+    ("page", ANY, |to, n| to.page = n),
+    ("subscriptions", ANY, |to, n| to.subscriptions = n),
 ];
 
-fn limits<'t, 'a>(limits: &mut Limits, table: &'t Table<'a>) -> Result<(), (String, &'t Item<'a>)> {
+/// More than any machine serves, and less than a semaphore can count.
+const MANY: usize = 1_000_000;
+/// A day, which no clock overflows on.
+const DAY: usize = 24 * 60 * 60 * 1_000;
+
+const HTTP: [Row<http::Limits>; 9] = [
+    ("connections", MANY, |to, n| to.connections = n),
+    ("sessions", MANY, |to, n| to.sessions = n),
+    ("renders", MANY, |to, n| to.renders = n),
+    ("head_millis", DAY, |to, n| to.head = millis(n)),
+    ("body_millis", DAY, |to, n| to.body = millis(n)),
+    ("idle_millis", DAY, |to, n| to.idle = millis(n)),
+    ("stall_millis", DAY, |to, n| to.stall = millis(n)),
+    ("keep_alive_millis", DAY, |to, n| to.keep_alive = millis(n)),
+    ("session_millis", DAY, |to, n| to.session = millis(n)),
+];
+
+fn millis(number: usize) -> Duration {
+    Duration::from_millis(number as u64)
+}
+
+fn set<'t, 'a, T>(
+    limits: &mut T,
+    rows: &[Row<T>],
+    table: &'t Table<'a>,
+) -> Result<(), (String, &'t Item<'a>)> {
     for entry in &table.entries {
-        let item = &entry.item;
+        let (key, item) = (&*entry.key, &entry.item);
+        let Some((_, most, set)) = rows.iter().find(|(name, ..)| *name == key) else {
+            let near = twig_core::suggest::near(key, rows.iter().map(|(name, ..)| *name));
+            let near = near.first().map(|name| format!("; did you mean `{name}`?"));
+            let message = format!("unknown limit `{key}`{}", near.unwrap_or_default());
+            return Err((message, item));
+        };
         let number = match item.value {
             Value::Integer(number) if number > 0 => usize::try_from(number).ok(),
             _ => None,
         };
         let Some(number) = number else {
-            return Err((
-                format!("limit `{}` has to be a number above zero", entry.key),
-                item,
-            ));
-        };
-        if entry.key == "render_millis" {
-            limits.render_millis = number as u64;
-            continue;
-        }
-        let Some((_, place)) = LIMITS.iter().find(|(name, _)| *name == entry.key) else {
-            let near = twig_core::suggest::near(&entry.key, LIMITS.map(|(name, _)| name));
-            let near = near.first().map(|name| format!("; did you mean `{name}`?"));
-            let message = format!("unknown limit `{}`{}", entry.key, near.unwrap_or_default());
+            let message = format!("limit `{key}` has to be a whole number above zero");
             return Err((message, item));
         };
-        *place(limits) = number;
+        if number > *most {
+            return Err((format!("limit `{key}` can be {most} at most"), item));
+        }
+        set(limits, number);
     }
     Ok(())
 }

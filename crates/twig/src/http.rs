@@ -5,9 +5,12 @@
 
 mod accept;
 mod bodies;
+mod disk;
 mod door;
 mod endpoint;
 mod headers;
+mod limits;
+mod patience;
 mod sessions;
 mod socket;
 mod stream;
@@ -16,13 +19,16 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 use twig_core::Catalog;
 use twig_core::template::{ComputedJob, JobOutcome};
 
 use self::bodies::Bodies;
+use self::disk::Disk;
 use self::door::{Door, Token};
+pub(crate) use self::limits::Limits;
 use self::sessions::Sessions;
 use crate::cli;
 use crate::command_error::{CommandError, reason};
@@ -30,10 +36,14 @@ use crate::service::Service;
 use crate::ui::Ui;
 use crate::worker::Pool;
 
-/// Renders that may wait for a worker, of all clients together.
-const QUEUED: usize = 256;
+/// Connections that were made and not yet taken in.
+const ARRIVALS: i32 = 1_024;
+/// How long renders may still take when the server ends; the rest of its last moments is for
+/// telling that they were given up.
+const LAST_RENDERS: Duration = Duration::from_millis(300);
 /// One thread answers all requests: they take microseconds, and to hand one on to another thread
-/// costs more than to answer it. What takes longer runs in processes of its own.
+/// costs more than to answer it. What takes longer runs in processes of its own, and who waits for
+/// a disk steps aside.
 const THREADS: usize = 1;
 
 /// A place to listen on, and who may come in there.
@@ -55,25 +65,34 @@ pub(crate) fn open(address: SocketAddr, options: &cli::Http) -> Result<Front, Co
         let message = format!("could not listen on {address}: {}", why(&error));
         CommandError::fixable(message).hint("use `--http :0` for a port that is free")
     })?;
+    // Clients that come all at once wait here for a moment; those beyond would try again after a
+    // second. A number that the system does not like leaves the one before.
+    let _ = rustix::net::listen(&listener, ARRIVALS);
     listener.set_nonblocking(true)?;
     let door = Door::new(listener.local_addr()?, options, token);
     Ok(Front { listener, door })
 }
 
 /// Serves until a signal comes.
-pub(crate) fn serve(service: Service, front: Front) -> Result<ExitCode, CommandError> {
+pub(crate) fn serve(
+    service: Service,
+    front: Front,
+    limits: Limits,
+) -> Result<ExitCode, CommandError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
         .thread_name("http")
+        // Should a disk hang, every connection may come to wait for it on a thread of its own.
+        .max_blocking_threads(limits.connections + THREADS)
         .enable_all()
         .build()?;
-    let result = runtime.block_on(run(service, front));
+    let result = runtime.block_on(run(service, front, limits));
     // Whoever did not take the last words by now is not waited for.
     runtime.shutdown_background();
     result.map(|()| ExitCode::SUCCESS).map_err(Into::into)
 }
 
-async fn run(service: Service, front: Front) -> io::Result<()> {
+async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
     let address = front.listener.local_addr()?;
     let (changes, _) = watch::channel(service.live.snapshot());
     let (end, ending) = watch::channel(false);
@@ -82,12 +101,14 @@ async fn run(service: Service, front: Front) -> io::Result<()> {
         heard.send_replace(live.snapshot());
     });
     let shared = Arc::new(Shared {
+        disk: Disk::new(Arc::clone(&service.live)),
         service,
         pool: Pool::new(|waiting: oneshot::Sender<JobOutcome>, outcome| {
             let _ = waiting.send(outcome);
         }),
-        bodies: Bodies::default(),
-        sessions: Sessions::default(),
+        bodies: Bodies::new(limits.body),
+        sessions: Sessions::new(limits.sessions, limits.session),
+        limits,
         changes,
         ending,
     });
@@ -102,6 +123,8 @@ async fn run(service: Service, front: Front) -> io::Result<()> {
 /// What all requests share.
 struct Shared {
     service: Service,
+    disk: Disk,
+    limits: Limits,
     pool: Pool<oneshot::Sender<JobOutcome>>,
     bodies: Bodies,
     sessions: Sessions,
@@ -113,19 +136,44 @@ struct Shared {
 }
 
 impl Shared {
-    /// Renders elsewhere. A request that is given up gives up its render, unless it has begun.
+    /// Renders elsewhere. A request that is given up gives up its render, unless it has begun; then
+    /// the limit of its time ends it.
     async fn run(&self, job: ComputedJob) -> JobOutcome {
-        let (waiting, outcome) = oneshot::channel();
-        if self.pool.queued() >= QUEUED {
-            self.pool.forget(oneshot::Sender::is_closed);
-            if self.pool.queued() >= QUEUED {
-                let message = format!("the limit of {QUEUED} renders that wait is reached");
-                return JobOutcome::limit(message);
-            }
+        let limit = self.limits.renders;
+        if self.pool.queued() >= limit {
+            let message = format!("the limit of {limit} renders that wait is reached");
+            return JobOutcome::limit(message);
         }
+        let (waiting, outcome) = oneshot::channel();
         self.pool.submit(waiting, job);
-        let given_up = || JobOutcome::limit("the render was given up".to_owned());
-        outcome.await.unwrap_or_else(|_| given_up())
+        let pool = &self.pool;
+        let mut render = Render { outcome, pool };
+        tokio::select! {
+            outcome = &mut render.outcome => {
+                outcome.unwrap_or_else(|_| JobOutcome::limit("the render was given up"))
+            }
+            () = self.last_moment() => JobOutcome::limit("the server is ending"),
+        }
+    }
+
+    /// Waits until what is not rendered yet can no longer be told to its client.
+    async fn last_moment(&self) {
+        accept::is_over(&mut self.ending.clone()).await;
+        tokio::time::sleep(LAST_RENDERS).await;
+    }
+}
+
+/// A render that somebody waits for.
+struct Render<'p> {
+    outcome: oneshot::Receiver<JobOutcome>,
+    pool: &'p Pool<oneshot::Sender<JobOutcome>>,
+}
+
+/// Once nobody waits for it, it makes room for others.
+impl Drop for Render<'_> {
+    fn drop(&mut self) {
+        self.outcome.close();
+        self.pool.forget(oneshot::Sender::is_closed);
     }
 }
 

@@ -247,6 +247,12 @@ fn notifications_are_taken_silently() {
     assert_eq!(taken, (202, Value::Null));
     assert_eq!(post(&legacy(Some("s")), &cancel), (202, Value::Null));
     assert_eq!(refused(&headers("notifications/x"), &cancel).1, -32020);
+    // The TypeScript SDK leaves the header out, and may.
+    let unnamed = Headers {
+        method: None,
+        ..headers("")
+    };
+    assert_eq!(post(&unnamed, &cancel), (202, Value::Null));
 }
 
 #[test]

@@ -20,9 +20,9 @@ const NETWORK: [u32; 12] = [
     0x786f_4256,
 ];
 
-/// Whether a folder is on such a file system.
+/// Whether a folder is on such a file system, which may also keep whoever asks waiting.
 #[cfg(target_os = "linux")]
-pub(crate) fn is_network(path: &Path) -> bool {
+pub fn is_network(path: &Path) -> bool {
     rustix::fs::statfs(path).is_ok_and(|found| {
         u32::try_from(found.f_type & 0xffff_ffff).is_ok_and(|kind| NETWORK.contains(&kind))
     })
@@ -30,7 +30,7 @@ pub(crate) fn is_network(path: &Path) -> bool {
 
 /// Whether a folder is on such a file system; here there is no telling.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn is_network(_path: &Path) -> bool {
+pub fn is_network(_path: &Path) -> bool {
     false
 }
 

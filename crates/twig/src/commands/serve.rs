@@ -37,9 +37,10 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
     let catalog = live.snapshot();
     live.log_problems();
     tracing::info!(
-        "serving {} of {}",
+        "serving {} of {}{}",
         counted(catalog.len(), "prompt", "prompts"),
-        counted(catalog.libraries().len(), "library", "libraries")
+        counted(catalog.libraries().len(), "library", "libraries"),
+        if options.read_only { ", read-only" } else { "" }
     );
     let service = Service {
         live,
@@ -48,7 +49,7 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
         limits: config.limits,
     };
     if let Some(front) = front {
-        return http::serve(service, front);
+        return http::serve(service, front, config.http);
     }
     if io::stdin().is_terminal() {
         Ui::new().say(

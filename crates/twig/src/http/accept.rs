@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::Router;
 use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -15,20 +15,19 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::Shared;
-use super::sessions::SWEEP;
-use super::socket::{STALLED, Socket};
+use super::patience::Patience;
+use super::socket::Socket;
+use super::{Limits, Shared};
 
-/// Connections at once.
-const CONNECTIONS: usize = 1_024;
+/// Files that are open beside connections, with room to spare, and where there is little of it.
+const FILES: usize = 128;
+const FEW_FILES: usize = 32;
 /// Bytes of a request's head, and headers in it.
 const HEAD: usize = 16 * 1024;
 const HEADERS: usize = 64;
-/// How long a request's head may take; a connection without one is idle for no longer.
-const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How long clients may take for their last words.
 const LAST_WRITES: Duration = Duration::from_millis(500);
-/// After a connection that could not be taken: sockets may be used up.
+/// After a connection that could not be taken: files or memory may be used up.
 const RECOVER: Duration = Duration::from_millis(100);
 /// What one connection too many is told.
 const FULL: &[u8] =
@@ -50,9 +49,10 @@ pub(super) async fn run(
     [mut interrupt, mut terminate]: [Signal; 2],
     end: &watch::Sender<bool>,
 ) {
-    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    let slots = Arc::new(Semaphore::new(room(shared.limits.connections)));
+    let mut is_failing = false;
     let mut connections = JoinSet::new();
-    let mut sweep = tokio::time::interval(SWEEP);
+    let mut sweep = tokio::time::interval(shared.sessions.sweep());
     loop {
         tokio::select! {
             _ = interrupt.recv() => break,
@@ -62,9 +62,11 @@ pub(super) async fn run(
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => match Arc::clone(&slots).try_acquire_owned() {
                     Ok(slot) => {
-                        let (app, ending) = (app.clone(), shared.ending.clone());
+                        is_failing = false;
+                        let (app, limits) = (app.clone(), shared.limits.clone());
+                        let ending = shared.ending.clone();
                         connections.spawn(async move {
-                            serve(stream, app, ending).await;
+                            serve(stream, app, &limits, ending).await;
                             drop(slot);
                         });
                     }
@@ -72,7 +74,10 @@ pub(super) async fn run(
                     Err(_) => { let _ = stream.try_write(FULL); }
                 },
                 Err(error) => {
-                    tracing::warn!("a connection could not be taken: {error}");
+                    // What fails once fails until something else ends; once is enough to hear it.
+                    if !std::mem::replace(&mut is_failing, true) {
+                        tracing::warn!("connections cannot be taken: {error}");
+                    }
                     sleep(RECOVER).await;
                 }
             },
@@ -85,18 +90,33 @@ pub(super) async fn run(
     let _ = timeout(LAST_WRITES, all).await;
 }
 
-async fn serve(stream: TcpStream, app: Router, mut ending: watch::Receiver<bool>) {
+/// How many connections fit into the files that the system lets a process open. Some are kept for
+/// what connections ask for: a server that cannot open a prompt is of no use to any of them.
+fn room(limit: usize) -> usize {
+    let wanted = limit + FILES;
+    let files = rlimit::increase_nofile_limit(wanted as u64).ok();
+    let files = files.and_then(|files| usize::try_from(files).ok());
+    let files = files.unwrap_or(wanted);
+    let room = limit.min(files.saturating_sub(FEW_FILES)).max(1);
+    if room < limit {
+        tracing::warn!(
+            "the system allows {files} open files, so {room} clients can be connected at once; `ulimit -n` raises it"
+        );
+    }
+    room
+}
+
+async fn serve(stream: TcpStream, app: Router, limits: &Limits, mut ending: watch::Receiver<bool>) {
     // Without this a small reply waits for the client's acknowledgement of the last one.
     let _ = stream.set_nodelay(true);
+    let patience = Patience::new(limits);
+    let socket = Socket::new(stream, patience.clone(), limits.stall, ending.clone());
     let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
+        .timer(patience)
+        .header_read_timeout(limits.idle)
         .max_header_size(HEAD)
         .max_headers(HEADERS)
-        .serve_connection(
-            TokioIo::new(Socket::new(stream, STALLED)),
-            TowerToHyperService::new(app),
-        );
+        .serve_connection(TokioIo::new(socket), TowerToHyperService::new(app));
     let mut connection = pin!(connection);
     let served = tokio::select! {
         served = connection.as_mut() => served,

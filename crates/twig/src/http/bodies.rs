@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::http::{HeaderMap, header};
 use futures_util::StreamExt;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 use twig_mcp::http::Trouble;
 
-/// How long a body may take.
-const TIME: Duration = Duration::from_secs(30);
+/// How long a body that nobody wants may take.
+const UNWANTED_TIME: Duration = Duration::from_secs(1);
 /// Bytes that every body may have.
 const SMALL: usize = 64 * 1024;
 /// Longer bodies that may be held at once; others wait for their turn.
@@ -18,6 +18,7 @@ const LARGE: usize = 32;
 
 /// Room for the bodies of all requests.
 pub(super) struct Bodies {
+    time: Duration,
     large: Semaphore,
 }
 
@@ -33,15 +34,15 @@ impl Whole<'_> {
     }
 }
 
-impl Default for Bodies {
-    fn default() -> Self {
+impl Bodies {
+    /// Room for bodies of which each may take that time.
+    pub(super) fn new(time: Duration) -> Self {
         Self {
+            time,
             large: Semaphore::new(LARGE),
         }
     }
-}
 
-impl Bodies {
     /// Reads a body, and no further than the limit.
     pub(super) async fn read(
         &self,
@@ -54,7 +55,7 @@ impl Bodies {
         if length.is_some_and(|length: usize| length > limit) {
             return Err(Trouble::TooLarge(limit));
         }
-        let read = timeout(TIME, self.collect(body, limit)).await;
+        let read = timeout(self.time, self.collect(body, limit)).await;
         read.unwrap_or(Err(Trouble::Slow))
     }
 
@@ -79,6 +80,28 @@ impl Bodies {
     }
 }
 
+/// Lets a body that nobody wants go by, as long as it is short, and says whether it ended.
+///
+/// A client that still sends would find its connection closed, and may take that for an outage.
+pub(super) async fn pass_by(body: Body) -> bool {
+    if body.size_hint().lower() > SMALL as u64 {
+        return false;
+    }
+    let end = async {
+        let mut left = SMALL;
+        let mut chunks = body.into_data_stream();
+        while let Some(chunk) = chunks.next().await {
+            let rest = chunk.ok().and_then(|chunk| left.checked_sub(chunk.len()));
+            let Some(rest) = rest else {
+                return false;
+            };
+            left = rest;
+        }
+        true
+    };
+    timeout(UNWANTED_TIME, end).await.unwrap_or(false)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,7 +113,7 @@ mod tests {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let (bodies, headers) = (Bodies::default(), HeaderMap::new());
+            let (bodies, headers) = (Bodies::new(Duration::from_secs(30)), HeaderMap::new());
             let read = |length| bodies.read(&headers, Body::from(vec![b' '; length]), 2 * SMALL);
             let mut held = Vec::new();
             for _ in 0..LARGE {

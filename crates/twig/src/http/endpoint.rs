@@ -15,9 +15,10 @@ use twig_mcp::http::{self, Answer, Exchange, Headers, Reply, Seat, Trouble};
 use twig_mcp::{Connection, Host};
 
 use super::Shared;
+use super::bodies::pass_by;
 use super::door::Door;
 use super::headers::{METHOD, NAME, SESSION, VERSION, accept, read_headers, with_headers};
-use super::sessions::{Pending, SESSIONS};
+use super::sessions::Pending;
 use super::stream;
 
 /// Everything behind the door.
@@ -52,9 +53,7 @@ async fn look_at_place(State(door): State<Arc<Door>>, request: Request, next: Ne
     let (parts, body) = request.into_parts();
     match door.check_place(&parts) {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
-        Err(trouble) => respond(with_headers(&parts.headers, |headers| {
-            trouble.reply(headers)
-        })),
+        Err(trouble) => turn_away(trouble, &parts.headers, body).await,
     }
 }
 
@@ -62,10 +61,9 @@ async fn ask_for_token(State(door): State<Arc<Door>>, request: Request, next: Ne
     let Err(trouble) = door.check_token(request.headers()) else {
         return next.run(request).await;
     };
-    let mut response = respond(with_headers(request.headers(), |headers| {
-        trouble.reply(headers)
-    }));
-    let challenge = if request.headers().contains_key(header::AUTHORIZATION) {
+    let (parts, body) = request.into_parts();
+    let mut response = turn_away(trouble, &parts.headers, body).await;
+    let challenge = if parts.headers.contains_key(header::AUTHORIZATION) {
         "Bearer realm=\"twig\", error=\"invalid_token\""
     } else {
         "Bearer realm=\"twig\""
@@ -77,15 +75,24 @@ async fn ask_for_token(State(door): State<Arc<Door>>, request: Request, next: Ne
     response
 }
 
+/// Refuses a request whose body was not read.
+async fn turn_away(trouble: Trouble, headers: &HeaderMap, body: Body) -> Response {
+    let mut response = respond(with_headers(headers, |headers| trouble.reply(headers)));
+    tracing::debug!(status = response.status().as_u16(), "turned away");
+    if !pass_by(body).await {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(header::CONNECTION, close);
+    }
+    response
+}
+
 async fn endpoint(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let answered = match parts.method {
         Method::POST => post(&shared, &parts.headers, body).await,
         Method::GET => listen(&shared, &parts.headers),
         Method::DELETE => end(&shared, &parts.headers),
-        _ => Err(with_headers(&parts.headers, |headers| {
-            Trouble::Method.reply(headers)
-        })),
+        _ => Ok(turn_away(Trouble::Method, &parts.headers, body).await),
     };
     let response = answered.unwrap_or_else(respond);
     tracing::debug!(method = %parts.method, status = response.status().as_u16(), "answered");
@@ -108,8 +115,7 @@ async fn post(shared: &Shared, headers: &HeaderMap, body: Body) -> Result<Respon
             match shared.answer(&exchange, &mut connection) {
                 Answer::Reply(reply) | Answer::Session(reply) => Ok(respond(reply)),
                 Answer::Stream(first) => {
-                    let ending = shared.ending.clone();
-                    Ok(stream::subscription(connection, &first, changes, ending))
+                    Ok(stream::subscription(connection, &first, changes, shared))
                 }
                 Answer::Job(job) => {
                     let outcome = shared.run(job.render).await;
@@ -118,7 +124,7 @@ async fn post(shared: &Shared, headers: &HeaderMap, body: Body) -> Result<Respon
             }
         }
         Seat::New => {
-            let full = || exchange.refuse(Trouble::Sessions(SESSIONS));
+            let full = || exchange.refuse(Trouble::Sessions(shared.sessions.limit()));
             if !shared.sessions.has_room() {
                 return Err(full());
             }
@@ -163,7 +169,7 @@ fn listen(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
     }
     let session = shared.sessions.find(id);
     let session = session.ok_or_else(|| Trouble::NoSession.reply(&headers))?;
-    Ok(stream::session(session, shared.ending.clone()))
+    Ok(stream::session(session, shared))
 }
 
 /// DELETE: the end of a session.
@@ -185,7 +191,7 @@ impl Shared {
         let catalog = self.service.live.snapshot();
         let host = Host {
             catalog: &catalog,
-            bodies: &*self.service.live,
+            bodies: &self.disk,
             templates: &self.service.templates,
         };
         exchange.answer(connection, host)
@@ -208,6 +214,11 @@ fn respond(reply: Reply) -> Response {
     if reply.status == 405 {
         let allowed = HeaderValue::from_static("POST");
         response.headers_mut().insert(header::ALLOW, allowed);
+    }
+    // The rest of such a body is not read, and hyper closes the connection without a word.
+    if matches!(reply.status, 408 | 413) {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(header::CONNECTION, close);
     }
     if has_body {
         let json = HeaderValue::from_static("application/json");

@@ -3,41 +3,65 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{oneshot, watch};
+use tokio::task::block_in_place;
 use twig_core::Catalog;
 use twig_mcp::{Connection, Ticket};
 
-/// Sessions at once.
-pub(super) const SESSIONS: usize = 256;
-/// A session that is not used for so long is forgotten.
-const IDLE: Duration = Duration::from_secs(5 * 60);
-/// How often such sessions are looked for.
-pub(super) const SWEEP: Duration = Duration::from_secs(30);
+/// How often sessions that nobody uses are looked for.
+const SWEEP: Duration = Duration::from_secs(30);
 /// Random bytes of an id.
 const ID_BYTES: usize = 24;
 
-#[derive(Default)]
 pub(super) struct Sessions {
+    limit: usize,
+    /// A session that is not used for so long is forgotten.
+    idle: Duration,
     open: Mutex<HashMap<String, Arc<Session>>>,
 }
 
 pub(super) struct Session {
     inside: Mutex<Inside>,
+    presence: Mutex<Presence>,
 }
 
 pub(super) struct Inside {
     pub(super) connection: Connection,
     /// Knows which changes the client was told of.
     pub(super) changes: watch::Receiver<Arc<Catalog>>,
+}
+
+/// Whether the client is still there. A lock of its own: whoever looks through all sessions does
+/// not wait for the one that is being answered.
+struct Presence {
     used: Instant,
     /// Ends the client's stream when it is dropped; there is one at most.
     stream: Option<oneshot::Sender<()>>,
 }
 
 impl Sessions {
+    /// Room for so many sessions, each of them kept so long after its last use.
+    pub(super) fn new(limit: usize, idle: Duration) -> Self {
+        Self {
+            limit,
+            idle,
+            open: Mutex::default(),
+        }
+    }
+
+    /// The most sessions at once.
+    pub(super) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// How often [`Self::expire`] is to be called.
+    pub(super) fn sweep(&self) -> Duration {
+        self.idle.min(SWEEP)
+    }
+
     /// Keeps a connection; gives the id of its session, or nothing where there are too many.
     pub(super) fn start(
         &self,
@@ -49,30 +73,37 @@ impl Sessions {
             inside: Mutex::new(Inside {
                 connection,
                 changes,
+            }),
+            presence: Mutex::new(Presence {
                 used: Instant::now(),
                 stream: None,
             }),
         };
-        if !self.has_room() {
+        let mut open = lock(&self.open);
+        if !self.make_room(&mut open) {
             return None;
         }
-        lock(&self.open).insert(id.clone(), Arc::new(session));
+        open.insert(id.clone(), Arc::new(session));
         Some(id)
     }
 
     /// Whether there may be one more.
     pub(super) fn has_room(&self) -> bool {
-        let mut open = lock(&self.open);
-        if open.len() >= SESSIONS {
-            open.retain(|_, session| !session.is_idle());
-        }
-        open.len() < SESSIONS
+        self.make_room(&mut lock(&self.open))
     }
 
-    /// The session of that id, which its client has just used.
+    fn make_room(&self, open: &mut HashMap<String, Arc<Session>>) -> bool {
+        if open.len() >= self.limit {
+            open.retain(|_, session| !session.is_idle(self.idle));
+        }
+        open.len() < self.limit
+    }
+
+    /// The session of that id, which its client has just used. An id is no password: the token was
+    /// asked for before, and as all clients share one there is no other client to confuse it with.
     pub(super) fn find(&self, id: &str) -> Option<Arc<Session>> {
         let found = Arc::clone(lock(&self.open).get(id)?);
-        if found.is_idle() {
+        if found.is_idle(self.idle) {
             self.end(id);
             return None;
         }
@@ -84,36 +115,44 @@ impl Sessions {
     pub(super) fn end(&self, id: &str) -> bool {
         let ended = lock(&self.open).remove(id);
         if let Some(session) = &ended {
-            session.inside().stream = None;
+            lock(&session.presence).stream = None;
         }
         ended.is_some()
     }
 
     /// Forgets those that nobody uses.
     pub(super) fn expire(&self) {
-        lock(&self.open).retain(|_, session| !session.is_idle());
+        lock(&self.open).retain(|_, session| !session.is_idle(self.idle));
     }
 }
 
 impl Session {
+    /// What one request at a time may have. Whoever has it may wait for a disk, so whoever has to
+    /// wait for it steps aside.
     pub(super) fn inside(&self) -> MutexGuard<'_, Inside> {
-        lock(&self.inside)
+        match self.inside.try_lock() {
+            Ok(inside) => inside,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => block_in_place(|| lock(&self.inside)),
+        }
     }
 
     /// Says that the client is still there.
     pub(super) fn touch(&self) {
-        self.inside().used = Instant::now();
+        lock(&self.presence).used = Instant::now();
     }
 
     /// Opens the session's stream in place of an older one; gives what its end is heard through.
     pub(super) fn open_stream(&self) -> oneshot::Receiver<()> {
         let (stream, ended) = oneshot::channel();
-        self.inside().stream = Some(stream);
+        lock(&self.presence).stream = Some(stream);
         ended
     }
 
-    fn is_idle(&self) -> bool {
-        self.inside().used.elapsed() >= IDLE
+    fn is_idle(&self, limit: Duration) -> bool {
+        let presence = lock(&self.presence);
+        let listens = presence.stream.as_ref().is_some_and(|s| !s.is_closed());
+        !listens && presence.used.elapsed() >= limit
     }
 }
 
@@ -154,6 +193,8 @@ mod tests {
 
     use super::*;
 
+    const LIMIT: usize = 3;
+
     fn start(sessions: &Sessions) -> Option<String> {
         let identity = Identity {
             name: String::new(),
@@ -168,12 +209,12 @@ mod tests {
     /// Makes it look as if a session was last used long ago.
     fn age(sessions: &Sessions, id: &str) {
         let session = sessions.find(id).unwrap();
-        session.inside().used = Instant::now().checked_sub(IDLE).unwrap();
+        lock(&session.presence).used = Instant::now().checked_sub(sessions.idle).unwrap();
     }
 
     #[test]
     fn a_session_that_nobody_uses_is_forgotten() {
-        let sessions = Sessions::default();
+        let sessions = Sessions::new(LIMIT, Duration::from_secs(300));
         let (kept, idle) = (start(&sessions).unwrap(), start(&sessions).unwrap());
         age(&sessions, &idle);
         assert!(sessions.find(&idle).is_none());
@@ -186,9 +227,9 @@ mod tests {
 
     #[test]
     fn idle_sessions_make_room_for_new_ones() {
-        let sessions = Sessions::default();
-        let ids: Vec<String> = (0..SESSIONS).filter_map(|_| start(&sessions)).collect();
-        assert_eq!(ids.len(), SESSIONS);
+        let sessions = Sessions::new(LIMIT, Duration::from_secs(300));
+        let ids: Vec<String> = (0..LIMIT).filter_map(|_| start(&sessions)).collect();
+        assert_eq!(ids.len(), LIMIT);
         assert!(start(&sessions).is_none());
         age(&sessions, &ids[0]);
         assert!(start(&sessions).is_some());
@@ -197,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_stream_ends_with_its_session_or_with_the_next_stream() {
-        let sessions = Sessions::default();
+        let sessions = Sessions::new(LIMIT, Duration::from_secs(300));
         let id = start(&sessions).unwrap();
         let session = sessions.find(&id).unwrap();
         let mut first = session.open_stream();

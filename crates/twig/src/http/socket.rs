@@ -1,31 +1,51 @@
-//! A socket whose writes do not wait for ever: who does not read is let go.
+//! A socket that waits for nobody for ever: who does not read is let go. And one that does not hang
+//! up on who is still talking, so that a refusal is heard.
 
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 use tokio::time::{Sleep, sleep};
 
-/// How long a client may take to make room for more.
-pub(super) const STALLED: Duration = Duration::from_secs(30);
+use super::patience::Patience;
+
+/// How long a client may go on sending what nobody reads.
+const LINGER: Duration = Duration::from_secs(1);
+/// Of what it sends, this much is thrown away at a time.
+const WASTE: usize = 16 * 1024;
 
 pub(super) struct Socket {
     stream: TcpStream,
-    limit: Duration,
+    patience: Patience,
+    /// How long one write may wait.
+    stall: Duration,
     /// Runs while a write waits.
-    patience: Option<Pin<Box<Sleep>>>,
+    stalled: Option<Pin<Box<Sleep>>>,
+    /// Turns true when the server ends, and nobody is waited for any more.
+    ending: watch::Receiver<bool>,
+    /// Runs once everything is said.
+    lingering: Option<Pin<Box<Sleep>>>,
 }
 
 impl Socket {
-    /// A socket on which one write may wait for `limit`.
-    pub(super) fn new(stream: TcpStream, limit: Duration) -> Self {
+    /// A socket on which one write may wait for `stall`, and which tells `patience` of reads.
+    pub(super) fn new(
+        stream: TcpStream,
+        patience: Patience,
+        stall: Duration,
+        ending: watch::Receiver<bool>,
+    ) -> Self {
         Self {
             stream,
-            limit,
-            patience: None,
+            patience,
+            stall,
+            stalled: None,
+            ending,
+            lingering: None,
         }
     }
 
@@ -39,14 +59,34 @@ impl Socket {
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.patience = None;
+            self.stalled = None;
             return written;
         }
-        let limit = self.limit;
-        let patience = self.patience.get_or_insert_with(|| Box::pin(sleep(limit)));
-        match patience.as_mut().poll(context) {
+        let stall = self.stall;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(stall)));
+        match stalled.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
             Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// Throws away what still comes. Waits for the client to close, but not for long.
+    fn linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        // The clock is asked first: who sends without a pause is not waited for longer than others.
+        let lingering = self
+            .lingering
+            .get_or_insert_with(|| Box::pin(sleep(LINGER)));
+        if lingering.as_mut().poll(context).is_ready() {
+            return Poll::Ready(());
+        }
+        let mut waste = [0; WASTE];
+        loop {
+            let mut waste = ReadBuf::new(&mut waste);
+            match self.stream().poll_read(context, &mut waste) {
+                Poll::Ready(Ok(())) if !waste.filled().is_empty() => {}
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return Poll::Pending,
+            }
         }
     }
 }
@@ -57,7 +97,11 @@ impl AsyncRead for Socket {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.stream().poll_read(context, buffer)
+        let read = self.stream().poll_read(context, buffer);
+        if read.is_ready() {
+            self.patience.hear();
+        }
+        read
     }
 }
 
@@ -88,31 +132,53 @@ impl AsyncWrite for Socket {
         self.stream().poll_flush(context)
     }
 
+    /// A socket that is closed while bytes come in is reset, and a reset can overtake the last
+    /// words: a client in the middle of its body would not learn why it was refused.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream().poll_shutdown(context)
+        if self.lingering.is_none() {
+            ready!(self.stream().poll_shutdown(context))?;
+        }
+        if !*self.ending.borrow() {
+            ready!(self.linger(context));
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
+    use std::io::{Read, Write};
 
     use tokio::net::TcpListener;
 
     use super::*;
+    use crate::http::Limits;
 
-    #[test]
-    fn who_does_not_read_is_let_go() {
+    /// The two ends of a connection; the server's waits for 20 ms at most.
+    async fn pair() -> (Socket, std::net::TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let client = std::net::TcpStream::connect(address).unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
+        let patience = Patience::new(&Limits::default());
+        let (_, ending) = watch::channel(false);
+        let stall = Duration::from_millis(20);
+        (Socket::new(stream, patience, stall, ending), client)
+    }
+
+    fn block_on(test: impl Future<Output = ()>) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
-        runtime.block_on(async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let address = listener.local_addr().unwrap();
-            let reader = std::net::TcpStream::connect(address).unwrap();
-            let (stream, _) = listener.accept().await.unwrap();
-            let mut socket = Socket::new(stream, Duration::from_millis(20));
+        runtime.block_on(test);
+    }
+
+    #[test]
+    fn who_does_not_read_is_let_go() {
+        block_on(async {
+            let (mut socket, _client) = pair().await;
             let bytes = vec![0; 64 * 1024];
             let error = loop {
                 let written =
@@ -122,7 +188,27 @@ mod tests {
                 }
             };
             assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-            drop(reader);
+        });
+    }
+
+    #[test]
+    fn who_is_still_talking_hears_the_last_words() {
+        block_on(async {
+            let (mut socket, mut client) = pair().await;
+            let talk = std::thread::spawn(move || {
+                client.write_all(&vec![0; 20 * 1024 * 1024]).unwrap();
+                let mut heard = String::new();
+                client.read_to_string(&mut heard).unwrap();
+                heard
+            });
+            poll_fn(|context| Pin::new(&mut socket).poll_write(context, b"no"))
+                .await
+                .unwrap();
+            poll_fn(|context| Pin::new(&mut socket).poll_shutdown(context))
+                .await
+                .unwrap();
+            drop(socket);
+            assert_eq!(talk.join().unwrap(), "no");
         });
     }
 }

@@ -16,11 +16,10 @@ use tokio::time::sleep;
 use twig_core::Catalog;
 use twig_mcp::{Connection, Outbox};
 
+use super::Shared;
 use super::accept::is_over;
 use super::sessions::Session;
 
-/// How often a silent stream shows that it is alive.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// A comment, which clients pass over.
 const COMMENT: &[u8] = b":\n\n";
 
@@ -29,7 +28,7 @@ pub(super) fn subscription(
     connection: Connection,
     acknowledgement: &[u8],
     changes: watch::Receiver<Arc<Catalog>>,
-    ending: watch::Receiver<bool>,
+    shared: &Shared,
 ) -> Response {
     let mut first = Events::default();
     first.bytes(acknowledgement);
@@ -38,20 +37,22 @@ pub(super) fn subscription(
         voice: Voice::Own(Box::new(connection)),
         first: Some(first.0),
         changes,
-        ending,
+        keep_alive: shared.limits.keep_alive,
+        ending: shared.ending.clone(),
         ended: None,
     })
 }
 
 /// The one stream of a session.
-pub(super) fn session(session: Arc<Session>, ending: watch::Receiver<bool>) -> Response {
+pub(super) fn session(session: Arc<Session>, shared: &Shared) -> Response {
     let ended = session.open_stream();
     let changes = session.inside().changes.clone();
     respond(Stream {
         voice: Voice::Session(session),
         first: Some(COMMENT.to_vec()),
         changes,
-        ending,
+        keep_alive: shared.limits.keep_alive,
+        ending: shared.ending.clone(),
         ended: Some(ended),
     })
 }
@@ -79,6 +80,8 @@ struct Stream {
     voice: Voice,
     first: Option<Vec<u8>>,
     changes: watch::Receiver<Arc<Catalog>>,
+    /// How often it shows that it is alive.
+    keep_alive: Duration,
     ending: watch::Receiver<bool>,
     ended: Option<oneshot::Receiver<()>>,
 }
@@ -109,7 +112,7 @@ impl Stream {
                     self.changes.mark_unchanged();
                     self.voice.announce(&self.changes, &mut events);
                 }
-                () = sleep(KEEP_ALIVE) => {
+                () = sleep(self.keep_alive) => {
                     self.voice.touch();
                     events.0.extend_from_slice(COMMENT);
                 }

@@ -404,25 +404,19 @@ fn doctor_tells_where_things_are() {
 #[test]
 fn the_configuration_is_heard_and_its_mistakes_are_told() {
     let env = env(CONTRACT);
-    let folder = env.home().join(".config/twig");
-    fs::create_dir_all(&folder).expect("writable");
-    fs::write(
-        folder.join("config.toml"),
-        "separator = \"_\"\n[limits]\npage = 1\n",
-    )
-    .expect("writable");
+    env.configure("separator = \"_\"\n[limits]\npage = 1\n");
     assert!(
         env.run(["list"])
             .stdout
             .contains("my_coding_lib_code_review")
     );
-    fs::write(folder.join("config.toml"), "separator = 5\n").expect("writable");
+    env.configure("separator = 5\n");
     insta::assert_snapshot!(env.run(["list"]), @r#"
     --- stderr
     error: ~/.config/twig/config.toml:1: `separator` is one to three of `: / . _ -`, such as ":"
     --- exit 1
     "#);
-    fs::write(folder.join("config.toml"), "[limits]\npag = 1\n").expect("writable");
+    env.configure("[limits]\npag = 1\n");
     insta::assert_snapshot!(env.run(["list"]), @"
     --- stderr
     error: ~/.config/twig/config.toml:2: unknown limit `pag`; did you mean `page`?
@@ -566,9 +560,7 @@ fn what_cannot_be_meant_is_said() {
             .stdout
             .contains("description")
     );
-    let folder = env.home().join(".config/twig");
-    fs::create_dir_all(&folder).expect("writable");
-    fs::write(folder.join("config.toml"), "limits = 5\n").expect("writable");
+    env.configure("limits = 5\n");
     let doctor = env.run(["doctor"]);
     assert!(
         doctor.stdout.contains("`limits` has to be a table") && doctor.code == 1,

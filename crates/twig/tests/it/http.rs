@@ -1,20 +1,28 @@
 //! The server over HTTP, from the outside.
 
 mod client;
+mod crowd;
+mod disk;
 mod door;
 mod ending;
+mod few_files;
 mod hostile;
 mod legacy;
+mod limits;
+mod messages;
 mod modern;
+mod page;
+mod read_only;
+mod token;
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStderr, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use twig_testkit::TestEnv;
 
-use self::client::{Caller, PATIENCE};
+use self::client::{Caller, PATIENCE, list};
 use crate::env;
 
 /// A library with a plain prompt and a computed one.
@@ -37,7 +45,7 @@ Hello {{ name }}!
 //- lib/prompts/count.md
 {% for i in range(3) %}{{ i }}{% endfor %}
 //- lib/prompts/slow.md
-{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}
+{% set l = range(100000)|list %}{% for i in range(9999) %}{% set l = l|sort %}{% endfor %}
 "#;
 
 /// A server on a port of its own.
@@ -60,10 +68,29 @@ impl Served {
 
     fn at(address: &str, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let env = env(LIBRARY);
-        let mut child = env
-            .command(["serve", "--http", address])
-            .args(args)
-            .envs(variables.iter().copied())
+        let mut command = env.command(["serve", "--http", address]);
+        command.args(args).envs(variables.iter().copied());
+        Self::start(env, command)
+    }
+
+    /// With a configuration.
+    fn configured(config: &str) -> Self {
+        Self::configured_with(config, &[])
+    }
+
+    /// With a configuration and variables.
+    fn configured_with(config: &str, variables: &[(&str, &str)]) -> Self {
+        let env = env(LIBRARY);
+        env.configure(config);
+        let mut command = env.command(["serve", "--http", "127.0.0.1:0"]);
+        command.envs(variables.iter().copied());
+        Self::start(env, command)
+    }
+
+    fn start(env: TestEnv, mut command: Command) -> Self {
+        // Tests hold many connections at once; some systems start a process with few descriptors.
+        let _ = rlimit::increase_nofile_limit(4_096);
+        let mut child = command
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -93,6 +120,12 @@ impl Served {
     /// A new connection.
     fn caller(&self) -> Caller {
         Caller::new(self.port)
+    }
+
+    /// Asks whether it still serves.
+    #[track_caller]
+    fn is_well(&self) {
+        assert_eq!(list(&mut self.caller(), &[]).status, 200);
     }
 
     fn signal(&self, signal: Signal) {

@@ -205,7 +205,15 @@ impl Caller {
         }
     }
 
-    fn chunk(&mut self) -> Option<Vec<u8>> {
+    /// Everything up to the end of the connection.
+    pub(super) fn rest(&mut self) -> String {
+        let mut rest = Vec::new();
+        let _ = self.stream.read_to_end(&mut rest);
+        String::from_utf8_lossy(&rest).into_owned()
+    }
+
+    /// The next piece of a body that comes in pieces; `None` at its end.
+    pub(super) fn chunk(&mut self) -> Option<Vec<u8>> {
         let length = usize::from_str_radix(&self.line(), 16).expect("a length");
         let mut chunk = vec![0; length];
         self.stream.read_exact(&mut chunk).expect("a whole chunk");
@@ -222,6 +230,24 @@ impl Caller {
 }
 
 pub(super) const ACCEPT: &str = "application/json, text/event-stream";
+
+/// The headers of a modern `prompts/get`.
+pub(super) fn get(name: &str) -> [(&str, &str); 4] {
+    [
+        ("content-type", "application/json"),
+        ("mcp-protocol-version", MODERN),
+        ("mcp-method", "prompts/get"),
+        ("mcp-name", name),
+    ]
+}
+
+/// Lists the prompts in the modern era, with further headers.
+pub(super) fn list(caller: &mut Caller, headers: &[(&str, &str)]) -> Response {
+    let method = "prompts/list";
+    let mut all = vec![("mcp-protocol-version", MODERN), ("mcp-method", method)];
+    all.extend_from_slice(headers);
+    caller.post(&all, &modern(method, json!({})))
+}
 
 /// A modern request.
 pub(super) fn modern(method: &str, mut params: Value) -> Value {

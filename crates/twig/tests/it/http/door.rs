@@ -1,61 +1,106 @@
-//! Who may come in.
-
-use std::fs;
+//! Which hosts a client may mean, and of which sites a page may ask.
 
 use serde_json::json;
 use twig_testkit::MODERN;
 
 use super::Served;
-use super::client::{Response, modern};
-use crate::env;
+use super::client::{ACCEPT, Response, list, modern};
 
-const TOKEN: &str = "correct-horse-battery-staple";
+/// Sends a list request to a target with these `Host` lines.
+fn ask(served: &Served, target: &str, hosts: &[u8]) -> Response {
+    let body = modern("prompts/list", json!({})).to_string();
+    let head = format!("POST {target} HTTP/1.1\r\n");
+    let rest = format!(
+        "content-type: application/json\r\naccept: {ACCEPT}\r\nmcp-protocol-version: {MODERN}\r\n\
+         mcp-method: prompts/list\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut caller = served.caller();
+    caller.raw([head.as_bytes(), hosts, rest.as_bytes()].concat());
+    caller.response()
+}
 
-fn list(served: &Served, headers: &[(&str, &str)]) -> Response {
-    let mut all = vec![
-        ("mcp-protocol-version", MODERN),
-        ("mcp-method", "prompts/list"),
-    ];
-    all.extend_from_slice(headers);
-    served
-        .caller()
-        .post(&all, &modern("prompts/list", json!({})))
+/// Refused, in words of the protocol and without a word about prompts.
+#[track_caller]
+fn is_refused(response: &Response, row: &str) {
+    assert_eq!((response.status, response.code()), (403, -32600), "{row}");
+    assert!(response.json().get("result").is_none(), "{row}");
+    assert_eq!(
+        response.header("access-control-allow-origin"),
+        None,
+        "{row}"
+    );
 }
 
 #[test]
 fn only_our_own_names_are_hosts() {
     let served = Served::new();
     let port = served.port;
-    for host in ["127.0.0.1", "localhost", "LocalHost", "[::1]"] {
-        let host = format!("{host}:{port}");
-        assert_eq!(list(&served, &[("host", &host)]).status, 200, "{host}");
+    let host = |host: &str| format!("host: {host}\r\n");
+    let ours = host(&format!("localhost:{port}"));
+    for name in ["127.0.0.1", "localhost", "LocalHost", "[::1]"] {
+        let name = format!("{name}:{port}");
+        let response = ask(&served, "/mcp", host(&name).as_bytes());
+        assert_eq!(response.status, 200, "{name}");
+        let target = format!("http://{name}/mcp");
+        assert_eq!(ask(&served, &target, ours.as_bytes()).status, 200, "{name}");
     }
     let other = port.wrapping_add(1);
-    for host in [
+    for name in [
         "evil.example".to_owned(),
         format!("evil.example:{port}"),
         format!("localhost.evil.example:{port}"),
+        // Names of others that lead here.
         format!("127.0.0.1.nip.io:{port}"),
         format!("localhost:{other}"),
         "localhost".to_owned(),
+        format!("localhost.:{port}"),
         format!("user@localhost:{port}"),
+        format!("localhost:{port}@evil.example"),
         format!("localhost:{port}, evil.example"),
+        format!("localhost:{port} evil.example"),
+        // Ways to write our address that nobody uses who means well.
+        format!("127.1:{port}"),
+        format!("2130706433:{port}"),
+        format!("0.0.0.0:{port}"),
+        format!("[::ffff:127.0.0.1]:{port}"),
+        "null".to_owned(),
         String::new(),
     ] {
-        let response = list(&served, &[("host", &host)]);
-        assert_eq!((response.status, response.code()), (403, -32600), "{host}");
+        is_refused(&ask(&served, "/mcp", host(&name).as_bytes()), &name);
     }
-    let ours = format!("localhost:{port}");
-    let twice = [("host", &*ours), ("host", &*ours)];
-    assert_eq!(list(&served, &twice).status, 403);
+    is_refused(&ask(&served, "/mcp", b""), "none");
+    is_refused(&ask(&served, "/mcp", b"host: local\xffhost\r\n"), "no text");
+    is_refused(&ask(&served, "/mcp", ours.repeat(2).as_bytes()), "twice");
+    let both = format!("{ours}host: evil.example\r\n");
+    is_refused(&ask(&served, "/mcp", both.as_bytes()), "two of them");
+    for target in [
+        "http://evil.example/mcp".to_owned(),
+        format!("http://evil.example:{port}/mcp"),
+        format!("http://user@localhost:{port}/mcp"),
+        format!("http://localhost:{other}/mcp"),
+    ] {
+        is_refused(&ask(&served, &target, ours.as_bytes()), &target);
+    }
+    let target = format!("http://localhost:{port}/mcp");
+    is_refused(
+        &ask(&served, &target, host("evil.example").as_bytes()),
+        "the other way",
+    );
+    // What is asked for makes no difference.
+    for request in [
+        "GET /healthz",
+        "GET /nothing",
+        "OPTIONS /mcp",
+        "DELETE /mcp",
+    ] {
+        let mut caller = served.caller();
+        caller.raw(format!("{request} HTTP/1.1\r\nhost: evil.example\r\n\r\n"));
+        is_refused(&caller.response(), request);
+    }
     let mut caller = served.caller();
-    caller.raw("GET /healthz HTTP/1.1\r\n\r\n");
-    assert_eq!(caller.response().status, 403);
-    let mut caller = served.caller();
-    caller.raw(format!(
-        "GET http://evil.example/healthz HTTP/1.1\r\nhost: {ours}\r\n\r\n"
-    ));
-    assert_eq!(caller.response().status, 403);
+    caller.raw("GET /healthz HTTP/1.0\r\n\r\n");
+    is_refused(&caller.response(), "HTTP/1.0");
 }
 
 #[test]
@@ -64,39 +109,69 @@ fn only_pages_of_ours_may_ask() {
     let port = served.port;
     for host in ["127.0.0.1", "localhost", "[::1]"] {
         let origin = format!("http://{host}:{port}");
-        let response = list(&served, &[("origin", &origin)]);
+        let response = list(&mut served.caller(), &[("origin", &origin)]);
         assert_eq!(response.status, 200, "{origin}");
-        assert_eq!(
-            response.header("access-control-allow-origin"),
-            Some(&*origin)
-        );
+        let allowed = response.header("access-control-allow-origin");
+        assert_eq!(allowed, Some(&*origin));
     }
     let other = port.wrapping_add(1);
     for origin in [
         "null".to_owned(),
         "http://evil.example".to_owned(),
+        format!("http://evil.example:{port}"),
         format!("http://localhost:{other}"),
         "http://localhost".to_owned(),
         format!("https://localhost:{port}"),
         format!("http://localhost:{port}.evil.example"),
+        format!("http://localhost:{port}0"),
         format!("http://evil.example/http://localhost:{port}"),
+        format!("http://localhost.evil.example:{port}"),
+        format!("http://user@localhost:{port}"),
         format!("http://localhost:{port}/"),
+        format!("http://localhost:{port} http://evil.example"),
+        format!("localhost:{port}"),
+        "file://".to_owned(),
+        "*".to_owned(),
         String::new(),
     ] {
-        let response = list(&served, &[("origin", &origin)]);
-        assert_eq!(response.status, 403, "{origin}");
-        assert_eq!(response.header("access-control-allow-origin"), None);
-        let asked = [
-            ("origin", &*origin),
-            ("access-control-request-method", "POST"),
-        ];
-        let preflight = served.caller().send("OPTIONS", &asked, b"");
-        assert_eq!(preflight.status, 403, "{origin}");
-        assert_eq!(preflight.header("access-control-allow-origin"), None);
+        refuses_pages_of(&served, &[("origin", &origin)]);
     }
     let ours = format!("http://localhost:{port}");
-    let twice = [("origin", &*ours), ("origin", &*ours)];
-    assert_eq!(list(&served, &twice).status, 403);
+    refuses_pages_of(&served, &[("origin", &ours), ("origin", &ours)]);
+    let both = [("origin", &*ours), ("origin", "http://evil.example")];
+    refuses_pages_of(&served, &both);
+}
+
+fn refuses_pages_of(served: &Served, origin: &[(&str, &str)]) {
+    let row = format!("{origin:?}");
+    is_refused(&list(&mut served.caller(), origin), &row);
+    let mut asked = origin.to_vec();
+    asked.push(("access-control-request-method", "POST"));
+    is_refused(&served.caller().send("OPTIONS", &asked, b""), &row);
+    is_refused(&served.caller().send("GET", origin, b""), &row);
+}
+
+/// A page can send a form, or text, to any site without asking first.
+#[test]
+fn what_a_page_can_send_unasked_is_no_message() {
+    let served = Served::new();
+    let body = modern("prompts/list", json!({})).to_string();
+    for kind in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "text/plain; application/json",
+        "application/json-patch+json",
+        "",
+    ] {
+        let headers = [
+            ("content-type", kind),
+            ("mcp-protocol-version", MODERN),
+            ("mcp-method", "prompts/list"),
+        ];
+        let response = served.caller().send("POST", &headers, body.as_bytes());
+        assert_eq!((response.status, response.code()), (415, -32600), "{kind}");
+    }
 }
 
 #[test]
@@ -107,14 +182,13 @@ fn the_lists_can_be_made_longer() {
         "--allow-origin",
         "https://app.example.com",
     ];
-    let served = Served::with(&args, &[("TWIG_TOKEN", TOKEN)]);
-    let bearer = format!("Bearer {TOKEN}");
+    let served = Served::with(&args, &[("TWIG_TOKEN", "secret")]);
     let headers = [
         ("host", "prompts.example.com"),
         ("origin", "https://app.example.com"),
-        ("authorization", &*bearer),
+        ("authorization", "Bearer secret"),
     ];
-    assert_eq!(list(&served, &headers).status, 200);
+    assert_eq!(list(&mut served.caller(), &headers).status, 200);
     // A browser asks first, and shows no token then.
     let asked = [
         ("origin", "https://app.example.com"),
@@ -130,113 +204,26 @@ fn the_lists_can_be_made_longer() {
     assert!(allowed.is_some_and(|names| names.contains("mcp-method")));
 }
 
+/// T-HTTP-01
 #[test]
-fn a_token_is_asked_for_where_there_is_one() {
-    let mut served = Served::with(&["--log-level", "trace"], &[("TWIG_TOKEN", TOKEN)]);
-    let right = format!("Bearer {TOKEN}");
-    assert_eq!(list(&served, &[("authorization", &right)]).status, 200);
-    let lower = format!("bearer {TOKEN}");
-    assert_eq!(list(&served, &[("authorization", &lower)]).status, 200);
-    let none = list(&served, &[]);
-    assert_eq!(none.status, 401);
-    assert_eq!(
-        none.header("www-authenticate"),
-        Some("Bearer realm=\"twig\"")
-    );
-    for wrong in [
-        "Bearer".to_owned(),
-        "Bearer ".to_owned(),
-        "Bearer x".to_owned(),
-        format!("Bearer {TOKEN}x"),
-        format!("Bearer {}", &TOKEN[1..]),
-        format!("Basic {TOKEN}"),
-        TOKEN.to_owned(),
-        format!("Bearer {}", TOKEN.to_uppercase()),
-    ] {
-        let refused = list(&served, &[("authorization", &wrong)]);
-        assert_eq!(refused.status, 401, "{wrong}");
-        let challenge = refused.header("www-authenticate").unwrap_or_default();
-        assert!(challenge.contains("invalid_token"), "{challenge}");
+fn by_default_only_this_machine_is_served() {
+    let served = Served::new();
+    // Where the system has more addresses of its own, the server is at none of the others.
+    if cfg!(target_os = "linux") {
+        let elsewhere = std::net::TcpStream::connect(("127.0.0.2", served.port));
+        assert!(elsewhere.is_err());
     }
-    let twice = [("authorization", &*right), ("authorization", &*right)];
-    assert_eq!(list(&served, &twice).status, 401);
-    let mut caller = served.caller();
-    let port = served.port;
-    let query = format!(
-        "POST /mcp?access_token={TOKEN} HTTP/1.1\r\nhost: localhost:{port}\r\ncontent-length: 0\r\n\r\n"
-    );
-    caller.raw(query);
-    assert_eq!(caller.response().status, 401);
-    caller.raw(format!(
-        "GET /healthz HTTP/1.1\r\nhost: localhost:{port}\r\n\r\n"
-    ));
-    assert_eq!(caller.response().status, 200);
-    served.signal(rustix::process::Signal::TERM);
-    let (_, _, talk) = served.ended();
-    assert!(!talk.contains(TOKEN), "{talk}");
-}
-
-#[test]
-fn a_token_may_stand_in_a_file() {
-    let place = env("");
-    let path = place.work().join("token");
-    fs::write(&path, format!("{TOKEN}\n")).expect("writable");
-    let path = path.display().to_string();
-    let served = Served::with(&["--token-file", &path], &[("TWIG_TOKEN", "another")]);
-    let right = format!("Bearer {TOKEN}");
-    assert_eq!(list(&served, &[("authorization", &right)]).status, 200);
-    assert_eq!(
-        list(&served, &[("authorization", "Bearer another")]).status,
-        401
-    );
-}
-
-#[test]
-fn what_others_can_reach_needs_a_token() {
-    let env = env("");
-    insta::assert_snapshot!(env.run(["serve", "--http", "0.0.0.0:0"]), @r#"
-    --- stderr
-    error: without a token, 0.0.0.0:0 would serve your prompts to everyone who can reach it
-    hint: set TWIG_TOKEN or use --token-file, or listen on 127.0.0.1
-    --- exit 1
-    "#);
-    insta::assert_snapshot!(env.run(["serve", "--http", "[::]:0"]), @r#"
-    --- stderr
-    error: without a token, [::]:0 would serve your prompts to everyone who can reach it
-    hint: set TWIG_TOKEN or use --token-file, or listen on 127.0.0.1
-    --- exit 1
-    "#);
-    fs::write(env.work().join("empty"), "\n").expect("writable");
-    insta::assert_snapshot!(env.run(["serve", "--http", ":0", "--token-file", "empty"]), @r#"
-    --- stderr
-    error: the token in empty has to be one word of ASCII characters
-    hint: make one with `openssl rand -hex 32`
-    --- exit 1
-    "#);
-    insta::assert_snapshot!(env.run(["serve", "--http", ":0", "--token-file", "none"]), @r#"
-    --- stderr
-    error: could not read the token in none: there is no such file
-    --- exit 1
-    "#);
-    insta::assert_snapshot!(env.run(["serve", "--http", "nowhere"]), @r#"
-    --- stderr
-    error: invalid value 'nowhere' for '--http [<ADDR>]': it has to be an address such as 127.0.0.1:7373
-
-    For more information, try '--help'.
-    --- exit 2
-    "#);
-    insta::assert_snapshot!(env.run(["serve", "--allow-host", "x"]), @r#"
-    --- stderr
-    error: the following required arguments were not provided:
-      --http [<ADDR>]
-
-    Usage: twig serve --http [<ADDR>] --allow-host <HOST>
-
-    For more information, try '--help'.
-    --- exit 2
-    "#);
-    let served = Served::at("0.0.0.0:0", &[], &[("TWIG_TOKEN", TOKEN)]);
-    let right = format!("Bearer {TOKEN}");
-    assert_eq!(list(&served, &[("authorization", &right)]).status, 200);
-    assert_eq!(list(&served, &[]).status, 401);
+    // Without an address it is the same, whether the port is taken or not.
+    let env = crate::env("");
+    let mut child = env.command(["serve", "--http"]);
+    let mut child = child
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the server starts");
+    let mut said = String::new();
+    let talk = child.stderr.take().expect("piped");
+    let _ = std::io::BufRead::read_line(&mut std::io::BufReader::new(talk), &mut said);
+    let _ = child.kill();
+    let _ = child.wait();
+    assert!(said.contains("127.0.0.1:7373"), "{said}");
 }

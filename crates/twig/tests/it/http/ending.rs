@@ -6,6 +6,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::Served;
+use super::client::get;
 
 fn completes_its_streams(signal: Signal) {
     let mut served = Served::new();
@@ -66,6 +67,34 @@ fn a_request_under_way_is_answered() {
     assert_eq!(caller.response().status, 200);
     let (status, _, _) = served.ended();
     assert_eq!(status.code(), Some(0));
+}
+
+#[test]
+fn a_render_that_cannot_be_waited_for_is_given_up() {
+    let mut served = Served::new();
+    let [mut modern, mut legacy] = [served.caller(), served.caller()];
+    let session = legacy.initialize();
+    let params = json!({"name": "lib:slow"});
+    let body = super::client::modern("prompts/get", params.clone()).to_string();
+    modern.start("POST", &get("lib:slow"), body.as_bytes());
+    let body = super::client::legacy("prompts/get", params).to_string();
+    let headers = [
+        ("content-type", "application/json"),
+        ("mcp-session-id", &*session),
+    ];
+    legacy.start("POST", &headers, body.as_bytes());
+    // Both are under way once a later request is answered.
+    served.is_well();
+    served.signal(Signal::TERM);
+    for caller in [&mut modern, &mut legacy] {
+        let response = caller.response();
+        assert_eq!((response.status, response.code()), (200, -32603));
+        let message = response.json()["error"]["message"].to_string();
+        assert!(message.contains("the server is ending"), "{message}");
+    }
+    let (status, took, _) = served.ended();
+    assert_eq!(status.code(), Some(0));
+    assert!(took < Duration::from_secs(2), "{took:?}");
 }
 
 #[test]

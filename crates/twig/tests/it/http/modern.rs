@@ -1,10 +1,12 @@
 //! The modern era: requests that stand alone, and subscriptions as streams.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 use twig_testkit::MODERN;
 
 use super::Served;
-use super::client::modern;
+use super::client::{get, modern};
 
 #[test]
 fn discover_list_and_get_on_one_connection() {
@@ -113,10 +115,7 @@ fn a_stream_begins_with_its_acknowledgement_and_tells_of_an_edit() {
         1
     );
     // Others are served meanwhile.
-    assert_eq!(
-        served.caller().modern("prompts/list", json!({})).status,
-        200
-    );
+    served.is_well();
 }
 
 #[test]
@@ -124,12 +123,7 @@ fn one_slow_template_does_not_hold_up_the_others() {
     let served = Served::new();
     let mut slow = served.caller();
     let body = modern("prompts/get", json!({"name": "lib:slow"})).to_string();
-    let headers = [
-        ("content-type", "application/json"),
-        ("mcp-protocol-version", MODERN),
-        ("mcp-method", "prompts/get"),
-        ("mcp-name", "lib:slow"),
-    ];
+    let headers = get("lib:slow");
     slow.start("POST", &headers, body.as_bytes());
     // A client that goes away gives its request up.
     let mut gone = served.caller();
@@ -142,6 +136,29 @@ fn one_slow_template_does_not_hold_up_the_others() {
     }
     let answer = slow.response();
     assert_eq!((answer.status, answer.code()), (200, -32603));
+}
+
+#[test]
+fn who_goes_away_gives_up_its_render() {
+    let served = Served::configured("[limits]\nrender_millis = 500\n");
+    let body = modern("prompts/get", json!({"name": "lib:slow"})).to_string();
+    let ask = || {
+        let mut caller = served.caller();
+        caller.start("POST", &get("lib:slow"), body.as_bytes());
+        caller
+    };
+    // Two run; twenty more would take five seconds.
+    let running = [ask(), ask()];
+    let gone: Vec<_> = (0..20).map(|_| ask()).collect();
+    let start = Instant::now();
+    drop(gone);
+    let mut caller = served.caller();
+    let counted = caller.modern("prompts/get", json!({"name": "lib:count"}));
+    assert_eq!(counted.status, 200, "{counted:?}");
+    assert!(start.elapsed() < Duration::from_secs(3));
+    for mut caller in running {
+        assert_eq!(caller.response().code(), -32603);
+    }
 }
 
 #[test]

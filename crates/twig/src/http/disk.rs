@@ -1,0 +1,64 @@
+//! The bodies port, for threads that also move everybody's bytes: whoever may have to wait for a
+//! disk does so where nobody waits for them.
+//!
+//! Stepping aside costs more than ten microseconds, as much as a fifth of a whole request, so it is
+//! done only where a wait is likely. A read is one: it is rare, since templates are kept, and it
+//! waits for a save that is under way. So is any look at another machine's disk. A look at a disk
+//! of this machine is answered from memory in about a microsecond, and stays where it is.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::task::block_in_place;
+use twig_core::{Blob, Bodies, Body, BodyError, Library, RelativePath, Stamp};
+use twig_sources::{LiveCatalog, is_network};
+
+pub(super) struct Disk {
+    live: Arc<LiveCatalog>,
+    /// Whether a library's folder is on another machine, by its path.
+    far: RwLock<HashMap<Box<str>, bool>>,
+}
+
+impl Disk {
+    pub(super) fn new(live: Arc<LiveCatalog>) -> Self {
+        Self {
+            live,
+            far: RwLock::default(),
+        }
+    }
+
+    fn is_far(&self, root: &str) -> bool {
+        let known = self.far.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(is_far) = known.get(root) {
+            return *is_far;
+        }
+        drop(known);
+        let is_far = block_in_place(|| is_network(Path::new(root)));
+        let mut known = self.far.write().unwrap_or_else(PoisonError::into_inner);
+        known.insert(root.into(), is_far);
+        is_far
+    }
+}
+
+impl Bodies for Disk {
+    fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
+        block_in_place(|| self.live.read(library, path))
+    }
+
+    fn bytes(
+        &self,
+        library: &Library,
+        path: &RelativePath,
+        limit: usize,
+    ) -> Result<Blob, BodyError> {
+        block_in_place(|| self.live.bytes(library, path, limit))
+    }
+
+    fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
+        if self.is_far(&library.root) {
+            return block_in_place(|| self.live.stamp(library, path));
+        }
+        self.live.stamp(library, path)
+    }
+}

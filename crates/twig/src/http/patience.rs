@@ -1,0 +1,92 @@
+//! How long a connection waits for a request: long between two of them, for clients that keep
+//! connections, and short once one has begun.
+//!
+//! hyper has one time for both. It asks for a timer when it starts to wait for a head and drops it
+//! when the head is there, so how long that timer runs is decided here, by whether bytes came.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::rt::{Sleep, Timer};
+use tokio::time::Instant;
+
+use super::Limits;
+
+/// Nothing was waited for yet.
+const NEW: u8 = 0;
+/// A request is waited for.
+const WAITING: u8 = 1;
+/// Bytes came since.
+const BEGUN: u8 = 2;
+
+/// The patience with one connection.
+#[derive(Clone)]
+pub(super) struct Patience {
+    head: Duration,
+    idle: Duration,
+    state: Arc<AtomicU8>,
+}
+
+impl Patience {
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self {
+            head: limits.head,
+            idle: limits.idle,
+            state: Arc::new(AtomicU8::new(NEW)),
+        }
+    }
+
+    /// Says that bytes came.
+    pub(super) fn hear(&self) {
+        self.state.store(BEGUN, Ordering::Relaxed);
+    }
+
+    fn wait(&self) -> Pin<Box<dyn Sleep>> {
+        let time = match self.state.swap(WAITING, Ordering::Relaxed) {
+            NEW => self.head,
+            _ => self.idle,
+        };
+        Box::pin(Waiting {
+            sleep: Box::pin(tokio::time::sleep(time)),
+            patience: self.clone(),
+            has_begun: false,
+        })
+    }
+}
+
+impl Timer for Patience {
+    fn sleep(&self, _: Duration) -> Pin<Box<dyn Sleep>> {
+        self.wait()
+    }
+
+    fn sleep_until(&self, _: std::time::Instant) -> Pin<Box<dyn Sleep>> {
+        self.wait()
+    }
+}
+
+struct Waiting {
+    sleep: Pin<Box<tokio::time::Sleep>>,
+    patience: Patience,
+    has_begun: bool,
+}
+
+impl Sleep for Waiting {}
+
+impl Future for Waiting {
+    type Output = ();
+
+    /// hyper polls this whenever what came is no whole head yet.
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if !self.has_begun && self.patience.state.load(Ordering::Relaxed) == BEGUN {
+            self.has_begun = true;
+            let end = Instant::now() + self.patience.head;
+            if end < self.sleep.deadline() {
+                self.sleep.as_mut().reset(end);
+            }
+        }
+        self.sleep.as_mut().poll(context)
+    }
+}
