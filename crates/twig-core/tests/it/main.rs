@@ -8,6 +8,7 @@
 
 mod catalog;
 mod check;
+mod documents;
 mod front_matter;
 mod manifest;
 mod names;
