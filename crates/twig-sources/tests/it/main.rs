@@ -10,6 +10,7 @@
 mod bodies;
 mod checkouts;
 mod contract;
+mod documents;
 mod editors;
 mod escapes;
 mod log;
