@@ -14,6 +14,7 @@ mod modern;
 mod page;
 mod read_only;
 mod token;
+mod resources;
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
