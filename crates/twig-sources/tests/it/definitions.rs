@@ -8,7 +8,7 @@ use std::time::Instant;
 use twig_core::Kind;
 use twig_sources::{LiveCatalog, Settings};
 
-use crate::support::{Following, Tree, codes, description, library, names, problems};
+use crate::support::{Following, Tree, age, codes, description, library, names, problems};
 
 fn definition(name: &str, description: &str) -> String {
     format!(
@@ -151,7 +151,9 @@ fn nothing_outside_the_folder_is_read() {
 fn a_hundred_definitions_are_loaded_in_no_time() {
     let tree = Tree::new();
     for at in 0..100 {
-        write(&tree, &format!("p{at}"), &"a description ".repeat(50));
+        let name = format!("p{at}");
+        write(&tree, &name, &"a description ".repeat(50));
+        age(&tree.path(&format!("data/lib/prompts/{name}.json")));
     }
     drop(tree.load());
     let started = Instant::now();

@@ -558,3 +558,37 @@ fn messages_may_carry_documents_and_links() {
     --- exit 0
     ");
 }
+
+#[test]
+fn a_new_definition_is_served_at_once() {
+    let env = service();
+    insta::assert_snapshot!(env.run(["new", "prompt", "service:plan-work", "--description", "Plan \"it\""]), @"
+    [data]/service/prompts/plan-work.json
+    --- stderr
+    made prompt `plan-work`; edit the file, then try `twig render plan-work input=…`
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["render", "plan-work", "input={{x}}"]), @"
+    Write what `plan-work` should say here.
+
+    {{x}}
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["new", "prompt", "service:plan-work"]), @"
+    --- stderr
+    error: library `service` has a prompt `plan-work` already
+    hint: choose another name
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["new", "prompt", "service:Plan_Work"]), @"
+    --- stderr
+    error: the name `Plan_Work` has more than lower-case letters, digits and `-`
+    hint: such as `review-code`
+    --- exit 2
+    ");
+    insta::assert_snapshot!(env.run(["check"]), @"
+    --- stderr
+    checked 2 prompts in 1 library: no problems
+    --- exit 0
+    ");
+}
