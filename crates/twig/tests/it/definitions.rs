@@ -592,3 +592,28 @@ fn a_new_definition_is_served_at_once() {
     --- exit 0
     ");
 }
+
+#[test]
+fn templates_of_every_library_embed_documents() {
+    let env = documented();
+    env.write("lib/twig.toml", "[prompts.plain]\n[prompts.looped]\n");
+    let call = "{{ resource(\"architecture://patterns/repository\") }}";
+    env.write("lib/prompts/plain.md", call);
+    env.write(
+        "lib/prompts/looped.md",
+        format!("{{% for i in [1, 2] %}}{call}|{{% endfor %}}"),
+    );
+    let mut client = env.serve();
+    assert_eq!(text(&get(&mut client, "lib:plain", &json!({}))), REPOSITORY);
+    let twice = format!("{REPOSITORY}|{REPOSITORY}|");
+    assert_eq!(text(&get(&mut client, "lib:looped", &json!({}))), twice);
+    env.write("service/docs/patterns/repository.md", "# Repository\n\nnew");
+    assert!(text(&get(&mut client, "lib:plain", &json!({}))).ends_with("\n\nnew"));
+    fs::remove_file(env.data().join("service/docs/patterns/repository.md")).expect("removable");
+    let (code, sentence) = refusal(&get(&mut client, "lib:plain", &json!({})));
+    assert_eq!(
+        sentence,
+        "Resource not found: architecture://patterns/repository"
+    );
+    assert_eq!(code, -32602);
+}
