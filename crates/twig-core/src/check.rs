@@ -9,7 +9,7 @@ use crate::catalog::Catalog;
 use crate::model::{Content, Dialect, Kind, Library, MessageSource, Prompt};
 use crate::name::RelativePath;
 use crate::problem::{Problem, Severity};
-use crate::render::{RenderError, World, media};
+use crate::render::{Embedding, RenderError, World, media};
 use crate::suggest;
 use crate::template::{BundleError, Inspection, inspect};
 
@@ -71,6 +71,7 @@ fn check_prompt(
     let mut used = Vec::new();
     let mut is_whole = true;
     let mut media_room = world.templates.limits().media;
+    let mut embedding = Embedding::new(world);
     for message in &prompt.messages {
         match media(world, library, message, &mut media_room) {
             Ok(None) => {}
@@ -92,6 +93,11 @@ fn check_prompt(
                 unknown.sort_by(|one, two| place(one).cmp(&place(two)));
                 problems.extend(unknown);
                 problems.extend(inspection.remarks);
+                let file = message.content.file();
+                let file = file.map_or(crate::parse::library::MANIFEST, RelativePath::as_str);
+                let path = format!("{}/{file}", library.root);
+                let uris = inspection.documents.iter().map(|embed| &embed.uri);
+                definition::embedded(world, &path, uris, &mut embedding, problems);
                 used.extend(inspection.used);
             }
             Err(error) => {

@@ -271,15 +271,17 @@ fn jinja(
     given: &Given<'_>,
 ) -> Result<Rendering, RenderError> {
     let prompt = found.prompt;
-    let values = Values::new(prompt.arguments.iter().enumerate().map(|(at, argument)| {
+    let arguments = prompt.arguments.iter().enumerate().map(|(at, argument)| {
         let value = value_at(given, at, &argument.name).or(argument.default.as_deref());
         (&*argument.name, value)
-    }));
+    });
+    let arguments: Vec<(&str, Option<&str>)> = arguments.collect();
     let limits = world.templates.limits();
-    let mut room = Room::new(limits.rendered);
     let mut media_room = limits.media;
     let mut embedding = Embedding::new(world);
     let mut computed = Vec::new();
+    let mut bundles = Vec::with_capacity(prompt.messages.len());
+    let mut documents: Vec<(String, String)> = Vec::new();
     let mut messages = Vec::with_capacity(prompt.messages.len());
     for message in &prompt.messages {
         if let Some(media) = media(world, found.library, message, &mut media_room)? {
@@ -287,7 +289,7 @@ fn jinja(
             continue;
         }
         if let Content::Document { uri, is_link, .. } = &message.content {
-            let given: Vec<Option<&str>> = values.iter().map(|(_, value)| value).collect();
+            let given: Vec<Option<&str>> = arguments.iter().map(|(_, value)| *value).collect();
             let block = embedding.block(uri, *is_link, &given)?;
             messages.push((message.role, Some(block)));
             continue;
@@ -295,16 +297,33 @@ fn jinja(
         let bundle = world
             .templates
             .bundle(world, found.library, &message.content)?;
-        let text = if bundle.is_plain() {
+        for embed in &bundle.documents {
+            if documents.iter().all(|(name, _)| *name != embed.variable) {
+                let text = definition::documents(&mut embedding, &embed.uri)?;
+                documents.push((embed.variable.clone(), text));
+            }
+        }
+        bundles.push(bundle);
+        messages.push((message.role, None));
+    }
+    let embedded = documents
+        .iter()
+        .map(|(name, text)| (&**name, Some(&**text)));
+    let values = Values::new(arguments.into_iter().chain(embedded));
+    // What documents hold has a limit of its own.
+    let embedded: usize = documents.iter().map(|(_, text)| text.len()).sum();
+    let mut room = Room::new(limits.rendered + embedded);
+    let mut bundles = bundles.into_iter();
+    for (_, block) in messages.iter_mut().filter(|(_, block)| block.is_none()) {
+        let Some(bundle) = bundles.next() else { break };
+        if bundle.is_plain() {
             let text = bundle.render(&values, room);
             let text = text.map_err(|failure| RenderError::from_failure(&failure))?;
             room.take(text.len());
-            Some(Block::Text(text))
+            *block = Some(Block::Text(text));
         } else {
             computed.push(bundle);
-            None
-        };
-        messages.push((message.role, text));
+        }
     }
     let rest = Unfinished(messages);
     if computed.is_empty() {

@@ -73,7 +73,25 @@ pub(crate) fn read_text(
     limit: usize,
     patience: Patience,
 ) -> Result<ReadFile, BodyError> {
-    let read = read_bytes(root, path, limit, patience)?;
+    text_of(read_bytes(root, path, limit, patience)?)
+}
+
+/// The same for one of many files: the folder is opened already, and opened anew only for a file
+/// that is being written.
+pub(crate) fn read_text_beneath(
+    opened: &Root,
+    root: &Path,
+    path: &str,
+    limit: usize,
+    patience: Patience,
+) -> Result<ReadFile, BodyError> {
+    match attempt(opened, path, limit, patience, patience.total) {
+        Ok(Attempt::Whole(read)) => text_of(read),
+        _ => read_text(root, path, limit, patience),
+    }
+}
+
+fn text_of(read: ReadBytes) -> Result<ReadFile, BodyError> {
     let (text, has_mark) = decode(read.bytes)?;
     Ok(ReadFile {
         text,

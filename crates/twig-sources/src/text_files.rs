@@ -6,7 +6,7 @@ use twig_core::parse::library::Folder;
 use twig_core::{BodyError, Problem, RelativePath, Severity};
 
 use crate::listing::{Listing, is_leftover};
-use crate::reader::{Patience, read_text};
+use crate::reader::{Patience, read_text_beneath};
 use crate::root::Root;
 use crate::stamp::Seen;
 
@@ -109,6 +109,7 @@ impl TextFiles {
     fn read_changed(&mut self, root: &Path, most: usize, total: usize) -> bool {
         let mut changed = false;
         let mut left = total;
+        let mut opened = None;
         for ((path, text), seen) in self.files.iter_mut().zip(&mut self.seen) {
             let now = Seen::at(&root.join(path.as_str()));
             let size = now.stamp().map_or(0, |stamp| stamp.size);
@@ -119,7 +120,12 @@ impl TextFiles {
                 Some(no_room)
             } else if !seen.holds(&now) || *text == no_room {
                 let had_text = text.as_ref().is_ok_and(|text| !text.is_empty());
-                let read = read_text(root, path.as_str(), most, Patience::for_scan(had_text));
+                let patience = Patience::for_scan(had_text);
+                let opened = opened.get_or_insert_with(|| Root::open(root));
+                let read = match opened {
+                    Ok(opened) => read_text_beneath(opened, root, path.as_str(), most, patience),
+                    Err(error) => Err(error.clone()),
+                };
                 *seen = match &read {
                     Ok(read) => Seen::of(read.stamp),
                     Err(_) => now,

@@ -46,6 +46,21 @@ pub(super) fn documents(
     }
 }
 
+/// Looks for what a template embeds.
+pub(super) fn embedded<'u>(
+    world: World<'_>,
+    path: &str,
+    uris: impl Iterator<Item = &'u UriPattern>,
+    embedding: &mut Embedding<'_>,
+    problems: &mut Vec<Problem>,
+) {
+    for uri in uris {
+        if let Err(error) = embedding.texts(uri, NOTHING_GIVEN, |_| {}) {
+            problems.push(problem(world, path, uri, &error));
+        }
+    }
+}
+
 /// Checks the rest of a prompt in the `{{name}}` dialect: its pictures and its arguments. Its texts
 /// were read when it was loaded.
 pub(super) fn prompt(

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use super::embed::{Embedded, Embedding};
+use super::embed::{Embedded, Embedding, NOTHING_GIVEN};
 use super::{Block, Given, Message, RenderError, World, media, value_at};
-use crate::braces::{Braces, Node};
+use crate::braces::{Braces, Node, UriPattern};
 use crate::catalog::PromptRef;
 use crate::document::{Contents, Document};
 use crate::model::Content;
@@ -57,6 +57,34 @@ pub(super) fn render(
     Ok(messages)
 }
 
+/// The text of the documents that a constant pattern means, as they stand in a prompt.
+pub(super) fn documents(
+    embedding: &mut Embedding<'_>,
+    pattern: &UriPattern,
+) -> Result<String, RenderError> {
+    let mut pieces = Vec::new();
+    embed(pattern, NOTHING_GIVEN, embedding, &mut pieces)?;
+    // What a template prints is bounded where it is rendered.
+    let mut room = usize::MAX;
+    join(&pieces, &mut room, usize::MAX)
+}
+
+fn embed<'a>(
+    pattern: &UriPattern,
+    values: &[Option<&str>],
+    embedding: &mut Embedding<'a>,
+    pieces: &mut Vec<Piece<'a>>,
+) -> Result<(), RenderError> {
+    let mut is_first = true;
+    embedding.texts(pattern, values, |Embedded { document, contents }| {
+        if !is_first {
+            pieces.push(Piece::Text(RULE));
+        }
+        is_first = false;
+        pieces.push(Piece::Document(document, contents));
+    })
+}
+
 fn pieces<'a>(
     text: &'a Braces,
     values: &[Option<&'a str>],
@@ -71,14 +99,7 @@ fn pieces<'a>(
                 pieces.push(Piece::Text(value.unwrap_or_default()));
             }
             Node::Documents(pattern) => {
-                let mut is_first = true;
-                embedding.texts(pattern, values, |Embedded { document, contents }| {
-                    if !is_first {
-                        pieces.push(Piece::Text(RULE));
-                    }
-                    is_first = false;
-                    pieces.push(Piece::Document(document, contents));
-                })?;
+                embed(pattern, values, embedding, &mut pieces)?;
             }
         }
     }

@@ -1,11 +1,13 @@
 //! A template together with everything it includes, extends and imports, compiled and sorted.
 
+mod documents;
 mod gather;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub(crate) use self::documents::Embed;
 use self::gather::{Closure, gather};
 use super::engine::{Engine, Failure, Lines, Links, Room, Undeclared, Unknown};
 use super::scan::Sort;
@@ -28,6 +30,8 @@ pub struct Bundle {
     content: Compiled,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) has_references: bool,
+    /// Documents whose text has to stand beside the arguments.
+    pub(crate) documents: Vec<Embed>,
     pub(crate) weight: usize,
 }
 
@@ -269,6 +273,8 @@ pub(crate) struct Inspection {
     pub(crate) unknown: Vec<Problem>,
     /// What is odd about the files themselves.
     pub(crate) remarks: Vec<Problem>,
+    /// What it embeds.
+    pub(crate) documents: Vec<Embed>,
 }
 
 /// A variable that has to come from outside.
@@ -308,10 +314,14 @@ pub(crate) fn inspect(
 ) -> Result<Inspection, BundleError> {
     let closure = gather(world, library, content)?;
     let engine = engine(&closure)?;
+    let documents = closure.documents;
     let sources: Vec<Arc<Source>> = closure.sources.into_iter().map(Arc::new).collect();
     let find = |name: &str| sources.iter().position(|source| source.name == name);
     let free = engine.undeclared().into_iter().filter_map(|found| {
         let at = find(&found.template)?;
+        if documents.iter().any(|embed| embed.variable == found.name) {
+            return None;
+        }
         Some(Free {
             source: Arc::clone(&sources[at]),
             found,
@@ -328,6 +338,7 @@ pub(crate) fn inspect(
         used: engine.used(),
         unknown: unknown.collect(),
         remarks: remarks.collect(),
+        documents,
     })
 }
 
@@ -345,6 +356,7 @@ pub(crate) fn compile(
         dependencies,
         sort,
         has_references,
+        documents,
     } = closure;
     let weight = sources
         .iter()
@@ -360,6 +372,7 @@ pub(crate) fn compile(
         },
         dependencies,
         has_references,
+        documents,
         weight,
     })
 }

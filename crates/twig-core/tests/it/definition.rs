@@ -329,6 +329,69 @@ fn jinja_is_there_for_those_who_want_conditions() {
     assert_eq!(definition.problems(), [""; 0]);
 }
 
+/// A definition `p` in Jinja with one text and an argument `x`.
+fn jinja(text: &str) -> Definitions {
+    let definition = serde_json::json!({
+        "name": "p", "template": "jinja", "arguments": [{"name": "x", "required": false}],
+        "messages": [{"role": "user", "content": {"type": "text", "text": text}}],
+    });
+    with_documents(Definitions::new().file("p.json", &definition.to_string()))
+}
+
+#[test]
+fn jinja_embeds_documents_by_quoted_uris() {
+    let text = "{% if x %}{{ resource(\"architecture://guidelines/*\") }}{% endif %}|{{ resource('architecture://patterns/factory') | upper }}";
+    let api = "# API design\nSource: architecture://guidelines/api\n\n# API design\nPlain words.";
+    let factory = "# FACTORY\nSOURCE: ARCHITECTURE://PATTERNS/FACTORY\n\nMAKES THINGS.";
+    assert_eq!(jinja(text).said(&[("x", "1")]), format!("{api}|{factory}"));
+    assert_eq!(jinja(text).said(&[]), format!("|{factory}"));
+    assert_eq!(jinja(text).problems(), [""; 0]);
+    let evil = jinja("{{ resource('architecture://patterns/evil') }}{{ x }}")
+        .document("patterns/evil.md", "{{ x }}{% raw %}");
+    assert!(
+        evil.said(&[("x", "{{ y }}")])
+            .ends_with("\n\n{{ x }}{% raw %}{{ y }}")
+    );
+}
+
+#[test]
+fn what_jinja_cannot_embed_is_told_at_get_and_by_check() {
+    for (text, code, sentence) in [
+        (
+            "{{ x }}{{ resource('architecture://no/such') }}",
+            "missing-document",
+            "Resource not found: architecture://no/such",
+        ),
+        (
+            "{{ x }}{{ resource('patterns') }}",
+            "bad-resource",
+            "Error rendering prompt template at line 1: a document's URI begins with its scheme, such as `architecture://`",
+        ),
+    ] {
+        assert_eq!(jinja(text).said(&[]), sentence);
+        let problems = jinja(text).problems();
+        assert!(
+            problems.len() == 1 && problems[0].contains(code),
+            "{problems:?}"
+        );
+    }
+    let problems = jinja("{{ resource(x) }}").problems();
+    assert!(problems[0].contains("unknown-function"), "{problems:?}");
+    let one = "{{ resource('architecture://all/*') }}{{ x }}";
+    let mut many = jinja(one);
+    for at in 0..50 {
+        many = many.document(&format!("all/{at:02}.md"), "y");
+    }
+    assert_eq!(many.said(&[]).matches("Source: ").count(), 50);
+    let many = many.document("all/50.md", "y");
+    assert_eq!(
+        many.said(&[]),
+        "The prompt exceeds the limit of 50 embedded resources"
+    );
+    let large = jinja(one).document("all/a.md", "y".repeat(1024 * 1024));
+    assert_eq!(large.said(&[]).matches('y').count(), 1024 * 1024);
+}
+
 #[test]
 fn names_of_documents_complete_an_argument_in_a_uri() {
     let text = "{{resource:architecture://patterns/{{a}}}}{{b}}{{resource:architecture://{{c}}/x}}";

@@ -1,6 +1,8 @@
 //! `twig new`: a library or a prompt to start from. Nothing that exists is ever overwritten, and
 //! nothing is written that would not be served.
 
+mod definition;
+
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -99,7 +101,23 @@ fn prompt(
 ) -> Result<(), CommandError> {
     let opened = Opened::new(sources)?;
     let catalog = opened.live.snapshot();
-    let (library, prompt) = target(&catalog, name, &opened.config.separator)?;
+    let (library, own) = target(&catalog, name, &opened.config.separator)?;
+    let flags = sources
+        .library
+        .iter()
+        .map(|path| format!(" --library {}", path.display()));
+    let flags = flags.collect::<Vec<_>>().concat();
+    if library.kind == Kind::Definitions {
+        let (prompt, file) = definition::write(&opened.places, library, own, description)?;
+        ui.line(file)?;
+        ui.say(format!(
+            "made prompt `{prompt}`; edit the file, then try `twig render {prompt} input=…{flags}`"
+        ));
+        return Ok(());
+    }
+    let prompt = PromptName::parse(own).map_err(|error| {
+        CommandError::new(ErrorKind::Usage, format!("the prompt name `{own}` {error}"))
+    })?;
     let root = Path::new(&*library.root);
     let folder = root.join("prompts");
     let file = folder.join(format!("{prompt}.md"));
@@ -158,11 +176,6 @@ fn prompt(
     }
     ui.line(file.display().to_string())?;
     let full_name = format!("{}{}{prompt}", library.name, opened.config.separator);
-    let flags = sources
-        .library
-        .iter()
-        .map(|path| format!(" --library {}", path.display()));
-    let flags = flags.collect::<Vec<_>>().concat();
     ui.say(format!(
         "made prompt `{full_name}`; edit the file, then try `twig render {full_name}{flags}`"
     ));
@@ -170,16 +183,16 @@ fn prompt(
 }
 
 /// The library and the name that `LIBRARY:NAME` means; the configured separator will do too.
-fn target<'c>(
+fn target<'c, 'n>(
     catalog: &'c Catalog,
-    name: &str,
+    name: &'n str,
     separator: &str,
-) -> Result<(&'c Library, PromptName), CommandError> {
+) -> Result<(&'c Library, &'n str), CommandError> {
     let libraries = || {
         catalog
             .libraries()
             .iter()
-            .filter(|library| library.kind == Kind::Twig)
+            .filter(|library| matches!(library.kind, Kind::Twig | Kind::Definitions))
     };
     let own = libraries().find_map(|library| {
         let rest = name.strip_prefix(library.name.as_str())?;
@@ -201,10 +214,7 @@ fn target<'c>(
         let hint = near.unwrap_or_else(|| format!("make it with `twig new library {wanted}`"));
         return Err(CommandError::fixable(format!("there is no library `{wanted}`")).hint(hint));
     };
-    let prompt = PromptName::parse(own).map_err(|error| {
-        CommandError::new(ErrorKind::Usage, format!("the prompt name `{own}` {error}"))
-    })?;
-    Ok((library, prompt))
+    Ok((library, own))
 }
 
 /// The prompt of a manifest that has this name, or one that differs only in case.

@@ -558,3 +558,62 @@ fn messages_may_carry_documents_and_links() {
     --- exit 0
     ");
 }
+
+#[test]
+fn a_new_definition_is_served_at_once() {
+    let env = service();
+    insta::assert_snapshot!(env.run(["new", "prompt", "service:plan-work", "--description", "Plan \"it\""]), @"
+    [data]/service/prompts/plan-work.json
+    --- stderr
+    made prompt `plan-work`; edit the file, then try `twig render plan-work input=…`
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["render", "plan-work", "input={{x}}"]), @"
+    Write what `plan-work` should say here.
+
+    {{x}}
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["new", "prompt", "service:plan-work"]), @"
+    --- stderr
+    error: library `service` has a prompt `plan-work` already
+    hint: choose another name
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["new", "prompt", "service:Plan_Work"]), @"
+    --- stderr
+    error: the name `Plan_Work` has more than lower-case letters, digits and `-`
+    hint: such as `review-code`
+    --- exit 2
+    ");
+    insta::assert_snapshot!(env.run(["check"]), @"
+    --- stderr
+    checked 2 prompts in 1 library: no problems
+    --- exit 0
+    ");
+}
+
+#[test]
+fn templates_of_every_library_embed_documents() {
+    let env = documented();
+    env.write("lib/twig.toml", "[prompts.plain]\n[prompts.looped]\n");
+    let call = "{{ resource(\"architecture://patterns/repository\") }}";
+    env.write("lib/prompts/plain.md", call);
+    env.write(
+        "lib/prompts/looped.md",
+        format!("{{% for i in [1, 2] %}}{call}|{{% endfor %}}"),
+    );
+    let mut client = env.serve();
+    assert_eq!(text(&get(&mut client, "lib:plain", &json!({}))), REPOSITORY);
+    let twice = format!("{REPOSITORY}|{REPOSITORY}|");
+    assert_eq!(text(&get(&mut client, "lib:looped", &json!({}))), twice);
+    env.write("service/docs/patterns/repository.md", "# Repository\n\nnew");
+    assert!(text(&get(&mut client, "lib:plain", &json!({}))).ends_with("\n\nnew"));
+    fs::remove_file(env.data().join("service/docs/patterns/repository.md")).expect("removable");
+    let (code, sentence) = refusal(&get(&mut client, "lib:plain", &json!({})));
+    assert_eq!(
+        sentence,
+        "Resource not found: architecture://patterns/repository"
+    );
+    assert_eq!(code, -32602);
+}

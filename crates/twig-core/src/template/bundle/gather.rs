@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::documents::{self, Embed};
 use super::{BundleError, Dependency, Source};
 use crate::body::{BodyError, Stamp};
 use crate::limits::Limits;
@@ -25,6 +26,8 @@ pub(super) struct Closure {
     pub(super) dependencies: Vec<Dependency>,
     pub(super) sort: Sort,
     pub(super) has_references: bool,
+    /// What its templates embed.
+    pub(super) documents: Vec<Embed>,
 }
 /// Reads a template and all it refers to.
 pub(super) fn gather(
@@ -41,6 +44,7 @@ pub(super) fn gather(
             dependencies: Vec::new(),
             sort: Sort::Plain,
             has_references: false,
+            documents: Vec::new(),
         },
         done: BTreeMap::new(),
         stack: Vec::new(),
@@ -149,7 +153,7 @@ impl Builder<'_> {
         });
     }
 
-    fn visit(&mut self, source: Source) -> Result<Cost, BundleError> {
+    fn visit(&mut self, mut source: Source) -> Result<Cost, BundleError> {
         if source.text.len() > self.limits.template_source {
             let message = format!(
                 "the template is {} bytes long; the limit is {}",
@@ -157,6 +161,16 @@ impl Builder<'_> {
                 self.limits.template_source
             );
             return Err(fault(source, "too-large", None, message, None));
+        }
+        match documents::take(&source.text, &mut self.closure.documents) {
+            Ok(None) => {}
+            Ok(Some(text)) => source.text = text.into(),
+            Err(Fault {
+                code,
+                range,
+                message,
+                help,
+            }) => return Err(fault(source, code, Some(range), message, help)),
         }
         let Scan {
             sort,
