@@ -26,7 +26,7 @@ fn library(name: &str, files: &[FoundDocument]) -> Library {
         name: LibraryName::from_folder(name).expect("a name"),
         root: format!("/data/{name}").into(),
         shown_root: format!("~/{name}").into(),
-        separator: ":".into(),
+        prefix: "lib:".into(),
     };
     let layout = Layout {
         folders: vec![path("docs")],

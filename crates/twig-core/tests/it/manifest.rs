@@ -131,7 +131,7 @@ fn documents_have_a_place_and_a_scheme() {
             name: LibraryName::from_folder("Grün").expect("a name"),
             root: "/data/lib".into(),
             shown_root: "~/data/lib".into(),
-            separator: ":".into(),
+            prefix: "lib:".into(),
         };
         twig_layout(&folder, manifest, &NamedFiles, &Limits::default()).1
     };

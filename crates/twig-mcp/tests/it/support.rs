@@ -296,7 +296,7 @@ pub(crate) fn with_documents(paths: &[(&str, u64)]) -> Library {
         name: LibraryName::from_folder("lib").unwrap(),
         root: "/libraries/lib".into(),
         shown_root: "~/lib".into(),
-        separator: ":".into(),
+        prefix: "lib:".into(),
     };
     let docs = RelativePath::parse("docs").unwrap();
     let found: Vec<FoundDocument> = paths

@@ -13,8 +13,8 @@ mod messages;
 mod modern;
 mod page;
 mod read_only;
-mod token;
 mod resources;
+mod token;
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
