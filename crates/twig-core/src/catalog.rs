@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 
 use self::documents::DocumentIndex;
 pub use self::documents::DocumentRef;
-use crate::model::{Library, Prompt};
-use crate::name::{client_chars, client_key};
+use crate::model::{Function, Library, Prompt};
+use crate::name::{RelativePath, client_chars, client_key};
 use crate::problem::{Problem, Severity};
 use crate::suggest;
 
@@ -168,7 +168,8 @@ impl Catalog {
                     || (one.prompt.full_name == two.prompt.full_name
                         && one.prompt.title == two.prompt.title
                         && one.prompt.description == two.prompt.description
-                        && one.prompt.arguments == two.prompt.arguments)
+                        && one.prompt.arguments == two.prompt.arguments
+                        && runs(one.prompt) == runs(two.prompt))
             })
     }
 
@@ -252,6 +253,10 @@ impl Catalog {
         );
         Some(problem.with_help("rename one of the two prompts"))
     }
+}
+
+fn runs(prompt: &Prompt) -> Option<&RelativePath> {
+    prompt.function().map(Function::file)
 }
 
 fn taken(library: &Library, winner: &Library) -> Problem {

@@ -2,6 +2,8 @@
 
 pub mod documents;
 pub mod front_matter;
+pub mod functions;
+pub(crate) mod json;
 pub mod library;
 mod manifest;
 mod markdown;

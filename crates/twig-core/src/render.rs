@@ -8,11 +8,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(crate) use self::arguments::check_value;
-use self::arguments::{check_values, value_at, value_of};
+use self::arguments::{check_values, refuse_unknown, value_at, value_of};
 pub use self::arguments::{missing, unknown};
 use crate::body::{Blob, Bodies, BodyError};
 use crate::catalog::{Catalog, PromptRef};
 use crate::document::Contents;
+use crate::function::FunctionCall;
 use crate::media::Media;
 use crate::model::{Argument, Content, Dialect, Library, MessageSource, Role};
 use crate::name::RelativePath;
@@ -80,6 +81,8 @@ pub enum Rendering {
     Done(Vec<Message>),
     /// Has to be run by a render worker; [`ComputedRender::finish`] takes what came of it.
     Computed(ComputedRender),
+    /// A program makes it; [`crate::function::finish`] takes what came of it.
+    Function(Box<FunctionCall>),
 }
 
 /// A render under way elsewhere.
@@ -128,6 +131,9 @@ pub enum RenderError {
     /// Required arguments without a value, all of them.
     #[error("{}", missing_sentence(.0))]
     MissingArguments(Vec<Argument>),
+    /// Arguments that the prompt does not have, where it wants no others.
+    #[error("{}", named("Unknown", .0.iter().map(|name| &**name)))]
+    UnknownArguments(Vec<Box<str>>),
     /// A value that is none of the choices.
     #[error("Argument `{argument}` must be one of: {}", .choices.join(", "))]
     NotAChoice {
@@ -173,6 +179,9 @@ pub enum RenderError {
     /// The template is wrong, or trips over these values.
     #[error("{0}")]
     Template(String),
+    /// A prompt function that gave no prompt; not the caller's mistake.
+    #[error("{0}")]
+    Function(String),
     /// A limit that protects the server; not the caller's mistake.
     #[error("{0}")]
     Limit(String),
@@ -199,6 +208,9 @@ pub fn render(
         return Err(RenderError::Unavailable(sentence.clone()));
     }
     let limits = world.templates.limits();
+    if prompt.dialect == Dialect::Function {
+        refuse_unknown(&prompt.arguments, given)?;
+    }
     check_values(&prompt.arguments, given, limits)?;
     let missing = missing(&prompt.arguments, given);
     if !missing.is_empty() {
@@ -207,6 +219,7 @@ pub fn render(
     match prompt.dialect {
         Dialect::Jinja => jinja(world, found, given),
         Dialect::Input => input(world, found, given).map(Rendering::Done),
+        Dialect::Function => function(world, found, given),
     }
 }
 
@@ -283,6 +296,30 @@ pub(crate) fn media(
     }))
 }
 
+/// What a program has to be told; it is run elsewhere.
+fn function(
+    world: World<'_>,
+    found: PromptRef<'_>,
+    given: &Given<'_>,
+) -> Result<Rendering, RenderError> {
+    let prompt = found.prompt;
+    let Some(function) = prompt.function() else {
+        return Err(RenderError::Function(format!(
+            "Prompt `{}` has no program to run",
+            prompt.full_name
+        )));
+    };
+    let arguments = prompt.arguments.iter().enumerate();
+    let arguments = arguments.filter_map(|(at, argument)| {
+        let value = value_at(given, at, &argument.name).or(argument.default.as_deref())?;
+        Some((&*argument.name, value))
+    });
+    let limits = world.templates.limits();
+    Ok(Rendering::Function(Box::new(FunctionCall::new(
+        found, function, arguments, limits,
+    ))))
+}
+
 /// The Markdown kind: every `{{input}}` is replaced, or the input follows after a blank line.
 fn input(
     world: World<'_>,
@@ -352,7 +389,14 @@ pub fn body_sentence(path: &str, error: &BodyError) -> String {
 }
 
 fn missing_sentence(missing: &[Argument]) -> String {
-    let names: Vec<&str> = missing.iter().map(|argument| &*argument.name).collect();
+    named(
+        "Missing required",
+        missing.iter().map(|argument| &*argument.name),
+    )
+}
+
+fn named<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
     let plural = if names.len() == 1 { "" } else { "s" };
-    format!("Missing required argument{plural}: {}", names.join(", "))
+    format!("{what} argument{plural}: {}", names.join(", "))
 }

@@ -4,6 +4,9 @@ use twig_core::{Argument, Prompt};
 
 use crate::json::{self, Object};
 
+/// Where a listed prompt says that asking for it runs a program, and which file of its library.
+pub(crate) const RUNS_KEY: &str = "twig/runs";
+
 /// Writes the members of an item of `prompts/list`.
 pub(crate) fn prompt(prompt: &Prompt, item: &mut Object<'_>) {
     item.text("name", &prompt.full_name);
@@ -35,6 +38,11 @@ pub(crate) fn prompt(prompt: &Prompt, item: &mut Object<'_>) {
             property.maybe("pattern", pattern.map(twig_core::model::Pattern::as_str));
         });
     });
+    if let Some(function) = prompt.function() {
+        item.object("_meta", |meta| {
+            meta.text(RUNS_KEY, function.file().as_str());
+        });
+    }
 }
 
 /// Writes the members of a form that asks for these arguments.

@@ -6,9 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use twig_core::parse::library::Folder;
 use twig_core::{Kind, Library, LibraryName, Problem, Severity};
 
+use crate::functions_folder::FunctionsFolder;
 use crate::markdown_folder::MarkdownFolder;
 use crate::place::Candidate;
 use crate::settings::Settings;
+use crate::trust::Trust;
+use crate::trust::guard::Guard;
 use crate::twig_folder::TwigFolder;
 
 /// A library as it was last read.
@@ -16,12 +19,16 @@ use crate::twig_folder::TwigFolder;
 pub(crate) struct Kept {
     folder: Folder,
     state: State,
+    guard: Guard,
+    /// What of it may be served.
+    library: Arc<Library>,
 }
 
 #[derive(Debug)]
 enum State {
     Twig(TwigFolder),
     Markdown(MarkdownFolder),
+    Functions(FunctionsFolder),
 }
 
 impl Kept {
@@ -29,21 +36,31 @@ impl Kept {
         match self.state {
             State::Twig(_) => Kind::Twig,
             State::Markdown(_) => Kind::Markdown,
+            State::Functions(_) => Kind::Functions,
         }
     }
 
     pub(crate) fn library(&self) -> Arc<Library> {
-        match &self.state {
-            State::Twig(twig) => Arc::clone(&twig.library),
-            State::Markdown(markdown) => Arc::clone(&markdown.library),
-        }
+        Arc::clone(&self.library)
     }
 
     /// The folders inside it whose entries matter.
     pub(crate) fn watched(&self) -> Vec<PathBuf> {
-        match &self.state {
+        let mut folders: Vec<PathBuf> = match &self.state {
             State::Twig(twig) => twig.watched().cloned().collect(),
-            State::Markdown(_) => Vec::new(),
+            State::Markdown(_) | State::Functions(_) => Vec::new(),
+        };
+        folders.extend_from_slice(self.guard.watched());
+        folders
+    }
+}
+
+impl State {
+    fn library(&self) -> &Arc<Library> {
+        match self {
+            Self::Twig(twig) => &twig.library,
+            Self::Markdown(markdown) => &markdown.library,
+            Self::Functions(functions) => &functions.library,
         }
     }
 }
@@ -62,7 +79,7 @@ pub(crate) type Loaded = (PathBuf, Result<Option<Kept>, Box<Problem>>);
 const MANY: usize = 16;
 
 /// Loads libraries, in their order; many new ones by all processors together.
-pub(crate) fn load_all(settings: &Settings, jobs: Vec<Job>) -> Vec<Loaded> {
+pub(crate) fn load_all(settings: &Settings, trust: &Trust, jobs: Vec<Job>) -> Vec<Loaded> {
     let new = jobs.iter().filter(|job| job.before.is_none()).count();
     // Asking how many processors there are reads files of its own.
     let helpers = match new {
@@ -77,7 +94,7 @@ pub(crate) fn load_all(settings: &Settings, jobs: Vec<Job>) -> Vec<Loaded> {
             let Some((at, Job { candidate, before })) = next else {
                 break;
             };
-            let kept = load(settings, &candidate, before);
+            let kept = load(settings, trust, &candidate, before);
             let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
             loaded.push((at, (candidate.root, kept)));
         }
@@ -97,12 +114,13 @@ pub(crate) fn load_all(settings: &Settings, jobs: Vec<Job>) -> Vec<Loaded> {
 
 fn load(
     settings: &Settings,
+    trust: &Trust,
     candidate: &Candidate,
     before: Option<Kept>,
 ) -> Result<Option<Kept>, Box<Problem>> {
-    let (folder, before) = match before {
-        Some(before) => (before.folder, Some(before.state)),
-        None => (folder(settings, &candidate.root)?, None),
+    let (folder, before, mut guard) = match before {
+        Some(before) => (before.folder, Some(before.state), before.guard),
+        None => (folder(settings, &candidate.root)?, None, Guard::default()),
     };
     let limits = &settings.limits;
     let state = match (candidate.kind, before) {
@@ -115,6 +133,16 @@ fn load(
                 &folder, limits, before,
             )))
         }
+        (Kind::Functions, before) => {
+            let before = match before {
+                Some(State::Functions(before)) => Some(before),
+                _ => None,
+            };
+            let prefix = &settings.function_prefix;
+            Some(State::Functions(FunctionsFolder::load(
+                &folder, limits, prefix, before,
+            )))
+        }
         (_, before) => {
             let before = match before {
                 Some(State::Twig(before)) => Some(before),
@@ -123,7 +151,12 @@ fn load(
             TwigFolder::load(&folder, limits, candidate.manifest, before).map(State::Twig)
         }
     };
-    Ok(state.map(|state| Kept { folder, state }))
+    Ok(state.map(|state| Kept {
+        library: guard.pass(state.library(), trust),
+        folder,
+        state,
+        guard,
+    }))
 }
 
 fn folder(settings: &Settings, root: &Path) -> Result<Folder, Box<Problem>> {

@@ -6,6 +6,7 @@
 
 mod bodies;
 mod found;
+mod functions_folder;
 mod kept;
 mod listing;
 mod live;
@@ -17,10 +18,12 @@ mod root;
 mod settings;
 mod shelf;
 mod stamp;
+mod trust;
 mod twig_folder;
 mod watch;
 
 pub use found::{Found, FoundLibrary, FoundState, Skipped};
 pub use live::{LiveCatalog, Refresh};
 pub use settings::{Settings, Watching};
+pub use trust::{CodeFiles, Trust, Verdict, program, survey};
 pub use watch::Watch;

@@ -9,6 +9,7 @@ use twig_core::parse::library::MANIFEST;
 use twig_core::{Kind, Problem, Severity};
 
 use crate::found::{FoundState, Skipped};
+use crate::functions_folder::has_functions;
 use crate::listing::is_leftover;
 use crate::markdown_folder::{has_front_matter, is_markdown};
 use crate::root::sentence;
@@ -177,10 +178,19 @@ impl Place {
             kind,
             manifest,
         };
-        if self.kind != Some(Kind::Markdown)
+        if self
+            .kind
+            .is_none_or(|kind| kind == Kind::Twig || kind == Kind::Definitions)
             && let Ok(Some(manifest)) = manifest_at(&self.path, known == Some(Kind::Twig))
         {
             return Some(candidate(Kind::Twig, manifest));
+        }
+        let is_functions = match self.kind {
+            Some(kind) => kind == Kind::Functions,
+            None => has_functions(&self.path, known == Some(Kind::Functions)),
+        };
+        if is_functions {
+            return Some(candidate(Kind::Functions, Seen::never()));
         }
         let is_markdown = match self.kind {
             Some(kind) => kind == Kind::Markdown,
@@ -194,12 +204,19 @@ impl Place {
     fn libraries_inside(&mut self, known: &impl Fn(&Path) -> Option<Kind>) -> Vec<Candidate> {
         let mut candidates = Vec::with_capacity(self.roots.len());
         for root in self.subfolders.iter().map(|name| self.path.join(name)) {
-            match manifest_at(&root, known(&root).is_some()) {
+            match manifest_at(&root, known(&root) == Some(Kind::Twig)) {
                 Ok(Some(manifest)) => candidates.push(Candidate {
                     root,
                     kind: Kind::Twig,
                     manifest,
                 }),
+                Ok(None) if has_functions(&root, known(&root) == Some(Kind::Functions)) => {
+                    candidates.push(Candidate {
+                        root,
+                        kind: Kind::Functions,
+                        manifest: Seen::never(),
+                    })
+                }
                 Ok(None) => {}
                 // Where the place itself cannot be looked into, one word of it is enough.
                 Err(_) if self.state != FoundState::Folder => {}

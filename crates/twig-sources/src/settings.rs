@@ -23,6 +23,10 @@ pub struct Settings {
     pub limits: Limits,
     /// How changes are noticed.
     pub watching: Watching,
+    /// The record of trusted libraries; without one no library is.
+    pub trust: Option<PathBuf>,
+    /// What the bash functions of a `functions` library begin with.
+    pub function_prefix: String,
 }
 
 impl Default for Settings {
@@ -35,6 +39,8 @@ impl Default for Settings {
             separator: ":".to_owned(),
             limits: Limits::default(),
             watching: Watching::Auto,
+            trust: None,
+            function_prefix: "prompt_".to_owned(),
         }
     }
 }
@@ -54,6 +60,7 @@ impl Settings {
     pub(crate) fn absolute(mut self) -> Self {
         self.data = self.data.map(|path| absolute(&path));
         self.libraries = self.libraries.iter().map(|path| absolute(path)).collect();
+        self.trust = self.trust.map(|path| absolute(&path));
         self
     }
 

@@ -16,6 +16,8 @@ pub(crate) struct Config {
     /// What stands between a library's name and a prompt's.
     pub(crate) separator: String,
     pub(crate) limits: Limits,
+    /// Variables that prompt functions get.
+    pub(crate) function_environment: Vec<String>,
 }
 
 impl Default for Config {
@@ -23,6 +25,7 @@ impl Default for Config {
         Self {
             separator: ":".to_owned(),
             limits: Limits::default(),
+            function_environment: Vec::new(),
         }
     }
 }
@@ -71,9 +74,19 @@ fn parse(places: &Places, path: &Path, text: &str) -> Result<Config, CommandErro
                 let message = "`limits` has to be a table: [limits]";
                 return Err(wrong(message.to_owned(), at));
             }
+            ("functions", Value::Table(table)) => {
+                let names = functions(table);
+                config.function_environment =
+                    names.map_err(|(message, item)| wrong(message, item.span.start))?;
+            }
+            ("functions", _) => {
+                let message = "`functions` has to be a table: [functions]";
+                return Err(wrong(message.to_owned(), at));
+            }
             (key, _) => {
                 let error = wrong(format!("unknown setting `{key}`"), at);
-                let near = twig_core::suggest::did_you_mean(key, ["separator", "limits"]);
+                let known = ["separator", "limits", "functions"];
+                let near = twig_core::suggest::did_you_mean(key, known);
                 return Err(near.into_iter().fold(error, CommandError::hint));
             }
         }
@@ -88,10 +101,36 @@ fn is_separator(text: &str) -> bool {
             .all(|c| matches!(c, ':' | '/' | '.' | '_' | '-'))
 }
 
+/// `environment`: names of variables that functions get.
+fn functions<'t, 'a>(table: &'t Table<'a>) -> Result<Vec<String>, (String, &'t Item<'a>)> {
+    let mut names = Vec::new();
+    for entry in &table.entries {
+        let item = &entry.item;
+        let expected = "`environment` is a list of names of variables: [\"AWS_PROFILE\"]";
+        let (Value::List(items), "environment") = (&item.value, &*entry.key) else {
+            return Err((expected.to_owned(), item));
+        };
+        for item in items {
+            match &item.value {
+                Value::Text(name) if is_variable(name) => names.push(name.to_string()),
+                _ => return Err((expected.to_owned(), item)),
+            }
+        }
+    }
+    Ok(names)
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
 /// One row a limit that can be set: its name and where it is kept.
 type Row = (&'static str, fn(&mut Limits) -> &mut usize);
 
-const LIMITS: [Row; 13] = [
+const LIMITS: [Row; 14] = [
     ("template_source", |limits| &mut limits.template_source),
     ("manifest", |limits| &mut limits.manifest),
     ("front_matter", |limits| &mut limits.front_matter),
@@ -100,6 +139,7 @@ const LIMITS: [Row; 13] = [
     ("argument_values", |limits| &mut limits.argument_values),
     ("rendered", |limits| &mut limits.rendered),
     ("media", |limits| &mut limits.media),
+    ("function_output", |limits| &mut limits.function_output),
     ("include_depth", |limits| &mut limits.include_depth),
     ("includes", |limits| &mut limits.includes),
     ("message", |limits| &mut limits.message),
@@ -120,8 +160,13 @@ fn limits<'t, 'a>(limits: &mut Limits, table: &'t Table<'a>) -> Result<(), (Stri
                 item,
             ));
         };
-        if entry.key == "render_millis" {
-            limits.render_millis = number as u64;
+        let millis = match &*entry.key {
+            "render_millis" => Some(&mut limits.render_millis),
+            "function_millis" => Some(&mut limits.function_millis),
+            _ => None,
+        };
+        if let Some(millis) = millis {
+            *millis = number as u64;
             continue;
         }
         let Some((_, place)) = LIMITS.iter().find(|(name, _)| *name == entry.key) else {

@@ -6,6 +6,7 @@
 mod accept;
 mod bodies;
 mod door;
+mod elsewhere;
 mod endpoint;
 mod headers;
 mod sessions;
@@ -18,19 +19,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use tokio::sync::{oneshot, watch};
-use twig_core::template::{ComputedJob, JobOutcome};
+use twig_core::template::JobOutcome;
 
 use self::bodies::Bodies;
 use self::door::{Door, Token};
+use self::elsewhere::Whose;
 use self::sessions::Sessions;
 use crate::cli;
 use crate::command_error::{CommandError, reason};
+use crate::function::Queue;
 use crate::service::Service;
 use crate::ui::Ui;
 use crate::worker::Pool;
 
-/// Renders that may wait for a worker, of all clients together.
-const QUEUED: usize = 256;
 /// One thread answers all requests: they take microseconds, and to hand one on to another thread
 /// costs more than to answer it. What takes longer runs in processes of its own.
 const THREADS: usize = 1;
@@ -80,8 +81,10 @@ async fn run(service: Service, front: Front) -> io::Result<()> {
     let _watch = service.live.watch(move || {
         heard.send_replace(());
     });
+    let allowed = service.allowed.clone();
     let shared = Arc::new(Shared {
         service,
+        functions: Queue::new(allowed, Whose::tell),
         pool: Pool::new(|waiting: oneshot::Sender<JobOutcome>, outcome| {
             let _ = waiting.send(outcome);
         }),
@@ -95,6 +98,8 @@ async fn run(service: Service, front: Front) -> io::Result<()> {
     let signals = accept::signals()?;
     Ui::new().say(format!("http://{address}/mcp"));
     accept::run(listener, app, &shared, signals, &end).await;
+    // Requests that are still under way keep `shared`; their functions do not outlive us.
+    shared.functions.end(|_| true);
     Ok(())
 }
 
@@ -102,29 +107,13 @@ async fn run(service: Service, front: Front) -> io::Result<()> {
 struct Shared {
     service: Service,
     pool: Pool<oneshot::Sender<JobOutcome>>,
+    functions: Queue<Whose>,
     bodies: Bodies,
     sessions: Sessions,
     /// Each change is one that clients can list. Whoever is slow hears of several as one.
     changes: watch::Sender<()>,
     /// Turns true when it is over.
     ending: watch::Receiver<bool>,
-}
-
-impl Shared {
-    /// Renders elsewhere. A request that is given up gives up its render, unless it has begun.
-    async fn run(&self, job: ComputedJob) -> JobOutcome {
-        let (waiting, outcome) = oneshot::channel();
-        if self.pool.queued() >= QUEUED {
-            self.pool.forget(oneshot::Sender::is_closed);
-            if self.pool.queued() >= QUEUED {
-                let message = format!("the limit of {QUEUED} renders that wait is reached");
-                return JobOutcome::limit(message);
-            }
-        }
-        self.pool.submit(waiting, job);
-        let given_up = || JobOutcome::limit("the render was given up".to_owned());
-        outcome.await.unwrap_or_else(|_| given_up())
-    }
 }
 
 fn why(error: &io::Error) -> String {

@@ -25,6 +25,18 @@ pub fn unknown<'a>(arguments: &[Argument], given: &'a Given<'_>) -> Vec<&'a str>
         .collect()
 }
 
+/// Refuses names that the prompt does not have, all of them.
+pub(super) fn refuse_unknown(arguments: &[Argument], given: &Given<'_>) -> Result<(), RenderError> {
+    let unknown = unknown(arguments, given);
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    // A request may bring thousands of names; a sentence of a few is enough to act on.
+    let names = unknown.into_iter().take(16);
+    let names = names.map(|name| shorten(name, 64).into()).collect();
+    Err(RenderError::UnknownArguments(names))
+}
+
 /// Clients send arguments in the order they were listed: the same place is looked at first.
 pub(super) fn value_at<'a>(given: &'a Given<'_>, at: usize, name: &str) -> Option<&'a str> {
     match given.get(at) {

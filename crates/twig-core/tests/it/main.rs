@@ -9,6 +9,7 @@
 mod catalog;
 mod check;
 mod front_matter;
+mod functions;
 mod manifest;
 mod names;
 mod template;

@@ -83,7 +83,9 @@ impl Sessions {
     pub(super) fn end(&self, id: &str) -> bool {
         let ended = lock(&self.open).remove(id);
         if let Some(session) = &ended {
-            session.inside().stream = None;
+            let mut inside = session.inside();
+            inside.stream = None;
+            inside.connection.abandon_all();
         }
         ended.is_some()
     }

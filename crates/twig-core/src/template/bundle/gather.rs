@@ -47,6 +47,8 @@ pub(super) fn gather(
     };
     let main = match content {
         Content::File(path) | Content::Media { path, .. } => builder.read(library, path)?,
+        // Programs are run, not expanded: nobody asks for this.
+        Content::Function(function) => builder.read(library, function.file())?,
         Content::Text { text, line, form } => Source {
             name: format!("{}:twig.toml#{line}", library.name),
             text: Arc::from(&**text),
