@@ -218,7 +218,11 @@ impl Session<'_> {
             let Some(job) = job else { continue };
             match job.work {
                 Work::Render(render) => self.pool.submit(job.ticket, render),
-                Work::Function(call) => self.functions.submit(job.ticket, call),
+                Work::Function(call) => {
+                    // One that was cancelled a line ago makes room.
+                    self.end_cancelled();
+                    self.functions.submit(job.ticket, call);
+                }
             }
         }
     }
@@ -245,6 +249,10 @@ impl Session<'_> {
         if self.pool.queued() > self.connection.in_flight() {
             self.pool.forget(|ticket| !self.connection.wants(*ticket));
         }
+        self.end_cancelled();
+    }
+
+    fn end_cancelled(&self) {
         self.functions.end(|ticket| !self.connection.wants(*ticket));
     }
 

@@ -41,8 +41,8 @@ Hello {{ name }}!
 "#;
 
 /// A server on a port of its own.
-struct Served {
-    env: TestEnv,
+pub(super) struct Served {
+    pub(super) env: TestEnv,
     child: Child,
     talk: BufReader<ChildStderr>,
     port: u16,
@@ -59,7 +59,15 @@ impl Served {
     }
 
     fn at(address: &str, args: &[&str], variables: &[(&str, &str)]) -> Self {
-        let env = env(LIBRARY);
+        Self::of(env(LIBRARY), address, args, variables)
+    }
+
+    /// A server of what this environment has.
+    pub(super) fn from_env(env: TestEnv) -> Self {
+        Self::of(env, "127.0.0.1:0", &[], &[])
+    }
+
+    fn of(env: TestEnv, address: &str, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut child = env
             .command(["serve", "--http", address])
             .args(args)
@@ -91,17 +99,17 @@ impl Served {
     }
 
     /// A new connection.
-    fn caller(&self) -> Caller {
+    pub(super) fn caller(&self) -> Caller {
         Caller::new(self.port)
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(super) fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         kill_process(pid.expect("a process id"), signal).expect("the server is there");
     }
 
     /// Waits for the end: how, after how long, and what was said.
-    fn ended(&mut self) -> (ExitStatus, Duration, String) {
+    pub(super) fn ended(&mut self) -> (ExitStatus, Duration, String) {
         let start = Instant::now();
         let mut talk = String::new();
         self.talk.read_to_string(&mut talk).expect("text");

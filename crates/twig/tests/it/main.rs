@@ -13,6 +13,7 @@ mod contract;
 mod documents;
 mod ending;
 mod flood;
+mod functions;
 mod hostile;
 mod http;
 mod live;
