@@ -111,8 +111,10 @@ pub(crate) fn has_functions(root: &Path, was_one: bool) -> bool {
         Ok(_) => true,
         Err(error) => was_one && !is_absence(&error),
     };
-    match was_one {
-        true => is_there(LIST) || is_there(SCRIPT),
-        false => is_there(LIST) && is_there(SCRIPT),
+    let files = [LIST, SCRIPT];
+    if was_one {
+        files.into_iter().any(is_there)
+    } else {
+        files.into_iter().all(is_there)
     }
 }

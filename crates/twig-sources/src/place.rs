@@ -215,7 +215,7 @@ impl Place {
                         root,
                         kind: Kind::Functions,
                         manifest: Seen::never(),
-                    })
+                    });
                 }
                 Ok(None) => {}
                 // Where the place itself cannot be looked into, one word of it is enough.

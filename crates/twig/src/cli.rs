@@ -55,6 +55,9 @@ pub(crate) enum Command {
     /// Make a new library or prompt
     #[command(subcommand)]
     New(New),
+    /// See which libraries there are, and trust those that run programs
+    #[command(subcommand)]
+    Library(Library),
     /// Say what was found where, what is wrong, and how to connect a client
     Doctor(Doctor),
     /// Print a shell completion script
@@ -67,9 +70,6 @@ pub(crate) enum Command {
         /// The command, such as `new prompt`
         command: Vec<String>,
     },
-    /// See which libraries there are, and trust those that run programs
-    #[command(subcommand)]
-    Library(Library),
     /// Run a prompt function for another Twig process
     #[command(hide = true)]
     RunFunction,

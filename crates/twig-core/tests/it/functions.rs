@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use proptest::prelude::*;
 use twig_core::parse::functions::FunctionFiles;
 use twig_core::parse::library::{Folder, functions_library};
 use twig_core::render::World;
@@ -109,4 +110,15 @@ fn missing_and_unknown_arguments_are_all_named() {
     assert_eq!(error(&[]), "Missing required argument: b");
     assert_eq!(error(&[("b", "1"), ("x", "2")]), "Unknown argument: x");
     assert_eq!(error(&[("x", "1"), ("y", "2")]), "Unknown arguments: x, y");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #[test]
+    fn whatever_is_given_is_told_exactly(a in any::<String>(), b in any::<String>()) {
+        let told = call(&[("a", &a), ("b", &b)]).expect("it is called").input;
+        let expected = serde_json::json!({"name": "p-q", "arguments": {"a": a, "b": b}});
+        prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&told).expect("JSON"), expected);
+        prop_assert_eq!(told.matches('\n').count(), 1, "one line");
+    }
 }

@@ -159,12 +159,11 @@ impl Walk<'_> {
         }
         let stamp = FileStamp::of(&metadata);
         let known = self.known.remove(&path).filter(|(seen, _)| *seen == stamp);
-        let digest = match known {
-            Some((_, digest)) => digest,
-            None => {
-                let mut file = self.root.open_file(&path).map_err(wrong)?;
-                hash(&mut file).map_err(wrong)?
-            }
+        let digest = if let Some((_, digest)) = known {
+            digest
+        } else {
+            let mut file = self.root.open_file(&path).map_err(wrong)?;
+            hash(&mut file).map_err(wrong)?
         };
         if stamp.is_settled() {
             self.next.insert(path.clone(), (stamp, digest.clone()));

@@ -155,10 +155,9 @@ fn describe(
         .iter()
         .map(|(path, digest)| {
             let news = match before.map(|before| before.get(path)) {
-                None => "",
                 Some(None) => "new",
                 Some(Some(known)) if known != digest => "changed",
-                Some(Some(_)) => "",
+                _ => "",
             };
             vec![path.clone(), digest.clone(), news.to_owned()]
         })
@@ -227,11 +226,11 @@ fn find(named: &str) -> Result<(Places, Arc<Library>), CommandError> {
             Some(path) => format!("{} is no library", opened.places.shown(path)),
             None => format!("there is no library `{named}`"),
         });
-        let names = catalog
+        let others = catalog
             .libraries()
             .iter()
             .map(|library| library.name.as_str());
-        let near = twig_core::suggest::did_you_mean(named, names);
+        let near = twig_core::suggest::did_you_mean(named, others);
         let hint = near.unwrap_or_else(|| {
             "run `twig library list`; one that --library names is trusted by its folder".to_owned()
         });

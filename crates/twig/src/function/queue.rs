@@ -21,8 +21,11 @@ pub(crate) struct Queue<K> {
 struct Shared<K> {
     allowed: Allowed,
     state: Mutex<State<K>>,
-    done: Box<dyn Fn(&K, FunctionOutcome) + Send + Sync>,
+    done: Box<Tell<K>>,
 }
+
+/// Told whose call ended, and how.
+type Tell<K> = dyn Fn(&K, FunctionOutcome) + Send + Sync;
 
 struct State<K> {
     waiting: VecDeque<Call<K>>,

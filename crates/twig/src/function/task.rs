@@ -59,7 +59,7 @@ impl Task {
         let program = match &call.function {
             Function::Command { program, arguments } => Program::Command {
                 file: program.as_str().to_owned(),
-                arguments: arguments.iter().map(|word| word.to_string()).collect(),
+                arguments: arguments.iter().map(ToString::to_string).collect(),
             },
             Function::Bash { script, function } => Program::Bash {
                 file: script.as_str().to_owned(),

@@ -12,6 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Value, json};
 use twig_testkit::{Client, TestEnv};
 
@@ -274,7 +275,8 @@ fn arguments_reach_standard_input_and_nothing_else() {
             answer["result"]["description"], "fixed",
             "argv is what the author wrote"
         );
-        let told = decode(resource["blob"].as_str().unwrap_or_default());
+        let told = resource["blob"].as_str().unwrap_or_default();
+        let told = BASE64_STANDARD.decode(told).expect("Base64");
         let expected = json!({"name": "echo", "arguments": {"x": value}});
         assert_eq!(serde_json::from_slice::<Value>(&told).ok(), Some(expected));
         assert_eq!(resource["uri"], "in:put");
@@ -285,24 +287,6 @@ fn arguments_reach_standard_input_and_nothing_else() {
     let refused = client.request("prompts/get", params);
     assert_eq!(refused["error"]["message"], "Unknown arguments: y, z");
     assert_eq!(refused["error"]["code"], -32602);
-}
-
-/// Standard Base64, without a crate.
-fn decode(text: &str) -> Vec<u8> {
-    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let digits = text
-        .bytes()
-        .filter_map(|b| LETTERS.iter().position(|known| *known == b));
-    let (mut bytes, mut held, mut bits) = (Vec::new(), 0, 0);
-    for digit in digits {
-        held = (held << 6 | digit) & 0xffff;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push((held >> bits & 0xff) as u8);
-        }
-    }
-    bytes
 }
 
 #[test]

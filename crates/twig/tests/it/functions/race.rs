@@ -39,7 +39,7 @@ fn what_was_not_trusted_never_runs() {
         thread::spawn(move || {
             let mut round = 0_u32;
             while !over.load(Ordering::Acquire) {
-                let text = if round % 2 == 0 { EVIL } else { GOOD };
+                let text = if round.is_multiple_of(2) { EVIL } else { GOOD };
                 if round % 4 < 2 {
                     // Another file in its place.
                     fs::write(&beside, text).expect("the test's own folder");
