@@ -10,6 +10,8 @@ use twig_core::{Library, Problem, Severity};
 use super::survey::Surveyor;
 use super::{Trust, Verdict};
 
+/// The most folders that are watched for one library; the others are looked at every few seconds.
+const WATCHED: usize = 256;
 /// The most changed files that a sentence names.
 const NAMED: usize = 3;
 
@@ -53,7 +55,8 @@ impl Guard {
 
     /// The folders in which a change may end the trust.
     pub(crate) fn watched(&self) -> &[PathBuf] {
-        &self.surveyor.folders
+        let folders = &self.surveyor.folders;
+        &folders[..folders.len().min(WATCHED)]
     }
 }
 

@@ -17,4 +17,5 @@ mod mutate;
 mod places;
 mod speed;
 mod support;
+mod trust;
 mod watching;

@@ -41,8 +41,9 @@ fn trusted(scripts: &[(&str, &str)]) -> TestEnv {
     env
 }
 
+/// Writes a program; `@@` in it makes a word that no other run of the tests has.
 fn program(env: &TestEnv, path: &str, script: &str) {
-    env.write(path, script);
+    env.write(path, script.replace("@@", &std::process::id().to_string()));
     let path = env.data().join(path);
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("the test's own file");
 }
@@ -79,8 +80,9 @@ fn names(answer: &Value) -> Vec<&str> {
     prompts.iter().filter_map(|p| p["name"].as_str()).collect()
 }
 
-/// Whether a process has this on its command line. Each test has a word of its own.
+/// Whether a process has this word, ended by `@@`, on its command line.
 fn is_running(word: &str) -> bool {
+    let word = format!("{word}{}", std::process::id());
     let processes = fs::read_dir("/proc")
         .expect("a system with /proc")
         .flatten();
@@ -112,7 +114,10 @@ printf '{"description":"%s","messages":[{"role":"user","content":{"type":"resour
 
 #[test]
 fn nothing_runs_before_its_library_is_trusted() {
-    let env = library(&[("hello", "#!/bin/sh\nexec sleep 71001\n"), ("other", HELLO)]);
+    let env = library(&[
+        ("hello", "#!/bin/sh\nexec sleep 71001@@\n"),
+        ("other", HELLO),
+    ]);
     env.write("f/prompts/plain.md", "Plain.");
     let manifest = fs::read_to_string(env.data().join("f/twig.toml")).expect("readable");
     env.write("f/twig.toml", format!("{manifest}[prompts.plain]\n"));

@@ -1,6 +1,6 @@
 //! Limits that the system keeps for every process by itself.
 
-use rlimit::{Resource, setrlimit};
+use rlimit::{Resource, getrlimit, setrlimit};
 
 const MEMORY: u64 = 512 * 1024 * 1024;
 /// Seconds of processor time; a second later the system is no longer polite.
@@ -21,11 +21,13 @@ pub(super) fn set() -> Result<(), String> {
     #[cfg(target_os = "linux")]
     if let Some(running) = running() {
         let most = running + PROCESSES;
-        // Nobody minds where this one is lower already.
+        // Where this one is lower already, that will do.
         let _ = setrlimit(Resource::NPROC, most, most);
     }
     for (resource, soft, hard) in limits {
-        setrlimit(resource, soft, hard)
+        // Nobody may raise what is lower already, and nobody has to.
+        let most = getrlimit(resource).map_or(hard, |(_, most)| most.min(hard));
+        setrlimit(resource, soft.min(most), most)
             .map_err(|error| format!("the limit {resource:?} cannot be set: {error}"))?;
     }
     Ok(())

@@ -202,3 +202,45 @@ fn insert(rules: &mut Rules, call: c_long, conditions: Vec<SeccompRule>) {
     rules.insert(call | X32, conditions.clone());
     rules.insert(call, conditions);
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::Errno;
+    use rustix::process::{getppid, test_kill_current_process_group, test_kill_process};
+
+    use super::*;
+
+    /// A filter holds for the thread that takes it on, and for nobody else.
+    #[test]
+    fn without_landlocks_help_signals_stay_in_the_group() {
+        let tried = std::thread::spawn(|| {
+            restrict(false).expect("this system has seccomp");
+            let parent = getppid().expect("somebody started the tests");
+            (test_kill_process(parent), test_kill_current_process_group())
+        });
+        let (parent, group) = tried.join().expect("it ends well");
+        assert_eq!(parent, Err(Errno::PERM));
+        assert_eq!(group, Ok(()));
+    }
+
+    #[test]
+    fn what_is_not_needed_is_not_permitted() {
+        let tried = std::thread::spawn(|| {
+            restrict(true).expect("this system has seccomp");
+            let limits = rlimit::Resource::NOFILE.get().is_ok();
+            let socket = std::net::UdpSocket::bind("127.0.0.1:0").map(|_| ());
+            let thread = std::thread::Builder::new().spawn(|| ());
+            let thread = thread.is_ok_and(|thread| thread.join().is_ok());
+            (
+                limits,
+                socket.map_err(|error| error.kind()),
+                thread,
+                rustix::process::setsid(),
+            )
+        });
+        let (limits, socket, thread, session) = tried.join().expect("it ends well");
+        assert!(limits && thread, "a program lives on");
+        assert_eq!(socket, Err(std::io::ErrorKind::PermissionDenied));
+        assert_eq!(session, Err(Errno::PERM));
+    }
+}

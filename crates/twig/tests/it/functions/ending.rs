@@ -18,7 +18,7 @@ fn start(client: &mut Client, name: &str) -> u64 {
 #[test]
 fn a_cancelled_request_ends_its_function_and_others_go_on_meanwhile() {
     let env = trusted(&[
-        ("slow", "#!/bin/sh\nsleep 74001 & sleep 74001\n"),
+        ("slow", "#!/bin/sh\nsleep 74001@@ & sleep 74001@@\n"),
         ("hello", HELLO),
     ]);
     let mut client = env.serve();
@@ -40,7 +40,10 @@ fn a_cancelled_request_ends_its_function_and_others_go_on_meanwhile() {
 
 #[test]
 fn a_few_run_a_few_wait_and_the_rest_is_told() {
-    let env = trusted(&[("slow", "#!/bin/sh\nexec sleep 74002\n"), ("hello", HELLO)]);
+    let env = trusted(&[
+        ("slow", "#!/bin/sh\nexec sleep 74002@@\n"),
+        ("hello", HELLO),
+    ]);
     let mut client = env.serve();
     let ids: Vec<u64> = (0..20).map(|_| start(&mut client, "slow")).collect();
     let start_of_wait = Instant::now();
@@ -71,7 +74,7 @@ fn a_few_run_a_few_wait_and_the_rest_is_told() {
 fn a_server_that_ends_takes_its_functions_with_it() {
     let env = trusted(&[(
         "slow",
-        "#!/bin/sh\nsleep 74003 & (sleep 74003 &) ; sleep 74003\n",
+        "#!/bin/sh\nsleep 74003@@ & (sleep 74003@@ &) ; sleep 74003@@\n",
     )]);
     for signal in [Signal::TERM, Signal::KILL] {
         let mut client = env.serve();

@@ -11,19 +11,23 @@ fn who_does_not_end_is_ended() {
     let cases = [
         (
             "spin",
-            "#!/bin/sh\nwhile :; do :; done # 72001\n",
+            "#!/bin/sh\nexec sh -c 'while :; do :; done' 72001@@\n",
             "took longer than the limit of 600 ms",
         ),
-        ("hang", "#!/bin/sh\nsleep 72002\n", "took longer"),
-        ("ignore", "#!/bin/sh\nexec sleep 72003 <&-\n", "took longer"),
+        ("hang", "#!/bin/sh\nsleep 72002@@\n", "took longer"),
+        (
+            "ignore",
+            "#!/bin/sh\nexec sleep 72003@@ <&-\n",
+            "took longer",
+        ),
         (
             "deaf",
-            "#!/bin/sh\ntrap '' TERM INT HUP\nsleep 72004 & wait; sleep 72004\n",
+            "#!/bin/sh\ntrap '' TERM INT HUP\nsleep 72004@@ & wait; sleep 72004@@\n",
             "took longer",
         ),
         (
             "quiet",
-            "#!/bin/sh\nexec >&- 2>&-\nsleep 72005\n",
+            "#!/bin/sh\nexec >&- 2>&-\nsleep 72005@@\n",
             "took longer",
         ),
         (
@@ -38,7 +42,7 @@ fn who_does_not_end_is_ended() {
         ),
         (
             "forks",
-            "#!/bin/sh\ni=0; while [ $i -lt 1000 ]; do sleep 72006 & i=$((i+1)); done; wait\n",
+            "#!/bin/sh\ni=0; while [ $i -lt 1000 ]; do sleep 72006@@ & i=$((i+1)); done; wait\n",
             "",
         ),
     ];
@@ -74,7 +78,7 @@ fn who_does_not_end_is_ended() {
 
 #[test]
 fn who_leaves_children_behind_leaves_none() {
-    let daemon = format!("{HELLO}(sleep 72010 &)\nsleep 72010 >/dev/null 2>&1 &\n");
+    let daemon = format!("{HELLO}(sleep 72010@@ &)\nsleep 72010@@ >/dev/null 2>&1 &\n");
     let env = trusted(&[("daemon", &daemon)]);
     let mut client = env.serve();
     let start = Instant::now();
@@ -98,7 +102,7 @@ fn who_fails_is_told_of_with_its_own_words() {
         ("dies", "#!/bin/sh\nkill -9 $$\n", "was ended by signal 9"),
         (
             "kills",
-            "#!/bin/sh\nkill -9 $PPID\nsleep 72020\n",
+            "#!/bin/sh\nkill -9 $PPID\nsleep 72020@@\n",
             "was ended from outside",
         ),
         ("nothing", "#!/bin/sh\n", "printed nothing"),

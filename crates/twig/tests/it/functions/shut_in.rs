@@ -48,8 +48,8 @@ if command -v python3 >/dev/null; then
   try ptrace python3 -c "import ctypes,sys; sys.exit(ctypes.CDLL(None).ptrace(16, $server, 0, 0) != 0)"
   try own-session python3 -c "import os; pid = os.fork(); pid or os.setsid(); os._exit(os.waitpid(pid, 0)[1] != 0 if pid else 0)"
 fi
-setsid sleep 73001 >/dev/null 2>&1 &
-(setsid sleep 73001 >/dev/null 2>&1 &)
+setsid sleep 73001@@ >/dev/null 2>&1 &
+(setsid sleep 73001@@ >/dev/null 2>&1 &)
 printf '{"messages":[{"role":"user","content":{"type":"text","text":"worked:%s"}}]}' "$out"
 "#;
 

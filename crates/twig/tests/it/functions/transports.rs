@@ -42,7 +42,7 @@ fn http_serves_functions_and_cannot_trust_them() {
 #[test]
 fn a_closed_connection_ends_its_function() {
     let served = Served::from_env(trusted(&[
-        ("slow", "#!/bin/sh\nsleep 75001 & sleep 75001\n"),
+        ("slow", "#!/bin/sh\nsleep 75001@@ & sleep 75001@@\n"),
         ("hello", HELLO),
     ]));
     let mut caller = served.caller();
@@ -59,7 +59,7 @@ fn a_closed_connection_ends_its_function() {
 
 #[test]
 fn a_session_cancels_its_functions_and_ends_them_with_itself() {
-    let served = Served::from_env(trusted(&[("slow", "#!/bin/sh\nexec sleep 75002\n")]));
+    let served = Served::from_env(trusted(&[("slow", "#!/bin/sh\nexec sleep 75002@@\n")]));
     let mut caller = served.caller();
     let session = caller.initialize();
     let mut slow = served.caller();
@@ -91,7 +91,7 @@ fn a_server_over_http_that_ends_takes_its_functions_with_it() {
     for signal in [Signal::TERM, Signal::KILL] {
         let mut served = Served::from_env(trusted(&[(
             "slow",
-            "#!/bin/sh\nsleep 75003 & sleep 75003\n",
+            "#!/bin/sh\nsleep 75003@@ & sleep 75003@@\n",
         )]));
         let mut caller = served.caller();
         caller.start_modern("prompts/get", json!({"name": "f:slow"}));
