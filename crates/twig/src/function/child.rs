@@ -2,12 +2,14 @@
 //! ends it and all its children should the server go.
 
 use std::io::{self, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, getppid, kill_current_process_group, setsid};
 use signal_hook::consts::{SIGCHLD, SIGTERM};
@@ -16,6 +18,12 @@ use twig_sources::{CodeFiles, Trust, Verdict, program, survey};
 use super::sandbox;
 use super::task::{Program, REFUSED, Refused, Task};
 use crate::command_error::CommandError;
+
+/// How often to look for the server where no signal tells of its end.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 500_000_000,
+};
 
 /// All of it is ours: the script's place and the function's name come as arguments. The input is
 /// read before the script is, which could take it otherwise.
@@ -181,7 +189,7 @@ fn wait(mut program: Child, task: &Task, news: &OwnedFd) -> Result<ExitCode, Com
             let _ = kill_current_process_group(Signal::KILL);
         }
         let mut fds = [PollFd::new(news, PollFlags::IN)];
-        let _ = poll(&mut fds, None);
+        let _ = poll(&mut fds, Some(&LOOK));
         let mut bytes = [0; 16];
         let _ = rustix::io::read(news, &mut bytes[..]);
     }
