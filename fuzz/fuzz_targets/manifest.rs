@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use twig_core::parse::library::{Files, Folder, twig_library};
+use twig_core::parse::functions::FunctionFiles;
+use twig_core::parse::library::{Files, Folder, functions_library, twig_library};
 use twig_core::{BodyError, Catalog, LibraryName, Limits, Lookup, RelativePath};
 
 struct EveryFile;
@@ -20,12 +21,17 @@ impl Files for EveryFile {
 fuzz_target!(|text: &str| {
     let Some(name) = LibraryName::from_folder("lib") else { return };
     let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
-    let library = twig_library(&folder, text, &EveryFile, &Limits::default());
-    for problem in &library.problems {
-        assert!(!problem.message.is_empty() && problem.line.is_none_or(|line| line > 0));
-    }
-    let catalog = Catalog::build(vec![Arc::new(library)]);
-    for found in catalog.prompts(0) {
-        assert!(matches!(catalog.find(&found.prompt.full_name), Lookup::Found(_)));
+    let files = FunctionFiles { list: text, script: &Ok(String::new()), prefix: "prompt_" };
+    for library in [
+        twig_library(&folder, text, &EveryFile, &Limits::default()),
+        functions_library(&folder, &files, &Limits::default()),
+    ] {
+        for problem in &library.problems {
+            assert!(!problem.message.is_empty() && problem.line.is_none_or(|line| line > 0));
+        }
+        let catalog = Catalog::build(vec![Arc::new(library)]);
+        for found in catalog.prompts(0) {
+            assert!(matches!(catalog.find(&found.prompt.full_name), Lookup::Found(_)));
+        }
     }
 });

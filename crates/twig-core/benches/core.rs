@@ -137,7 +137,7 @@ fn bench_render(bencher: Bencher<'_, '_>, name: &str) {
         Lookup::Found(found) => match render(world, found, &given) {
             Ok(Rendering::Done(messages)) => messages.len(),
             Ok(Rendering::Computed(computed)) => usize::from(computed.job.millis > 0),
-            Err(_) => 0,
+            Ok(Rendering::Function(_)) | Err(_) => 0,
         },
         _ => 0,
     });

@@ -89,6 +89,9 @@ pub enum BodyError {
         /// Where the first NUL is.
         offset: usize,
     },
+    /// A program that the system would not start.
+    #[error("is not marked as executable")]
+    NotExecutable,
     /// A link that leads back to itself.
     #[error("is a link that leads to itself")]
     Loop,

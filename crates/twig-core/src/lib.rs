@@ -3,13 +3,14 @@
 //! Text comes in, a [`Catalog`] comes out, and prompts are rendered from it. Nothing here touches
 //! files, the clock, the environment or a terminal: what a body says is asked through the
 //! [`Bodies`] port, and templates that could misbehave are handed back as a
-//! [`template::ComputedJob`] for somebody else to run.
+//! [`template::ComputedJob`] for somebody else to run, as programs are as a [`FunctionCall`].
 
 pub mod body;
 pub mod braces;
 pub mod catalog;
 pub mod check;
 pub mod document;
+pub mod function;
 pub mod limits;
 pub mod media;
 pub mod model;
@@ -24,9 +25,12 @@ pub use body::{Blob, Bodies, Body, BodyError, Stamp};
 pub use braces::{Braces, UriPattern};
 pub use catalog::{Catalog, DocumentRef, Lookup, PromptRef, Revisions, TemplateRef};
 pub use document::{Contents, Document, UriTemplate};
+pub use function::{FunctionCall, FunctionOutcome};
 pub use limits::Limits;
 pub use media::{Media, MediaKind};
-pub use model::{Argument, Content, Dialect, Kind, Library, MessageSource, Prompt, Role, TextForm};
+pub use model::{
+    Argument, Content, Dialect, Function, Kind, Library, MessageSource, Prompt, Role, TextForm,
+};
 pub use name::{LibraryName, PromptName, RelativePath};
 pub use problem::{Excerpt, Problem, Severity};
 pub use render::{Block, Message, RenderError, Rendering, render};

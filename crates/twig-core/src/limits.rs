@@ -33,6 +33,10 @@ pub struct Limits {
     pub includes: usize,
     /// Milliseconds that a computed template may take.
     pub render_millis: u64,
+    /// Milliseconds that a prompt function may take.
+    pub function_millis: u64,
+    /// Bytes that a prompt function may print.
+    pub function_output: usize,
     /// Bytes of one protocol message.
     pub message: usize,
     /// How deep the JSON of a protocol message may nest.
@@ -64,6 +68,8 @@ impl Default for Limits {
             include_depth: 8,
             includes: 64,
             render_millis: 1_000,
+            function_millis: 10_000,
+            function_output: 1024 * 1024,
             message: 4 * 1024 * 1024,
             json_depth: 128,
             page: 1_000,

@@ -19,11 +19,18 @@ pub enum Kind {
     Definitions,
     /// Markdown files with front matter, one prompt each.
     Markdown,
+    /// `prompts.json` and the bash functions of `prompts.bash`.
+    Functions,
 }
 
 impl Kind {
     /// Every kind, in the order in which they are offered.
-    pub const ALL: [Kind; 3] = [Kind::Twig, Kind::Definitions, Kind::Markdown];
+    pub const ALL: [Kind; 4] = [
+        Kind::Twig,
+        Kind::Definitions,
+        Kind::Markdown,
+        Kind::Functions,
+    ];
 
     /// The word for it in flags, files and listings.
     pub fn as_str(self) -> &'static str {
@@ -31,6 +38,7 @@ impl Kind {
             Kind::Twig => "twig",
             Kind::Definitions => "definitions",
             Kind::Markdown => "markdown",
+            Kind::Functions => "functions",
         }
     }
 }
@@ -96,6 +104,18 @@ pub struct Prompt {
     pub unavailable: Option<Box<str>>,
 }
 
+impl Prompt {
+    /// The program that makes its messages, where one does.
+    pub fn function(&self) -> Option<&Function> {
+        self.messages
+            .iter()
+            .find_map(|message| match &message.content {
+                Content::Function(function) => Some(function),
+                _ => None,
+            })
+    }
+}
+
 /// How a prompt's text becomes a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -106,6 +126,8 @@ pub enum Dialect {
     Input,
     /// `{{name}}` and `{{resource:URI}}`.
     Braces,
+    /// A program prints the messages.
+    Function,
 }
 
 /// Who speaks.
@@ -136,7 +158,7 @@ pub struct MessageSource {
     pub content: Content,
 }
 
-/// A template, in a file of its own or in the manifest; or bytes.
+/// A template, in a file of its own or in the manifest; bytes; or a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Content {
@@ -178,6 +200,37 @@ pub enum Content {
         /// The file.
         path: RelativePath,
     },
+    /// Whatever a program prints.
+    Function(Function),
+}
+
+/// A program that makes a prompt's messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Function {
+    /// A file of the library, and what it is started with.
+    Command {
+        /// The file.
+        program: RelativePath,
+        /// The author's own arguments; those of a request never come this way.
+        arguments: Vec<Box<str>>,
+    },
+    /// A function of a bash script.
+    Bash {
+        /// The script.
+        script: RelativePath,
+        /// The function's name: letters a to z, digits and `_`.
+        function: Box<str>,
+    },
+}
+
+impl Function {
+    /// The file that holds the program.
+    pub fn file(&self) -> &RelativePath {
+        match self {
+            Self::Command { program, .. } => program,
+            Self::Bash { script, .. } => script,
+        }
+    }
 }
 
 impl Content {
@@ -187,6 +240,7 @@ impl Content {
             Self::File(path) | Self::Media { path, .. } => Some(path),
             Self::Text { file, .. } => file.as_ref(),
             Self::Braces { file, .. } | Self::Document { file, .. } => Some(file),
+            Self::Function(function) => Some(function.file()),
         }
     }
 

@@ -3,8 +3,10 @@
 mod definition;
 pub mod documents;
 pub mod front_matter;
+pub mod functions;
 mod json;
 pub mod library;
+pub(crate) mod located;
 mod manifest;
 mod markdown;
 pub mod project;

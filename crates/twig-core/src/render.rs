@@ -16,6 +16,7 @@ pub(crate) use self::embed::{Embedding, NOTHING_GIVEN};
 use crate::body::{Blob, Bodies, BodyError};
 use crate::catalog::{Catalog, PromptRef};
 use crate::document::{Contents, sniff};
+use crate::function::FunctionCall;
 use crate::media::Media;
 use crate::model::{Argument, Content, Dialect, Kind, Library, MessageSource, Role};
 use crate::name::RelativePath;
@@ -83,6 +84,8 @@ pub enum Rendering {
     Done(Vec<Message>),
     /// Has to be run by a render worker; [`ComputedRender::finish`] takes what came of it.
     Computed(ComputedRender),
+    /// A program makes it; [`crate::function::finish`] takes what came of it.
+    Function(Box<FunctionCall>),
 }
 
 /// A render under way elsewhere.
@@ -201,6 +204,9 @@ pub enum RenderError {
     /// The template is wrong, or trips over these values.
     #[error("{0}")]
     Template(String),
+    /// A prompt function that gave no prompt; not the caller's mistake.
+    #[error("{0}")]
+    Function(String),
     /// A limit that protects the server; not the caller's mistake.
     #[error("{0}")]
     Limit(String),
@@ -253,6 +259,9 @@ pub fn render(
         refuse_unknown(&prompt.arguments, given)?;
     }
     let limits = world.templates.limits();
+    if prompt.dialect == Dialect::Function {
+        refuse_unknown(&prompt.arguments, given)?;
+    }
     check_values(&prompt.arguments, given, limits).map_err(|error| error.worded_for(kind))?;
     let missing = missing(&prompt.arguments, given);
     if !missing.is_empty() {
@@ -262,6 +271,7 @@ pub fn render(
         Dialect::Braces => definition::render(world, found, given).map(Rendering::Done),
         Dialect::Jinja => jinja(world, found, given),
         Dialect::Input => input(world, found, given).map(Rendering::Done),
+        Dialect::Function => function(world, found, given),
     }
 }
 
@@ -365,6 +375,30 @@ pub(crate) fn media(
         mime: Cow::Borrowed(mime),
         bytes,
     }))
+}
+
+/// What a program has to be told; it is run elsewhere.
+fn function(
+    world: World<'_>,
+    found: PromptRef<'_>,
+    given: &Given<'_>,
+) -> Result<Rendering, RenderError> {
+    let prompt = found.prompt;
+    let Some(function) = prompt.function() else {
+        return Err(RenderError::Function(format!(
+            "Prompt `{}` has no program to run",
+            prompt.full_name
+        )));
+    };
+    let arguments = prompt.arguments.iter().enumerate();
+    let arguments = arguments.filter_map(|(at, argument)| {
+        let value = value_at(given, at, &argument.name).or(argument.default.as_deref())?;
+        Some((&*argument.name, value))
+    });
+    let limits = world.templates.limits();
+    Ok(Rendering::Function(Box::new(FunctionCall::new(
+        found, function, arguments, limits,
+    ))))
 }
 
 /// The Markdown kind: every `{{input}}` is replaced, or the input follows after a blank line.

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use twig_core::Catalog;
-use twig_core::render::ComputedRender;
-use twig_core::template::JobOutcome;
+use twig_core::render::Rendering;
 
 use crate::dispatch::{self, Outcome};
 use crate::envelope::{self, Incoming, Request};
 use crate::era::Era;
 use crate::error::Refusal;
-use crate::in_flight::{InFlight, Job, Render, Ticket};
+use crate::in_flight::{Done, InFlight, Job, Render, Rest, Ticket, Work};
 use crate::json::{self, Object};
 use crate::outbox::Outbox;
 use crate::prompts;
@@ -54,8 +53,8 @@ impl Connection {
 
     /// Takes one message, without its newline, and writes what is to be answered now.
     ///
-    /// A computed template comes back as a job: it is to be run elsewhere and answered through
-    /// [`Connection::finish`].
+    /// A computed template and a prompt function come back as a job: it is to be run elsewhere and
+    /// answered through [`Connection::finish`].
     pub fn receive(
         &mut self,
         message: &[u8],
@@ -86,24 +85,27 @@ impl Connection {
     }
 
     /// Takes what came of a job and answers its request, unless it was cancelled meanwhile.
-    pub fn finish(&mut self, ticket: Ticket, outcome: JobOutcome, out: &mut impl Outbox) {
+    pub fn finish(&mut self, ticket: Ticket, done: impl Into<Done>, out: &mut impl Outbox) {
         let Some(render) = self.in_flight.finish(ticket) else {
             return;
         };
-        match render.rest.finish(outcome) {
-            Ok(messages) => {
+        let prompt = render.prompt.clone();
+        let (id, era, finished) = render.finish(done.into());
+        match finished {
+            Ok(finished) => {
                 self.buffer.clear();
-                begin_result(&render.id, &mut self.buffer);
+                begin_result(&id, &mut self.buffer);
                 let mut result = Object::open(&mut self.buffer);
-                prompts::messages(render.description.as_deref(), &messages, &mut result);
-                self.server.seal(render.era, "complete", &mut result);
+                let description = finished.description.as_deref();
+                prompts::messages(description, &finished.messages, &mut result);
+                self.server.seal(era, "complete", &mut result);
                 result.end();
                 self.buffer.push(b'}');
                 self.send(out);
             }
             Err(error) => {
-                self.server.tell(&render.prompt, &error);
-                self.refuse(Some(&render.id), &error.into(), out);
+                self.server.tell(&prompt, &error);
+                self.refuse(Some(&id), &error.into(), out);
             }
         }
     }
@@ -111,6 +113,11 @@ impl Connection {
     /// Forgets a job whose request nobody waits for any more.
     pub fn abandon(&mut self, ticket: Ticket) {
         self.in_flight.finish(ticket);
+    }
+
+    /// Forgets all jobs: nobody will come for their answers.
+    pub fn abandon_all(&mut self) {
+        self.in_flight.clear();
     }
 
     /// Whether a job's request still wants an answer: not once it was cancelled or finished.
@@ -202,11 +209,11 @@ impl Connection {
                 self.buffer.truncate(page_at);
                 return Ok(Written::Page(page));
             }
-            Outcome::Computed {
-                computed,
+            Outcome::Elsewhere {
+                rendering,
                 prompt,
                 description,
-            } => return self.start(request.id, era, *computed, prompt, description),
+            } => return self.start(request.id, era, *rendering, prompt, description),
             Outcome::Listen(wish) => {
                 self.buffer.clear();
                 let (limit, revisions) =
@@ -226,7 +233,7 @@ impl Connection {
         &mut self,
         id: &str,
         era: Era,
-        computed: ComputedRender,
+        rendering: Rendering,
         prompt: Box<str>,
         description: Option<Box<str>>,
     ) -> Result<Written, Refusal> {
@@ -234,17 +241,21 @@ impl Connection {
         if self.in_flight.len() >= limit {
             return Err(Refusal::Busy(limit));
         }
+        let (work, rest) = match rendering {
+            Rendering::Computed(computed) => {
+                (Work::Render(computed.job), Rest::Render(computed.rest))
+            }
+            Rendering::Function(call) => (Work::Function(call), Rest::Function),
+            Rendering::Done(_) => return Err(Refusal::Panic),
+        };
         let ticket = self.in_flight.start(Render {
             id: id.into(),
             era,
             prompt,
             description,
-            rest: computed.rest,
+            rest,
         });
-        Ok(Written::Job(Job {
-            ticket,
-            render: computed.job,
-        }))
+        Ok(Written::Job(Job { ticket, work }))
     }
 
     /// Takes what is never answered.

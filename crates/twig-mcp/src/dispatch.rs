@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use twig_core::render::ComputedRender;
+use twig_core::render::Rendering;
 
 use crate::completion;
 use crate::envelope::Request;
@@ -38,8 +38,8 @@ pub(crate) enum Outcome {
     /// The result is this page, nothing else.
     Page(Arc<Vec<u8>>),
     /// There is no result before a job was run.
-    Computed {
-        computed: Box<ComputedRender>,
+    Elsewhere {
+        rendering: Box<Rendering>,
         prompt: Box<str>,
         description: Option<Box<str>>,
     },

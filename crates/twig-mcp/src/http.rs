@@ -7,15 +7,13 @@
 mod headers;
 mod trouble;
 
-use twig_core::template::JobOutcome;
-
 pub use self::headers::Headers;
 pub use self::trouble::Trouble;
 use crate::connection::{Answered, Connection, write_refusal};
 use crate::envelope::{self, Incoming, Request};
 use crate::era::{self, Era, MODERN, SUPPORTED_VERSIONS, VERSION_KEY};
 use crate::error::Refusal;
-use crate::in_flight::{Job, Ticket};
+use crate::in_flight::{Done, Job, Ticket};
 use crate::outbox::Outbox;
 use crate::params::{self, Fields, Members};
 use crate::server::{Host, Server};
@@ -136,9 +134,9 @@ pub fn session<'a>(headers: &Headers<'a>) -> Result<&'a str, Reply> {
 }
 
 /// Takes what came of a job and answers its request; nothing is said if it was cancelled meanwhile.
-pub fn finish(connection: &mut Connection, ticket: Ticket, outcome: JobOutcome) -> Reply {
+pub fn finish(connection: &mut Connection, ticket: Ticket, done: impl Into<Done>) -> Reply {
     let mut out = Body::default();
-    connection.finish(ticket, outcome, &mut out);
+    connection.finish(ticket, done, &mut out);
     if out.0.is_empty() {
         return Reply::accepted();
     }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use twig_core::function::{self, Finished};
 use twig_core::render::Unfinished;
-use twig_core::template::ComputedJob;
+use twig_core::template::{ComputedJob, JobOutcome};
+use twig_core::{FunctionCall, FunctionOutcome, RenderError};
 
 use crate::era::Era;
 use crate::id;
@@ -12,7 +14,7 @@ use crate::id;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(u64);
 
-/// A computed template for somebody else to run.
+/// Something for somebody else to run.
 ///
 /// One that is not wanted any more may be dropped or finished, whichever comes easier: it does not
 /// count as under way.
@@ -21,7 +23,37 @@ pub struct Job {
     /// What to say when it is done.
     pub ticket: Ticket,
     /// What to run.
-    pub render: ComputedJob,
+    pub work: Work,
+}
+
+/// What a job is.
+#[derive(Debug)]
+pub enum Work {
+    /// A computed template, for a render worker.
+    Render(ComputedJob),
+    /// A program. One that is not wanted any more has to be ended.
+    Function(Box<FunctionCall>),
+}
+
+/// What came of a job.
+#[derive(Debug)]
+pub enum Done {
+    /// Of a computed template.
+    Render(JobOutcome),
+    /// Of a program.
+    Function(FunctionOutcome),
+}
+
+impl From<JobOutcome> for Done {
+    fn from(outcome: JobOutcome) -> Self {
+        Self::Render(outcome)
+    }
+}
+
+impl From<FunctionOutcome> for Done {
+    fn from(outcome: FunctionOutcome) -> Self {
+        Self::Function(outcome)
+    }
 }
 
 /// The renders of one connection.
@@ -38,7 +70,38 @@ pub(crate) struct Render {
     pub(crate) era: Era,
     pub(crate) prompt: Box<str>,
     pub(crate) description: Option<Box<str>>,
-    pub(crate) rest: Unfinished,
+    pub(crate) rest: Rest,
+}
+
+/// What stays here while a job is run.
+#[derive(Debug)]
+pub(crate) enum Rest {
+    Render(Unfinished),
+    Function,
+}
+
+impl Render {
+    /// Turns what came of the job into messages.
+    pub(crate) fn finish(self, done: Done) -> (Box<str>, Era, Result<Finished, RenderError>) {
+        let result = match (self.rest, done) {
+            (Rest::Render(rest), Done::Render(outcome)) => {
+                rest.finish(outcome).map(|messages| Finished {
+                    description: None,
+                    messages,
+                })
+            }
+            (Rest::Function, Done::Function(outcome)) => function::finish(&self.prompt, outcome),
+            // A transport that mixes its jobs up has to be told, not trusted.
+            (_, _) => Err(RenderError::Limit(
+                "The job came back as another".to_owned(),
+            )),
+        };
+        let result = result.map(|finished| Finished {
+            description: finished.description.or(self.description),
+            ..finished
+        });
+        (self.id, self.era, result)
+    }
 }
 
 impl InFlight {
@@ -57,6 +120,11 @@ impl InFlight {
     /// Whether an answer is still wanted.
     pub(crate) fn wants(&self, ticket: Ticket) -> bool {
         self.renders.contains_key(&ticket)
+    }
+
+    /// Forgets all of them.
+    pub(crate) fn clear(&mut self) {
+        self.renders.clear();
     }
 
     /// Forgets every render with this id: nobody waits for it any more.

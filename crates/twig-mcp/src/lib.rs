@@ -36,7 +36,7 @@ mod tools;
 
 pub use connection::Connection;
 pub use era::SUPPORTED_VERSIONS;
-pub use in_flight::{Job, Ticket};
+pub use in_flight::{Done, Job, Ticket, Work};
 pub use outbox::Outbox;
 pub use prompts::content;
 pub use server::{Host, Identity, Server};

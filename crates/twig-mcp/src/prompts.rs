@@ -60,8 +60,8 @@ pub(crate) fn get(
             messages(found.prompt.description.as_deref(), &rendered, result);
             Ok(Outcome::Complete)
         }
-        Ok(Rendering::Computed(computed)) => Ok(Outcome::Computed {
-            computed: Box::new(computed),
+        Ok(rendering) => Ok(Outcome::Elsewhere {
+            rendering: Box::new(rendering),
             prompt: found.prompt.full_name.clone(),
             description: found.prompt.description.clone(),
         }),

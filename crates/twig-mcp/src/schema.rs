@@ -5,6 +5,9 @@ use twig_core::{Argument, Document, Prompt, TemplateRef};
 
 use crate::json::{self, Object};
 
+/// Where a listed prompt says that asking for it runs a program, and which file of its library.
+pub(crate) const RUNS_KEY: &str = "twig/runs";
+
 /// Writes the members of an item of `resources/list`.
 pub(crate) fn document(document: &Document, item: &mut Object<'_>) {
     item.text("uri", &document.uri);
@@ -72,6 +75,11 @@ pub(crate) fn prompt(prompt: &Prompt, item: &mut Object<'_>) {
             property.maybe("pattern", pattern.map(twig_core::model::Pattern::as_str));
         });
     });
+    if let Some(function) = prompt.function() {
+        item.object("_meta", |meta| {
+            meta.text(RUNS_KEY, function.file().as_str());
+        });
+    }
 }
 
 /// Writes the members of a form that asks for these arguments.

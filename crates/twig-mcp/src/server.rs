@@ -87,8 +87,8 @@ impl Server {
     /// Logs what is wrong with a prompt, the first time that it comes up. Mistakes of the caller are
     /// the caller's business.
     pub(crate) fn tell(&self, prompt: &str, error: &RenderError) {
-        use RenderError::{Body, Limit, Template};
-        if !matches!(error, Body { .. } | Limit(_) | Template(_)) {
+        use RenderError::{Body, Function, Limit, Template};
+        if !matches!(error, Body { .. } | Function(_) | Limit(_) | Template(_)) {
             return;
         }
         let sentence = error.to_string();

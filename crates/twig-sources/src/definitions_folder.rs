@@ -110,10 +110,7 @@ impl DefinitionsFolder {
         let links = &self.links;
         self.media.iter_mut().all(|listed| listed.holds(root))
             && (links.is_empty()
-                || Root::open(root).is_ok_and(|root| {
-                    let same = |(path, found): &LookedAt| root.look(path.as_str()) == *found;
-                    links.iter().all(same)
-                }))
+                || Root::open(root).is_ok_and(|root| links.iter().all(|link| link.holds(&root))))
     }
 }
 

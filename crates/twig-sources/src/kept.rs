@@ -7,9 +7,12 @@ use twig_core::parse::library::Folder;
 use twig_core::{Kind, Library, LibraryName, Problem, Severity};
 
 use crate::definitions_folder::DefinitionsFolder;
+use crate::functions_folder::FunctionsFolder;
 use crate::markdown_folder::MarkdownFolder;
 use crate::place::Candidate;
 use crate::settings::Settings;
+use crate::trust::Trust;
+use crate::trust::guard::Guard;
 use crate::twig_folder::TwigFolder;
 
 /// A library as it was last read.
@@ -17,6 +20,9 @@ use crate::twig_folder::TwigFolder;
 pub(crate) struct Kept {
     folder: Folder,
     state: State,
+    guard: Guard,
+    /// What of it may be served.
+    library: Arc<Library>,
 }
 
 #[derive(Debug)]
@@ -24,6 +30,7 @@ enum State {
     Twig(TwigFolder),
     Definitions(Box<DefinitionsFolder>),
     Markdown(MarkdownFolder),
+    Functions(FunctionsFolder),
 }
 
 impl Kept {
@@ -32,23 +39,33 @@ impl Kept {
             State::Twig(_) => Kind::Twig,
             State::Definitions(_) => Kind::Definitions,
             State::Markdown(_) => Kind::Markdown,
+            State::Functions(_) => Kind::Functions,
         }
     }
 
     pub(crate) fn library(&self) -> Arc<Library> {
-        match &self.state {
-            State::Twig(twig) => Arc::clone(&twig.library),
-            State::Definitions(definitions) => Arc::clone(&definitions.library),
-            State::Markdown(markdown) => Arc::clone(&markdown.library),
-        }
+        Arc::clone(&self.library)
     }
 
     /// The folders inside it whose entries matter.
     pub(crate) fn watched(&self) -> Vec<PathBuf> {
-        match &self.state {
+        let mut folders: Vec<PathBuf> = match &self.state {
             State::Twig(twig) => twig.watched().cloned().collect(),
             State::Definitions(definitions) => definitions.watched(Path::new(&*self.folder.root)),
-            State::Markdown(_) => Vec::new(),
+            State::Markdown(_) | State::Functions(_) => Vec::new(),
+        };
+        folders.extend_from_slice(self.guard.watched());
+        folders
+    }
+}
+
+impl State {
+    fn library(&self) -> &Arc<Library> {
+        match self {
+            Self::Twig(twig) => &twig.library,
+            Self::Definitions(definitions) => &definitions.library,
+            Self::Markdown(markdown) => &markdown.library,
+            Self::Functions(functions) => &functions.library,
         }
     }
 }
@@ -67,7 +84,7 @@ pub(crate) type Loaded = (PathBuf, Result<Option<Kept>, Box<Problem>>);
 const MANY: usize = 16;
 
 /// Loads libraries, in their order; many new ones by all processors together.
-pub(crate) fn load_all(settings: &Settings, jobs: Vec<Job>) -> Vec<Loaded> {
+pub(crate) fn load_all(settings: &Settings, trust: &Trust, jobs: Vec<Job>) -> Vec<Loaded> {
     let new = jobs.iter().filter(|job| job.before.is_none()).count();
     // Asking how many processors there are reads files of its own.
     let helpers = match new {
@@ -82,7 +99,7 @@ pub(crate) fn load_all(settings: &Settings, jobs: Vec<Job>) -> Vec<Loaded> {
             let Some((at, Job { candidate, before })) = next else {
                 break;
             };
-            let kept = load(settings, &candidate, before);
+            let kept = load(settings, trust, &candidate, before);
             let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
             loaded.push((at, (candidate.root, kept)));
         }
@@ -102,12 +119,13 @@ pub(crate) fn load_all(settings: &Settings, jobs: Vec<Job>) -> Vec<Loaded> {
 
 fn load(
     settings: &Settings,
+    trust: &Trust,
     candidate: &Candidate,
     before: Option<Kept>,
 ) -> Result<Option<Kept>, Box<Problem>> {
-    let (folder, before) = match before {
-        Some(before) => (before.folder, Some(before.state)),
-        None => (folder(settings, candidate)?, None),
+    let (folder, before, mut guard) = match before {
+        Some(before) => (before.folder, Some(before.state), before.guard),
+        None => (folder(settings, candidate)?, None, Guard::default()),
     };
     let limits = &settings.limits;
     let state = match (candidate.kind, before) {
@@ -128,6 +146,16 @@ fn load(
             let loaded = DefinitionsFolder::load(&folder, limits, before);
             Some(State::Definitions(Box::new(loaded)))
         }
+        (Kind::Functions, before) => {
+            let before = match before {
+                Some(State::Functions(before)) => Some(before),
+                _ => None,
+            };
+            let prefix = &settings.function_prefix;
+            Some(State::Functions(FunctionsFolder::load(
+                &folder, limits, prefix, before,
+            )))
+        }
         (_, before) => {
             let before = match before {
                 Some(State::Twig(before)) => Some(before),
@@ -136,7 +164,12 @@ fn load(
             TwigFolder::load(&folder, limits, candidate.manifest, before).map(State::Twig)
         }
     };
-    Ok(state.map(|state| Kept { folder, state }))
+    Ok(state.map(|state| Kept {
+        library: guard.pass(state.library(), trust),
+        folder,
+        state,
+        guard,
+    }))
 }
 
 fn folder(settings: &Settings, candidate: &Candidate) -> Result<Folder, Box<Problem>> {

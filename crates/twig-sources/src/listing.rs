@@ -134,7 +134,32 @@ pub(crate) struct Looker<'a> {
 type Answers = (Listed, Result<Listing, BodyError>);
 
 /// A path that had to be looked at by itself, and what was there.
-pub(crate) type LookedAt = (RelativePath, Result<(), BodyError>);
+#[derive(Debug)]
+pub(crate) struct LookedAt {
+    path: RelativePath,
+    is_program: bool,
+    found: Result<(), BodyError>,
+}
+
+impl LookedAt {
+    fn new(root: &Root, path: &RelativePath, is_program: bool) -> Self {
+        let found = if is_program {
+            root.look_program(path.as_str())
+        } else {
+            root.look(path.as_str())
+        };
+        Self {
+            path: path.clone(),
+            is_program,
+            found,
+        }
+    }
+
+    /// Whether the same would be found again.
+    pub(crate) fn holds(&self, root: &Root) -> bool {
+        Self::new(root, &self.path, self.is_program).found == self.found
+    }
+}
 
 impl<'a> Looker<'a> {
     pub(crate) fn new(path: &'a Path) -> Self {
@@ -186,12 +211,23 @@ impl Files for Looker<'_> {
             Some(Entry::File) => Ok(()),
             Some(Entry::Other(what)) => Err(BodyError::NotAFile(what)),
             Some(Entry::Unsure) => {
-                let found = root.look(path.as_str());
-                self.links.borrow_mut().push((path.clone(), found.clone()));
+                let looked = LookedAt::new(root, path, false);
+                let found = looked.found.clone();
+                self.links.borrow_mut().push(looked);
                 found
             }
             None => Err(BodyError::NotFound),
         }
+    }
+
+    /// No listing says what may be started.
+    fn look_program(&self, path: &RelativePath) -> Result<(), BodyError> {
+        self.look(path)?;
+        let root = self.root.as_ref().map_err(Clone::clone)?;
+        let looked = LookedAt::new(root, path, true);
+        let found = looked.found.clone();
+        self.links.borrow_mut().push(looked);
+        found
     }
 }
 

@@ -11,6 +11,7 @@ use twig_core::{Kind, Problem, Severity};
 
 use crate::definitions_folder::has_definitions;
 use crate::found::{FoundState, Skipped};
+use crate::functions_folder::has_functions;
 use crate::listing::is_leftover;
 use crate::markdown_folder::{has_front_matter, is_markdown};
 use crate::root::sentence;
@@ -203,6 +204,13 @@ impl Place {
         {
             return Some(candidate(Kind::Twig, manifest));
         }
+        let is_functions = match self.kind {
+            Some(kind) => kind == Kind::Functions,
+            None => has_functions(&self.path, known == Some(Kind::Functions)),
+        };
+        if is_functions {
+            return Some(candidate(Kind::Functions, Seen::never()));
+        }
         let is_definitions = match self.kind {
             Some(kind) => kind == Kind::Definitions,
             None if self.is_project => true,
@@ -231,6 +239,14 @@ impl Place {
                     is_project: false,
                     manifest,
                 }),
+                Ok(None) if has_functions(&root, known == Some(Kind::Functions)) => {
+                    candidates.push(Candidate {
+                        root,
+                        kind: Kind::Functions,
+                        is_project: false,
+                        manifest: Seen::never(),
+                    });
+                }
                 Ok(None) if known == Some(Kind::Definitions) || has_definitions(&root) => {
                     candidates.push(Candidate {
                         root,

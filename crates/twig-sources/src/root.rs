@@ -43,6 +43,20 @@ impl Root {
         }
     }
 
+    /// The same for a file that the system would start.
+    pub(crate) fn look_program(&self, path: &str) -> Result<(), BodyError> {
+        let metadata = match self.dir.metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) => return Err(body_error(&error)),
+        };
+        regular(metadata.file_type())?;
+        #[cfg(unix)]
+        if cap_std::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 == 0 {
+            return Err(BodyError::NotExecutable);
+        }
+        Ok(())
+    }
+
     /// Opens a regular file for reading, and never hangs on anything else.
     pub(crate) fn open_file(&self, path: &str) -> Result<std::fs::File, BodyError> {
         // Opening a device can already do something, so the type is asked for first; it is asked

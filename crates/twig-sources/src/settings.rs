@@ -26,6 +26,10 @@ pub struct Settings {
     pub limits: Limits,
     /// How changes are noticed.
     pub watching: Watching,
+    /// The record of trusted libraries; without one no library is.
+    pub trust: Option<PathBuf>,
+    /// What the bash functions of a `functions` library begin with.
+    pub function_prefix: String,
 }
 
 impl Default for Settings {
@@ -39,6 +43,8 @@ impl Default for Settings {
             separator: ":".to_owned(),
             limits: Limits::default(),
             watching: Watching::Auto,
+            trust: None,
+            function_prefix: "prompt_".to_owned(),
         }
     }
 }
@@ -60,6 +66,7 @@ impl Settings {
         for paths in [&mut self.libraries, &mut self.projects] {
             *paths = paths.iter().map(|path| absolute(path)).collect();
         }
+        self.trust = self.trust.map(|path| absolute(&path));
         self
     }
 

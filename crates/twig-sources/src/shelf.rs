@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use twig_core::{Library, Problem};
+use twig_core::{Library, Problem, Severity};
 
 use crate::found::{Found, FoundLibrary};
 use crate::kept::{Job, Kept, load_all};
 use crate::place::Place;
 use crate::settings::Settings;
+use crate::stamp::Seen;
+use crate::trust::Trust;
 
 /// What is known of the disk.
 #[derive(Debug)]
@@ -20,6 +22,16 @@ pub(crate) struct Shelf {
     pub(crate) libraries: Vec<Arc<Library>>,
     /// What is wrong with the places rather than with a library.
     pub(crate) problems: Vec<Problem>,
+    trust: Recorded,
+}
+
+/// The record of trusted libraries, as it was last read.
+#[derive(Debug)]
+struct Recorded {
+    path: Option<PathBuf>,
+    seen: Seen,
+    trust: Trust,
+    problem: Option<Problem>,
 }
 
 /// The folders to watch, whether they are there or not.
@@ -38,6 +50,12 @@ impl Shelf {
             kept: BTreeMap::new(),
             libraries: Vec::new(),
             problems: Vec::new(),
+            trust: Recorded {
+                path: settings.trust.clone(),
+                seen: Seen::never(),
+                trust: Trust::default(),
+                problem: None,
+            },
         }
     }
 
@@ -56,13 +74,15 @@ impl Shelf {
                 }
             }
         }
+        self.trust.look(settings);
+        problems.extend(self.trust.problem.clone());
         let mut known = std::mem::take(&mut self.kept);
         let jobs = candidates.into_iter().map(|candidate| Job {
             before: known.remove(&candidate.root),
             candidate,
         });
         let mut libraries = Vec::with_capacity(self.libraries.len());
-        for (root, loaded) in load_all(settings, jobs.collect()) {
+        for (root, loaded) in load_all(settings, &self.trust.trust, jobs.collect()) {
             match loaded {
                 Ok(None) => {}
                 Ok(Some(kept)) => {
@@ -98,6 +118,7 @@ impl Shelf {
         for folder in &inside {
             roots.extend(where_links_lead(folder));
         }
+        roots.extend(self.trust.path.clone());
         Folders { inside, roots }
     }
 
@@ -123,6 +144,28 @@ impl Shelf {
             }
         });
         found.collect()
+    }
+}
+
+impl Recorded {
+    fn look(&mut self, settings: &Settings) {
+        let Some(path) = &self.path else { return };
+        let now = Seen::at(path);
+        if self.seen.holds(&now) {
+            return;
+        }
+        self.seen = now;
+        (self.trust, self.problem) = match Trust::read(path) {
+            Ok(trust) => (trust, None),
+            Err(error) => {
+                let shown = settings.shown(path);
+                let message = format!("no library is trusted: {shown} cannot be read ({error})");
+                let path = path.display().to_string();
+                let problem = Problem::of_file("bad-trust", Severity::Error, &path, message);
+                let help = "mend or remove the file, then trust your libraries again";
+                (Trust::default(), Some(problem.with_help(help)))
+            }
+        };
     }
 }
 

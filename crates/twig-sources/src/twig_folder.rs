@@ -155,10 +155,7 @@ impl TwigFolder {
         if self.links.is_empty() {
             return true;
         }
-        Root::open(root).is_ok_and(|root| {
-            let same = |(path, found): &LookedAt| root.look(path.as_str()) == *found;
-            self.links.iter().all(same)
-        })
+        Root::open(root).is_ok_and(|root| self.links.iter().all(|link| link.holds(&root)))
     }
 }
 

@@ -57,6 +57,9 @@ pub(crate) enum Command {
     /// Make a new library or prompt
     #[command(subcommand)]
     New(New),
+    /// See which libraries there are, and trust those that run programs
+    #[command(subcommand)]
+    Library(Library),
     /// Say what was found where, what is wrong, and how to connect a client
     Doctor(Doctor),
     /// Print a shell completion script
@@ -69,6 +72,9 @@ pub(crate) enum Command {
         /// The command, such as `new prompt`
         command: Vec<String>,
     },
+    /// Run a prompt function for another Twig process
+    #[command(hide = true)]
+    RunFunction,
     /// Render computed templates for another Twig process
     #[command(hide = true)]
     RenderWorker,
@@ -107,7 +113,18 @@ pub(crate) struct Serve {
     pub(crate) read_only: bool,
 
     #[command(flatten)]
+    pub(crate) functions: Functions,
+
+    #[command(flatten)]
     pub(crate) http: Http,
+}
+
+/// Programs that make prompts.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Functions {
+    /// Run trusted prompt functions also where the system cannot shut them in
+    #[arg(long)]
+    pub(crate) allow_unsandboxed_functions: bool,
 }
 
 /// Serving many clients over HTTP.
@@ -180,6 +197,9 @@ pub(crate) struct Render {
     #[command(flatten)]
     pub(crate) sources: Sources,
 
+    #[command(flatten)]
+    pub(crate) functions: Functions,
+
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -238,6 +258,33 @@ pub(crate) enum New {
         description: String,
         #[command(flatten)]
         sources: Sources,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Library {
+    /// List libraries: where they are, what they have, whether they are trusted
+    List {
+        #[command(flatten)]
+        sources: Sources,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let a library run its programs, as they are now
+    Trust {
+        /// The library's name, or its folder
+        #[arg(value_name = "NAME|PATH")]
+        library: String,
+        /// Trust it without asking
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Let a library run its programs no longer
+    Distrust {
+        /// The library's name, or its folder
+        #[arg(value_name = "NAME|PATH")]
+        library: String,
     },
 }
 

@@ -5,6 +5,7 @@ mod demo;
 mod doctor;
 mod documents;
 mod init;
+mod library;
 mod list;
 mod new;
 mod render;
@@ -21,10 +22,11 @@ use twig_core::template::Templates;
 use twig_core::{Catalog, Lookup, PromptRef};
 use twig_sources::{LiveCatalog, Settings, Watching};
 
-use crate::cli::{Cli, Command, Sources};
+use crate::cli::{self, Cli, Command, Sources};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::config::{self, Config};
-use crate::places::{Places, on_disk};
+use crate::function::{self, Allowed};
+use crate::places::{self, Places, on_disk};
 use crate::ui::Ui;
 use crate::worker;
 
@@ -43,6 +45,8 @@ pub(crate) fn run(command: Command, ui: &mut Ui) -> Result<ExitCode, CommandErro
         Command::Doctor(options) => doctor::run(&options, ui)?,
         Command::Completions { shell } => completions(shell, ui)?,
         Command::Man { command } => man(&command, ui)?,
+        Command::Library(what) => library::run(&what, ui)?,
+        Command::RunFunction => function::child::run()?,
         Command::RenderWorker => worker::child::run()?,
     };
     ui.flush()?;
@@ -94,6 +98,35 @@ fn settings(places: &Places, config: &Config, sources: &Sources) -> Settings {
         separator: config.separator.clone(),
         limits: config.limits.clone(),
         watching: Watching::Auto,
+        trust: places.trust.clone(),
+        function_prefix: function_prefix(places),
+    }
+}
+
+/// What bash functions begin with; what no function's name could begin with is passed over.
+fn function_prefix(places: &Places) -> String {
+    let fits = |text: &&str| {
+        !text.starts_with(|c: char| c.is_ascii_digit())
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    };
+    let prefix = places.function_prefix.as_deref();
+    let text = prefix.and_then(std::ffi::OsStr::to_str).filter(fits);
+    if prefix.is_some() && text.is_none() {
+        tracing::warn!(
+            "MCBOX_PROMPTS_FUNCTION_NAME_PREFIX is passed over: it may only have letters a to z, digits and _"
+        );
+    }
+    text.unwrap_or("prompt_").to_owned()
+}
+
+/// What functions are allowed.
+fn allowed(places: &Places, config: &Config, options: &cli::Functions) -> Allowed {
+    let names = config.function_environment.iter();
+    let environment = names.filter_map(|name| Some((name.into(), places::variable(name)?)));
+    Allowed {
+        trust: places.trust.clone(),
+        environment: environment.collect(),
+        unsandboxed: options.allow_unsandboxed_functions,
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Config {
     pub(crate) separator: String,
     pub(crate) limits: Limits,
     pub(crate) http: http::Limits,
+    /// Variables that prompt functions get.
+    pub(crate) function_environment: Vec<String>,
 }
 
 impl Default for Config {
@@ -27,6 +29,7 @@ impl Default for Config {
             separator: ":".to_owned(),
             limits: Limits::default(),
             http: http::Limits::default(),
+            function_environment: Vec::new(),
         }
     }
 }
@@ -77,9 +80,19 @@ fn parse(places: &Places, path: &Path, text: &str) -> Result<Config, CommandErro
                 let message = format!("`{key}` has to be a table: [{key}]");
                 return Err(wrong(message, at));
             }
+            ("functions", Value::Table(table)) => {
+                let names = functions(table);
+                config.function_environment =
+                    names.map_err(|(message, item)| wrong(message, item.span.start))?;
+            }
+            ("functions", _) => {
+                let message = "`functions` has to be a table: [functions]";
+                return Err(wrong(message.to_owned(), at));
+            }
             (key, _) => {
                 let error = wrong(format!("unknown setting `{key}`"), at);
-                let near = twig_core::suggest::did_you_mean(key, ["separator", "limits", "http"]);
+                let known = ["separator", "limits", "http", "functions"];
+                let near = twig_core::suggest::did_you_mean(key, known);
                 return Err(near.into_iter().fold(error, CommandError::hint));
             }
         }
@@ -94,13 +107,39 @@ fn is_separator(text: &str) -> bool {
             .all(|c| matches!(c, ':' | '/' | '.' | '_' | '-'))
 }
 
+/// `environment`: names of variables that functions get.
+fn functions<'t, 'a>(table: &'t Table<'a>) -> Result<Vec<String>, (String, &'t Item<'a>)> {
+    let mut names = Vec::new();
+    for entry in &table.entries {
+        let item = &entry.item;
+        let expected = "`environment` is a list of names of variables: [\"AWS_PROFILE\"]";
+        let (Value::List(items), "environment") = (&item.value, &*entry.key) else {
+            return Err((expected.to_owned(), item));
+        };
+        for item in items {
+            match &item.value {
+                Value::Text(name) if is_variable(name) => names.push(name.to_string()),
+                _ => return Err((expected.to_owned(), item)),
+            }
+        }
+    }
+    Ok(names)
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty()
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
 /// One row a limit that can be set: its name, the most it can be, and where it goes.
 type Row<T> = (&'static str, usize, fn(&mut T, usize));
 
 /// As much as a number can say.
 const ANY: usize = usize::MAX;
 
-const LIMITS: [Row<Limits>; 17] = [
+const LIMITS: [Row<Limits>; 19] = [
     ("template_source", ANY, |to, n| to.template_source = n),
     ("manifest", ANY, |to, n| to.manifest = n),
     ("front_matter", ANY, |to, n| to.front_matter = n),
@@ -113,6 +152,10 @@ const LIMITS: [Row<Limits>; 17] = [
     ("embedded_bytes", ANY, |to, n| to.embedded_bytes = n),
     ("document", ANY, |to, n| to.document = n),
     ("render_millis", ANY, |to, n| to.render_millis = n as u64),
+    ("function_output", ANY, |to, n| to.function_output = n),
+    ("function_millis", ANY, |to, n| {
+        to.function_millis = n as u64;
+    }),
     ("include_depth", ANY, |to, n| to.include_depth = n),
     ("includes", ANY, |to, n| to.includes = n),
     ("message", ANY, |to, n| to.message = n),

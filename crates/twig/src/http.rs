@@ -7,6 +7,7 @@ mod accept;
 mod bodies;
 mod disk;
 mod door;
+mod elsewhere;
 mod endpoint;
 mod headers;
 mod limits;
@@ -19,28 +20,26 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 use twig_core::Catalog;
-use twig_core::template::{ComputedJob, JobOutcome};
+use twig_core::template::JobOutcome;
 
 use self::bodies::Bodies;
 use self::disk::Disk;
 use self::door::{Door, Token};
+use self::elsewhere::Whose;
 pub(crate) use self::limits::Limits;
 use self::sessions::Sessions;
 use crate::cli;
 use crate::command_error::{CommandError, reason};
+use crate::function::Queue;
 use crate::service::Service;
 use crate::ui::Ui;
 use crate::worker::Pool;
 
 /// Connections that were made and not yet taken in.
 const ARRIVALS: i32 = 1_024;
-/// How long renders may still take when the server ends; the rest of its last moments is for
-/// telling that they were given up.
-const LAST_RENDERS: Duration = Duration::from_millis(300);
 /// One thread answers all requests: they take microseconds, and to hand one on to another thread
 /// costs more than to answer it. What takes longer runs in processes of its own, and who waits for
 /// a disk steps aside.
@@ -100,9 +99,11 @@ async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
     let _watch = service.live.watch(move || {
         heard.send_replace(live.snapshot());
     });
+    let allowed = service.allowed.clone();
     let shared = Arc::new(Shared {
         disk: Disk::new(Arc::clone(&service.live)),
         service,
+        functions: Queue::new(allowed, Whose::tell),
         pool: Pool::new(|waiting: oneshot::Sender<JobOutcome>, outcome| {
             let _ = waiting.send(outcome);
         }),
@@ -117,6 +118,8 @@ async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
     let signals = accept::signals()?;
     Ui::new().say(format!("http://{address}/mcp"));
     accept::run(listener, app, &shared, signals, &end).await;
+    // Requests that are still under way keep `shared`; their functions do not outlive us.
+    shared.functions.end(|_| true);
     Ok(())
 }
 
@@ -126,6 +129,7 @@ struct Shared {
     disk: Disk,
     limits: Limits,
     pool: Pool<oneshot::Sender<JobOutcome>>,
+    functions: Queue<Whose>,
     bodies: Bodies,
     sessions: Sessions,
     /// The last catalog in which something differs that clients hear of. Whoever is slow hears of
@@ -133,48 +137,6 @@ struct Shared {
     changes: watch::Sender<Arc<Catalog>>,
     /// Turns true when it is over.
     ending: watch::Receiver<bool>,
-}
-
-impl Shared {
-    /// Renders elsewhere. A request that is given up gives up its render, unless it has begun; then
-    /// the limit of its time ends it.
-    async fn run(&self, job: ComputedJob) -> JobOutcome {
-        let limit = self.limits.renders;
-        if self.pool.queued() >= limit {
-            let message = format!("the limit of {limit} renders that wait is reached");
-            return JobOutcome::limit(message);
-        }
-        let (waiting, outcome) = oneshot::channel();
-        self.pool.submit(waiting, job);
-        let pool = &self.pool;
-        let mut render = Render { outcome, pool };
-        tokio::select! {
-            outcome = &mut render.outcome => {
-                outcome.unwrap_or_else(|_| JobOutcome::limit("the render was given up"))
-            }
-            () = self.last_moment() => JobOutcome::limit("the server is ending"),
-        }
-    }
-
-    /// Waits until what is not rendered yet can no longer be told to its client.
-    async fn last_moment(&self) {
-        accept::is_over(&mut self.ending.clone()).await;
-        tokio::time::sleep(LAST_RENDERS).await;
-    }
-}
-
-/// A render that somebody waits for.
-struct Render<'p> {
-    outcome: oneshot::Receiver<JobOutcome>,
-    pool: &'p Pool<oneshot::Sender<JobOutcome>>,
-}
-
-/// Once nobody waits for it, it makes room for others.
-impl Drop for Render<'_> {
-    fn drop(&mut self) {
-        self.outcome.close();
-        self.pool.forget(oneshot::Sender::is_closed);
-    }
 }
 
 fn why(error: &io::Error) -> String {

@@ -19,6 +19,11 @@ pub(crate) struct Places {
     pub(crate) config: Option<PathBuf>,
     /// The folders of the project that this is run in, and of those around it; nearest first.
     pub(crate) projects: Vec<PathBuf>,
+    /// The record of trusted libraries. It is never in a folder of libraries, whose authors could
+    /// write it themselves.
+    pub(crate) trust: Option<PathBuf>,
+    /// What the bash functions of prompts begin with.
+    pub(crate) function_prefix: Option<OsString>,
 }
 
 impl Places {
@@ -26,10 +31,10 @@ impl Places {
         let home = absolute("HOME").or_else(|| absolute("USERPROFILE"));
         let named = non_empty("TWIG_DATA_DIR");
         let data_is_named = named.is_some();
-        let data = named.map(|path| on_disk(&path)).or_else(|| {
-            let base = absolute("XDG_DATA_HOME").or_else(|| platform_data(home.as_deref()))?;
-            Some(base.join("twig").join("prompts"))
-        });
+        let own = absolute("XDG_DATA_HOME").or_else(|| platform_data(home.as_deref()));
+        let own = own.map(|base| base.join("twig"));
+        let data = named.map(|path| on_disk(&path));
+        let data = data.or_else(|| Some(own.as_ref()?.join("prompts")));
         let config = absolute("XDG_CONFIG_HOME")
             .or_else(|| platform_config(home.as_deref()))
             .map(|base| base.join("twig").join("config.toml"));
@@ -39,6 +44,8 @@ impl Places {
             data_is_named,
             config,
             projects: projects(),
+            trust: own.map(|own| own.join("trust.json")),
+            function_prefix: variable("MCBOX_PROMPTS_FUNCTION_NAME_PREFIX"),
         }
     }
 
@@ -88,6 +95,12 @@ fn is_of_this_person(_: &Path) -> bool {
 #[allow(clippy::disallowed_methods, reason = "this is the door")]
 pub(crate) fn token_from_environment() -> Option<OsString> {
     env::var_os("TWIG_TOKEN").filter(|token| !token.is_empty())
+}
+
+/// A variable that the person lets functions have.
+#[allow(clippy::disallowed_methods, reason = "this is the door")]
+pub(crate) fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name)
 }
 
 /// An absolute form of a path that the person gave.

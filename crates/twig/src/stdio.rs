@@ -22,13 +22,13 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, getppid};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use twig_core::template::JobOutcome;
-use twig_mcp::{Connection, Host, Ticket};
+use twig_mcp::{Connection, Done, Host, Ticket, Work};
 
 use self::batch::Batch;
 use self::input::{Input, Line};
 use self::output::Output;
 use crate::command_error::CommandError;
+use crate::function::Queue;
 use crate::service::Service;
 use crate::worker::Pool;
 
@@ -36,7 +36,7 @@ use crate::worker::Pool;
 const OUTPUT_HIGH: usize = 256 * 1024;
 /// How often to look whether the process that started us is still there.
 const PARENT_CHECK: Duration = Duration::from_secs(2);
-/// Once the input has ended: how much longer than one render may take all of them may.
+/// Once the input has ended: how much longer than one job may take all of them may.
 const LAST_RENDERS: Duration = Duration::from_millis(500);
 /// Once the input has ended: how long a client may take before it reads on.
 const LAST_READS: Duration = Duration::from_secs(10);
@@ -60,10 +60,16 @@ pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
         watch_wake.up();
     });
     let (finished, outcomes) = channel();
+    let ran = finished.clone();
     let pool_wake = Arc::clone(&wake);
     let pool = Pool::new(move |ticket, outcome| {
-        let _ = finished.send((ticket, outcome));
+        let _ = finished.send((ticket, Done::Render(outcome)));
         pool_wake.up();
+    });
+    let functions_wake = Arc::clone(&wake);
+    let functions = Queue::new(service.allowed.clone(), move |ticket: &Ticket, outcome| {
+        let _ = ran.send((*ticket, Done::Function(outcome)));
+        functions_wake.up();
     });
     let mut session = Session {
         service,
@@ -71,6 +77,7 @@ pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
         input: Input::new(service.limits.message),
         output: Output::new()?,
         pool,
+        functions,
         outcomes,
         wake,
         parent: getppid(),
@@ -108,7 +115,8 @@ struct Session<'s> {
     input: Input,
     output: Output,
     pool: Pool<Ticket>,
-    outcomes: Receiver<(Ticket, JobOutcome)>,
+    functions: Queue<Ticket>,
+    outcomes: Receiver<(Ticket, Done)>,
     wake: Arc<Wake>,
     parent: Option<Pid>,
 }
@@ -207,16 +215,22 @@ impl Session<'_> {
                 }
                 Some(Line::Whole(line)) => self.connection.receive(line, host, &mut self.output),
             };
-            if let Some(job) = job {
-                self.pool.submit(job.ticket, job.render);
+            let Some(job) = job else { continue };
+            match job.work {
+                Work::Render(render) => self.pool.submit(job.ticket, render),
+                Work::Function(call) => {
+                    // One that was cancelled a line ago makes room.
+                    self.end_cancelled();
+                    self.functions.submit(job.ticket, call);
+                }
             }
         }
     }
 
-    /// What other threads have to say: finished renders.
+    /// What other threads have to say: finished jobs.
     fn take_news(&mut self) {
-        while let Ok((ticket, outcome)) = self.outcomes.try_recv() {
-            self.connection.finish(ticket, outcome, &mut self.output);
+        while let Ok((ticket, done)) = self.outcomes.try_recv() {
+            self.connection.finish(ticket, done, &mut self.output);
         }
     }
 
@@ -231,22 +245,37 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Renders that were cancelled before they began need not be kept.
+    /// Renders that were cancelled before they began need not be kept; functions are ended.
     fn forget_cancelled(&self) {
         if self.pool.queued() > self.connection.in_flight() {
             self.pool.forget(|ticket| !self.connection.wants(*ticket));
         }
+        self.end_cancelled();
+    }
+
+    fn end_cancelled(&self) {
+        self.functions.end(|ticket| !self.connection.wants(*ticket));
     }
 
     /// The input has ended: what was asked is still answered, unless nothing moves any more.
     fn finish(&mut self, news: &OwnedFd, signals: &OwnedFd) -> Result<(), Errno> {
-        let one_render = Duration::from_millis(self.service.limits.render_millis);
-        let last_render = Instant::now() + one_render + LAST_RENDERS;
+        let limits = &self.service.limits;
+        let ended = Instant::now();
+        let last_of = |millis| ended + Duration::from_millis(millis) + LAST_RENDERS;
+        let (last_render, last_function) = (
+            last_of(limits.render_millis),
+            last_of(limits.function_millis),
+        );
         loop {
             self.pump()?;
+            let last_job = if self.functions.is_idle() {
+                last_render
+            } else {
+                last_function.max(last_render)
+            };
             let patience = match (self.output.is_empty(), self.connection.in_flight()) {
                 (true, 0) => return Ok(()),
-                (true, _) => last_render.saturating_duration_since(Instant::now()),
+                (true, _) => last_job.saturating_duration_since(Instant::now()),
                 (false, _) => LAST_READS,
             };
             let stdout = rustix::stdio::stdout();

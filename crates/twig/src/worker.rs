@@ -97,7 +97,7 @@ impl From<io::Error> for Trouble {
 }
 
 /// This very program, even where its file was replaced by an upgrade meanwhile.
-fn own_binary() -> io::Result<PathBuf> {
+pub(crate) fn own_binary() -> io::Result<PathBuf> {
     if cfg!(target_os = "linux") {
         return Ok(PathBuf::from("/proc/self/exe"));
     }

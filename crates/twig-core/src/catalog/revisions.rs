@@ -5,6 +5,8 @@
 
 use super::Catalog;
 use crate::document::Document;
+use crate::model::{Function, Prompt};
+use crate::name::RelativePath;
 
 /// Numbers that grow from one published catalog to the next where something differs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -49,7 +51,8 @@ impl Catalog {
                     || (one.prompt.full_name == two.prompt.full_name
                         && one.prompt.title == two.prompt.title
                         && one.prompt.description == two.prompt.description
-                        && one.prompt.arguments == two.prompt.arguments)
+                        && one.prompt.arguments == two.prompt.arguments
+                        && runs(one.prompt) == runs(two.prompt))
             })
     }
 
@@ -84,4 +87,7 @@ impl Catalog {
         self.document_count() == other.document_count()
             && pairs.all(|(one, two)| std::ptr::eq(one, two) || same(one, two))
     }
+}
+fn runs(prompt: &Prompt) -> Option<&RelativePath> {
+    prompt.function().map(Function::file)
 }

@@ -4,6 +4,7 @@ use sha2::{Digest, Sha256};
 
 pub use super::definition::DefinitionFile;
 use super::documents::{Layout, templates};
+use super::functions::{self, FunctionFiles, LIST, SCRIPT};
 use super::manifest::Manifest;
 use super::{definition, markdown, toml};
 use crate::body::BodyError;
@@ -33,6 +34,11 @@ pub struct Folder {
 pub trait Files {
     /// `Ok` for a regular file inside the library's folder.
     fn look(&self, path: &RelativePath) -> Result<(), BodyError>;
+
+    /// `Ok` for such a file that the system would start.
+    fn look_program(&self, path: &RelativePath) -> Result<(), BodyError> {
+        self.look(path)
+    }
 }
 
 /// Makes a library of `twig.toml`'s text, without its documents.
@@ -171,6 +177,29 @@ pub fn definitions_library(
         [path.as_str().as_bytes(), text.as_bytes()]
     });
     library.digest = digest(&library.prompts, texts);
+    library
+}
+
+/// Makes a library of `prompts.json` and the script with its functions.
+pub fn functions_library(folder: &Folder, files: &FunctionFiles<'_>, limits: &Limits) -> Library {
+    let mut library = empty_library(folder, Kind::Functions, Vec::new());
+    let mut reader = functions::Reader {
+        folder,
+        path: format!("{}/{LIST}", folder.root),
+        files,
+        limits,
+        problems: Vec::new(),
+    };
+    let prompts = RelativePath::parse(SCRIPT).map(|script| reader.read(&script));
+    library.problems = reader.problems;
+    match prompts {
+        Ok(Ok(prompts)) => library.prompts = prompts,
+        Ok(Err(problem)) => library.problems.push(*problem),
+        Err(_) => {}
+    }
+    let script = files.script.as_ref().map_or("", String::as_str);
+    let documents = [files.list, script, files.prefix].map(str::as_bytes);
+    library.digest = digest(&library.prompts, documents);
     library
 }
 

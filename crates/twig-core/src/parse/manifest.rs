@@ -3,6 +3,7 @@
 //! A mistake in one prompt makes that prompt unavailable and leaves the others alone.
 
 mod argument;
+mod command;
 mod documents;
 mod fields;
 mod message;
@@ -161,11 +162,19 @@ impl Manifest<'_> {
         if let Some(item) = fields.take("arguments") {
             prompt.arguments = self.arguments(item)?;
         }
-        if let Some((key, span)) = fields.take_unsupported(&["command"]) {
-            return Err(self.unsupported(key, span));
-        }
+        let command = fields.take("command");
         let file = fields.take("file");
         let messages = fields.take("messages");
+        if let Some(command) = command {
+            if let Some(other) = file.or(messages) {
+                let message = "a prompt with a `command` has neither `file` nor `messages`";
+                return Err(self.error("command-and-text", other.span.clone(), message.to_owned()));
+            }
+            prompt.dialect = Dialect::Function;
+            prompt.messages.push(self.command(command)?);
+            self.unknown(&fields, "a prompt");
+            return Ok(());
+        }
         match (file, messages) {
             (Some(file), Some(_)) => {
                 let message = "a prompt has either `file` or `messages`, not both";

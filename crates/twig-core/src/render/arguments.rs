@@ -34,7 +34,9 @@ pub(super) fn refuse_unknown(arguments: &[Argument], given: &Given<'_>) -> Resul
     };
     let names = arguments.iter().map(|argument| &*argument.name);
     let near = suggest::did_you_mean(first, names);
-    let names = unknown.iter().map(|name| shorten(name, 64)).collect();
+    // A request may bring thousands of names; a sentence of a few is enough to act on.
+    let names = unknown.iter().take(16).map(|name| shorten(name, 64));
+    let names = names.collect();
     Err(RenderError::UnknownArguments { names, near })
 }
 

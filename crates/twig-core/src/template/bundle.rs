@@ -198,6 +198,7 @@ pub(crate) fn body_problem(path: &str, shown: &str, error: &BodyError) -> Proble
         BodyError::Utf16 => ("not-utf8", "save it as UTF-8"),
         BodyError::Binary { .. } => ("binary-file", "prompts are text; remove the NUL bytes"),
         BodyError::Loop => ("link-loop", "replace the link with a file"),
+        BodyError::NotExecutable => ("not-executable", "make it executable with `chmod +x`"),
         BodyError::Unreadable(_) => ("unreadable-file", "check the file's permissions"),
     };
     Problem::of_file(code, Severity::Error, path, body_sentence(shown, error)).with_help(help)

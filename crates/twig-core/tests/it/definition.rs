@@ -105,6 +105,7 @@ impl Definitions {
                 panic!("no prompt: {:?}", self.problems());
             };
             match render(world, found, &given)? {
+                Rendering::Function(_) => panic!("a definition runs nothing"),
                 Rendering::Done(messages) => Ok(messages),
                 Rendering::Computed(_) => panic!("computed"),
             }

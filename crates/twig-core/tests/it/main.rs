@@ -11,6 +11,7 @@ mod check;
 mod definition;
 mod documents;
 mod front_matter;
+mod functions;
 mod manifest;
 mod names;
 mod template;

@@ -17,6 +17,13 @@ impl Files for NamedFiles {
             _ => Ok(()),
         }
     }
+
+    fn look_program(&self, path: &RelativePath) -> Result<(), BodyError> {
+        match path.file_name() {
+            "plain.sh" => Err(BodyError::NotExecutable),
+            _ => self.look(path),
+        }
+    }
 }
 
 pub(crate) fn library(folder: &str, manifest: &str) -> Library {
@@ -29,7 +36,7 @@ pub(crate) fn library(folder: &str, manifest: &str) -> Library {
     twig_library(&folder, manifest, &NamedFiles, &Limits::default())
 }
 
-fn show(library: &Library) -> String {
+pub(crate) fn show(library: &Library) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{:?}", library.about);
     for prompt in &library.prompts {
@@ -61,6 +68,7 @@ fn show(library: &Library) -> String {
                     text, line, form, ..
                 } => format!("line {line} {form:?}: {text:?}"),
                 Content::Media { kind, mime, path } => format!("{} {mime} {path}", kind.as_str()),
+                Content::Function(function) => format!("{function:?}"),
                 _ => "something new".to_owned(),
             };
             let _ = writeln!(text, "  {} {content}", message.role.as_str());

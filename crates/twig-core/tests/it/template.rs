@@ -139,6 +139,7 @@ impl Case {
                 let outcome = run(&render.job);
                 ("computed", render.finish(outcome))
             }
+            Ok(Rendering::Function(call)) => panic!("no template: {call:?}"),
             Err(error) => ("refused", Err(error)),
         };
         (

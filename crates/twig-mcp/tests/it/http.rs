@@ -393,7 +393,10 @@ fn a_computed_prompt_leaves_as_a_job() {
     let Answer::Job(job) = exchange.answer(&mut connection, peer.host()) else {
         panic!("no job");
     };
-    let outcome = twig_core::template::run(&job.render);
+    let twig_mcp::Work::Render(render) = &job.work else {
+        panic!("no template: {job:?}");
+    };
+    let outcome = twig_core::template::run(render);
     let (status, body) = read(&http::finish(&mut connection, job.ticket, outcome.clone()));
     assert_eq!(status, 200);
     assert_eq!(body["result"]["messages"][0]["content"]["text"], "12");

@@ -9,6 +9,7 @@ mod computed;
 mod elicitation;
 mod envelope;
 mod eras;
+mod functions;
 mod get;
 mod hostile;
 mod http;

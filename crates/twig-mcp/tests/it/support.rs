@@ -74,7 +74,10 @@ impl Peer {
     /// Runs a job and hears what comes of it.
     pub(crate) fn run(&mut self, job: &Job) -> Vec<Value> {
         let mut out = Vec::new();
-        let outcome = twig_core::template::run(&job.render);
+        let twig_mcp::Work::Render(render) = &job.work else {
+            panic!("no template: {job:?}");
+        };
+        let outcome = twig_core::template::run(render);
         self.connection.finish(job.ticket, outcome, &mut out);
         values(&String::from_utf8(out).unwrap())
     }

@@ -19,4 +19,5 @@ mod mutate;
 mod places;
 mod speed;
 mod support;
+mod trust;
 mod watching;

@@ -23,6 +23,9 @@ pub(super) struct Row<'c> {
     pub(super) library: &'c str,
     pub(super) kind: &'static str,
     pub(super) path: String,
+    /// The file of the library that is run for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) runs: Option<&'c str>,
     /// Why it is not served; only where everything is listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) unavailable: Option<String>,
@@ -122,6 +125,7 @@ pub(super) fn row<'c>(
         library: library.name.as_str(),
         kind: library.kind.as_str(),
         path: path_of(library, prompt),
+        runs: prompt.function().map(|function| function.file().as_str()),
         unavailable,
     }
 }
@@ -165,6 +169,12 @@ fn cells(row: &Row<'_>) -> Vec<String> {
         (Some(reason), _) => format!("(not served: {reason})"),
         (None, Some(text)) => text.to_owned(),
         (None, None) => String::new(),
+    };
+    let what = match row.runs {
+        Some(program) if row.unavailable.is_none() => {
+            format!("{what} (runs {program})").trim_start().to_owned()
+        }
+        _ => what,
     };
     vec![row.name.to_owned(), arguments.join(" "), what]
 }

@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use twig_core::render::{self, World};
-use twig_core::{Block, Kind, Message, Prompt, RenderError, Rendering};
+use twig_core::{Block, Dialect, Kind, Message, Prompt, RenderError, Rendering, function};
 
-use super::{Opened, find};
+use super::{Opened, allowed, find};
 use crate::cli;
 use crate::command_error::{CommandError, ErrorKind, reason};
+use crate::function::Stop;
 use crate::ui::Ui;
 use crate::worker;
 
@@ -52,9 +53,12 @@ pub(super) fn run(options: &cli::Render, ui: &mut Ui) -> Result<ExitCode, Comman
         }
     }
     // Where unknown arguments are refused, the refusal says it all.
-    let dropped = match found.library.kind {
-        Kind::Definitions => Vec::new(),
-        _ => render::unknown(&found.prompt.arguments, &given),
+    let is_refused =
+        found.library.kind == Kind::Definitions || found.prompt.dialect == Dialect::Function;
+    let dropped = if is_refused {
+        Vec::new()
+    } else {
+        render::unknown(&found.prompt.arguments, &given)
     };
     for name in dropped {
         let names = found
@@ -74,6 +78,7 @@ pub(super) fn run(options: &cli::Render, ui: &mut Ui) -> Result<ExitCode, Comman
         bodies: &opened.live,
         templates: &opened.templates,
     };
+    let mut description = found.prompt.description.clone();
     let messages = match render::render(world, found, &given) {
         Ok(Rendering::Done(messages)) => messages,
         Ok(Rendering::Computed(computed)) => {
@@ -82,15 +87,23 @@ pub(super) fn run(options: &cli::Render, ui: &mut Ui) -> Result<ExitCode, Comman
                 .finish(outcome)
                 .map_err(|error| explain(error, found.prompt))?
         }
+        Ok(Rendering::Function(call)) => {
+            let allowed = allowed(&opened.places, &opened.config, &options.functions);
+            let outcome = allowed.run(&call, &Stop::default());
+            let finished = function::finish(&call.prompt, outcome)?;
+            description = finished.description.or(description);
+            finished.messages
+        }
         Err(error) => return Err(explain(error, found.prompt)),
     };
-    print(options, found.prompt, messages, ui)?;
+    print(options, found.prompt, description.as_deref(), messages, ui)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn print(
     options: &cli::Render,
     prompt: &Prompt,
+    description: Option<&str>,
     messages: Vec<Message>,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
@@ -109,7 +122,7 @@ fn print(
         });
         return ui.json(&Rendered {
             name: &prompt.full_name,
-            description: prompt.description.as_deref(),
+            description,
             messages: messages.collect(),
         });
     }

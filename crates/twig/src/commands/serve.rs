@@ -9,7 +9,7 @@ use twig_mcp::{Identity, Server};
 use twig_sources::{LiveCatalog, Settings, Watching};
 
 use super::check::counted;
-use super::settings;
+use super::{allowed, settings};
 use crate::cli;
 use crate::command_error::CommandError;
 use crate::config;
@@ -46,6 +46,7 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
         live,
         templates: Templates::new(config.limits.clone()),
         server: Arc::new(Server::new(identity(), config.limits.clone())),
+        allowed: allowed(&places, &config, &options.functions),
         limits: config.limits,
     };
     if let Some(front) = front {

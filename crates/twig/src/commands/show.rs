@@ -96,6 +96,11 @@ fn shown(
             path: Some(format!("{}/{path}", found.library.root)),
             text: format!("[{mime}: {path}]"),
         }),
+        Content::Function(function) => Ok(ShownMessage {
+            role,
+            path: Some(format!("{}/{}", found.library.root, function.file())),
+            text: format!("[what {} prints]", function.file()),
+        }),
         _ => Err(CommandError::fixable("this prompt has no text to show")),
     }
 }
@@ -112,6 +117,7 @@ fn print(row: &Row<'_>, messages: &[ShownMessage], ui: &mut Ui) -> Result<(), Co
     fact("library", Some(row.library));
     fact("kind", Some(row.kind));
     fact("path", Some(&row.path));
+    fact("runs", row.runs);
     ui.table(&facts)?;
     if !row.arguments.is_empty() {
         ui.line("\narguments")?;

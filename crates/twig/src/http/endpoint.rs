@@ -118,8 +118,8 @@ async fn post(shared: &Shared, headers: &HeaderMap, body: Body) -> Result<Respon
                     Ok(stream::subscription(connection, &first, changes, shared))
                 }
                 Answer::Job(job) => {
-                    let outcome = shared.run(job.render).await;
-                    Ok(respond(http::finish(&mut connection, job.ticket, outcome)))
+                    let done = shared.run(job.work, None).await;
+                    Ok(respond(http::finish(&mut connection, job.ticket, done)))
                 }
             }
         }
@@ -146,13 +146,16 @@ async fn post(shared: &Shared, headers: &HeaderMap, body: Body) -> Result<Respon
             };
             let answer = shared.answer(&exchange, &mut session.inside().connection);
             let Answer::Job(job) = answer else {
+                // It may have cancelled another request.
+                shared.end_unwanted();
                 return Ok(respond(without_stream(answer, &exchange)));
             };
             let ticket = job.ticket;
+            let mine = (Arc::clone(&session), ticket);
             let pending = Pending { session, ticket };
-            let outcome = shared.run(job.render).await;
+            let done = shared.run(job.work, Some(mine)).await;
             let mut inside = pending.session.inside();
-            let reply = http::finish(&mut inside.connection, ticket, outcome);
+            let reply = http::finish(&mut inside.connection, ticket, done);
             drop(inside);
             Ok(respond(reply))
         }
@@ -179,6 +182,7 @@ fn end(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
         if !shared.sessions.end(id) {
             return Err(Trouble::NoSession.reply(headers));
         }
+        shared.end_unwanted();
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;
         Ok(response)

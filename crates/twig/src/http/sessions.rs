@@ -116,6 +116,7 @@ impl Sessions {
         let ended = lock(&self.open).remove(id);
         if let Some(session) = &ended {
             lock(&session.presence).stream = None;
+            session.inside().connection.abandon_all();
         }
         ended.is_some()
     }

@@ -20,7 +20,7 @@ fn read(path: &str) -> String {
 fn the_command_line_reference_is_the_help() {
     let env = TestEnv::new(TWIG);
     let mut page = "# The command line\n\nstdout is data, stderr is talk. Exit codes: 0 done, 1 something to fix, 2 wrong command line, 70 a bug of ours.\n".to_owned();
-    let commands: [&[&str]; 14] = [
+    let commands: [&[&str]; 18] = [
         &[],
         &["serve"],
         &["demo"],
@@ -32,6 +32,10 @@ fn the_command_line_reference_is_the_help() {
         &["new"],
         &["new", "library"],
         &["new", "prompt"],
+        &["library"],
+        &["library", "list"],
+        &["library", "trust"],
+        &["library", "distrust"],
         &["doctor"],
         &["completions"],
         &["man"],
@@ -191,4 +195,32 @@ fn the_manifests_in_the_documents_are_right() {
     let outcome = env.run(["check"]);
     assert_eq!(outcome.code, 0, "{outcome}");
     assert_eq!(outcome.stdout, "");
+}
+
+/// The programs in the documents do what the documents say.
+#[test]
+fn the_functions_in_the_documents_work() {
+    use std::os::unix::fs::PermissionsExt;
+    let env = TestEnv::new(TWIG);
+    let page = read("docs/functions.md");
+    let block = |language: &str| {
+        let start = page.find(&format!("```{language}\n")).expect("a block") + language.len() + 4;
+        page[start..].split("```").next().unwrap_or_default()
+    };
+    env.write("my_prompts/twig.toml", block("toml"));
+    env.write("my_prompts/bin/greet", block("sh"));
+    env.write("notes/prompts.json", block("json"));
+    env.write("notes/prompts.bash", block("bash"));
+    let program = env.data().join("my_prompts/bin/greet");
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).expect("the test's own file");
+    for library in ["my_prompts", "notes"] {
+        let outcome = env.run(["library", "trust", library, "--yes"]);
+        assert_eq!(outcome.code, 0, "{outcome}");
+    }
+    let check = env.run(["check"]);
+    assert_eq!((check.code, check.stdout.as_str()), (0, ""), "{check}");
+    let greeted = env.run(["render", "my_prompts:greet", "who=Ada"]);
+    assert!(greeted.stdout.starts_with("Greet Ada; it is "), "{greeted}");
+    let noted = env.run(["render", "daily-note", "topic=trees"]);
+    assert_eq!(noted.stdout, "Start a note on trees.\n", "{noted}");
 }

@@ -50,8 +50,8 @@ Hello {{ name }}!
 "#;
 
 /// A server on a port of its own.
-struct Served {
-    env: TestEnv,
+pub(super) struct Served {
+    pub(super) env: TestEnv,
     child: Child,
     talk: BufReader<ChildStderr>,
     port: u16,
@@ -71,6 +71,12 @@ impl Served {
         let env = env(LIBRARY);
         let mut command = env.command(["serve", "--http", address]);
         command.args(args).envs(variables.iter().copied());
+        Self::start(env, command)
+    }
+
+    /// A server of what this environment has.
+    pub(super) fn from_env(env: TestEnv) -> Self {
+        let command = env.command(["serve", "--http", "127.0.0.1:0"]);
         Self::start(env, command)
     }
 
@@ -119,7 +125,7 @@ impl Served {
     }
 
     /// A new connection.
-    fn caller(&self) -> Caller {
+    pub(super) fn caller(&self) -> Caller {
         Caller::new(self.port)
     }
 
@@ -129,13 +135,13 @@ impl Served {
         assert_eq!(list(&mut self.caller(), &[]).status, 200);
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(super) fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         kill_process(pid.expect("a process id"), signal).expect("the server is there");
     }
 
     /// Waits for the end: how, after how long, and what was said.
-    fn ended(&mut self) -> (ExitStatus, Duration, String) {
+    pub(super) fn ended(&mut self) -> (ExitStatus, Duration, String) {
         let start = Instant::now();
         let mut talk = String::new();
         self.talk.read_to_string(&mut talk).expect("text");

@@ -14,6 +14,7 @@ mod definitions;
 mod documents;
 mod ending;
 mod flood;
+mod functions;
 mod hostile;
 mod http;
 mod live;

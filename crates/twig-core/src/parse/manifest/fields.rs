@@ -32,15 +32,6 @@ impl<'t, 'a> Fields<'t, 'a> {
         }
         self.table.get(key)
     }
-
-    /// The first of these fields that is there.
-    pub(super) fn take_unsupported(
-        &mut self,
-        keys: &[&'static str],
-    ) -> Option<(&'static str, Range<usize>)> {
-        keys.iter()
-            .find_map(|key| self.table.get(key).map(|item| (*key, item.span.clone())))
-    }
 }
 
 impl Manifest<'_> {
@@ -81,14 +72,6 @@ impl Manifest<'_> {
             "wrong-type",
             item.span.clone(),
             format!("`{key}` has to be {expected}, not {found}"),
-        )
-    }
-
-    pub(super) fn unsupported(&mut self, key: &str, span: Range<usize>) -> Refusal {
-        self.error(
-            "unsupported-field",
-            span,
-            format!("`{key}` is not supported by this version of Twig"),
         )
     }
 

@@ -51,6 +51,8 @@ pub(super) fn gather(
     };
     let main = match content {
         Content::File(path) | Content::Media { path, .. } => builder.read(library, path)?,
+        // Programs are run, not expanded: nobody asks for this.
+        Content::Function(function) => builder.read(library, function.file())?,
         // These are no templates: nobody asks for them here.
         Content::Braces { file, .. } | Content::Document { file, .. } => {
             builder.read(library, file)?

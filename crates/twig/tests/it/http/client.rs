@@ -12,40 +12,40 @@ use twig_testkit::MODERN;
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// One connection, kept from request to request.
-pub(super) struct Caller {
-    pub(super) port: u16,
-    pub(super) stream: BufReader<TcpStream>,
+pub(crate) struct Caller {
+    pub(crate) port: u16,
+    pub(crate) stream: BufReader<TcpStream>,
     /// Messages that came together with an earlier one.
     events: VecDeque<Value>,
 }
 
 /// What came back.
 #[derive(Debug)]
-pub(super) struct Response {
-    pub(super) status: u16,
+pub(crate) struct Response {
+    pub(crate) status: u16,
     /// Names in lower case.
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Response {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut found = self.headers.iter().filter(|(known, _)| known == name);
         found.next().map(|(_, value)| value.as_str())
     }
 
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let text = String::from_utf8_lossy(&self.body);
         serde_json::from_str(&text).unwrap_or_else(|_| panic!("not JSON: {self:?} {text}"))
     }
 
-    pub(super) fn code(&self) -> i64 {
+    pub(crate) fn code(&self) -> i64 {
         self.json()["error"]["code"].as_i64().expect("an error")
     }
 }
 
 impl Caller {
-    pub(super) fn new(port: u16) -> Self {
+    pub(crate) fn new(port: u16) -> Self {
         let stream = TcpStream::connect(("127.0.0.1", port)).expect("the server listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
         stream.set_write_timeout(Some(PATIENCE)).expect("a socket");
@@ -57,7 +57,7 @@ impl Caller {
     }
 
     /// Sends bytes as they are.
-    pub(super) fn raw(&mut self, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn raw(&mut self, bytes: impl AsRef<[u8]>) {
         self.stream
             .get_mut()
             .write_all(bytes.as_ref())
@@ -65,7 +65,7 @@ impl Caller {
     }
 
     /// Sends a request with these headers; `Host` is ours unless given.
-    pub(super) fn start(&mut self, method: &str, headers: &[(&str, &str)], body: &[u8]) {
+    pub(crate) fn start(&mut self, method: &str, headers: &[(&str, &str)], body: &[u8]) {
         let mut head = format!(
             "{method} /mcp HTTP/1.1\r\ncontent-length: {}\r\n",
             body.len()
@@ -85,20 +85,32 @@ impl Caller {
     }
 
     /// Sends a request and reads its whole response.
-    pub(super) fn send(&mut self, method: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
+    pub(crate) fn send(&mut self, method: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
         self.start(method, headers, body);
         self.response()
     }
 
     /// Posts JSON with further headers.
-    pub(super) fn post(&mut self, headers: &[(&str, &str)], body: &Value) -> Response {
+    pub(crate) fn post(&mut self, headers: &[(&str, &str)], body: &Value) -> Response {
+        self.start_post(headers, body);
+        self.response()
+    }
+
+    /// The same, without waiting for the response.
+    fn start_post(&mut self, headers: &[(&str, &str)], body: &Value) {
         let mut all = vec![("content-type", "application/json"), ("accept", ACCEPT)];
         all.extend_from_slice(headers);
-        self.send("POST", &all, body.to_string().as_bytes())
+        self.start("POST", &all, body.to_string().as_bytes());
     }
 
     /// A modern request with the headers that it needs.
-    pub(super) fn modern(&mut self, method: &str, params: Value) -> Response {
+    pub(crate) fn modern(&mut self, method: &str, params: Value) -> Response {
+        self.start_modern(method, params);
+        self.response()
+    }
+
+    /// The same, without waiting for the response.
+    pub(crate) fn start_modern(&mut self, method: &str, params: Value) {
         let body = modern(method, params);
         let (name, uri) = (&body["params"]["name"], &body["params"]["uri"]);
         let name = name
@@ -110,16 +122,16 @@ impl Caller {
         if !name.is_empty() {
             headers.push(("mcp-name", &name));
         }
-        self.post(&headers, &body)
+        self.start_post(&headers, &body);
     }
 
     /// Opens a modern stream and reads its head.
-    pub(super) fn listen(&mut self) -> Response {
+    pub(crate) fn listen(&mut self) -> Response {
         self.listen_for(&json!({"promptsListChanged": true}))
     }
 
     /// Begins a stream of what is wished for; gives its head.
-    pub(super) fn listen_for(&mut self, notifications: &Value) -> Response {
+    pub(crate) fn listen_for(&mut self, notifications: &Value) -> Response {
         let method = "subscriptions/listen";
         let params = json!({"notifications": notifications});
         let body = modern(method, params).to_string();
@@ -134,7 +146,7 @@ impl Caller {
     }
 
     /// `initialize`; gives the id of the session.
-    pub(super) fn initialize(&mut self) -> String {
+    pub(crate) fn initialize(&mut self) -> String {
         let response = self.post(&[], &initialize());
         assert_eq!(response.status, 200, "{response:?}");
         response
@@ -144,16 +156,23 @@ impl Caller {
     }
 
     /// A legacy request of a session.
-    pub(super) fn legacy(&mut self, session: &str, method: &str, params: Value) -> Response {
+    #[allow(clippy::needless_pass_by_value)]
+    pub(crate) fn legacy(&mut self, session: &str, method: &str, params: Value) -> Response {
+        self.start_legacy(session, method, &params);
+        self.response()
+    }
+
+    /// The same, without waiting for the response.
+    pub(crate) fn start_legacy(&mut self, session: &str, method: &str, params: &Value) {
         let headers = [
             ("mcp-session-id", session),
             ("mcp-protocol-version", "2025-11-25"),
         ];
-        self.post(&headers, &legacy(method, params))
+        self.start_post(&headers, &legacy(method, params.clone()));
     }
 
     /// Reads a response to its end.
-    pub(super) fn response(&mut self) -> Response {
+    pub(crate) fn response(&mut self) -> Response {
         let mut response = self.head();
         match response.header("content-length").map(str::to_owned) {
             Some(length) => {
@@ -173,7 +192,7 @@ impl Caller {
     }
 
     /// Reads the head of a response.
-    pub(super) fn head(&mut self) -> Response {
+    pub(crate) fn head(&mut self) -> Response {
         let status = self.line();
         let status = status
             .split(' ')
@@ -196,7 +215,7 @@ impl Caller {
     }
 
     /// The next message of a stream; `None` at its end. Comments are passed over.
-    pub(super) fn event(&mut self) -> Option<Value> {
+    pub(crate) fn event(&mut self) -> Option<Value> {
         while self.events.is_empty() {
             let chunk = String::from_utf8(self.chunk()?).expect("text");
             let data = chunk.lines().filter_map(|line| line.strip_prefix("data: "));
@@ -208,7 +227,7 @@ impl Caller {
     }
 
     /// Whether the server has closed the connection.
-    pub(super) fn is_closed(&mut self) -> bool {
+    pub(crate) fn is_closed(&mut self) -> bool {
         let mut rest = Vec::new();
         match self.stream.read_to_end(&mut rest) {
             Ok(_) => true,
@@ -261,7 +280,7 @@ pub(super) fn list(caller: &mut Caller, headers: &[(&str, &str)]) -> Response {
 }
 
 /// A modern request.
-pub(super) fn modern(method: &str, mut params: Value) -> Value {
+pub(crate) fn modern(method: &str, mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": MODERN,
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -271,11 +290,11 @@ pub(super) fn modern(method: &str, mut params: Value) -> Value {
 
 /// A request without anything of the modern era.
 #[allow(clippy::needless_pass_by_value)]
-pub(super) fn legacy(method: &str, params: Value) -> Value {
+pub(crate) fn legacy(method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 }
 
-pub(super) fn initialize() -> Value {
+pub(crate) fn initialize() -> Value {
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": {"name": "test", "version": "0"}});
     legacy("initialize", params)

@@ -1,0 +1,77 @@
+//! Prompt functions: programs that print a prompt. They are run elsewhere; here is what they are
+//! told, and what may be made of what they print.
+
+mod output;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+pub use self::output::{Finished, read_output};
+use crate::catalog::PromptRef;
+use crate::limits::Limits;
+use crate::model::{Function, Library};
+use crate::render::RenderError;
+
+/// A program to be run for one request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FunctionCall {
+    /// The prompt's full name.
+    pub prompt: Box<str>,
+    /// The library that the program belongs to, whose folder it works in.
+    pub library: Arc<Library>,
+    /// What to run.
+    pub function: Function,
+    /// What it is told: one line of JSON, `{"name": …, "arguments": {…}}`.
+    pub input: String,
+    /// How long it may take.
+    pub millis: u64,
+    /// How many bytes it may print.
+    pub output: usize,
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FunctionOutcome {
+    /// It ended well, and this is what it printed.
+    Printed(Vec<u8>),
+    /// It did not; reads on after "The function of prompt `…` ".
+    Failed(String),
+    /// It was not run at all: a whole sentence.
+    Refused(String),
+}
+
+impl FunctionCall {
+    pub(crate) fn new<'a>(
+        found: PromptRef<'_>,
+        function: &Function,
+        arguments: impl Iterator<Item = (&'a str, &'a str)>,
+        limits: &Limits,
+    ) -> Self {
+        // In the author's order, which a map of values would not keep.
+        let pairs: Vec<String> = arguments
+            .map(|(name, value)| format!("{}:{}", Value::from(name), Value::from(value)))
+            .collect();
+        let name = Value::from(found.prompt.name.as_str());
+        let arguments = pairs.join(",");
+        Self {
+            prompt: found.prompt.full_name.clone(),
+            library: Arc::clone(found.library),
+            function: function.clone(),
+            input: format!("{{\"name\":{name},\"arguments\":{{{arguments}}}}}\n"),
+            millis: limits.function_millis,
+            output: limits.function_output,
+        }
+    }
+}
+
+/// Turns what came of a call into messages, or into an error that says what went wrong.
+pub fn finish(prompt: &str, outcome: FunctionOutcome) -> Result<Finished, RenderError> {
+    let failed =
+        |what: String| RenderError::Function(format!("The function of prompt `{prompt}` {what}"));
+    match outcome {
+        FunctionOutcome::Printed(bytes) => read_output(&bytes).map_err(failed),
+        FunctionOutcome::Failed(what) => Err(failed(what)),
+        FunctionOutcome::Refused(sentence) => Err(RenderError::Function(sentence)),
+    }
+}

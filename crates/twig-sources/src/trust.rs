@@ -1,0 +1,165 @@
+//! Trust: whose programs the person has looked at and lets run.
+//!
+//! What is recorded is a digest of each file of a library that may be code. A library runs
+//! something only while these are the very files that are there.
+
+pub(crate) mod guard;
+mod survey;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use self::survey::{CodeFiles, program, survey};
+
+/// The libraries that are trusted, by the real path of their folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trust {
+    #[serde(default)]
+    libraries: BTreeMap<String, CodeFiles>,
+}
+
+/// Whether a library may run its programs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// It may: every file is as it was when it was trusted.
+    Trusted,
+    /// Nobody has trusted it yet.
+    New,
+    /// These files are new, gone or other ones than those that were trusted.
+    Changed(Vec<String>),
+    /// Its files cannot be looked at: why.
+    Unreadable(String),
+}
+
+impl Trust {
+    /// Reads what was recorded. A file that is not there is an empty one; one that cannot be
+    /// understood is an error, and then nothing is trusted.
+    pub fn read(path: &Path) -> io::Result<Self> {
+        match fs::read(path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Holds a library's files against those that were trusted.
+    pub fn verdict(&self, root: &Path, files: &CodeFiles) -> Verdict {
+        match self.files(root) {
+            None => Verdict::New,
+            Some(trusted) if trusted == files => Verdict::Trusted,
+            Some(trusted) => {
+                let mut changed: Vec<String> = files
+                    .iter()
+                    .filter(|(path, digest)| trusted.get(*path) != Some(digest))
+                    .map(|(path, _)| path.clone())
+                    .collect();
+                let gone = trusted.keys().filter(|path| !files.contains_key(*path));
+                changed.extend(gone.cloned());
+                changed.sort_unstable();
+                Verdict::Changed(changed)
+            }
+        }
+    }
+
+    /// The files of a library as they were trusted.
+    pub fn files(&self, root: &Path) -> Option<&CodeFiles> {
+        self.libraries.get(&key(root)?)
+    }
+
+    /// Trusts a library with these files, in place of what was trusted of it before.
+    pub fn trust(&mut self, root: &Path, files: CodeFiles) -> io::Result<()> {
+        let key = key(root).ok_or_else(|| io::Error::other("its path is not UTF-8"))?;
+        self.libraries.insert(key, files);
+        Ok(())
+    }
+
+    /// Trusts a library no longer; says whether it was.
+    pub fn forget(&mut self, root: &Path) -> bool {
+        key(root).is_some_and(|key| self.libraries.remove(&key).is_some())
+    }
+
+    /// Writes the record in place of the old one: whoever reads sees one or the other, whole.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(folder)?;
+        let temporary = folder.join(format!(".trust.{}.tmp", std::process::id()));
+        let written = self.write_new(&temporary).and_then(|()| {
+            fs::rename(&temporary, path)?;
+            // The rename itself has to last, too.
+            fs::File::open(folder)?.sync_all()
+        });
+        if written.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+        written
+    }
+
+    fn write_new(&self, path: &Path) -> io::Result<()> {
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(path)?;
+        let mut text = serde_json::to_vec_pretty(self)?;
+        text.push(b'\n');
+        file.write_all(&text)?;
+        file.sync_all()
+    }
+}
+
+/// A library is known by where its folder really is, whichever way leads there.
+fn key(root: &Path) -> Option<String> {
+    let real: PathBuf = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    real.to_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(pairs: &[(&str, &str)]) -> CodeFiles {
+        let pair = |(path, digest): &(&str, &str)| ((*path).to_owned(), (*digest).to_owned());
+        pairs.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn a_change_of_any_file_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let mut trust = Trust::default();
+        let seen = files(&[("bin/a", "1"), ("twig.toml", "2")]);
+        assert_eq!(trust.verdict(root.path(), &seen), Verdict::New);
+        trust.trust(root.path(), seen.clone()).unwrap();
+        assert_eq!(trust.verdict(root.path(), &seen), Verdict::Trusted);
+        let now = files(&[("bin/b", "3"), ("twig.toml", "9")]);
+        let changed = ["bin/a", "bin/b", "twig.toml"].map(str::to_owned).to_vec();
+        assert_eq!(trust.verdict(root.path(), &now), Verdict::Changed(changed));
+        assert!(trust.forget(root.path()) && !trust.forget(root.path()));
+    }
+
+    #[test]
+    fn what_was_written_is_read_and_is_nobody_elses() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/trust.json");
+        assert_eq!(Trust::read(&path).unwrap(), Trust::default());
+        let mut trust = Trust::default();
+        trust.trust(folder.path(), files(&[("a", "1")])).unwrap();
+        trust.write(&path).unwrap();
+        assert_eq!(Trust::read(&path).unwrap(), trust);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        let left = fs::read_dir(folder.path().join("new")).unwrap().count();
+        assert_eq!(left, 1, "no temporary file stays");
+        fs::write(&path, "{").unwrap();
+        assert!(Trust::read(&path).is_err());
+    }
+}

@@ -1,0 +1,111 @@
+//! Stands between a library that was read and the catalog: prompts that would run something are
+//! withheld until the library is trusted.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use twig_core::{Library, Problem, Severity};
+
+use super::survey::Surveyor;
+use super::{Trust, Verdict};
+
+/// The most folders that are watched for one library; the others are looked at every few seconds.
+const WATCHED: usize = 256;
+/// The most changed files that a sentence names.
+const NAMED: usize = 3;
+
+/// What is known of one library's programs.
+#[derive(Debug, Default)]
+pub(crate) struct Guard {
+    surveyor: Surveyor,
+    /// The library as it was read, what was found of it, and what is shown of it.
+    last: Option<(Arc<Library>, Verdict, Arc<Library>)>,
+}
+
+impl Guard {
+    /// What of a library may be served; the same allocation where nothing changed.
+    pub(crate) fn pass(&mut self, library: &Arc<Library>, trust: &Trust) -> Arc<Library> {
+        if library
+            .prompts
+            .iter()
+            .all(|prompt| prompt.function().is_none())
+        {
+            *self = Self::default();
+            return Arc::clone(library);
+        }
+        let root = Path::new(&*library.root);
+        let verdict = match self.surveyor.look(root) {
+            Ok(files) => trust.verdict(root, &files),
+            Err(why) => Verdict::Unreadable(why),
+        };
+        if let Some((last, said, shown)) = &self.last
+            && Arc::ptr_eq(last, library)
+            && *said == verdict
+        {
+            return Arc::clone(shown);
+        }
+        let shown = match &verdict {
+            Verdict::Trusted => Arc::clone(library),
+            verdict => Arc::new(withhold(library, verdict)),
+        };
+        self.last = Some((Arc::clone(library), verdict, Arc::clone(&shown)));
+        shown
+    }
+
+    /// The folders in which a change may end the trust.
+    pub(crate) fn watched(&self) -> &[PathBuf] {
+        let folders = &self.surveyor.folders;
+        &folders[..folders.len().min(WATCHED)]
+    }
+}
+
+fn withhold(library: &Library, verdict: &Verdict) -> Library {
+    let mut shown = library.clone();
+    let name = &library.name;
+    let why = match verdict {
+        Verdict::Changed(files) => {
+            let mut list = files[..files.len().min(NAMED)].join(", ");
+            if files.len() > NAMED {
+                list.push_str(", …");
+            }
+            format!("library `{name}` changed since it was trusted ({list})")
+        }
+        Verdict::Unreadable(why) => format!("library `{name}` cannot be trusted: {why}"),
+        _ => format!("library `{name}` is not trusted"),
+    };
+    let trust = format!("look at it, then run `twig library trust {name}`");
+    let mut count = 0;
+    for prompt in &mut shown.prompts {
+        if let Some(function) = prompt.function()
+            && prompt.unavailable.is_none()
+        {
+            let program = function.file();
+            let sentence = format!(
+                "Prompt `{}` runs {program}, and {why}: {trust}",
+                prompt.full_name
+            );
+            prompt.unavailable = Some(sentence.into());
+            count += 1;
+        }
+    }
+    if count > 0 {
+        let prompts = match count {
+            1 => "a prompt that runs a program is".to_owned(),
+            count => format!("{count} prompts that run programs are"),
+        };
+        let message = format!("{prompts} not served: {why}");
+        let help = format!(
+            "look at {}, then run `twig library trust {}`",
+            library.shown_root, library.shown_root
+        );
+        let problem = Problem::of_file("untrusted", Severity::Warning, &library.root, message);
+        shown.problems.push(problem.with_help(help));
+    }
+    // Another list than the trusted one has: its pages are other ones, too.
+    let mut digest = Sha256::new();
+    digest.update(library.digest);
+    digest.update(b"withheld");
+    shown.digest = digest.finalize().into();
+    shown
+}

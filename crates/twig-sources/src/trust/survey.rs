@@ -1,0 +1,313 @@
+//! What a library could run: a digest of every file in it that is not plainly data.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use twig_core::{BodyError, MediaKind};
+
+use crate::root::{Root, body_error};
+use crate::stamp::FileStamp;
+
+/// Each file that may be code, by its path from the library's folder, with its digest.
+pub type CodeFiles = BTreeMap<String, String>;
+
+/// How many files and folders one library may have to be trusted, and how deep.
+const ENTRIES: usize = 10_000;
+const DEPTH: usize = 16;
+/// How many bytes all of its code may have.
+const CODE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Endings of files that are read, never run, unless they are marked as executable.
+const DATA: [&str; 11] = [
+    "md", "markdown", "txt", "csv", "tsv", "html", "css", "pdf", "yaml", "yml", "lock",
+];
+
+/// Looks at all files of a library and reads those that may be code.
+pub fn survey(root: &Path) -> Result<CodeFiles, String> {
+    Surveyor::default().look(root)
+}
+
+/// Reads one program of a library for the purpose of running just these bytes; gives them with
+/// their digest, as [`survey`] would write it.
+pub fn program(root: &Path, path: &str) -> Result<(Vec<u8>, String), String> {
+    let wrong = |error: BodyError| format!("{path} {error}");
+    let root = Root::open(root).map_err(wrong)?;
+    let mut file = root.open_file(path).map_err(wrong)?;
+    let mut bytes = Vec::new();
+    let read = (&mut file)
+        .take(CODE_BYTES as u64 + 1)
+        .read_to_end(&mut bytes);
+    read.map_err(|error| wrong(body_error(&error)))?;
+    if bytes.len() > CODE_BYTES {
+        return Err(too_large());
+    }
+    let digest = written(&Sha256::digest(&bytes));
+    Ok((bytes, digest))
+}
+
+/// Remembers digests, so that a look costs a `stat` for each file that did not change.
+#[derive(Debug, Default)]
+pub(crate) struct Surveyor {
+    known: BTreeMap<String, (FileStamp, String)>,
+    /// The folders that were walked through.
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+impl Surveyor {
+    pub(crate) fn look(&mut self, root: &Path) -> Result<CodeFiles, String> {
+        let mut walk = Walk {
+            root: Root::open(root).map_err(|error| format!("its folder {error}"))?,
+            path: root,
+            files: CodeFiles::new(),
+            known: std::mem::take(&mut self.known),
+            next: BTreeMap::new(),
+            folders: Vec::new(),
+            entries: 0,
+            bytes: 0,
+        };
+        let walked = walk.folder("", 0);
+        self.known = walk.next;
+        self.folders = walk.folders;
+        walked.map(|()| walk.files)
+    }
+}
+
+struct Walk<'r> {
+    root: Root,
+    path: &'r Path,
+    files: CodeFiles,
+    known: BTreeMap<String, (FileStamp, String)>,
+    next: BTreeMap<String, (FileStamp, String)>,
+    folders: Vec<PathBuf>,
+    entries: usize,
+    bytes: u64,
+}
+
+impl Walk<'_> {
+    fn folder(&mut self, folder: &str, depth: usize) -> Result<(), String> {
+        if depth > DEPTH {
+            return Err(format!("its folders nest deeper than {DEPTH} levels"));
+        }
+        self.folders.push(self.path.join(folder));
+        let wrong = |error: BodyError| {
+            let shown = if folder.is_empty() {
+                "its folder"
+            } else {
+                folder
+            };
+            format!("{shown} {error}")
+        };
+        for entry in self.root.entries(folder).map_err(wrong)? {
+            let entry = entry.map_err(|error| wrong(body_error(&error)))?;
+            self.entries += 1;
+            if self.entries > ENTRIES {
+                return Err(format!("it has more than {ENTRIES} files and folders"));
+            }
+            let Ok(name) = entry.file_name().into_string() else {
+                return Err(format!(
+                    "the name of {} is not UTF-8",
+                    entry.file_name().display()
+                ));
+            };
+            if is_passed_over(&name) {
+                continue;
+            }
+            let path = match folder {
+                "" => name,
+                folder => format!("{folder}/{name}"),
+            };
+            let kind = entry.file_type();
+            let kind = kind.map_err(|error| wrong(body_error(&error)))?;
+            if kind.is_dir() {
+                self.folder(&path, depth + 1)?;
+            } else if kind.is_symlink() {
+                self.link(path);
+            } else if kind.is_file() {
+                self.file(path)?;
+            } else {
+                self.files.insert(path, "not a file".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// A link counts with where it leads and, where that is a file of the library, what is there.
+    fn link(&mut self, path: String) {
+        let target = std::fs::read_link(self.path.join(&path));
+        let target = target.map_or_else(|_| String::new(), |target| target.display().to_string());
+        let there = match self.root.open_file(&path) {
+            Ok(mut file) => hash(&mut file).unwrap_or_else(|error| error.to_string()),
+            Err(error) => error.to_string(),
+        };
+        self.files
+            .insert(path, format!("link to {target}: {there}"));
+    }
+
+    fn file(&mut self, path: String) -> Result<(), String> {
+        let wrong = |error: BodyError| format!("{path} {error}");
+        let metadata = std::fs::symlink_metadata(self.path.join(&path));
+        let metadata = metadata.map_err(|error| wrong(body_error(&error)))?;
+        if !is_executable(&metadata) && is_data(&path) {
+            return Ok(());
+        }
+        self.bytes = self.bytes.saturating_add(metadata.len());
+        if self.bytes > CODE_BYTES as u64 {
+            return Err(too_large());
+        }
+        let stamp = FileStamp::of(&metadata);
+        let known = self.known.remove(&path).filter(|(seen, _)| *seen == stamp);
+        let digest = if let Some((_, digest)) = known {
+            digest
+        } else {
+            let mut file = self.root.open_file(&path).map_err(wrong)?;
+            hash(&mut file).map_err(wrong)?
+        };
+        if stamp.is_settled() {
+            self.next.insert(path.clone(), (stamp, digest.clone()));
+        }
+        self.files.insert(path, digest);
+        Ok(())
+    }
+}
+
+fn hash(file: &mut File) -> Result<String, BodyError> {
+    let mut hash = Sha256::new();
+    let mut chunk = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut chunk) {
+            Ok(0) => return Ok(written(&hash.finalize())),
+            Ok(length) => hash.update(&chunk[..length]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(body_error(&error)),
+        }
+    }
+}
+
+fn written(digest: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut text = "sha256:".to_owned();
+    for byte in digest {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+fn too_large() -> String {
+    let limit = CODE_BYTES / (1024 * 1024);
+    format!("its programs have more than {limit} MiB together")
+}
+
+/// What version control and editors leave behind.
+fn is_passed_over(name: &str) -> bool {
+    matches!(name, ".git" | ".hg" | ".svn" | ".DS_Store" | "4913")
+        || name.starts_with(".#")
+        || name.ends_with('~')
+        || (name.starts_with('#') && name.ends_with('#'))
+        || name.rsplit_once('.').is_some_and(|(_, end)| end == "swp")
+}
+
+fn is_data(path: &str) -> bool {
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    [MediaKind::Image, MediaKind::Audio]
+        .iter()
+        .any(|kind| kind.mime_of(name).is_some())
+        || ending.is_some_and(|ending| DATA.iter().any(|known| known.eq_ignore_ascii_case(ending)))
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_metadata: &std::fs::Metadata) -> bool {
+    false
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn names(files: &CodeFiles) -> Vec<&str> {
+        files.keys().map(String::as_str).collect()
+    }
+
+    #[test]
+    fn all_that_may_be_code_counts_and_texts_do_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("bin")).unwrap();
+        fs::create_dir_all(root.join(".git")).unwrap();
+        for name in [
+            "twig.toml",
+            "bin/run",
+            "lib.sh",
+            "helper",
+            "a.md",
+            "b.png",
+            "c.csv",
+            ".git/x",
+            "bin/run~",
+            ".hidden",
+        ] {
+            fs::write(root.join(name), name).unwrap();
+        }
+        symlink("run", root.join("bin/link")).unwrap();
+        symlink("/etc/passwd", root.join("bin/out")).unwrap();
+        let files = survey(root).unwrap();
+        let expected = [
+            ".hidden",
+            "bin/link",
+            "bin/out",
+            "bin/run",
+            "helper",
+            "lib.sh",
+            "twig.toml",
+        ];
+        assert_eq!(names(&files), expected);
+        assert!(files["bin/link"].ends_with(&files["bin/run"]));
+        assert_eq!(
+            files["bin/out"],
+            "link to /etc/passwd: leads outside the library's folder"
+        );
+        assert_eq!(program(root, "bin/run").unwrap().1, files["bin/run"]);
+        fs::set_permissions(root.join("a.md"), fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(survey(root).unwrap().contains_key("a.md"));
+    }
+
+    #[test]
+    fn a_surveyor_sees_every_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let mut surveyor = Surveyor::default();
+        let mut last = CodeFiles::new();
+        for round in 0..50 {
+            fs::write(root.join("run"), format!("{round:02}")).unwrap();
+            let files = surveyor.look(root).unwrap();
+            assert_ne!(files, last, "round {round}");
+            assert_eq!(files, survey(root).unwrap());
+            last = files;
+        }
+    }
+
+    #[test]
+    fn more_than_can_be_looked_at_is_not_trusted() {
+        let folder = tempfile::tempdir().unwrap();
+        let large = fs::File::create(folder.path().join("large")).unwrap();
+        large.set_len(CODE_BYTES as u64 + 1).unwrap();
+        assert!(survey(folder.path()).unwrap_err().contains("64 MiB"));
+        assert!(
+            program(folder.path(), "large")
+                .unwrap_err()
+                .contains("64 MiB")
+        );
+    }
+}

@@ -1,0 +1,273 @@
+//! `twig library`: which libraries there are, and whose programs may run.
+
+use std::io::{self, BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use serde::Serialize;
+use twig_core::{Kind, Library};
+use twig_sources::{CodeFiles, Trust, Verdict, survey};
+
+use super::check::counted;
+use super::{Opened, library_of};
+use crate::cli::{self, Sources};
+use crate::command_error::{CommandError, reason};
+use crate::places::Places;
+use crate::ui::Ui;
+
+/// One library as scripts see it; this shape is a promise.
+#[derive(Debug, Serialize)]
+struct Row<'c> {
+    name: &'c str,
+    kind: &'static str,
+    path: &'c str,
+    /// Prompts that are served.
+    prompts: usize,
+    /// Prompts that run a program, served or not.
+    functions: usize,
+    /// Whether these may run; absent where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trusted: Option<bool>,
+}
+
+pub(super) fn run(what: &cli::Library, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    match what {
+        cli::Library::List { sources, json } => list(sources, *json, ui),
+        cli::Library::Trust { library, yes } => trust(library, *yes, ui),
+        cli::Library::Distrust { library } => distrust(library, ui),
+    }
+}
+
+fn list(sources: &Sources, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let opened = Opened::new(sources)?;
+    let catalog = opened.live.snapshot();
+    let record = read_record(&opened.places)?.1;
+    let rows: Vec<Row<'_>> = catalog
+        .libraries()
+        .iter()
+        .map(|library| row(library, &record))
+        .collect();
+    if json {
+        ui.json(&rows)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let cells = rows.iter().map(|row| {
+        let trusted = match (row.trusted, row.functions) {
+            (None, _) => String::new(),
+            (Some(true), count) => format!("trusted: {}", counted(count, "runs", "run")),
+            (Some(false), count) => format!("not trusted: {count} would run a program"),
+        };
+        vec![
+            row.name.to_owned(),
+            row.kind.to_owned(),
+            counted(row.prompts, "prompt", "prompts"),
+            opened.places.shown(Path::new(row.path)),
+            trusted,
+        ]
+    });
+    ui.table(&cells.collect::<Vec<_>>())?;
+    if rows.is_empty() {
+        ui.say(super::list::nothing(&opened));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row<'c>(library: &'c Library, record: &Trust) -> Row<'c> {
+    let root = Path::new(&*library.root);
+    let functions = library.prompts.iter().filter(|p| p.function().is_some());
+    let functions = functions.count();
+    let is_trusted =
+        || survey(root).is_ok_and(|files| record.verdict(root, &files) == Verdict::Trusted);
+    let served = library.prompts.iter().filter(|p| p.unavailable.is_none());
+    Row {
+        name: library.name.as_str(),
+        kind: library.kind.as_str(),
+        path: &library.root,
+        prompts: served.count(),
+        functions,
+        trusted: (functions > 0).then(is_trusted),
+    }
+}
+
+fn trust(named: &str, yes: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let (places, library) = find(named)?;
+    let (path, mut record) = read_record(&places)?;
+    let root = Path::new(&*library.root);
+    let files = survey(root).map_err(|why| {
+        CommandError::fixable(format!(
+            "library `{}` cannot be trusted: {why}",
+            library.name
+        ))
+    })?;
+    let functions: Vec<Vec<String>> = library
+        .prompts
+        .iter()
+        .filter_map(|prompt| {
+            let function = prompt.function()?;
+            Some(vec![
+                prompt.full_name.to_string(),
+                function.file().to_string(),
+            ])
+        })
+        .collect();
+    if functions.is_empty() {
+        return Err(CommandError::fixable(format!(
+            "library `{}` has no prompt that runs a program: there is nothing to trust",
+            library.name
+        )));
+    }
+    let verdict = record.verdict(root, &files);
+    if verdict == Verdict::Trusted {
+        ui.say(format!("library `{}` is trusted as it is", library.name));
+        return Ok(ExitCode::SUCCESS);
+    }
+    describe(&library, &functions, &files, record.files(root), ui)?;
+    if !yes && !ask(&library, ui)? {
+        ui.say("nothing was trusted");
+        return Ok(ExitCode::FAILURE);
+    }
+    // What was looked at is what was shown, whatever has changed since.
+    record.trust(root, files)?;
+    save(&places, &path, &record)?;
+    ui.say(format!(
+        "library `{}` is trusted until one of these files changes",
+        library.name
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn describe(
+    library: &Library,
+    functions: &[Vec<String>],
+    files: &CodeFiles,
+    before: Option<&CodeFiles>,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    ui.line(format!(
+        "library `{}` in {}",
+        library.name, library.shown_root
+    ))?;
+    ui.line("\nprompts that run a program")?;
+    ui.indented_table("  ", functions)?;
+    ui.line("\nfiles that would be trusted")?;
+    let rows: Vec<Vec<String>> = files
+        .iter()
+        .map(|(path, digest)| {
+            let news = match before.map(|before| before.get(path)) {
+                Some(None) => "new",
+                Some(Some(known)) if known != digest => "changed",
+                _ => "",
+            };
+            vec![path.clone(), digest.clone(), news.to_owned()]
+        })
+        .collect();
+    ui.indented_table("  ", &rows)?;
+    let gone = before.into_iter().flatten();
+    for (path, _) in gone.filter(|(path, _)| !files.contains_key(*path)) {
+        ui.line(format!("  {path}  is gone"))?;
+    }
+    ui.flush()?;
+    Ok(())
+}
+
+fn ask(library: &Library, ui: &mut Ui) -> Result<bool, CommandError> {
+    if !io::stdin().is_terminal() {
+        let message = format!(
+            "nobody is there to say whether library `{}` is to be trusted",
+            library.name
+        );
+        return Err(CommandError::fixable(message).hint("use --yes once you have looked at it"));
+    }
+    ui.say(format!(
+        "\nlet library `{}` run these programs as you? [y/N]",
+        library.name
+    ));
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+fn distrust(named: &str, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let (places, library) = find(named)?;
+    let (path, mut record) = read_record(&places)?;
+    if !record.forget(Path::new(&*library.root)) {
+        ui.say(format!("library `{}` was not trusted", library.name));
+        return Ok(ExitCode::SUCCESS);
+    }
+    save(&places, &path, &record)?;
+    ui.say(format!(
+        "library `{}` is not trusted any more",
+        library.name
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The library that is meant: by its name where it is served by itself, else by its folder.
+fn find(named: &str) -> Result<(Places, Arc<Library>), CommandError> {
+    let is_path = named.contains(std::path::MAIN_SEPARATOR) || named.starts_with('.');
+    let path = is_path.then(|| library_of(Path::new(named))).transpose()?;
+    let sources = Sources {
+        library: path.iter().cloned().collect(),
+        kind: path.as_deref().and_then(kind_of),
+    };
+    let opened = Opened::new(&sources)?;
+    let catalog = opened.live.snapshot();
+    let found = match &path {
+        Some(path) => catalog
+            .libraries()
+            .iter()
+            .chain(catalog.shadowed())
+            .find(|library| Path::new(&*library.root) == path.as_path()),
+        None => catalog.library(named),
+    };
+    let Some(found) = found else {
+        let error = CommandError::fixable(match &path {
+            Some(path) => format!("{} is no library", opened.places.shown(path)),
+            None => format!("there is no library `{named}`"),
+        });
+        let others = catalog
+            .libraries()
+            .iter()
+            .map(|library| library.name.as_str());
+        let near = twig_core::suggest::did_you_mean(named, others);
+        let hint = near.unwrap_or_else(|| {
+            "run `twig library list`; one that --library names is trusted by its folder".to_owned()
+        });
+        return Err(error.hint(hint));
+    };
+    let found = Arc::clone(found);
+    Ok((opened.places, found))
+}
+
+/// A folder that has the files of a `functions` library is read as one.
+fn kind_of(path: &Path) -> Option<Kind> {
+    let is_there = |name: &str| path.join(name).is_file();
+    (!is_there("twig.toml") && is_there("prompts.json")).then_some(Kind::Functions)
+}
+
+fn read_record(places: &Places) -> Result<(PathBuf, Trust), CommandError> {
+    let Some(path) = &places.trust else {
+        let error = CommandError::fixable("there is no place for the record of trusted libraries");
+        return Err(error.hint("set HOME or XDG_DATA_HOME"));
+    };
+    match Trust::read(path) {
+        Ok(trust) => Ok((path.clone(), trust)),
+        Err(error) => Err(CommandError::fixable(format!(
+            "{} cannot be read: {}",
+            places.shown(path),
+            reason(&error)
+        ))
+        .hint("mend or remove the file, then trust your libraries again")),
+    }
+}
+
+fn save(places: &Places, path: &Path, record: &Trust) -> Result<(), CommandError> {
+    record.write(path).map_err(|error| {
+        CommandError::fixable(format!(
+            "{} cannot be written: {}",
+            places.shown(path),
+            reason(&error)
+        ))
+    })
+}

@@ -1,0 +1,196 @@
+//! The process between the server and a program: looks, shuts itself in, starts the program, and
+//! ends it and all its children should the server go.
+
+use std::io::{self, Write};
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitCode};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Signal, getppid, kill_current_process_group, setsid};
+use signal_hook::consts::{SIGCHLD, SIGTERM};
+use twig_sources::{CodeFiles, Trust, Verdict, program, survey};
+
+use super::sandbox;
+use super::task::{Program, REFUSED, Refused, Task};
+use crate::command_error::CommandError;
+
+/// How often to look for the server where no signal tells of its end.
+const LOOK: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 500_000_000,
+};
+
+/// All of it is ours: the script's place and the function's name come as arguments. The input is
+/// read before the script is, which could take it otherwise.
+const BASH: &str = r#"twig_input=$(cat) || exit
+. "$1" || exit
+if ! declare -F "$2" >/dev/null; then
+  printf 'there is no function %s in prompts.bash\n' "$2" >&2
+  exit 127
+fi
+printf '%s\n' "$twig_input" | "$2" "$twig_input""#;
+
+/// Runs one function.
+pub(crate) fn run() -> Result<ExitCode, CommandError> {
+    let task = Task::receive()?;
+    // From here on one kill reaches this process and all that it starts.
+    setsid()?;
+    let (news, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+    for signal in [SIGTERM, SIGCHLD] {
+        signal_hook::low_level::pipe::register(signal, writer.try_clone()?)?;
+    }
+    follow_parent(&task)?;
+    match start(&task) {
+        Ok(program) => wait(program, &task, &news),
+        Err(refused) => {
+            let mut output = io::stdout().lock();
+            output.write_all(&serde_json::to_vec(&refused)?)?;
+            output.flush()?;
+            Ok(ExitCode::from(u8::try_from(REFUSED).unwrap_or(1)))
+        }
+    }
+}
+
+/// Asks for a signal when the server's thread that waits for us ends: it waits until we do.
+fn follow_parent(task: &Task) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
+    if is_orphan(task) {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    }
+    Ok(())
+}
+
+fn is_orphan(task: &Task) -> bool {
+    getppid().is_none_or(|parent| parent.as_raw_nonzero().get() != task.parent)
+}
+
+fn start(task: &Task) -> Result<Child, Refused> {
+    let root = Path::new(&task.root);
+    let copy = approved_copy(task, root)?;
+    let place = copy.place();
+    let mut command = match &task.program {
+        Program::Command { arguments, .. } => {
+            let mut command = Command::new(&place);
+            command.args(arguments);
+            command
+        }
+        Program::Bash { function, .. } => {
+            let mut command = Command::new("bash");
+            command.args(["--noprofile", "--norc", "-c", BASH, "bash"]);
+            command.args([&place, function]);
+            command
+        }
+    };
+    command.current_dir(root);
+    if let Err(why) = sandbox::enter(root)
+        && !task.unsandboxed
+    {
+        return Err(Refused::NoSandbox(why));
+    }
+    command.spawn().map_err(|error| {
+        let why = match error.kind() {
+            io::ErrorKind::NotFound => "it, or what its first line names, is not there".to_owned(),
+            _ => crate::command_error::reason(&error),
+        };
+        Refused::NotStarted(why)
+    })
+}
+
+/// The program in a place of its own that nobody can write to: what runs is what was looked at.
+struct Copy {
+    #[cfg(target_os = "linux")]
+    memory: OwnedFd,
+    #[cfg(not(target_os = "linux"))]
+    path: String,
+}
+
+impl Copy {
+    #[cfg(target_os = "linux")]
+    fn place(&self) -> String {
+        format!("/proc/self/fd/{}", self.memory.as_raw_fd())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn place(&self) -> String {
+        self.path.clone()
+    }
+}
+
+/// Looks whether the library is the one that was trusted, and copies the program.
+fn approved_copy(task: &Task, root: &Path) -> Result<Copy, Refused> {
+    let file = task.program.file();
+    let (bytes, digest) = program(root, file).map_err(Refused::Unreadable)?;
+    let trusted = task.approved.get(file);
+    if !trusted.is_some_and(|trusted| trusted.ends_with(&digest)) {
+        return Err(Refused::Changed(vec![file.to_owned()]));
+    }
+    let files = survey(root).map_err(Refused::Unreadable)?;
+    if let Some(changed) = changed(root, &task.approved, &files) {
+        return Err(Refused::Changed(changed));
+    }
+    copy(root, file, &bytes).map_err(|error| Refused::NotStarted(error.to_string()))
+}
+
+fn changed(root: &Path, approved: &CodeFiles, files: &CodeFiles) -> Option<Vec<String>> {
+    let mut trust = Trust::default();
+    trust.trust(root, approved.clone()).ok()?;
+    match trust.verdict(root, files) {
+        Verdict::Trusted => None,
+        Verdict::Changed(files) => Some(files),
+        _ => Some(Vec::new()),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn copy(_root: &Path, file: &str, bytes: &[u8]) -> io::Result<Copy> {
+    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+    // It stays open in the program: a script's interpreter opens it once more.
+    let flags = MemfdFlags::ALLOW_SEALING;
+    let memory = match memfd_create(file, flags | MemfdFlags::EXEC) {
+        // Kernels before 6.3 have no word for what they always allow.
+        Err(rustix::io::Errno::INVAL) => memfd_create(file, flags)?,
+        memory => memory?,
+    };
+    let mut writer = std::fs::File::from(memory);
+    writer.write_all(bytes)?;
+    let memory = OwnedFd::from(writer);
+    let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
+    fcntl_add_seals(&memory, seals)?;
+    // What is read starts at the beginning again for whoever opens it anew.
+    Ok(Copy { memory })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn copy(root: &Path, file: &str, _bytes: &[u8]) -> io::Result<Copy> {
+    Ok(Copy {
+        path: root.join(file).display().to_string(),
+    })
+}
+
+/// Waits for the program's end, or for the server's.
+fn wait(mut program: Child, task: &Task, news: &OwnedFd) -> Result<ExitCode, CommandError> {
+    loop {
+        if let Some(status) = program.try_wait()? {
+            let code = match (status.code(), status.signal()) {
+                (Some(code), _) => code,
+                (None, Some(signal)) => 128 + signal,
+                (None, None) => 1,
+            };
+            return Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)));
+        }
+        if is_orphan(task) {
+            // All of the group, this process too.
+            let _ = kill_current_process_group(Signal::KILL);
+        }
+        let mut fds = [PollFd::new(news, PollFlags::IN)];
+        let _ = poll(&mut fds, Some(&LOOK));
+        let mut bytes = [0; 16];
+        let _ = rustix::io::read(news, &mut bytes[..]);
+    }
+}

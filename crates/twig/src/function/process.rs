@@ -1,0 +1,372 @@
+//! One function under way, seen from the server: input in, output out, and its end in time.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+};
+use twig_core::{FunctionCall, FunctionOutcome};
+
+use super::PATH;
+use super::task::{REFUSED, Refused, Task};
+use crate::ui::one_line;
+use crate::worker::own_binary;
+
+/// What is kept of standard error: its end, where programs say why they stop.
+const TALK: usize = 64 * 1024;
+/// What of it a sentence repeats, in characters.
+const QUOTED: usize = 300;
+/// How often an end is looked for where the system cannot wake us for it.
+const TICK: Duration = Duration::from_millis(10);
+/// After everyone was killed: how long their pipes may take to close.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// Ends a function from another thread, before it starts or while it runs.
+#[derive(Debug, Default)]
+pub(crate) struct Stop {
+    state: Mutex<Stopping>,
+}
+
+#[derive(Debug, Default)]
+struct Stopping {
+    is_stopped: bool,
+    /// The process, from its start until it is waited for: that long its id is nobody else's.
+    running: Option<Pid>,
+}
+
+impl Stop {
+    /// Ends the function with all its children, or keeps it from starting.
+    pub(crate) fn now(&self) {
+        let mut state = self.lock();
+        state.is_stopped = true;
+        if let Some(pid) = state.running {
+            kill_all(pid);
+        }
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.lock().is_stopped
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Stopping> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The process leads a session of its own once it runs; just before, it is alone.
+fn kill_all(pid: Pid) {
+    let _ = kill_process_group(pid, Signal::KILL);
+    let _ = kill_process(pid, Signal::KILL);
+}
+
+/// A function that was started.
+pub(super) struct Process {
+    child: Child,
+    pid: Pid,
+    /// What is still to be sent, and where.
+    input: Option<(OwnedFd, Vec<u8>, usize)>,
+    output: Pipe,
+    talk: Pipe,
+    /// Wakes us when the process ends, where the system has such a thing.
+    ended: Option<OwnedFd>,
+    deadline: Instant,
+}
+
+impl Process {
+    pub(super) fn start(
+        task: &Task,
+        input: &str,
+        environment: &[(OsString, OsString)],
+        stop: &Stop,
+    ) -> io::Result<Self> {
+        let mut bytes = task.to_bytes()?;
+        bytes.extend_from_slice(input.as_bytes());
+        let mut command = Command::new(own_binary()?);
+        command
+            .arg("run-function")
+            .env_clear()
+            .env("PATH", PATH)
+            .env("LANG", "C.UTF-8")
+            .envs(environment.iter().map(|(name, value)| (name, value)))
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        // Whoever stops it from now on waits until its id is known.
+        let mut state = stop.lock();
+        if state.is_stopped {
+            return Err(io::Error::other("nobody waits for it any more"));
+        }
+        let mut child = command.spawn()?;
+        let pid = Pid::from_child(&child);
+        state.running = Some(pid);
+        drop(state);
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            return Err(io::Error::other("it has no pipes"));
+        };
+        let stdin = OwnedFd::from(stdin);
+        rustix::io::ioctl_fionbio(&stdin, true)?;
+        Ok(Self {
+            child,
+            pid,
+            input: Some((stdin, bytes, 0)),
+            output: Pipe::new(stdout.into())?,
+            talk: Pipe::new(stderr.into())?,
+            ended: end_of(pid),
+            deadline: Instant::now(),
+        })
+    }
+
+    /// Follows it to its end; afterwards nothing of it is left.
+    pub(super) fn finish(mut self, call: &FunctionCall, stop: &Stop) -> FunctionOutcome {
+        self.deadline = Instant::now() + Duration::from_millis(call.millis);
+        let ending = self.follow(call.output);
+        // Whatever it started ends with it.
+        kill_all(self.pid);
+        let drained = self.drain(call.output);
+        stop.lock().running = None;
+        let status = self.child.wait();
+        let talk = String::from_utf8_lossy(&self.talk.bytes).into_owned();
+        if !talk.trim().is_empty() {
+            tracing::info!(prompt = %call.prompt, "a function says: {}", one_line(&talk));
+        }
+        match ending.and(drained) {
+            Ending::TimeIsUp => FunctionOutcome::Failed(format!(
+                "took longer than the limit of {} ms and was ended{}",
+                call.millis,
+                quoted(&talk)
+            )),
+            Ending::Flood => FunctionOutcome::Failed(format!(
+                "printed more than the limit of {} bytes and was ended",
+                call.output
+            )),
+            Ending::Ended => match status {
+                Ok(status) => said(call, status.code(), self.output.bytes, &talk),
+                Err(error) => FunctionOutcome::Failed(format!("could not be waited for: {error}")),
+            },
+        }
+    }
+
+    fn follow(&mut self, limit: usize) -> Ending {
+        loop {
+            if self.has_ended() {
+                return Ending::Ended;
+            }
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ending::TimeIsUp;
+            }
+            let tick = if self.ended.is_some() {
+                left
+            } else {
+                left.min(TICK)
+            };
+            self.wait(tick);
+            self.send();
+            self.output.read(limit + 1);
+            self.talk.read_last(TALK);
+            if self.output.bytes.len() > limit {
+                return Ending::Flood;
+            }
+        }
+    }
+
+    /// Takes what is still in the pipes, now that nobody is left to write more.
+    fn drain(&mut self, limit: usize) -> Ending {
+        let until = Instant::now() + LAST_WORDS;
+        self.input = None;
+        self.ended = None;
+        loop {
+            self.output.read(limit + 1);
+            self.talk.read_last(TALK);
+            if self.output.bytes.len() > limit {
+                return Ending::Flood;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || (!self.output.is_open && !self.talk.is_open) {
+                return Ending::Ended;
+            }
+            self.wait(left);
+        }
+    }
+
+    /// Looks without taking its status: until that is taken its id is its own.
+    fn has_ended(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        !matches!(
+            waitid(WaitId::Pid(self.pid), options),
+            Ok(None) | Err(Errno::INTR)
+        )
+    }
+
+    fn wait(&self, time: Duration) {
+        let mut fds = Vec::with_capacity(4);
+        for pipe in [&self.output, &self.talk] {
+            if pipe.is_open {
+                fds.push(PollFd::new(&pipe.fd, PollFlags::IN));
+            }
+        }
+        if let Some((fd, _, _)) = &self.input {
+            fds.push(PollFd::new(fd, PollFlags::OUT));
+        }
+        if let Some(ended) = &self.ended {
+            fds.push(PollFd::from_borrowed_fd(ended.as_fd(), PollFlags::IN));
+        }
+        let none = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let _ = poll(&mut fds, Some(&Timespec::try_from(time).unwrap_or(none)));
+    }
+
+    /// Sends what the pipe takes. A function that does not read its input is free not to.
+    fn send(&mut self) {
+        let Some((fd, bytes, sent)) = &mut self.input else {
+            return;
+        };
+        match rustix::io::write(&*fd, &bytes[*sent..]) {
+            Ok(count) => *sent += count,
+            Err(Errno::AGAIN | Errno::INTR) => return,
+            Err(_) => *sent = bytes.len(),
+        }
+        if *sent >= bytes.len() {
+            self.input = None;
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Ended,
+    TimeIsUp,
+    Flood,
+}
+
+impl Ending {
+    fn and(self, later: Self) -> Self {
+        if self == Self::Ended { later } else { self }
+    }
+}
+
+/// One end of a pipe and what came out of it.
+struct Pipe {
+    fd: OwnedFd,
+    bytes: Vec<u8>,
+    is_open: bool,
+}
+
+impl Pipe {
+    fn new(fd: OwnedFd) -> io::Result<Self> {
+        rustix::io::ioctl_fionbio(&fd, true)?;
+        Ok(Self {
+            fd,
+            bytes: Vec::new(),
+            is_open: true,
+        })
+    }
+
+    /// Reads what is there, no more than `most` in all.
+    fn read(&mut self, most: usize) {
+        while self.is_open && self.bytes.len() < most {
+            let room = (most - self.bytes.len()).min(64 * 1024);
+            if !self.read_chunk(room) {
+                return;
+            }
+        }
+    }
+
+    /// Reads what is there for a moment, and keeps the last bytes.
+    fn read_last(&mut self, kept: usize) {
+        for _ in 0..16 {
+            if !self.is_open || !self.read_chunk(64 * 1024) {
+                break;
+            }
+            let surplus = self.bytes.len().saturating_sub(kept);
+            self.bytes.drain(..surplus);
+        }
+    }
+
+    /// Says whether there may be more.
+    fn read_chunk(&mut self, room: usize) -> bool {
+        let start = self.bytes.len();
+        self.bytes.resize(start + room, 0);
+        let read = rustix::io::read(&self.fd, &mut self.bytes[start..]);
+        self.bytes.truncate(start + *read.as_ref().unwrap_or(&0));
+        match read {
+            Ok(0) => self.is_open = false,
+            Ok(_) | Err(Errno::INTR) => return true,
+            Err(Errno::AGAIN) => {}
+            Err(_) => self.is_open = false,
+        }
+        false
+    }
+}
+
+/// What a function's end means.
+fn said(call: &FunctionCall, code: Option<i32>, printed: Vec<u8>, talk: &str) -> FunctionOutcome {
+    let failed = |what: String| FunctionOutcome::Failed(format!("{what}{}", quoted(talk)));
+    match code {
+        Some(0) => FunctionOutcome::Printed(printed),
+        Some(REFUSED) => match serde_json::from_slice(&printed) {
+            Ok(refused) => why_refused(call, refused),
+            Err(_) => failed(format!("ended with exit code {REFUSED}")),
+        },
+        // 128 and a signal's number is what shells say, too.
+        Some(152) => failed("used more processor time than the limit of 5 s".to_owned()),
+        Some(code) if code > 128 => failed(format!("was ended by signal {}", code - 128)),
+        Some(code) => failed(format!("ended with exit code {code}")),
+        None => failed("was ended from outside".to_owned()),
+    }
+}
+
+fn why_refused(call: &FunctionCall, refused: Refused) -> FunctionOutcome {
+    let (prompt, name) = (&call.prompt, &call.library.name);
+    let trust = format!("look at it, then run `twig library trust {name}`");
+    FunctionOutcome::Refused(match refused {
+        Refused::Changed(files) => format!(
+            "Prompt `{prompt}` was not run: library `{name}` changed since it was trusted ({}): {trust}",
+            files.join(", ")
+        ),
+        Refused::Unreadable(why) => {
+            format!("Prompt `{prompt}` was not run: library `{name}` cannot be looked at: {why}")
+        }
+        Refused::NoSandbox(why) => format!(
+            "Prompt `{prompt}` was not run: this system cannot shut programs in ({why}); start Twig with --allow-unsandboxed-functions to run them with all that you may do yourself"
+        ),
+        Refused::NotStarted(why) => format!(
+            "The function of prompt `{prompt}` could not be started: {}: {why}",
+            call.function.file()
+        ),
+    })
+}
+
+/// The end of what a function said on standard error, on one line and harmless.
+fn quoted(talk: &str) -> String {
+    let talk = one_line(talk);
+    if talk.is_empty() {
+        return String::new();
+    }
+    let length = talk.chars().count();
+    let skipped = length.saturating_sub(QUOTED);
+    let dots = if skipped > 0 { "…" } else { "" };
+    let rest: String = talk.chars().skip(skipped).collect();
+    format!(": {dots}{rest}")
+}
+
+#[cfg(target_os = "linux")]
+fn end_of(pid: Pid) -> Option<OwnedFd> {
+    rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_of(_pid: Pid) -> Option<OwnedFd> {
+    None
+}

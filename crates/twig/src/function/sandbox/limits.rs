@@ -1,0 +1,50 @@
+//! Limits that the system keeps for every process by itself.
+
+use rlimit::{Resource, getrlimit, setrlimit};
+
+const MEMORY: u64 = 512 * 1024 * 1024;
+/// Seconds of processor time; a second later the system is no longer polite.
+const PROCESSOR: u64 = 5;
+const OPEN_FILES: u64 = 64;
+/// How many processes a function may start, beside those that the person has already.
+#[cfg(target_os = "linux")]
+const PROCESSES: u64 = 256;
+
+pub(super) fn set() -> Result<(), String> {
+    let limits = [
+        (Resource::CPU, PROCESSOR, PROCESSOR + 1),
+        (Resource::CORE, 0, 0),
+        (Resource::FSIZE, 0, 0),
+        (Resource::NOFILE, OPEN_FILES, OPEN_FILES),
+        (Resource::AS, MEMORY, MEMORY),
+    ];
+    #[cfg(target_os = "linux")]
+    if let Some(running) = running() {
+        let most = running + PROCESSES;
+        // Where this one is lower already, that will do.
+        let _ = setrlimit(Resource::NPROC, most, most);
+    }
+    for (resource, soft, hard) in limits {
+        // Nobody may raise what is lower already, and nobody has to.
+        let most = getrlimit(resource).map_or(hard, |(_, most)| most.min(hard));
+        setrlimit(resource, soft.min(most), most)
+            .map_err(|error| format!("the limit {resource:?} cannot be set: {error}"))?;
+    }
+    Ok(())
+}
+
+/// The threads that this person has, which is what the system counts.
+#[cfg(target_os = "linux")]
+fn running() -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
+    let own = rustix::process::getuid().as_raw();
+    let processes = std::fs::read_dir("/proc").ok()?.flatten();
+    let threads = processes.filter_map(|entry| {
+        let name = entry.file_name();
+        let is_process = name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+        let tasks = is_process.then(|| entry.path().join("task").metadata().ok())??;
+        // A folder has two links of its own and one from each folder in it.
+        (tasks.uid() == own).then(|| tasks.nlink().saturating_sub(2).max(1))
+    });
+    Some(threads.sum())
+}

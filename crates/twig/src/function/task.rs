@@ -1,0 +1,120 @@
+//! What the server tells the process that runs a function, and what that says where it does not.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+use twig_core::{Function, FunctionCall};
+use twig_sources::CodeFiles;
+
+/// The exit code of a child that did not start the program; its output says why.
+pub(super) const REFUSED: i32 = 125;
+
+/// Digits of the length that stands before a task.
+const LENGTH: usize = 8;
+/// No task is longer.
+const LONGEST: usize = 16 * 1024 * 1024;
+
+/// Everything that the child needs, sent before the function's own input.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Task {
+    /// The server's process id: once another process is the parent, nobody waits any more.
+    pub(super) parent: i32,
+    /// The library's folder.
+    pub(super) root: String,
+    pub(super) program: Program,
+    /// The library's files as they were trusted.
+    pub(super) approved: CodeFiles,
+    /// Whether to go on where the sandbox cannot be had.
+    pub(super) unsandboxed: bool,
+}
+
+/// What to start.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Program {
+    Command {
+        file: String,
+        arguments: Vec<String>,
+    },
+    Bash {
+        file: String,
+        function: String,
+    },
+}
+
+/// Why the program was not started.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Refused {
+    /// These files are other ones than those that were trusted.
+    Changed(Vec<String>),
+    /// The library cannot be looked at.
+    Unreadable(String),
+    /// The system cannot shut the program in.
+    NoSandbox(String),
+    /// The system did not start it.
+    NotStarted(String),
+}
+
+impl Task {
+    pub(super) fn new(call: &FunctionCall, approved: CodeFiles, unsandboxed: bool) -> Self {
+        let program = match &call.function {
+            Function::Command { program, arguments } => Program::Command {
+                file: program.as_str().to_owned(),
+                arguments: arguments.iter().map(ToString::to_string).collect(),
+            },
+            Function::Bash { script, function } => Program::Bash {
+                file: script.as_str().to_owned(),
+                function: function.to_string(),
+            },
+        };
+        Self {
+            parent: rustix::process::getpid().as_raw_nonzero().get(),
+            root: call.library.root.to_string(),
+            program,
+            approved,
+            unsandboxed,
+        }
+    }
+
+    /// As it is sent: its length, then JSON.
+    pub(super) fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        let json = serde_json::to_vec(self)?;
+        let mut bytes = format!("{:0width$}", json.len(), width = LENGTH).into_bytes();
+        bytes.extend_from_slice(&json);
+        Ok(bytes)
+    }
+
+    /// Reads exactly one task off standard input and leaves the rest to the program.
+    pub(super) fn receive() -> io::Result<Self> {
+        let bad = || io::Error::from(io::ErrorKind::InvalidData);
+        let length = read_exactly(LENGTH)?;
+        let length = String::from_utf8(length).map_err(|_| bad())?;
+        let length: usize = length.parse().map_err(|_| bad())?;
+        if length > LONGEST {
+            return Err(bad());
+        }
+        Ok(serde_json::from_slice(&read_exactly(length)?)?)
+    }
+}
+
+impl Program {
+    pub(super) fn file(&self) -> &str {
+        match self {
+            Self::Command { file, .. } | Self::Bash { file, .. } => file,
+        }
+    }
+}
+
+/// Not through a buffer, which would take what is the program's.
+fn read_exactly(length: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    let mut filled = 0;
+    while filled < length {
+        match rustix::io::read(rustix::stdio::stdin(), &mut bytes[filled..]) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => filled += count,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,136 @@
+//! Jobs: what is run elsewhere while its request waits, and given up with it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use twig_core::template::{ComputedJob, JobOutcome};
+use twig_core::{FunctionCall, FunctionOutcome};
+use twig_mcp::{Done, Ticket, Work};
+
+use super::Shared;
+use super::accept::is_over;
+use super::sessions::Session;
+use crate::worker::Pool;
+
+/// How long jobs may still take when the server ends; the rest of its last moments is for telling
+/// that they were given up.
+const LAST_JOBS: Duration = Duration::from_millis(300);
+
+impl Shared {
+    /// Runs a job of a request, which may be one of a session.
+    pub(super) async fn run(&self, work: Work, session: Option<(Arc<Session>, Ticket)>) -> Done {
+        match work {
+            Work::Render(job) => Done::Render(self.render(job).await),
+            Work::Function(call) => Done::Function(self.call(call, session).await),
+        }
+    }
+
+    /// A request that is given up gives up its render, unless it has begun; then the limit of its
+    /// time ends it.
+    async fn render(&self, job: ComputedJob) -> JobOutcome {
+        let limit = self.limits.renders;
+        if self.pool.queued() >= limit {
+            let message = format!("the limit of {limit} renders that wait is reached");
+            return JobOutcome::limit(message);
+        }
+        let (waiting, outcome) = oneshot::channel();
+        self.pool.submit(waiting, job);
+        let pool = &self.pool;
+        let mut render = Render { outcome, pool };
+        tokio::select! {
+            outcome = &mut render.outcome => {
+                outcome.unwrap_or_else(|_| JobOutcome::limit("the render was given up"))
+            }
+            () = self.last_moment() => JobOutcome::limit("the server is ending"),
+        }
+    }
+
+    /// A request that is given up ends its function, even where it runs already.
+    async fn call(
+        &self,
+        call: Box<FunctionCall>,
+        session: Option<(Arc<Session>, Ticket)>,
+    ) -> FunctionOutcome {
+        let (waiting, outcome) = oneshot::channel();
+        let mut waited = Waited {
+            shared: self,
+            outcome,
+        };
+        let whose = Whose {
+            waiting: Mutex::new(Some(waiting)),
+            session,
+        };
+        self.functions.submit(whose, call);
+        let failed = |why: &str| FunctionOutcome::Failed(why.to_owned());
+        tokio::select! {
+            outcome = &mut waited.outcome => outcome.unwrap_or_else(|_| failed("was given up")),
+            () = self.last_moment() => failed("was given up: the server is ending"),
+        }
+    }
+
+    /// Waits until what is not done yet can no longer be told to its client.
+    async fn last_moment(&self) {
+        is_over(&mut self.ending.clone()).await;
+        tokio::time::sleep(LAST_JOBS).await;
+    }
+
+    /// Ends the functions that nobody waits for any more.
+    pub(super) fn end_unwanted(&self) {
+        self.functions.end(Whose::is_unwanted);
+    }
+}
+
+/// A render that somebody waits for.
+struct Render<'p> {
+    outcome: oneshot::Receiver<JobOutcome>,
+    pool: &'p Pool<oneshot::Sender<JobOutcome>>,
+}
+
+/// Once nobody waits for it, it makes room for others.
+impl Drop for Render<'_> {
+    fn drop(&mut self) {
+        self.outcome.close();
+        self.pool.forget(oneshot::Sender::is_closed);
+    }
+}
+
+/// A request that waits for a function.
+struct Waited<'s> {
+    shared: &'s Shared,
+    outcome: oneshot::Receiver<FunctionOutcome>,
+}
+
+impl Drop for Waited<'_> {
+    fn drop(&mut self) {
+        self.outcome.close();
+        self.shared.end_unwanted();
+    }
+}
+
+/// Whose function it is.
+pub(super) struct Whose {
+    waiting: Mutex<Option<oneshot::Sender<FunctionOutcome>>>,
+    session: Option<(Arc<Session>, Ticket)>,
+}
+
+impl Whose {
+    pub(super) fn tell(&self, outcome: FunctionOutcome) {
+        if let Some(waiting) = self.waiting().take() {
+            let _ = waiting.send(outcome);
+        }
+    }
+
+    /// The request has gone, or its client cancelled it or ended the session.
+    fn is_unwanted(&self) -> bool {
+        let is_open = |waiting: &oneshot::Sender<_>| !waiting.is_closed();
+        let waits = self.waiting().as_ref().is_some_and(is_open);
+        let is_wanted =
+            |(session, ticket): &(Arc<Session>, Ticket)| session.inside().connection.wants(*ticket);
+        !waits || !self.session.as_ref().is_none_or(is_wanted)
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Option<oneshot::Sender<FunctionOutcome>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

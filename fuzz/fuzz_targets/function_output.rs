@@ -1,0 +1,20 @@
+//! Whatever a program prints is a prompt within its limits, or one sentence that says why not.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use twig_core::Block;
+use twig_core::function::read_output;
+
+fuzz_target!(|bytes: &[u8]| {
+    match read_output(bytes) {
+        Ok(finished) => {
+            assert!((1..=64).contains(&finished.messages.len()));
+            for message in &finished.messages {
+                if let Block::Text(text) = &message.block {
+                    assert!(!text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t')));
+                }
+            }
+        }
+        Err(sentence) => assert!(!sentence.is_empty() && sentence.len() < 4096, "{sentence}"),
+    }
+});
