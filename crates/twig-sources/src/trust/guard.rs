@@ -95,10 +95,13 @@ fn withhold(library: &Library, verdict: &Verdict) -> Library {
             count => format!("{count} prompts that run programs are"),
         };
         let message = format!("{prompts} not served: {why}");
-        let help = format!(
-            "look at {}, then run `twig library trust {}`",
-            library.shown_root, library.shown_root
-        );
+        // As a shell takes it.
+        let place = if library.shown_root.contains(char::is_whitespace) {
+            format!("'{}'", library.root)
+        } else {
+            library.shown_root.to_string()
+        };
+        let help = format!("look at {place}, then run `twig library trust {place}`");
         let problem = Problem::of_file("untrusted", Severity::Warning, &library.root, message);
         shown.problems.push(problem.with_help(help));
     }
