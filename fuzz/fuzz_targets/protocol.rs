@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use twig_core::parse::library::{Folder, empty_library};
+use twig_core::document::Head;
+use twig_core::parse::documents::{FoundDocument, Layout, documents};
+use twig_core::parse::library::{Folder, add_documents, empty_library};
 use twig_core::template::{JobOutcome, Templates};
 use twig_core::{
     Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Limits,
@@ -21,14 +23,13 @@ impl Bodies for NoFiles {
 
     fn bytes(
         &self,
-        library: &Library,
-        path: &RelativePath,
+        _: &Library,
+        _: &RelativePath,
         _: usize,
     ) -> Result<Blob, BodyError> {
-        let body = self.read(library, path)?;
         Ok(Blob {
-            bytes: body.text.into_bytes(),
-            stamp: body.stamp,
+            bytes: b"# A".to_vec(),
+            stamp: Stamp(0),
         })
     }
 
@@ -59,6 +60,15 @@ fuzz_target!(|bytes: &[u8]| {
     let mut library = empty_library(&folder, Kind::Twig, Vec::new());
     library.prompts.extend(prompt("p", "{{ x }}{{ y }}"));
     library.prompts.extend(prompt("q", "{% for i in [1] %}{{ x }}{% endfor %}"));
+    let Ok(docs) = RelativePath::parse("docs") else { return };
+    let found: Vec<FoundDocument> = ["docs/x/a.md", "docs/x/b c.md", "docs/adr/001-y.md"]
+        .into_iter()
+        .filter_map(|path| RelativePath::parse(path).ok())
+        .map(|path| FoundDocument { path, head: Head::read("a.md", b"# A", true), size: 3, modified: Some(0), version: 1 })
+        .collect();
+    let layout = Layout { folders: vec![docs.clone()], prefix: "a://".into(), templates: Vec::new() };
+    let made = documents(&folder, "a://", &docs, &found, &mut Vec::new());
+    add_documents(&mut library, &layout, made);
     let catalog = Arc::new(Catalog::build(vec![Arc::new(library)]));
     let templates = Templates::default();
     let identity = Identity { name: "f".into(), title: "F".into(), version: "0".into(), instructions: None };

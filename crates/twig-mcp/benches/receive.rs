@@ -9,8 +9,8 @@ use divan::Bencher;
 use twig_core::model::About;
 use twig_core::template::Templates;
 use twig_core::{
-    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName,
-    Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
+    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Document, Kind, Library,
+    LibraryName, Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
 };
 use twig_mcp::{Connection, Host, Identity, Server};
 
@@ -34,6 +34,22 @@ fn list_of_a_thousand(bencher: Bencher<'_, '_>) {
     run(
         bencher,
         r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list","params":{}}"#,
+    );
+}
+
+#[divan::bench]
+fn list_of_a_thousand_documents(bencher: Bencher<'_, '_>) {
+    run(
+        bencher,
+        r#"{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{}}"#,
+    );
+}
+
+#[divan::bench]
+fn read_a_document(bencher: Bencher<'_, '_>) {
+    run(
+        bencher,
+        r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"twig://library/patterns/500"}}"#,
     );
 }
 
@@ -107,11 +123,26 @@ fn catalog() -> Arc<Catalog> {
         shown_root: "~/library".into(),
         about: About::default(),
         prompts: (0..1000).map(prompt).collect(),
-        documents: Vec::new(),
+        documents: (0..1000).map(document).collect(),
         templates: Vec::new(),
         problems: Vec::new(),
         digest: [0; 32],
     })]))
+}
+
+fn document(at: usize) -> Document {
+    Document {
+        uri: format!("twig://library/patterns/{at}").into(),
+        short_uri: None,
+        name: format!("patterns/{at}").into(),
+        title: "A pattern".into(),
+        mime: "text/markdown",
+        is_text: true,
+        path: RelativePath::parse(&format!("docs/patterns/{at}.md")).unwrap(),
+        size: 5_000,
+        modified: Some(1_700_000_000),
+        version: 1,
+    }
 }
 
 struct Bench;

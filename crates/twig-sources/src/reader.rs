@@ -130,7 +130,7 @@ pub(crate) fn read_bytes(
     }
 }
 
-/// Reads how a file begins, and no more. Whether its type is known already, `is_listed` says.
+/// Reads how a file begins, and no more. Whether a listing said that it is one, `is_listed` says.
 pub(crate) fn read_head(
     root: &Root,
     path: &str,
@@ -140,20 +140,20 @@ pub(crate) fn read_head(
 ) -> Result<ReadBytes, BodyError> {
     let started = Instant::now();
     loop {
-        let file = if is_listed {
-            root.open_listed(path)?
-        } else {
-            root.open_file(path)?
-        };
-        let stamp = stamp(&file)?;
+        if !is_listed {
+            root.look(path)?;
+        }
+        let (mut file, metadata) = root.open_listed(path)?;
+        let stamp = FileStamp::of(&metadata);
         let is_patient = started.elapsed() < patience.total;
         let mut wait = stamp.until_quiet(patience.quiet_for(&stamp));
         if wait.is_none() || !is_patient {
-            let most = stamp.size.min(length as u64);
-            let mut bytes = Vec::with_capacity(length);
-            let read = file.take(length as u64).read_to_end(&mut bytes);
-            read.map_err(|error| body_error(&error))?;
-            if bytes.len() as u64 == most || !is_patient {
+            // No more is asked for than there is, so that most files take one read.
+            let most = usize::try_from(stamp.size).map_or(length, |size| size.min(length));
+            let mut bytes = vec![0; most];
+            let read = fill(&mut file, &mut bytes).map_err(|error| body_error(&error))?;
+            if read == most || !is_patient {
+                bytes.truncate(read);
                 return Ok(ReadBytes { bytes, stamp });
             }
             wait = Some(Duration::from_millis(1));
@@ -161,6 +161,20 @@ pub(crate) fn read_head(
         let wait = wait.unwrap_or_default();
         std::thread::sleep(wait.clamp(Duration::from_micros(200), Duration::from_millis(2)));
     }
+}
+
+/// Reads until there is no more room, or no more to read; says how much came.
+fn fill(file: &mut File, bytes: &mut [u8]) -> std::io::Result<usize> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }
 
 enum Attempt {

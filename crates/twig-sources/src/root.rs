@@ -1,10 +1,11 @@
 //! A library's folder, beneath which everything is opened: links that lead out are refused.
 
+use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, FileType, OpenOptions};
+use cap_std::fs::{Dir, File, FileType, OpenOptions};
 #[cfg(unix)]
 use cap_std::fs::{FileTypeExt, OpenOptionsExt};
 use twig_core::BodyError;
@@ -47,24 +48,25 @@ impl Root {
         // Opening a device can already do something, so the type is asked for first; it is asked
         // for again afterwards, because the path can lead elsewhere by then.
         self.look(path)?;
-        self.open_listed(path)
+        self.open_listed(path).map(|(file, _)| file)
     }
 
-    /// The same where a listing has just said that it is a regular file.
-    pub(crate) fn open_listed(&self, path: &str) -> Result<std::fs::File, BodyError> {
+    /// The same where a listing has just said that it is a regular file; says what it is now, too.
+    pub(crate) fn open_listed(&self, path: &str) -> Result<(std::fs::File, Metadata), BodyError> {
         let mut options = OpenOptions::new();
         options.read(true);
         #[cfg(unix)]
         options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-        let file = match self.dir.open_with(path, &options) {
-            Ok(file) => file,
-            Err(error) => return Err(body_error(&error)),
-        };
-        match file.metadata() {
-            Ok(metadata) => regular(metadata.file_type())?,
-            Err(error) => return Err(body_error(&error)),
+        let trouble = |error| body_error(&error);
+        let file = self.dir.open_with(path, &options).map_err(trouble)?;
+        let file = file.into_std();
+        let metadata = file.metadata().map_err(trouble)?;
+        if metadata.is_file() {
+            return Ok((file, metadata));
         }
-        Ok(file.into_std())
+        let other = File::from_std(file).metadata().map_err(trouble)?;
+        let what = regular(other.file_type()).err();
+        Err(what.unwrap_or(BodyError::NotAFile("something else")))
     }
 
     /// The entries of a folder beneath, `""` for the root itself.

@@ -15,7 +15,7 @@ pub struct Head {
 }
 
 /// As many bytes of a file are looked at.
-pub const HEAD: usize = 4096;
+pub const HEAD: usize = 2048;
 
 /// Characters of a title.
 pub(crate) const TITLE: usize = 200;

@@ -61,17 +61,21 @@ impl UriTemplate {
         })
     }
 
-    /// The values of its variables in a URI that fits it. Each takes as little as it can, so that
-    /// this is linear in the URI.
+    /// The values of its variables in a URI that fits it. Each takes as little as it can, and the
+    /// last one all that is left, so that this is linear in the URI.
     pub fn values<'u>(&self, uri: &'u str) -> Option<Vec<&'u str>> {
         let mut values = Vec::new();
         let mut rest = uri;
         let mut parts = self.parts.iter().peekable();
         while let Some(part) = parts.next() {
+            let is_last_but_one = parts.len() == 1;
             match part {
                 Part::Text(text) => rest = rest.strip_prefix(&**text)?,
                 Part::Variable(_) => {
                     let end = match parts.peek() {
+                        Some(Part::Text(next)) if is_last_but_one => {
+                            rest.strip_suffix(&**next)?.len()
+                        }
                         Some(Part::Text(next)) => rest.find(&**next)?,
                         _ => rest.len(),
                     };
@@ -90,7 +94,52 @@ impl UriTemplate {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    impl UriTemplate {
+        fn fill(&self, values: &[&str]) -> String {
+            let mut values = values.iter();
+            let parts = self.parts.iter().map(|part| match part {
+                Part::Text(text) => text,
+                Part::Variable(_) => values.next().copied().unwrap_or_default(),
+            });
+            parts.collect()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn values_come_back_as_they_were_filled_in(
+            texts in proptest::collection::vec("[:/-]{1,3}", 1..5),
+            values in proptest::collection::vec("[a-c%0-9]{1,4}", 4),
+        ) {
+            let parts = texts.iter().enumerate().map(|(at, text)| format!("{text}{{v{at}}}"));
+            let template = UriTemplate::parse(&parts.collect::<Vec<_>>().concat()).unwrap();
+            let values: Vec<&str> = values.iter().take(texts.len()).map(String::as_str).collect();
+            let uri = template.fill(&values);
+            prop_assert_eq!(template.values(&uri), Some(values));
+        }
+
+        #[test]
+        fn what_fits_is_made_of_its_values(source in "[a{}/b]{0,12}", uri in "[ab/]{0,12}") {
+            if let Ok(template) = UriTemplate::parse(&source)
+                && let Some(values) = template.values(&uri)
+            {
+                prop_assert!(values.iter().all(|value| !value.is_empty() && !value.contains('/')));
+                prop_assert_eq!(template.fill(&values), uri);
+            }
+        }
+
+        #[test]
+        fn any_text_is_a_template_or_not(source in any::<String>(), uri in any::<String>()) {
+            if let Ok(template) = UriTemplate::parse(&source) {
+                let values = template.values(&uri);
+                prop_assert!(values.is_none_or(|values| values.len() == template.variables().count()));
+            }
+        }
+    }
 
     #[test]
     fn values_are_single_parts_of_a_path() {
@@ -104,6 +153,9 @@ mod tests {
         let inside = UriTemplate::parse("t://template/{id}/data").unwrap();
         assert_eq!(inside.values("t://template/123/data"), Some(vec!["123"]));
         assert_eq!(inside.values("t://template/1/2/data"), None);
+        assert_eq!(inside.values("t://template/data/data"), Some(vec!["data"]));
+        let ended = UriTemplate::parse("{a}x").unwrap();
+        assert_eq!(ended.values("axx"), Some(vec!["ax"]));
     }
 
     #[test]

@@ -9,6 +9,7 @@
 mod catalog;
 mod check;
 mod definition;
+mod documents;
 mod front_matter;
 mod manifest;
 mod names;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use twig_core::parse::library::{Files, Folder, twig_library};
+use twig_core::parse::library::{Files, Folder, twig_layout, twig_library};
 use twig_core::{BodyError, Content, Library, LibraryName, Limits, Problem, RelativePath};
 
 /// Files are there unless their name says otherwise.
@@ -122,4 +122,31 @@ fn both_readers_of_toml_give_the_same_library() {
     (one.digest, two.digest) = ([0; 32], [0; 32]);
     two.about = one.about.clone();
     assert_eq!(one, two);
+}
+
+#[test]
+fn documents_have_a_place_and_a_scheme() {
+    let layout = |manifest: &str| {
+        let folder = Folder {
+            name: LibraryName::from_folder("Grün").expect("a name"),
+            root: "/data/lib".into(),
+            shown_root: "~/data/lib".into(),
+            separator: ":".into(),
+        };
+        twig_layout(&folder, manifest, &NamedFiles, &Limits::default()).1
+    };
+    let usual = layout("").expect("a layout");
+    let folders: Vec<&str> = usual.folders.iter().map(RelativePath::as_str).collect();
+    assert_eq!(folders, ["docs", "mcp/resources"]);
+    assert_eq!(&*usual.prefix, "twig://gr%C3%BCn/");
+    let text = "[documents]\nfolder = \"folder.md\"\nscheme = \"team\"\ntemplates = [\"team://x/{name}\"]\n";
+    let own = layout(text).expect("a layout");
+    assert_eq!(own.folders[0].as_str(), "folder.md");
+    assert_eq!(&*own.prefix, "team://");
+    assert_eq!(own.templates[0].as_str(), "team://x/{name}");
+    for wrong in ["", "A", "1a", "a b", "http", "twig", "a:b", "ü"] {
+        let layout = layout(&format!("[documents]\nscheme = \"{wrong}\"\n"));
+        assert_eq!(layout.expect("a layout").prefix, usual.prefix, "{wrong}");
+    }
+    assert!(layout("[documents").is_none());
 }

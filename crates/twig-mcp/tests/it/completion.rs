@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use twig_core::{Argument, Limits};
 
-use crate::support::{Peer, argument, error, library, prompt, server_meta};
+use crate::support::{Peer, argument, error, library, prompt, server_meta, with_documents};
 
 fn complete(peer: &mut Peer, name: &str, argument: &str, value: &str) -> Value {
     let params = json!({
@@ -87,4 +87,70 @@ fn unknown_prompts_and_references_are_refused() {
         let params = json!({"ref": reference, "argument": {"name": "a", "value": ""}});
         assert_eq!(error(&peer.ask("completion/complete", params)).0, -32602);
     }
+}
+
+#[test]
+fn variables_of_a_template_are_completed_from_the_documents() {
+    let paths = [
+        ("patterns/Unit of work.md", 1),
+        ("patterns/unity.md", 1),
+        ("patterns/repository.md", 1),
+        ("adr/unit.md", 1),
+        ("overview.md", 1),
+        ("deep/er/unit.md", 1),
+    ];
+    let limits = Limits {
+        completions: 2,
+        ..Limits::default()
+    };
+    let mut peer = Peer::with(vec![with_documents(&paths)], limits);
+    let mut complete = |uri: &str, name: &str, value: &str, given: Value| {
+        let params = json!({"ref": {"type": "ref/resource", "uri": uri},
+            "argument": {"name": name, "value": value}, "context": {"arguments": given}});
+        peer.ask("completion/complete", params)
+    };
+    let template = "a://{category}/{name}";
+    for (name, value, given, values, total) in [
+        ("category", "", json!({}), json!(["adr", "patterns"]), 2),
+        ("category", "P", json!(null), json!(["patterns"]), 1),
+        ("category", "", json!({"name": "unit"}), json!(["adr"]), 1),
+        (
+            "name",
+            "UNIT",
+            json!({"category": "patterns"}),
+            json!(["Unit of work", "unity"]),
+            2,
+        ),
+        (
+            "name",
+            "unit",
+            json!({}),
+            json!(["Unit of work", "unit"]),
+            3,
+        ),
+        ("name", "", json!({"category": "none"}), json!([]), 0),
+        ("unheard_of", "", json!({}), json!([]), 0),
+    ] {
+        let reply = complete(template, name, value, given);
+        let completion = &reply["result"]["completion"];
+        assert_eq!(completion["values"], values, "{name} {value}: {reply}");
+        assert_eq!(completion["total"], total, "{name} {value}");
+        assert_eq!(completion["hasMore"], total > 2);
+    }
+    let reply = complete("a://overview", "x", "", json!({}));
+    assert_eq!(reply["result"]["completion"]["values"], json!([]));
+    let reply = complete("a://{category}/{nmae}", "name", "", json!({}));
+    assert_eq!(
+        error(&reply),
+        (
+            -32602,
+            "Resource template not found: a://{category}/{nmae}".to_owned()
+        )
+    );
+    assert_eq!(reply["error"]["data"]["suggestions"], json!([template]));
+    assert_eq!(
+        error(&complete(template, "name", "", json!({"category": 1}))).0,
+        -32602
+    );
+    assert_eq!(error(&complete(template, "name", "", json!([]))).0, -32602);
 }

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use twig_core::document::Head;
 use twig_core::model::About;
+use twig_core::parse::documents::{FoundDocument, Layout, documents};
+use twig_core::parse::library::{Folder, add_documents};
 use twig_core::template::Templates;
 use twig_core::{
     Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName,
@@ -287,6 +290,36 @@ pub(crate) fn sample() -> Library {
     )
 }
 
+/// A library with documents of these paths, each at its version; they say their own path.
+pub(crate) fn with_documents(paths: &[(&str, u64)]) -> Library {
+    let folder = Folder {
+        name: LibraryName::from_folder("lib").unwrap(),
+        root: "/libraries/lib".into(),
+        shown_root: "~/lib".into(),
+        separator: ":".into(),
+    };
+    let docs = RelativePath::parse("docs").unwrap();
+    let found: Vec<FoundDocument> = paths
+        .iter()
+        .map(|(path, version)| FoundDocument {
+            path: RelativePath::parse(&format!("docs/{path}")).unwrap(),
+            head: Head::read(path, b"", true),
+            size: 7,
+            modified: None,
+            version: *version,
+        })
+        .collect();
+    let layout = Layout {
+        folders: vec![docs.clone()],
+        prefix: "a://".into(),
+        templates: Vec::new(),
+    };
+    let documents = documents(&folder, "a://", &docs, &found, &mut Vec::new());
+    let mut library = sample();
+    add_documents(&mut library, &layout, documents);
+    library
+}
+
 /// Bodies that say which prompt they belong to; some are missing, one panics.
 pub(crate) struct FakeBodies;
 
@@ -304,7 +337,17 @@ impl Bodies for FakeBodies {
         }
     }
 
-    fn bytes(&self, library: &Library, path: &RelativePath, _: usize) -> Result<Blob, BodyError> {
+    fn bytes(
+        &self,
+        library: &Library,
+        path: &RelativePath,
+        limit: usize,
+    ) -> Result<Blob, BodyError> {
+        match path.file_name() {
+            "large.md" => return Err(BodyError::TooLarge { size: 99, limit }),
+            "locked.md" => return Err(BodyError::Unreadable("permission denied".to_owned())),
+            _ => {}
+        }
         let body = self.read(library, path)?;
         Ok(Blob {
             bytes: body.text.into_bytes(),

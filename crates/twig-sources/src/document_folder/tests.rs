@@ -92,6 +92,7 @@ fn the_first_folder_that_is_there_holds_the_documents() {
     assert_eq!(uris(&back), ["architecture://x"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_documents_folder_that_is_a_file_or_leads_out_is_a_problem() {
     for make in [

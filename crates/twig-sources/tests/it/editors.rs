@@ -11,9 +11,9 @@ use twig_core::Bodies;
 use crate::support::{Tree, age, description, library, manifest, relative, text};
 
 /// One way to save.
-type Save = fn(&Path, &str);
+pub(crate) type Save = fn(&Path, &str);
 
-const EDITORS: [(&str, Save); 9] = [
+pub(crate) const EDITORS: [(&str, Save); 9] = [
     ("in place", |path, text| fs::write(path, text).unwrap()),
     ("rename", by_rename),
     ("vim with a backup", |path, text| {

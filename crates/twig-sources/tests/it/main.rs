@@ -11,6 +11,7 @@ mod bodies;
 mod checkouts;
 mod contract;
 mod definitions;
+mod documents;
 mod editors;
 mod escapes;
 mod log;

@@ -6,6 +6,7 @@ mod ending;
 mod hostile;
 mod legacy;
 mod modern;
+mod resources;
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, ExitStatus, Stdio};

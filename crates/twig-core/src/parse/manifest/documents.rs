@@ -59,10 +59,13 @@ impl Manifest<'_> {
                     layout.prefix = format!("{scheme}://").into();
                 }
                 Value::Text(scheme) => {
-                    let message = format!(
-                        "`{}` is no scheme for documents: use letters a to z, digits and `-`, such as \"team\"",
-                        shorten(scheme, 64).escape_debug()
-                    );
+                    let what = if TAKEN.contains(&&**scheme) {
+                        "means something else already; choose another scheme"
+                    } else {
+                        "is no scheme: use letters a to z, digits and `-`, such as \"team\""
+                    };
+                    let scheme = shorten(scheme, 64);
+                    let message = format!("`{}` {what}", scheme.escape_debug());
                     self.error("bad-scheme", item.span.clone(), message);
                 }
                 _ => {

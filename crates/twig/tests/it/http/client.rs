@@ -1,5 +1,6 @@
 //! A tiny HTTP client over a socket: what it sends is what a test wrote.
 
+use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -14,6 +15,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Caller {
     pub(super) port: u16,
     pub(super) stream: BufReader<TcpStream>,
+    /// Messages that came together with an earlier one.
+    events: VecDeque<Value>,
 }
 
 /// What came back.
@@ -49,6 +52,7 @@ impl Caller {
         Self {
             port,
             stream: BufReader::new(stream),
+            events: VecDeque::new(),
         }
     }
 
@@ -96,8 +100,10 @@ impl Caller {
     /// A modern request with the headers that it needs.
     pub(super) fn modern(&mut self, method: &str, params: Value) -> Response {
         let body = modern(method, params);
-        let name = body["params"]["name"]
+        let (name, uri) = (&body["params"]["name"], &body["params"]["uri"]);
+        let name = name
             .as_str()
+            .or(uri.as_str())
             .unwrap_or_default()
             .to_owned();
         let mut headers = vec![("mcp-protocol-version", MODERN), ("mcp-method", method)];
@@ -109,8 +115,13 @@ impl Caller {
 
     /// Opens a modern stream and reads its head.
     pub(super) fn listen(&mut self) -> Response {
+        self.listen_for(&json!({"promptsListChanged": true}))
+    }
+
+    /// Begins a stream of what is wished for; gives its head.
+    pub(super) fn listen_for(&mut self, notifications: &Value) -> Response {
         let method = "subscriptions/listen";
-        let params = json!({"notifications": {"promptsListChanged": true}});
+        let params = json!({"notifications": notifications});
         let body = modern(method, params).to_string();
         let headers = [
             ("content-type", "application/json"),
@@ -186,14 +197,14 @@ impl Caller {
 
     /// The next message of a stream; `None` at its end. Comments are passed over.
     pub(super) fn event(&mut self) -> Option<Value> {
-        loop {
+        while self.events.is_empty() {
             let chunk = String::from_utf8(self.chunk()?).expect("text");
-            let data = chunk.lines().find_map(|line| line.strip_prefix("data: "));
-            if let Some(data) = data {
-                assert!(chunk.ends_with("\n\n"), "{chunk}");
-                return Some(serde_json::from_str(data).expect("JSON"));
-            }
+            let data = chunk.lines().filter_map(|line| line.strip_prefix("data: "));
+            let events = data.map(|data| serde_json::from_str(data).expect("JSON"));
+            self.events.extend::<Vec<Value>>(events.collect());
+            assert!(chunk.ends_with("\n\n"), "{chunk}");
         }
+        self.events.pop_front()
     }
 
     /// Whether the server has closed the connection.
