@@ -175,10 +175,9 @@ fn unused_arguments(
         if used.iter().any(|name| **name == *argument.name) {
             continue;
         }
-        let file = match prompt.messages.first().map(|message| &message.content) {
-            Some(Content::Media { .. }) | None => None,
-            Some(content) => content.file(),
-        };
+        let contents = prompt.messages.iter().map(|message| &message.content);
+        let mut texts = contents.filter(|content| !matches!(content, Content::Media { .. }));
+        let file = texts.next().and_then(Content::file);
         let file = file.map_or(crate::parse::library::MANIFEST, RelativePath::as_str);
         let message = format!(
             "argument `{}` of `{}` is never used",

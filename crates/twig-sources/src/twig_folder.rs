@@ -25,6 +25,8 @@ pub(crate) struct TwigFolder {
     documents: Option<Box<DocumentFolder>>,
     manifest: Seen,
     manifest_digest: u64,
+    /// Whether the manifest said anything: one that is empty all of a sudden is being written.
+    had_text: bool,
     folders: Vec<Listed>,
     links: Vec<LookedAt>,
 }
@@ -54,7 +56,7 @@ impl TwigFolder {
         if files_hold && before.manifest.holds(&manifest) {
             return Some(before.look_at_documents(folder, limits, false));
         }
-        let patience = Patience::for_scan(!before.library.prompts.is_empty());
+        let patience = Patience::for_scan(before.had_text);
         let read = read_manifest(root, limits, manifest, patience)?;
         if files_hold && read.digest == before.manifest_digest {
             before.manifest = read.seen;
@@ -98,6 +100,7 @@ impl TwigFolder {
             documents,
             manifest: read.seen,
             manifest_digest: read.digest,
+            had_text: read.text.as_ref().is_ok_and(|text| !text.is_empty()),
             folders,
             links,
         };

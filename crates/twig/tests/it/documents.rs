@@ -224,3 +224,21 @@ fn the_functions_in_the_documents_work() {
     let noted = env.run(["render", "daily-note", "topic=trees"]);
     assert_eq!(noted.stdout, "Start a note on trees.\n", "{noted}");
 }
+
+#[test]
+fn the_definition_in_the_documents_is_right() {
+    let env = TestEnv::new(TWIG);
+    let text = read("docs/library.md");
+    let start = text.find("```json\n").expect("a block") + 8;
+    let definition = text[start..].split("```").next().unwrap_or_default();
+    env.write("service/prompts/review-code.json", definition);
+    env.write("service/docs/patterns/factory.md", "# Factory\n");
+    let outcome = env.run(["check"]);
+    assert_eq!(outcome.code, 0, "{outcome}");
+    assert_eq!(outcome.stdout, "");
+    let outcome = env.run(["render", "review-code", "code=x", "pattern=factory"]);
+    assert!(
+        outcome.stdout.starts_with("# Factory\nSource: "),
+        "{outcome}"
+    );
+}
