@@ -171,7 +171,7 @@ impl Manifest<'_> {
                 return Err(self.error("command-and-text", other.span.clone(), message.to_owned()));
             }
             prompt.dialect = Dialect::Function;
-            prompt.messages.push(self.command(command)?);
+            prompt.messages = vec![self.command(command)?];
             self.unknown(&fields, "a prompt");
             return Ok(());
         }
@@ -183,9 +183,8 @@ impl Manifest<'_> {
             (None, Some(item)) => prompt.messages = self.messages(item, &prompt.arguments)?,
             (Some(item), None) => {
                 let path = self.path_field("file", item)?;
-                prompt
-                    .messages
-                    .push(self.file_message(Role::User, path, item.span.clone())?);
+                // A list that is pushed to would take room for four.
+                prompt.messages = vec![self.file_message(Role::User, path, item.span.clone())?];
             }
             (None, None) => {
                 let path = format!("prompts/{}.md", prompt.name);
@@ -196,11 +195,8 @@ impl Manifest<'_> {
                         return Err(self.error("bad-path", entry.key_span.clone(), message));
                     }
                 };
-                prompt.messages.push(self.file_message(
-                    Role::User,
-                    path,
-                    entry.key_span.clone(),
-                )?);
+                let span = entry.key_span.clone();
+                prompt.messages = vec![self.file_message(Role::User, path, span)?];
             }
         }
         self.unknown(&fields, "a prompt");
