@@ -28,11 +28,12 @@ for (const [era, version] of Object.entries(versions)) {
   const { prompts } = result(inspect('prompts/list'));
   const asks = 'library:test_input_required_result_prompt';
   const fills = 'library:test_prompt_with_arguments';
+  const embeds = 'library:test_prompt_with_embedded_resource';
   const picture = 'library:test_prompt_with_image';
   const simple = 'library:test_simple_prompt';
   assert.deepEqual(
     prompts.map((prompt) => prompt.name),
-    [asks, fills, picture, simple],
+    [asks, fills, embeds, picture, simple],
   );
   assert.deepEqual(
     prompts.find((prompt) => prompt.name === fills),

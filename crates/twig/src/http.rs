@@ -12,6 +12,7 @@ mod endpoint;
 mod headers;
 mod limits;
 mod patience;
+mod routes;
 mod sessions;
 mod socket;
 mod stream;
@@ -30,6 +31,7 @@ use self::disk::Disk;
 use self::door::{Door, Token};
 use self::elsewhere::Whose;
 pub(crate) use self::limits::Limits;
+use self::routes::Routes;
 use self::sessions::Sessions;
 use crate::cli;
 use crate::command_error::{CommandError, reason};
@@ -114,10 +116,10 @@ async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
         ending,
     });
     let listener = tokio::net::TcpListener::from_std(front.listener)?;
-    let app = endpoint::app(Arc::clone(&shared), Arc::new(front.door));
+    let routes = Routes::new(Arc::clone(&shared), front.door);
     let signals = accept::signals()?;
     Ui::new().say(format!("http://{address}/mcp"));
-    accept::run(listener, app, &shared, signals, &end).await;
+    accept::run(listener, routes, &shared, signals, &end).await;
     // Requests that are still under way keep `shared`; their functions do not outlive us.
     shared.functions.end(|_| true);
     Ok(())

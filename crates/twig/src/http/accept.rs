@@ -5,10 +5,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
@@ -16,6 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::patience::Patience;
+use super::routes::Routes;
 use super::socket::Socket;
 use super::{Limits, Shared};
 
@@ -44,7 +43,7 @@ pub(super) fn signals() -> io::Result<[Signal; 2]> {
 /// Serves until a signal comes, then lets every stream complete.
 pub(super) async fn run(
     listener: TcpListener,
-    app: Router,
+    routes: Routes,
     shared: &Shared,
     [mut interrupt, mut terminate]: [Signal; 2],
     end: &watch::Sender<bool>,
@@ -63,10 +62,10 @@ pub(super) async fn run(
                 Ok((stream, _)) => match Arc::clone(&slots).try_acquire_owned() {
                     Ok(slot) => {
                         is_failing = false;
-                        let (app, limits) = (app.clone(), shared.limits.clone());
+                        let (routes, limits) = (routes.clone(), shared.limits.clone());
                         let ending = shared.ending.clone();
                         connections.spawn(async move {
-                            serve(stream, app, &limits, ending).await;
+                            serve(stream, routes, &limits, ending).await;
                             drop(slot);
                         });
                     }
@@ -106,7 +105,12 @@ fn room(limit: usize) -> usize {
     room
 }
 
-async fn serve(stream: TcpStream, app: Router, limits: &Limits, mut ending: watch::Receiver<bool>) {
+async fn serve(
+    stream: TcpStream,
+    routes: Routes,
+    limits: &Limits,
+    mut ending: watch::Receiver<bool>,
+) {
     // Without this a small reply waits for the client's acknowledgement of the last one.
     let _ = stream.set_nodelay(true);
     let patience = Patience::new(limits);
@@ -116,7 +120,7 @@ async fn serve(stream: TcpStream, app: Router, limits: &Limits, mut ending: watc
         .header_read_timeout(limits.idle)
         .max_header_size(HEAD)
         .max_headers(HEADERS)
-        .serve_connection(TokioIo::new(socket), TowerToHyperService::new(app));
+        .serve_connection(TokioIo::new(socket), routes);
     let mut connection = pin!(connection);
     let served = tokio::select! {
         served = connection.as_mut() => served,

@@ -1,101 +1,63 @@
-//! `/mcp` and `/healthz`: from a request to its reply or stream.
+//! `/mcp`: from a request to its reply or stream.
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
-use axum::routing::{any, get};
-use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::cors::CorsLayer;
-use twig_mcp::http::{self, Answer, Exchange, Headers, Reply, Seat, Trouble};
+use twig_mcp::http::{self, Answer, Exchange, Reply, Seat, Trouble};
 use twig_mcp::{Connection, Host};
 
 use super::Shared;
 use super::bodies::pass_by;
-use super::door::Door;
-use super::headers::{METHOD, NAME, SESSION, VERSION, accept, read_headers, with_headers};
+use super::headers::{SESSION, accept, read_headers, with_headers};
+use super::routes::App;
 use super::sessions::Pending;
 use super::stream;
 
-/// Everything behind the door.
-pub(super) fn app(shared: Arc<Shared>, door: Arc<Door>) -> Router {
-    let cors = CorsLayer::new()
-        .allow_origin(door.origins())
-        .allow_methods([Method::GET, Method::POST, Method::DELETE])
-        .allow_headers([
-            header::ACCEPT,
-            header::AUTHORIZATION,
-            header::CONTENT_TYPE,
-            HeaderName::from_static("last-event-id"),
-            SESSION,
-            VERSION,
-            METHOD,
-            NAME,
-        ])
-        .expose_headers([SESSION]);
-    Router::new()
-        .route("/mcp", any(endpoint))
-        .route_layer(from_fn_with_state(Arc::clone(&door), ask_for_token))
-        .route("/healthz", get(|| async { "ok\n" }))
-        .with_state(shared)
-        .layer(cors)
-        .layer(from_fn_with_state(door, look_at_place))
-        .layer(CatchPanicLayer::custom(|_| {
-            respond(Trouble::Panic.reply(&Headers::default()))
-        }))
-}
-
-async fn look_at_place(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+/// `/mcp`, for who means this server and shows the token.
+pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    match door.check_place(&parts) {
-        Ok(()) => next.run(Request::from_parts(parts, body)).await,
-        Err(trouble) => turn_away(trouble, &parts.headers, body).await,
+    if let Err(trouble) = app.door.check_place(&parts) {
+        return turn_away(trouble, &parts.headers, body).await;
     }
+    if let Err(trouble) = app.door.check_token(&parts.headers) {
+        let mut response = turn_away(trouble, &parts.headers, body).await;
+        let challenge = challenge(&parts.headers);
+        response
+            .headers_mut()
+            .insert(header::WWW_AUTHENTICATE, challenge);
+        return response;
+    }
+    let shared = &app.shared;
+    let answered = match parts.method {
+        Method::POST => post(shared, &parts.headers, body).await,
+        Method::GET => listen(shared, &parts.headers),
+        Method::DELETE => end(shared, &parts.headers),
+        _ => Ok(turn_away(Trouble::Method, &parts.headers, body).await),
+    };
+    let response = answered.unwrap_or_else(respond);
+    tracing::debug!(method = %parts.method, status = response.status().as_u16(), "answered");
+    response
 }
 
-async fn ask_for_token(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
-    let Err(trouble) = door.check_token(request.headers()) else {
-        return next.run(request).await;
-    };
-    let (parts, body) = request.into_parts();
-    let mut response = turn_away(trouble, &parts.headers, body).await;
-    let challenge = if parts.headers.contains_key(header::AUTHORIZATION) {
+fn challenge(headers: &HeaderMap) -> HeaderValue {
+    HeaderValue::from_static(if headers.contains_key(header::AUTHORIZATION) {
         "Bearer realm=\"twig\", error=\"invalid_token\""
     } else {
         "Bearer realm=\"twig\""
-    };
-    let challenge = HeaderValue::from_static(challenge);
-    response
-        .headers_mut()
-        .insert(header::WWW_AUTHENTICATE, challenge);
-    response
+    })
 }
 
 /// Refuses a request whose body was not read.
-async fn turn_away(trouble: Trouble, headers: &HeaderMap, body: Body) -> Response {
+pub(super) async fn turn_away(trouble: Trouble, headers: &HeaderMap, body: Body) -> Response {
     let mut response = respond(with_headers(headers, |headers| trouble.reply(headers)));
     tracing::debug!(status = response.status().as_u16(), "turned away");
     if !pass_by(body).await {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(header::CONNECTION, close);
     }
-    response
-}
-
-async fn endpoint(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let answered = match parts.method {
-        Method::POST => post(&shared, &parts.headers, body).await,
-        Method::GET => listen(&shared, &parts.headers),
-        Method::DELETE => end(&shared, &parts.headers),
-        _ => Ok(turn_away(Trouble::Method, &parts.headers, body).await),
-    };
-    let response = answered.unwrap_or_else(respond);
-    tracing::debug!(method = %parts.method, status = response.status().as_u16(), "answered");
     response
 }
 
@@ -210,7 +172,7 @@ fn without_stream(answer: Answer, exchange: &Exchange<'_>) -> Reply {
     }
 }
 
-fn respond(reply: Reply) -> Response {
+pub(super) fn respond(reply: Reply) -> Response {
     let has_body = !reply.body.is_empty();
     let mut response = Response::new(Body::from(reply.body));
     let status = StatusCode::from_u16(reply.status);

@@ -1,0 +1,114 @@
+//! What is where, and who is asked what before.
+//!
+//! Pages of a browser say where they are from; for them every answer needs headers of its own, and
+//! some requests ask only for those. Everybody else takes the short way.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, Method, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get};
+use hyper::body::Incoming;
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::cors::CorsLayer;
+use twig_mcp::http::{Headers, Trouble};
+
+use super::Shared;
+use super::door::Door;
+use super::endpoint::{endpoint, respond, turn_away};
+use super::headers::{METHOD, NAME, SESSION, VERSION};
+
+/// What every handler has.
+pub(super) struct App {
+    pub(super) shared: Arc<Shared>,
+    pub(super) door: Door,
+}
+
+/// Takes requests to where they belong.
+#[derive(Clone)]
+pub(super) struct Routes {
+    short: TowerToHyperService<Router>,
+    for_pages: TowerToHyperService<Router>,
+}
+
+impl Routes {
+    pub(super) fn new(shared: Arc<Shared>, door: Door) -> Self {
+        let cors = CorsLayer::new()
+            .allow_origin(door.origins())
+            .allow_methods([Method::GET, Method::POST, Method::DELETE])
+            .allow_headers([
+                header::ACCEPT,
+                header::AUTHORIZATION,
+                header::CONTENT_TYPE,
+                HeaderName::from_static("last-event-id"),
+                SESSION,
+                VERSION,
+                METHOD,
+                NAME,
+            ])
+            .expose_headers([SESSION]);
+        let app = Arc::new(App { shared, door });
+        let panicked = CatchPanicLayer::custom(|_| {
+            let reply = Trouble::Panic.reply(&Headers::default());
+            respond(reply)
+        });
+        let routes = Router::new()
+            .route("/mcp", any(endpoint))
+            .route("/healthz", get(health))
+            .fallback(nowhere)
+            .with_state(Arc::clone(&app));
+        let for_pages = routes
+            .clone()
+            .layer(cors)
+            .layer(from_fn_with_state(app, look_at_place));
+        Self {
+            short: TowerToHyperService::new(routes.layer(panicked)),
+            for_pages: TowerToHyperService::new(for_pages.layer(panicked)),
+        }
+    }
+}
+
+impl Service<hyper::Request<Incoming>> for Routes {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = <TowerToHyperService<Router> as Service<hyper::Request<Incoming>>>::Future;
+
+    fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
+        if request.headers().contains_key(header::ORIGIN) {
+            return self.for_pages.call(request);
+        }
+        self.short.call(request)
+    }
+}
+
+/// A page that may not come in gets no headers that say otherwise.
+async fn look_at_place(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    match app.door.check_place(&parts) {
+        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+        Err(trouble) => turn_away(trouble, &parts.headers, body).await,
+    }
+}
+
+async fn health(State(app): State<Arc<App>>, request: Request) -> Response {
+    within(&app, request, || "ok\n".into_response()).await
+}
+
+async fn nowhere(State(app): State<Arc<App>>, request: Request) -> Response {
+    within(&app, request, || StatusCode::NOT_FOUND.into_response()).await
+}
+
+/// Answers who means this server.
+async fn within(app: &App, request: Request, answer: impl FnOnce() -> Response) -> Response {
+    let (parts, body) = request.into_parts();
+    match app.door.check_place(&parts) {
+        Ok(()) => answer(),
+        Err(trouble) => turn_away(trouble, &parts.headers, body).await,
+    }
+}
