@@ -67,7 +67,8 @@ impl Catalog {
     pub fn build(libraries: impl IntoIterator<Item = Arc<Library>>) -> Self {
         let mut catalog = Self::default();
         for library in libraries {
-            match catalog.library(library.name.as_str()) {
+            let winner = catalog.library(library.name.as_str());
+            match winner.filter(|winner| !winner.is_project && !library.is_project) {
                 None => catalog.libraries.push(library),
                 Some(winner) => {
                     let problem = taken(&library, winner);
@@ -141,9 +142,13 @@ impl Catalog {
 
     /// Finds a library by name.
     pub fn library(&self, name: &str) -> Option<&Arc<Library>> {
-        self.libraries
-            .iter()
-            .find(|library| library.name.as_str() == name)
+        let named = || {
+            let libraries = self.libraries.iter();
+            libraries.filter(|library| library.name.as_str() == name)
+        };
+        named()
+            .find(|library| !library.is_project)
+            .or(named().next())
     }
 
     /// Names near to one that was not found.

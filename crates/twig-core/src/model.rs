@@ -50,6 +50,8 @@ pub struct Library {
     pub name: LibraryName,
     /// How its files are read.
     pub kind: Kind,
+    /// Whether it is a project's own: its prompts have bare names, and it takes no library's name.
+    pub is_project: bool,
     /// Its folder, as the source knows it (absolute).
     pub root: Box<str>,
     /// Its folder as people like to read it (`~` for home).

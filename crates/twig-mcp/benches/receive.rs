@@ -119,6 +119,7 @@ fn catalog() -> Arc<Catalog> {
     Arc::new(Catalog::build(vec![Arc::new(Library {
         name: LibraryName::from_folder("library").unwrap(),
         kind: Kind::Twig,
+        is_project: false,
         root: "/library".into(),
         shown_root: "~/library".into(),
         about: About::default(),

@@ -74,7 +74,8 @@ impl DefinitionsFolder {
             state.parsed.problems.extend(problems);
             let too_many = state.definitions.too_many(folder, "definitions");
             state.parsed.problems.extend(too_many);
-            if files.is_empty() {
+            // A project may have documents only.
+            if files.is_empty() && !folder.prefix.is_empty() {
                 state.parsed.problems.push(nothing(folder));
             }
         }

@@ -18,6 +18,9 @@ use crate::root::sentence;
 use crate::settings::Settings;
 use crate::stamp::{Seen, is_absence};
 
+/// The name of a project's own folder.
+pub const PROJECT: &str = ".twig";
+
 /// A place and what was last seen there.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -55,7 +58,9 @@ impl Place {
         let mut places: Vec<Self> = Vec::new();
         for path in &settings.libraries {
             if !places.iter().any(|place| place.path == *path) {
-                places.push(Self::new(path, true, settings.kind));
+                let mut place = Self::new(path, true, settings.kind);
+                place.is_project = path.file_name().is_some_and(|name| name == PROJECT);
+                places.push(place);
             }
         }
         for path in &settings.projects {
@@ -187,8 +192,17 @@ impl Place {
         };
     }
 
+    /// Whether somebody else put a project's folder there, where this person did not name it: what is
+    /// in `/tmp` may be anybody's.
+    fn is_strangers(&self) -> bool {
+        self.is_project && !self.named && !is_of_this_person(&self.path)
+    }
+
     fn own_library(&self, known: &impl Fn(&Path) -> Option<Kind>) -> Option<Candidate> {
         let may_be = self.named || self.is_project;
+        if self.is_strangers() {
+            return None;
+        }
         if !may_be || self.state == FoundState::Missing || self.state == FoundState::NotAFolder {
             return None;
         }
@@ -275,7 +289,9 @@ impl Place {
             FoundState::NotAFolder => (
                 "not-a-folder",
                 format!("{shown} is not a folder"),
-                if self.named {
+                if self.is_project {
+                    "move the file away; `twig init` makes the folder"
+                } else if self.named {
                     "name the folder that holds the library"
                 } else {
                     "move the file away, or name another data folder"
@@ -287,6 +303,14 @@ impl Place {
                 format!("{shown} has no {MANIFEST}, nor has a folder in it"),
                 "create a twig.toml there, or say how to read it with `--kind`",
             ),
+            FoundState::Folder if self.is_strangers() => {
+                let message = format!("{shown} is passed over: it belongs to somebody else");
+                let path = self.path.display().to_string();
+                let problem =
+                    Problem::of_file("strangers-folder", Severity::Warning, &path, message);
+                let help = format!("look at it, then name it with `--library {shown}`");
+                return Some(problem.with_help(help));
+            }
             FoundState::Folder if self.is_project => return None,
             FoundState::Folder if !self.named => return self.stray_manifest(&shown),
             FoundState::Missing | FoundState::Folder => return None,
@@ -306,6 +330,22 @@ impl Place {
         let code = "manifest-in-data-folder";
         Some(Problem::of_file(code, Severity::Warning, &path, message).with_help(help))
     }
+}
+
+#[cfg(unix)]
+fn is_of_this_person(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let person = rustix::process::geteuid().as_raw();
+    // A link counts, not what it leads to: who made it chose that.
+    match folder.symlink_metadata() {
+        Ok(metadata) => [person, 0].contains(&metadata.uid()),
+        Err(_) => true,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_of_this_person(_: &Path) -> bool {
+    true
 }
 
 fn unreadable(settings: &Settings, path: &Path, why: &str) -> Problem {

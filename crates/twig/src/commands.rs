@@ -20,7 +20,7 @@ use clap::CommandFactory;
 use twig_core::parse::library::MANIFEST;
 use twig_core::template::Templates;
 use twig_core::{Catalog, Lookup, PromptRef};
-use twig_sources::{LiveCatalog, Settings, Watching};
+use twig_sources::{LiveCatalog, PROJECT, Settings, Watching};
 
 use crate::cli::{self, Cli, Command, Sources};
 use crate::command_error::{CommandError, ErrorKind};
@@ -149,14 +149,18 @@ fn library_of(path: &Path) -> Result<PathBuf, CommandError> {
     if path.is_dir() {
         return Ok(path);
     }
-    let home = path
-        .ancestors()
-        .skip(1)
-        .find(|folder| folder.join(MANIFEST).is_file());
+    let home = path.ancestors().skip(1).find(|folder| is_library(folder));
     match home.or(path.parent()) {
         Some(folder) => Ok(folder.to_owned()),
         None => Ok(path),
     }
+}
+
+/// Whether a folder is laid out like a library, of whichever kind.
+fn is_library(folder: &Path) -> bool {
+    let is_project = folder.file_name().is_some_and(|name| name == PROJECT);
+    let has = |file: &str| folder.join(file).exists();
+    is_project || has(MANIFEST) || has("prompts") || has("mcp/prompts") || has("prompts.bash")
 }
 
 /// The prompt of that name, or an error that says which names are near.

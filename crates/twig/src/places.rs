@@ -4,8 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A project's own folder of prompts and documents.
-pub(crate) const PROJECT: &str = ".twig";
+use twig_sources::PROJECT;
 
 /// Folders of this person on this machine.
 #[derive(Debug, Clone)]
@@ -71,24 +70,7 @@ fn projects() -> Vec<PathBuf> {
     let mut projects = vec![here.join(PROJECT)];
     let above = here.ancestors().skip(1).map(|folder| folder.join(PROJECT));
     projects.extend(above.filter(|folder| folder.is_dir()));
-    projects.retain(|folder| is_of_this_person(folder));
     projects
-}
-
-/// Whether nobody else could have put a folder there: what is in `/tmp` may be anybody's.
-#[cfg(unix)]
-fn is_of_this_person(folder: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let person = rustix::process::geteuid().as_raw();
-    match folder.metadata() {
-        Ok(metadata) => person == 0 || [person, 0].contains(&metadata.uid()),
-        Err(_) => true,
-    }
-}
-
-#[cfg(not(unix))]
-fn is_of_this_person(_: &Path) -> bool {
-    true
 }
 
 /// The token that clients over HTTP have to show.

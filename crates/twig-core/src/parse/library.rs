@@ -208,6 +208,7 @@ pub fn empty_library(folder: &Folder, kind: Kind, problems: Vec<Problem>) -> Lib
     Library {
         name: folder.name.clone(),
         kind,
+        is_project: folder.prefix.is_empty(),
         root: folder.root.clone(),
         shown_root: folder.shown_root.clone(),
         about: About::default(),

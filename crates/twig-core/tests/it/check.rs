@@ -321,6 +321,7 @@ fn library(names: &[&str], text: &str) -> (Library, String) {
     let library = Library {
         name: LibraryName::from_folder("lib").expect("a name"),
         kind: Kind::Twig,
+        is_project: false,
         root: "/lib".into(),
         shown_root: "~/lib".into(),
         about: About::default(),

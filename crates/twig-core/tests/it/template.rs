@@ -91,6 +91,7 @@ impl Case {
             Arc::new(Library {
                 name: LibraryName::from_folder(name).expect("a name"),
                 kind: Kind::Twig,
+                is_project: false,
                 root: format!("/secret/place/{name}").into(),
                 shown_root: format!("~/{name}").into(),
                 about: twig_core::model::About::default(),

@@ -199,6 +199,7 @@ pub(crate) fn library(name: &str, digest: u8, prompts: Vec<Prompt>) -> Library {
     Library {
         name: LibraryName::from_folder(name).unwrap(),
         kind: Kind::Markdown,
+        is_project: false,
         root: format!("/libraries/{name}").into(),
         shown_root: format!("~/{name}").into(),
         about: About::default(),

@@ -6,9 +6,11 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use twig_sources::PROJECT;
+
 use crate::cli;
 use crate::command_error::{CommandError, reason};
-use crate::places::{PROJECT, Places, on_disk};
+use crate::places::{Places, on_disk};
 use crate::ui::Ui;
 
 /// Each file and what it starts with.

@@ -12,7 +12,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use futures_util::stream::unfold;
 use tokio::sync::{oneshot, watch};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep_until};
 use twig_core::Catalog;
 use twig_mcp::{Connection, Outbox};
 
@@ -38,6 +38,7 @@ pub(super) fn subscription(
         first: Some(first.0),
         changes,
         keep_alive: shared.limits.keep_alive,
+        beat: Instant::now() + shared.limits.keep_alive,
         ending: shared.ending.clone(),
         ended: None,
     })
@@ -52,6 +53,7 @@ pub(super) fn session(session: Arc<Session>, shared: &Shared) -> Response {
         first: Some(COMMENT.to_vec()),
         changes,
         keep_alive: shared.limits.keep_alive,
+        beat: Instant::now() + shared.limits.keep_alive,
         ending: shared.ending.clone(),
         ended: Some(ended),
     })
@@ -80,8 +82,9 @@ struct Stream {
     voice: Voice,
     first: Option<Vec<u8>>,
     changes: watch::Receiver<Arc<Catalog>>,
-    /// How often it shows that it is alive.
+    /// How often it shows that it is alive, and when it does next.
     keep_alive: Duration,
+    beat: Instant,
     ending: watch::Receiver<bool>,
     ended: Option<oneshot::Receiver<()>>,
 }
@@ -112,12 +115,14 @@ impl Stream {
                     self.changes.mark_unchanged();
                     self.voice.announce(&self.changes, &mut events);
                 }
-                () = sleep(self.keep_alive) => {
+                () = sleep_until(self.beat) => {
                     self.voice.touch();
                     events.0.extend_from_slice(COMMENT);
                 }
             }
             if !events.0.is_empty() {
+                // Counted from what was sent: changes that this client does not hear of do not count.
+                self.beat = Instant::now() + self.keep_alive;
                 return Some((events.0, Some(self)));
             }
         }

@@ -196,3 +196,44 @@ fn the_configuration_names_the_library_and_its_documents() {
      = help: add the document, or mend the URI
     ");
 }
+
+#[test]
+fn a_project_hides_no_library_of_its_name() {
+    let env = env("//- work/twig.toml\n[prompts.mine]\n//- work/prompts/mine.md\nMine\n");
+    assert_eq!(env.run(["init"]).code, 0);
+    assert_eq!(env.run(["render", "work:mine"]).stdout, "Mine\n");
+    let checked = env.run(["check"]);
+    assert_eq!((checked.code, &*checked.stdout), (0, ""), "{checked}");
+}
+
+#[test]
+fn check_reads_a_project_as_the_server_does() {
+    let env = env("");
+    assert_eq!(env.run(["init"]).code, 0);
+    let config = env.work().join(".twig/config.toml");
+    fs::write(&config, "[documents]\nscheme = \"team\"\n").expect("writable");
+    let of_the_server = env.run(["check"]).stdout;
+    assert!(of_the_server.contains("architecture://adr/*"));
+    assert_eq!(env.run(["check", ".twig"]).stdout, of_the_server);
+    let of_a_file = env.run(["check", ".twig/prompts/create-adr.json"]).stdout;
+    assert_eq!(of_a_file, of_the_server);
+}
+
+/// Only an administrator can give a folder away, so elsewhere there is nothing to see.
+#[test]
+fn the_folder_of_somebody_else_is_passed_over() {
+    let env = env("");
+    assert_eq!(env.run(["init"]).code, 0);
+    let folder = env.work().join(".twig");
+    if std::os::unix::fs::chown(&folder, Some(4_321), None).is_err() {
+        return;
+    }
+    insta::assert_snapshot!(env.run(["list"]), @"
+    --- stderr
+    no prompts in ~/.local/share/twig/prompts
+    hint: make a first library with `twig new library NAME`
+    hint: 1 problem found; run `twig check`
+    --- exit 0
+    ");
+    assert_ne!(env.run(["list", "--library", ".twig"]).stdout, "");
+}
