@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use twig_core::Catalog;
 use twig_core::render::Rendering;
+use twig_core::{Catalog, RenderError};
 
 use crate::dispatch::{self, Outcome};
 use crate::envelope::{self, Incoming, Request};
@@ -136,8 +136,13 @@ impl Connection {
         self.subscriptions.catch_up(catalog, &mut self.buffer, out);
     }
 
-    /// Ends the conversation: completes every open subscription.
+    /// Ends the conversation: completes every open subscription, and tells whoever still waits for a
+    /// job that nothing will come of it.
     pub fn close(&mut self, out: &mut impl Outbox) {
+        for id in self.in_flight.take() {
+            let refusal = RenderError::Limit("The server is ending".to_owned());
+            self.refuse(Some(&id), &refusal.into(), out);
+        }
         for id in self.subscriptions.take() {
             self.buffer.clear();
             subscriptions::completed(&id, &self.server, &mut self.buffer);

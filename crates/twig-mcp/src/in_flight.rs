@@ -105,6 +105,12 @@ impl Render {
 }
 
 impl InFlight {
+    /// Takes the ids of all, oldest first.
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = Box<str>> + use<> {
+        let renders = std::mem::take(&mut self.renders);
+        renders.into_values().map(|render| render.id)
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.renders.len()
     }

@@ -20,7 +20,7 @@ fn read(path: &str) -> String {
 fn the_command_line_reference_is_the_help() {
     let env = TestEnv::new(TWIG);
     let mut page = "# The command line\n\nstdout is data, stderr is talk. Exit codes: 0 done, 1 something to fix, 2 wrong command line, 70 a bug of ours.\n".to_owned();
-    let commands: [&[&str]; 18] = [
+    let commands: [&[&str]; 19] = [
         &[],
         &["serve"],
         &["demo"],
@@ -29,6 +29,7 @@ fn the_command_line_reference_is_the_help() {
         &["render"],
         &["search"],
         &["check"],
+        &["init"],
         &["new"],
         &["new", "library"],
         &["new", "prompt"],

@@ -112,6 +112,29 @@ fn init_overwrites_nothing() {
 }
 
 #[test]
+fn init_writes_through_no_link() {
+    let env = env("");
+    let (project, outside) = (env.work().join(".twig"), env.work().join("outside"));
+    fs::create_dir_all(&project).expect("writable");
+    fs::create_dir_all(&outside).expect("writable");
+    std::os::unix::fs::symlink(&outside, project.join("docs")).expect("writable");
+    insta::assert_snapshot!(env.run(["init"]), @"
+    --- stderr
+    error: [work]/.twig/docs is there and is not a folder
+    hint: move it away, then try again
+    --- exit 1
+    ");
+    assert_eq!(fs::read_dir(&outside).expect("a folder").count(), 0);
+    fs::remove_dir_all(&project).expect("writable");
+    fs::write(&project, "").expect("writable");
+    insta::assert_snapshot!(env.run(["init"]), @"
+    --- stderr
+    error: [work]/.twig/config.toml cannot be written: File exists (os error 17)
+    --- exit 1
+    ");
+}
+
+#[test]
 fn the_nearest_project_comes_first_and_all_before_the_data_folder() {
     let env = env(
         "//- agents/prompts/a.json\n{\"name\": \"a\", \"messages\": [{\"role\": \"user\", \"content\": {\"type\": \"text\", \"text\": \"of the person\"}}]}\n",

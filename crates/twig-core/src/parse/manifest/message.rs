@@ -124,7 +124,11 @@ impl Manifest<'_> {
         let mut refusal = None;
         for mistake in mistakes {
             let sentence = self.error(mistake.code, item.span.clone(), mistake.message);
-            self.help(mistake.help);
+            // Arguments are declared otherwise in TOML than in JSON.
+            self.help(match mistake.code {
+                "bad-resource" => mistake.help,
+                _ => "declare it in the prompt's `arguments`".to_owned(),
+            });
             refusal = refusal.or(Some(sentence));
         }
         if let Some(refusal) = refusal {
