@@ -58,17 +58,17 @@ pub(super) fn run(options: &cli::Init, ui: &mut Ui) -> Result<ExitCode, CommandE
     let root = project.join(PROJECT);
     // A link could lead anywhere, and nothing behind it would be served.
     let folders = [
-        "",
         "prompts",
         "docs",
         "docs/patterns",
         "docs/guidelines",
         "docs/adr",
     ];
-    for folder in folders.map(|folder| root.join(folder)) {
+    let folders = folders.map(|folder| root.join(folder));
+    for folder in [&root].into_iter().chain(&folders) {
         let is_folder = folder.symlink_metadata().map(|found| found.is_dir());
         if is_folder.is_ok_and(|is_folder| !is_folder) {
-            let message = format!("{} is there and is not a folder", places.shown(&folder));
+            let message = format!("{} is there and is not a folder", places.shown(folder));
             return Err(CommandError::fixable(message).hint("move it away, then try again"));
         }
     }

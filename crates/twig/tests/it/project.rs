@@ -129,7 +129,8 @@ fn init_writes_through_no_link() {
     fs::write(&project, "").expect("writable");
     insta::assert_snapshot!(env.run(["init"]), @"
     --- stderr
-    error: [work]/.twig/config.toml cannot be written: File exists (os error 17)
+    error: [work]/.twig is there and is not a folder
+    hint: move it away, then try again
     --- exit 1
     ");
 }
