@@ -18,6 +18,8 @@ use self::tree::Tree;
 use crate::root::Root;
 use crate::stamp::Seen;
 
+/// This many files that are not known yet are worth the start of threads.
+const MANY: usize = 256;
 /// How many documents one library may have.
 const DOCUMENTS: usize = 5_000;
 
@@ -86,10 +88,7 @@ impl DocumentFolder {
             changed = true;
             self.arrange(place);
         }
-        for file in &mut self.files {
-            changed |= file.look(place, limits);
-        }
-        changed
+        changed | look_at_all(&mut self.files, place, limits)
     }
 
     /// Puts files in the order of a new listing; those that were there keep what is known of them.
@@ -118,6 +117,38 @@ impl DocumentFolder {
         let prefix = &self.layout.prefix;
         self.documents = documents(place.folder, prefix, place.base, found, &mut self.problems);
     }
+}
+
+/// Looks at files, at many new ones with all processors together; says whether any differs.
+fn look_at_all(files: &mut [SeenFile], place: &Place<'_>, limits: &Limits) -> bool {
+    let look = |place: &Place<'_>, files: &mut [SeenFile]| {
+        let looked = files.iter_mut().map(|file| file.look(place, limits));
+        looked.fold(false, |changed, differs| changed | differs)
+    };
+    let new = files.iter().filter(|file| file.is_new()).count();
+    let threads = match new {
+        0..MANY => 1,
+        _ => std::thread::available_parallelism().map_or(1, |threads| threads.get().min(8)),
+    };
+    if threads == 1 {
+        return look(place, files);
+    }
+    let part = files.len().div_ceil(threads);
+    std::thread::scope(|scope| {
+        let parts = files.chunks_mut(part);
+        let helpers = parts.map(|part| {
+            let (folder, base) = (place.folder, place.base);
+            let work = move || look(&Place::new(folder, base), part);
+            std::thread::Builder::new().spawn_scoped(scope, work)
+        });
+        let helpers: Vec<_> = helpers.collect();
+        // Where one could not start or broke off, its files are as new as before: the next look,
+        // seconds later, takes them in.
+        let looked = helpers
+            .into_iter()
+            .map(|helper| helper.is_ok_and(|helper| helper.join().unwrap_or(true)));
+        looked.fold(false, |changed, differs| changed | differs)
+    })
 }
 
 /// The folder in which documents are, opened when something has to be read.

@@ -31,6 +31,11 @@ impl SeenFile {
         }
     }
 
+    /// Whether nobody looked at it yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.seen == Seen::never()
+    }
+
     /// Looks at the file, and into it where it changed; says whether it differs.
     pub(super) fn look(&mut self, place: &Place<'_>, limits: &Limits) -> bool {
         if let Entry::Other(what) = self.entry {
@@ -39,7 +44,7 @@ impl SeenFile {
             self.found = found;
             return changed;
         }
-        let is_new = self.seen == Seen::never();
+        let is_new = self.is_new();
         let full = || Path::new(&*place.folder.root).join(self.path.as_str());
         let now = if is_new {
             Seen::never()
