@@ -1,6 +1,7 @@
 //! A handful of functions at once, a few more that wait, and the rest told so.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -152,9 +153,17 @@ impl<K> Shared<K> {
     /// Runs one call and then those that wait, until none does.
     fn serve(&self, mut whose: Arc<K>, mut call: Box<FunctionCall>, mut stop: Arc<Stop>) {
         loop {
-            let outcome = (self.run)(&call, &stop);
+            // A mistake of ours costs this call, never its place: others wait for that.
+            let run = || (self.run)(&call, &stop);
+            let outcome = catch_unwind(AssertUnwindSafe(run));
             if !stop.is_stopped() {
-                (self.done)(&whose, outcome);
+                let outcome = outcome.unwrap_or_else(|_| {
+                    // Whatever was started ends.
+                    stop.now();
+                    FunctionOutcome::Failed("was given up: something went wrong in Twig".to_owned())
+                });
+                let tell = || (self.done)(&whose, outcome);
+                let _ = catch_unwind(AssertUnwindSafe(tell));
             }
             let mut state = self.lock();
             state
@@ -184,7 +193,7 @@ mod tests {
 
     const SOON: Duration = Duration::from_secs(10);
 
-    fn call() -> Box<FunctionCall> {
+    fn call() -> FunctionCall {
         let folder = Folder {
             name: LibraryName::from_folder("f").unwrap(),
             root: "/".into(),
@@ -192,7 +201,7 @@ mod tests {
             prefix: "f:".into(),
         };
         let library = empty_library(&folder, Kind::Twig, Vec::new());
-        Box::new(FunctionCall {
+        FunctionCall {
             prompt: "p".into(),
             library: Arc::new(library),
             function: Function::Command {
@@ -202,7 +211,7 @@ mod tests {
             input: String::new(),
             millis: 1,
             output: 1,
-        })
+        }
     }
 
     #[test]
@@ -218,7 +227,7 @@ mod tests {
             let _ = told.send(*whose);
         });
         for whose in 0..=RUNNING {
-            queue.submit(whose, call());
+            queue.submit(whose, Box::new(call()));
         }
         let (asked, is_asked) = mpsc::channel();
         let (decide, decision) = mpsc::channel::<()>();
@@ -243,5 +252,29 @@ mod tests {
             thread::yield_now();
         }
         assert!(outcomes.try_recv().is_err(), "nobody is told of its end");
+    }
+
+    #[test]
+    fn a_mistake_of_ours_takes_nobodys_turn() {
+        let (told, outcomes) = mpsc::channel();
+        let broken = |_: &FunctionCall, _: &Stop| panic!("as the test wants it");
+        let queue = Queue::of(broken, move |whose: &usize, outcome| {
+            let _ = told.send((*whose, outcome));
+        });
+        let all = RUNNING + 2;
+        for whose in 0..all {
+            queue.submit(whose, Box::new(call()));
+        }
+        let mut told = Vec::new();
+        for _ in 0..all {
+            let (whose, outcome) = outcomes.recv_timeout(SOON).unwrap();
+            assert!(matches!(outcome, FunctionOutcome::Failed(_)));
+            told.push(whose);
+        }
+        told.sort_unstable();
+        assert_eq!(told, (0..all).collect::<Vec<_>>());
+        while !queue.is_idle() {
+            thread::yield_now();
+        }
     }
 }
