@@ -32,7 +32,7 @@ pub struct Server {
     /// Name, title and version as a JSON object.
     pub(crate) info: Box<str>,
     pages: Mutex<Pages>,
-    /// What was logged of prompts that could not be rendered.
+    /// What was logged of prompts that could not be rendered; nothing but the prompt for functions.
     told: Mutex<BTreeSet<(String, String)>>,
 }
 
@@ -87,15 +87,21 @@ impl Server {
     /// Logs what is wrong with a prompt, the first time that it comes up. Mistakes of the caller are
     /// the caller's business.
     pub(crate) fn tell(&self, prompt: &str, error: &RenderError) {
+        if self.is_news(prompt, error) {
+            tracing::warn!("prompt `{prompt}` could not be rendered: {error}");
+        }
+    }
+
+    fn is_news(&self, prompt: &str, error: &RenderError) -> bool {
         use RenderError::{Body, Function, Limit, Template};
-        if !matches!(error, Body { .. } | Function(_) | Limit(_) | Template(_)) {
-            return;
-        }
-        let sentence = error.to_string();
+        let what = match error {
+            Body { .. } | Limit(_) | Template(_) => error.to_string(),
+            // What a program says can be another thing each time, and would take all the room.
+            Function(_) => String::new(),
+            _ => return false,
+        };
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.len() < TOLD && told.insert((prompt.to_owned(), sentence.clone())) {
-            tracing::warn!("prompt `{prompt}` could not be rendered: {sentence}");
-        }
+        told.len() < TOLD && told.insert((prompt.to_owned(), what))
     }
 
     /// Writes what every result of an era ends with.
@@ -104,5 +110,28 @@ impl Server {
             result.text("resultType", result_type);
             result.object("_meta", |meta| meta.raw(SERVER_INFO_KEY, &self.info));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_that_fails_in_many_ways_leaves_room_for_others() {
+        let identity = Identity {
+            name: String::new(),
+            title: String::new(),
+            version: String::new(),
+            instructions: None,
+        };
+        let server = Server::new(identity, Limits::default());
+        let failed = |at: usize| RenderError::Function(format!("failed: {at}"));
+        let news = (0..2 * TOLD).filter(|at| server.is_news("f:fails", &failed(*at)));
+        assert_eq!(news.count(), 1);
+        assert!(server.is_news("f:other", &failed(0)));
+        let limit = RenderError::Limit("too long".to_owned());
+        assert!(server.is_news("f:fails", &limit));
+        assert!(!server.is_news("f:fails", &limit));
     }
 }

@@ -1,7 +1,7 @@
 //! What a library could run: a digest of every file in it that is not plainly data.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -124,7 +124,7 @@ impl Walk<'_> {
             if kind.is_dir() {
                 self.folder(&path, depth + 1)?;
             } else if kind.is_symlink() {
-                self.link(path);
+                self.link(path)?;
             } else if kind.is_file() {
                 self.file(path)?;
             } else {
@@ -135,15 +135,21 @@ impl Walk<'_> {
     }
 
     /// A link counts with where it leads and, where that is a file of the library, what is there.
-    fn link(&mut self, path: String) {
+    fn link(&mut self, path: String) -> Result<(), String> {
         let target = std::fs::read_link(self.path.join(&path));
         let target = target.map_or_else(|_| String::new(), |target| target.display().to_string());
-        let there = match self.root.open_file(&path) {
-            Ok(mut file) => hash(&mut file).unwrap_or_else(|error| error.to_string()),
-            Err(error) => error.to_string(),
+        let opened = self.root.open_file(&path).and_then(|file| {
+            let metadata = file.metadata();
+            Ok((metadata.map_err(|error| body_error(&error))?, file))
+        });
+        let there = match opened {
+            Ok((metadata, file)) => self.digest(&path, &metadata, |_| Ok(file))?,
+            Err(error) => Err(error),
         };
+        let there = there.unwrap_or_else(|error| error.to_string());
         self.files
             .insert(path, format!("link to {target}: {there}"));
+        Ok(())
     }
 
     fn file(&mut self, path: String) -> Result<(), String> {
@@ -153,32 +159,51 @@ impl Walk<'_> {
         if !is_executable(&metadata) && is_data(&path) {
             return Ok(());
         }
+        let digest = self.digest(&path, &metadata, |root| root.open_file(&path))?;
+        let digest = digest.map_err(wrong)?;
+        self.files.insert(path, digest);
+        Ok(())
+    }
+
+    /// The digest of what is at a path: as it is known, or by reading all of it. Both count
+    /// towards what one library may have; more than that is the outer error.
+    fn digest(
+        &mut self,
+        path: &str,
+        metadata: &Metadata,
+        open: impl FnOnce(&Root) -> Result<File, BodyError>,
+    ) -> Result<Result<String, BodyError>, String> {
         self.bytes = self.bytes.saturating_add(metadata.len());
         if self.bytes > CODE_BYTES as u64 {
             return Err(too_large());
         }
-        let stamp = FileStamp::of(&metadata);
-        let known = self.known.remove(&path).filter(|(seen, _)| *seen == stamp);
-        let digest = if let Some((_, digest)) = known {
-            digest
-        } else {
-            let mut file = self.root.open_file(&path).map_err(wrong)?;
-            hash(&mut file).map_err(wrong)?
+        let stamp = FileStamp::of(metadata);
+        let known = self.known.remove(path).filter(|(seen, _)| *seen == stamp);
+        let digest = match known {
+            Some((_, digest)) => digest,
+            None => match open(&self.root).and_then(|file| hash(&file)) {
+                Ok(Some(digest)) => digest,
+                Ok(None) => return Err(too_large()),
+                Err(error) => return Ok(Err(error)),
+            },
         };
         if stamp.is_settled() {
-            self.next.insert(path.clone(), (stamp, digest.clone()));
+            let path = path.to_owned();
+            self.next.insert(path, (stamp, digest.clone()));
         }
-        self.files.insert(path, digest);
-        Ok(())
+        Ok(Ok(digest))
     }
 }
 
-fn hash(file: &mut File) -> Result<String, BodyError> {
+/// Nothing where there is more than a library may have: it grew since it was looked at.
+fn hash(file: &File) -> Result<Option<String>, BodyError> {
     let mut hash = Sha256::new();
     let mut chunk = vec![0; 64 * 1024];
+    let mut file = file.take(CODE_BYTES as u64 + 1);
     loop {
         match file.read(&mut chunk) {
-            Ok(0) => return Ok(written(&hash.finalize())),
+            Ok(0) if file.limit() == 0 => return Ok(None),
+            Ok(0) => return Ok(Some(written(&hash.finalize()))),
             Ok(length) => hash.update(&chunk[..length]),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(body_error(&error)),
@@ -219,13 +244,13 @@ fn is_data(path: &str) -> bool {
 }
 
 #[cfg(unix)]
-fn is_executable(metadata: &std::fs::Metadata) -> bool {
+fn is_executable(metadata: &Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt;
     metadata.permissions().mode() & 0o111 != 0
 }
 
 #[cfg(not(unix))]
-fn is_executable(_metadata: &std::fs::Metadata) -> bool {
+fn is_executable(_metadata: &Metadata) -> bool {
     false
 }
 
@@ -309,5 +334,39 @@ mod tests {
                 .unwrap_err()
                 .contains("64 MiB")
         );
+    }
+
+    #[test]
+    fn what_a_link_leads_to_is_bounded_as_well() {
+        let folder = tempfile::tempdir().unwrap();
+        // Its name says that it is data: by itself it would not be read.
+        let large = fs::File::create(folder.path().join("large.txt")).unwrap();
+        symlink("large.txt", folder.path().join("link")).unwrap();
+        large.set_len(20 * 1024 * 1024 * 1024).unwrap();
+        assert!(survey(folder.path()).unwrap_err().contains("64 MiB"));
+        // Many links to one file are many files.
+        large.set_len(CODE_BYTES as u64 / 2).unwrap();
+        symlink("large.txt", folder.path().join("second")).unwrap();
+        survey(folder.path()).unwrap();
+        symlink("large.txt", folder.path().join("third")).unwrap();
+        assert!(survey(folder.path()).unwrap_err().contains("64 MiB"));
+    }
+
+    #[test]
+    fn a_surveyor_reads_what_a_link_leads_to_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::write(root.join("a.txt"), "one").unwrap();
+        symlink("a.txt", root.join("link")).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(60));
+        let mut surveyor = Surveyor::default();
+        let first = surveyor.look(root).unwrap();
+        let (_, digest) = surveyor.known.get_mut("link").unwrap();
+        "known".clone_into(digest);
+        assert_eq!(surveyor.look(root).unwrap()["link"], "link to a.txt: known");
+        fs::write(root.join("a.txt"), "two").unwrap();
+        let last = surveyor.look(root).unwrap();
+        assert_ne!(last, first);
+        assert_eq!(last, survey(root).unwrap());
     }
 }

@@ -1,12 +1,13 @@
 //! `twig library`: which libraries there are, and whose programs may run.
 
+use std::fmt::Write as _;
 use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde::Serialize;
-use twig_core::{Kind, Library};
+use twig_core::{Function, Kind, Library};
 use twig_sources::{CodeFiles, Trust, Verdict, survey};
 
 use super::check::counted;
@@ -105,10 +106,7 @@ fn trust(named: &str, yes: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> 
         .iter()
         .filter_map(|prompt| {
             let function = prompt.function()?;
-            Some(vec![
-                prompt.full_name.to_string(),
-                function.file().to_string(),
-            ])
+            Some(vec![prompt.full_name.to_string(), started(function)])
         })
         .collect();
     if functions.is_empty() {
@@ -135,6 +133,18 @@ fn trust(named: &str, yes: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> 
         library.name
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a prompt starts, with the author's arguments: they are trusted along with the program.
+fn started(function: &Function) -> String {
+    let mut line = function.file().to_string();
+    if let Function::Command { arguments, .. } = function {
+        for argument in arguments {
+            // Quoted, so that one argument does not look like two.
+            let _ = write!(line, " {argument:?}");
+        }
+    }
+    line
 }
 
 fn describe(

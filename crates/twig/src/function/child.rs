@@ -131,30 +131,31 @@ fn approved_copy(task: &Task, root: &Path) -> Result<Copy, Refused> {
         return Err(Refused::Changed(vec![file.to_owned()]));
     }
     let files = survey(root).map_err(Refused::Unreadable)?;
-    if let Some(changed) = changed(root, &task.approved, &files) {
-        return Err(Refused::Changed(changed));
-    }
+    still_trusted(root, &task.approved, &files)?;
     copy(root, file, &bytes).map_err(|error| Refused::NotStarted(error.to_string()))
 }
 
-fn changed(root: &Path, approved: &CodeFiles, files: &CodeFiles) -> Option<Vec<String>> {
+fn still_trusted(root: &Path, approved: &CodeFiles, files: &CodeFiles) -> Result<(), Refused> {
     let mut trust = Trust::default();
-    trust.trust(root, approved.clone()).ok()?;
+    let known = trust.trust(root, approved.clone());
+    known.map_err(|error| Refused::Unreadable(error.to_string()))?;
     match trust.verdict(root, files) {
-        Verdict::Trusted => None,
-        Verdict::Changed(files) => Some(files),
-        _ => Some(Vec::new()),
+        Verdict::Trusted => Ok(()),
+        Verdict::Changed(files) => Err(Refused::Changed(files)),
+        _ => Err(Refused::Changed(Vec::new())),
     }
 }
 
 #[cfg(target_os = "linux")]
-fn copy(_root: &Path, file: &str, bytes: &[u8]) -> io::Result<Copy> {
+fn copy(_root: &Path, _file: &str, bytes: &[u8]) -> io::Result<Copy> {
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+    /// Not the file's own: the system refuses long ones as it refuses flags it does not know.
+    const NAME: &str = "function";
     // It stays open in the program: a script's interpreter opens it once more.
     let flags = MemfdFlags::ALLOW_SEALING;
-    let memory = match memfd_create(file, flags | MemfdFlags::EXEC) {
+    let memory = match memfd_create(NAME, flags | MemfdFlags::EXEC) {
         // Kernels before 6.3 have no word for what they always allow.
-        Err(rustix::io::Errno::INVAL) => memfd_create(file, flags)?,
+        Err(rustix::io::Errno::INVAL) => memfd_create(NAME, flags)?,
         memory => memory?,
     };
     let mut writer = std::fs::File::from(memory);
@@ -192,5 +193,36 @@ fn wait(mut program: Child, task: &Task, news: &OwnedFd) -> Result<ExitCode, Com
         let _ = poll(&mut fds, Some(&LOOK));
         let mut bytes = [0; 16];
         let _ = rustix::io::read(news, &mut bytes[..]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(digest: &str) -> CodeFiles {
+        CodeFiles::from([("run".to_owned(), digest.to_owned())])
+    }
+
+    #[test]
+    fn only_the_very_files_that_were_trusted_are() {
+        let root = Path::new("/");
+        assert!(still_trusted(root, &files("1"), &files("1")).is_ok());
+        let changed = still_trusted(root, &files("1"), &files("2"));
+        assert!(matches!(changed, Err(Refused::Changed(files)) if files == ["run"]));
+    }
+
+    #[test]
+    fn what_cannot_be_recorded_is_not_trusted() {
+        use std::os::unix::ffi::OsStrExt;
+        let root = Path::new(std::ffi::OsStr::from_bytes(b"/\xff"));
+        let refused = still_trusted(root, &files("1"), &files("1"));
+        assert!(matches!(refused, Err(Refused::Unreadable(_))));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_program_may_have_a_long_path() {
+        assert!(copy(Path::new("/"), &"x/".repeat(500), b"#!/bin/sh").is_ok());
     }
 }

@@ -66,6 +66,13 @@ fn kill_all(pid: Pid) {
     let _ = kill_process(pid, Signal::KILL);
 }
 
+/// Ends a process that nobody will follow, and waits for it: else it stays in the system's table.
+fn give_up(mut child: Child, pid: Pid, stop: &Stop) {
+    kill_all(pid);
+    stop.lock().running = None;
+    let _ = child.wait();
+}
+
 /// A function that was started.
 pub(super) struct Process {
     child: Child,
@@ -108,21 +115,21 @@ impl Process {
         let pid = Pid::from_child(&child);
         state.running = Some(pid);
         drop(state);
-        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(io::Error::other("it has no pipes"));
-        };
-        let stdin = OwnedFd::from(stdin);
-        rustix::io::ioctl_fionbio(&stdin, true)?;
-        Ok(Self {
-            child,
-            pid,
-            input: Some((stdin, bytes, 0)),
-            output: Pipe::new(stdout.into())?,
-            talk: Pipe::new(stderr.into())?,
-            ended: end_of(pid),
-            deadline: Instant::now(),
-        })
+        match Pipes::of(&mut child) {
+            Ok(pipes) => Ok(Self {
+                child,
+                pid,
+                input: Some((pipes.input, bytes, 0)),
+                output: pipes.output,
+                talk: pipes.talk,
+                ended: end_of(pid),
+                deadline: Instant::now(),
+            }),
+            Err(error) => {
+                give_up(child, pid, stop);
+                Err(error)
+            }
+        }
     }
 
     /// Follows it to its end; afterwards nothing of it is left.
@@ -256,6 +263,29 @@ impl Ending {
     }
 }
 
+/// The ends of a process's pipes that are ours; none of them waits.
+struct Pipes {
+    input: OwnedFd,
+    output: Pipe,
+    talk: Pipe,
+}
+
+impl Pipes {
+    fn of(child: &mut Child) -> io::Result<Self> {
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            return Err(io::Error::other("it has no pipes"));
+        };
+        let input = OwnedFd::from(stdin);
+        rustix::io::ioctl_fionbio(&input, true)?;
+        Ok(Self {
+            input,
+            output: Pipe::new(stdout.into())?,
+            talk: Pipe::new(stderr.into())?,
+        })
+    }
+}
+
 /// One end of a pipe and what came out of it.
 struct Pipe {
     fd: OwnedFd,
@@ -369,4 +399,23 @@ fn end_of(pid: Pid) -> Option<OwnedFd> {
 #[cfg(not(target_os = "linux"))]
 fn end_of(_pid: Pid) -> Option<OwnedFd> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_cannot_be_followed_is_gone() {
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        assert!(Pipes::of(&mut child).is_err(), "it has no pipes");
+        let pid = Pid::from_child(&child);
+        let stop = Stop::default();
+        stop.lock().running = Some(pid);
+        give_up(child, pid, &stop);
+        assert_eq!(stop.lock().running, None);
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        let left = waitid(WaitId::Pid(pid), options);
+        assert!(matches!(left, Err(Errno::CHILD)));
+    }
 }

@@ -1,6 +1,7 @@
 //! A handful of functions at once, a few more that wait, and the rest told so.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -19,10 +20,13 @@ pub(crate) struct Queue<K> {
 }
 
 struct Shared<K> {
-    allowed: Allowed,
+    run: Box<Run>,
     state: Mutex<State<K>>,
     done: Box<Tell<K>>,
 }
+
+/// Runs a call to its end.
+type Run = dyn Fn(&FunctionCall, &Stop) -> FunctionOutcome + Send + Sync;
 
 /// Told whose call ended, and how.
 type Tell<K> = dyn Fn(&K, FunctionOutcome) + Send + Sync;
@@ -43,13 +47,20 @@ impl<K: Send + Sync + 'static> Queue<K> {
         allowed: Allowed,
         done: impl Fn(&K, FunctionOutcome) + Send + Sync + 'static,
     ) -> Self {
+        Self::of(move |call, stop| allowed.run(call, stop), done)
+    }
+
+    fn of(
+        run: impl Fn(&FunctionCall, &Stop) -> FunctionOutcome + Send + Sync + 'static,
+        done: impl Fn(&K, FunctionOutcome) + Send + Sync + 'static,
+    ) -> Self {
         let state = State {
             waiting: VecDeque::new(),
             running: Vec::new(),
         };
         Self {
             shared: Arc::new(Shared {
-                allowed,
+                run: Box::new(run),
                 state: Mutex::new(state),
                 done: Box::new(done),
             }),
@@ -95,13 +106,23 @@ impl<K: Send + Sync + 'static> Queue<K> {
     }
 
     /// Ends every call that nobody wants any more, waiting or running.
+    ///
+    /// `unwanted` may wait for locks of its own: calls come and go meanwhile.
     pub(crate) fn end(&self, unwanted: impl Fn(&K) -> bool) {
+        let mut gone = self.shared.all();
+        gone.retain(|whose| unwanted(whose));
+        if gone.is_empty() {
+            return;
+        }
+        let is_gone = |whose: &Arc<K>| gone.iter().any(|gone| Arc::ptr_eq(gone, whose));
         let mut state = self.shared.lock();
-        state.waiting.retain(|call| !unwanted(&call.whose));
-        for (whose, stop) in &state.running {
-            if unwanted(whose) {
-                stop.now();
-            }
+        state.waiting.retain(|call| !is_gone(&call.whose));
+        // One that waited a moment ago may run by now.
+        let running = state.running.iter().filter(|(whose, _)| is_gone(whose));
+        let stops: Vec<Arc<Stop>> = running.map(|(_, stop)| Arc::clone(stop)).collect();
+        drop(state);
+        for stop in stops {
+            stop.now();
         }
     }
 }
@@ -121,12 +142,28 @@ impl<K> Shared<K> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whose calls run and wait.
+    fn all(&self) -> Vec<Arc<K>> {
+        let state = self.lock();
+        let running = state.running.iter().map(|(whose, _)| whose);
+        let waiting = state.waiting.iter().map(|call| &call.whose);
+        running.chain(waiting).map(Arc::clone).collect()
+    }
+
     /// Runs one call and then those that wait, until none does.
     fn serve(&self, mut whose: Arc<K>, mut call: Box<FunctionCall>, mut stop: Arc<Stop>) {
         loop {
-            let outcome = self.allowed.run(&call, &stop);
+            // A mistake of ours costs this call, never its place: others wait for that.
+            let run = || (self.run)(&call, &stop);
+            let outcome = catch_unwind(AssertUnwindSafe(run));
             if !stop.is_stopped() {
-                (self.done)(&whose, outcome);
+                let outcome = outcome.unwrap_or_else(|_| {
+                    // Whatever was started ends.
+                    stop.now();
+                    FunctionOutcome::Failed("was given up: something went wrong in Twig".to_owned())
+                });
+                let tell = || (self.done)(&whose, outcome);
+                let _ = catch_unwind(AssertUnwindSafe(tell));
             }
             let mut state = self.lock();
             state
@@ -140,6 +177,104 @@ impl<K> Shared<K> {
                 .running
                 .push((Arc::clone(&next.whose), Arc::clone(&stop)));
             (whose, call) = (next.whose, next.call);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use twig_core::parse::library::{Folder, empty_library};
+    use twig_core::{Function, Kind, LibraryName, RelativePath};
+
+    use super::*;
+
+    const SOON: Duration = Duration::from_secs(10);
+
+    fn call() -> FunctionCall {
+        let folder = Folder {
+            name: LibraryName::from_folder("f").unwrap(),
+            root: "/".into(),
+            shown_root: "/".into(),
+            prefix: "f:".into(),
+        };
+        let library = empty_library(&folder, Kind::Twig, Vec::new());
+        FunctionCall {
+            prompt: "p".into(),
+            library: Arc::new(library),
+            function: Function::Command {
+                program: RelativePath::parse("run").unwrap(),
+                arguments: Vec::new(),
+            },
+            input: String::new(),
+            millis: 1,
+            output: 1,
+        }
+    }
+
+    #[test]
+    fn who_decides_what_is_unwanted_keeps_nobody_waiting() {
+        let (told, outcomes) = mpsc::channel();
+        let until_stopped = |_: &FunctionCall, stop: &Stop| {
+            while !stop.is_stopped() {
+                thread::yield_now();
+            }
+            FunctionOutcome::Printed(Vec::new())
+        };
+        let queue = Queue::of(until_stopped, move |whose: &usize, _| {
+            let _ = told.send(*whose);
+        });
+        for whose in 0..=RUNNING {
+            queue.submit(whose, Box::new(call()));
+        }
+        let (asked, is_asked) = mpsc::channel();
+        let (decide, decision) = mpsc::channel::<()>();
+        thread::scope(|scope| {
+            let queue = &queue;
+            scope.spawn(move || {
+                queue.end(|_| {
+                    let _ = asked.send(());
+                    let _ = decision.recv();
+                    true
+                });
+            });
+            is_asked.recv_timeout(SOON).unwrap();
+            // It has not made up its mind, and others come all the same.
+            let (looked, has_looked) = mpsc::channel();
+            scope.spawn(move || looked.send(queue.is_idle()));
+            let looked = has_looked.recv_timeout(SOON);
+            drop(decide);
+            assert_eq!(looked, Ok(false));
+        });
+        while !queue.is_idle() {
+            thread::yield_now();
+        }
+        assert!(outcomes.try_recv().is_err(), "nobody is told of its end");
+    }
+
+    #[test]
+    fn a_mistake_of_ours_takes_nobodys_turn() {
+        let (told, outcomes) = mpsc::channel();
+        let broken = |_: &FunctionCall, _: &Stop| panic!("as the test wants it");
+        let queue = Queue::of(broken, move |whose: &usize, outcome| {
+            let _ = told.send((*whose, outcome));
+        });
+        let all = RUNNING + 2;
+        for whose in 0..all {
+            queue.submit(whose, Box::new(call()));
+        }
+        let mut told = Vec::new();
+        for _ in 0..all {
+            let (whose, outcome) = outcomes.recv_timeout(SOON).unwrap();
+            assert!(matches!(outcome, FunctionOutcome::Failed(_)));
+            told.push(whose);
+        }
+        told.sort_unstable();
+        assert_eq!(told, (0..all).collect::<Vec<_>>());
+        while !queue.is_idle() {
+            thread::yield_now();
         }
     }
 }

@@ -75,9 +75,11 @@ impl Shared {
         tokio::time::sleep(LAST_JOBS).await;
     }
 
-    /// Ends the functions that nobody waits for any more.
-    pub(super) fn end_unwanted(&self) {
-        self.functions.end(Whose::is_unwanted);
+    /// Ends the functions of a session that its client cancelled, or ended with the session.
+    ///
+    /// Other sessions are not looked at: one whose disk does not answer would be waited for.
+    pub(super) fn end_cancelled(&self, session: &Arc<Session>) {
+        self.functions.end(|whose| whose.was_cancelled(session));
     }
 }
 
@@ -104,7 +106,7 @@ struct Waited<'s> {
 impl Drop for Waited<'_> {
     fn drop(&mut self) {
         self.outcome.close();
-        self.shared.end_unwanted();
+        self.shared.functions.end(Whose::has_left);
     }
 }
 
@@ -121,13 +123,17 @@ impl Whose {
         }
     }
 
-    /// The request has gone, or its client cancelled it or ended the session.
-    fn is_unwanted(&self) -> bool {
+    /// The request has gone.
+    fn has_left(&self) -> bool {
         let is_open = |waiting: &oneshot::Sender<_>| !waiting.is_closed();
-        let waits = self.waiting().as_ref().is_some_and(is_open);
-        let is_wanted =
-            |(session, ticket): &(Arc<Session>, Ticket)| session.inside().connection.wants(*ticket);
-        !waits || !self.session.as_ref().is_none_or(is_wanted)
+        !self.waiting().as_ref().is_some_and(is_open)
+    }
+
+    /// It is of this session, which does not want it any more.
+    fn was_cancelled(&self, by: &Arc<Session>) -> bool {
+        let mine = self.session.as_ref();
+        let mine = mine.filter(|(session, _)| Arc::ptr_eq(session, by));
+        mine.is_some_and(|(session, ticket)| !session.inside().connection.wants(*ticket))
     }
 
     fn waiting(&self) -> MutexGuard<'_, Option<oneshot::Sender<FunctionOutcome>>> {

@@ -109,7 +109,7 @@ async fn post(shared: &Shared, headers: &HeaderMap, body: Body) -> Result<Respon
             let answer = shared.answer(&exchange, &mut session.inside().connection);
             let Answer::Job(job) = answer else {
                 // It may have cancelled another request.
-                shared.end_unwanted();
+                shared.end_cancelled(&session);
                 return Ok(respond(without_stream(answer, &exchange)));
             };
             let ticket = job.ticket;
@@ -141,10 +141,10 @@ fn listen(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
 fn end(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
     with_headers(headers, |headers| {
         let id = http::session(headers)?;
-        if !shared.sessions.end(id) {
+        let Some(session) = shared.sessions.end(id) else {
             return Err(Trouble::NoSession.reply(headers));
-        }
-        shared.end_unwanted();
+        };
+        shared.end_cancelled(&session);
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;
         Ok(response)

@@ -111,14 +111,12 @@ impl Sessions {
         Some(found)
     }
 
-    /// Ends a session and its stream; says whether there was one.
-    pub(super) fn end(&self, id: &str) -> bool {
-        let ended = lock(&self.open).remove(id);
-        if let Some(session) = &ended {
-            lock(&session.presence).stream = None;
-            session.inside().connection.abandon_all();
-        }
-        ended.is_some()
+    /// Ends a session and its stream; gives it back if there was one.
+    pub(super) fn end(&self, id: &str) -> Option<Arc<Session>> {
+        let session = lock(&self.open).remove(id)?;
+        lock(&session.presence).stream = None;
+        session.inside().connection.abandon_all();
+        Some(session)
     }
 
     /// Forgets those that nobody uses.
@@ -222,7 +220,7 @@ mod tests {
         let idle = start(&sessions).unwrap();
         age(&sessions, &idle);
         sessions.expire();
-        assert!(!sessions.end(&idle));
+        assert!(sessions.end(&idle).is_none());
         assert!(sessions.find(&kept).is_some());
     }
 

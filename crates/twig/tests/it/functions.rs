@@ -161,7 +161,7 @@ fn nothing_runs_before_its_library_is_trusted() {
     let asked = env.run(["library", "trust", "f"]);
     assert!(asked.code == 1 && asked.stderr.contains("--yes"), "{asked}");
     assert!(
-        asked.stdout.contains("bin/hello") && asked.stdout.contains("sha256:"),
+        asked.stdout.contains("bin/hello \"fixed\"\n") && asked.stdout.contains("sha256:"),
         "{asked}"
     );
     trust(&env, "f");

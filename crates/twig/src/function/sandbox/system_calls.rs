@@ -25,6 +25,21 @@ const NEVER: &[c_long] = &[
     libc::SYS_migrate_pages,
     libc::SYS_move_pages,
     libc::SYS_ioprio_set,
+    // What outlives a program, counts towards no limit of it, and may be another program's.
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_shmdt,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
     // Leaving the group that is killed as one.
     libc::SYS_setsid,
     libc::SYS_setpgid,
@@ -123,6 +138,8 @@ const ON_ITSELF: &[(c_long, u8)] = &[
 const SIGNALS: &[(c_long, u8)] = &[(libc::SYS_kill, 0)];
 const SIGNALS_NEVER: &[c_long] = &[
     libc::SYS_tkill,
+    // Takes `abort` its signal, too; that then dies of an instruction that is none.
+    libc::SYS_tgkill,
     libc::SYS_rt_sigqueueinfo,
     libc::SYS_rt_tgsigqueueinfo,
     libc::SYS_pidfd_send_signal,
@@ -226,6 +243,31 @@ mod tests {
         let (parent, group) = tried.join().expect("it ends well");
         assert_eq!(parent, Err(Errno::PERM));
         assert_eq!(group, Ok(()));
+    }
+
+    /// Shells work without signals to others, and who aborts still ends, if in another way.
+    #[test]
+    fn without_landlocks_help_programs_live_and_die() {
+        let tried = std::thread::spawn(|| {
+            restrict(false).expect("this system has seccomp");
+            let run = |program: &str, script: &str| {
+                let mut command = std::process::Command::new(program);
+                command.args(["-c", script]).output().ok()
+            };
+            (
+                run("bash", "sleep 0 & wait; echo well | cat; kill -0 0"),
+                run("python3", "import os; os.abort()"),
+            )
+        });
+        let (lived, died) = tried.join().expect("it ends well");
+        // A machine may lack either program.
+        if let Some(lived) = lived {
+            assert_eq!(lived.stdout, b"well\n", "{lived:?}");
+            assert!(lived.status.success(), "{lived:?}");
+        }
+        if let Some(died) = died {
+            assert!(!died.status.success(), "{died:?}");
+        }
     }
 
     #[test]
