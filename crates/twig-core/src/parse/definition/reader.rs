@@ -5,12 +5,10 @@ use std::ops::Range;
 use super::Context;
 use crate::braces::Mistake;
 use crate::name::RelativePath;
+use crate::parse::TOLD;
 use crate::parse::json::{Json, Path, written_at};
 use crate::problem::{Problem, Severity, shorten};
 use crate::suggest;
-
-/// Problems of one file that are told.
-const TOLD: usize = 20;
 
 /// Reads one definition.
 pub(super) struct Reader<'r> {
