@@ -13,6 +13,8 @@ pub struct Limits {
     pub front_matter: usize,
     /// Arguments one prompt may declare.
     pub arguments: usize,
+    /// Messages one prompt may have.
+    pub messages: usize,
     /// Bytes of one argument's value.
     pub argument_value: usize,
     /// Bytes of all argument values of one request.
@@ -58,6 +60,7 @@ impl Default for Limits {
             manifest: 256 * 1024,
             front_matter: 64 * 1024,
             arguments: 64,
+            messages: 64,
             argument_value: 256 * 1024,
             argument_values: 1024 * 1024,
             rendered: 1024 * 1024,

@@ -13,3 +13,6 @@ pub mod project;
 mod toml;
 
 pub use toml::{Entry, Item, SyntaxError, Table, Value, read as read_toml};
+
+/// Problems of one file that are told.
+const TOLD: usize = 20;

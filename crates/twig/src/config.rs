@@ -139,11 +139,12 @@ type Row<T> = (&'static str, usize, fn(&mut T, usize));
 /// As much as a number can say.
 const ANY: usize = usize::MAX;
 
-const LIMITS: [Row<Limits>; 19] = [
+const LIMITS: [Row<Limits>; 20] = [
     ("template_source", ANY, |to, n| to.template_source = n),
     ("manifest", ANY, |to, n| to.manifest = n),
     ("front_matter", ANY, |to, n| to.front_matter = n),
     ("arguments", ANY, |to, n| to.arguments = n),
+    ("messages", ANY, |to, n| to.messages = n),
     ("argument_value", ANY, |to, n| to.argument_value = n),
     ("argument_values", ANY, |to, n| to.argument_values = n),
     ("rendered", ANY, |to, n| to.rendered = n),

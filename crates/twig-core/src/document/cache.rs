@@ -10,6 +10,8 @@ use crate::name::RelativePath;
 
 /// How many bytes of contents are kept.
 const ROOM: usize = 4 * 1024 * 1024;
+/// How many are left when there was no room: less, so that the next few find some.
+const LEFT: usize = ROOM / 4 * 3;
 
 /// Reads documents on demand and keeps what was read last.
 #[derive(Debug, Default)]
@@ -41,7 +43,9 @@ impl DocumentCache {
         path: &RelativePath,
         limit: usize,
     ) -> Result<Arc<Contents>, BodyError> {
-        if let Some((contents, stamp)) = self.lock().find(&library.root, path.as_str())
+        // Found first and compared after: the lock is not held while the disk is asked.
+        let found = self.lock().find(&library.root, path.as_str());
+        if let Some((contents, stamp)) = found
             && bodies.stamp(library, path)? == stamp
             && contents.len() <= limit
         {
@@ -50,7 +54,8 @@ impl DocumentCache {
         let read = bodies.bytes(library, path, limit)?;
         let contents = Arc::new(Contents::of(read.bytes));
         let kept = Arc::clone(&contents);
-        self.lock().keep(library, path, kept, read.stamp);
+        self.lock()
+            .keep(&library.root, path.as_str(), kept, read.stamp);
         Ok(contents)
     }
 
@@ -68,13 +73,7 @@ impl Kept {
         Some((Arc::clone(&entry.contents), entry.stamp))
     }
 
-    fn keep(
-        &mut self,
-        library: &Library,
-        path: &RelativePath,
-        contents: Arc<Contents>,
-        stamp: Stamp,
-    ) {
+    fn keep(&mut self, root: &str, path: &str, contents: Arc<Contents>, stamp: Stamp) {
         if contents.len() > ROOM / 2 {
             return;
         }
@@ -85,31 +84,89 @@ impl Kept {
             stamp,
             used: self.clock,
         };
-        let of_library = self.entries.entry(library.root.clone()).or_default();
-        if let Some(old) = of_library.insert(path.as_str().into(), entry) {
+        let of_library = self.entries.entry(root.into()).or_default();
+        if let Some(old) = of_library.insert(path.into(), entry) {
             self.weight -= old.contents.len();
         }
-        while self.weight > ROOM {
+        if self.weight > ROOM {
             self.forget_oldest();
         }
     }
 
+    /// Forgets what was not used for the longest time, until little enough is left.
     fn forget_oldest(&mut self) {
-        let entries = self.entries.iter().flat_map(|(root, of_library)| {
-            let entries = of_library.iter();
-            entries.map(move |(path, entry)| (entry.used, root.clone(), path.clone()))
-        });
-        let Some((_, root, path)) = entries.min() else {
-            self.weight = 0;
-            return;
-        };
-        if let Some(of_library) = self.entries.get_mut(&root) {
-            if let Some(entry) = of_library.remove(&path) {
-                self.weight -= entry.contents.len();
+        let entries = self.entries.values().flat_map(HashMap::values);
+        let mut by_use: Vec<(u64, usize)> = entries
+            .map(|entry| (entry.used, entry.contents.len()))
+            .collect();
+        by_use.sort_unstable();
+        let mut newest_to_go = 0;
+        for (used, length) in by_use {
+            if self.weight <= LEFT {
+                break;
             }
-            if of_library.is_empty() {
-                self.entries.remove(&root);
-            }
+            self.weight -= length;
+            newest_to_go = used;
         }
+        // No two were used at the same time: each use has its own tick of the clock.
+        self.entries.retain(|_, of_library| {
+            of_library.retain(|_, entry| entry.used > newest_to_go);
+            !of_library.is_empty()
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    fn keep(kept: &mut Kept, path: &str, length: usize) {
+        let contents = Arc::new(Contents::of(vec![b'x'; length]));
+        kept.keep("/lib", path, contents, Stamp(0));
+    }
+
+    fn weigh(kept: &Kept) -> usize {
+        let entries = kept.entries.values().flat_map(HashMap::values);
+        entries.map(|entry| entry.contents.len()).sum()
+    }
+
+    #[test]
+    fn what_was_used_last_is_kept_within_the_bound() {
+        let mut kept = Kept::default();
+        for at in 0..100 {
+            keep(&mut kept, &at.to_string(), ROOM / 10);
+            assert!(kept.find("/lib", "0").is_some(), "used each time");
+            assert!(kept.find("/lib", &at.to_string()).is_some(), "just read");
+            assert!(kept.weight <= ROOM);
+            assert_eq!(kept.weight, weigh(&kept));
+        }
+        assert!(kept.find("/lib", "1").is_none());
+        assert!(kept.find("/lib", "98").is_some());
+    }
+
+    #[test]
+    fn a_large_document_takes_the_place_of_many_small_ones_at_once() {
+        let mut kept = Kept::default();
+        for at in 0..4_900 {
+            keep(&mut kept, &at.to_string(), 800);
+        }
+        let start = Instant::now();
+        keep(&mut kept, "large", ROOM / 2);
+        let took = start.elapsed();
+        assert!(kept.weight <= LEFT);
+        assert_eq!(kept.weight, weigh(&kept));
+        assert!(kept.find("/lib", "large").is_some());
+        assert!(kept.find("/lib", "0").is_none());
+        assert!(kept.find("/lib", "4899").is_some());
+        assert!(took < Duration::from_millis(100), "{took:?}");
+    }
+
+    #[test]
+    fn what_is_read_again_weighs_once() {
+        let mut kept = Kept::default();
+        keep(&mut kept, "a", 10);
+        keep(&mut kept, "a", 20);
+        assert_eq!(kept.weight, 20);
     }
 }

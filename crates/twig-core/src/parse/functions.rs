@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use super::TOLD;
 use super::library::Folder;
 use super::located::{At, Members, Mistake};
 use crate::body::BodyError;
@@ -37,6 +38,8 @@ pub(super) struct Reader<'r> {
     pub(super) files: &'r FunctionFiles<'r>,
     pub(super) limits: &'r Limits,
     pub(super) problems: Vec<Problem>,
+    /// How many of them are unknown fields; counted alone, so that these hide no error.
+    pub(super) unknown_fields: usize,
 }
 
 impl Reader<'_> {
@@ -210,6 +213,10 @@ impl Reader<'_> {
     /// Members that nobody asks for are most likely misspelt.
     fn unknown(&mut self, members: &Members<'_>, known: &[&str]) {
         for path in members.others(known) {
+            if self.unknown_fields >= TOLD {
+                return;
+            }
+            self.unknown_fields += 1;
             let key = path.rsplit('.').next().unwrap_or_default();
             let help = suggest::did_you_mean(key, known.iter().copied());
             let message = format!("unknown field `{path}` is ignored");

@@ -189,6 +189,7 @@ pub fn functions_library(folder: &Folder, files: &FunctionFiles<'_>, limits: &Li
         files,
         limits,
         problems: Vec::new(),
+        unknown_fields: 0,
     };
     let prompts = RelativePath::parse(SCRIPT).map(|script| reader.read(&script));
     library.problems = reader.problems;

@@ -158,3 +158,16 @@ fn documents_have_a_place_and_a_scheme() {
     }
     assert!(layout("[documents").is_none());
 }
+
+#[test]
+fn messages_beyond_the_limit_are_refused() {
+    let message = "[[prompts.p.messages]]\ntext = \"a\"\n";
+    let with = |count: usize| library("lib", &message.repeat(count));
+    assert_eq!(with(64).prompts[0].messages.len(), 64);
+    let problems = with(65).problems;
+    let [problem] = &problems[..] else {
+        panic!("{problems:?}");
+    };
+    assert_eq!(problem.code, "too-many-messages");
+    assert_eq!(problem.message, "65 messages are declared; the limit is 64");
+}

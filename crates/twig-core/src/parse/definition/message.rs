@@ -34,6 +34,12 @@ impl Reader<'_> {
                 return Vec::new();
             }
         };
+        let limit = self.context.limits.messages;
+        if items.len() > limit {
+            let message = format!("{} messages exceed the limit of {limit}", items.len());
+            self.error("too-many-messages", path, &message, None);
+            return Vec::new();
+        }
         let items = items.iter().enumerate();
         let messages =
             items.filter_map(|(at, item)| self.message(&path.index(at), item, arguments, dialect));
@@ -117,10 +123,12 @@ impl Reader<'_> {
         let text = self.text(&path, text)?;
         let file = self.path.clone();
         if dialect == Dialect::Jinja {
-            let range = path.find(self.source).unwrap_or_default();
+            // To find a place is to read the file again, which a refused prompt has no use for.
+            let is_served = self.refusal.is_none();
+            let range = is_served.then(|| path.find(self.source)).flatten();
             return Some(Content::Text {
                 text,
-                line: locate(self.source, range).line,
+                line: locate(self.source, range.unwrap_or_default()).line,
                 form: TextForm::Escaped,
                 file: Some(file),
             });

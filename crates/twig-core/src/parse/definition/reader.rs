@@ -1,14 +1,14 @@
 //! What reading a definition needs at every turn: fields by name, types, and problems with places.
 
+use std::ops::Range;
+
 use super::Context;
 use crate::braces::Mistake;
 use crate::name::RelativePath;
+use crate::parse::TOLD;
 use crate::parse::json::{Json, Path, written_at};
 use crate::problem::{Problem, Severity, shorten};
 use crate::suggest;
-
-/// Problems of one file that are told.
-const TOLD: usize = 20;
 
 /// Reads one definition.
 pub(super) struct Reader<'r> {
@@ -71,9 +71,13 @@ impl<'r> Reader<'r> {
         message: &str,
         help: Option<String>,
     ) {
+        self.refuse(path, message);
+        self.remark(code, Severity::Error, path, message, help);
+    }
+
+    fn refuse(&mut self, path: &Path<'_>, message: &str) {
         let refusal = || shorten(&format!("{path}: {message}"), 300);
         self.refusal.get_or_insert_with(refusal);
-        self.remark(code, Severity::Error, path, message, help);
     }
 
     /// Adds a problem with the value at a path.
@@ -85,39 +89,52 @@ impl<'r> Reader<'r> {
         message: &str,
         help: Option<String>,
     ) {
-        if self.problems.len() >= TOLD {
+        if self.is_full() {
             return;
         }
         let message = format!("{path}: {message}");
-        let problem = match path.find(self.source) {
-            Some(range) => Problem::at(code, severity, &self.file, self.source, range, message),
-            None => Problem::of_file(code, severity, &self.file, message),
-        };
+        let problem = self.problem(code, severity, path.find(self.source), message);
         self.problems.push(Problem { help, ..problem });
     }
 
     /// Adds what is wrong in the text at a path, each at its own place.
     pub(super) fn mistakes(&mut self, path: &Path<'_>, mistakes: Vec<Mistake>) {
+        // To find a place is to read the file again: once a text, and never for what is not told.
+        let is_told = !mistakes.is_empty() && !self.is_full();
+        let range = is_told.then(|| path.find(self.source)).flatten();
         for mistake in mistakes {
-            let message = mistake.message.as_str();
-            let help = Some(mistake.help);
-            let before = self.problems.len();
-            match mistake.severity {
-                Severity::Error => self.error(mistake.code, path, message, help),
-                severity => self.remark(mistake.code, severity, path, message, help),
+            if mistake.severity == Severity::Error {
+                self.refuse(path, &mistake.message);
             }
-            let Some(range) = path.find(self.source) else {
+            if self.is_full() {
                 continue;
-            };
-            let written = &self.source[range.clone()];
-            let [start, end] = [mistake.range.start, mistake.range.end]
-                .map(|offset| range.start + written_at(written, offset));
-            if let Some(problem) = self.problems.get_mut(before) {
-                let place = crate::problem::locate(self.source, start..end);
-                problem.line = Some(place.line);
-                problem.column = Some(place.column);
-                problem.excerpt = place.excerpt;
             }
+            let place = range.clone().map(|range| {
+                let written = &self.source[range.clone()];
+                let [start, end] = [mistake.range.start, mistake.range.end]
+                    .map(|offset| range.start + written_at(written, offset));
+                start..end
+            });
+            let message = format!("{path}: {}", mistake.message);
+            let problem = self.problem(mistake.code, mistake.severity, place, message);
+            self.problems.push(problem.with_help(mistake.help));
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.problems.len() >= TOLD
+    }
+
+    fn problem(
+        &self,
+        code: &'static str,
+        severity: Severity,
+        place: Option<Range<usize>>,
+        message: String,
+    ) -> Problem {
+        match place {
+            Some(range) => Problem::at(code, severity, &self.file, self.source, range, message),
+            None => Problem::of_file(code, severity, &self.file, message),
         }
     }
 
@@ -139,7 +156,7 @@ impl<'r> Reader<'r> {
             return None;
         };
         for (at, (key, _)) in members.iter().enumerate() {
-            if self.problems.len() >= TOLD {
+            if self.is_full() {
                 break;
             }
             if !known.contains(&&**key) {

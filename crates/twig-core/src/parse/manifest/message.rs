@@ -40,6 +40,14 @@ impl Manifest<'_> {
                 "`messages` is empty".to_owned(),
             ));
         }
+        if items.len() > self.limits.messages {
+            let message = format!(
+                "{} messages are declared; the limit is {}",
+                items.len(),
+                self.limits.messages
+            );
+            return Err(self.error("too-many-messages", item.span.clone(), message));
+        }
         let messages = items.iter().map(|item| self.message(item, arguments));
         messages.collect()
     }

@@ -85,3 +85,41 @@ fn arguments_are_limited() {
         "{problems:?}"
     );
 }
+
+/// As many messages as a file has room for, each with mistakes.
+fn many_mistaken_messages() -> Definitions {
+    let message = serde_json::json!({
+        "role": "user", "content": {"type": "text", "text": "{{a}}".repeat(20)},
+    });
+    Definitions::messages(&vec![message; 1_684].into(), &[])
+}
+
+#[test]
+fn messages_beyond_the_limit_are_refused_unread() {
+    let definitions = many_mistaken_messages();
+    let start = std::time::Instant::now();
+    let problems = definitions.library().problems;
+    let took = start.elapsed();
+    let [problem] = &problems[..] else {
+        panic!("{problems:?}");
+    };
+    assert_eq!(problem.code, "too-many-messages");
+    assert_eq!(
+        problem.message,
+        "$.messages: 1684 messages exceed the limit of 64"
+    );
+    assert!(took.as_millis() < 500, "{took:?}");
+}
+
+#[test]
+fn mistakes_that_are_not_told_take_no_time() {
+    let mut definitions = many_mistaken_messages();
+    definitions.limits.messages = 2_000;
+    let start = std::time::Instant::now();
+    let library = definitions.library();
+    let took = start.elapsed();
+    assert_eq!(library.problems.len(), 20);
+    assert!(library.prompts[0].unavailable.is_some());
+    // Looking for the place of each took more than ten seconds.
+    assert!(took.as_secs() < 2, "{took:?}");
+}
