@@ -74,7 +74,13 @@ fn withhold(library: &Library, verdict: &Verdict) -> Library {
         Verdict::Unreadable(why) => format!("library `{name}` cannot be trusted: {why}"),
         _ => format!("library `{name}` is not trusted"),
     };
-    let trust = format!("look at it, then run `twig library trust {name}`");
+    // By its place, as a shell takes it: not every library can be found by its name.
+    let place = if library.shown_root.contains(char::is_whitespace) {
+        format!("'{}'", library.root)
+    } else {
+        library.shown_root.to_string()
+    };
+    let trust = format!("look at it, then run `twig library trust {place}`");
     let mut count = 0;
     for prompt in &mut shown.prompts {
         if let Some(function) = prompt.function()
@@ -95,12 +101,6 @@ fn withhold(library: &Library, verdict: &Verdict) -> Library {
             count => format!("{count} prompts that run programs are"),
         };
         let message = format!("{prompts} not served: {why}");
-        // As a shell takes it.
-        let place = if library.shown_root.contains(char::is_whitespace) {
-            format!("'{}'", library.root)
-        } else {
-            library.shown_root.to_string()
-        };
         let help = format!("look at {place}, then run `twig library trust {place}`");
         let problem = Problem::of_file("untrusted", Severity::Warning, &library.root, message);
         shown.problems.push(problem.with_help(help));

@@ -130,7 +130,10 @@ fn nothing_runs_before_its_library_is_trusted() {
     let refused = get(&mut client, "hello", "");
     assert_eq!(refused["error"]["code"], -32602);
     let sentence = refused["error"]["message"].as_str().unwrap_or_default();
-    assert!(sentence.contains("`twig library trust f`"), "{sentence}");
+    assert!(
+        sentence.contains("`twig library trust ~/.local/share/twig/prompts/f`"),
+        "{sentence}"
+    );
     assert!(!is_running("71001"));
     let check = env.run(["check"]);
     assert_eq!(check.code, 0, "{check}");

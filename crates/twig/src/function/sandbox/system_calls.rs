@@ -40,6 +40,9 @@ const NEVER: &[c_long] = &[
     libc::SYS_semctl,
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
+    // Hearing of what others do with their files.
+    libc::SYS_inotify_init1,
+    libc::SYS_fanotify_init,
     // Leaving the group that is killed as one.
     libc::SYS_setsid,
     libc::SYS_setpgid,
@@ -110,6 +113,7 @@ const NEVER_NEW: &[c_long] = &[
 /// The same, by names that only older machines have.
 #[cfg(target_arch = "x86_64")]
 const NEVER_OLD: &[c_long] = &[
+    libc::SYS_inotify_init,
     libc::SYS_chmod,
     libc::SYS_chown,
     libc::SYS_lchown,
