@@ -1,0 +1,155 @@
+//! Why a prompt could not be rendered, in sentences for whoever asked.
+
+use crate::body::BodyError;
+use crate::model::{Argument, Kind, Library};
+use crate::name::RelativePath;
+use crate::template::Failure;
+
+/// Why a prompt could not be rendered; each says what to do next.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RenderError {
+    /// The prompt was refused when its library was loaded.
+    #[error("{0}")]
+    Unavailable(Box<str>),
+    /// Required arguments without a value, all of them.
+    #[error("{}", missing_sentence(.0))]
+    MissingArguments(Vec<Argument>),
+    /// The same in the words of definitions, which say it in the plural always.
+    #[error("Missing required arguments: {}", names(.0))]
+    MissingRequired(Vec<Argument>),
+    /// Arguments that the prompt does not have, where that is refused.
+    #[error("Unknown arguments: {}{}", .names.join(", "), near_sentence(.near.as_deref()))]
+    UnknownArguments {
+        /// All of them, as they were given.
+        names: Vec<String>,
+        /// What was most likely meant.
+        near: Option<String>,
+    },
+    /// A document that is not there.
+    #[error("Resource not found: {uri}")]
+    MissingDocument {
+        /// Its URI, shortened where it is long.
+        uri: String,
+    },
+    /// A value that is none of the choices.
+    #[error("Argument `{argument}` must be one of: {}", .choices.join(", "))]
+    NotAChoice {
+        /// The argument.
+        argument: Box<str>,
+        /// What it takes.
+        choices: Vec<Box<str>>,
+    },
+    /// More characters than allowed.
+    #[error("Argument `{argument}` has {length} characters; the limit is {limit}")]
+    TooLong {
+        /// The argument.
+        argument: Box<str>,
+        /// Its length.
+        length: usize,
+        /// What it may be.
+        limit: u32,
+    },
+    /// The same in the words of definitions.
+    #[error("Argument '{argument}' exceeds maximum length of {limit} characters")]
+    ExceedsLength {
+        /// The argument.
+        argument: Box<str>,
+        /// What its length may be.
+        limit: u32,
+    },
+    /// A value that does not match its pattern.
+    #[error("Argument `{argument}` does not match the pattern `{pattern}`")]
+    NoMatch {
+        /// The argument.
+        argument: Box<str>,
+        /// The pattern.
+        pattern: Box<str>,
+    },
+    /// More bytes than the server takes.
+    #[error("{what} exceeds the limit of {limit} bytes")]
+    ValueTooLarge {
+        /// What is too large.
+        what: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// A body that cannot be had.
+    #[error("{}", body_sentence(.path, .error))]
+    Body {
+        /// The file, as people read it.
+        path: String,
+        /// What is wrong with it.
+        error: BodyError,
+    },
+    /// The template is wrong, or trips over these values.
+    #[error("{0}")]
+    Template(String),
+    /// A prompt function that gave no prompt; not the caller's mistake.
+    #[error("{0}")]
+    Function(String),
+    /// A limit that protects the server; not the caller's mistake.
+    #[error("{0}")]
+    Limit(String),
+}
+
+impl RenderError {
+    /// The arguments that have to be given before the prompt can be rendered.
+    pub fn missing_arguments(&self) -> Option<&[Argument]> {
+        match self {
+            Self::MissingArguments(missing) | Self::MissingRequired(missing) => Some(missing),
+            _ => None,
+        }
+    }
+
+    /// The error as the contract of a library's kind words it.
+    pub(super) fn worded_for(self, kind: Kind) -> Self {
+        match (kind, self) {
+            (Kind::Definitions, Self::MissingArguments(missing)) => Self::MissingRequired(missing),
+            (
+                Kind::Definitions,
+                Self::TooLong {
+                    argument, limit, ..
+                },
+            ) => Self::ExceedsLength { argument, limit },
+            (_, error) => error,
+        }
+    }
+
+    /// Turns a template's failure into an error for whoever asked.
+    pub(crate) fn from_failure(failure: &Failure) -> Self {
+        if failure.is_limit {
+            return Self::Limit(failure.sentence());
+        }
+        Self::Template(failure.sentence())
+    }
+}
+
+pub(crate) fn body_error(library: &Library, path: &RelativePath, error: BodyError) -> RenderError {
+    RenderError::Body {
+        path: format!("{}/{path}", library.shown_root),
+        error,
+    }
+}
+
+/// The sentence for a body that cannot be had, the same at load and at get.
+pub fn body_sentence(path: &str, error: &BodyError) -> String {
+    match error {
+        BodyError::NotFound => format!("Prompt content file not found: {path}"),
+        error => format!("Prompt content file {path} {error}"),
+    }
+}
+
+fn missing_sentence(missing: &[Argument]) -> String {
+    let plural = if missing.len() == 1 { "" } else { "s" };
+    format!("Missing required argument{plural}: {}", names(missing))
+}
+
+fn names(arguments: &[Argument]) -> String {
+    let names: Vec<&str> = arguments.iter().map(|argument| &*argument.name).collect();
+    names.join(", ")
+}
+
+fn near_sentence(near: Option<&str>) -> String {
+    near.map(|near| format!("; {near}")).unwrap_or_default()
+}
