@@ -146,7 +146,7 @@ fn nothing_runs_before_its_library_is_trusted() {
     assert!(
         env.run(["list", "--all"])
             .stdout
-            .contains("twig library trust f")
+            .contains("twig library trust ~/")
     );
     assert!(env.run(["doctor"]).stdout.contains("untrusted"));
     assert!(
