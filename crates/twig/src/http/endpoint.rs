@@ -178,7 +178,7 @@ pub(super) fn respond(reply: Reply) -> Response {
     let status = StatusCode::from_u16(reply.status);
     *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     if reply.status == 405 {
-        let allowed = HeaderValue::from_static("POST, GET, DELETE");
+        let allowed = HeaderValue::from_static("POST");
         response.headers_mut().insert(header::ALLOW, allowed);
     }
     // The rest of such a body is not read, and hyper closes the connection without a word.

@@ -156,7 +156,7 @@ fn nothing_runs_before_its_library_is_trusted() {
     );
     let rendered = env.run(["render", "f:other"]);
     assert!(
-        rendered.code == 1 && rendered.stderr.contains("twig library trust f"),
+        rendered.code == 1 && rendered.stderr.contains("twig library trust ~/"),
         "{rendered}"
     );
 
