@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Catalog;
 use crate::document::{Document, UriTemplate, decode};
-use crate::model::{Library, Prompt};
+use crate::model::{Content, Library, Prompt};
 use crate::problem::{Problem, Severity};
 use crate::suggest;
 
@@ -113,9 +113,14 @@ impl Catalog {
             return Vec::new();
         };
         let mut names: Vec<Cow<'_, str>> = Vec::new();
-        for folder in prompt.messages.iter().flat_map(|m| m.content.folders(at)) {
-            let documents = self.documents_in(folder);
-            names.extend(documents.map(|found| decode(&found.document.uri[folder.len()..])));
+        for message in &prompt.messages {
+            // What a text cannot embed is not offered for it.
+            let is_text = matches!(message.content, Content::Braces { .. });
+            let fits = |found: &DocumentRef<'_>| found.document.is_text || !is_text;
+            for folder in message.content.folders(at) {
+                let documents = self.documents_in(folder).filter(fits);
+                names.extend(documents.map(|found| decode(&found.document.uri[folder.len()..])));
+            }
         }
         names.sort_unstable();
         names.dedup();

@@ -266,7 +266,11 @@ fn read_record(places: &Places) -> Result<(PathBuf, Trust), CommandError> {
         Err(error) => Err(CommandError::fixable(format!(
             "{} cannot be read: {}",
             places.shown(path),
-            reason(&error)
+            match error.kind() {
+                // What is wrong with the JSON in it says more than that it is wrong.
+                std::io::ErrorKind::InvalidData => error.to_string(),
+                _ => reason(&error),
+            }
         ))
         .hint("mend or remove the file, then trust your libraries again")),
     }

@@ -245,3 +245,13 @@ fn documents_are_listed_and_shown_on_the_command_line() {
     --- exit 0
     ");
 }
+
+#[test]
+fn a_folder_that_cannot_be_means_no_documents() {
+    let manifest = "[documents]\nfolder = \"../elsewhere\"\n";
+    let env = env(&format!(
+        "//- lib/twig.toml\n{manifest}//- lib/docs/a.md\n# A\n"
+    ));
+    assert_eq!(env.run(["check"]).code, 1);
+    assert!(!env.run(["list", "--documents"]).stdout.contains("twig://"));
+}

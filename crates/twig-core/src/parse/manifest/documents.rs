@@ -49,7 +49,7 @@ impl Manifest<'_> {
         Layout::usual(&prefix, Vec::new())
     }
 
-    /// Reads the table. What is wrong in it is a problem, and the usual is done instead.
+    /// Reads the table. What is wrong in it is a problem.
     pub(super) fn documents(&mut self, item: Option<&Item<'_>>, mut layout: Layout) -> Layout {
         let Some(item) = item else {
             return layout;
@@ -59,11 +59,13 @@ impl Manifest<'_> {
             return layout;
         };
         let mut fields = Fields::new(table);
-        if let Some(item) = fields.take("folder")
-            && let Ok(path) = self.path_field("folder", item)
-        {
-            self.look_at_folder(&path, item);
-            layout.folders = vec![path];
+        if let Some(item) = fields.take("folder") {
+            // One that cannot be means no documents, rather than others than were meant.
+            layout.folders.clear();
+            if let Ok(path) = self.path_field("folder", item) {
+                self.look_at_folder(&path, item);
+                layout.folders.push(path);
+            }
         }
         if let Some(item) = fields.take("scheme") {
             match &item.value {

@@ -141,6 +141,8 @@ fn a_changed_document_changes_what_prompts_embed() {
 #[test]
 fn names_of_documents_are_completed() {
     let env = documented();
+    // What a text cannot embed is not offered.
+    env.write("service/docs/patterns/diagram.png", b"\x89PNG\r\n\x1a\n\0");
     let mut client = env.serve();
     let mut complete = |value: &str| {
         let params = json!({
