@@ -9,7 +9,7 @@ use twig_core::parse::library::{Folder, empty_library};
 use twig_core::render::{Block, World, render};
 use twig_core::template::Templates;
 use twig_core::{
-    Argument, Blob, Block, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Lookup,
+    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Lookup,
     MessageSource, Prompt, PromptName, RelativePath, Rendering, Role, Stamp, TextForm,
 };
 
