@@ -127,6 +127,11 @@ impl Unfinished {
     }
 }
 
+/// Whether a prompt refuses arguments that it does not have; others drop them.
+pub fn refuses_unknown(found: PromptRef<'_>) -> bool {
+    found.library.kind == Kind::Definitions || found.prompt.dialect == Dialect::Function
+}
+
 /// Renders a prompt.
 pub fn render(
     world: World<'_>,
@@ -138,13 +143,10 @@ pub fn render(
         return Err(RenderError::Unavailable(sentence.clone()));
     }
     let kind = found.library.kind;
-    if kind == Kind::Definitions {
+    if refuses_unknown(found) {
         refuse_unknown(&prompt.arguments, given)?;
     }
     let limits = world.templates.limits();
-    if prompt.dialect == Dialect::Function {
-        refuse_unknown(&prompt.arguments, given)?;
-    }
     check_values(&prompt.arguments, given, limits).map_err(|error| error.worded_for(kind))?;
     let missing = missing(&prompt.arguments, given);
     if !missing.is_empty() {

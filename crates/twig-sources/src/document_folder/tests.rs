@@ -1,3 +1,5 @@
+//! A documents folder on disk: what is found, kept, and told.
+
 use std::fs;
 use std::path::Path;
 

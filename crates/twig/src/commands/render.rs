@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use twig_core::render::{self, World};
-use twig_core::{Block, Dialect, Kind, Message, Prompt, RenderError, Rendering, function};
+use twig_core::{Block, Message, Prompt, RenderError, Rendering, function};
 
 use super::{Opened, allowed, find};
 use crate::cli;
@@ -53,9 +53,7 @@ pub(super) fn run(options: &cli::Render, ui: &mut Ui) -> Result<ExitCode, Comman
         }
     }
     // Where unknown arguments are refused, the refusal says it all.
-    let is_refused =
-        found.library.kind == Kind::Definitions || found.prompt.dialect == Dialect::Function;
-    let dropped = if is_refused {
+    let dropped = if render::refuses_unknown(found) {
         Vec::new()
     } else {
         render::unknown(&found.prompt.arguments, &given)
