@@ -12,7 +12,7 @@ use twig_core::{
     Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Limits,
     MessageSource, Prompt, PromptName, RelativePath, Role, Stamp, TextForm,
 };
-use twig_mcp::{Connection, Host, Identity, Server};
+use twig_mcp::{Connection, Host, Identity, Server, Tools};
 
 struct NoFiles;
 
@@ -73,7 +73,7 @@ fuzz_target!(|bytes: &[u8]| {
     let templates = Templates::default();
     let identity = Identity { name: "f".into(), title: "F".into(), version: "0".into(), instructions: None };
     let limits = Limits { page: 1, message: 1 << 16, ..Limits::default() };
-    let mut connection = Connection::new(Arc::new(Server::new(identity, limits)));
+    let mut connection = Connection::new(Arc::new(Server::new(identity, limits, Tools::default())));
     let host = Host { catalog: &catalog, bodies: &NoFiles, templates: &templates };
     let mut out: Vec<u8> = Vec::new();
     for line in bytes.split(|byte| *byte == b'\n') {

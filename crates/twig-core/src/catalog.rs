@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use self::documents::DocumentIndex;
 pub use self::documents::{DocumentRef, TemplateRef};
 pub use self::revisions::Revisions;
-use crate::model::{Library, Prompt};
+use crate::model::{Kind, Library, Prompt};
 use crate::name::{client_chars, client_key};
 use crate::problem::{Problem, Severity};
 use crate::suggest;
@@ -149,6 +149,13 @@ impl Catalog {
         named()
             .find(|library| !library.is_project)
             .or(named().next())
+    }
+
+    /// The project of a workspace that is served, if one is.
+    pub fn project(&self) -> Option<&Arc<Library>> {
+        self.libraries
+            .iter()
+            .find(|library| library.kind == Kind::Store)
     }
 
     /// Names near to one that was not found.

@@ -10,6 +10,8 @@ mod time;
 mod uri;
 mod uri_template;
 
+use std::borrow::Cow;
+
 pub use self::cache::DocumentCache;
 pub(crate) use self::head::TITLE;
 pub use self::head::{HEAD, Head};
@@ -30,9 +32,11 @@ pub struct Document {
     /// Its name: the path of its file in the documents folder, without `.md`.
     pub name: Box<str>,
     /// A name for people: its first heading, else its file's name.
-    pub title: Box<str>,
+    pub title: Option<Box<str>>,
+    /// What it is about.
+    pub description: Option<Box<str>>,
     /// What its bytes are.
-    pub mime: &'static str,
+    pub mime: Cow<'static, str>,
     /// Whether its contents are text, as far as its first bytes tell.
     pub is_text: bool,
     /// Its file, from the library's folder.
@@ -43,6 +47,13 @@ pub struct Document {
     pub modified: Option<i64>,
     /// Differs where the file does.
     pub version: u64,
+}
+
+impl Document {
+    /// Its title, or else its name.
+    pub fn shown_title(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.name)
+    }
 }
 
 /// What a document holds.

@@ -11,6 +11,7 @@ pub mod catalog;
 pub mod check;
 pub mod document;
 pub mod function;
+pub mod hidden;
 pub mod limits;
 pub mod media;
 pub mod model;
@@ -18,6 +19,8 @@ pub mod name;
 pub mod parse;
 pub mod problem;
 pub mod render;
+pub mod search;
+pub mod store;
 pub mod suggest;
 pub mod template;
 

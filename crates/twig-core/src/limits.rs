@@ -29,6 +29,12 @@ pub struct Limits {
     pub embedded_bytes: usize,
     /// Bytes of one document.
     pub document: usize,
+    /// Bytes of a prompt that is served verbatim.
+    pub verbatim: usize,
+    /// Prompts and resources that one project may hold.
+    pub project_items: usize,
+    /// Milliseconds that a write may wait for its turn.
+    pub store_millis: u64,
     /// How deep includes may nest.
     pub include_depth: usize,
     /// How many includes one template may pull in, counted with repetition.
@@ -68,6 +74,9 @@ impl Default for Limits {
             embedded: 50,
             embedded_bytes: 1024 * 1024,
             document: 16 * 1024 * 1024,
+            verbatim: 1024 * 1024,
+            project_items: 10_000,
+            store_millis: 10_000,
             include_depth: 8,
             includes: 64,
             render_millis: 1_000,

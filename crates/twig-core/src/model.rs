@@ -21,10 +21,12 @@ pub enum Kind {
     Markdown,
     /// `prompts.json` and the bash functions of `prompts.bash`.
     Functions,
+    /// A project in a workspace; its content is served verbatim.
+    Store,
 }
 
 impl Kind {
-    /// Every kind, in the order in which they are offered.
+    /// Every kind of folder, in the order in which they are offered.
     pub const ALL: [Kind; 4] = [
         Kind::Twig,
         Kind::Definitions,
@@ -39,6 +41,7 @@ impl Kind {
             Kind::Definitions => "definitions",
             Kind::Markdown => "markdown",
             Kind::Functions => "functions",
+            Kind::Store => "store",
         }
     }
 }
@@ -130,6 +133,8 @@ pub enum Dialect {
     Braces,
     /// A program prints the messages.
     Function,
+    /// The text is the message.
+    Verbatim,
 }
 
 /// Who speaks.

@@ -5,6 +5,8 @@ use std::fmt;
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::store::StoreName;
+
 /// The longest name of a library, prompt or argument, in bytes.
 pub const NAME_LIMIT: usize = 128;
 
@@ -111,6 +113,11 @@ impl PromptName {
             return Err(NameError::DefinitionCharacter);
         }
         Ok(Self(text.into()))
+    }
+
+    /// The name of a project's prompt, which was checked by another rule.
+    pub(crate) fn of_store(name: &StoreName) -> Self {
+        Self(name.as_str().into())
     }
 
     /// The name as text.
@@ -226,6 +233,11 @@ impl RelativePath {
             return Err(NameError::Absolute);
         }
         Ok(Self(parts.join("/").into()))
+    }
+
+    /// A path made of names of a store, which no file has.
+    pub(crate) fn of_store(path: String) -> Self {
+        Self(path.into())
     }
 
     /// The path as text, `/` between its parts.

@@ -157,6 +157,7 @@ pub fn render(
         Dialect::Jinja => jinja(world, found, given),
         Dialect::Input => input(world, found, given).map(Rendering::Done),
         Dialect::Function => function(world, found, given),
+        Dialect::Verbatim => verbatim(world, found).map(Rendering::Done),
     }
 }
 
@@ -326,6 +327,22 @@ fn input(
         });
     }
     Ok(messages)
+}
+
+/// A project's prompt: what was stored is what is said, braces and all.
+fn verbatim(world: World<'_>, found: PromptRef<'_>) -> Result<Vec<Message>, RenderError> {
+    let messages = found.prompt.messages.iter().filter_map(|message| {
+        let Content::File(path) = &message.content else {
+            return None;
+        };
+        let text = read(world, found.library, path);
+        let role = message.role;
+        Some(text.map(|text| Message {
+            role,
+            block: Block::Text(text),
+        }))
+    });
+    messages.collect()
 }
 
 pub(crate) fn read(

@@ -12,7 +12,7 @@ use twig_core::{
     Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Document, Kind, Library,
     LibraryName, Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
 };
-use twig_mcp::{Connection, Host, Identity, Server};
+use twig_mcp::{Connection, Host, Identity, Server, Tools};
 
 fn main() {
     divan::main();
@@ -83,7 +83,7 @@ fn run(bencher: Bencher<'_, '_>, message: &str) {
         bodies: &Bench,
         templates: &templates,
     };
-    let server = Arc::new(Server::new(identity, Limits::default()));
+    let server = Arc::new(Server::new(identity, Limits::default(), Tools::default()));
     let mut connection = Connection::new(server);
     let mut out = Vec::new();
     bencher.bench_local(|| {
@@ -136,8 +136,9 @@ fn document(at: usize) -> Document {
         uri: format!("twig://library/patterns/{at}").into(),
         short_uri: None,
         name: format!("patterns/{at}").into(),
-        title: "A pattern".into(),
-        mime: "text/markdown",
+        title: Some("A pattern".into()),
+        mime: "text/markdown".into(),
+        description: None,
         is_text: true,
         path: RelativePath::parse(&format!("docs/patterns/{at}.md")).unwrap(),
         size: 5_000,

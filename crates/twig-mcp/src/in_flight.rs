@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use twig_core::function::{self, Finished};
 use twig_core::render::Unfinished;
+use twig_core::search::{Hit, Query};
+use twig_core::store::{ItemWrite, StoreError, Written};
 use twig_core::template::{ComputedJob, JobOutcome};
 use twig_core::{FunctionCall, FunctionOutcome, RenderError};
 
@@ -33,6 +35,11 @@ pub enum Work {
     Render(ComputedJob),
     /// A program. One that is not wanted any more has to be ended.
     Function(Box<FunctionCall>),
+    /// A write to the project, for its store. One that is not wanted any more is carried out all the
+    /// same.
+    Write(Box<ItemWrite>),
+    /// A search, for the index.
+    Search(Query),
 }
 
 /// What came of a job.
@@ -42,6 +49,10 @@ pub enum Done {
     Render(JobOutcome),
     /// Of a program.
     Function(FunctionOutcome),
+    /// Of a write.
+    Write(Result<Written, StoreError>),
+    /// Of a search; a sentence where it could not be made.
+    Search(Result<Vec<Hit>, String>),
 }
 
 impl From<JobOutcome> for Done {

@@ -39,4 +39,4 @@ pub use era::SUPPORTED_VERSIONS;
 pub use in_flight::{Done, Job, Ticket, Work};
 pub use outbox::Outbox;
 pub use prompts::content;
-pub use server::{Host, Identity, Server};
+pub use server::{Host, Identity, Server, Tools};

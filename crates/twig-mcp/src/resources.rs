@@ -18,7 +18,7 @@ pub(crate) fn read(
     let DocumentRef { library, document } = find(call, &uri)?;
     let limit = call.server.limits.document;
     let cache = call.host.templates.documents();
-    let read = cache.read(call.host.bodies, library, &document.path, limit);
+    let read = cache.read(call.host.bodies, library, document, limit);
     let read = read.map_err(|error| match error {
         // It went away, and the next catalog will not have it.
         BodyError::NotFound => not_found(call, &uri),
@@ -28,7 +28,7 @@ pub(crate) fn read(
         },
     })?;
     result.list("contents", [read], |buffer, read| {
-        json::object(buffer, |item| contents(&uri, document.mime, &read, item));
+        json::object(buffer, |item| contents(&uri, &document.mime, &read, item));
     });
     call.era.keep_list(result);
     Ok(Outcome::Complete)

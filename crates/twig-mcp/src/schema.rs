@@ -12,8 +12,9 @@ pub(crate) const RUNS_KEY: &str = "twig/runs";
 pub(crate) fn document(document: &Document, item: &mut Object<'_>) {
     item.text("uri", &document.uri);
     item.text("name", &document.name);
-    item.text("title", &document.title);
-    item.text("mimeType", document.mime);
+    item.maybe("title", document.title.as_deref());
+    item.maybe("description", document.description.as_deref());
+    item.text("mimeType", &document.mime);
     item.number("size", document.size);
     if let Some(modified) = document.modified.and_then(rfc3339) {
         item.object("annotations", |annotations| {
@@ -40,7 +41,7 @@ pub(crate) fn template(found: TemplateRef<'_>, item: &mut Object<'_>) {
     if let Some(first) = fitting.next()
         && fitting.all(|other| other.mime == first.mime)
     {
-        item.text("mimeType", first.mime);
+        item.text("mimeType", &first.mime);
     }
 }
 

@@ -24,10 +24,29 @@ pub struct Identity {
     pub instructions: Option<String>,
 }
 
+/// Which tools there are, and how models are told of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tools {
+    /// Whether there are tools that write, where a project is served.
+    pub writes: bool,
+    /// What stands before a prompt's name in a message that means it.
+    pub trigger: String,
+}
+
+impl Default for Tools {
+    fn default() -> Self {
+        Self {
+            writes: true,
+            trigger: ":".to_owned(),
+        }
+    }
+}
+
 /// What all connections of one server share.
 #[derive(Debug)]
 pub struct Server {
     pub(crate) limits: Limits,
+    pub(crate) tools: Tools,
     pub(crate) instructions: Option<String>,
     /// Name, title and version as a JSON object.
     pub(crate) info: Box<str>,
@@ -62,7 +81,7 @@ impl<'a> Host<'a> {
 
 impl Server {
     /// A server that has not answered anyone yet.
-    pub fn new(identity: Identity, limits: Limits) -> Self {
+    pub fn new(identity: Identity, limits: Limits, tools: Tools) -> Self {
         let mut info = Vec::new();
         json::object(&mut info, |info| {
             info.text("name", &identity.name);
@@ -73,6 +92,7 @@ impl Server {
             pages: Mutex::new(Pages::new(limits.page)),
             told: Mutex::default(),
             limits,
+            tools,
             instructions: identity.instructions,
             info: String::from_utf8_lossy(&info).into(),
         }
@@ -125,7 +145,7 @@ mod tests {
             version: String::new(),
             instructions: None,
         };
-        let server = Server::new(identity, Limits::default());
+        let server = Server::new(identity, Limits::default(), Tools::default());
         let failed = |at: usize| RenderError::Function(format!("failed: {at}"));
         let news = (0..2 * TOLD).filter(|at| server.is_news("f:fails", &failed(*at)));
         assert_eq!(news.count(), 1);

@@ -28,6 +28,6 @@ mod watch;
 pub use found::{Found, FoundLibrary, FoundState, Skipped};
 pub use live::{LiveCatalog, Refresh};
 pub use place::PROJECT;
-pub use settings::{Settings, Watching};
+pub use settings::{Selected, Settings, Watching};
 pub use trust::{CodeFiles, Trust, Verdict, program, survey};
 pub use watch::{Watch, is_network};

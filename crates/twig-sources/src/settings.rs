@@ -1,7 +1,9 @@
 //! Where libraries are looked for, and how.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use twig_core::store::{Store, StoreName};
 use twig_core::{Kind, Limits};
 
 /// Where libraries are looked for, and how.
@@ -30,6 +32,17 @@ pub struct Settings {
     pub trust: Option<PathBuf>,
     /// What the bash functions of a `functions` library begin with.
     pub function_prefix: String,
+    /// The project of a workspace that is served too, before everything else.
+    pub project: Option<Selected>,
+}
+
+/// A project of a workspace, by name: whatever has that name at the moment.
+#[derive(Debug, Clone)]
+pub struct Selected {
+    /// Where it is kept.
+    pub store: Arc<dyn Store>,
+    /// Its name.
+    pub name: StoreName,
 }
 
 impl Default for Settings {
@@ -45,6 +58,7 @@ impl Default for Settings {
             watching: Watching::Auto,
             trust: None,
             function_prefix: "prompt_".to_owned(),
+            project: None,
         }
     }
 }

@@ -100,6 +100,7 @@ fn settings(places: &Places, config: &Config, sources: &Sources) -> Settings {
         watching: Watching::Auto,
         trust: places.trust.clone(),
         function_prefix: function_prefix(places),
+        project: None,
     }
 }
 

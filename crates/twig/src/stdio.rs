@@ -217,6 +217,7 @@ impl Session<'_> {
             };
             let Some(job) = job else { continue };
             match job.work {
+                Work::Write(_) | Work::Search(_) => {}
                 Work::Render(render) => self.pool.submit(job.ticket, render),
                 Work::Function(call) => {
                     // One that was cancelled a line ago makes room.

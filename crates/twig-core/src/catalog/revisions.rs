@@ -17,6 +17,8 @@ pub struct Revisions {
     pub documents: u64,
     /// Of what documents hold, any of them.
     pub contents: u64,
+    /// Of whether a project is selected, and so of the tools that write to it.
+    pub tools: u64,
 }
 
 impl Catalog {
@@ -33,11 +35,16 @@ impl Catalog {
             prompts,
             documents,
             contents,
+            tools,
         } = before.revisions;
         self.revisions = Revisions {
             prompts: next(prompts, self.lists_the_same(before)),
             documents: next(documents, self.lists_the_same_documents(before)),
             contents: next(contents, self.holds_the_same(before)),
+            tools: next(
+                tools,
+                self.project().is_some() == before.project().is_some(),
+            ),
         };
         self
     }
@@ -63,6 +70,7 @@ impl Catalog {
             one.uri == two.uri
                 && one.name == two.name
                 && one.title == two.title
+                && one.description == two.description
                 && one.mime == two.mime
         }) && {
             let templates = |of: &Catalog| {

@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Contents;
+use super::{Contents, Document};
 use crate::body::{Bodies, BodyError, Stamp};
-use crate::model::Library;
-use crate::name::RelativePath;
+use crate::model::{Kind, Library};
 
 /// How many bytes of contents are kept.
 const ROOM: usize = 4 * 1024 * 1024;
@@ -35,14 +34,15 @@ struct Entry {
 }
 
 impl DocumentCache {
-    /// The contents of a file, fresh: one that changed is read again.
+    /// The contents of a document, fresh: one that changed is read again.
     pub fn read(
         &self,
         bodies: &dyn Bodies,
         library: &Library,
-        path: &RelativePath,
+        document: &Document,
         limit: usize,
     ) -> Result<Arc<Contents>, BodyError> {
+        let path = &document.path;
         // Found first and compared after: the lock is not held while the disk is asked.
         let found = self.lock().find(&library.root, path.as_str());
         if let Some((contents, stamp)) = found
@@ -52,7 +52,15 @@ impl DocumentCache {
             return Ok(contents);
         }
         let read = bodies.bytes(library, path, limit)?;
-        let contents = Arc::new(Contents::of(read.bytes));
+        let contents = Arc::new(match (library.kind, document.is_text) {
+            // What was stored is served as it was stored, a byte-order mark and all.
+            (Kind::Store, false) => Contents::Bytes(read.bytes),
+            (Kind::Store, true) => match String::from_utf8(read.bytes) {
+                Ok(text) => Contents::Text(text),
+                Err(error) => Contents::Bytes(error.into_bytes()),
+            },
+            _ => Contents::of(read.bytes),
+        });
         let kept = Arc::clone(&contents);
         self.lock()
             .keep(&library.root, path.as_str(), kept, read.stamp);

@@ -1,5 +1,6 @@
 //! From the files of a documents folder to documents with URIs.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::library::Folder;
@@ -81,12 +82,13 @@ fn document(prefix: &str, base: &RelativePath, found: &FoundDocument) -> Documen
     Document {
         uri: uri(name),
         short_uri: number_of(name).map(uri),
-        title: match &found.head.heading {
+        title: Some(match &found.head.heading {
             Some(heading) => heading.clone(),
             None => shorten(own, TITLE).into(),
-        },
+        }),
         name: name.into(),
-        mime: found.head.mime,
+        mime: Cow::Borrowed(found.head.mime),
+        description: None,
         is_text: found.head.is_text,
         path: found.path.clone(),
         size: found.size,

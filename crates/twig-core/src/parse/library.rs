@@ -105,7 +105,7 @@ pub fn add_documents(library: &mut Library, layout: &Layout, documents: Vec<Docu
     let mut hash = Sha256::new();
     hash.update(library.digest);
     for document in &documents {
-        for part in [&*document.uri, &*document.title, document.mime] {
+        for part in [&*document.uri, document.shown_title(), &*document.mime] {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }

@@ -119,7 +119,8 @@ fn join(pieces: &[Piece<'_>], room: &mut usize, limit: usize) -> Result<String, 
                     .map(str::len)
                     .iter()
                     .sum::<usize>();
-                own = own.saturating_add(document.title.len() + document.uri.len() + around);
+                own =
+                    own.saturating_add(document.shown_title().len() + document.uri.len() + around);
                 embedded += contents.len();
             }
         }
@@ -135,7 +136,13 @@ fn join(pieces: &[Piece<'_>], room: &mut usize, limit: usize) -> Result<String, 
         match piece {
             Piece::Text(piece) => text.push_str(piece),
             Piece::Document(document, contents) => {
-                for part in ["# ", &document.title, SOURCE, &document.uri, BLANK_LINE] {
+                for part in [
+                    "# ",
+                    document.shown_title(),
+                    SOURCE,
+                    &document.uri,
+                    BLANK_LINE,
+                ] {
                     text.push_str(part);
                 }
                 text.push_str(contents.text().unwrap_or_default().trim_end());

@@ -2,7 +2,6 @@
 //!
 //! `check` asks here too, so that what it finds is what a client would be told.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Block, RenderError, World, body_error};
@@ -102,15 +101,15 @@ impl<'w> Embedding<'w> {
             return Ok(Block::Link {
                 uri: document.uri.clone(),
                 name: document.name.clone(),
-                title: Some(document.title.clone()),
-                description: None,
-                mime: Some(Cow::Borrowed(document.mime)),
+                title: document.title.clone(),
+                description: document.description.clone(),
+                mime: Some(document.mime.clone()),
             });
         }
         let contents = self.read(found)?.ok_or_else(|| missing(&uri))?;
         Ok(Block::Resource {
             uri: document.uri.clone(),
-            mime: Cow::Borrowed(document.mime),
+            mime: document.mime.clone(),
             contents,
         })
     }
@@ -131,10 +130,10 @@ impl<'w> Embedding<'w> {
         let World {
             bodies, templates, ..
         } = self.world;
-        let (library, path) = (found.library, &found.document.path);
+        let DocumentRef { library, document } = found;
         match templates
             .documents()
-            .read(bodies, library, path, self.bytes)
+            .read(bodies, library, document, self.bytes)
         {
             Ok(contents) => {
                 self.count -= 1;
@@ -146,7 +145,7 @@ impl<'w> Embedding<'w> {
                 "The prompt exceeds the limit of {} bytes of embedded resources",
                 limits.embedded_bytes
             ))),
-            Err(error) => Err(body_error(library, path, error)),
+            Err(error) => Err(body_error(library, &document.path, error)),
         }
     }
 }

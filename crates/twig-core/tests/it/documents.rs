@@ -77,7 +77,7 @@ fn a_path_becomes_a_uri_and_a_number_is_enough_for_a_decision() {
     let title = |uri: &str| {
         catalog
             .document(uri)
-            .map(|found| found.document.title.to_string())
+            .map(|found| found.document.shown_title().to_owned())
     };
     assert_eq!(title("architecture://adr/001").as_deref(), Some("Services"));
     assert_eq!(
@@ -101,7 +101,7 @@ fn of_two_libraries_with_one_uri_the_first_is_served() {
     assert_eq!(uris(&catalog), ["architecture://a", "architecture://b"]);
     let served = catalog
         .document("architecture://a")
-        .map(|found| &*found.document.title);
+        .map(|found| found.document.shown_title());
     assert_eq!(served, Some("One"));
     let codes: Vec<&str> = catalog.problems().map(|problem| problem.code).collect();
     assert_eq!(codes, ["shadowed-document"]);
@@ -117,6 +117,7 @@ fn an_edit_is_news_of_the_document_and_not_of_the_list() {
             prompts: 0,
             documents,
             contents,
+            tools: 0,
         };
         assert_eq!(next.revisions(), expected);
         next.fingerprint() == first.fingerprint()

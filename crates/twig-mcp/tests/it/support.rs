@@ -12,7 +12,7 @@ use twig_core::{
     Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName,
     Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
 };
-use twig_mcp::{Connection, Host, Identity, Job, Server};
+use twig_mcp::{Connection, Host, Identity, Job, Server, Tools};
 
 /// One client, its server and what is served.
 pub(crate) struct Peer {
@@ -34,7 +34,7 @@ impl Peer {
             version: "1.2.3".to_owned(),
             instructions: Some("Ask for a prompt.".to_owned()),
         };
-        let server = Arc::new(Server::new(identity, limits.clone()));
+        let server = Arc::new(Server::new(identity, limits.clone(), Tools::default()));
         Self {
             connection: Connection::new(Arc::clone(&server)),
             server,

@@ -70,7 +70,7 @@ fn only_what_changed_is_looked_into() {
     write(root, "docs/a.md", "# B\n");
     let third = load(root, Some(second));
     assert!(third.changed);
-    assert_eq!(&*third.documents[0].title, "B");
+    assert_eq!(third.documents[0].shown_title(), "B");
     assert_ne!(versions(&third)[0], before[0]);
     assert_eq!(versions(&third)[1], before[1]);
 }

@@ -20,7 +20,7 @@ fn tree() -> Tree {
 fn title(live: &LiveCatalog, uri: &str) -> Option<String> {
     let catalog = live.snapshot();
     let found = catalog.document(uri)?;
-    Some(found.document.title.to_string())
+    Some(found.document.shown_title().to_owned())
 }
 
 fn text(live: &LiveCatalog, uri: &str) -> Option<String> {
@@ -28,7 +28,7 @@ fn text(live: &LiveCatalog, uri: &str) -> Option<String> {
     let found = catalog.document(uri)?;
     let limit = Limits::default().document;
     let cache = DocumentCache::default();
-    let read = cache.read(live, found.library, &found.document.path, limit);
+    let read = cache.read(live, found.library, found.document, limit);
     read.ok()
         .as_deref()
         .and_then(Contents::text)

@@ -17,7 +17,7 @@ struct Row<'c> {
     short_uri: Option<&'c str>,
     name: &'c str,
     title: &'c str,
-    mime_type: &'static str,
+    mime_type: &'c str,
     size: u64,
     last_modified: Option<String>,
     library: &'c str,
@@ -42,7 +42,7 @@ pub(super) fn list(opened: &Opened, json: bool, ui: &mut Ui) -> Result<(), Comma
     }
     let cells = catalog.documents(0).map(|found| {
         let document = found.document;
-        let cells = [&*document.uri, document.mime, &*document.title];
+        let cells = [&*document.uri, &*document.mime, document.shown_title()];
         cells.map(str::to_owned).to_vec()
     });
     ui.table(&cells.collect::<Vec<_>>())?;
@@ -70,7 +70,7 @@ pub(super) fn show(
     let (library, document) = (found.library, found.document);
     let limit = opened.config.limits.document;
     let cache = opened.templates.documents();
-    let read = cache.read(&opened.live, library, &document.path, limit);
+    let read = cache.read(&opened.live, library, document, limit);
     let read = read.map_err(|error| {
         let path = format!("{}/{}", library.shown_root, document.path);
         CommandError::fixable(format!("{path} {error}"))
@@ -101,8 +101,8 @@ fn row(found: DocumentRef<'_>) -> Row<'_> {
         uri: &document.uri,
         short_uri: document.short_uri.as_deref(),
         name: &document.name,
-        title: &document.title,
-        mime_type: document.mime,
+        title: document.shown_title(),
+        mime_type: &document.mime,
         size: document.size,
         last_modified: document.modified.and_then(rfc3339),
         library: found.library.name.as_str(),

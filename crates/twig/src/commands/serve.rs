@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use twig_core::template::Templates;
-use twig_mcp::{Identity, Server};
+use twig_mcp::{Identity, Server, Tools};
 use twig_sources::{LiveCatalog, Settings, Watching};
 
 use super::check::counted;
@@ -45,7 +45,11 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
     let service = Service {
         live,
         templates: Templates::new(config.limits.clone()),
-        server: Arc::new(Server::new(identity(), config.limits.clone())),
+        server: Arc::new(Server::new(
+            identity(),
+            config.limits.clone(),
+            Tools::default(),
+        )),
         allowed: allowed(&places, &config, &options.functions),
         limits: config.limits,
     };

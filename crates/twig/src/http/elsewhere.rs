@@ -22,6 +22,7 @@ impl Shared {
     pub(super) async fn run(&self, work: Work, session: Option<(Arc<Session>, Ticket)>) -> Done {
         match work {
             Work::Render(job) => Done::Render(self.render(job).await),
+            Work::Write(_) | Work::Search(_) => Done::Search(Err("not yet".to_owned())),
             Work::Function(call) => Done::Function(self.call(call, session).await),
         }
     }

@@ -188,7 +188,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use twig_core::Limits;
-    use twig_mcp::{Identity, Server};
+    use twig_mcp::{Identity, Server, Tools};
 
     use super::*;
 
@@ -201,7 +201,7 @@ mod tests {
             version: String::new(),
             instructions: None,
         };
-        let server = Arc::new(Server::new(identity, Limits::default()));
+        let server = Arc::new(Server::new(identity, Limits::default(), Tools::default()));
         sessions.start(Connection::new(server), watch::channel(Arc::default()).1)
     }
 

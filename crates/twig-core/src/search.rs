@@ -1,0 +1,46 @@
+//! Searching prompts and documents: what is asked, and what is found. The index is kept elsewhere.
+
+/// What to look for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    /// Words, or the beginnings of words; each has to be found.
+    pub text: String,
+    /// What to look through.
+    pub scope: Scope,
+    /// The most that is wanted.
+    pub limit: usize,
+}
+
+/// What is looked through.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// Prompts and documents.
+    #[default]
+    All,
+    /// Prompts alone.
+    Prompts,
+    /// Documents alone.
+    Documents,
+}
+
+/// A prompt or a document that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// Which one.
+    pub target: Target,
+    /// A name for people.
+    pub title: Option<Box<str>>,
+    /// What it is for.
+    pub description: Option<Box<str>>,
+    /// Where the words stand, with `…` for what was left out.
+    pub snippet: Box<str>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A prompt, by its full name.
+    Prompt(Box<str>),
+    /// A document, by its URI.
+    Document(Box<str>),
+}

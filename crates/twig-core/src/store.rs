@@ -1,0 +1,62 @@
+//! Projects: named places that hold prompts and resources written by people and agents.
+//!
+//! What a project is and what a write may do is decided here, without a disk; whoever keeps
+//! projects fills the port [`Store`]. Every write appends a version, and no version ever changes.
+
+mod decide;
+mod error;
+mod given;
+mod library;
+mod name;
+mod version;
+mod write;
+
+pub use self::decide::{Decision, decide};
+pub use self::error::StoreError;
+pub use self::given::{Given, is_text_mime};
+pub use self::library::{content_of, library};
+pub use self::name::{ItemKind, NameProblem, Noun, StoreName};
+pub use self::version::{
+    ContentInfo, Digest, Item, Operation, Project, Summary, Timestamp, Version,
+};
+pub use self::write::{Change, Draft, ItemWrite, Patch, Write, Written};
+
+/// Told what came of a write: once, from any thread, perhaps before the write was even handed over.
+pub type OnWritten = Box<dyn FnOnce(Result<Written, StoreError>) + Send>;
+
+/// Where the projects of one workspace are kept.
+///
+/// Reads may wait for a disk or another machine: whoever must not wait steps aside first. A write
+/// never makes its caller wait.
+pub trait Store: Send + Sync + std::fmt::Debug {
+    /// The workspace's name.
+    fn workspace(&self) -> &StoreName;
+
+    /// A number that grows with every write of anybody, this process or another. Cheap: it is asked
+    /// at the door of every request.
+    fn revision(&self) -> Result<u64, StoreError>;
+
+    /// The projects, sorted by name.
+    fn projects(&self) -> Result<Vec<Summary>, StoreError>;
+
+    /// A project with all that it holds now, as of one moment; `None` where there is none.
+    fn project(&self, name: &StoreName) -> Result<Option<Project>, StoreError>;
+
+    /// What some version holds, by its digest, with which it was compared.
+    fn content(&self, digest: &Digest) -> Result<Vec<u8>, StoreError>;
+
+    /// Every version of a prompt or resource, oldest first, also of one that was deleted.
+    fn history(
+        &self,
+        project: &StoreName,
+        kind: ItemKind,
+        name: &StoreName,
+    ) -> Result<Vec<Version>, StoreError>;
+
+    /// Calls back soon after every write of anybody, perhaps more often, until what comes back here
+    /// is dropped.
+    fn watch(&self, on_write: Box<dyn Fn() + Send + Sync>) -> Box<dyn Send>;
+
+    /// Carries out a write. `done` hears of it once it is durable, or why it was not done.
+    fn write(&self, write: Write, done: OnWritten);
+}

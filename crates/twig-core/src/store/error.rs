@@ -1,0 +1,225 @@
+//! Why a store could not do what it was asked, in sentences that read the same everywhere.
+
+use super::name::{ItemKind, NameProblem, Noun, StoreName};
+use crate::problem::shorten;
+
+/// The longest part of somebody's own text that a sentence repeats, in characters.
+const QUOTED: usize = 200;
+
+/// Why something was not done. Where it was a write, nothing was written unless the sentence says
+/// otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// A name that cannot be one.
+    #[error("{}", name_sentence(*.noun, .name, *.problem))]
+    Name {
+        /// What it should have named.
+        noun: Noun,
+        /// The name.
+        name: Box<str>,
+        /// What is wrong with it.
+        problem: NameProblem,
+    },
+    /// Something of that name is there already.
+    #[error("{} '{name}' already exists in project '{project}'", .kind.noun())]
+    Exists {
+        /// What.
+        kind: ItemKind,
+        /// Its name.
+        name: StoreName,
+        /// Where.
+        project: StoreName,
+    },
+    /// Nothing of that name is there.
+    #[error("{} '{name}' does not exist in project '{project}'", .kind.noun())]
+    Missing {
+        /// What.
+        kind: ItemKind,
+        /// Its name.
+        name: StoreName,
+        /// Where.
+        project: StoreName,
+    },
+    /// Another resource has that URI.
+    #[error("URI '{}' is already used by resource '{by}' in project '{project}'", shorten(.uri, QUOTED))]
+    UriTaken {
+        /// The URI.
+        uri: Box<str>,
+        /// Whose it is.
+        by: StoreName,
+        /// Where.
+        project: StoreName,
+    },
+    /// A text that cannot be a URI.
+    #[error("URI '{}' is not valid: {reason}", shorten(.uri, QUOTED))]
+    BadUri {
+        /// The text.
+        uri: Box<str>,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A text that cannot be a MIME type.
+    #[error("MIME type '{}' is not valid: it has to look like text/markdown", shorten(.mime, QUOTED))]
+    BadMime {
+        /// The text.
+        mime: Box<str>,
+    },
+    /// The writer has read another version than the last.
+    #[error("{} '{name}' is at version {current}, not at the expected version {expected}: read it again, then repeat the change", .kind.noun())]
+    Stale {
+        /// What.
+        kind: ItemKind,
+        /// Its name.
+        name: StoreName,
+        /// The version that the writer has read.
+        expected: u64,
+        /// The last version.
+        current: u64,
+    },
+    /// There is no such version.
+    #[error("{} '{name}' has no version {version}; the last one is {last}", .kind.noun())]
+    NoVersion {
+        /// What.
+        kind: ItemKind,
+        /// Its name.
+        name: StoreName,
+        /// The version that was asked for.
+        version: u64,
+        /// The last one.
+        last: u64,
+    },
+    /// An update that changes nothing because nothing was given.
+    #[error("Nothing to update: give {0}")]
+    NothingGiven(&'static str),
+    /// Content that should have been Base64.
+    #[error("Content of type '{}' is binary and has to be valid base64: {reason}", shorten(.mime, QUOTED))]
+    NotBase64 {
+        /// The type.
+        mime: Box<str>,
+        /// Where it is not.
+        reason: Box<str>,
+    },
+    /// Content that should have been text.
+    #[error("Content of type '{}' has to be UTF-8 text, which ends at byte {offset}", shorten(.mime, QUOTED))]
+    NotText {
+        /// The type.
+        mime: Box<str>,
+        /// The first byte that is not.
+        offset: usize,
+    },
+    /// A type of the other sort, without content to go with it.
+    #[error("MIME type '{}' does not fit the content, which is {}: give the content too", shorten(.mime, QUOTED), if *.is_text { "text" } else { "binary" })]
+    MimeOfOther {
+        /// The new type.
+        mime: Box<str>,
+        /// What the content is.
+        is_text: bool,
+    },
+    /// Text with characters that hide something; a whole sentence.
+    #[error("{0}")]
+    HiddenText(String),
+    /// More bytes than allowed.
+    #[error("{what} is {size} bytes long; the limit is {limit}")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// What it measures.
+        size: usize,
+        /// What it may measure.
+        limit: usize,
+    },
+    /// One prompt or resource too many.
+    #[error(
+        "Project '{project}' has {limit} prompts and resources, which is the limit: delete some first"
+    )]
+    Full {
+        /// Where.
+        project: StoreName,
+        /// How many it may have.
+        limit: usize,
+    },
+    /// There is no such project.
+    #[error("Project '{project}' does not exist in workspace '{workspace}'")]
+    NoProject {
+        /// Its name.
+        project: StoreName,
+        /// Where it was looked for.
+        workspace: StoreName,
+    },
+    /// A project of that name is there already.
+    #[error("Project '{project}' already exists in workspace '{workspace}'")]
+    ProjectExists {
+        /// Its name.
+        project: StoreName,
+        /// Where.
+        workspace: StoreName,
+    },
+    /// Somebody else held the lock for too long.
+    #[error(
+        "Another program has been writing to workspace '{workspace}' for {seconds} s, nothing was written: try again"
+    )]
+    Busy {
+        /// Which workspace.
+        workspace: StoreName,
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// No space left.
+    #[error("The disk is full, nothing was written: make room, then try again")]
+    DiskFull,
+    /// The file is not the one that was opened.
+    #[error(
+        "The file of workspace '{workspace}' was removed or replaced while it was open, so the change is not kept: try again"
+    )]
+    Moved {
+        /// Which workspace.
+        workspace: StoreName,
+    },
+    /// The server offers nothing that writes.
+    #[error("Workspace '{workspace}' is open for reading only")]
+    ReadOnly {
+        /// Which workspace.
+        workspace: StoreName,
+    },
+    /// What was read is not what was written.
+    #[error("The file of workspace '{workspace}' is damaged ({what}); it was left as it is")]
+    Damaged {
+        /// Which workspace.
+        workspace: StoreName,
+        /// What does not fit.
+        what: String,
+    },
+    /// A store that cannot be opened, or that failed in another way: a whole sentence.
+    #[error("{0}")]
+    Unavailable(String),
+}
+
+impl StoreError {
+    /// Whether the caller can mend it by asking for something else; otherwise the store is at fault.
+    pub fn is_callers(&self) -> bool {
+        !matches!(
+            self,
+            Self::Busy { .. }
+                | Self::DiskFull
+                | Self::Moved { .. }
+                | Self::Damaged { .. }
+                | Self::Unavailable(_)
+        )
+    }
+}
+
+fn name_sentence(noun: Noun, name: &str, problem: NameProblem) -> String {
+    match problem {
+        NameProblem::Empty => format!("{noun} name is empty"),
+        NameProblem::TooLong => format!(
+            "{noun} name is {} characters long; the limit is 255",
+            name.len()
+        ),
+        NameProblem::Dots => format!("{noun} name '{name}' means a folder; choose another"),
+        NameProblem::Characters => format!(
+            "{noun} name '{}' contains invalid characters. Allowed: a-z, A-Z, 0-9, -, _, .",
+            shorten(name, QUOTED)
+        ),
+    }
+}

@@ -1,0 +1,120 @@
+//! Content as somebody hands it over: text, Base64 or bytes, told apart by the MIME type.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+use super::error::StoreError;
+use crate::document::Contents;
+
+/// Content as it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Given {
+    /// What a client wrote: text, or Base64 where the MIME type is not one of text.
+    Text(String),
+    /// The bytes themselves, from a file.
+    Bytes(Vec<u8>),
+}
+
+impl Given {
+    /// What is meant, for something of this type.
+    pub fn read(&self, mime: &str) -> Result<Contents, StoreError> {
+        let is_text = is_text_mime(mime);
+        match self {
+            Self::Text(text) if is_text => Ok(Contents::Text(text.clone())),
+            Self::Text(text) => match BASE64_STANDARD.decode(text) {
+                Ok(bytes) => Ok(Contents::Bytes(bytes)),
+                Err(error) => Err(StoreError::NotBase64 {
+                    mime: mime.into(),
+                    reason: error.to_string().into(),
+                }),
+            },
+            Self::Bytes(bytes) if is_text => match String::from_utf8(bytes.clone()) {
+                Ok(text) => Ok(Contents::Text(text)),
+                Err(error) => Err(StoreError::NotText {
+                    mime: mime.into(),
+                    offset: error.utf8_error().valid_up_to(),
+                }),
+            },
+            Self::Bytes(bytes) => Ok(Contents::Bytes(bytes.clone())),
+        }
+    }
+}
+
+/// Types outside `text/` whose content people read.
+const TEXTS: [&str; 19] = [
+    "application/ecmascript",
+    "application/graphql",
+    "application/javascript",
+    "application/json",
+    "application/json5",
+    "application/jsonl",
+    "application/sql",
+    "application/toml",
+    "application/typescript",
+    "application/x-httpd-php",
+    "application/x-javascript",
+    "application/x-ndjson",
+    "application/x-sh",
+    "application/x-tex",
+    "application/x-toml",
+    "application/x-www-form-urlencoded",
+    "application/x-yaml",
+    "application/xml",
+    "application/yaml",
+];
+
+/// Whether content of this type is text. Parameters (`; charset=utf-8`) do not matter.
+pub fn is_text_mime(mime: &str) -> bool {
+    let essence = mime.split(';').next().unwrap_or_default().trim();
+    let essence = essence.to_ascii_lowercase();
+    let structured = ["+json", "+xml", "+yaml", "+toml"];
+    essence.starts_with("text/")
+        || TEXTS.binary_search(&&*essence).is_ok()
+        || structured.iter().any(|end| essence.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_types_are_sorted() {
+        assert!(TEXTS.is_sorted());
+    }
+
+    #[test]
+    fn a_type_says_whether_its_content_is_text() {
+        for mime in [
+            "text/markdown",
+            "application/sql",
+            "image/svg+xml",
+            "TEXT/HTML; charset=x",
+        ] {
+            assert!(is_text_mime(mime), "{mime}");
+        }
+        for mime in [
+            "image/png",
+            "application/octet-stream",
+            "application/pdf",
+            "",
+        ] {
+            assert!(!is_text_mime(mime), "{mime}");
+        }
+    }
+
+    #[test]
+    fn binary_content_is_base64_or_refused() {
+        let given = |text: &str| Given::Text(text.to_owned());
+        assert_eq!(
+            given("AQI=").read("image/png"),
+            Ok(Contents::Bytes(vec![1, 2]))
+        );
+        assert!(given("AQI").read("image/png").is_err());
+        assert!(given("not base64!").read("image/png").is_err());
+        assert_eq!(
+            given("AQI").read("text/plain"),
+            Ok(Contents::Text("AQI".to_owned()))
+        );
+        assert!(Given::Bytes(vec![0xff]).read("text/plain").is_err());
+    }
+}
