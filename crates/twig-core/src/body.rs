@@ -2,6 +2,7 @@
 
 use crate::model::Library;
 use crate::name::RelativePath;
+use crate::store::StoreError;
 
 /// Says whether a body is still the one that was read: equal stamps, equal text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -95,6 +96,9 @@ pub enum BodyError {
     /// A link that leads back to itself.
     #[error("is a link that leads to itself")]
     Loop,
+    /// A project's store said no; a whole sentence.
+    #[error("{0}")]
+    Store(StoreError),
     /// The system said no.
     #[error("cannot be read: {0}")]
     Unreadable(String),

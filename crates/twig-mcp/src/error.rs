@@ -88,8 +88,12 @@ impl Refusal {
             Self::Invalid(_) | Self::TooDeep(_) | Self::TooLong(_) | Self::Session => -32600,
             Self::Method(_) | Self::ModernInitialize => -32601,
             Self::Render(RenderError::Limit(_) | RenderError::Function(_))
+            | Self::Render(RenderError::Body {
+                error: BodyError::Store(_),
+                ..
+            })
             | Self::Document {
-                error: BodyError::TooLarge { .. },
+                error: BodyError::TooLarge { .. } | BodyError::Store(_),
                 ..
             }
             | Self::Busy(_)

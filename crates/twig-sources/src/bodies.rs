@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use twig_core::{Blob, Bodies, Body, BodyError, Library, Limits, RelativePath, Stamp};
+use twig_core::store::{Digest, content_of};
+use twig_core::{Blob, Bodies, Body, BodyError, Kind, Library, Limits, RelativePath, Stamp};
 
 use crate::live::LiveCatalog;
 use crate::reader::{Patience, read_bytes, read_text};
@@ -20,8 +21,39 @@ pub(crate) fn most(limits: &Limits) -> usize {
     limits.template_source.max(AT_LEAST)
 }
 
+impl LiveCatalog {
+    /// What a path of a project's library leads to: always the same, whatever is written meanwhile.
+    fn stored(&self, path: &RelativePath) -> Result<(Vec<u8>, Stamp), BodyError> {
+        let digest = digest(path)?;
+        let project = self.project().ok_or(BodyError::NotFound)?;
+        let bytes = project.content(&digest).map_err(BodyError::Store)?;
+        Ok((bytes, stamp_of_digest(&digest)))
+    }
+}
+
+fn digest(path: &RelativePath) -> Result<Digest, BodyError> {
+    content_of(path).ok_or(BodyError::NotFound)
+}
+
+fn stamp_of_digest(digest: &Digest) -> Stamp {
+    let mut first = [0; 8];
+    first.copy_from_slice(&digest[..8]);
+    Stamp(u64::from_le_bytes(first))
+}
+
 impl Bodies for LiveCatalog {
     fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
+        if library.kind == Kind::Store {
+            let (bytes, stamp) = self.stored(path)?;
+            let text = String::from_utf8(bytes).map_err(|error| BodyError::NotUtf8 {
+                offset: error.utf8_error().valid_up_to(),
+            })?;
+            return Ok(Body {
+                text,
+                has_mark: false,
+                stamp,
+            });
+        }
         let root = Path::new(&*library.root);
         let limit = most(&self.settings().limits);
         let read = read_text(root, path.as_str(), limit, Patience::BODY)?;
@@ -38,6 +70,14 @@ impl Bodies for LiveCatalog {
         path: &RelativePath,
         limit: usize,
     ) -> Result<Blob, BodyError> {
+        if library.kind == Kind::Store {
+            let (bytes, stamp) = self.stored(path)?;
+            if bytes.len() > limit {
+                let size = bytes.len() as u64;
+                return Err(BodyError::TooLarge { size, limit });
+            }
+            return Ok(Blob { bytes, stamp });
+        }
         let root = Path::new(&*library.root);
         let read = read_bytes(root, path.as_str(), limit, Patience::BODY)?;
         Ok(Blob {
@@ -49,6 +89,9 @@ impl Bodies for LiveCatalog {
     /// One plain `stat`: it reads nothing, and a path that was bent to lead outside has another
     /// inode, so that the stamp differs and the read that follows refuses.
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
+        if library.kind == Kind::Store {
+            return digest(path).map(|digest| stamp_of_digest(&digest));
+        }
         thread_local! {
             static FULL: RefCell<String> = const { RefCell::new(String::new()) };
         }

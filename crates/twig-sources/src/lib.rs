@@ -15,6 +15,7 @@ mod live;
 mod markdown_folder;
 mod place;
 mod problem_log;
+mod project;
 mod reader;
 mod root;
 mod settings;

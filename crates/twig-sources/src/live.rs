@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use twig_core::{Catalog, Problem};
+use twig_core::{Catalog, Library, Problem, Revisions};
 
 use crate::found::Found;
 use crate::problem_log::ProblemLog;
+use crate::project::ProjectSource;
 use crate::settings::Settings;
 use crate::shelf::{Folders, Shelf};
 use crate::watch::{self, Signal, Watch};
@@ -20,13 +21,25 @@ use crate::watch::{self, Signal, Watch};
 pub struct LiveCatalog {
     settings: Settings,
     current: Mutex<Arc<Catalog>>,
+    /// What the catalog is made of.
+    parts: Mutex<Parts>,
     shelf: Mutex<Shelf>,
+    project: Option<ProjectSource>,
     scans: AtomicU64,
     /// Those who want to hear of catalogs that somebody else published.
     watchers: Mutex<Vec<Sender<Signal>>>,
     log: Mutex<ProblemLog>,
     /// Whether there may be problems that the log does not have.
     has_news: AtomicBool,
+}
+
+/// What a catalog is made of.
+#[derive(Debug, Default)]
+struct Parts {
+    /// The project of a workspace; it comes first.
+    project: Option<Arc<Library>>,
+    /// Libraries in folders, in order.
+    folders: Vec<Arc<Library>>,
 }
 
 /// What a look at the disk brought.
@@ -49,6 +62,8 @@ impl LiveCatalog {
         let settings = settings.absolute();
         let live = Self {
             current: Mutex::default(),
+            parts: Mutex::default(),
+            project: settings.project.clone().map(ProjectSource::new),
             shelf: Mutex::new(Shelf::new(&settings)),
             scans: AtomicU64::new(0),
             watchers: Mutex::default(),
@@ -56,13 +71,52 @@ impl LiveCatalog {
             has_news: AtomicBool::new(true),
             settings,
         };
+        live.follow_project();
         live.refresh();
         live
     }
 
-    /// The catalog as of now.
+    /// The catalog as of now: a project is read again first if somebody wrote to its store.
     pub fn snapshot(&self) -> Arc<Catalog> {
+        self.follow_project();
+        self.published()
+    }
+
+    /// The catalog that was published last.
+    pub fn published(&self) -> Arc<Catalog> {
         Arc::clone(&lock(&self.current))
+    }
+
+    /// Whether [`LiveCatalog::snapshot`] would have to read the project again, which may take a
+    /// while.
+    pub fn is_behind(&self) -> bool {
+        self.project.as_ref().is_some_and(ProjectSource::is_behind)
+    }
+
+    /// Reads the project again if somebody wrote to its store.
+    fn follow_project(&self) {
+        if let Some(project) = &self.project {
+            project.follow(|library| {
+                self.publish(|parts| parts.project = library);
+            });
+        }
+    }
+
+    /// Publishes the catalog of the next parts; gives the revisions before and after.
+    fn publish(&self, change: impl FnOnce(&mut Parts)) -> (Revisions, Revisions) {
+        let mut parts = lock(&self.parts);
+        change(&mut parts);
+        let libraries = parts.project.iter().chain(&parts.folders).cloned();
+        let before = self.published();
+        let next = Catalog::build(libraries).after(&before);
+        let (old, new) = (before.revisions(), next.revisions());
+        *lock(&self.current) = Arc::new(next);
+        drop(parts);
+        self.has_news.store(true, Ordering::Release);
+        if old != new {
+            lock(&self.watchers).retain(|watcher| watcher.send(Signal::Published).is_ok());
+        }
+        (old, new)
     }
 
     /// Looks at the disk and publishes another catalog if something changed.
@@ -79,14 +133,8 @@ impl LiveCatalog {
             }
             return Refresh::default();
         };
-        let before = self.snapshot();
-        let next = Catalog::build(guard.libraries.clone()).after(&before);
-        let (old, new) = (before.revisions(), next.revisions());
-        *lock(&self.current) = Arc::new(next);
-        self.has_news.store(true, Ordering::Release);
-        if old != new {
-            lock(&self.watchers).retain(|watcher| watcher.send(Signal::Published).is_ok());
-        }
+        let folders = guard.libraries.clone();
+        let (old, new) = self.publish(|parts| parts.folders = folders);
         Refresh {
             changed: true,
             lists_changed: (old.prompts, old.documents) != (new.prompts, new.documents),
@@ -102,7 +150,12 @@ impl LiveCatalog {
     pub fn watch(self: &Arc<Self>, on_change: impl Fn() + Send + 'static) -> Watch {
         let (watch, sender) = watch::start(self, on_change);
         lock(&self.watchers).push(sender);
-        watch
+        let Some(project) = &self.project else {
+            return watch;
+        };
+        let live = Arc::clone(self);
+        let store = &project.selected.store;
+        watch.and(store.watch(Box::new(move || live.follow_project())))
     }
 
     /// Each place that was looked at and what was found there.
@@ -112,7 +165,14 @@ impl LiveCatalog {
 
     /// What is wrong with the places themselves; problems of libraries are in the catalog.
     pub fn problems(&self) -> Vec<Problem> {
-        lock(&self.shelf).problems.clone()
+        let mut problems = lock(&self.shelf).problems.clone();
+        problems.extend(self.project.as_ref().and_then(ProjectSource::problem));
+        problems
+    }
+
+    /// The store that a project's library is kept in.
+    pub(crate) fn project(&self) -> Option<&ProjectSource> {
+        self.project.as_ref()
     }
 
     /// Logs each problem, of places and of libraries, that was not there when this was last called.
@@ -125,7 +185,7 @@ impl LiveCatalog {
             return;
         }
         let places = self.problems();
-        let catalog = self.snapshot();
+        let catalog = self.published();
         log.tell(places.iter().chain(catalog.problems()));
     }
 

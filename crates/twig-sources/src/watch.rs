@@ -4,6 +4,7 @@
 //! that the disk is looked at, and stamps decide; a look also comes by itself every few seconds.
 
 mod checkout;
+mod gap;
 mod hints;
 mod native;
 mod network;
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 use twig_core::Catalog;
 
 use self::checkout::under_way;
+use self::gap::Gap;
 use self::hints::Hints;
 use self::native::Native;
 pub use self::network::is_network;
@@ -51,6 +53,26 @@ const ROUNDS: usize = 8;
 #[derive(Debug)]
 pub struct Watch {
     signals: Sender<Signal>,
+    /// Whatever else follows something; dropped, it ends.
+    others: Others,
+}
+
+/// What follows the store.
+#[derive(Default)]
+struct Others(Vec<Box<dyn Send>>);
+
+impl std::fmt::Debug for Others {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} others", self.0.len())
+    }
+}
+
+impl Watch {
+    /// The same, and something else that follows until this is dropped.
+    pub(crate) fn and(mut self, other: Box<dyn Send>) -> Self {
+        self.others.0.push(other);
+        self
+    }
 }
 
 impl Drop for Watch {
@@ -78,7 +100,8 @@ pub(crate) fn start(
 ) -> (Watch, Sender<Signal>) {
     let (signals, received) = channel();
     let follower = Follower {
-        announced: catalog.snapshot(),
+        announced: catalog.published(),
+        gap: Gap::default(),
         catalog: Arc::clone(catalog),
         hints: Arc::new(Hints::new(signals.clone())),
         native: None,
@@ -91,6 +114,7 @@ pub(crate) fn start(
     }
     let watch = Watch {
         signals: signals.clone(),
+        others: Others::default(),
     };
     (watch, signals)
 }
@@ -103,6 +127,7 @@ struct Follower<F> {
     /// The system's watcher; without one the disk is looked at more often.
     native: Option<Native>,
     received: Receiver<Signal>,
+    gap: Gap,
     on_change: F,
 }
 
@@ -117,10 +142,17 @@ impl<F: Fn()> Follower<F> {
         }
         let mut until = Instant::now() + self.look();
         loop {
-            let left = until.saturating_duration_since(Instant::now());
+            let next = self.gap.due().map_or(until, |due| due.min(until));
+            let left = next.saturating_duration_since(Instant::now());
             match self.received.recv_timeout(left) {
                 Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
                 Ok(Signal::Published) => {
+                    if self.gap.may_announce(Instant::now()) {
+                        self.announce();
+                    }
+                    continue;
+                }
+                Err(RecvTimeoutError::Timeout) if next < until => {
                     self.announce();
                     continue;
                 }
@@ -158,14 +190,16 @@ impl<F: Fn()> Follower<F> {
     /// Tells of what another catalog brought: problems to the log, all else to who listens.
     fn announce(&mut self) {
         self.catalog.log_problems();
-        let now = self.catalog.snapshot();
+        let now = self.catalog.published();
         if Arc::ptr_eq(&now, &self.announced) {
-            return;
+            return self.gap.settled();
         }
         let before = std::mem::replace(&mut self.announced, now);
         if before.revisions() != self.announced.revisions() {
+            self.gap.announced(Instant::now());
             (self.on_change)();
         }
+        self.gap.settled();
     }
 
     /// Watches exactly the folders that matter; says whether any is new. `lost` are paths whose

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use twig_core::Kind;
+use twig_core::store::{Noun, StoreError, StoreName};
 
 /// Keep your prompts in one place and serve them to every AI client
 #[derive(Debug, Parser)]
@@ -90,6 +91,14 @@ pub(crate) struct Sources {
     /// How the files of --library are read, where their layout does not say
     #[arg(long, value_name = "KIND", value_parser = parse_kind, requires = "library")]
     pub(crate) kind: Option<Kind>,
+
+    /// Serve this project too, before all libraries
+    #[arg(short, long, value_name = "NAME", value_parser = parse_project)]
+    pub(crate) project: Option<StoreName>,
+
+    /// The workspace that the project is in
+    #[arg(short, long, value_name = "NAME", requires = "project", value_parser = parse_workspace)]
+    pub(crate) workspace: Option<StoreName>,
 }
 
 #[derive(Debug, Args)]
@@ -108,7 +117,7 @@ pub(crate) struct Serve {
     #[arg(long)]
     pub(crate) poll: bool,
 
-    /// Offer clients nothing that writes; so far there is nothing that does
+    /// Offer clients nothing that writes
     #[arg(long)]
     pub(crate) read_only: bool,
 
@@ -331,6 +340,14 @@ fn parse_origin(text: &str) -> Result<String, String> {
         }
         _ => Err("it has to be an origin such as https://example.com, without a path".to_owned()),
     }
+}
+
+fn parse_project(text: &str) -> Result<StoreName, StoreError> {
+    StoreName::parse(Noun::Project, text)
+}
+
+fn parse_workspace(text: &str) -> Result<StoreName, StoreError> {
+    StoreName::parse(Noun::Workspace, text)
 }
 
 fn parse_kind(text: &str) -> Result<Kind, String> {

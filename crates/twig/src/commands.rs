@@ -75,6 +75,8 @@ impl Opened {
         let sources = Sources {
             library: library.collect::<Result<_, _>>()?,
             kind: sources.kind,
+            project: sources.project.clone(),
+            workspace: sources.workspace.clone(),
         };
         let live = LiveCatalog::load(settings(&places, &config, &sources));
         let templates = Templates::new(config.limits.clone());

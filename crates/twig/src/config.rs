@@ -21,6 +21,8 @@ pub(crate) struct Config {
     pub(crate) http: http::Limits,
     /// Variables that prompt functions get.
     pub(crate) function_environment: Vec<String>,
+    /// What stands before a prompt's name in a message that means it.
+    pub(crate) trigger: String,
 }
 
 impl Default for Config {
@@ -30,6 +32,7 @@ impl Default for Config {
             limits: Limits::default(),
             http: http::Limits::default(),
             function_environment: Vec::new(),
+            trigger: ":".to_owned(),
         }
     }
 }
@@ -72,6 +75,13 @@ fn parse(places: &Places, path: &Path, text: &str) -> Result<Config, CommandErro
                 let message = "`separator` is one to three of `: / . _ -`, such as \":\"";
                 return Err(wrong(message.to_owned(), at));
             }
+            ("trigger", Value::Text(text)) if is_trigger(text) => {
+                config.trigger = text.to_string();
+            }
+            ("trigger", _) => {
+                let message = "`trigger` is one to three punctuation marks, such as \":\"";
+                return Err(wrong(message.to_owned(), at));
+            }
             ("limits", Value::Table(table)) => set(&mut config.limits, &LIMITS, table)
                 .map_err(|(message, item)| wrong(message, item.span.start))?,
             ("http", Value::Table(table)) => set(&mut config.http, &HTTP, table)
@@ -91,7 +101,7 @@ fn parse(places: &Places, path: &Path, text: &str) -> Result<Config, CommandErro
             }
             (key, _) => {
                 let error = wrong(format!("unknown setting `{key}`"), at);
-                let known = ["separator", "limits", "http", "functions"];
+                let known = ["separator", "trigger", "limits", "http", "functions"];
                 let near = twig_core::suggest::did_you_mean(key, known);
                 return Err(near.into_iter().fold(error, CommandError::hint));
             }
@@ -105,6 +115,13 @@ fn is_separator(text: &str) -> bool {
         && text
             .chars()
             .all(|c| matches!(c, ':' | '/' | '.' | '_' | '-'))
+}
+
+fn is_trigger(text: &str) -> bool {
+    (1..=3).contains(&text.chars().count())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_punctuation() && !matches!(c, '"' | '\''))
 }
 
 /// `environment`: names of variables that functions get.
@@ -139,7 +156,7 @@ type Row<T> = (&'static str, usize, fn(&mut T, usize));
 /// As much as a number can say.
 const ANY: usize = usize::MAX;
 
-const LIMITS: [Row<Limits>; 20] = [
+const LIMITS: [Row<Limits>; 23] = [
     ("template_source", ANY, |to, n| to.template_source = n),
     ("manifest", ANY, |to, n| to.manifest = n),
     ("front_matter", ANY, |to, n| to.front_matter = n),
@@ -152,6 +169,9 @@ const LIMITS: [Row<Limits>; 20] = [
     ("embedded", ANY, |to, n| to.embedded = n),
     ("embedded_bytes", ANY, |to, n| to.embedded_bytes = n),
     ("document", ANY, |to, n| to.document = n),
+    ("verbatim", ANY, |to, n| to.verbatim = n),
+    ("project_items", ANY, |to, n| to.project_items = n),
+    ("store_millis", DAY, |to, n| to.store_millis = n as u64),
     ("render_millis", ANY, |to, n| to.render_millis = n as u64),
     ("function_output", ANY, |to, n| to.function_output = n),
     ("function_millis", ANY, |to, n| {

@@ -99,7 +99,7 @@ async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
     let (end, ending) = watch::channel(false);
     let (heard, live) = (changes.clone(), Arc::clone(&service.live));
     let _watch = service.live.watch(move || {
-        heard.send_replace(live.snapshot());
+        heard.send_replace(live.published());
     });
     let allowed = service.allowed.clone();
     let shared = Arc::new(Shared {

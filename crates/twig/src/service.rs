@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use twig_core::Limits;
+use twig_core::store::{ItemWrite, Store, StoreError, Write, Written};
 use twig_core::template::Templates;
 use twig_mcp::Server;
 use twig_sources::LiveCatalog;
@@ -17,4 +18,22 @@ pub(crate) struct Service {
     pub(crate) limits: Limits,
     /// What functions are allowed.
     pub(crate) allowed: Allowed,
+    /// Where the project is kept that is served, if one is.
+    pub(crate) store: Option<Arc<dyn Store>>,
+}
+
+impl Service {
+    /// Hands a write to the project's store; `done` hears of it, perhaps from another thread.
+    pub(crate) fn write(
+        &self,
+        write: ItemWrite,
+        done: impl FnOnce(Result<Written, StoreError>) + Send + 'static,
+    ) {
+        match &self.store {
+            Some(store) => store.write(Write::Item(Box::new(write)), Box::new(done)),
+            None => done(Err(StoreError::Unavailable(
+                "No project is served, so nothing was written".to_owned(),
+            ))),
+        }
+    }
 }

@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -36,6 +36,9 @@ use crate::worker::Pool;
 const OUTPUT_HIGH: usize = 256 * 1024;
 /// How often to look whether the process that started us is still there.
 const PARENT_CHECK: Duration = Duration::from_secs(2);
+/// A client that sends requests without waiting sees what it wrote before: so long, requests that
+/// came after a write wait for it. A write that takes longer keeps nobody waiting.
+const TURN: Duration = Duration::from_millis(200);
 /// Once the input has ended: how much longer than one job may take all of them may.
 const LAST_RENDERS: Duration = Duration::from_millis(500);
 /// Once the input has ended: how long a client may take before it reads on.
@@ -60,7 +63,7 @@ pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
         watch_wake.up();
     });
     let (finished, outcomes) = channel();
-    let ran = finished.clone();
+    let (ran, finish) = (finished.clone(), finished.clone());
     let pool_wake = Arc::clone(&wake);
     let pool = Pool::new(move |ticket, outcome| {
         let _ = finished.send((ticket, Done::Render(outcome)));
@@ -79,6 +82,8 @@ pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
         pool,
         functions,
         outcomes,
+        finish,
+        writing: None,
         wake,
         parent: getppid(),
     };
@@ -117,6 +122,10 @@ struct Session<'s> {
     pool: Pool<Ticket>,
     functions: Queue<Ticket>,
     outcomes: Receiver<(Ticket, Done)>,
+    /// Where writes say what came of them.
+    finish: Sender<(Ticket, Done)>,
+    /// The last write, and when it was handed over.
+    writing: Option<(Ticket, Instant)>,
     wake: Arc<Wake>,
     parent: Option<Pid>,
 }
@@ -170,7 +179,8 @@ impl Session<'_> {
         if !self.output.is_empty() {
             fds.push(PollFd::from_borrowed_fd(stdout, PollFlags::OUT));
         }
-        let count = retry(|| poll(&mut fds, Some(&timespec(PARENT_CHECK))))?;
+        let patience = self.turn_left().unwrap_or(PARENT_CHECK);
+        let count = retry(|| poll(&mut fds, Some(&timespec(patience))))?;
         let is_ready = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
         Ok(Ready {
             signal: is_ready(0),
@@ -195,6 +205,16 @@ impl Session<'_> {
     fn may_answer(&self) -> bool {
         self.output.len() < OUTPUT_HIGH
             && self.connection.in_flight() < self.service.limits.in_flight
+            && self.turn_left().is_none()
+    }
+
+    /// How long requests still wait for the last write, if they do.
+    fn turn_left(&self) -> Option<Duration> {
+        let (_, began) = self
+            .writing
+            .filter(|(ticket, _)| self.connection.wants(*ticket))?;
+        TURN.checked_sub(began.elapsed())
+            .filter(|left| !left.is_zero())
     }
 
     /// Answers the lines that are there, as long as the client reads its replies.
@@ -217,7 +237,16 @@ impl Session<'_> {
             };
             let Some(job) = job else { continue };
             match job.work {
-                Work::Write(_) | Work::Search(_) => {}
+                Work::Search(_) => {}
+                Work::Write(write) => {
+                    let (finish, wake) = (self.finish.clone(), Arc::clone(&self.wake));
+                    let ticket = job.ticket;
+                    self.writing = Some((ticket, Instant::now()));
+                    self.service.write(*write, move |outcome| {
+                        let _ = finish.send((ticket, Done::Write(outcome)));
+                        wake.up();
+                    });
+                }
                 Work::Render(render) => self.pool.submit(job.ticket, render),
                 Work::Function(call) => {
                     // One that was cancelled a line ago makes room.
@@ -239,7 +268,7 @@ impl Session<'_> {
     /// last one, so this waits until it reads.
     fn announce(&mut self) -> Result<(), Errno> {
         if self.output.len() < OUTPUT_HIGH && self.wake.changed.swap(false, Ordering::AcqRel) {
-            let catalog = self.service.live.snapshot();
+            let catalog = self.service.live.published();
             self.connection.catch_up(&catalog, &mut self.output);
             self.output.flush()?;
         }
@@ -265,11 +294,14 @@ impl Session<'_> {
         let last_of = |millis| ended + Duration::from_millis(millis) + LAST_RENDERS;
         let (last_render, last_function) = (
             last_of(limits.render_millis),
-            last_of(limits.function_millis),
+            last_of(limits.function_millis.max(limits.store_millis)),
         );
         loop {
             self.pump()?;
-            let last_job = if self.functions.is_idle() {
+            let is_writing = self
+                .writing
+                .is_some_and(|(ticket, _)| self.connection.wants(ticket));
+            let last_job = if self.functions.is_idle() && !is_writing {
                 last_render
             } else {
                 last_function.max(last_render)
@@ -279,6 +311,7 @@ impl Session<'_> {
                 (true, _) => last_job.saturating_duration_since(Instant::now()),
                 (false, _) => LAST_READS,
             };
+            let turn = self.turn_left().filter(|turn| *turn < patience);
             let stdout = rustix::stdio::stdout();
             let mut fds = vec![
                 PollFd::new(signals, PollFlags::IN),
@@ -287,8 +320,8 @@ impl Session<'_> {
             if !self.output.is_empty() {
                 fds.push(PollFd::from_borrowed_fd(stdout, PollFlags::OUT));
             }
-            let moved = retry(|| poll(&mut fds, Some(&timespec(patience))))?;
-            if moved == 0 || !fds[0].revents().is_empty() {
+            let moved = retry(|| poll(&mut fds, Some(&timespec(turn.unwrap_or(patience)))))?;
+            if (moved == 0 && turn.is_none()) || !fds[0].revents().is_empty() {
                 return Ok(());
             }
             drain(news);
@@ -298,8 +331,9 @@ impl Session<'_> {
 
     /// Completes open subscriptions and writes what is left, unless nobody reads it.
     fn end(&mut self) -> Result<(), Errno> {
-        self.connection.close(&mut self.output);
         let deadline = Instant::now() + LAST_WRITES;
+        self.take_last_writes(deadline);
+        self.connection.close(&mut self.output);
         loop {
             self.output.flush()?;
             let left = deadline.saturating_duration_since(Instant::now());
@@ -309,6 +343,21 @@ impl Session<'_> {
             let stdout = rustix::stdio::stdout();
             let mut fds = [PollFd::from_borrowed_fd(stdout, PollFlags::OUT)];
             retry(|| poll(&mut fds, Some(&timespec(left))))?;
+        }
+    }
+}
+
+impl Session<'_> {
+    /// A write that was begun is most likely done in a moment, and its client should know.
+    fn take_last_writes(&mut self, deadline: Instant) {
+        while let Some((ticket, _)) = self.writing
+            && self.connection.wants(ticket)
+        {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.outcomes.recv_timeout(left) {
+                Ok((ticket, done)) => self.connection.finish(ticket, done, &mut self.output),
+                Err(_) => return,
+            }
         }
     }
 }

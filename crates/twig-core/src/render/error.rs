@@ -136,6 +136,7 @@ pub(crate) fn body_error(library: &Library, path: &RelativePath, error: BodyErro
 pub fn body_sentence(path: &str, error: &BodyError) -> String {
     match error {
         BodyError::NotFound => format!("Prompt content file not found: {path}"),
+        BodyError::Store(error) => error.to_string(),
         error => format!("Prompt content file {path} {error}"),
     }
 }

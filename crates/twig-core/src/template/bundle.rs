@@ -199,6 +199,7 @@ pub(crate) fn body_problem(path: &str, shown: &str, error: &BodyError) -> Proble
         BodyError::Binary { .. } => ("binary-file", "prompts are text; remove the NUL bytes"),
         BodyError::Loop => ("link-loop", "replace the link with a file"),
         BodyError::NotExecutable => ("not-executable", "make it executable with `chmod +x`"),
+        BodyError::Store(_) => ("store", "run `twig doctor` to see what is wrong"),
         BodyError::Unreadable(_) => ("unreadable-file", "check the file's permissions"),
     };
     Problem::of_file(code, Severity::Error, path, body_sentence(shown, error)).with_help(help)

@@ -55,6 +55,7 @@ pub(super) fn run(options: &cli::Check, ui: &mut Ui) -> Result<ExitCode, Command
     let sources = Sources {
         library: named.clone(),
         kind: options.kind,
+        ..Sources::default()
     };
     let live = LiveCatalog::load(settings(&places, &config, &sources));
     let templates = Templates::new(config.limits.clone());

@@ -220,6 +220,7 @@ fn find(named: &str) -> Result<(Places, Arc<Library>), CommandError> {
     let sources = Sources {
         library: path.iter().cloned().collect(),
         kind: path.as_deref().and_then(kind_of),
+        ..Sources::default()
     };
     let opened = Opened::new(&sources)?;
     let catalog = opened.live.snapshot();

@@ -33,6 +33,10 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
         },
         ..settings(&places, &config, &options.sources)
     };
+    let store = settings
+        .project
+        .as_ref()
+        .map(|project| Arc::clone(&project.store));
     let live = Arc::new(LiveCatalog::load(settings));
     let catalog = live.snapshot();
     live.log_problems();
@@ -48,8 +52,12 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
         server: Arc::new(Server::new(
             identity(),
             config.limits.clone(),
-            Tools::default(),
+            Tools {
+                writes: !options.read_only,
+                trigger: config.trigger.clone(),
+            },
         )),
+        store,
         allowed: allowed(&places, &config, &options.functions),
         limits: config.limits,
     };

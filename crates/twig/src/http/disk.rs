@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::task::block_in_place;
-use twig_core::{Blob, Bodies, Body, BodyError, Library, RelativePath, Stamp};
+use twig_core::{Blob, Bodies, Body, BodyError, Kind, Library, RelativePath, Stamp};
 use twig_sources::{LiveCatalog, is_network};
 
 pub(super) struct Disk {
@@ -56,7 +56,7 @@ impl Bodies for Disk {
     }
 
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
-        if self.is_far(&library.root) {
+        if library.kind != Kind::Store && self.is_far(&library.root) {
             return block_in_place(|| self.live.stamp(library, path));
         }
         self.live.stamp(library, path)

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
+use twig_core::store::{ItemWrite, StoreError, Written};
 use twig_core::template::{ComputedJob, JobOutcome};
 use twig_core::{FunctionCall, FunctionOutcome};
 use twig_mcp::{Done, Ticket, Work};
@@ -22,7 +23,8 @@ impl Shared {
     pub(super) async fn run(&self, work: Work, session: Option<(Arc<Session>, Ticket)>) -> Done {
         match work {
             Work::Render(job) => Done::Render(self.render(job).await),
-            Work::Write(_) | Work::Search(_) => Done::Search(Err("not yet".to_owned())),
+            Work::Write(write) => Done::Write(self.write(*write).await),
+            Work::Search(_) => Done::Search(Err("not yet".to_owned())),
             Work::Function(call) => Done::Function(self.call(call, session).await),
         }
     }
@@ -67,6 +69,19 @@ impl Shared {
         tokio::select! {
             outcome = &mut waited.outcome => outcome.unwrap_or_else(|_| failed("was given up")),
             () = self.last_moment() => failed("was given up: the server is ending"),
+        }
+    }
+
+    /// A write is carried out even if its request is given up.
+    async fn write(&self, write: ItemWrite) -> Result<Written, StoreError> {
+        let (tell, told) = oneshot::channel();
+        self.service.write(write, move |outcome| {
+            let _ = tell.send(outcome);
+        });
+        let given_up = || StoreError::Unavailable("The write was given up".to_owned());
+        tokio::select! {
+            outcome = told => outcome.unwrap_or_else(|_| Err(given_up())),
+            () = self.last_moment() => Err(given_up()),
         }
     }
 

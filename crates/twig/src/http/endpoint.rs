@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
+use tokio::task::block_in_place;
 use twig_mcp::http::{self, Answer, Exchange, Reply, Seat, Trouble};
 use twig_mcp::{Connection, Host};
 
@@ -154,7 +155,12 @@ fn end(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
 impl Shared {
     /// Answers from the catalog of the moment.
     fn answer(&self, exchange: &Exchange<'_>, connection: &mut Connection) -> Answer {
-        let catalog = self.service.live.snapshot();
+        let live = &self.service.live;
+        let catalog = if live.is_behind() {
+            block_in_place(|| live.snapshot())
+        } else {
+            live.published()
+        };
         let host = Host {
             catalog: &catalog,
             bodies: &self.disk,

@@ -1,0 +1,109 @@
+//! The project of a workspace that is served: a library that follows its store.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use twig_core::store::{Digest, Project, StoreError, library};
+use twig_core::{Library, Problem, Severity};
+
+use crate::settings::Selected;
+
+/// What is known of the selected project.
+#[derive(Debug)]
+pub(crate) struct ProjectSource {
+    pub(crate) selected: Selected,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// The store's revision when it was last read.
+    revision: Option<u64>,
+    /// The project; `None` where the store has none of that name.
+    library: Option<Arc<Library>>,
+    /// Why the store could not be read; what was known stays.
+    problem: Option<StoreError>,
+}
+
+impl ProjectSource {
+    pub(crate) fn new(selected: Selected) -> Self {
+        Self {
+            selected,
+            known: Mutex::default(),
+        }
+    }
+
+    /// Whether something was written since the project was last read.
+    pub(crate) fn is_behind(&self) -> bool {
+        let revision = self.selected.store.revision();
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.problem.is_some() || revision.ok() != known.revision
+    }
+
+    /// Reads the project again if its store moved on; hands it to `publish` if it differs.
+    ///
+    /// Whoever comes meanwhile waits, so that what is published never goes back in time.
+    pub(crate) fn follow(&self, publish: impl FnOnce(Option<Arc<Library>>)) {
+        let store = &self.selected.store;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let revision = match store.revision() {
+            Ok(revision) if known.revision == Some(revision) && known.problem.is_none() => return,
+            Ok(revision) => revision,
+            Err(error) => return known.keep(error),
+        };
+        match store.project(&self.selected.name) {
+            Ok(project) => {
+                known.problem = None;
+                known.revision = Some(project.as_ref().map_or(revision, |read| read.revision));
+                if known.take(project.as_ref(), store.workspace().as_str()) {
+                    publish(known.library.clone());
+                }
+            }
+            Err(error) => known.keep(error),
+        }
+    }
+
+    /// What some version of the project's holds.
+    pub(crate) fn content(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
+        self.selected.store.content(digest)
+    }
+
+    /// What is wrong with the store, or with what it has.
+    pub(crate) fn problem(&self) -> Option<Problem> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let (name, workspace) = (&self.selected.name, self.selected.store.workspace());
+        let place = format!("{workspace}/{name}");
+        match (&known.problem, &known.library) {
+            (Some(error), _) => {
+                let problem = Problem::of_file("store", Severity::Error, &place, error.to_string());
+                Some(problem.with_help("what was read before is still served"))
+            }
+            (None, None) => {
+                let message =
+                    format!("project '{name}' does not exist in workspace '{workspace}' any more");
+                let problem = Problem::of_file("no-project", Severity::Warning, &place, message);
+                Some(problem.with_help(format!("make it again: twig project create {name}")))
+            }
+            (None, Some(_)) => None,
+        }
+    }
+}
+
+impl Known {
+    /// Takes what was read; says whether it differs from what was known.
+    fn take(&mut self, project: Option<&Project>, workspace: &str) -> bool {
+        let read = project.map(|project| library(project, workspace));
+        // A write to another project of the workspace changes nothing here.
+        if self.library.as_deref() == read.as_ref() {
+            return false;
+        }
+        self.library = read.map(Arc::new);
+        true
+    }
+
+    fn keep(&mut self, error: StoreError) {
+        if self.problem.as_ref() != Some(&error) {
+            tracing::warn!("{error}");
+        }
+        self.problem = Some(error);
+    }
+}
