@@ -11,13 +11,18 @@
     reason = "a benchmark prints figures, and what fails ends it"
 )]
 
+#[path = "line.rs"]
+mod line;
+
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::io::{BufRead, Write};
+use std::process::Command;
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use twig_testkit::TestEnv;
+
+use self::line::{Line, median, request};
 
 /// The argument that turns this benchmark into the floor.
 const FLOOR: &str = "--floor";
@@ -143,51 +148,4 @@ fn compare(env: &TestEnv, what: &str, ask: &str, requests: usize) {
         "{what}: {twig:.1} µs, floor {floor:.1} µs, {:.2} ×",
         twig / floor
     );
-}
-
-fn request(method: &str, params: &Value) -> String {
-    let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-    format!("{message}\n")
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// A server that is asked one line at a time.
-#[allow(clippy::struct_field_names, reason = "what came last is a line")]
-struct Line {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-    line: String,
-}
-
-impl Line {
-    fn start(command: &mut Command) -> Self {
-        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = piped.stderr(Stdio::null()).spawn().expect("it starts");
-        Self {
-            input: child.stdin.take().expect("piped"),
-            output: BufReader::with_capacity(1 << 20, child.stdout.take().expect("piped")),
-            child,
-            line: String::new(),
-        }
-    }
-
-    fn ask(&mut self, line: &str) -> &str {
-        self.input.write_all(line.as_bytes()).expect("it reads");
-        self.line.clear();
-        let length = self.output.read_line(&mut self.line).expect("text");
-        assert!(length > 0, "the server ended");
-        &self.line
-    }
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

@@ -1,0 +1,80 @@
+//! Projects in a store, served by the real binary to one client and to many.
+
+mod coherence;
+mod contract;
+mod ending;
+mod faults;
+mod kills;
+mod soak;
+
+use serde_json::{Value, json};
+use twig_testkit::{Client, TestEnv};
+
+use crate::TWIG;
+
+/// The project of the contract's examples.
+const PROJECT: &str = "auth-module";
+
+/// An environment with an empty project.
+fn with_project() -> TestEnv {
+    let env = TestEnv::new(TWIG);
+    let made = env.run(["project", "create", PROJECT]);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    env
+}
+
+/// A server of that project.
+fn serve(env: &TestEnv) -> Client {
+    env.serve_with(["--project", PROJECT])
+}
+
+/// Servers of one project, all of which have answered.
+fn servers(env: &TestEnv, count: usize) -> Vec<Client> {
+    let mut servers: Vec<Client> = (0..count).map(|_| serve(env)).collect();
+    for server in &mut servers {
+        server.initialize();
+    }
+    servers
+}
+
+/// Calls a tool; gives its result.
+fn call(client: &mut Client, tool: &str, arguments: Value) -> Value {
+    let answer = client.request("tools/call", json!({"name": tool, "arguments": arguments}));
+    assert!(answer["error"].is_null(), "{answer}");
+    answer["result"].clone()
+}
+
+/// Calls a tool that has to do what it is asked; gives what it says.
+fn done(client: &mut Client, tool: &str, arguments: Value) -> String {
+    let result = call(client, tool, arguments);
+    assert_eq!(result["isError"], false, "{result}");
+    result["content"][0]["text"]
+        .as_str()
+        .expect("a text")
+        .to_owned()
+}
+
+/// Calls a tool that has to fail; gives what it says.
+fn failed(client: &mut Client, tool: &str, arguments: Value) -> String {
+    let result = call(client, tool, arguments);
+    assert_eq!(result["isError"], true, "{result}");
+    result["content"][0]["text"]
+        .as_str()
+        .expect("a text")
+        .to_owned()
+}
+
+/// The names on a client's list of prompts.
+fn names(client: &mut Client) -> Vec<String> {
+    let answer = client.request("prompts/list", json!({}));
+    let prompts = answer["result"]["prompts"].as_array().expect("a list");
+    let name = |prompt: &Value| prompt["name"].as_str().expect("a name").to_owned();
+    prompts.iter().map(name).collect()
+}
+
+/// The text of a prompt.
+fn text(client: &mut Client, name: &str) -> String {
+    let answer = client.request("prompts/get", json!({"name": name}));
+    let text = &answer["result"]["messages"][0]["content"]["text"];
+    text.as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+}
