@@ -11,7 +11,7 @@ mod name;
 mod version;
 mod write;
 
-pub use self::decide::{Decision, decide};
+pub use self::decide::{Decision, Next, decide};
 pub use self::error::StoreError;
 pub use self::given::{Given, is_text_mime};
 pub use self::library::{content_of, library};
