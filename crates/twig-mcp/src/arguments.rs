@@ -150,7 +150,7 @@ fn not_an_object<'a>() -> Arguments<'a> {
 }
 
 /// A key, borrowed unless it was escaped.
-struct Name<'a>(Cow<'a, str>);
+pub(crate) struct Name<'a>(pub(crate) Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Name<'de> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -130,11 +130,6 @@ fn write(choices: &[Cow<'_, str>], typed: &str, limits: &Limits, result: &mut Ob
     result.object("completion", |completion| {
         completion.texts("values", &values[..shown]);
         completion.number("total", values.len() as i128);
-        let has_more = if shown < values.len() {
-            "true"
-        } else {
-            "false"
-        };
-        completion.raw("hasMore", has_more);
+        completion.flag("hasMore", shown < values.len());
     });
 }

@@ -4,17 +4,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use twig_core::render::Rendering;
 use twig_core::{Catalog, RenderError};
 
 use crate::dispatch::{self, Outcome};
 use crate::envelope::{self, Incoming, Request};
 use crate::era::Era;
 use crate::error::Refusal;
-use crate::in_flight::{Done, InFlight, Job, Render, Rest, Ticket, Work};
+use crate::in_flight::{Done, Errand, InFlight, Job, Ticket, Waiting};
 use crate::json::{self, Object};
 use crate::outbox::Outbox;
-use crate::prompts;
 use crate::server::{Host, Server};
 use crate::subscriptions::{self, Subscriptions};
 
@@ -26,6 +24,8 @@ const BUFFER: usize = 64 * 1024;
 pub struct Connection {
     server: Arc<Server>,
     spoken: Spoken,
+    /// What a legacy client called itself.
+    client: Option<Box<str>>,
     subscriptions: Subscriptions,
     in_flight: InFlight,
     /// The reply that is being written; kept for the next one.
@@ -45,6 +45,7 @@ impl Connection {
         Self {
             server,
             spoken: Spoken::default(),
+            client: None,
             subscriptions: Subscriptions::default(),
             in_flight: InFlight::default(),
             buffer: Vec::new(),
@@ -53,8 +54,8 @@ impl Connection {
 
     /// Takes one message, without its newline, and writes what is to be answered now.
     ///
-    /// A computed template and a prompt function come back as a job: it is to be run elsewhere and
-    /// answered through [`Connection::finish`].
+    /// What cannot be answered at once (computed templates, prompt functions, writes, searches) comes
+    /// back as a job: it is to be run elsewhere and answered through [`Connection::finish`].
     pub fn receive(
         &mut self,
         message: &[u8],
@@ -86,27 +87,23 @@ impl Connection {
 
     /// Takes what came of a job and answers its request, unless it was cancelled meanwhile.
     pub fn finish(&mut self, ticket: Ticket, done: impl Into<Done>, out: &mut impl Outbox) {
-        let Some(render) = self.in_flight.finish(ticket) else {
+        let Some(waiting) = self.in_flight.finish(ticket) else {
             return;
         };
-        let prompt = render.prompt.clone();
-        let (id, era, finished) = render.finish(done.into());
-        match finished {
-            Ok(finished) => {
-                self.buffer.clear();
-                begin_result(&id, &mut self.buffer);
-                let mut result = Object::open(&mut self.buffer);
-                let description = finished.description.as_deref();
-                prompts::messages(description, &finished.messages, &mut result);
+        let Waiting {
+            id, era, pending, ..
+        } = waiting;
+        self.buffer.clear();
+        begin_result(&id, &mut self.buffer);
+        let mut result = Object::open(&mut self.buffer);
+        match pending.finish(done.into(), &self.server, &mut result) {
+            Ok(()) => {
                 self.server.seal(era, "complete", &mut result);
                 result.end();
                 self.buffer.push(b'}');
                 self.send(out);
             }
-            Err(error) => {
-                self.server.tell(&prompt, &error);
-                self.refuse(Some(&id), &error.into(), out);
-            }
+            Err(refusal) => self.refuse(Some(&id), &refusal, out),
         }
     }
 
@@ -125,7 +122,7 @@ impl Connection {
         self.in_flight.wants(ticket)
     }
 
-    /// Jobs that were handed out and are still wanted.
+    /// Jobs that were handed out and are still wanted, and writes that are not done yet.
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
     }
@@ -133,14 +130,16 @@ impl Connection {
     /// Announces what is new in a catalog: to a legacy peer once it has initialized, and on each
     /// subscription what it asked for. What was announced is not announced again.
     pub fn catch_up(&mut self, catalog: &Catalog, out: &mut impl Outbox) {
-        self.subscriptions.catch_up(catalog, &mut self.buffer, out);
+        let revisions = self.server.revisions(catalog);
+        self.subscriptions
+            .catch_up(catalog, revisions, &mut self.buffer, out);
     }
 
     /// Ends the conversation: completes every open subscription, and tells whoever still waits for a
     /// job that nothing will come of it.
     pub fn close(&mut self, out: &mut impl Outbox) {
-        for id in self.in_flight.take() {
-            let refusal = RenderError::Limit("The server is ending".to_owned());
+        for (id, sentence) in self.in_flight.take() {
+            let refusal = RenderError::Limit(sentence.to_owned());
             self.refuse(Some(&id), &refusal.into(), out);
         }
         for id in self.subscriptions.take() {
@@ -192,11 +191,13 @@ impl Connection {
         begin_result(request.id, &mut self.buffer);
         let page_at = self.buffer.len();
         let mut result = Object::open(&mut self.buffer);
-        let outcome = ready.answer(&self.server, host, &mut result)?;
+        let client = self.client.as_deref();
+        let outcome = ready.answer(&self.server, host, client, &mut result)?;
         let result_type = match outcome {
             Outcome::Complete => "complete",
-            Outcome::Initialized => {
-                let revisions = host.catalog.revisions();
+            Outcome::Initialized { client } => {
+                self.client = client;
+                let revisions = self.server.revisions(host.catalog);
                 self.subscriptions.initialized(revisions);
                 "complete"
             }
@@ -214,15 +215,11 @@ impl Connection {
                 self.buffer.truncate(page_at);
                 return Ok(Written::Page(page));
             }
-            Outcome::Elsewhere {
-                rendering,
-                prompt,
-                description,
-            } => return self.start(request.id, era, *rendering, prompt, description),
+            Outcome::Elsewhere(errand) => return self.start(request.id, era, *errand),
             Outcome::Listen(wish) => {
                 self.buffer.clear();
-                let (limit, revisions) =
-                    (self.server.limits.subscriptions, host.catalog.revisions());
+                let limit = self.server.limits.subscriptions;
+                let revisions = self.server.revisions(host.catalog);
                 self.subscriptions
                     .open(request.id, wish, revisions, limit, &mut self.buffer)?;
                 return Ok(Written::Opening);
@@ -234,33 +231,12 @@ impl Connection {
         Ok(Written::Reply)
     }
 
-    fn start(
-        &mut self,
-        id: &str,
-        era: Era,
-        rendering: Rendering,
-        prompt: Box<str>,
-        description: Option<Box<str>>,
-    ) -> Result<Written, Refusal> {
+    fn start(&mut self, id: &str, era: Era, errand: Errand) -> Result<Written, Refusal> {
         let limit = self.server.limits.in_flight;
         if self.in_flight.len() >= limit {
             return Err(Refusal::Busy(limit));
         }
-        let (work, rest) = match rendering {
-            Rendering::Computed(computed) => {
-                (Work::Render(computed.job), Rest::Render(computed.rest))
-            }
-            Rendering::Function(call) => (Work::Function(call), Rest::Function),
-            Rendering::Done(_) => return Err(Refusal::Panic),
-        };
-        let ticket = self.in_flight.start(Render {
-            id: id.into(),
-            era,
-            prompt,
-            description,
-            rest,
-        });
-        Ok(Written::Job(Job { ticket, work }))
+        Ok(Written::Job(self.in_flight.start(id, era, errand)))
     }
 
     /// Takes what is never answered.

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use twig_core::render::Rendering;
-
 use crate::completion;
 use crate::envelope::Request;
 use crate::era::{Era, Meta};
 use crate::error::Refusal;
+use crate::in_flight::Errand;
 use crate::json::Object;
 use crate::lifecycle;
 use crate::logging;
@@ -25,24 +24,22 @@ pub(crate) struct Call<'a> {
     pub(crate) host: Host<'a>,
     pub(crate) era: Era,
     pub(crate) meta: Meta<'a>,
+    /// What a legacy client called itself before.
+    pub(crate) client: Option<&'a str>,
 }
 
 /// What became of a request, beside what was written as its result.
 pub(crate) enum Outcome {
     /// The result is complete.
     Complete,
-    /// The same, and a legacy version was agreed on.
-    Initialized,
+    /// The same, and a legacy version was agreed on with a client of this name.
+    Initialized { client: Option<Box<str>> },
     /// The result asks the client for more.
     InputRequired,
     /// The result is this page, nothing else.
     Page(Arc<Vec<u8>>),
     /// There is no result before a job was run.
-    Elsewhere {
-        rendering: Box<Rendering>,
-        prompt: Box<str>,
-        description: Option<Box<str>>,
-    },
+    Elsewhere(Box<Errand>),
     /// There is no result before the subscription ends.
     Listen(Wish),
     /// The result is empty, and the client hears of this document from now on.
@@ -117,6 +114,7 @@ impl<'a> Ready<'a> {
         self,
         server: &'a Server,
         host: Host<'a>,
+        client: Option<&'a str>,
         result: &mut Object<'_>,
     ) -> Result<Outcome, Refusal> {
         self.meta.check_version()?;
@@ -128,6 +126,7 @@ impl<'a> Ready<'a> {
             host,
             era: self.meta.era(),
             meta: self.meta,
+            client,
         };
         let fields = &match self.params {
             Params::Get(params) => return prompts::get(call, params, result),
@@ -147,7 +146,7 @@ impl<'a> Ready<'a> {
             Method::ResourcesUnsubscribe => resources::unsubscribe(fields),
             Method::SetLevel => logging::set_level(fields),
             Method::TemplatesList => pages::list(call, fields, List::Templates),
-            Method::ToolsCall => tools::call(fields),
+            Method::ToolsCall => tools::call(call, fields, result),
             Method::ToolsList => tools::list(call, fields, result),
         }
     }

@@ -81,6 +81,8 @@ pub(crate) struct Meta<'a> {
     version: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "io.modelcontextprotocol/clientCapabilities")]
     capabilities: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "io.modelcontextprotocol/clientInfo")]
+    client_info: Option<&'a RawValue>,
 }
 
 impl<'a> Meta<'a> {
@@ -133,6 +135,11 @@ impl<'a> Meta<'a> {
     /// The version that the request says, as JSON.
     pub(crate) fn version(&self) -> Option<&'a str> {
         self.version.map(RawValue::get)
+    }
+
+    /// Who the client says that it is, as JSON.
+    pub(crate) fn client_info(&self) -> Option<&'a RawValue> {
+        self.client_info
     }
 
     /// What the client says that it can do, as JSON.

@@ -37,16 +37,20 @@ pub(crate) enum Refusal {
     /// A header does not say what the message says.
     #[error("{}", shorten(.0, 2 * QUOTED))]
     Header(String),
-    #[error("Prompt not found: {}", shorten(.name, QUOTED))]
+    #[error("{}", not_found("Prompt", .name, .project.as_deref()))]
     Prompt {
         name: String,
+        /// The project that was looked through, where it could have had such a prompt.
+        project: Option<Box<str>>,
         suggestions: Vec<String>,
     },
     #[error("Prompt `{}` is in several libraries: {}", shorten(.name, QUOTED), .names.join(", "))]
     Ambiguous { name: String, names: Vec<String> },
-    #[error("Resource not found: {}", shorten(.uri, QUOTED))]
+    #[error("{}", not_found("Resource", .uri, .project.as_deref()))]
     Resource {
         uri: String,
+        /// The project that was looked through.
+        project: Option<Box<str>>,
         suggestions: Vec<String>,
     },
     #[error("Resource {} {error}", shorten(.uri, QUOTED))]
@@ -56,8 +60,13 @@ pub(crate) enum Refusal {
         uri: String,
         suggestions: Vec<String>,
     },
-    #[error("Unknown tool: {}", shorten(.0, QUOTED))]
-    Tool(String),
+    #[error("Unknown tool: {}{}", shorten(.name, QUOTED), .hint.unwrap_or_default())]
+    Tool {
+        name: String,
+        /// What would offer it; reads on after its name.
+        hint: Option<&'static str>,
+        suggestions: Vec<String>,
+    },
     #[error("The cursor is not valid, or no longer: list again from the start")]
     Cursor,
     #[error(
@@ -68,7 +77,7 @@ pub(crate) enum Refusal {
     Version { requested: String },
     #[error(transparent)]
     Render(#[from] RenderError),
-    #[error("The limit of {0} prompts rendered at once is reached: ask again in a moment")]
+    #[error("The limit of {0} requests under way at once is reached: ask again in a moment")]
     Busy(usize),
     #[error("The limit of {0} open subscriptions is reached: end one first")]
     Subscriptions(usize),
@@ -107,7 +116,7 @@ impl Refusal {
             | Self::Resource { .. }
             | Self::Document { .. }
             | Self::Template { .. }
-            | Self::Tool(_)
+            | Self::Tool { .. }
             | Self::Cursor
             | Self::Render(_) => -32602,
             Self::Header(_) => -32020,
@@ -138,9 +147,14 @@ impl Refusal {
         error.object("data", |data| {
             data.text("details", &sentence);
             match self {
-                Self::Prompt { suggestions, .. } => data.texts("suggestions", suggestions),
+                Self::Prompt { suggestions, .. } | Self::Tool { suggestions, .. } => {
+                    data.texts("suggestions", suggestions)
+                }
                 Self::Ambiguous { names, .. } => data.texts("suggestions", names),
-                Self::Resource { uri, suggestions } | Self::Template { uri, suggestions } => {
+                Self::Resource {
+                    uri, suggestions, ..
+                }
+                | Self::Template { uri, suggestions } => {
                     data.text("uri", &shorten(uri, 2048));
                     data.texts("suggestions", suggestions);
                 }
@@ -156,5 +170,13 @@ impl Refusal {
                 _ => {}
             }
         });
+    }
+}
+
+fn not_found(noun: &str, name: &str, project: Option<&str>) -> String {
+    let name = shorten(name, QUOTED);
+    match project {
+        Some(project) => format!("{noun} '{name}' not found in project '{project}'"),
+        None => format!("{noun} not found: {name}"),
     }
 }

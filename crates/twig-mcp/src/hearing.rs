@@ -9,7 +9,7 @@ use std::fmt;
 use serde::Deserializer as _;
 use serde::de::{SeqAccess, Visitor};
 use serde_json::value::RawValue;
-use twig_core::Catalog;
+use twig_core::{Catalog, Revisions};
 
 use crate::dispatch::Call;
 use crate::error::Refusal;
@@ -21,6 +21,8 @@ pub(crate) struct Hearing {
     pub(crate) prompts: Option<u64>,
     /// The same for documents.
     pub(crate) documents: Option<u64>,
+    /// The same for tools.
+    pub(crate) tools: Option<u64>,
     /// What documents held when those that are watched were last compared.
     pub(crate) contents: u64,
     pub(crate) watched: Vec<Watched>,
@@ -41,17 +43,24 @@ pub(crate) enum News<'a> {
     Prompts,
     /// The list of documents or of their templates changed.
     Documents,
+    /// The list of tools changed.
+    Tools,
     /// A document changed, went away or came back.
     Document(&'a str),
 }
 
 impl Hearing {
     /// Tells what is new in a catalog.
-    pub(crate) fn catch_up(&mut self, catalog: &Catalog, mut tell: impl FnMut(News<'_>)) {
-        let now = catalog.revisions();
+    pub(crate) fn catch_up(
+        &mut self,
+        catalog: &Catalog,
+        now: Revisions,
+        mut tell: impl FnMut(News<'_>),
+    ) {
         for (known, now, news) in [
             (&mut self.prompts, now.prompts, News::Prompts),
             (&mut self.documents, now.documents, News::Documents),
+            (&mut self.tools, now.tools, News::Tools),
         ] {
             if let Some(known) = known
                 && *known != now

@@ -1,16 +1,23 @@
-//! Renders under way elsewhere: what to answer, and to whom, once they come back.
+//! Jobs under way elsewhere: what to answer, and to whom, once they come back.
 
 use std::collections::BTreeMap;
 
 use twig_core::function::{self, Finished};
-use twig_core::render::Unfinished;
+use twig_core::render::{ComputedRender, Message, Rendering, Unfinished};
 use twig_core::search::{Hit, Query};
 use twig_core::store::{ItemWrite, StoreError, Written};
 use twig_core::template::{ComputedJob, JobOutcome};
 use twig_core::{FunctionCall, FunctionOutcome, RenderError};
 
 use crate::era::Era;
+use crate::error::Refusal;
 use crate::id;
+use crate::json::Object;
+use crate::prompts;
+use crate::server::Server;
+use crate::tools::expand::{self, Tail};
+use crate::tools::write::WriteCall;
+use crate::tools::{reply, search};
 
 /// Names one job of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,7 +26,7 @@ pub struct Ticket(u64);
 /// Something for somebody else to run.
 ///
 /// One that is not wanted any more may be dropped or finished, whichever comes easier: it does not
-/// count as under way.
+/// count as under way. A write is carried out and finished always.
 #[derive(Debug)]
 pub struct Job {
     /// What to say when it is done.
@@ -36,7 +43,7 @@ pub enum Work {
     /// A program. One that is not wanted any more has to be ended.
     Function(Box<FunctionCall>),
     /// A write to the project, for its store. One that is not wanted any more is carried out all the
-    /// same.
+    /// same, and counts as under way until it is finished or abandoned.
     Write(Box<ItemWrite>),
     /// A search, for the index.
     Search(Query),
@@ -67,91 +74,196 @@ impl From<FunctionOutcome> for Done {
     }
 }
 
-/// The renders of one connection.
+/// The jobs of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
-    renders: BTreeMap<Ticket, Render>,
+    waiting: BTreeMap<Ticket, Waiting>,
     next: u64,
 }
 
-/// One render under way.
+/// A request that waits for a job.
 #[derive(Debug)]
-pub(crate) struct Render {
+pub(crate) struct Waiting {
     pub(crate) id: Box<str>,
     pub(crate) era: Era,
+    pub(crate) pending: Pending,
+    /// Nobody waits for the answer any more; only a write is kept all the same.
+    is_cancelled: bool,
+}
+
+/// A job that is to be started, and what stays here meanwhile.
+#[derive(Debug)]
+pub(crate) struct Errand {
+    pub(crate) work: Work,
+    pub(crate) pending: Pending,
+}
+
+/// What the outcome of a job is made into.
+#[derive(Debug)]
+pub(crate) enum Pending {
+    /// What `prompts/get` answers.
+    Get(Render),
+    /// What `expand_prompt` answers.
+    Expand(Render, Tail),
+    /// What the tools that write answer.
+    Write(WriteCall),
+    /// What `search` answers.
+    Search,
+}
+
+/// A render under way.
+#[derive(Debug)]
+pub(crate) struct Render {
     pub(crate) prompt: Box<str>,
     pub(crate) description: Option<Box<str>>,
     pub(crate) rest: Rest,
 }
 
-/// What stays here while a job is run.
+/// What stays here of a render.
 #[derive(Debug)]
 pub(crate) enum Rest {
-    Render(Unfinished),
+    Template(Unfinished),
     Function,
+}
+
+/// A render as the protocol sees it: done, or something to be run.
+pub(crate) enum Rendered {
+    Done(Vec<Message>),
+    Elsewhere(Work, Rest),
+}
+
+impl From<Rendering> for Rendered {
+    fn from(rendering: Rendering) -> Self {
+        match rendering {
+            Rendering::Done(messages) => Self::Done(messages),
+            Rendering::Computed(ComputedRender { job, rest }) => {
+                Self::Elsewhere(Work::Render(job), Rest::Template(rest))
+            }
+            Rendering::Function(call) => Self::Elsewhere(Work::Function(call), Rest::Function),
+        }
+    }
 }
 
 impl Render {
     /// Turns what came of the job into messages.
-    pub(crate) fn finish(self, done: Done) -> (Box<str>, Era, Result<Finished, RenderError>) {
-        let result = match (self.rest, done) {
-            (Rest::Render(rest), Done::Render(outcome)) => {
+    fn finish(self, done: Done) -> Result<Finished, RenderError> {
+        let finished = match (self.rest, done) {
+            (Rest::Template(rest), Done::Render(outcome)) => {
                 rest.finish(outcome).map(|messages| Finished {
                     description: None,
                     messages,
                 })
             }
             (Rest::Function, Done::Function(outcome)) => function::finish(&self.prompt, outcome),
-            // A transport that mixes its jobs up has to be told, not trusted.
-            (_, _) => Err(RenderError::Limit(
-                "The job came back as another".to_owned(),
-            )),
+            (_, _) => Err(RenderError::Limit(MIXED_UP.to_owned())),
         };
-        let result = result.map(|finished| Finished {
+        finished.map(|finished| Finished {
             description: finished.description.or(self.description),
             ..finished
-        });
-        (self.id, self.era, result)
+        })
+    }
+}
+
+/// A transport that mixes its jobs up has to be told, not trusted.
+const MIXED_UP: &str = "The job came back as another";
+
+impl Pending {
+    /// Writes the members of the result that the job's outcome makes.
+    pub(crate) fn finish(
+        self,
+        done: Done,
+        server: &Server,
+        result: &mut Object<'_>,
+    ) -> Result<(), Refusal> {
+        match (self, done) {
+            (Self::Get(render), done) => {
+                let prompt = render.prompt.clone();
+                let finished = render.finish(done);
+                let finished = finished.inspect_err(|error| server.tell(&prompt, error))?;
+                let description = finished.description.as_deref();
+                prompts::messages(description, &finished.messages, result);
+            }
+            (Self::Expand(render, tail), done) => {
+                let prompt = render.prompt.clone();
+                match render.finish(done) {
+                    Ok(finished) => expand::write(finished.messages, tail, result),
+                    Err(error) => {
+                        server.tell(&prompt, &error);
+                        reply::failed(&error.to_string(), result);
+                    }
+                }
+            }
+            (Self::Write(write), Done::Write(outcome)) => write.finish(outcome, result),
+            (Self::Search, Done::Search(outcome)) => search::finish(outcome, result),
+            (Self::Write(_) | Self::Search, _) => {
+                return Err(RenderError::Limit(MIXED_UP.to_owned()).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// What whoever waits is told where the server ends before the job does.
+    fn farewell(&self) -> &'static str {
+        match self {
+            Self::Write(_) => {
+                "The server is ending, and whether the change was made is not known: look before you repeat it"
+            }
+            _ => "The server is ending",
+        }
     }
 }
 
 impl InFlight {
-    /// Takes the ids of all, oldest first.
-    pub(crate) fn take(&mut self) -> impl Iterator<Item = Box<str>> + use<> {
-        let renders = std::mem::take(&mut self.renders);
-        renders.into_values().map(|render| render.id)
+    /// Takes the ids of all who still wait, oldest first, and what they are to be told.
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = (Box<str>, &'static str)> + use<> {
+        let waiting = std::mem::take(&mut self.waiting).into_values();
+        let wanted = waiting.filter(|waiting| !waiting.is_cancelled);
+        wanted.map(|waiting| (waiting.id, waiting.pending.farewell()))
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.renders.len()
+        self.waiting.len()
     }
 
     /// Keeps what will be needed for the answer.
-    pub(crate) fn start(&mut self, render: Render) -> Ticket {
+    pub(crate) fn start(&mut self, id: &str, era: Era, errand: Errand) -> Job {
         let ticket = Ticket(self.next);
         self.next += 1;
-        self.renders.insert(ticket, render);
-        ticket
+        let Errand { work, pending } = errand;
+        let waiting = Waiting {
+            id: id.into(),
+            era,
+            pending,
+            is_cancelled: false,
+        };
+        self.waiting.insert(ticket, waiting);
+        Job { ticket, work }
     }
 
     /// Whether an answer is still wanted.
     pub(crate) fn wants(&self, ticket: Ticket) -> bool {
-        self.renders.contains_key(&ticket)
+        let waiting = self.waiting.get(&ticket);
+        waiting.is_some_and(|waiting| !waiting.is_cancelled)
     }
 
     /// Forgets all of them.
     pub(crate) fn clear(&mut self) {
-        self.renders.clear();
+        self.waiting.clear();
     }
 
-    /// Forgets every render with this id: nobody waits for it any more.
+    /// Forgets every request with this id: nobody waits for it any more. A write goes on and counts
+    /// until it is done: cancelling makes no room for another.
     pub(crate) fn cancel(&mut self, id: &str) {
-        self.renders
-            .retain(|_, render| !id::is_same(&render.id, id));
+        self.waiting.retain(|_, waiting| {
+            let is_meant = id::is_same(&waiting.id, id);
+            waiting.is_cancelled |= is_meant;
+            !is_meant || matches!(waiting.pending, Pending::Write(_))
+        });
     }
 
-    /// Takes a render that came back, unless it was cancelled or never started.
-    pub(crate) fn finish(&mut self, ticket: Ticket) -> Option<Render> {
-        self.renders.remove(&ticket)
+    /// Takes a request whose job came back, unless it was cancelled or never started.
+    pub(crate) fn finish(&mut self, ticket: Ticket) -> Option<Waiting> {
+        let waiting = self.waiting.remove(&ticket);
+        waiting.filter(|waiting| !waiting.is_cancelled)
     }
 }

@@ -70,6 +70,11 @@ impl<'b> Object<'b> {
         number(self.key(key), value.into());
     }
 
+    /// A member whose value is true or false.
+    pub(crate) fn flag(&mut self, key: &'static str, value: bool) {
+        self.raw(key, if value { "true" } else { "false" });
+    }
+
     /// A member whose value is an object, which `fill` writes.
     pub(crate) fn object(&mut self, key: &'static str, fill: impl FnOnce(&mut Object<'_>)) {
         object(self.key(key), fill);

@@ -2,13 +2,15 @@
 //!
 //! A [`Connection`] takes one message and a [`Host`] (the catalog of the moment and the ports that
 //! rendering needs) and writes its answer into an [`Outbox`]. There is no IO here, no thread, no
-//! clock and no environment: stdio and HTTP are loops around [`Connection::receive`]. Templates that
-//! could misbehave leave as a [`Job`] and return through [`Connection::finish`].
+//! clock and no environment: stdio and HTTP are loops around [`Connection::receive`]. What takes
+//! longer (templates that could misbehave, programs, writes, searches) leaves as a [`Job`] and returns
+//! through [`Connection::finish`].
 //!
 //! *Modern* is MCP 2026-07-28, where every request says its version; *legacy* is what came before,
 //! with `initialize`. A connection may speak both, request by request.
 
 mod arguments;
+mod client;
 mod completion;
 mod connection;
 mod cursor;

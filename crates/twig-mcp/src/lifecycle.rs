@@ -1,5 +1,6 @@
 //! How a conversation starts: `initialize` in the legacy era, `server/discover` in the modern one.
 
+use crate::client;
 use crate::dispatch::{Call, Outcome};
 use crate::era::{MODERN, NEWEST_LEGACY, SUPPORTED_VERSIONS};
 use crate::error::Refusal;
@@ -27,7 +28,9 @@ pub(crate) fn initialize(
     result.raw("capabilities", CAPABILITIES);
     result.raw("serverInfo", &call.server.info);
     result.maybe("instructions", call.server.instructions.as_deref());
-    Ok(Outcome::Initialized)
+    Ok(Outcome::Initialized {
+        client: client::name(fields.client_info),
+    })
 }
 
 /// `server/discover`: says the same to everyone.

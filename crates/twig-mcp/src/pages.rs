@@ -56,6 +56,8 @@ struct Snapshot {
     catalog: Arc<Catalog>,
     /// By list, era and offset.
     pages: BTreeMap<(List, Era, usize), Arc<Vec<u8>>>,
+    /// What the tool `list_prompts` answers, by era.
+    commands: BTreeMap<Era, Arc<Vec<u8>>>,
     /// Whether some client may come back for the next page.
     gave_cursor: bool,
 }
@@ -103,6 +105,17 @@ impl Pages {
             .then(|| snapshot.page(server, era, cursor.list, offset, length))
     }
 
+    /// What the tool `list_prompts` answers, as the JSON of a result.
+    pub(crate) fn commands(
+        &mut self,
+        catalog: &Arc<Catalog>,
+        era: Era,
+        write: impl FnOnce() -> Vec<u8>,
+    ) -> Arc<Vec<u8>> {
+        let commands = self.snapshot(catalog).commands.entry(era);
+        Arc::clone(commands.or_insert_with(|| Arc::new(write())))
+    }
+
     fn snapshot(&mut self, catalog: &Arc<Catalog>) -> &mut Snapshot {
         let known = self
             .snapshots
@@ -117,6 +130,7 @@ impl Pages {
             self.snapshots.push_back(Snapshot {
                 catalog: Arc::clone(catalog),
                 pages: BTreeMap::new(),
+                commands: BTreeMap::new(),
                 gave_cursor: false,
             });
             self.snapshots.len() - 1

@@ -36,6 +36,8 @@ pub(crate) struct Fields<'a> {
     #[serde(borrow, default)]
     pub(crate) argument: Option<&'a RawValue>,
     #[serde(borrow, default)]
+    pub(crate) arguments: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     pub(crate) capabilities: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(crate) client_info: Option<&'a RawValue>,

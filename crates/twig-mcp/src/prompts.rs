@@ -5,13 +5,15 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use tracing::Level;
 use twig_core::problem::shorten;
-use twig_core::render::{self, Block, Message, Rendering};
-use twig_core::{Lookup, PromptRef};
+use twig_core::render::{self, Block, Message};
+use twig_core::store::{Noun, StoreName};
+use twig_core::{Catalog, Lookup, PromptRef};
 
 use crate::dispatch::{Call, Outcome};
 use crate::elicitation::{self, Response};
 use crate::era::Era;
 use crate::error::Refusal;
+use crate::in_flight::{Errand, Pending, Render, Rendered};
 use crate::json::{self, Object};
 use crate::params::{self, GetParams};
 use crate::resources;
@@ -55,16 +57,19 @@ pub(crate) fn get(
             tracing::debug!(prompt = %found.prompt.full_name, ?dropped, "arguments the prompt does not have");
         }
     }
-    match render::render(call.host.world(), found, &given) {
-        Ok(Rendering::Done(rendered)) => {
+    match render::render(call.host.world(), found, &given).map(Rendered::from) {
+        Ok(Rendered::Done(rendered)) => {
             messages(found.prompt.description.as_deref(), &rendered, result);
             Ok(Outcome::Complete)
         }
-        Ok(rendering) => Ok(Outcome::Elsewhere {
-            rendering: Box::new(rendering),
-            prompt: found.prompt.full_name.clone(),
-            description: found.prompt.description.clone(),
-        }),
+        Ok(Rendered::Elsewhere(work, rest)) => {
+            let pending = Pending::Get(Render {
+                prompt: found.prompt.full_name.clone(),
+                description: found.prompt.description.clone(),
+                rest,
+            });
+            Ok(Outcome::Elsewhere(Box::new(Errand { work, pending })))
+        }
         Err(error) => {
             if let Some(missing) = error.missing_arguments()
                 && may_ask
@@ -100,7 +105,8 @@ pub fn content(carried: &Block) -> Box<RawValue> {
         .unwrap_or_default()
 }
 
-fn block(block: &Block, content: &mut Object<'_>) {
+/// Writes the members of a content block.
+pub(crate) fn block(block: &Block, content: &mut Object<'_>) {
     match block {
         Block::Media(media) => {
             content.text("type", media.kind.as_str());
@@ -140,7 +146,7 @@ fn block(block: &Block, content: &mut Object<'_>) {
 
 /// Finds a prompt, or says what else there is.
 pub(crate) fn find<'a>(call: &Call<'a>, name: &str) -> Result<PromptRef<'a>, Refusal> {
-    let catalog: &'a Arc<twig_core::Catalog> = call.host.catalog;
+    let catalog: &'a Arc<Catalog> = call.host.catalog;
     match catalog.find(name) {
         Lookup::Found(found) => Ok(found),
         Lookup::Ambiguous(names) => Err(Refusal::Ambiguous {
@@ -149,7 +155,13 @@ pub(crate) fn find<'a>(call: &Call<'a>, name: &str) -> Result<PromptRef<'a>, Ref
         }),
         Lookup::Missing => Err(Refusal::Prompt {
             suggestions: catalog.suggestions(name),
+            project: project(catalog).filter(|_| StoreName::parse(Noun::Prompt, name).is_ok()),
             name: name.to_owned(),
         }),
     }
+}
+
+/// The name of the project that is served, if one is.
+pub(crate) fn project(catalog: &Catalog) -> Option<Box<str>> {
+    catalog.project().and_then(|it| it.about.title.clone())
 }

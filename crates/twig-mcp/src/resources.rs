@@ -7,6 +7,7 @@ use crate::dispatch::{Call, Outcome};
 use crate::error::Refusal;
 use crate::json::{self, Object};
 use crate::params::{self, Fields};
+use crate::prompts;
 
 /// `resources/read`: what a document holds, under the URI that was asked for.
 pub(crate) fn read(
@@ -65,6 +66,7 @@ fn find<'a>(call: &Call<'a>, uri: &str) -> Result<DocumentRef<'a>, Refusal> {
 fn not_found(call: &Call<'_>, uri: &str) -> Refusal {
     Refusal::Resource {
         suggestions: call.host.catalog.near_documents(uri),
+        project: prompts::project(call.host.catalog),
         uri: uri.to_owned(),
     }
 }

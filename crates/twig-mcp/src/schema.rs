@@ -50,18 +50,7 @@ pub(crate) fn prompt(prompt: &Prompt, item: &mut Object<'_>) {
     item.text("name", &prompt.full_name);
     item.maybe("title", prompt.title.as_deref());
     item.maybe("description", prompt.description.as_deref());
-    item.list("arguments", &prompt.arguments, |buffer, argument| {
-        json::object(buffer, |entry| {
-            entry.text("name", &argument.name);
-            entry.maybe("description", argument.description.as_deref());
-            let required = if is_required(argument) {
-                "true"
-            } else {
-                "false"
-            };
-            entry.raw("required", required);
-        });
-    });
+    arguments(&prompt.arguments, item);
     item.object("inputSchema", |schema| {
         schema.text("type", "object");
         properties(&prompt.arguments, schema, |argument, property| {
@@ -83,6 +72,17 @@ pub(crate) fn prompt(prompt: &Prompt, item: &mut Object<'_>) {
     }
 }
 
+/// Writes the member that lists a prompt's arguments.
+pub(crate) fn arguments(arguments: &[Argument], item: &mut Object<'_>) {
+    item.list("arguments", arguments, |buffer, argument| {
+        json::object(buffer, |entry| {
+            entry.text("name", &argument.name);
+            entry.maybe("description", argument.description.as_deref());
+            entry.flag("required", is_required(argument));
+        });
+    });
+}
+
 /// Writes the members of a form that asks for these arguments.
 ///
 /// Clients know fewer words here than in a JSON Schema: no pattern, and no length beside choices.
@@ -99,7 +99,7 @@ pub(crate) fn form(arguments: &[Argument], schema: &mut Object<'_>) {
 }
 
 /// A default is a value: whoever has one need not be given another.
-fn is_required(argument: &Argument) -> bool {
+pub(crate) fn is_required(argument: &Argument) -> bool {
     argument.required && argument.default.is_none()
 }
 

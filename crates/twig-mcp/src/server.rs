@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use twig_core::render::World;
 use twig_core::template::Templates;
-use twig_core::{Bodies, Catalog, Limits, RenderError};
+use twig_core::{Bodies, Catalog, Limits, RenderError, Revisions};
 
 use crate::era::{Era, SERVER_INFO_KEY};
 use crate::json::{self, Object};
@@ -29,7 +29,7 @@ pub struct Identity {
 pub struct Tools {
     /// Whether there are tools that write, where a project is served.
     pub writes: bool,
-    /// What stands before a prompt's name in a message that means it.
+    /// What stands before a prompt's name in a message that means it; `:` where this is empty.
     pub trigger: String,
 }
 
@@ -122,6 +122,15 @@ impl Server {
         };
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.len() < TOLD && told.insert((prompt.to_owned(), what))
+    }
+
+    /// The numbers of a catalog that clients hear of: where nothing writes, the tools stay the same.
+    pub(crate) fn revisions(&self, catalog: &Catalog) -> Revisions {
+        let mut revisions = catalog.revisions();
+        if !self.tools.writes {
+            revisions.tools = 0;
+        }
+        revisions
     }
 
     /// Writes what every result of an era ends with.

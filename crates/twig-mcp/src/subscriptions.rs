@@ -99,6 +99,7 @@ impl Subscriptions {
             hearing: Hearing {
                 prompts: wish.prompts.then_some(revisions.prompts),
                 documents: wish.documents.then_some(revisions.documents),
+                tools: wish.tools.then_some(revisions.tools),
                 contents: revisions.contents,
                 watched: wish.watched.unwrap_or_default(),
             },
@@ -116,6 +117,7 @@ impl Subscriptions {
         let legacy = &mut self.legacy;
         legacy.prompts.get_or_insert(revisions.prompts);
         legacy.documents.get_or_insert(revisions.documents);
+        legacy.tools.get_or_insert(revisions.tools);
     }
 
     /// A legacy client hears of a document from now on.
@@ -137,6 +139,7 @@ impl Subscriptions {
     pub(crate) fn catch_up(
         &mut self,
         catalog: &Catalog,
+        revisions: Revisions,
         buffer: &mut Vec<u8>,
         out: &mut impl Outbox,
     ) {
@@ -144,7 +147,7 @@ impl Subscriptions {
         let open = self.open.iter_mut();
         let open = open.map(|open| (Some(&*open.id), &mut open.hearing));
         for (id, hearing) in legacy.into_iter().chain(open) {
-            hearing.catch_up(catalog, |news| {
+            hearing.catch_up(catalog, revisions, |news| {
                 buffer.clear();
                 announcement(news, id, buffer);
                 out.bytes(buffer);
@@ -183,6 +186,7 @@ fn announcement(news: News<'_>, subscription: Option<&str>, buffer: &mut Vec<u8>
     let (method, uri) = match news {
         News::Prompts => ("notifications/prompts/list_changed", None),
         News::Documents => ("notifications/resources/list_changed", None),
+        News::Tools => ("notifications/tools/list_changed", None),
         News::Document(uri) => ("notifications/resources/updated", Some(uri)),
     };
     if subscription.is_none() && uri.is_none() {

@@ -1,11 +1,31 @@
-//! Tools: none yet, and every question about them answered correctly.
+//! Tools: `tools/list` and `tools/call`, for clients that know no prompts and agents that write.
+//!
+//! What a caller got wrong comes back as the result of a tool that failed, where a model reads it;
+//! only a tool that is not there is an error of the protocol.
 
+mod commands;
+pub(crate) mod expand;
+mod given;
+mod input;
+pub(crate) mod reply;
+pub(crate) mod search;
+mod table;
+mod tool;
+pub(crate) mod write;
+
+use twig_core::suggest;
+
+use self::table::TOOLS;
+use self::tool::{Does, Tool};
 use crate::dispatch::{Call, Outcome};
 use crate::error::Refusal;
-use crate::json::Object;
+use crate::json::{self, Object};
 use crate::params::{self, Fields};
 
-/// `tools/list`: there is nothing on it.
+/// What a tool answers; otherwise a sentence that says what went wrong, and nothing was written.
+type Answer = Result<Outcome, String>;
+
+/// `tools/list`: all of them, always in one order.
 pub(crate) fn list(
     call: &Call<'_>,
     fields: &Fields<'_>,
@@ -15,13 +35,62 @@ pub(crate) fn list(
         params::text(fields.cursor, "cursor")?;
         return Err(Refusal::Cursor);
     }
-    result.raw("tools", "[]");
+    let trigger = trigger(call);
+    result.list("tools", offered(call), |buffer, tool| {
+        json::object(buffer, |item| tool.write(trigger, item));
+    });
     call.era.keep_list(result);
     Ok(Outcome::Complete)
 }
 
 /// `tools/call`.
-pub(crate) fn call(fields: &Fields<'_>) -> Result<Outcome, Refusal> {
-    let name = params::text(fields.name, "name")?.into_owned();
-    Err(Refusal::Tool(name))
+pub(crate) fn call(
+    call: &Call<'_>,
+    fields: &Fields<'_>,
+    result: &mut Object<'_>,
+) -> Result<Outcome, Refusal> {
+    let name = params::text(fields.name, "name")?;
+    let found = offered(call).find(|tool| tool.name == name);
+    let tool = found.ok_or_else(|| unknown(call, &name))?;
+    let answer = given::read(fields.arguments, tool).and_then(|given| match tool.does {
+        Does::ListPrompts => Ok(commands::call(call)),
+        Does::ExpandPrompt => expand::call(call, &given, result),
+        Does::Search => search::call(&given),
+        Does::Write(kind, verb) => write::call(call, kind, verb, &given),
+    });
+    Ok(answer.unwrap_or_else(|sentence| {
+        reply::failed(&sentence, result);
+        Outcome::Complete
+    }))
+}
+
+/// The tools that there are now.
+fn offered(call: &Call<'_>) -> impl Iterator<Item = &'static Tool> + use<> {
+    let writes = call.server.tools.writes && call.host.catalog.project().is_some();
+    TOOLS.iter().filter(move |tool| writes || !tool.writes())
+}
+
+/// Says that there is no such tool, and what would offer it.
+fn unknown(call: &Call<'_>, name: &str) -> Refusal {
+    let is_known = TOOLS.iter().any(|tool| tool.name == name);
+    let hint = match (is_known, call.server.tools.writes) {
+        (false, _) => None,
+        (true, false) => Some(" (it writes, and the server is read-only)"),
+        (true, true) => {
+            Some(" (it writes to a project, and none is selected: start the server with --project)")
+        }
+    };
+    Refusal::Tool {
+        suggestions: suggest::near(name, offered(call).map(|tool| tool.name)),
+        hint,
+        name: name.to_owned(),
+    }
+}
+
+/// What stands before a prompt's name in a message that means it.
+fn trigger<'a>(call: &Call<'a>) -> &'a str {
+    match &*call.server.tools.trigger {
+        "" => ":",
+        trigger => trigger,
+    }
 }

@@ -99,7 +99,7 @@ fn requests_in_flight_are_limited() {
     let first = started(&mut peer, get("a", "l:loop"));
     let reply = peer.one(get("b", "l:loop"));
     assert_eq!(reply["id"], "b");
-    let sentence = "The limit of 1 prompts rendered at once is reached: ask again in a moment";
+    let sentence = "The limit of 1 requests under way at once is reached: ask again in a moment";
     assert_eq!(error(&reply), (-32603, sentence.to_owned()));
     assert_eq!(peer.run(&first).len(), 1);
     started(&mut peer, get("b", "l:loop"));

@@ -11,12 +11,12 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 fn interleaved_requests_are_served_each_in_its_own_era() {
     let mut peer = Peer::new();
     for _ in 0..2 {
-        let legacy = peer.ask("tools/list", json!({}));
-        assert_eq!(legacy["result"], json!({"tools": []}));
-        let modern = peer.ask_modern("tools/list", json!({}));
+        let legacy = peer.ask("resources/list", json!({}));
+        assert_eq!(legacy["result"], json!({"resources": []}));
+        let modern = peer.ask_modern("resources/list", json!({}));
         assert_eq!(
             modern["result"],
-            json!({"tools": [], "ttlMs": 5000, "cacheScope": "private",
+            json!({"resources": [], "ttlMs": 5000, "cacheScope": "private",
                 "resultType": "complete", "_meta": server_meta()})
         );
     }

@@ -223,7 +223,7 @@ fn a_page_is_written_once_and_shared_by_all_connections() {
     let catalog = Arc::clone(&peer.catalog);
     let host = Host {
         catalog: &catalog,
-        bodies: &FakeBodies,
+        bodies: &FakeBodies::default(),
         templates: &templates,
     };
     let mut out = Pieces::default();

@@ -19,3 +19,4 @@ mod logging;
 mod resources;
 mod subscriptions;
 mod support;
+mod tools;

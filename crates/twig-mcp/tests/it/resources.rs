@@ -1,4 +1,4 @@
-//! Documents as resources: lists, reading, subscriptions; and tools, of which there are none.
+//! Documents as resources: lists, reading, subscriptions.
 
 use serde_json::{Value, json};
 use twig_core::Limits;
@@ -37,7 +37,6 @@ fn lists_without_items_take_no_cursor() {
     for (method, items) in [
         ("resources/list", "resources"),
         ("resources/templates/list", "resourceTemplates"),
-        ("tools/list", "tools"),
     ] {
         assert_eq!(
             peer.ask(method, json!({"cursor": null}))["result"],
@@ -218,10 +217,4 @@ fn watched_documents_are_limited() {
     assert_eq!(reply["result"], json!({}));
     let honoured = listen(&mut peer, 1, &["a://c", "a://b", "a://a"]);
     assert_eq!(honoured, json!(["a://c", "a://b"]));
-}
-
-#[test]
-fn a_tool_that_is_not_there_is_named() {
-    let reply = Peer::new().ask("tools/call", json!({"name": "x", "arguments": {}}));
-    assert_eq!(error(&reply), (-32602, "Unknown tool: x".to_owned()));
 }

@@ -1,5 +1,6 @@
 //! A peer that talks to a connection, and catalogs made by hand.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -19,6 +20,7 @@ pub(crate) struct Peer {
     pub(crate) server: Arc<Server>,
     pub(crate) connection: Connection,
     pub(crate) catalog: Arc<Catalog>,
+    pub(crate) bodies: FakeBodies,
     templates: Templates,
 }
 
@@ -28,17 +30,22 @@ impl Peer {
     }
 
     pub(crate) fn with(libraries: Vec<Library>, limits: Limits) -> Self {
+        Self::with_tools(libraries, limits, Tools::default())
+    }
+
+    pub(crate) fn with_tools(libraries: Vec<Library>, limits: Limits, tools: Tools) -> Self {
         let identity = Identity {
             name: "twig".to_owned(),
             title: "Twig".to_owned(),
             version: "1.2.3".to_owned(),
             instructions: Some("Ask for a prompt.".to_owned()),
         };
-        let server = Arc::new(Server::new(identity, limits.clone(), Tools::default()));
+        let server = Arc::new(Server::new(identity, limits.clone(), tools));
         Self {
             connection: Connection::new(Arc::clone(&server)),
             server,
             catalog: catalog(libraries),
+            bodies: FakeBodies::default(),
             templates: Templates::new(limits),
         }
     }
@@ -55,7 +62,7 @@ impl Peer {
         let mut out = Vec::new();
         let host = Host {
             catalog: &self.catalog,
-            bodies: &FakeBodies,
+            bodies: &self.bodies,
             templates: &self.templates,
         };
         let job = self.connection.receive(message.as_ref(), host, &mut out);
@@ -66,7 +73,7 @@ impl Peer {
     pub(crate) fn host(&self) -> Host<'_> {
         Host {
             catalog: &self.catalog,
-            bodies: &FakeBodies,
+            bodies: &self.bodies,
             templates: &self.templates,
         }
     }
@@ -105,8 +112,12 @@ impl Peer {
     }
 
     pub(crate) fn initialize(&mut self) {
+        self.initialize_as("test");
+    }
+
+    pub(crate) fn initialize_as(&mut self, client: &str) {
         let params = json!({"protocolVersion": "2025-06-18", "capabilities": {},
-            "clientInfo": {"name": "test", "version": "0"}});
+            "clientInfo": {"name": client, "version": "0"}});
         self.ask("initialize", params);
     }
 
@@ -324,12 +335,21 @@ pub(crate) fn with_documents(paths: &[(&str, u64)]) -> Library {
     library
 }
 
-/// Bodies that say which prompt they belong to; some are missing, one panics.
-pub(crate) struct FakeBodies;
+/// Bodies that say which prompt they belong to; some are missing, one panics. Others say what they
+/// are told to, by the name of their file.
+#[derive(Default)]
+pub(crate) struct FakeBodies(pub(crate) BTreeMap<String, String>);
 
 impl Bodies for FakeBodies {
     fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
         let name = path.file_name().trim_end_matches(".md");
+        if let Some(text) = self.0.get(path.file_name()) {
+            return Ok(Body {
+                text: text.clone(),
+                has_mark: false,
+                stamp: self.stamp(library, path)?,
+            });
+        }
         match name {
             "gone" => Err(BodyError::NotFound),
             "panic" => panic!("a body that panics"),

@@ -1,0 +1,64 @@
+//! Who a client says that it is: a name that is kept with what it writes, and never trusted.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use twig_core::hidden::{self, Place};
+use twig_core::problem::shorten;
+
+use crate::id;
+use crate::params::Members;
+
+/// The longest name that is kept, in characters.
+const LONGEST: usize = 100;
+
+/// The name of whoever gave none.
+pub(crate) const UNKNOWN: &str = "unknown";
+
+/// The name in a client's description of itself; `None` where there is none that people could read.
+pub(crate) fn name(info: Option<&RawValue>) -> Option<Box<str>> {
+    #[derive(Deserialize)]
+    struct Info<'a> {
+        #[serde(borrow, default)]
+        name: Option<&'a RawValue>,
+    }
+    let Members(info) = serde_json::from_str::<Members<Info<'_>>>(info?.get()).ok()?;
+    let name = id::decode(info.name?.get())?;
+    let name = name.trim();
+    let is_readable =
+        !name.contains(char::is_control) && hidden::find(name, Place::Label).is_none();
+    (!name.is_empty() && is_readable).then(|| shorten(name, LONGEST).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(json: &str) -> Option<Box<str>> {
+        name(Some(serde_json::from_str(json).unwrap()))
+    }
+
+    #[test]
+    fn a_name_is_kept_as_people_can_read_it() {
+        let info = r#"{"name":" claude-code ","version":"2"}"#;
+        assert_eq!(named(info).as_deref(), Some("claude-code"));
+        let long = format!(r#"{{"name":"{}"}}"#, "n".repeat(101));
+        assert_eq!(named(&long).unwrap().chars().count(), LONGEST + 1);
+    }
+
+    #[test]
+    fn what_is_no_name_is_none() {
+        for json in [
+            "{}",
+            "[]",
+            "3",
+            r#"{"name":3}"#,
+            r#"{"name":" "}"#,
+            r#"{"name":"a\nb"}"#,
+            r#"{"name":"\u001b[2J"}"#,
+            r#"{"name":"\ud800"}"#,
+        ] {
+            assert_eq!(named(json), None, "{json}");
+        }
+        assert_eq!(name(None), None);
+    }
+}

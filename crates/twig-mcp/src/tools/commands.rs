@@ -1,0 +1,47 @@
+//! `list_prompts`: every prompt, for clients that know no prompts.
+
+use twig_core::{Catalog, Prompt};
+
+use super::reply;
+use crate::dispatch::{Call, Outcome};
+use crate::json;
+use crate::schema;
+
+/// Answers with all prompts; what is answered is written once for each snapshot and era.
+pub(super) fn call(call: &Call<'_>) -> Outcome {
+    let Call { server, era, .. } = *call;
+    let catalog = call.host.catalog;
+    let page = server.pages().commands(catalog, era, || {
+        let mut page = Vec::new();
+        json::object(&mut page, |result| {
+            reply::structured(|content| write(catalog, content), result);
+            server.seal(era, "complete", result);
+        });
+        page
+    });
+    Outcome::Page(page)
+}
+
+fn write(catalog: &Catalog, content: &mut json::Object<'_>) {
+    content.list("prompts", catalog.prompts(0), |buffer, found| {
+        let prompt = found.prompt;
+        json::object(buffer, |item| {
+            item.text("name", &prompt.full_name);
+            let description = prompt.description.as_deref();
+            let description = description.or(prompt.title.as_deref());
+            item.text("description", description.unwrap_or_default());
+            if !takes_input_alone(prompt) {
+                schema::arguments(&prompt.arguments, item);
+            }
+        });
+    });
+}
+
+/// Whether all that there is to say goes into `input`.
+fn takes_input_alone(prompt: &Prompt) -> bool {
+    match &*prompt.arguments {
+        [] => true,
+        [only] => *only.name == *"input",
+        _ => false,
+    }
+}

@@ -1,0 +1,242 @@
+//! `expand_prompt`: a prompt rendered with what the user wrote after its name.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use twig_core::render::{self, Block, Message, RenderError};
+use twig_core::{Dialect, Limits, Lookup, Prompt, PromptRef, Role, suggest};
+
+use super::given::Given;
+use super::{Answer, input, reply, trigger};
+use crate::dispatch::{Call, Outcome};
+use crate::error::Refusal;
+use crate::in_flight::{Errand, Pending, Render, Rendered};
+use crate::json::{self, Object};
+use crate::prompts;
+use crate::schema;
+
+/// Where a stored prompt wants what the user wrote.
+const SLOT: &str = "{{input}}";
+
+/// What becomes of the text that no argument took.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Tail {
+    /// There is none.
+    None,
+    /// It follows after a blank line.
+    Append(String),
+    /// It stands wherever the text has `{{input}}`; where it has none, it follows.
+    Slot(String),
+}
+
+/// Renders a prompt.
+pub(super) fn call(call: &Call<'_>, given: &Given<'_>, result: &mut Object<'_>) -> Answer {
+    let found = find(call, given.text("command"))?;
+    let limits = &call.server.limits;
+    let text = given.text("input");
+    if text.len() > limits.argument_value {
+        let error = RenderError::ValueTooLarge {
+            what: "Argument `input`".to_owned(),
+            limit: limits.argument_value,
+        };
+        return Err(error.to_string());
+    }
+    let prompt = found.prompt;
+    let (values, tail) = arguments(prompt, text);
+    let rendered = render::render(call.host.world(), found, &values);
+    match rendered.map(Rendered::from) {
+        Ok(Rendered::Done(messages)) => {
+            check_room(&messages, &tail, limits)?;
+            write(messages, tail, result);
+            Ok(Outcome::Complete)
+        }
+        Ok(Rendered::Elsewhere(work, rest)) => {
+            let render = Render {
+                prompt: prompt.full_name.clone(),
+                description: None,
+                rest,
+            };
+            let pending = Pending::Expand(render, tail);
+            Ok(Outcome::Elsewhere(Box::new(Errand { work, pending })))
+        }
+        Err(error) if error.missing_arguments().is_some() => Err(missing(prompt, &error)),
+        Err(error) => {
+            call.server.tell(&prompt.full_name, &error);
+            Err(error.to_string())
+        }
+    }
+}
+
+/// Finds the prompt that a command means, with or without the trigger in front.
+fn find<'a>(call: &Call<'a>, command: &str) -> Result<PromptRef<'a>, String> {
+    let command = command.trim();
+    let catalog = call.host.catalog;
+    let bare = command.strip_prefix(trigger(call));
+    let name = match bare {
+        Some(bare) if matches!(catalog.find(command), Lookup::Missing) => bare.trim_start(),
+        _ => command,
+    };
+    prompts::find(call, name).map_err(|refusal| {
+        let near = match &refusal {
+            Refusal::Prompt { suggestions, .. } => suggestions.as_slice(),
+            _ => &[],
+        };
+        match suggest::did_you_mean(name, near.iter().map(String::as_str)) {
+            Some(hint) => format!("{refusal}; {hint}"),
+            None => refusal.to_string(),
+        }
+    })
+}
+
+type Values<'v> = Vec<(Cow<'v, str>, Cow<'v, str>)>;
+
+/// The values of a prompt's arguments, and what remains.
+fn arguments<'v>(prompt: &'v Prompt, text: &'v str) -> (Values<'v>, Tail) {
+    let append = |rest: String| {
+        if rest.is_empty() {
+            Tail::None
+        } else {
+            Tail::Append(rest)
+        }
+    };
+    match prompt.dialect {
+        Dialect::Input => (vec![("input".into(), text.into())], Tail::None),
+        Dialect::Verbatim => (Vec::new(), Tail::Slot(text.to_owned())),
+        _ if prompt.arguments.is_empty() => (Vec::new(), append(text.to_owned())),
+        _ => {
+            let names: Vec<&str> = prompt.arguments.iter().map(|it| &*it.name).collect();
+            let input = input::read(text, &names);
+            let values = input.values.into_iter();
+            let mut values: Values<'v> = values
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect();
+            let is_free = |name: &&&str| values.iter().all(|(known, _)| known != **name);
+            match names.iter().find(is_free) {
+                Some(name) if !input.rest.is_empty() => {
+                    values.push(((*name).into(), input.rest.into()));
+                    (values, Tail::None)
+                }
+                _ => (values, append(input.rest)),
+            }
+        }
+    }
+}
+
+/// Says what is missing, and all that the prompt takes.
+fn missing(prompt: &Prompt, error: &RenderError) -> String {
+    let mut sentence = format!(
+        "{error}\nGive them in `input` as key=value or key=\"several words\". `{}` takes:",
+        prompt.full_name
+    );
+    for argument in &prompt.arguments {
+        let is_required = schema::is_required(argument);
+        let need = if is_required { "required" } else { "optional" };
+        // Writing to a `String` cannot fail.
+        let _ = write!(sentence, "\n- {} ({need})", argument.name);
+        if let Some(description) = &argument.description {
+            let _ = write!(sentence, ": {description}");
+        }
+    }
+    sentence
+}
+
+/// Refuses what many slots would make too long: a whole prompt and one input always fit.
+fn check_room(messages: &[Message], tail: &Tail, limits: &Limits) -> Result<(), String> {
+    let Tail::Slot(input) = tail else {
+        return Ok(());
+    };
+    let limit = limits.verbatim.saturating_add(limits.argument_value);
+    let length = messages.iter().map(|message| match &message.block {
+        Block::Text(text) => {
+            let slots = text.matches(SLOT).count();
+            let values = slots.saturating_mul(input.len());
+            text.len()
+                .saturating_sub(slots * SLOT.len())
+                .saturating_add(values)
+        }
+        _ => 0,
+    });
+    if length.fold(0, usize::saturating_add) > limit {
+        return Err(format!(
+            "The rendered prompt exceeds the limit of {limit} bytes"
+        ));
+    }
+    Ok(())
+}
+
+/// Writes a rendered prompt: its texts as one, and behind it whatever else there is.
+pub(crate) fn write(mut messages: Vec<Message>, tail: Tail, result: &mut Object<'_>) {
+    place(&mut messages, tail);
+    let prompt = join(&messages);
+    messages.retain(|message| !matches!(message.block, Block::Text(_)));
+    reply::structured_with(
+        |content| content.text("prompt", &prompt),
+        &messages,
+        |buffer, message| {
+            json::object(buffer, |content| prompts::block(&message.block, content));
+        },
+        result,
+    );
+}
+
+/// Puts what remained of the input into the messages.
+fn place(messages: &mut Vec<Message>, tail: Tail) {
+    let input = match tail {
+        Tail::None => return,
+        Tail::Append(input) => input,
+        Tail::Slot(input) => {
+            let mut has_slot = false;
+            for message in &mut *messages {
+                if let Block::Text(text) = &mut message.block
+                    && text.contains(SLOT)
+                {
+                    has_slot = true;
+                    *text = text.replace(SLOT, &input);
+                }
+            }
+            if has_slot || input.is_empty() {
+                return;
+            }
+            input
+        }
+    };
+    let mut texts = messages.iter_mut().rev();
+    let last = texts.find_map(|message| match &mut message.block {
+        Block::Text(text) => Some((message.role, text)),
+        _ => None,
+    });
+    if let Some((Role::User, text)) = last {
+        text.push_str("\n\n");
+        text.push_str(&input);
+        return;
+    }
+    messages.push(Message {
+        role: Role::User,
+        block: Block::Text(input),
+    });
+}
+
+/// The texts as one; who speaks is said only where a model does.
+fn join(messages: &[Message]) -> String {
+    let texts = || {
+        messages.iter().filter_map(|message| match &message.block {
+            Block::Text(text) => Some((message.role, text)),
+            _ => None,
+        })
+    };
+    let names_speakers = texts().any(|(role, _)| role == Role::Assistant);
+    let mut prompt = String::new();
+    for (at, (role, text)) in texts().enumerate() {
+        if at > 0 {
+            prompt.push_str("\n\n");
+        }
+        if names_speakers {
+            prompt.push_str(match role {
+                Role::User => "User:\n",
+                Role::Assistant => "Assistant:\n",
+            });
+        }
+        prompt.push_str(text);
+    }
+    prompt
+}

@@ -1,0 +1,67 @@
+//! `search`: prompts and documents by their words. The index is kept elsewhere.
+
+use twig_core::search::{Hit, Query, Scope, Target};
+
+use super::given::Given;
+use super::{Answer, reply};
+use crate::dispatch::Outcome;
+use crate::in_flight::{Errand, Pending, Work};
+use crate::json::{self, Object};
+
+/// The longest query, in characters.
+pub(super) const LONGEST: usize = 1000;
+
+/// The most results where no number is asked for.
+pub(super) const LIMIT: u64 = 10;
+
+/// Hands the question over.
+pub(super) fn call(given: &Given<'_>) -> Answer {
+    let text = given.text("query").trim();
+    if text.is_empty() {
+        return Err("The query is empty: give words, or the beginnings of words".to_owned());
+    }
+    let query = Query {
+        text: text.to_owned(),
+        scope: match given.maybe_text("kind") {
+            Some("prompt") => Scope::Prompts,
+            Some("resource") => Scope::Documents,
+            _ => Scope::All,
+        },
+        limit: usize::try_from(given.number("limit").unwrap_or(LIMIT)).unwrap_or_default(),
+    };
+    Ok(Outcome::Elsewhere(Box::new(Errand {
+        work: Work::Search(query),
+        pending: Pending::Search,
+    })))
+}
+
+/// Writes what was found.
+pub(crate) fn finish(outcome: Result<Vec<Hit>, String>, result: &mut Object<'_>) {
+    match outcome {
+        Ok(hits) => reply::structured(
+            |content| {
+                content.list("results", &hits, |buffer, hit| {
+                    json::object(buffer, |item| write(hit, item));
+                });
+            },
+            result,
+        ),
+        Err(sentence) => reply::failed(&sentence, result),
+    }
+}
+
+fn write(hit: &Hit, item: &mut Object<'_>) {
+    match &hit.target {
+        Target::Prompt(name) => {
+            item.text("type", "prompt");
+            item.text("name", name);
+        }
+        Target::Document(uri) => {
+            item.text("type", "resource");
+            item.text("uri", uri);
+        }
+    }
+    item.maybe("title", hit.title.as_deref());
+    item.maybe("description", hit.description.as_deref());
+    item.text("snippet", &hit.snippet);
+}

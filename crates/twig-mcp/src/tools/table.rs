@@ -1,0 +1,175 @@
+//! The tools, in the order in which they are listed.
+//!
+//! Names, descriptions and arguments are promises to clients: those of the first two and of the last
+//! six are the words that such clients were written for.
+
+use twig_core::store::ItemKind::{Prompt, Resource};
+
+use super::search;
+use super::tool::Verb::{Create, Delete, Update};
+use super::tool::{Does, Parameter, Takes, Tool};
+
+/// Every tool; those that write come last.
+pub(super) const TOOLS: &[Tool] = &[
+    Tool {
+        name: "list_prompts",
+        title: "List prompts",
+        description: "List available prompt commands with descriptions. Users invoke prompt commands in messages by writing {trigger}<command> (e.g., {trigger}research topic); this lists what commands exist.",
+        parameters: &[],
+        is_strict: false,
+        output: r#"{"type":"object","properties":{"prompts":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"description":{"type":"string"},"arguments":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"description":{"type":"string"},"required":{"type":"boolean"}},"required":["name","required"]}}},"required":["name","description"]}}},"required":["prompts"]}"#,
+        does: Does::ListPrompts,
+    },
+    Tool {
+        name: "expand_prompt",
+        title: "Expand a prompt",
+        description: "Expands a named prompt command into a full prompt. When ANY user message contains a {trigger}-prefixed command token (e.g., {trigger}research topic, {trigger}summarize this article, {trigger}critique \"draft\"), you MUST call this tool before responding. Strip the leading {trigger word} from the command name and pass any remaining text (including quotes) as the input. Do not bypass this tool or answer directly whenever a {trigger}-prefixed command is present.",
+        parameters: &[
+            needed(
+                "command",
+                "Prompt command name (filename without extension)",
+            ),
+            needed("input", "Text to inject into the prompt template"),
+        ],
+        is_strict: false,
+        output: r#"{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]}"#,
+        does: Does::ExpandPrompt,
+    },
+    Tool {
+        name: "search",
+        title: "Search prompts and resources",
+        description: "Search prompts and resources by name, title, description and text. Words may be cut short (`cod rev` finds code review), each of them has to be found, and the best matches come first with a snippet. Expand a prompt that was found with expand_prompt; read a resource by its URI.",
+        parameters: &[
+            Parameter {
+                name: "query",
+                description: "Words, or the beginnings of words",
+                takes: Takes::Line(search::LONGEST),
+                is_required: true,
+            },
+            Parameter {
+                name: "limit",
+                description: "The most results wanted",
+                takes: Takes::Number(1, Some(50), Some(search::LIMIT)),
+                is_required: false,
+            },
+            Parameter {
+                name: "kind",
+                description: "What to look through (optional, defaults to both)",
+                takes: Takes::Choice(&["prompt", "resource"]),
+                is_required: false,
+            },
+        ],
+        is_strict: true,
+        output: r#"{"type":"object","properties":{"results":{"type":"array","items":{"type":"object","properties":{"type":{"type":"string","enum":["prompt","resource"]},"name":{"type":"string"},"uri":{"type":"string"},"title":{"type":"string"},"description":{"type":"string"},"snippet":{"type":"string"}},"required":["type","snippet"]}}},"required":["results"]}"#,
+        does: Does::Search,
+    },
+    Tool {
+        name: "create_prompt",
+        title: "Create a prompt",
+        description: "Create a new prompt in the selected project",
+        parameters: &[
+            needed(
+                "name",
+                "Prompt name (alphanumeric, hyphens, underscores, dots)",
+            ),
+            needed("content", "Prompt text content"),
+            optional("description", "Optional description"),
+        ],
+        is_strict: true,
+        output: WRITTEN_PROMPT,
+        does: Does::Write(Prompt, Create),
+    },
+    Tool {
+        name: "update_prompt",
+        title: "Update a prompt",
+        description: "Update an existing prompt's content or description",
+        parameters: &[
+            needed("name", "Prompt name"),
+            optional("content", "New prompt content (optional)"),
+            optional("description", "New description (optional)"),
+            EXPECTED_VERSION,
+        ],
+        is_strict: true,
+        output: WRITTEN_PROMPT,
+        does: Does::Write(Prompt, Update),
+    },
+    Tool {
+        name: "delete_prompt",
+        title: "Delete a prompt",
+        description: "Delete a prompt from the selected project",
+        parameters: &[needed("name", "Prompt name"), EXPECTED_VERSION],
+        is_strict: true,
+        output: WRITTEN_PROMPT,
+        does: Does::Write(Prompt, Delete),
+    },
+    Tool {
+        name: "create_resource",
+        title: "Create a resource",
+        description: "Create a new resource in the selected project",
+        parameters: &[
+            needed(
+                "name",
+                "Resource name (alphanumeric, hyphens, underscores, dots)",
+            ),
+            needed("uri", "Resource URI"),
+            needed("content", "Resource content (text or base64 for binary)"),
+            optional("mime_type", "MIME type (optional, defaults to text/plain)"),
+            optional("description", "Optional description"),
+        ],
+        is_strict: true,
+        output: WRITTEN_RESOURCE,
+        does: Does::Write(Resource, Create),
+    },
+    Tool {
+        name: "update_resource",
+        title: "Update a resource",
+        description: "Update an existing resource's content or metadata",
+        parameters: &[
+            needed("name", "Resource name"),
+            optional("content", "New resource content (optional)"),
+            optional("mime_type", "New MIME type (optional)"),
+            optional("description", "New description (optional)"),
+            EXPECTED_VERSION,
+        ],
+        is_strict: true,
+        output: WRITTEN_RESOURCE,
+        does: Does::Write(Resource, Update),
+    },
+    Tool {
+        name: "delete_resource",
+        title: "Delete a resource",
+        description: "Delete a resource from the selected project",
+        parameters: &[needed("name", "Resource name"), EXPECTED_VERSION],
+        is_strict: true,
+        output: WRITTEN_RESOURCE,
+        does: Does::Write(Resource, Delete),
+    },
+];
+
+const EXPECTED_VERSION: Parameter = Parameter {
+    name: "expected_version",
+    description: "Only if this is still the last version",
+    takes: Takes::Number(1, None, None),
+    is_required: false,
+};
+
+const WRITTEN_PROMPT: &str = r#"{"type":"object","properties":{"project":{"type":"string"},"name":{"type":"string"},"version":{"type":"integer"},"changed":{"type":"boolean"}},"required":["project","name","version","changed"]}"#;
+const WRITTEN_RESOURCE: &str = r#"{"type":"object","properties":{"project":{"type":"string"},"name":{"type":"string"},"uri":{"type":"string"},"mimeType":{"type":"string"},"version":{"type":"integer"},"changed":{"type":"boolean"}},"required":["project","name","version","changed"]}"#;
+
+const fn needed(name: &'static str, description: &'static str) -> Parameter {
+    Parameter {
+        name,
+        description,
+        takes: Takes::Text,
+        is_required: true,
+    }
+}
+
+const fn optional(name: &'static str, description: &'static str) -> Parameter {
+    Parameter {
+        name,
+        description,
+        takes: Takes::Text,
+        is_required: false,
+    }
+}

@@ -1,0 +1,143 @@
+//! What a tool is: its words for models, its schema, and what it does.
+
+use twig_core::store::ItemKind;
+
+use crate::json::{self, Object};
+
+/// A tool.
+#[derive(Debug)]
+pub(super) struct Tool {
+    pub(super) name: &'static str,
+    /// A name for people.
+    pub(super) title: &'static str,
+    /// What models are told, with [`TRIGGER`] and [`TRIGGER_WORD`] in it.
+    pub(super) description: &'static str,
+    pub(super) parameters: &'static [Parameter],
+    /// Whether arguments that it does not have are refused.
+    pub(super) is_strict: bool,
+    /// The JSON Schema of its structured content.
+    pub(super) output: &'static str,
+    pub(super) does: Does,
+}
+
+/// Stands for what users write before a command.
+pub(super) const TRIGGER: &str = "{trigger}";
+/// Stands for the same as a word.
+pub(super) const TRIGGER_WORD: &str = "{trigger word}";
+
+/// What a tool does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Does {
+    ListPrompts,
+    ExpandPrompt,
+    Search,
+    Write(ItemKind, Verb),
+}
+
+/// What a tool does to a prompt or resource of the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Create,
+    Update,
+    Delete,
+}
+
+/// An argument of a tool.
+#[derive(Debug)]
+pub(super) struct Parameter {
+    pub(super) name: &'static str,
+    pub(super) description: &'static str,
+    pub(super) takes: Takes,
+    pub(super) is_required: bool,
+}
+
+/// What an argument takes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Takes {
+    Text,
+    /// Text of at most so many characters.
+    Line(usize),
+    /// A whole number from the first to the second, if there is one, and what is meant without it.
+    Number(u64, Option<u64>, Option<u64>),
+    Choice(&'static [&'static str]),
+}
+
+impl Tool {
+    /// Whether it changes anything.
+    pub(super) fn writes(&self) -> bool {
+        matches!(self.does, Does::Write(..))
+    }
+
+    /// Writes the members of an item of `tools/list`.
+    pub(super) fn write(&self, trigger: &str, item: &mut Object<'_>) {
+        item.text("name", self.name);
+        item.text("title", self.title);
+        item.text("description", &self.description(trigger));
+        item.object("inputSchema", |schema| self.input(schema));
+        item.raw("outputSchema", self.output);
+        item.object("annotations", |annotations| {
+            let verb = match self.does {
+                Does::Write(_, verb) => Some(verb),
+                _ => None,
+            };
+            annotations.flag("readOnlyHint", verb.is_none());
+            let destroys = matches!(verb, Some(Verb::Update | Verb::Delete));
+            annotations.flag("destructiveHint", destroys);
+            annotations.flag("idempotentHint", verb != Some(Verb::Create));
+            annotations.flag("openWorldHint", false);
+        });
+    }
+
+    fn description(&self, trigger: &str) -> String {
+        let word = match trigger {
+            ":" => "colon".to_owned(),
+            other => format!("`{other}`"),
+        };
+        // The trigger goes in last: it is text, whatever it says.
+        let description = self.description.replace(TRIGGER_WORD, &word);
+        description.replace(TRIGGER, trigger)
+    }
+
+    fn input(&self, schema: &mut Object<'_>) {
+        schema.text("type", "object");
+        schema.object("properties", |properties| {
+            for parameter in self.parameters {
+                properties.object(parameter.name, |property| parameter.write(property));
+            }
+        });
+        let required = self.parameters.iter().filter(|it| it.is_required);
+        let required: Vec<&str> = required.map(|it| it.name).collect();
+        if !required.is_empty() {
+            schema.texts("required", required);
+        }
+        if self.is_strict {
+            schema.flag("additionalProperties", false);
+        }
+    }
+}
+
+impl Parameter {
+    fn write(&self, property: &mut Object<'_>) {
+        let kind = match self.takes {
+            Takes::Number(..) => "integer",
+            _ => "string",
+        };
+        property.text("type", kind);
+        property.text("description", self.description);
+        match self.takes {
+            Takes::Text => {}
+            Takes::Line(most) => property.number("maxLength", most as i128),
+            Takes::Number(least, most, default) => {
+                property.number("minimum", least);
+                for (word, number) in [("maximum", most), ("default", default)] {
+                    if let Some(number) = number {
+                        property.number(word, number);
+                    }
+                }
+            }
+            Takes::Choice(choices) => property.list("enum", choices, |buffer, choice| {
+                json::text(buffer, choice);
+            }),
+        }
+    }
+}

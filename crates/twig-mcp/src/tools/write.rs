@@ -1,0 +1,162 @@
+//! The tools that write to the project: the change goes out as a job, and what came of it is said.
+
+use twig_core::Library;
+use twig_core::store::{
+    Change, Draft, Given as Content, ItemKind, ItemWrite, Noun, Patch, StoreError, StoreName,
+    Written,
+};
+use twig_core::suggest;
+
+use super::given::Given;
+use super::tool::Verb;
+use super::{Answer, reply};
+use crate::client;
+use crate::dispatch::{Call, Outcome};
+use crate::in_flight::{Errand, Pending, Work};
+use crate::json::Object;
+
+/// The type of a resource that was given none.
+const PLAIN: &str = "text/plain";
+
+/// A write under way: what its answer says.
+#[derive(Debug)]
+pub(crate) struct WriteCall {
+    verb: Verb,
+    kind: ItemKind,
+    project: StoreName,
+    name: StoreName,
+    /// The URI and type of a new resource.
+    resource: Option<(Box<str>, Box<str>)>,
+    /// Names near to one that is not there.
+    near: Vec<String>,
+}
+
+/// Hands the change over.
+pub(super) fn call(call: &Call<'_>, kind: ItemKind, verb: Verb, given: &Given<'_>) -> Answer {
+    let library = call.host.catalog.project();
+    let library = library.ok_or("No project is selected")?;
+    let title = library.about.title.as_deref().unwrap_or_default();
+    let sentence = |error: StoreError| error.to_string();
+    let project = StoreName::parse(Noun::Project, title).map_err(sentence)?;
+    let name = StoreName::parse(kind.noun(), given.text("name")).map_err(sentence)?;
+    let text = |name: &str| given.maybe_text(name).map(Box::from);
+    let content = || given.maybe_text("content");
+    let content = content().map(|text| Content::Text(text.to_owned()));
+    let description = text("description");
+    let mut resource = None;
+    let change = match verb {
+        Verb::Create => {
+            let mut draft = Draft {
+                content: content.ok_or("Missing required argument: content")?,
+                description,
+                uri: None,
+                mime: None,
+            };
+            if kind == ItemKind::Resource {
+                let uri: Box<str> = given.text("uri").into();
+                let mime = given
+                    .maybe_text("mime_type")
+                    .filter(|mime| !mime.is_empty());
+                let mime: Box<str> = mime.unwrap_or(PLAIN).into();
+                draft.uri = Some(uri.clone());
+                draft.mime = Some(mime.clone());
+                resource = Some((uri, mime));
+            }
+            Change::Create(draft)
+        }
+        Verb::Update => Change::Update(Patch {
+            content,
+            description,
+            uri: None,
+            mime: text("mime_type"),
+        }),
+        Verb::Delete => Change::Delete,
+    };
+    let near = match verb {
+        Verb::Create => Vec::new(),
+        Verb::Update | Verb::Delete => near(library, kind, name.as_str()),
+    };
+    let write = ItemWrite {
+        project: project.clone(),
+        kind,
+        name: name.clone(),
+        change,
+        expected: given.number("expected_version"),
+        author: author(call),
+    };
+    let pending = WriteCall {
+        verb,
+        kind,
+        project,
+        name,
+        resource,
+        near,
+    };
+    Ok(Outcome::Elsewhere(Box::new(Errand {
+        work: Work::Write(Box::new(write)),
+        pending: Pending::Write(pending),
+    })))
+}
+
+/// Whose write it is.
+fn author(call: &Call<'_>) -> Box<str> {
+    let said = client::name(call.meta.client_info());
+    let said = said.or_else(|| call.client.map(Box::from));
+    said.unwrap_or_else(|| client::UNKNOWN.into())
+}
+
+/// Names near to one that the project does not have.
+fn near(project: &Library, kind: ItemKind, name: &str) -> Vec<String> {
+    let names: Vec<&str> = match kind {
+        ItemKind::Prompt => project.prompts.iter().map(|it| it.name.as_str()).collect(),
+        ItemKind::Resource => project.documents.iter().map(|it| &*it.name).collect(),
+    };
+    if names.contains(&name) {
+        return Vec::new();
+    }
+    suggest::near(name, names)
+}
+
+impl WriteCall {
+    /// Writes what came of it.
+    pub(crate) fn finish(self, outcome: Result<Written, StoreError>, result: &mut Object<'_>) {
+        let Self { kind, name, .. } = &self;
+        match outcome {
+            Ok(written) => {
+                let (verb, place) = match self.verb {
+                    Verb::Create => ("Created", "in"),
+                    Verb::Update => ("Updated", "in"),
+                    Verb::Delete => ("Deleted", "from"),
+                };
+                let (kind, project) = (kind.as_str(), &self.project);
+                let sentence = format!("{verb} {kind} '{name}' {place} project '{project}'");
+                reply::says(&sentence, result);
+                result.object("structuredContent", |content| {
+                    self.content(&written, content)
+                });
+                result.flag("isError", false);
+            }
+            Err(error) => {
+                let mut sentence = error.to_string();
+                if matches!(error, StoreError::Missing { .. })
+                    && let near = self.near.iter().map(String::as_str)
+                    && let Some(hint) = suggest::did_you_mean(name.as_str(), near)
+                {
+                    sentence = format!("{sentence}; {hint}");
+                }
+                reply::failed(&sentence, result);
+            }
+        }
+    }
+
+    fn content(&self, written: &Written, content: &mut Object<'_>) {
+        content.text("project", self.project.as_str());
+        content.text("name", self.name.as_str());
+        if let Some((uri, mime)) = &self.resource {
+            content.text("uri", uri);
+            content.text("mimeType", mime);
+        }
+        content.number("version", written.version);
+        content.flag("changed", written.is_new);
+    }
+}

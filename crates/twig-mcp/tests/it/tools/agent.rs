@@ -1,0 +1,199 @@
+//! An agent that calls tools: jobs are run at once, writes go to a store in memory.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use twig_core::search::Hit;
+use twig_core::store::{
+    Decision, Item, ItemKind, ItemWrite, Noun, Operation, Project, StoreError, StoreName,
+    Timestamp, Version, Written, decide, library,
+};
+use twig_core::{FunctionOutcome, Library, Limits};
+use twig_mcp::{Done, Job, Tools, Work};
+
+use crate::support::{Peer, modern, request, values};
+
+/// What every project of these tests is called.
+pub(crate) const PROJECT: &str = "auth-module";
+
+/// One client of a server with a project.
+pub(crate) struct Agent {
+    pub(crate) peer: Peer,
+    pub(crate) store: Store,
+    /// What searches find.
+    pub(crate) found: Result<Vec<Hit>, String>,
+    /// What functions print.
+    pub(crate) printed: FunctionOutcome,
+    /// Whether requests are modern ones.
+    pub(crate) is_modern: bool,
+    others: Vec<Library>,
+}
+
+impl Agent {
+    /// With an empty project.
+    pub(crate) fn new() -> Self {
+        Self::with(Vec::new(), Tools::default())
+    }
+
+    /// With an empty project and these libraries.
+    pub(crate) fn with(others: Vec<Library>, tools: Tools) -> Self {
+        let mut agent = Self::without_project(others, tools);
+        agent.select();
+        agent
+    }
+
+    /// Without a project.
+    pub(crate) fn without_project(others: Vec<Library>, tools: Tools) -> Self {
+        Self {
+            peer: Peer::with_tools(others.clone(), Limits::default(), tools),
+            store: Store::default(),
+            found: Ok(Vec::new()),
+            printed: FunctionOutcome::Refused("Nothing runs here".to_owned()),
+            is_modern: false,
+            others,
+        }
+    }
+
+    /// Serves the project as it is now; gives what is announced.
+    pub(crate) fn select(&mut self) -> Vec<Value> {
+        self.peer.bodies.0 = self.store.texts.clone();
+        let project = library(&self.store.project(), "main");
+        let others = self.others.iter().cloned();
+        self.peer
+            .publish([project].into_iter().chain(others).collect())
+    }
+
+    /// Calls a tool and gives the whole reply.
+    pub(crate) fn reply(&mut self, tool: &str, arguments: Value) -> Value {
+        let (job, heard) = self.start(tool, arguments);
+        match job {
+            None => values(&heard).remove(0),
+            Some(job) => self.run(job).unwrap(),
+        }
+    }
+
+    /// Calls a tool and gives its result.
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let reply = self.reply(tool, arguments);
+        assert!(reply.get("error").is_none(), "{reply}");
+        reply["result"].clone()
+    }
+
+    /// The text of what a tool says, after a look that it went well.
+    pub(crate) fn says(&mut self, tool: &str, arguments: Value) -> String {
+        let result = self.call(tool, arguments);
+        assert_ne!(result["isError"], true, "{result}");
+        text(&result)
+    }
+
+    /// The text of what a tool says, after a look that it failed.
+    pub(crate) fn fails(&mut self, tool: &str, arguments: Value) -> String {
+        let result = self.call(tool, arguments);
+        assert_eq!(result["isError"], true, "{result}");
+        assert_eq!(result["content"].as_array().unwrap().len(), 1);
+        assert!(result.get("structuredContent").is_none());
+        text(&result)
+    }
+
+    /// Calls a tool that may start a job.
+    pub(crate) fn start(&mut self, tool: &str, arguments: Value) -> (Option<Job>, String) {
+        let mut params = json!({"name": tool, "arguments": arguments});
+        if self.is_modern {
+            params = modern(params, json!({}));
+        }
+        self.peer.start(request(1, "tools/call", params))
+    }
+
+    /// Runs a job and gives the answer, if there is one.
+    pub(crate) fn run(&mut self, job: Job) -> Option<Value> {
+        let done = match job.work {
+            Work::Render(render) => Done::Render(twig_core::template::run(&render)),
+            Work::Function(_) => Done::Function(self.printed.clone()),
+            Work::Search(_) => Done::Search(self.found.clone()),
+            Work::Write(write) => {
+                let outcome = self.store.write(&write);
+                self.select();
+                Done::Write(outcome)
+            }
+        };
+        let mut out = Vec::new();
+        self.peer.connection.finish(job.ticket, done, &mut out);
+        values(&String::from_utf8(out).unwrap()).pop()
+    }
+}
+
+/// The text of a result.
+pub(crate) fn text(result: &Value) -> String {
+    assert_eq!(result["content"][0]["type"], "text", "{result}");
+    result["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
+/// A store in memory, which decides as every store does.
+#[derive(Default)]
+pub(crate) struct Store {
+    items: BTreeMap<(ItemKind, StoreName), Vec<Version>>,
+    /// By the digest of the content, as text.
+    texts: BTreeMap<String, String>,
+}
+
+impl Store {
+    pub(crate) fn history(&self, kind: ItemKind, name: &str) -> &[Version] {
+        let name = StoreName::parse(kind.noun(), name).unwrap();
+        &self.items[&(kind, name)]
+    }
+
+    fn write(&mut self, write: &ItemWrite) -> Result<Written, StoreError> {
+        assert_eq!(write.project.as_str(), PROJECT);
+        let key = (write.kind, write.name.clone());
+        let versions = self.items.get(&key).map(Vec::as_slice).unwrap_or_default();
+        let head = versions.last();
+        let decision = decide(write, head, None, &Limits::default())?;
+        let number = versions.len() as u64;
+        let (number, operation, is_new) = match decision {
+            Decision::Unchanged => (number, head.unwrap().operation, false),
+            Decision::Append(next) => {
+                let version = Version {
+                    number: number + 1,
+                    operation: next.operation,
+                    description: next.description,
+                    uri: next.uri,
+                    mime: next.mime,
+                    content: next.content,
+                    at: Timestamp(0),
+                    author: write.author.clone(),
+                };
+                let digest = version.content.digest;
+                let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+                if let Some(bytes) = next.new_content {
+                    let text = String::from_utf8_lossy(&bytes).into_owned();
+                    self.texts.insert(hex, text);
+                }
+                self.items.entry(key).or_default().push(version);
+                (number + 1, next.operation, true)
+            }
+        };
+        Ok(Written {
+            version: number,
+            operation: Some(operation),
+            is_new,
+            at: Timestamp(0),
+        })
+    }
+
+    fn project(&self) -> Project {
+        let items = self.items.iter().filter_map(|((kind, name), versions)| {
+            let head = versions.last()?.clone();
+            (head.operation != Operation::Delete).then(|| Item {
+                kind: *kind,
+                name: name.clone(),
+                head,
+            })
+        });
+        Project {
+            id: [0; 16],
+            name: StoreName::parse(Noun::Project, PROJECT).unwrap(),
+            revision: 0,
+            items: items.collect(),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! `tools/list`: which tools there are, in which words.
+
+use serde_json::{Value, json};
+use twig_mcp::Tools;
+
+use super::agent::Agent;
+use crate::support::{Peer, error, server_meta};
+
+/// What the contract of the prompt tools lists, byte for byte.
+const PROMPT_TOOLS: &str = r#"[{"name":"list_prompts","description":"List available prompt commands with descriptions. Users invoke prompt commands in messages by writing :<command> (e.g., :research topic); this lists what commands exist.","inputSchema":{"type":"object","properties":{}}},{"name":"expand_prompt","description":"Expands a named prompt command into a full prompt. When ANY user message contains a :-prefixed command token (e.g., :research topic, :summarize this article, :critique \"draft\"), you MUST call this tool before responding. Strip the leading colon from the command name and pass any remaining text (including quotes) as the input. Do not bypass this tool or answer directly whenever a :-prefixed command is present.","inputSchema":{"type":"object","properties":{"command":{"type":"string","description":"Prompt command name (filename without extension)"},"input":{"type":"string","description":"Text to inject into the prompt template"}},"required":["command","input"]}}]"#;
+
+/// What the contract of the tools that write lists.
+const WRITE_TOOLS: &str = include_str!("write_tools.json");
+
+const NAMES: [&str; 9] = [
+    "list_prompts",
+    "expand_prompt",
+    "search",
+    "create_prompt",
+    "update_prompt",
+    "delete_prompt",
+    "create_resource",
+    "update_resource",
+    "delete_resource",
+];
+
+fn listed(peer: &mut Peer) -> Vec<Value> {
+    let reply = peer.ask("tools/list", json!({}));
+    reply["result"]["tools"].as_array().unwrap().clone()
+}
+
+fn names(tools: &[Value]) -> Vec<&str> {
+    let names = tools.iter().map(|tool| tool["name"].as_str().unwrap());
+    names.collect()
+}
+
+fn read_only() -> Tools {
+    Tools {
+        writes: false,
+        ..Tools::default()
+    }
+}
+
+#[test]
+fn the_order_is_always_the_same() {
+    let mut agent = Agent::new();
+    assert_eq!(names(&listed(&mut agent.peer)), NAMES);
+    let mut agent = Agent::without_project(Vec::new(), Tools::default());
+    assert_eq!(names(&listed(&mut agent.peer)), NAMES[..3]);
+    let mut agent = Agent::with(Vec::new(), read_only());
+    assert_eq!(names(&listed(&mut agent.peer)), NAMES[..3]);
+}
+
+#[test]
+fn both_eras_list_the_same() {
+    let mut agent = Agent::new();
+    let legacy = agent.peer.ask("tools/list", json!({}));
+    let mut modern = agent.peer.ask_modern("tools/list", json!({}))["result"].clone();
+    assert_eq!(legacy["result"]["tools"], modern["tools"]);
+    assert_eq!(legacy["result"].as_object().unwrap().len(), 1);
+    modern["tools"] = json!([]);
+    assert_eq!(
+        modern,
+        json!({"tools": [], "ttlMs": 5000, "cacheScope": "private", "resultType": "complete",
+            "_meta": server_meta()})
+    );
+}
+
+#[test]
+fn the_prompt_tools_are_worded_as_their_contract_words_them() {
+    let contract: Vec<Value> = serde_json::from_str(PROMPT_TOOLS).unwrap();
+    let listed = listed(&mut Peer::new());
+    for (tool, expected) in listed.iter().zip(&contract) {
+        for key in ["name", "description", "inputSchema"] {
+            assert_eq!(tool[key], expected[key]);
+        }
+    }
+    // The order of properties is a promise, too: models read schemas as text.
+    let reply = Peer::new().raw(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}"#);
+    let (_, schema) = PROMPT_TOOLS.rsplit_once("\"inputSchema\":").unwrap();
+    assert!(reply.contains(schema.trim_end_matches("}]")), "{reply}");
+}
+
+#[test]
+fn the_tools_that_write_are_worded_as_their_contract_words_them() {
+    let contract: Vec<Value> = serde_json::from_str(WRITE_TOOLS).unwrap();
+    let listed = listed(&mut Agent::new().peer);
+    for (tool, expected) in listed[3..].iter().zip(&contract) {
+        assert_eq!(tool["name"], expected["name"]);
+        assert_eq!(tool["description"], expected["description"]);
+        let mut schema = tool["inputSchema"].clone();
+        assert_eq!(schema["additionalProperties"], false);
+        schema
+            .as_object_mut()
+            .unwrap()
+            .remove("additionalProperties");
+        let properties = schema["properties"].as_object_mut().unwrap();
+        let expected_version = properties.remove("expected_version");
+        assert_eq!(schema, expected["inputSchema"]);
+        let wanted = (!names(&[tool.clone()])[0].starts_with("create")).then(|| {
+            json!({"type": "integer", "minimum": 1,
+                "description": "Only if this is still the last version"})
+        });
+        assert_eq!(expected_version, wanted);
+    }
+}
+
+#[test]
+fn another_trigger_is_told_instead_of_the_colon() {
+    let descriptions = |trigger: &str| {
+        let tools = Tools {
+            trigger: trigger.to_owned(),
+            ..Tools::default()
+        };
+        let mut agent = Agent::without_project(Vec::new(), tools);
+        let listed = listed(&mut agent.peer);
+        [0, 1].map(|at: usize| listed[at]["description"].as_str().unwrap().to_owned())
+    };
+    let [list, expand] = descriptions("/");
+    assert!(
+        list.contains("by writing /<command> (e.g., /research topic)"),
+        "{list}"
+    );
+    assert!(expand.contains("a /-prefixed command token"), "{expand}");
+    assert!(expand.contains("Strip the leading `/` from"), "{expand}");
+    assert!(!format!("{list}{expand}").contains(':'));
+    assert_eq!(descriptions(""), descriptions(":"));
+    let [list, _] = descriptions("{trigger word}");
+    assert!(
+        list.contains("by writing {trigger word}<command>"),
+        "{list}"
+    );
+}
+
+#[test]
+fn annotations_say_what_reads_and_what_destroys() {
+    let listed = listed(&mut Agent::new().peer);
+    let hints = |tool: &Value| {
+        [
+            "readOnlyHint",
+            "destructiveHint",
+            "idempotentHint",
+            "openWorldHint",
+        ]
+        .map(|hint| tool["annotations"][hint].as_bool().unwrap())
+    };
+    for tool in &listed {
+        let expected = match tool["name"].as_str().unwrap() {
+            "create_prompt" | "create_resource" => [false, false, false, false],
+            name if name.starts_with("update") || name.starts_with("delete") => {
+                [false, true, true, false]
+            }
+            _ => [true, false, true, false],
+        };
+        assert_eq!(hints(tool), expected, "{tool}");
+        assert_eq!(tool["outputSchema"]["type"], "object");
+        assert!(!tool["title"].as_str().unwrap().is_empty());
+        let name = tool["name"].as_str().unwrap();
+        assert!(name.len() <= 40 && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'));
+    }
+}
+
+#[test]
+fn there_are_no_further_pages() {
+    let mut peer = Peer::new();
+    for cursor in ["", "x", "0000000000000000100000001"] {
+        let reply = peer.ask("tools/list", json!({"cursor": cursor}));
+        assert_eq!(error(&reply).0, -32602);
+    }
+    assert_eq!(listed(&mut peer).len(), 3);
+}
+
+#[test]
+fn a_tool_that_is_not_there_is_named_with_what_would_offer_it() {
+    let mut agent = Agent::without_project(Vec::new(), Tools::default());
+    let unknown = |agent: &mut Agent, name: &str| {
+        let reply = agent.reply(name, json!({}));
+        let suggestions = reply["error"]["data"]["suggestions"].clone();
+        let (code, sentence) = error(&reply);
+        assert_eq!(code, -32602);
+        (sentence, suggestions)
+    };
+    let (sentence, suggestions) = unknown(&mut agent, "x");
+    assert_eq!(sentence, "Unknown tool: x");
+    assert_eq!(suggestions, json!([]));
+    let (_, suggestions) = unknown(&mut agent, "list_prompt");
+    assert_eq!(suggestions[0], "list_prompts");
+    let (sentence, _) = unknown(&mut agent, "delete_resource");
+    assert_eq!(
+        sentence,
+        "Unknown tool: delete_resource (it writes to a project, and none is selected: start the server with --project)"
+    );
+
+    let mut agent = Agent::with(Vec::new(), read_only());
+    let (sentence, _) = unknown(&mut agent, "create_prompt");
+    assert_eq!(
+        sentence,
+        "Unknown tool: create_prompt (it writes, and the server is read-only)"
+    );
+    let mut agent = Agent::new();
+    agent.is_modern = true;
+    let (_, suggestions) = unknown(&mut agent, "create_promt");
+    assert_eq!(suggestions[0], "create_prompt");
+}
