@@ -94,7 +94,7 @@ impl LiveCatalog {
     }
 
     /// Reads the project again if somebody wrote to its store.
-    fn follow_project(&self) {
+    pub(crate) fn follow_project(&self) {
         if let Some(project) = &self.project {
             project.follow(|library| {
                 self.publish(|parts| parts.project = library);
@@ -149,13 +149,15 @@ impl LiveCatalog {
     /// from the last one that was announced.
     pub fn watch(self: &Arc<Self>, on_change: impl Fn() + Send + 'static) -> Watch {
         let (watch, sender) = watch::start(self, on_change);
-        lock(&self.watchers).push(sender);
+        lock(&self.watchers).push(sender.clone());
         let Some(project) = &self.project else {
             return watch;
         };
-        let live = Arc::clone(self);
         let store = &project.selected.store;
-        watch.and(store.watch(Box::new(move || live.follow_project())))
+        watch.and(store.watch(Box::new(move || {
+            // It may be over already.
+            let _ = sender.send(Signal::Wrote);
+        })))
     }
 
     /// Each place that was looked at and what was found there.

@@ -87,8 +87,10 @@ impl Drop for Watch {
 pub(crate) enum Signal {
     /// The system told of something.
     Touched,
-    /// Somebody else looked at the disk and published another catalog.
+    /// Somebody else looked at the disk or the store, and published another catalog.
     Published,
+    /// Somebody wrote to the store.
+    Wrote,
     /// It is over.
     Stop,
 }
@@ -146,14 +148,14 @@ impl<F: Fn()> Follower<F> {
             let left = next.saturating_duration_since(Instant::now());
             match self.received.recv_timeout(left) {
                 Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
-                Ok(Signal::Published) => {
+                Ok(Signal::Published | Signal::Wrote) => {
                     if self.gap.may_announce(Instant::now()) {
-                        self.announce();
+                        self.announce_writes();
                     }
                     continue;
                 }
                 Err(RecvTimeoutError::Timeout) if next < until => {
-                    self.announce();
+                    self.announce_writes();
                     continue;
                 }
                 Ok(Signal::Touched) if !self.wait_for_quiet() => return,
@@ -173,6 +175,8 @@ impl<F: Fn()> Follower<F> {
             let lost = self.hints.take();
             let started = Instant::now();
             self.catalog.refresh();
+            // Word of a write may have come while something else was waited for.
+            self.catalog.follow_project();
             took = started.elapsed();
             self.announce();
             // What came into a new folder before it was watched raised no event.
@@ -185,6 +189,12 @@ impl<F: Fn()> Follower<F> {
         } else {
             (took * 50).clamp(POLL, SLOWEST_POLL)
         }
+    }
+
+    /// Reads what was written to the store, once for however many writes, and tells of it.
+    fn announce_writes(&mut self) {
+        self.catalog.follow_project();
+        self.announce();
     }
 
     /// Tells of what another catalog brought: problems to the log, all else to who listens.
@@ -255,7 +265,7 @@ impl<F: Fn()> Follower<F> {
             match self.received.recv_timeout(left) {
                 Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
                 Err(RecvTimeoutError::Timeout) => return true,
-                Ok(Signal::Touched | Signal::Published) => {}
+                Ok(Signal::Touched | Signal::Published | Signal::Wrote) => {}
             }
         }
     }

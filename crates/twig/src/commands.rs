@@ -15,12 +15,13 @@ mod show;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::CommandFactory;
 use twig_core::parse::library::MANIFEST;
 use twig_core::template::Templates;
 use twig_core::{Catalog, Lookup, PromptRef};
-use twig_sources::{LiveCatalog, PROJECT, Settings, Watching};
+use twig_sources::{Access, LiveCatalog, PROJECT, Selected, Settings, Watching};
 
 use crate::cli::{self, Cli, Command, Sources};
 use crate::command_error::{CommandError, ErrorKind};
@@ -78,7 +79,11 @@ impl Opened {
             project: sources.project.clone(),
             workspace: sources.workspace.clone(),
         };
-        let live = LiveCatalog::load(settings(&places, &config, &sources));
+        let project = selected(&places, &config, &sources, Access::Read)?;
+        let live = LiveCatalog::load(Settings {
+            project,
+            ..settings(&places, &config, &sources)
+        });
         let templates = Templates::new(config.limits.clone());
         Ok(Self {
             places,
@@ -104,6 +109,24 @@ fn settings(places: &Places, config: &Config, sources: &Sources) -> Settings {
         function_prefix: function_prefix(places),
         project: None,
     }
+}
+
+/// The project that is served beside the libraries, where one is named.
+fn selected(
+    places: &Places,
+    config: &Config,
+    sources: &Sources,
+    access: Access,
+) -> Result<Option<Selected>, CommandError> {
+    let Some(name) = sources.project.clone() else {
+        return Ok(None);
+    };
+    let target = Target::of(places, config, sources.workspace.clone(), name, access)?;
+    target.read()?;
+    Ok(Some(Selected {
+        store: Arc::new(target.store),
+        name: target.project,
+    }))
 }
 
 /// What bash functions begin with; what no function's name could begin with is passed over.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use twig_core::template::Templates;
 use twig_mcp::{Identity, Server, Tools};
-use twig_sources::{LiveCatalog, Settings, Watching};
+use twig_sources::{Access, LiveCatalog, Settings, Watching};
 
 use super::check::counted;
-use super::{allowed, settings};
+use super::{allowed, selected, settings};
 use crate::cli;
 use crate::command_error::CommandError;
 use crate::config;
@@ -25,7 +25,13 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
     let address = options.http.address;
     let front = address.map(|address| http::open(address, &options.http));
     let front = front.transpose()?;
+    let access = if options.read_only {
+        Access::Read
+    } else {
+        Access::Write
+    };
     let settings = Settings {
+        project: selected(&places, &config, &options.sources, access)?,
         watching: if options.poll {
             Watching::Poll
         } else {
