@@ -13,7 +13,7 @@ mod name;
 mod version;
 mod write;
 
-pub use self::decide::{Decision, decide};
+pub use self::decide::{Decision, Next, decide};
 pub use self::error::StoreError;
 pub use self::folder::{Entry, Folder, FolderError};
 pub use self::given::{Given, base64, is_text_mime};

@@ -2,7 +2,8 @@
 //!
 //! [`LiveCatalog`] loads the folders that [`Settings`] name and publishes an immutable
 //! [`twig_core::Catalog`]; a [`Watch`] follows the disk and publishes the next one. What a manifest
-//! means is `twig-core`'s business; how a catalog is served is for others.
+//! means is `twig-core`'s business; how a catalog is served is for others. [`Workspaces`] keeps
+//! projects in SQLite.
 
 mod bodies;
 mod definitions_folder;
@@ -21,6 +22,7 @@ mod root;
 mod settings;
 mod shelf;
 mod stamp;
+mod store;
 mod text_files;
 mod trust;
 mod twig_folder;
@@ -31,5 +33,6 @@ pub use live::{LiveCatalog, Refresh};
 pub use place::PROJECT;
 pub use project_folder::{Exported, Imported, ProjectFolderError, export_project, import_project};
 pub use settings::{Selected, Settings, Watching};
+pub use store::{Access, DEFAULT_WORKSPACE, SqliteStore, Workspaces};
 pub use trust::{CodeFiles, Trust, Verdict, program, survey};
 pub use watch::{Watch, is_network};

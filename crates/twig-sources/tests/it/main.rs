@@ -18,6 +18,7 @@ mod log;
 mod mutate;
 mod places;
 mod speed;
+mod store;
 mod support;
 mod trust;
 mod watching;

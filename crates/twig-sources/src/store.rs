@@ -1,0 +1,192 @@
+//! Projects kept in SQLite: one file for each workspace, shared by every server on this machine.
+//!
+//! What a write may do is `twig-core`'s business (`store/decide`). Here is how it lasts: one
+//! function that opens (`store/open`), a thread that writes (`store/writer`), a connection that
+//! reads, and one that notices what others wrote. SQL is spoken in this module only.
+
+mod apply;
+mod backup;
+mod fault;
+mod identity;
+mod lock;
+mod migrations;
+mod open;
+mod reader;
+mod rows;
+mod seal;
+mod watcher;
+mod workspaces;
+mod writer;
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use twig_core::Limits;
+use twig_core::store::{
+    Digest, ItemKind, OnWritten, Project, Store, StoreError, StoreName, Summary, Version, Write,
+};
+
+use self::fault::Fault;
+use self::open::{Site, open};
+use self::reader::Reader;
+use self::watcher::Watcher;
+pub use self::workspaces::{DEFAULT_WORKSPACE, Workspaces};
+use self::writer::{Job, Writer};
+
+/// What a workspace is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Reading and writing.
+    Write,
+    /// Reading only.
+    Read,
+}
+
+/// A workspace that is open.
+#[derive(Debug)]
+pub struct SqliteStore {
+    site: Site,
+    limits: Limits,
+    reader: Mutex<Reader>,
+    /// Started by the first write.
+    writer: Mutex<Option<Writer>>,
+}
+
+impl SqliteStore {
+    fn open(site: Site, limits: &Limits) -> Result<Self, StoreError> {
+        let opened = open(&site)?;
+        Ok(Self {
+            site,
+            limits: limits.clone(),
+            reader: Mutex::new(Reader::new(opened)),
+            writer: Mutex::new(None),
+        })
+    }
+
+    /// The workspace's file.
+    pub fn path(&self) -> &Path {
+        &self.site.path
+    }
+
+    fn reader(&self) -> MutexGuard<'_, Reader> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hand_over(&self, job: Job) -> Result<(), (Job, String)> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let started = match writer.take() {
+            Some(started) => started,
+            None => match Writer::start(self.site.clone(), self.limits.clone()) {
+                Ok(started) => started,
+                Err(error) => return Err((job, error.to_string())),
+            },
+        };
+        let sent = started.send(job);
+        if sent.is_ok() {
+            *writer = Some(started);
+        }
+        sent.map_err(|job| (job, "the thread that writes has ended".to_owned()))
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.site.is_closing.store(true, Ordering::Release);
+    }
+}
+
+impl Store for SqliteStore {
+    fn workspace(&self) -> &StoreName {
+        &self.site.workspace
+    }
+
+    fn revision(&self) -> Result<u64, StoreError> {
+        self.reader().revision(&self.site)
+    }
+
+    fn projects(&self) -> Result<Vec<Summary>, StoreError> {
+        let rows = self
+            .reader()
+            .read(&self.site, |connection, _| rows::projects(connection))?;
+        let summary = |row: seal::ProjectRow| Summary {
+            id: row.id,
+            name: row.name,
+            prompts: row.prompts,
+            resources: row.resources,
+            created: row.created,
+        };
+        Ok(rows.into_iter().map(summary).collect())
+    }
+
+    fn project(&self, name: &StoreName) -> Result<Option<Project>, StoreError> {
+        self.reader().read(&self.site, |connection, revision| {
+            let Some(project) = rows::project(connection, name)? else {
+                return Ok(None);
+            };
+            let items = rows::items(connection, &project)?;
+            Ok(Some(Project {
+                id: project.id,
+                name: project.name,
+                revision,
+                items,
+            }))
+        })
+    }
+
+    fn content(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
+        let content = self.reader().read(&self.site, |connection, _| {
+            rows::content(connection, digest)
+        })?;
+        content.ok_or_else(|| {
+            StoreError::Unavailable(format!(
+                "The content is no longer in workspace '{}': its project was deleted",
+                self.site.workspace
+            ))
+        })
+    }
+
+    fn history(
+        &self,
+        project: &StoreName,
+        kind: ItemKind,
+        name: &StoreName,
+    ) -> Result<Vec<Version>, StoreError> {
+        self.reader().read(&self.site, |connection, _| {
+            let Some(found) = rows::project(connection, project)? else {
+                return Err(StoreError::NoProject {
+                    project: project.clone(),
+                    workspace: self.site.workspace.clone(),
+                }
+                .into());
+            };
+            if let Some(item) = rows::item(connection, &found, kind, name)? {
+                return rows::history(connection, kind, name, &item);
+            }
+            // Before it is said that there is none, the others say whether one is missing.
+            rows::items(connection, &found)?;
+            Err(Fault::from(StoreError::Missing {
+                kind,
+                name: name.clone(),
+                project: project.clone(),
+            }))
+        })
+    }
+
+    fn watch(&self, on_write: Box<dyn Fn() + Send + Sync>) -> Box<dyn Send> {
+        Box::new(Watcher::start(self.site.clone(), on_write))
+    }
+
+    fn write(&self, write: Write, done: OnWritten) {
+        let job = Job { write, done };
+        if self.site.access == Access::Read {
+            let workspace = self.site.workspace.clone();
+            return job.tell(Err(StoreError::ReadOnly { workspace }));
+        }
+        if let Err((job, reason)) = self.hand_over(job) {
+            job.tell(Err(StoreError::Unavailable(format!(
+                "The change could not be made, nothing was written: {reason}"
+            ))));
+        }
+    }
+}

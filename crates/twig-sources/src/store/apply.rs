@@ -1,0 +1,413 @@
+//! One write, carried out within a transaction that others begin and end.
+
+use rusqlite::{Connection, OptionalExtension};
+use twig_core::Limits;
+use twig_core::store::{
+    Change, Decision, Digest, ItemKind, ItemWrite, Next, Noun, Operation, StoreError, StoreName,
+    Timestamp, Version, Write, Written, decide,
+};
+use uuid::Uuid;
+
+use super::fault::Fault;
+use super::rows::{self, ItemRow, signed};
+use super::seal::{self, ProjectRow, toggle};
+
+/// Characters of an author's name that are kept.
+const AUTHOR: usize = 128;
+
+/// Carries out a write at a moment.
+pub(super) fn apply(
+    connection: &Connection,
+    workspace: &StoreName,
+    limits: &Limits,
+    write: &Write,
+    now: Timestamp,
+) -> Result<Written, Fault> {
+    match write {
+        Write::Item(write) => apply_item(connection, workspace, limits, write, now),
+        Write::CreateProject { name } => {
+            refuse_taken(connection, workspace, name)?;
+            let project = ProjectRow {
+                id: Uuid::now_v7().into_bytes(),
+                name: name.clone(),
+                created: now,
+                prompts: 0,
+                resources: 0,
+                state: Digest::default(),
+            };
+            connection.execute(
+                "INSERT INTO project (id, name, created, prompts, resources, state, seal) \
+                 VALUES (?1, ?2, ?3, 0, 0, ?4, ?5)",
+                (
+                    project.id,
+                    name.as_str(),
+                    now.0,
+                    project.state,
+                    project.seal(),
+                ),
+            )?;
+            record(
+                connection,
+                &[&project.seal()],
+                &changed_project(&project),
+                now,
+            )?;
+            Ok(of_project(now))
+        }
+        Write::RenameProject { name, to } => {
+            let before = find(connection, workspace, name)?;
+            if name == to {
+                return Ok(Written {
+                    is_new: false,
+                    ..of_project(before.created)
+                });
+            }
+            refuse_taken(connection, workspace, to)?;
+            let after = ProjectRow {
+                name: to.clone(),
+                ..before.clone()
+            };
+            connection.execute(
+                "UPDATE project SET name = ?2, seal = ?3 WHERE id = ?1",
+                (after.id, to.as_str(), after.seal()),
+            )?;
+            let seals = [&before.seal(), &after.seal()];
+            record(connection, &seals, &changed_project(&after), now)?;
+            Ok(of_project(now))
+        }
+        Write::DeleteProject { name } => {
+            let project = find(connection, workspace, name)?;
+            delete_project(connection, &project)?;
+            let seals = [&project.seal()];
+            record(connection, &seals, &changed_project(&project), now)?;
+            Ok(of_project(now))
+        }
+    }
+}
+
+fn apply_item(
+    connection: &Connection,
+    workspace: &StoreName,
+    limits: &Limits,
+    write: &ItemWrite,
+    now: Timestamp,
+) -> Result<Written, Fault> {
+    let (kind, name) = (write.kind, &write.name);
+    let project = find(connection, workspace, &write.project)?;
+    let item = rows::item(connection, &project, kind, name)?;
+    let head = match &item {
+        Some(item) => Some(rows::head(connection, kind, name, item)?),
+        None => None,
+    };
+    let wanted = match (&write.change, &item) {
+        (Change::Restore { version }, Some(item)) => {
+            rows::version(connection, kind, name, item, *version)?
+        }
+        _ => None,
+    };
+    let next = match decide(write, head.as_ref(), wanted.as_ref(), limits)? {
+        Decision::Append(next) => next,
+        Decision::Unchanged => {
+            let head = head.ok_or_else(|| Fault::damaged("nothing is unchanged"))?;
+            return Ok(written(&head, false));
+        }
+    };
+    let before = head.as_ref().filter(|head| !rows::is_deletion(head));
+    let is_alive = next.operation != Operation::Delete;
+    if is_alive && before.is_none() {
+        check_room(&project, limits)?;
+    }
+    if let (true, Some(uri)) = (is_alive, &next.uri) {
+        check_uri(connection, &project, kind, name, uri)?;
+    }
+    let (version, content) = number(next, head.as_ref(), &write.author, now);
+    if let Some(bytes) = content {
+        connection.execute(
+            "INSERT INTO content (digest, bytes) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING",
+            (version.content.digest, bytes),
+        )?;
+    }
+    append(connection, &project, kind, name, item.as_ref(), &version)?;
+    let mut after = project.clone();
+    let count = match kind {
+        ItemKind::Prompt => &mut after.prompts,
+        ItemKind::Resource => &mut after.resources,
+    };
+    if let Some(before) = before {
+        toggle(&mut after.state, &seal::of_version(kind, name, before));
+        *count = count.saturating_sub(1);
+    }
+    if is_alive {
+        toggle(&mut after.state, &seal::of_version(kind, name, &version));
+        *count += 1;
+    }
+    connection.execute(
+        "UPDATE project SET prompts = ?2, resources = ?3, state = ?4, seal = ?5 WHERE id = ?1",
+        (
+            after.id,
+            signed(after.prompts),
+            signed(after.resources),
+            after.state,
+            after.seal(),
+        ),
+    )?;
+    let changed = Changed {
+        project: project.id,
+        kind: kind.as_str(),
+        name: name.as_str(),
+        version: version.number,
+    };
+    let seals = [&project.seal(), &after.seal()];
+    record(connection, &seals, &changed, now)?;
+    Ok(written(&version, true))
+}
+
+fn find(
+    connection: &Connection,
+    workspace: &StoreName,
+    name: &StoreName,
+) -> Result<ProjectRow, Fault> {
+    rows::project(connection, name)?.ok_or_else(|| {
+        Fault::from(StoreError::NoProject {
+            project: name.clone(),
+            workspace: workspace.clone(),
+        })
+    })
+}
+
+fn refuse_taken(
+    connection: &Connection,
+    workspace: &StoreName,
+    name: &StoreName,
+) -> Result<(), Fault> {
+    match rows::project(connection, name)? {
+        None => Ok(()),
+        Some(_) => Err(Fault::from(StoreError::ProjectExists {
+            project: name.clone(),
+            workspace: workspace.clone(),
+        })),
+    }
+}
+
+fn check_room(project: &ProjectRow, limits: &Limits) -> Result<(), Fault> {
+    let limit = limits.project_items;
+    if project.prompts + project.resources < limit as u64 {
+        return Ok(());
+    }
+    let project = project.name.clone();
+    Err(StoreError::Full { project, limit }.into())
+}
+
+fn check_uri(
+    connection: &Connection,
+    project: &ProjectRow,
+    kind: ItemKind,
+    name: &StoreName,
+    uri: &str,
+) -> Result<(), Fault> {
+    let sql = "SELECT name FROM item WHERE project = ?1 AND uri = ?2 AND deleted = 0 \
+               AND NOT (kind = ?3 AND name = ?4)";
+    let parameters = (project.id, uri, kind.as_str(), name.as_str());
+    let by = connection.query_row(sql, parameters, |row| row.get::<_, Box<str>>(0));
+    match by.optional()? {
+        None => Ok(()),
+        Some(by) => Err(Fault::from(StoreError::UriTaken {
+            uri: uri.into(),
+            by: StoreName::parse(Noun::Resource, &by)
+                .map_err(|_| Fault::damaged("a name is none"))?,
+            project: project.name.clone(),
+        })),
+    }
+}
+
+/// The version that follows, with its number, time and author; and its content, if it brings any.
+fn number(
+    next: Next,
+    head: Option<&Version>,
+    author: &str,
+    now: Timestamp,
+) -> (Version, Option<Vec<u8>>) {
+    let version = Version {
+        number: head.map_or(1, |head| head.number + 1),
+        operation: next.operation,
+        description: next.description,
+        uri: next.uri,
+        mime: next.mime,
+        content: next.content,
+        at: now,
+        author: clean(author),
+    };
+    (version, next.new_content)
+}
+
+/// A name that a client gave itself, made fit for a listing.
+fn clean(author: &str) -> Box<str> {
+    let kept: String = author
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(AUTHOR)
+        .collect();
+    match kept.trim() {
+        "" => "unknown".into(),
+        kept => kept.into(),
+    }
+}
+
+fn append(
+    connection: &Connection,
+    project: &ProjectRow,
+    kind: ItemKind,
+    name: &StoreName,
+    item: Option<&ItemRow>,
+    version: &Version,
+) -> Result<(), Fault> {
+    let number = signed(version.number);
+    let is_deleted = rows::is_deletion(version);
+    let id = if let Some(item) = item {
+        connection.execute(
+            "UPDATE item SET head = ?4, deleted = ?5, uri = ?6 \
+             WHERE project = ?1 AND kind = ?2 AND name = ?3",
+            (
+                project.id,
+                kind.as_str(),
+                name.as_str(),
+                number,
+                is_deleted,
+                &version.uri,
+            ),
+        )?;
+        item.id
+    } else {
+        let id = Uuid::now_v7().into_bytes();
+        connection.execute(
+            "INSERT INTO item (project, kind, name, id, head, deleted, uri) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            (
+                project.id,
+                kind.as_str(),
+                name.as_str(),
+                id,
+                number,
+                is_deleted,
+                &version.uri,
+            ),
+        )?;
+        id
+    };
+    let restored_from = match version.operation {
+        Operation::Restore { from } => Some(signed(from)),
+        _ => None,
+    };
+    connection.execute(
+        "INSERT INTO version (item, number, operation, restored_from, description, uri, mime, \
+         content, size, is_text, at, author, digest) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        (
+            id,
+            number,
+            version.operation.as_str(),
+            restored_from,
+            &version.description,
+            &version.uri,
+            &version.mime,
+            version.content.digest,
+            signed(version.content.size),
+            version.content.is_text,
+            version.at.0,
+            &version.author,
+            seal::of_version(kind, name, version),
+        ),
+    )?;
+    Ok(())
+}
+
+/// Takes a project away with its versions, and contents that no other project has.
+fn delete_project(connection: &Connection, project: &ProjectRow) -> Result<(), Fault> {
+    let id = [project.id];
+    connection.execute(
+        "CREATE TEMP TABLE IF NOT EXISTS gone (digest BLOB NOT NULL PRIMARY KEY)",
+        [],
+    )?;
+    connection.execute("DELETE FROM gone", [])?;
+    connection.execute(
+        "INSERT OR IGNORE INTO gone SELECT content FROM version \
+         WHERE item IN (SELECT id FROM item WHERE project = ?1)",
+        id,
+    )?;
+    connection.execute(
+        "DELETE FROM version WHERE item IN (SELECT id FROM item WHERE project = ?1)",
+        id,
+    )?;
+    connection.execute("DELETE FROM item WHERE project = ?1", id)?;
+    connection.execute("DELETE FROM project WHERE id = ?1", id)?;
+    connection.execute(
+        "DELETE FROM content WHERE digest IN (SELECT digest FROM gone) \
+         AND NOT EXISTS (SELECT 1 FROM version WHERE version.content = content.digest)",
+        [],
+    )?;
+    connection.execute("DELETE FROM gone", [])?;
+    Ok(())
+}
+
+/// What a write touched.
+struct Changed<'w> {
+    project: [u8; 16],
+    kind: &'static str,
+    name: &'w str,
+    version: u64,
+}
+
+fn changed_project(project: &ProjectRow) -> Changed<'_> {
+    Changed {
+        project: project.id,
+        kind: "project",
+        name: project.name.as_str(),
+        version: 0,
+    }
+}
+
+/// Counts the write. `seals` are those that go and those that come.
+fn record(
+    connection: &Connection,
+    seals: &[&Digest],
+    changed: &Changed<'_>,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let mut state = rows::state(connection)?;
+    for seal in seals {
+        toggle(&mut state, seal);
+    }
+    let sql = "UPDATE workspace SET rev = rev + 1, state = ?1 RETURNING rev";
+    let rev: i64 = connection.query_row(sql, [state], |row| row.get(0))?;
+    connection.execute(
+        "INSERT INTO changes (rev, project, kind, name, version, at) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        (
+            rev,
+            changed.project,
+            changed.kind,
+            changed.name,
+            signed(changed.version),
+            now.0,
+        ),
+    )?;
+    Ok(())
+}
+
+fn written(version: &Version, is_new: bool) -> Written {
+    Written {
+        version: version.number,
+        operation: Some(version.operation),
+        is_new,
+        at: version.at,
+    }
+}
+
+fn of_project(at: Timestamp) -> Written {
+    Written {
+        version: 0,
+        operation: None,
+        is_new: true,
+        at,
+    }
+}

@@ -1,0 +1,85 @@
+//! One at a time: making, opening, migrating and deleting a workspace happen under a lock file.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::identity::Identity;
+
+/// How often a lock that somebody else has is tried again.
+const STEP: Duration = Duration::from_millis(2);
+
+/// The lock, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Lock {
+    /// Closing it lets go.
+    _file: File,
+}
+
+/// Why there is no lock.
+#[derive(Debug)]
+pub(super) enum NoLock {
+    /// Somebody else has had it all the time.
+    Busy,
+    /// The file can be neither made nor opened.
+    Io(io::Error),
+}
+
+impl Lock {
+    /// Waits for the lock, for so long.
+    pub(super) fn take(path: &Path, patience: Duration) -> Result<Self, NoLock> {
+        let until = Instant::now() + patience;
+        loop {
+            let file = open(path).map_err(NoLock::Io)?;
+            loop {
+                match file.try_lock() {
+                    Ok(()) => break,
+                    Err(TryLockError::WouldBlock) if Instant::now() >= until => {
+                        return Err(NoLock::Busy);
+                    }
+                    Err(TryLockError::WouldBlock) => std::thread::sleep(STEP),
+                    Err(TryLockError::Error(error)) => return Err(NoLock::Io(error)),
+                }
+            }
+            // Whoever deletes a workspace takes the lock file along: a lock on one that is gone
+            // keeps nobody out.
+            let mine = file.metadata().map(|metadata| Identity::of(&metadata));
+            if matches!((mine, Identity::at(path)), (Ok(mine), Ok(there)) if mine == there) {
+                return Ok(Self { _file: file });
+            }
+            if Instant::now() >= until {
+                return Err(NoLock::Busy);
+            }
+        }
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    private(&mut options);
+    match options.open(path) {
+        // One that others made locks as well.
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+            ) =>
+        {
+            File::open(path).map_err(|_| error)
+        }
+        opened => opened,
+    }
+}
+
+/// Makes a new file for its owner alone.
+pub(super) fn private(options: &mut OpenOptions) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = options;
+}

@@ -1,0 +1,422 @@
+//! The one way in: every connection to a workspace's file is opened, checked and set up here.
+//!
+//! What cannot be opened is left as it is: a file is looked at before SQLite sees it, and until all
+//! checks are passed a connection that closes does not write what it finds in the log.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use twig_core::store::{StoreError, StoreName};
+
+use super::fault::Fault;
+use super::identity::{Files, Held, Identity};
+use super::lock::{Lock, NoLock};
+use super::migrations::{self, APPLICATION, MIGRATIONS};
+use super::{Access, backup};
+
+/// The oldest SQLite whose write-ahead log cannot be reset under a reader.
+const OLDEST_ENGINE: i32 = 3_051_003;
+
+/// How every SQLite file begins.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// Bytes that the log may keep once it was written back.
+const LOG_BYTES: i64 = 4 * 1024 * 1024;
+
+/// KiB of pages that a connection keeps in memory.
+const CACHE_KIB: i64 = 512;
+
+/// How long who waits for a lock sleeps at most before asking again.
+const LONGEST_NAP: Duration = Duration::from_millis(10);
+
+/// A workspace to be opened, and how.
+#[derive(Debug, Clone)]
+pub(super) struct Site {
+    pub(super) workspace: StoreName,
+    pub(super) path: PathBuf,
+    pub(super) access: Access,
+    /// Milliseconds to wait for others.
+    pub(super) millis: u64,
+    /// Bytes of the largest content.
+    pub(super) largest: usize,
+    /// Whether a folder is on another machine.
+    pub(super) is_network: fn(&Path) -> bool,
+    /// Set when the store is about to close: nobody waits any longer.
+    pub(super) is_closing: Arc<AtomicBool>,
+}
+
+/// A connection that passed all checks.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    pub(super) files: Files,
+    // After the connection: it has to be closed first.
+    _held: Held,
+}
+
+impl Opened {
+    /// Lets go of files that are no longer where they were. What lies there now belongs to
+    /// somebody else, and a connection that is the last one would delete it by its name.
+    pub(super) fn abandon(self) {
+        let _ = self
+            .connection
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+    }
+}
+
+/// How SQLite gets at a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// As everybody does.
+    Shared,
+    /// The file or its folder cannot be written.
+    ReadOnly,
+    /// Nor is there anything that it could share with others, who cannot write either.
+    Immutable,
+}
+
+/// Opens a workspace's file.
+pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
+    check_engine(rusqlite::version_number()).map_err(StoreError::Unavailable)?;
+    let folder = site.path.parent().unwrap_or(&site.path);
+    if (site.is_network)(folder) {
+        return Err(StoreError::Unavailable(format!(
+            "{} is on a network file system, where several programs cannot share a workspace: \
+             keep it on a disk of this machine",
+            folder.display()
+        )));
+    }
+    let path = fs::canonicalize(&site.path).map_err(|error| site.cannot_open(&error))?;
+    let _lock = match Lock::take(&site.path.with_extension("lock"), site.patience()) {
+        Ok(lock) => Some(lock),
+        Err(NoLock::Busy) => return Err(site.busy()),
+        // Nobody can write here, so nobody is to be kept out.
+        Err(NoLock::Io(_)) if site.access == Access::Read => None,
+        Err(NoLock::Io(error)) => return Err(site.cannot_write(&error.to_string())),
+    };
+    let way = match (site.access, can_write(&path) && can_write(folder)) {
+        (Access::Write, _) | (Access::Read, true) => Way::Shared,
+        (Access::Read, false) => Way::ReadOnly,
+    };
+    match site.connect(&path, way) {
+        // A log and its index can be neither found nor made.
+        Err(Fault::Sql(rusqlite::Error::SqliteFailure(code, _)))
+            if way == Way::ReadOnly && is_without_log(code.code) && log_is_empty(&path) =>
+        {
+            site.connect(&path, Way::Immutable)
+        }
+        opened => opened,
+    }
+    .map_err(|fault| site.tell(fault))
+}
+
+/// Refuses an SQLite that is known to damage files.
+fn check_engine(version: i32) -> Result<(), String> {
+    if version >= OLDEST_ENGINE {
+        return Ok(());
+    }
+    Err(format!(
+        "SQLite {}.{}.{} can damage a file that several programs write to; \
+         Twig needs 3.51.3 or newer",
+        version / 1_000_000,
+        version / 1_000 % 1_000,
+        version % 1_000
+    ))
+}
+
+impl Site {
+    fn patience(&self) -> Duration {
+        Duration::from_millis(self.millis)
+    }
+
+    fn connect(&self, path: &Path, way: Way) -> Result<Opened, Fault> {
+        let metadata = fs::metadata(path).map_err(|error| self.cannot_open(&error))?;
+        let main = Identity::of(&metadata);
+        let look = || match look(path, &metadata) {
+            Ok(None) => Ok(()),
+            Ok(Some(what)) => Err(Fault::from(self.foreign(&what))),
+            Err(error) => Err(self.cannot_open(&error).into()),
+        };
+        let (mut connection, held) = Held::take(main, look, || Ok(connect(path, way)?))?;
+        if Identity::at(path).ok() != Some(main) {
+            let workspace = self.workspace.clone();
+            return Err(StoreError::Moved { workspace }.into());
+        }
+        self.set_up(&mut connection, way)?;
+        self.check(&connection, path, way)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        let log = (way != Way::Immutable).then(|| with_end(path, "-wal"));
+        Ok(Opened {
+            connection,
+            files: Files::new(self.path.clone(), main, log),
+            _held: held,
+        })
+    }
+
+    /// Settings that alter nothing in the file.
+    fn set_up(&self, connection: &mut Connection, way: Way) -> Result<(), Fault> {
+        connection.busy_handler(Some(self.patient()))?;
+        let largest = i32::try_from(self.largest.saturating_add(64 * 1024)).unwrap_or(i32::MAX);
+        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, largest)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        connection.pragma_update(None, "cell_size_check", true)?;
+        connection.pragma_update(None, "mmap_size", 0)?;
+        connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+        connection.pragma_update(None, "temp_store", "MEMORY")?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.pragma_update(None, "wal_autocheckpoint", 1_000)?;
+        connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
+        if self.access == Access::Read || way != Way::Shared {
+            connection.pragma_update(None, "query_only", true)?;
+        }
+        Ok(())
+    }
+
+    /// Looks whether the file is one of ours, of a version that is known, and sound so far; makes
+    /// it one of the newest version.
+    fn check(&self, connection: &Connection, path: &Path, way: Way) -> Result<(), Fault> {
+        let ours: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+        if ours != i64::from(APPLICATION) {
+            return Err(self.foreign("it is a file of another program").into());
+        }
+        let seen = migrations::version(connection)?;
+        if seen > MIGRATIONS.len() {
+            return Err(self.newer(seen).into());
+        }
+        if self.access == Access::Write && connection.is_readonly("main")? {
+            return Err(self.cannot_write("permission denied").into());
+        }
+        if seen < MIGRATIONS.len() {
+            if self.access == Access::Read {
+                return Err(self.older().into());
+            }
+            backup::keep(connection, path, seen)?;
+            migrations::migrate(connection, MIGRATIONS.into_iter())?;
+        }
+        let mode: Box<str> = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+        if &*mode != "wal" && way == Way::Shared && self.access == Access::Write {
+            connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+        }
+        migrations::check(connection, &MIGRATIONS)
+    }
+
+    /// Waits a little longer each time, and not at all when the store is closing.
+    fn patient(&self) -> impl FnMut(i32) -> bool + Send + 'static {
+        let patience = self.patience();
+        let is_closing = Arc::clone(&self.is_closing);
+        let mut since = Instant::now();
+        move |count| {
+            if count == 0 {
+                since = Instant::now();
+            }
+            if since.elapsed() >= patience || is_closing.load(Ordering::Acquire) {
+                return false;
+            }
+            let nap = Duration::from_micros(500) * count.unsigned_abs().saturating_add(1);
+            std::thread::sleep(nap.min(LONGEST_NAP));
+            true
+        }
+    }
+
+    pub(super) fn tell(&self, fault: Fault) -> StoreError {
+        match fault {
+            Fault::Damaged(what) => self.damaged(&what),
+            fault => match fault.tell(&self.workspace, self.millis) {
+                StoreError::Damaged { what, .. } => self.damaged(&what),
+                error => error,
+            },
+        }
+    }
+
+    fn damaged(&self, what: &str) -> StoreError {
+        StoreError::Damaged {
+            workspace: self.workspace.clone(),
+            what: format!("{}: {what}", self.path.display()),
+        }
+    }
+
+    fn busy(&self) -> StoreError {
+        StoreError::Busy {
+            workspace: self.workspace.clone(),
+            seconds: self.millis.div_ceil(1_000),
+        }
+    }
+
+    fn cannot_open(&self, error: &io::Error) -> StoreError {
+        let Self {
+            workspace, path, ..
+        } = self;
+        StoreError::Unavailable(if error.kind() == io::ErrorKind::NotFound {
+            format!(
+                "Workspace '{workspace}' does not exist: make it with `twig workspace create {workspace}`"
+            )
+        } else {
+            format!(
+                "The file of workspace '{workspace}', {}, cannot be read: {error}",
+                path.display()
+            )
+        })
+    }
+
+    fn cannot_write(&self, reason: &str) -> StoreError {
+        StoreError::Unavailable(format!(
+            "The file of workspace '{}', {}, cannot be written: {reason}; \
+             open it with --read-only, or make it and its folder writable",
+            self.workspace,
+            self.path.display()
+        ))
+    }
+
+    fn foreign(&self, what: &str) -> StoreError {
+        StoreError::Unavailable(format!(
+            "{} is not a Twig workspace: {what}; it was left as it is, move it away or name another workspace",
+            self.path.display()
+        ))
+    }
+
+    fn newer(&self, seen: usize) -> StoreError {
+        StoreError::Unavailable(format!(
+            "{} was written by a newer Twig (version {seen} of the file; this one knows {}): update Twig",
+            self.path.display(),
+            MIGRATIONS.len()
+        ))
+    }
+
+    fn older(&self) -> StoreError {
+        StoreError::Unavailable(format!(
+            "{} was written by an older Twig: open it once without --read-only, which brings it up to date",
+            self.path.display()
+        ))
+    }
+}
+
+fn connect(path: &Path, way: Way) -> rusqlite::Result<Connection> {
+    let shared = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
+    match way {
+        Way::Shared => {
+            Connection::open_with_flags(path, shared | OpenFlags::SQLITE_OPEN_READ_WRITE)
+        }
+        Way::ReadOnly => {
+            Connection::open_with_flags(path, shared | OpenFlags::SQLITE_OPEN_READ_ONLY)
+        }
+        Way::Immutable => {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+            Connection::open_with_flags(immutable_uri(path), shared | flags)
+        }
+    }
+}
+
+/// What is wrong with a file, from how it begins; `None` where nothing is. To be called only while
+/// no connection of this process has the file open.
+fn look(path: &Path, metadata: &fs::Metadata) -> io::Result<Option<String>> {
+    if !metadata.is_file() {
+        return Ok(Some("it is not a file".to_owned()));
+    }
+    if metadata.len() == 0 {
+        return Ok(Some("it is empty".to_owned()));
+    }
+    let mut head = Vec::with_capacity(100);
+    File::open(path)?.take(100).read_to_end(&mut head)?;
+    if !head.starts_with(MAGIC) {
+        return Ok(Some("it does not begin like one".to_owned()));
+    }
+    let ours = head
+        .get(68..72)
+        .is_some_and(|id| id == APPLICATION.to_be_bytes());
+    Ok((!ours).then(|| "it is a file of another program".to_owned()))
+}
+
+fn is_without_log(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::CannotOpen | ErrorCode::ReadOnly)
+}
+
+/// Whether all that was written is in the file itself.
+fn log_is_empty(path: &Path) -> bool {
+    fs::metadata(with_end(path, "-wal")).map_or(true, |metadata| metadata.len() == 0)
+}
+
+/// A path with something after its name, as SQLite names what belongs to a file.
+pub(super) fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    PathBuf::from(name)
+}
+
+#[cfg(unix)]
+fn can_write(path: &Path) -> bool {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+}
+
+#[cfg(not(unix))]
+fn can_write(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| !metadata.permissions().readonly())
+}
+
+fn immutable_uri(path: &Path) -> String {
+    use std::fmt::Write as _;
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/.-_".contains(byte) {
+            uri.push(char::from(*byte));
+        } else {
+            // Writing to a `String` cannot fail.
+            let _ = write!(uri, "%{byte:02x}");
+        }
+    }
+    uri.push_str("?immutable=1");
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use twig_core::Limits;
+    use twig_core::store::Noun;
+
+    use super::super::Workspaces;
+    use super::*;
+
+    #[test]
+    fn an_engine_that_damages_files_is_refused() {
+        assert_eq!(check_engine(3_051_003), Ok(()));
+        assert_eq!(check_engine(3_054_000), Ok(()));
+        let refused = check_engine(3_051_002).unwrap_err();
+        assert!(refused.starts_with("SQLite 3.51.2 can damage"), "{refused}");
+        assert!(rusqlite::version_number() >= OLDEST_ENGINE);
+    }
+
+    #[test]
+    fn a_network_file_system_is_refused_and_nothing_is_made_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let there = folder.path().join("workspaces");
+        let far = Workspaces::with_network(there.clone(), |_| true);
+        let name = StoreName::parse(Noun::Workspace, "default").unwrap();
+        let limits = Limits::default();
+        for access in [Access::Write, Access::Read] {
+            far.open(&name, access, &limits).unwrap_err();
+        }
+        far.create(&name).unwrap_err();
+        assert!(!there.exists());
+        Workspaces::new(there).create(&name).unwrap();
+        let refused = far.open(&name, Access::Write, &limits).unwrap_err();
+        assert!(refused.to_string().contains("is on a network file system"));
+    }
+
+    #[test]
+    fn a_path_is_a_uri_whatever_its_characters() {
+        assert_eq!(
+            immutable_uri(Path::new("/a b/50%?#.db")),
+            "file:/a%20b/50%25%3f%23.db?immutable=1"
+        );
+    }
+}

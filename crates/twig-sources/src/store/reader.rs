@@ -1,0 +1,99 @@
+//! The connection that reads, and what it knows of the file's revision.
+
+use rusqlite::Connection;
+use twig_core::store::StoreError;
+
+use super::fault::Fault;
+use super::open::{Opened, Site, open};
+use super::rows;
+
+/// Reads; whoever wants to has to wait for their turn.
+#[derive(Debug)]
+pub(super) struct Reader {
+    opened: Option<Opened>,
+    /// What `data_version` was when `rev` was read; means something on this connection only.
+    seen: Option<i64>,
+    /// The file's own revision.
+    rev: u64,
+    /// What is added to it, so that a file which took the place of a newer one is news too.
+    ahead: u64,
+    /// Whether the file may be another one since the revision was last told.
+    is_another: bool,
+}
+
+impl Reader {
+    pub(super) fn new(opened: Opened) -> Self {
+        Self {
+            opened: Some(opened),
+            seen: None,
+            rev: 0,
+            ahead: 0,
+            is_another: false,
+        }
+    }
+
+    /// The revision: two looks at names, and one at the log's index.
+    pub(super) fn revision(&mut self, site: &Site) -> Result<u64, StoreError> {
+        self.with(site, Self::refresh)
+    }
+
+    /// Reads something as of one moment; `read` is told the revision.
+    pub(super) fn read<T>(
+        &mut self,
+        site: &Site,
+        read: impl FnOnce(&Connection, u64) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        self.with(site, |reader, connection| {
+            let transaction = connection.unchecked_transaction()?;
+            let rev = rows::revision(&transaction)?;
+            let revision = reader.tell(rev);
+            read(&transaction, revision)
+        })
+    }
+
+    fn with<T>(
+        &mut self,
+        site: &Site,
+        work: impl FnOnce(&mut Self, &Connection) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        let opened = match self.opened.take() {
+            Some(opened) if opened.files.are_there() => opened,
+            gone => {
+                if let Some(gone) = gone {
+                    gone.abandon();
+                }
+                self.seen = None;
+                self.is_another = true;
+                open(site)?
+            }
+        };
+        let outcome = work(self, &opened.connection);
+        // After a fault of the file the next one starts anew: somebody may have mended it.
+        if matches!(&outcome, Ok(_) | Err(Fault::Refused(_))) {
+            self.opened = Some(opened);
+        }
+        outcome.map_err(|fault| site.tell(fault))
+    }
+
+    fn refresh(&mut self, connection: &Connection) -> Result<u64, Fault> {
+        let now: i64 = connection.query_row("PRAGMA data_version", [], |row| row.get(0))?;
+        if self.seen != Some(now) {
+            let rev = rows::revision(connection)?;
+            self.tell(rev);
+            self.seen = Some(now);
+        }
+        Ok(self.rev + self.ahead)
+    }
+
+    /// The number for others: it never goes back, and another file is another number.
+    fn tell(&mut self, rev: u64) -> u64 {
+        let last = self.rev + self.ahead;
+        let next = rev + self.ahead;
+        if next < last || (self.is_another && next == last) {
+            self.ahead += last + 1 - next;
+        }
+        self.is_another = false;
+        self.rev = rev;
+        rev + self.ahead
+    }
+}

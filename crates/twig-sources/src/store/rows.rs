@@ -1,0 +1,282 @@
+//! Rows read and compared with their digests: what comes out of here is what was written.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use sha2::{Digest as _, Sha256};
+use twig_core::store::{
+    ContentInfo, Digest, Item, ItemKind, Noun, Operation, StoreName, Timestamp, Version,
+};
+
+use super::fault::Fault;
+use super::seal::{self, ProjectRow, toggle};
+
+/// The seals of all projects, toggled into one.
+pub(super) fn state(connection: &Connection) -> Result<Digest, Fault> {
+    Ok(connection.query_row("SELECT state FROM workspace", [], |row| row.get(0))?)
+}
+
+/// How often anybody wrote.
+pub(super) fn revision(connection: &Connection) -> Result<u64, Fault> {
+    Ok(connection.query_row("SELECT rev FROM workspace", [], |row| number(row, 0))?)
+}
+
+const PROJECT: &str = "SELECT id, name, created, prompts, resources, state, seal FROM project";
+
+/// All projects, sorted by name.
+pub(super) fn projects(connection: &Connection) -> Result<Vec<ProjectRow>, Fault> {
+    let mut statement = connection.prepare(&format!("{PROJECT} ORDER BY name"))?;
+    let mut rows = statement.query([])?;
+    let mut projects = Vec::new();
+    let mut state = Digest::default();
+    while let Some(row) = rows.next()? {
+        let project = project_row(row)?;
+        toggle(&mut state, &project.seal());
+        projects.push(project);
+    }
+    if state != self::state(connection)? {
+        return Err(Fault::damaged("a project is missing or out of date"));
+    }
+    Ok(projects)
+}
+
+/// The project of that name.
+pub(super) fn project(
+    connection: &Connection,
+    name: &StoreName,
+) -> Result<Option<ProjectRow>, Fault> {
+    let mut statement = connection.prepare(&format!("{PROJECT} WHERE name = ?1"))?;
+    let mut rows = statement.query([name.as_str()])?;
+    match rows.next()? {
+        Some(row) => project_row(row).map(Some),
+        // Before it is said that there is none, the others say whether one is missing.
+        None => projects(connection).map(|_| None),
+    }
+}
+
+fn project_row(row: &Row<'_>) -> Result<ProjectRow, Fault> {
+    let project = ProjectRow {
+        id: row.get(0)?,
+        name: name(Noun::Project, row, 1)?,
+        created: Timestamp(row.get(2)?),
+        prompts: number(row, 3)?,
+        resources: number(row, 4)?,
+        state: row.get(5)?,
+    };
+    if row.get::<_, Digest>(6)? == project.seal() {
+        Ok(project)
+    } else {
+        Err(Fault::damaged("a project is not what was written"))
+    }
+}
+
+/// A prompt or resource, deleted or not.
+#[derive(Debug, Clone)]
+pub(super) struct ItemRow {
+    pub(super) id: [u8; 16],
+    pub(super) head: u64,
+    pub(super) is_deleted: bool,
+}
+
+pub(super) fn item(
+    connection: &Connection,
+    project: &ProjectRow,
+    kind: ItemKind,
+    name: &StoreName,
+) -> Result<Option<ItemRow>, Fault> {
+    let sql = "SELECT id, head, deleted FROM item WHERE project = ?1 AND kind = ?2 AND name = ?3";
+    let found = connection.query_row(sql, (project.id, kind.as_str(), name.as_str()), |row| {
+        Ok(ItemRow {
+            id: row.get(0)?,
+            head: number(row, 1)?,
+            is_deleted: row.get(2)?,
+        })
+    });
+    Ok(found.optional()?)
+}
+
+/// The columns of [`version_row`].
+const VERSION: &str = "version.number, version.operation, version.restored_from, \
+    version.description, version.uri, version.mime, version.content, version.size, \
+    version.is_text, version.at, version.author, version.digest";
+
+/// One version of an item; `None` where there is no such one.
+pub(super) fn version(
+    connection: &Connection,
+    kind: ItemKind,
+    name: &StoreName,
+    item: &ItemRow,
+    number: u64,
+) -> Result<Option<Version>, Fault> {
+    let sql = format!("SELECT {VERSION} FROM version WHERE item = ?1 AND number = ?2");
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query((item.id, signed(number)))?;
+    match rows.next()? {
+        Some(row) => version_row(kind, name, row, 0).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The last version of an item.
+pub(super) fn head(
+    connection: &Connection,
+    kind: ItemKind,
+    name: &StoreName,
+    item: &ItemRow,
+) -> Result<Version, Fault> {
+    let sql = "SELECT max(number) FROM version WHERE item = ?1";
+    let newest = connection.query_row(sql, [item.id], |row| number(row, 0))?;
+    let head = version(connection, kind, name, item, item.head)?;
+    match head {
+        Some(head) if newest == item.head && item.is_deleted == is_deletion(&head) => Ok(head),
+        _ => Err(Fault::damaged(format!(
+            "{} '{name}' has lost a version",
+            kind.as_str()
+        ))),
+    }
+}
+
+/// Every version of an item, oldest first.
+pub(super) fn history(
+    connection: &Connection,
+    kind: ItemKind,
+    name: &StoreName,
+    item: &ItemRow,
+) -> Result<Vec<Version>, Fault> {
+    let sql = format!("SELECT {VERSION} FROM version WHERE item = ?1 ORDER BY number");
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query([item.id])?;
+    let mut versions: Vec<Version> = Vec::new();
+    while let Some(row) = rows.next()? {
+        versions.push(version_row(kind, name, row, 0)?);
+    }
+    let numbers = versions.iter().map(|version| version.number);
+    if numbers.eq(1..=item.head) {
+        Ok(versions)
+    } else {
+        let what = format!("{} '{name}' has lost a version", kind.as_str());
+        Err(Fault::damaged(what))
+    }
+}
+
+/// All that a project holds now: prompts first, then resources, each sorted by name.
+pub(super) fn items(connection: &Connection, project: &ProjectRow) -> Result<Vec<Item>, Fault> {
+    let sql = format!(
+        "SELECT item.kind, item.name, item.uri, \
+         (SELECT max(number) FROM version WHERE version.item = item.id), {VERSION} \
+         FROM item LEFT JOIN version ON version.item = item.id AND version.number = item.head \
+         WHERE item.project = ?1 AND item.deleted = 0 ORDER BY item.kind, item.name"
+    );
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query([project.id])?;
+    let mut items = Vec::new();
+    let mut state = Digest::default();
+    let mut counts = [0_u64; 2];
+    while let Some(row) = rows.next()? {
+        let kind = kind(row, 0)?;
+        let name = name(kind.noun(), row, 1)?;
+        let uri: Option<Box<str>> = row.get(2)?;
+        let newest = number(row, 3)?;
+        let head = version_row(kind, &name, row, 4)?;
+        if newest != head.number || is_deletion(&head) || uri != head.uri {
+            let what = format!("{} '{name}' is out of date", kind.as_str());
+            return Err(Fault::damaged(what));
+        }
+        toggle(&mut state, &seal::of_version(kind, &name, &head));
+        counts[usize::from(kind == ItemKind::Resource)] += 1;
+        items.push(Item { kind, name, head });
+    }
+    if state != project.state || counts != [project.prompts, project.resources] {
+        let what = format!(
+            "project '{}' lacks something or is out of date",
+            project.name
+        );
+        return Err(Fault::damaged(what));
+    }
+    Ok(items)
+}
+
+/// What some version holds.
+pub(super) fn content(connection: &Connection, digest: &Digest) -> Result<Option<Vec<u8>>, Fault> {
+    let sql = "SELECT bytes FROM content WHERE digest = ?1";
+    let found = connection.query_row(sql, [digest], |row| row.get::<_, Vec<u8>>(0));
+    match found.optional()? {
+        Some(bytes) if Sha256::digest(&bytes).as_slice() == digest => Ok(Some(bytes)),
+        Some(_) => Err(Fault::damaged("a content is not what was written")),
+        None => {
+            let sql = "SELECT EXISTS (SELECT 1 FROM version WHERE content = ?1)";
+            if connection.query_row(sql, [digest], |row| row.get(0))? {
+                Err(Fault::damaged("a content is missing"))
+            } else {
+                Ok(None)
+            }
+        }
+    }
+}
+
+fn version_row(
+    kind: ItemKind,
+    name: &StoreName,
+    row: &Row<'_>,
+    first: usize,
+) -> Result<Version, Fault> {
+    let restored_from: Option<i64> = row.get(first + 2)?;
+    let operation = match (&*row.get::<_, Box<str>>(first + 1)?, restored_from) {
+        ("create", None) => Operation::Create,
+        ("update", None) => Operation::Update,
+        ("delete", None) => Operation::Delete,
+        ("restore", Some(_)) => Operation::Restore {
+            from: number(row, first + 2)?,
+        },
+        _ => return Err(Fault::damaged("an operation is none")),
+    };
+    let version = Version {
+        number: number(row, first)?,
+        operation,
+        description: row.get(first + 3)?,
+        uri: row.get(first + 4)?,
+        mime: row.get(first + 5)?,
+        content: ContentInfo {
+            digest: row.get(first + 6)?,
+            size: number(row, first + 7)?,
+            is_text: row.get(first + 8)?,
+        },
+        at: Timestamp(row.get(first + 9)?),
+        author: row.get(first + 10)?,
+    };
+    if row.get::<_, Digest>(first + 11)? == seal::of_version(kind, name, &version) {
+        Ok(version)
+    } else {
+        let what = format!(
+            "version {} of {} '{name}' is not what was written",
+            version.number,
+            kind.as_str()
+        );
+        Err(Fault::damaged(what))
+    }
+}
+
+pub(super) fn is_deletion(version: &Version) -> bool {
+    version.operation == Operation::Delete
+}
+
+fn kind(row: &Row<'_>, at: usize) -> Result<ItemKind, Fault> {
+    match &*row.get::<_, Box<str>>(at)? {
+        "prompt" => Ok(ItemKind::Prompt),
+        "resource" => Ok(ItemKind::Resource),
+        _ => Err(Fault::damaged("something is neither prompt nor resource")),
+    }
+}
+
+fn name(noun: Noun, row: &Row<'_>, at: usize) -> Result<StoreName, Fault> {
+    let text: Box<str> = row.get(at)?;
+    StoreName::parse(noun, &text).map_err(|_| Fault::damaged("a name is none"))
+}
+
+fn number(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
+    let signed: i64 = row.get(at)?;
+    u64::try_from(signed).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, signed))
+}
+
+/// SQLite's integers have a sign.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

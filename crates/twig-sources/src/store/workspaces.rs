@@ -1,0 +1,263 @@
+//! The folder of workspaces: one file each, made, listed, deleted and opened by name.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use twig_core::Limits;
+use twig_core::store::{Digest, Noun, StoreError, StoreName};
+use uuid::Uuid;
+
+use super::lock::{Lock, NoLock, private};
+use super::migrations::{MIGRATIONS, migrate};
+use super::open::{Site, with_end};
+use super::{Access, SqliteStore};
+use crate::watch::is_network;
+
+/// The workspace that is meant where none is named; made when it is first needed.
+pub const DEFAULT_WORKSPACE: &str = "default";
+
+/// The longest name whose files every file system takes.
+const LONGEST: usize = 200;
+
+/// How long making and deleting wait for others.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A folder with a file `NAME.db` for each workspace.
+#[derive(Debug, Clone)]
+pub struct Workspaces {
+    folder: PathBuf,
+    is_network: fn(&Path) -> bool,
+}
+
+impl Workspaces {
+    /// The workspaces in a folder, which need not be there yet.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder, is_network }
+    }
+
+    /// The same with another answer to whether a folder is on another machine.
+    #[cfg(test)]
+    pub(super) fn with_network(folder: PathBuf, is_network: fn(&Path) -> bool) -> Self {
+        Self { folder, is_network }
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The names of all workspaces, sorted.
+    pub fn list(&self) -> Result<Vec<StoreName>, StoreError> {
+        let cannot = |error: io::Error| {
+            let folder = self.folder.display();
+            StoreError::Unavailable(format!("{folder} cannot be listed: {error}"))
+        };
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(cannot(error)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let file = entry.map_err(cannot)?.file_name();
+            let name = file.to_str().and_then(|file| file.strip_suffix(".db"));
+            names.extend(name.and_then(|name| StoreName::parse(Noun::Workspace, name).ok()));
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Whether there is a workspace of that name.
+    pub fn exists(&self, name: &StoreName) -> bool {
+        fs::symlink_metadata(self.path(name)).is_ok()
+    }
+
+    /// Makes an empty workspace.
+    pub fn create(&self, name: &StoreName) -> Result<(), StoreError> {
+        self.check_name(name)?;
+        if (self.is_network)(&self.folder) {
+            return Err(StoreError::Unavailable(format!(
+                "{} is on a network file system, where several programs cannot share a workspace: \
+                 keep it on a disk of this machine",
+                self.folder.display()
+            )));
+        }
+        if self.make(name)? {
+            Ok(())
+        } else {
+            Err(StoreError::Unavailable(format!(
+                "Workspace '{name}' already exists"
+            )))
+        }
+    }
+
+    /// Deletes a workspace with all that it holds.
+    pub fn delete(&self, name: &StoreName) -> Result<(), StoreError> {
+        let path = self.path(name);
+        if !self.exists(name) {
+            return Err(self.missing(name));
+        }
+        let lock = self.lock(name)?;
+        // The file first: once that is gone, the rest belongs to nothing.
+        let ends = ["", "-wal", "-shm", "-journal"];
+        for gone in ends.map(|end| with_end(&path, end)) {
+            remove(&gone)?;
+        }
+        remove(&path.with_extension("lock"))?;
+        drop(lock);
+        Ok(())
+    }
+
+    /// Opens a workspace.
+    pub fn open(
+        &self,
+        name: &StoreName,
+        access: Access,
+        limits: &Limits,
+    ) -> Result<SqliteStore, StoreError> {
+        self.check_name(name)?;
+        if !self.exists(name) {
+            if access != Access::Write || name.as_str() != DEFAULT_WORKSPACE {
+                return Err(self.missing(name));
+            }
+            if !(self.is_network)(&self.folder) {
+                self.make(name)?;
+            }
+        }
+        let site = Site {
+            workspace: name.clone(),
+            path: self.path(name),
+            access,
+            millis: limits.store_millis,
+            largest: limits.document.max(limits.verbatim),
+            is_network: self.is_network,
+            is_closing: std::sync::Arc::default(),
+        };
+        SqliteStore::open(site, limits)
+    }
+
+    fn path(&self, name: &StoreName) -> PathBuf {
+        self.folder.join(format!("{name}.db"))
+    }
+
+    fn check_name(&self, name: &StoreName) -> Result<(), StoreError> {
+        let length = name.as_str().len();
+        if length <= LONGEST {
+            return Ok(());
+        }
+        Err(StoreError::Unavailable(format!(
+            "Workspace name is {length} characters long; the limit is {LONGEST}, \
+             since it names a file in {}",
+            self.folder.display()
+        )))
+    }
+
+    fn missing(&self, name: &StoreName) -> StoreError {
+        let there = self.list().unwrap_or_default();
+        let names = there.iter().map(StoreName::as_str);
+        let near = twig_core::suggest::did_you_mean(name.as_str(), names);
+        let near = near.map_or_else(String::new, |near| format!("; {near}"));
+        StoreError::Unavailable(format!(
+            "Workspace '{name}' does not exist: make it with `twig workspace create {name}`{near}"
+        ))
+    }
+
+    fn lock(&self, name: &StoreName) -> Result<Lock, StoreError> {
+        let path = self.path(name).with_extension("lock");
+        Lock::take(&path, PATIENCE).map_err(|problem| match problem {
+            NoLock::Busy => StoreError::Busy {
+                workspace: name.clone(),
+                seconds: PATIENCE.as_secs(),
+            },
+            NoLock::Io(error) => {
+                StoreError::Unavailable(format!("{} cannot be written: {error}", path.display()))
+            }
+        })
+    }
+
+    /// Makes a workspace's file elsewhere and puts it in its place whole; `false` where there is
+    /// one already.
+    fn make(&self, name: &StoreName) -> Result<bool, StoreError> {
+        let path = self.path(name);
+        let cannot = |error: io::Error| {
+            let path = path.display();
+            StoreError::Unavailable(format!("{path} cannot be made: {error}"))
+        };
+        make_folder(&self.folder).map_err(cannot)?;
+        let _lock = self.lock(name)?;
+        if self.exists(name) {
+            return Ok(false);
+        }
+        // A log without its file would be taken for the new one's.
+        let new = with_end(&path, ".new");
+        let ends = ["-wal", "-shm", "-journal"];
+        for left in [&path, &new]
+            .iter()
+            .flat_map(|path| ends.map(|end| with_end(path, end)))
+        {
+            remove(&left)?;
+        }
+        remove(&new)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        private(&mut options);
+        options.open(&new).map_err(cannot)?;
+        fill(&new).map_err(|error| {
+            use super::fault::Fault;
+            Fault::from(error).tell(name, 0)
+        })?;
+        fs::rename(&new, &path).map_err(cannot)?;
+        sync_folder(&self.folder).map_err(cannot)?;
+        Ok(true)
+    }
+}
+
+/// Makes an empty file a workspace.
+fn fill(path: &Path) -> rusqlite::Result<()> {
+    let connection = Connection::open(path)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    migrate(&connection, MIGRATIONS.into_iter())?;
+    connection.execute(
+        "INSERT INTO workspace (only_row, id, rev, state) VALUES (1, ?1, 0, ?2)",
+        (Uuid::now_v7().into_bytes(), Digest::default()),
+    )?;
+    connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    connection.close().map_err(|(_, error)| error)
+}
+
+fn remove(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            let path = path.display();
+            Err(StoreError::Unavailable(format!(
+                "{path} cannot be removed: {error}"
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn make_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(path)
+}
+
+/// A name is durable once its folder is.
+#[cfg(unix)]
+fn sync_folder(path: &Path) -> io::Result<()> {
+    fs::File::open(path)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_path: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! A folder of workspaces, and short words for what is done in them.
+
+use std::sync::mpsc::channel;
+
+use tempfile::TempDir;
+use twig_core::Limits;
+use twig_core::store::{
+    Change, Draft, Given, Item, ItemKind, ItemWrite, Noun, Patch, Project, Store, StoreError,
+    StoreName, Write, Written,
+};
+use twig_sources::{Access, SqliteStore, Workspaces};
+
+use crate::support::LONG;
+
+pub(crate) fn name(text: &str) -> StoreName {
+    StoreName::parse(Noun::Prompt, text).unwrap()
+}
+
+/// A folder of workspaces of its own.
+pub(crate) struct Home {
+    _dir: TempDir,
+    pub(crate) workspaces: Workspaces,
+}
+
+impl Home {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let workspaces = Workspaces::new(dir.path().join("twig/workspaces"));
+        Self {
+            _dir: dir,
+            workspaces,
+        }
+    }
+
+    /// One whose `default` workspace has a project `p`.
+    pub(crate) fn with_project() -> Self {
+        let home = Self::new();
+        create_project(&home.open(), "p").unwrap();
+        home
+    }
+
+    pub(crate) fn open(&self) -> SqliteStore {
+        self.try_open(Access::Write).unwrap()
+    }
+
+    pub(crate) fn try_open(&self, access: Access) -> Result<SqliteStore, StoreError> {
+        self.workspaces
+            .open(&name("default"), access, &Limits::default())
+    }
+}
+
+/// Writes and waits until it is done.
+pub(crate) fn write(store: &dyn Store, write: Write) -> Result<Written, StoreError> {
+    let (sender, told) = channel();
+    store.write(
+        write,
+        Box::new(move |outcome| sender.send(outcome).unwrap()),
+    );
+    told.recv_timeout(LONG).unwrap()
+}
+
+pub(crate) fn create_project(store: &dyn Store, project: &str) -> Result<Written, StoreError> {
+    write(
+        store,
+        Write::CreateProject {
+            name: name(project),
+        },
+    )
+}
+
+pub(crate) fn item_write(kind: ItemKind, item: &str, change: Change) -> ItemWrite {
+    ItemWrite {
+        project: name("p"),
+        kind,
+        name: name(item),
+        change,
+        expected: None,
+        author: "tests".into(),
+    }
+}
+
+pub(crate) fn item(
+    store: &dyn Store,
+    kind: ItemKind,
+    item: &str,
+    change: Change,
+) -> Result<Written, StoreError> {
+    let wanted = item_write(kind, item, change);
+    write(store, Write::Item(Box::new(wanted)))
+}
+
+/// Changes a prompt of project `p`.
+pub(crate) fn prompt(
+    store: &dyn Store,
+    prompt: &str,
+    change: Change,
+) -> Result<Written, StoreError> {
+    item(store, ItemKind::Prompt, prompt, change)
+}
+
+/// Changes a resource of project `p`.
+pub(crate) fn resource(
+    store: &dyn Store,
+    resource: &str,
+    change: Change,
+) -> Result<Written, StoreError> {
+    item(store, ItemKind::Resource, resource, change)
+}
+
+pub(crate) fn text(content: &str) -> Change {
+    Change::Create(Draft {
+        content: Given::Text(content.to_owned()),
+        description: None,
+        uri: None,
+        mime: None,
+    })
+}
+
+pub(crate) fn at(uri: &str, content: &str) -> Change {
+    Change::Create(Draft {
+        content: Given::Text(content.to_owned()),
+        description: None,
+        uri: Some(uri.into()),
+        mime: None,
+    })
+}
+
+pub(crate) fn new_text(content: &str) -> Change {
+    Change::Update(Patch {
+        content: Some(Given::Text(content.to_owned())),
+        ..Patch::default()
+    })
+}
+
+/// Project `p` as it is now.
+pub(crate) fn project(store: &dyn Store) -> Project {
+    store.project(&name("p")).unwrap().unwrap()
+}
+
+pub(crate) fn names(project: &Project) -> Vec<&str> {
+    project
+        .items
+        .iter()
+        .map(|item| item.name.as_str())
+        .collect()
+}
+
+/// What an item holds.
+pub(crate) fn content(store: &dyn Store, item: &Item) -> String {
+    let bytes = store.content(&item.head.content.digest).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// Every name of project `p` with what it holds.
+pub(crate) fn contents(store: &dyn Store) -> Vec<(String, String)> {
+    let project = project(store);
+    let items = project.items.iter();
+    items
+        .map(|item| (item.name.to_string(), content(store, item)))
+        .collect()
+}
