@@ -21,6 +21,8 @@ pub(crate) struct Places {
     /// The record of trusted libraries. It is never in a folder of libraries, whose authors could
     /// write it themselves.
     pub(crate) trust: Option<PathBuf>,
+    /// The folder of workspaces.
+    pub(crate) workspaces: Option<PathBuf>,
     /// What the bash functions of prompts begin with.
     pub(crate) function_prefix: Option<OsString>,
 }
@@ -43,7 +45,8 @@ impl Places {
             data_is_named,
             config,
             projects: projects(),
-            trust: own.map(|own| own.join("trust.json")),
+            trust: own.as_ref().map(|own| own.join("trust.json")),
+            workspaces: own.map(|own| own.join("workspaces")),
             function_prefix: variable("MCBOX_PROMPTS_FUNCTION_NAME_PREFIX"),
         }
     }

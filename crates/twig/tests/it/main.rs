@@ -22,6 +22,7 @@ mod media;
 mod project;
 mod resources;
 mod screen;
+mod store_cli;
 
 use std::fs;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
