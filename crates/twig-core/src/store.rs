@@ -5,6 +5,8 @@
 
 mod decide;
 mod error;
+mod file_name;
+mod folder;
 mod given;
 mod library;
 mod name;
@@ -13,11 +15,12 @@ mod write;
 
 pub use self::decide::{Decision, Next, decide};
 pub use self::error::StoreError;
-pub use self::given::{Given, is_text_mime};
+pub use self::folder::{Entry, Folder, FolderError};
+pub use self::given::{Given, base64, is_text_mime};
 pub use self::library::{content_of, library};
 pub use self::name::{ItemKind, NameProblem, Noun, StoreName};
 pub use self::version::{
-    ContentInfo, Digest, Item, Operation, Project, Summary, Timestamp, Version,
+    ContentInfo, Digest, Item, Operation, Project, Summary, Timestamp, Version, hex,
 };
 pub use self::write::{Change, Draft, ItemWrite, Patch, Write, Written};
 

@@ -29,6 +29,13 @@ impl Patience {
         total: Duration::from_millis(250),
     };
 
+    /// For what nobody is expected to be writing: a file that changes meanwhile is refused.
+    pub(crate) const NONE: Self = Self {
+        quiet: Duration::ZERO,
+        quiet_when_empty: Duration::ZERO,
+        total: Duration::ZERO,
+    };
+
     /// For what is scanned: another look follows the next event, so this waits just a moment,
     /// unless what had text before is empty now.
     pub(crate) fn for_scan(had_text: bool) -> Self {

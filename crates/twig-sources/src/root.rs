@@ -35,6 +35,11 @@ impl Root {
         }
     }
 
+    /// The folder itself, for what writes.
+    pub(crate) fn dir(&self) -> &Dir {
+        &self.dir
+    }
+
     /// Says whether a regular file is at a path, links inside the folder followed.
     pub(crate) fn look(&self, path: &str) -> Result<(), BodyError> {
         match self.dir.metadata(path) {

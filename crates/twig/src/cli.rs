@@ -1,11 +1,18 @@
 //! The command line, as one clap definition: help, completions and the man page come out of it.
 
+mod store;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use twig_core::Kind;
 use twig_core::store::{Noun, StoreError, StoreName};
+
+pub(crate) use self::store::{
+    AddItem, AddResource, DeleteItem, InProject, InWorkspace, ItemHistory, ListItems, Project,
+    Prompt, Resource, RestoreItem, ShowItem, UpdateItem, UpdateResource, Workspace,
+};
 
 /// Keep your prompts in one place and serve them to every AI client
 #[derive(Debug, Parser)]
@@ -61,6 +68,18 @@ pub(crate) enum Command {
     /// See which libraries there are, and trust those that run programs
     #[command(subcommand)]
     Library(Library),
+    /// Make and delete workspaces, which hold projects
+    #[command(subcommand)]
+    Workspace(Workspace),
+    /// Make, rename, delete, export and import projects
+    #[command(subcommand)]
+    Project(Project),
+    /// Change the prompts of a project, and bring earlier versions back
+    #[command(subcommand)]
+    Prompt(Prompt),
+    /// Change the resources of a project, and bring earlier versions back
+    #[command(subcommand)]
+    Resource(Resource),
     /// Say what was found where, what is wrong, and how to connect a client
     Doctor(Doctor),
     /// Print a shell completion script

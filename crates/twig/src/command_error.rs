@@ -4,6 +4,7 @@
 use std::io;
 
 use twig_core::RenderError;
+use twig_core::store::StoreError;
 
 /// What kind of trouble ended a command, and so its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +104,20 @@ impl From<rustix::io::Errno> for CommandError {
 impl From<RenderError> for CommandError {
     fn from(error: RenderError) -> Self {
         Self::fixable(error.to_string())
+    }
+}
+
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        let hint = match &error {
+            StoreError::NotBase64 { .. } => {
+                Some("read the bytes themselves with `-c @FILE` or `-c -`")
+            }
+            StoreError::NotText { .. } => Some("say what it is with `-m`, such as `-m image/png`"),
+            _ => None,
+        };
+        let folded = Self::fixable(error.to_string());
+        hint.into_iter().fold(folded, Self::hint)
     }
 }
 

@@ -1,17 +1,24 @@
 //! One module a command; this one picks which, and opens the catalog that most of them need.
 
 mod check;
+mod content;
 mod demo;
 mod doctor;
 mod documents;
 mod init;
+mod item;
 mod library;
 mod list;
 mod new;
+mod project;
+mod question;
 mod render;
 mod search;
 mod serve;
 mod show;
+mod store;
+mod transfer;
+mod workspace;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -47,6 +54,10 @@ pub(crate) fn run(command: Command, ui: &mut Ui) -> Result<ExitCode, CommandErro
         Command::Completions { shell } => completions(shell, ui)?,
         Command::Man { command } => man(&command, ui)?,
         Command::Library(what) => library::run(&what, ui)?,
+        Command::Workspace(what) => workspace::run(what, ui)?,
+        Command::Project(what) => project::run(what, ui)?,
+        Command::Prompt(what) => item::run_prompt(what, ui)?,
+        Command::Resource(what) => item::run_resource(what, ui)?,
         Command::RunFunction => function::child::run()?,
         Command::RenderWorker => worker::child::run()?,
     };

@@ -34,6 +34,11 @@ impl Ui {
         self.out.write_all(text.as_bytes())
     }
 
+    /// Bytes exactly as they are.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)
+    }
+
     /// A value as JSON, indented.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), CommandError> {
         let text = serde_json::to_string_pretty(value)?;

@@ -34,6 +34,9 @@ const ENDINGS: &[(&str, &str)] = &[
     ("zip", "application/zip"),
 ];
 
+/// Endings that are more usual than others of the same type.
+const USUAL: [&str; 2] = ["html", "md"];
+
 /// First bytes and what they stand for.
 const BEGINNINGS: &[(&[u8], &str)] = &[
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -50,11 +53,25 @@ const BEGINNINGS: &[(&[u8], &str)] = &[
 
 /// The MIME type of a file with this name whose contents begin like this.
 pub fn mime_of(file_name: &str, head: &[u8]) -> &'static str {
+    mime_of_name(file_name).unwrap_or_else(|| by_beginning(head))
+}
+
+/// The MIME type of a file with this name, where its ending tells.
+pub fn mime_of_name(file_name: &str) -> Option<&'static str> {
     let mut kinds = [MediaKind::Image, MediaKind::Audio].into_iter();
     let by_kind = kinds.find_map(|kind| kind.mime_of(file_name));
-    by_kind
-        .or_else(|| by_ending(file_name))
-        .unwrap_or_else(|| by_beginning(head))
+    by_kind.or_else(|| by_ending(file_name))
+}
+
+/// The ending that files of a MIME type have, without its dot; parameters do not matter.
+pub fn ending_of(mime: &str) -> Option<&'static str> {
+    let essence = mime.split(';').next().unwrap_or_default().trim();
+    let kinds = [MediaKind::Image, MediaKind::Audio].map(MediaKind::endings);
+    let known = kinds.into_iter().chain([ENDINGS]).flatten();
+    let mut fitting = known.filter(|(_, mime)| mime.eq_ignore_ascii_case(essence));
+    let (first, _) = fitting.next()?;
+    let usual = fitting.find(|(ending, _)| USUAL.contains(ending));
+    Some(usual.map_or(*first, |(ending, _)| *ending))
 }
 
 fn by_ending(file_name: &str) -> Option<&'static str> {
@@ -117,6 +134,22 @@ mod tests {
             ("a", b"", "text/plain"),
         ] {
             assert_eq!(mime_of(name, head), mime, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_type_has_an_ending_that_means_it() {
+        for (mime, ending) in [
+            ("text/markdown", Some("md")),
+            ("TEXT/HTML; charset=utf-8", Some("html")),
+            ("image/jpeg", Some("jpg")),
+            ("text/x-unheard", None),
+        ] {
+            assert_eq!(ending_of(mime), ending, "{mime}");
+        }
+        for (_, mime) in ENDINGS {
+            let ending = ending_of(mime).expect("known");
+            assert_eq!(mime_of_name(&format!("a.{ending}")), Some(*mime));
         }
     }
 }

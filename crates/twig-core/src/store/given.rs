@@ -40,6 +40,11 @@ impl Given {
     }
 }
 
+/// Bytes as text that [`Given::Text`] reads again.
+pub fn base64(bytes: &[u8]) -> String {
+    BASE64_STANDARD.encode(bytes)
+}
+
 /// Types outside `text/` whose content people read.
 const TEXTS: [&str; 19] = [
     "application/ecmascript",

@@ -3,7 +3,7 @@
 use sha2::{Digest as _, Sha256};
 
 use super::name::ItemKind;
-use super::version::{Digest, Item, Project};
+use super::version::{Digest, Item, Project, hex, read_hex};
 use crate::document::Document;
 use crate::model::{About, Content, Dialect, Kind, Library, MessageSource, Prompt, Role};
 use crate::name::{LibraryName, PromptName, RelativePath};
@@ -88,27 +88,13 @@ fn document(item: &Item) -> Document {
 
 /// A path that no file has: what it leads to never changes, whatever is written meanwhile.
 fn path(item: &Item) -> RelativePath {
-    use std::fmt::Write as _;
-    let mut path = format!("{}s/{}/", item.kind.as_str(), item.name);
-    for byte in item.head.content.digest {
-        // Writing to a `String` cannot fail.
-        let _ = write!(path, "{byte:02x}");
-    }
-    RelativePath::of_store(path)
+    let digest = hex(&item.head.content.digest);
+    RelativePath::of_store(format!("{}s/{}/{digest}", item.kind.as_str(), item.name))
 }
 
 /// The digest of the content that a path of a project's library leads to.
 pub fn content_of(path: &RelativePath) -> Option<Digest> {
-    let hex = path.file_name().as_bytes();
-    let mut digest = [0; 32];
-    if hex.len() != 2 * digest.len() {
-        return None;
-    }
-    for (byte, pair) in digest.iter_mut().zip(hex.chunks_exact(2)) {
-        let pair = std::str::from_utf8(pair).ok()?;
-        *byte = u8::from_str_radix(pair, 16).ok()?;
-    }
-    Some(digest)
+    read_hex(path.file_name())
 }
 
 fn number(digest: &Digest) -> u64 {

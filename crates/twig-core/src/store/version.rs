@@ -8,6 +8,26 @@ use crate::document::rfc3339;
 /// The SHA-256 of something.
 pub type Digest = [u8; 32];
 
+/// A digest as people write it: 64 digits.
+pub fn hex(digest: &Digest) -> String {
+    let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    let digits = digits.filter_map(|digit| char::from_digit(digit.into(), 16));
+    digits.collect()
+}
+
+/// A digest as people write it, read again.
+pub(super) fn read_hex(text: &str) -> Option<Digest> {
+    let mut digest = [0; 32];
+    if text.len() != 2 * digest.len() {
+        return None;
+    }
+    for (byte, pair) in digest.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
+        let pair = std::str::from_utf8(pair).ok()?;
+        *byte = u8::from_str_radix(pair, 16).ok()?;
+    }
+    Some(digest)
+}
+
 /// A moment: milliseconds since 1970, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);

@@ -14,5 +14,6 @@ mod front_matter;
 mod functions;
 mod manifest;
 mod names;
+mod project_folder;
 mod template;
 mod template_attacks;

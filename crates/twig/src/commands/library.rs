@@ -1,7 +1,6 @@
 //! `twig library`: which libraries there are, and whose programs may run.
 
 use std::fmt::Write as _;
-use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use twig_core::{Function, Kind, Library};
 use twig_sources::{CodeFiles, Trust, Verdict, survey};
 
 use super::check::counted;
-use super::{Opened, library_of};
+use super::{Opened, library_of, question};
 use crate::cli::{self, Sources};
 use crate::command_error::{CommandError, reason};
 use crate::places::Places;
@@ -182,20 +181,13 @@ fn describe(
 }
 
 fn ask(library: &Library, ui: &mut Ui) -> Result<bool, CommandError> {
-    if !io::stdin().is_terminal() {
-        let message = format!(
-            "nobody is there to say whether library `{}` is to be trusted",
-            library.name
-        );
-        return Err(CommandError::fixable(message).hint("use --yes once you have looked at it"));
-    }
-    ui.say(format!(
-        "\nlet library `{}` run these programs as you? [y/N]",
-        library.name
-    ));
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    let name = &library.name;
+    let unanswered = || {
+        let message = format!("nobody is there to say whether library `{name}` is to be trusted");
+        CommandError::fixable(message).hint("use --yes once you have looked at it")
+    };
+    let question = format!("\nlet library `{name}` run these programs as you?");
+    question::ask(&question, unanswered, ui)
 }
 
 fn distrust(named: &str, ui: &mut Ui) -> Result<ExitCode, CommandError> {

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use twig_core::render::{self, World};
 use twig_core::{Block, Message, Prompt, RenderError, Rendering, function};
 
+use super::content::{Spelled, spelled};
 use super::{Opened, allowed, find};
 use crate::cli;
 use crate::command_error::{CommandError, ErrorKind, reason};
@@ -159,10 +160,9 @@ fn pair(text: &str) -> Result<Pair, CommandError> {
         let error = CommandError::new(ErrorKind::Usage, message);
         return Err(error.hint("put quotes round a value with blanks: KEY=\"several words\""));
     };
-    let value = match value.strip_prefix('@') {
-        None => value.to_owned(),
-        Some(text) if text.starts_with('@') => text.to_owned(),
-        Some(path) => fs::read_to_string(path).map_err(|error| {
+    let value = match spelled(value) {
+        Spelled::Text(text) => text.to_owned(),
+        Spelled::File(path) => fs::read_to_string(path).map_err(|error| {
             let why = reason(&error);
             CommandError::fixable(format!(
                 "the file `{path}` for `{key}` cannot be read: {why}"

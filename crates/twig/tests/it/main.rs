@@ -23,6 +23,7 @@ mod project;
 mod resources;
 mod screen;
 mod store;
+mod store_cli;
 
 use std::fs;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};

@@ -1,0 +1,257 @@
+//! A project as a folder of plain files: what its `project.json` says.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::Given;
+use super::error::StoreError;
+use super::file_name::file_names;
+use super::name::{ItemKind, Noun, StoreName};
+use super::version::{Digest, Project, hex, read_hex};
+use super::write::Draft;
+use crate::name::RelativePath;
+use crate::problem::shorten;
+
+/// The format that is written, and the only one that is read.
+const FORMAT: u64 = 1;
+
+/// An exported project, its contents aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder {
+    /// The project's name.
+    pub name: StoreName,
+    /// Prompts first, then resources, each sorted by name.
+    pub entries: Vec<Entry>,
+}
+
+/// One prompt or resource of an exported project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Which of the two.
+    pub kind: ItemKind,
+    /// Its name.
+    pub name: StoreName,
+    /// What it is for.
+    pub description: Option<Box<str>>,
+    /// A resource's URI.
+    pub uri: Option<Box<str>>,
+    /// A resource's MIME type.
+    pub mime: Option<Box<str>>,
+    /// The file with its content.
+    pub file: RelativePath,
+    /// What the content was when it was exported, where that is known.
+    pub sha256: Option<Digest>,
+}
+
+/// Why a `project.json` cannot be one; reads on after its path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FolderError {
+    /// No JSON, or not of the right shape.
+    #[error("is not a project's: {0}")]
+    Shape(String),
+    /// Another format.
+    #[error("has format {0}; this version of Twig reads format {FORMAT}")]
+    Format(u64),
+    /// A name that cannot be one.
+    #[error("has a name that cannot be: {0}")]
+    Name(StoreError),
+    /// A path that cannot be one.
+    #[error("has a path that does not lead to a file inside the folder: `{}`", shorten(.0, 200))]
+    Path(Box<str>),
+    /// The same name or URI again.
+    #[error("names {what} '{}' twice", shorten(.name, 200))]
+    Twice {
+        /// Of what.
+        what: &'static str,
+        /// The name or URI.
+        name: Box<str>,
+    },
+}
+
+impl Folder {
+    /// A project's folder; the same for the same project.
+    pub fn of(project: &Project) -> Result<Self, FolderError> {
+        let files = file_names(&project.items);
+        let entries = project.items.iter().zip(&files).map(|(item, file)| {
+            let head = &item.head;
+            Ok(Entry {
+                kind: item.kind,
+                name: item.name.clone(),
+                description: head.description.clone(),
+                uri: head.uri.clone(),
+                mime: head.mime.clone(),
+                file: path(file)?,
+                sha256: Some(head.content.digest),
+            })
+        });
+        Ok(Self {
+            name: project.name.clone(),
+            entries: entries.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Reads a `project.json`.
+    pub fn parse(json: &str) -> Result<Self, FolderError> {
+        let shape = |error: serde_json::Error| FolderError::Shape(error.to_string());
+        // A later format may have any other shape.
+        let Format { format } = serde_json::from_str(json).map_err(shape)?;
+        if format != FORMAT {
+            return Err(FolderError::Format(format));
+        }
+        let written: Written<'_> = serde_json::from_str(json).map_err(shape)?;
+        let mut entries = Vec::with_capacity(written.prompts.len() + written.resources.len());
+        for prompt in written.prompts {
+            entries.push(prompt.read()?);
+        }
+        for resource in written.resources {
+            entries.push(resource.read()?);
+        }
+        entries.sort_by(|one, two| (one.kind, &one.name).cmp(&(two.kind, &two.name)));
+        check_twins(&entries)?;
+        let name = StoreName::parse(Noun::Project, &written.name).map_err(FolderError::Name)?;
+        Ok(Self { name, entries })
+    }
+
+    /// The `project.json`; the same for the same folder.
+    pub fn to_json(&self) -> String {
+        let of = |kind| self.entries.iter().filter(move |entry| entry.kind == kind);
+        let written = Written {
+            format: FORMAT,
+            name: self.name.as_str().into(),
+            prompts: of(ItemKind::Prompt).map(WrittenPrompt::of).collect(),
+            resources: of(ItemKind::Resource).map(WrittenResource::of).collect(),
+        };
+        // Strings and numbers are always JSON.
+        let mut json = serde_json::to_string_pretty(&written).unwrap_or_default();
+        json.push('\n');
+        json
+    }
+}
+
+impl Entry {
+    /// What to make of it, with the content of its file.
+    pub fn draft(&self, content: Vec<u8>) -> Draft {
+        Draft {
+            content: Given::Bytes(content),
+            description: self.description.clone(),
+            uri: self.uri.clone(),
+            mime: self.mime.clone(),
+        }
+    }
+}
+
+fn path(text: &str) -> Result<RelativePath, FolderError> {
+    RelativePath::parse(text).map_err(|_| FolderError::Path(text.into()))
+}
+
+fn check_twins(entries: &[Entry]) -> Result<(), FolderError> {
+    let twice = |what, name: &str| {
+        let name = name.into();
+        Err(FolderError::Twice { what, name })
+    };
+    for pair in entries.windows(2) {
+        if (pair[0].kind, &pair[0].name) == (pair[1].kind, &pair[1].name) {
+            return twice(pair[0].kind.as_str(), pair[0].name.as_str());
+        }
+    }
+    let mut uris = BTreeSet::new();
+    match entries
+        .iter()
+        .filter_map(|entry| entry.uri.as_deref())
+        .find(|uri| !uris.insert(*uri))
+    {
+        Some(uri) => twice("URI", uri),
+        None => Ok(()),
+    }
+}
+
+#[derive(Deserialize)]
+struct Format {
+    format: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written<'a> {
+    format: u64,
+    name: Text<'a>,
+    prompts: Vec<WrittenPrompt<'a>>,
+    resources: Vec<WrittenResource<'a>>,
+}
+
+type Text<'a> = std::borrow::Cow<'a, str>;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenPrompt<'a> {
+    name: Text<'a>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    description: Option<Text<'a>>,
+    file: Text<'a>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sha256: Option<Text<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenResource<'a> {
+    name: Text<'a>,
+    uri: Text<'a>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mime_type: Option<Text<'a>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    description: Option<Text<'a>>,
+    file: Text<'a>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sha256: Option<Text<'a>>,
+}
+
+impl<'a> WrittenPrompt<'a> {
+    fn of(entry: &'a Entry) -> Self {
+        Self {
+            name: entry.name.as_str().into(),
+            description: entry.description.as_deref().map(Into::into),
+            file: entry.file.as_str().into(),
+            sha256: entry.sha256.map(|digest| hex(&digest).into()),
+        }
+    }
+
+    fn read(self) -> Result<Entry, FolderError> {
+        Ok(Entry {
+            kind: ItemKind::Prompt,
+            name: StoreName::parse(Noun::Prompt, &self.name).map_err(FolderError::Name)?,
+            description: self.description.map(Into::into),
+            uri: None,
+            mime: None,
+            file: path(&self.file)?,
+            sha256: self.sha256.as_deref().and_then(read_hex),
+        })
+    }
+}
+
+impl<'a> WrittenResource<'a> {
+    fn of(entry: &'a Entry) -> Self {
+        Self {
+            name: entry.name.as_str().into(),
+            uri: entry.uri.as_deref().unwrap_or_default().into(),
+            mime_type: entry.mime.as_deref().map(Into::into),
+            description: entry.description.as_deref().map(Into::into),
+            file: entry.file.as_str().into(),
+            sha256: entry.sha256.map(|digest| hex(&digest).into()),
+        }
+    }
+
+    fn read(self) -> Result<Entry, FolderError> {
+        Ok(Entry {
+            kind: ItemKind::Resource,
+            name: StoreName::parse(Noun::Resource, &self.name).map_err(FolderError::Name)?,
+            description: self.description.map(Into::into),
+            uri: Some(self.uri.into()),
+            mime: self.mime_type.map(Into::into),
+            file: path(&self.file)?,
+            sha256: self.sha256.as_deref().and_then(read_hex),
+        })
+    }
+}

@@ -1,0 +1,85 @@
+//! Projects as folders of plain files, there and back.
+//!
+//! What `project.json` says and what the files are called is `twig-core`'s business.
+
+mod export;
+mod import;
+
+use std::path::Path;
+
+use twig_core::BodyError;
+use twig_core::store::{Folder, FolderError, StoreError};
+
+pub use self::export::{Exported, export_project};
+pub use self::import::{Imported, import_project};
+use crate::reader::{Patience, read_text};
+
+/// The file that says what is in the folder.
+const MANIFEST: &str = "project.json";
+
+/// Bytes of it: ten thousand items with all that is known of them fit in.
+const MANIFEST_LIMIT: usize = 64 * 1024 * 1024;
+
+/// Why a project was not exported or imported; reads on after the folder's path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProjectFolderError {
+    /// The folder itself, or one of its files, cannot be read.
+    #[error("{path} {error}")]
+    Read {
+        /// Which file.
+        path: String,
+        /// Why not.
+        error: BodyError,
+    },
+    /// Something cannot be written.
+    #[error("{path} cannot be written: {reason}")]
+    Write {
+        /// What.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
+    /// What `project.json` says cannot be.
+    #[error("{MANIFEST} {0}")]
+    Manifest(FolderError),
+    /// A folder that holds something else.
+    #[error("the folder is not empty and is no exported project")]
+    NotEmpty,
+    /// The export of another project.
+    #[error("the folder holds project '{0}'")]
+    OtherProject(String),
+    /// Files that somebody changed since they were exported, or put there.
+    #[error("{} not as the last export left it: {}", if .0.len() == 1 { "one file is" } else { "some files are" }, named(.0))]
+    Edited(Vec<String>),
+    /// One of the items cannot be taken.
+    #[error("{path}: {error}")]
+    Item {
+        /// Its file.
+        path: String,
+        /// Why not.
+        error: StoreError,
+    },
+    /// The store said no.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A few names, and how many more there are.
+fn named(names: &[String]) -> String {
+    let (shown, more) = names.split_at(names.len().min(5));
+    let shown = shown.join(", ");
+    match more.len() {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+fn read_manifest(root: &Path) -> Result<Folder, ProjectFolderError> {
+    let read = read_text(root, MANIFEST, MANIFEST_LIMIT, Patience::NONE);
+    let read = read.map_err(|error| ProjectFolderError::Read {
+        path: MANIFEST.to_owned(),
+        error,
+    })?;
+    Folder::parse(&read.text).map_err(ProjectFolderError::Manifest)
+}

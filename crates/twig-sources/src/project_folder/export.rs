@@ -1,0 +1,213 @@
+//! A project becomes a folder. Nothing that somebody else put there is lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use cap_std::fs::{Dir, OpenOptions};
+use sha2::{Digest as _, Sha256};
+use twig_core::BodyError;
+use twig_core::store::{Digest, Entry, Folder, Project, Store};
+
+use super::{MANIFEST, ProjectFolderError, read_manifest};
+use crate::root::{Root, body_error, sentence};
+
+/// Keeps git from changing line ends.
+const ATTRIBUTES: &str = ".gitattributes";
+
+/// Where a file is written before it takes its name.
+const UNFINISHED: &str = ".twig-export";
+
+/// What an export did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// How many prompts and resources there are.
+    pub items: usize,
+    /// How many files were written anew.
+    pub written: usize,
+    /// Files of what is no longer in the project.
+    pub removed: Vec<String>,
+    /// The same, left there because somebody changed them.
+    pub kept: Vec<String>,
+}
+
+/// Writes a project as a folder, or brings an earlier export up to date. `force` replaces what
+/// somebody changed since then.
+pub fn export_project(
+    store: &dyn Store,
+    project: &Project,
+    path: &Path,
+    force: bool,
+) -> Result<Exported, ProjectFolderError> {
+    let next = Folder::of(project).map_err(ProjectFolderError::Manifest)?;
+    std::fs::create_dir_all(path).map_err(|error| cannot_write("the folder", &error))?;
+    let root = Root::open(path).map_err(|error| ProjectFolderError::Read {
+        path: "the folder".to_owned(),
+        error,
+    })?;
+    let before = earlier(&root, path)?;
+    if let Some(before) = &before
+        && before.name != next.name
+        && !force
+    {
+        return Err(ProjectFolderError::OtherProject(before.name.to_string()));
+    }
+    let before = before.map_or_else(Vec::new, |before| before.entries);
+    let stale = look(&root, &next, &before, force)?;
+    let dir = root.dir();
+    for entry in &stale {
+        let digest = entry.sha256.unwrap_or_default();
+        write(dir, entry.file.as_str(), &store.content(&digest)?)?;
+    }
+    if !dir.exists(ATTRIBUTES) {
+        write(dir, ATTRIBUTES, b"* -text\n")?;
+    }
+    // Last: until then the folder is still the earlier export, with newer files.
+    let json = next.to_json();
+    if dir.read(MANIFEST).ok().as_deref() != Some(json.as_bytes()) {
+        write(dir, MANIFEST, json.as_bytes())?;
+    }
+    let mut exported = Exported {
+        items: next.entries.len(),
+        written: stale.len(),
+        ..Exported::default()
+    };
+    remove(&root, &next, &before, &mut exported);
+    Ok(exported)
+}
+
+/// The export that is there, if any.
+fn earlier(root: &Root, path: &Path) -> Result<Option<Folder>, ProjectFolderError> {
+    let entries = root.entries("").map_err(|error| ProjectFolderError::Read {
+        path: "the folder".to_owned(),
+        error,
+    })?;
+    // A repository that was just made for it is empty, too.
+    let mut others = entries.flatten().filter(|entry| {
+        let name = entry.file_name();
+        name != ".git" && name != UNFINISHED
+    });
+    if others.next().is_none() {
+        return Ok(None);
+    }
+    match read_manifest(path) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(
+            ProjectFolderError::Read {
+                error: BodyError::NotFound,
+                ..
+            }
+            | ProjectFolderError::Manifest(twig_core::store::FolderError::Shape(_)),
+        ) => Err(ProjectFolderError::NotEmpty),
+        Err(error) => Err(error),
+    }
+}
+
+/// The entries whose files have to be written.
+fn look<'f>(
+    root: &Root,
+    next: &'f Folder,
+    before: &[Entry],
+    force: bool,
+) -> Result<Vec<&'f Entry>, ProjectFolderError> {
+    let known: BTreeMap<&str, Option<Digest>> = before
+        .iter()
+        .map(|entry| (entry.file.as_str(), entry.sha256))
+        .collect();
+    let mut stale = Vec::new();
+    let mut edited = Vec::new();
+    for entry in &next.entries {
+        let path = entry.file.as_str();
+        let now = digest_of(root, path);
+        if matches!(now, Ok(now) if Some(now) == entry.sha256) {
+            continue;
+        }
+        let is_ours = match now {
+            Err(BodyError::NotFound) => true,
+            Ok(now) => known.get(path) == Some(&Some(now)),
+            Err(_) => false,
+        };
+        if !is_ours {
+            edited.push(path.to_owned());
+        }
+        stale.push(entry);
+    }
+    if edited.is_empty() || force {
+        Ok(stale)
+    } else {
+        Err(ProjectFolderError::Edited(edited))
+    }
+}
+
+/// Takes away what the earlier export wrote and this one has no more.
+fn remove(root: &Root, next: &Folder, before: &[Entry], exported: &mut Exported) {
+    let dir = root.dir();
+    // A file system may know no upper case.
+    let key = |entry: &Entry| entry.file.as_str().to_lowercase();
+    let wanted: BTreeSet<String> = next.entries.iter().map(key).collect();
+    for entry in before {
+        let path = entry.file.as_str();
+        // A `project.json` may name anything; only here are files of our making.
+        let is_ours = path.starts_with("prompts/") || path.starts_with("resources/");
+        if !is_ours || wanted.contains(&key(entry)) {
+            continue;
+        }
+        match digest_of(root, path) {
+            Ok(now) if Some(now) == entry.sha256 && dir.remove_file(path).is_ok() => {
+                exported.removed.push(path.to_owned());
+            }
+            Err(BodyError::NotFound) => {}
+            _ => exported.kept.push(path.to_owned()),
+        }
+    }
+    for folder in ["prompts", "resources"] {
+        // It is in the way of nobody where it is not empty.
+        let _ = dir.remove_dir(folder);
+    }
+}
+
+/// The digest of what is there now, however large it is.
+fn digest_of(root: &Root, path: &str) -> Result<Digest, BodyError> {
+    let mut file = root.open_file(path)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hash.finalize().into()),
+            Ok(count) => hash.update(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(body_error(&error)),
+        }
+    }
+}
+
+/// Writes a file that is whole from the moment it has its name.
+fn write(dir: &Dir, path: &str, bytes: &[u8]) -> Result<(), ProjectFolderError> {
+    let whole = || -> io::Result<()> {
+        if let Some((folder, _)) = path.rsplit_once('/') {
+            dir.create_dir_all(folder)?;
+        }
+        match dir.remove_file(UNFINISHED) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        let mut file = dir.open_with(UNFINISHED, &options)?;
+        file.write_all(bytes)?;
+        drop(file);
+        dir.rename(UNFINISHED, dir, path)
+    };
+    whole().map_err(|error| {
+        // What is half written is of no use to anybody.
+        let _ = dir.remove_file(UNFINISHED);
+        cannot_write(path, &error)
+    })
+}
+
+fn cannot_write(path: &str, error: &io::Error) -> ProjectFolderError {
+    ProjectFolderError::Write {
+        path: path.to_owned(),
+        reason: sentence(error),
+    }
+}

@@ -1,0 +1,180 @@
+//! A folder becomes a project: the whole of it, or nothing.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::mpsc;
+
+use sha2::{Digest as _, Sha256};
+use twig_core::Limits;
+use twig_core::store::{
+    Change, Digest, Entry, Folder, ItemKind, ItemWrite, Noun, Store, StoreError, StoreName, Write,
+    Written, decide,
+};
+use uuid::Uuid;
+
+use super::{ProjectFolderError, read_manifest};
+use crate::reader::{Patience, read_bytes};
+
+/// Writes that are under way at once, so that one commit can hold several.
+const UNDER_WAY: usize = 32;
+
+/// What an import made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Imported {
+    /// The project's name.
+    pub name: StoreName,
+    /// How many prompts it has.
+    pub prompts: usize,
+    /// How many resources it has.
+    pub resources: usize,
+    /// Files that were changed since they were exported; they were taken as they are.
+    pub edited: Vec<String>,
+}
+
+/// Makes a project of an exported folder, under its own name or another.
+///
+/// The whole folder is looked at before anything is written. What is written gets the project's name
+/// last, so that nobody ever sees half of it under that name.
+pub fn import_project(
+    store: &dyn Store,
+    root: &Path,
+    name: Option<&StoreName>,
+    author: &str,
+    limits: &Limits,
+) -> Result<Imported, ProjectFolderError> {
+    let folder = read_manifest(root)?;
+    let name = name.unwrap_or(&folder.name).clone();
+    if store.project(&name)?.is_some() {
+        return Err(taken(store, &name).into());
+    }
+    let edited = check(root, &folder, &name, limits)?;
+    let unfinished = format!("importing-{}", Uuid::now_v7().simple());
+    let unfinished = StoreName::parse(Noun::Project, &unfinished)?;
+    let created = Write::CreateProject {
+        name: unfinished.clone(),
+    };
+    wait(&start(store, created))?;
+    let filled = fill(store, root, &folder, &unfinished, author, limits).and_then(|()| {
+        let renamed = Write::RenameProject {
+            name: unfinished.clone(),
+            to: name.clone(),
+        };
+        Ok(wait(&start(store, renamed))?)
+    });
+    if let Err(error) = filled {
+        // The first trouble is the one to tell of.
+        let _ = wait(&start(store, Write::DeleteProject { name: unfinished }));
+        return Err(error);
+    }
+    let of = |kind| folder.entries.iter().filter(|e| e.kind == kind).count();
+    Ok(Imported {
+        name,
+        prompts: of(ItemKind::Prompt),
+        resources: of(ItemKind::Resource),
+        edited,
+    })
+}
+
+fn taken(store: &dyn Store, name: &StoreName) -> StoreError {
+    StoreError::ProjectExists {
+        project: name.clone(),
+        workspace: store.workspace().clone(),
+    }
+}
+
+/// Looks at every file as the store would; says which ones were changed since they were exported.
+fn check(
+    root: &Path,
+    folder: &Folder,
+    name: &StoreName,
+    limits: &Limits,
+) -> Result<Vec<String>, ProjectFolderError> {
+    if folder.entries.len() > limits.project_items {
+        let (project, limit) = (name.clone(), limits.project_items);
+        return Err(StoreError::Full { project, limit }.into());
+    }
+    let mut edited = Vec::new();
+    for entry in &folder.entries {
+        let bytes = read(root, entry, limits)?;
+        let digest: Digest = Sha256::digest(&bytes).into();
+        if entry.sha256.is_some_and(|known| known != digest) {
+            edited.push(entry.file.to_string());
+        }
+        decide(&creation(entry, bytes, name, ""), None, None, limits)
+            .map_err(|error| of_item(entry, error))?;
+    }
+    Ok(edited)
+}
+
+fn fill(
+    store: &dyn Store,
+    root: &Path,
+    folder: &Folder,
+    project: &StoreName,
+    author: &str,
+    limits: &Limits,
+) -> Result<(), ProjectFolderError> {
+    let mut under_way = VecDeque::with_capacity(UNDER_WAY);
+    for entry in &folder.entries {
+        if under_way.len() == UNDER_WAY
+            && let Some((entry, outcome)) = under_way.pop_front()
+        {
+            wait(&outcome).map_err(|error| of_item(entry, error))?;
+        }
+        let bytes = read(root, entry, limits)?;
+        let item = creation(entry, bytes, project, author);
+        under_way.push_back((entry, start(store, Write::Item(Box::new(item)))));
+    }
+    for (entry, outcome) in under_way {
+        wait(&outcome).map_err(|error| of_item(entry, error))?;
+    }
+    Ok(())
+}
+
+fn creation(entry: &Entry, bytes: Vec<u8>, project: &StoreName, author: &str) -> ItemWrite {
+    ItemWrite {
+        project: project.clone(),
+        kind: entry.kind,
+        name: entry.name.clone(),
+        change: Change::Create(entry.draft(bytes)),
+        expected: None,
+        author: author.into(),
+    }
+}
+
+fn read(root: &Path, entry: &Entry, limits: &Limits) -> Result<Vec<u8>, ProjectFolderError> {
+    let limit = match entry.kind {
+        ItemKind::Prompt => limits.verbatim,
+        ItemKind::Resource => limits.document,
+    };
+    match read_bytes(root, entry.file.as_str(), limit, Patience::NONE) {
+        Ok(read) => Ok(read.bytes),
+        Err(error) => Err(ProjectFolderError::Read {
+            path: entry.file.to_string(),
+            error,
+        }),
+    }
+}
+
+fn of_item(entry: &Entry, error: StoreError) -> ProjectFolderError {
+    let path = entry.file.to_string();
+    ProjectFolderError::Item { path, error }
+}
+
+/// What comes of a write.
+type Outcome = mpsc::Receiver<Result<Written, StoreError>>;
+
+fn start(store: &dyn Store, write: Write) -> Outcome {
+    let (told, outcome) = mpsc::channel();
+    // Nobody listens any more after the first trouble.
+    store.write(write, Box::new(move |written| drop(told.send(written))));
+    outcome
+}
+
+fn wait(outcome: &Outcome) -> Result<(), StoreError> {
+    let ended = "The store has ended before the write was done";
+    match outcome.recv() {
+        Ok(written) => written.map(drop),
+        Err(_) => Err(StoreError::Unavailable(ended.to_owned())),
+    }
+}

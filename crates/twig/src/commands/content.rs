@@ -1,0 +1,104 @@
+//! Values that the command line spells: as text, or as a file or standard input to be read.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use twig_core::document::{mime_of, mime_of_name};
+use twig_core::store::Given;
+
+use crate::command_error::{CommandError, reason};
+
+/// How much of a content tells what it is.
+const HEAD: usize = 4096;
+
+/// A value as it is spelled.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Spelled<'a> {
+    /// The value itself.
+    Text(&'a str),
+    /// `@FILE`: what the file holds.
+    File(&'a str),
+}
+
+/// `TEXT`, `@FILE`, or `@@TEXT` for what starts with an @.
+pub(super) fn spelled(value: &str) -> Spelled<'_> {
+    match value.strip_prefix('@') {
+        None => Spelled::Text(value),
+        Some(text) if text.starts_with('@') => Spelled::Text(text),
+        Some(path) => Spelled::File(path),
+    }
+}
+
+/// The content that is meant, `-` being standard input. More than the limit is not read.
+pub(super) fn content(value: &str, limit: usize) -> Result<Given, CommandError> {
+    let (what, bytes) = match spelled(value) {
+        _ if value == "-" => ("standard input".to_owned(), read(io::stdin().lock(), limit)),
+        Spelled::Text(text) => return Ok(Given::Text(text.to_owned())),
+        Spelled::File(path) => {
+            let bytes = File::open(path).and_then(|file| read(file, limit));
+            (format!("the file `{path}`"), bytes)
+        }
+    };
+    let bytes = bytes.map_err(|error| {
+        let why = reason(&error);
+        let error = CommandError::fixable(format!("{what} cannot be read: {why}"));
+        error.hint("write @@… for a content that starts with an @")
+    })?;
+    if bytes.len() > limit {
+        let message = format!("{what} holds more than {limit} bytes, which is the limit");
+        return Err(CommandError::fixable(message));
+    }
+    Ok(Given::Bytes(bytes))
+}
+
+/// What a content is where nobody says: the names of its file and its URI tell, else its beginning.
+pub(super) fn guess(value: &str, uri: &str, given: &Given) -> &'static str {
+    let file = match spelled(value) {
+        Spelled::File(path) => Path::new(path).file_name().and_then(|name| name.to_str()),
+        Spelled::Text(_) => None,
+    };
+    let path = uri.split(['?', '#']).next().unwrap_or_default();
+    let last = path.rsplit(['/', ':']).next().unwrap_or_default();
+    let by_name = file.and_then(mime_of_name).or_else(|| mime_of_name(last));
+    by_name.unwrap_or_else(|| match given {
+        Given::Text(_) => "text/plain",
+        Given::Bytes(bytes) => mime_of("", &bytes[..bytes.len().min(HEAD)]),
+    })
+}
+
+/// Reads to the end, or to one byte past the limit.
+fn read(from: impl Read, limit: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let most = (limit as u64).saturating_add(1);
+    from.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_at_sign_means_a_file_and_two_mean_themselves() {
+        assert_eq!(spelled("text"), Spelled::Text("text"));
+        assert_eq!(spelled("@file"), Spelled::File("file"));
+        assert_eq!(spelled("@@text"), Spelled::Text("@text"));
+        assert_eq!(spelled("a@b"), Spelled::Text("a@b"));
+    }
+
+    #[test]
+    fn names_tell_what_a_content_is_before_its_beginning_does() {
+        let png = Given::Bytes(b"\x89PNG\r\n\x1a\n".to_vec());
+        let text = Given::Text("x".to_owned());
+        for (value, uri, given, mime) in [
+            ("@a/b.md", "file:///x.sql", &png, "text/markdown"),
+            ("@b", "file:///x.sql?v=1.md#2", &png, "application/sql"),
+            ("-", "file:///x", &png, "image/png"),
+            ("x", "file:///x", &text, "text/plain"),
+            ("x", "note:a.json", &text, "application/json"),
+        ] {
+            assert_eq!(guess(value, uri, given), mime, "{value} {uri}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What a project holds, one prompt or resource of it, and its versions.
+
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+
+use serde::Serialize;
+use twig_core::store::{Item, ItemKind, Operation, Store, StoreError, StoreName, Version, base64};
+use twig_sources::Access;
+
+use super::super::check::counted;
+use super::super::store::{Target, explain};
+use super::{find, missing};
+use crate::cli;
+use crate::command_error::CommandError;
+use crate::ui::Ui;
+
+/// One prompt or resource as scripts see it; this shape is a promise.
+#[derive(Debug, Serialize)]
+struct Row<'c> {
+    name: &'c str,
+    #[serde(flatten)]
+    version: VersionRow<'c>,
+}
+
+/// One version as scripts see it; this shape is a promise.
+#[derive(Debug, Serialize)]
+struct VersionRow<'c> {
+    version: u64,
+    operation: &'static str,
+    /// The version that was restored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<u64>,
+    time: String,
+    author: &'c str,
+    description: Option<&'c str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uri: Option<&'c str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<&'c str>,
+    size: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Shown<'c> {
+    workspace: &'c str,
+    project: &'c str,
+    #[serde(flatten)]
+    row: Row<'c>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'c str>,
+    /// What is not text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base64: Option<String>,
+}
+
+pub(super) fn list(
+    kind: ItemKind,
+    options: &cli::ListItems,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    let target = Target::open(&options.place, Access::Read)?;
+    let mut items = target.read()?.items;
+    items.retain(|item| item.kind == kind);
+    if options.json {
+        let rows = items.iter().map(|item| Row {
+            name: item.name.as_str(),
+            version: row(&item.head),
+        });
+        ui.json(&rows.collect::<Vec<_>>())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    ui.table(&items.iter().map(cells).collect::<Vec<_>>())?;
+    if items.is_empty() {
+        let noun = kind.as_str();
+        ui.say(format!(
+            "no {noun}s in project '{}'\nhint: add one with `twig {noun} add NAME`",
+            target.project
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn cells(item: &Item) -> Vec<String> {
+    let head = &item.head;
+    let mut cells = vec![item.name.to_string()];
+    if item.kind == ItemKind::Resource {
+        let own = [head.uri.as_deref(), head.mime.as_deref()];
+        cells.extend(own.map(|text| text.unwrap_or_default().to_owned()));
+    }
+    cells.push(head.description.as_deref().unwrap_or_default().to_owned());
+    cells
+}
+
+pub(super) fn show(
+    kind: ItemKind,
+    options: &cli::ShowItem,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    let name = StoreName::parse(kind.noun(), &options.name)?;
+    let target = Target::open(&options.place, Access::Read)?;
+    let version = match options.version {
+        None => find(&target, kind, &name)?.head,
+        Some(number) => {
+            let versions = versions(&target, kind, &name)?;
+            let last = versions.last().map_or(0, |version| version.number);
+            let mut versions = versions.into_iter();
+            let found = versions.find(|version| version.number == number);
+            found.ok_or_else(|| {
+                let (name, version) = (name.clone(), number);
+                let error = StoreError::NoVersion {
+                    kind,
+                    name,
+                    version,
+                    last,
+                };
+                explain(error, &target.store)
+            })?
+        }
+    };
+    let bytes = target.store.content(&version.content.digest)?;
+    let is_text = version.content.is_text;
+    if options.json {
+        ui.json(&Shown {
+            workspace: target.workspace(),
+            project: target.project.as_str(),
+            row: Row {
+                name: name.as_str(),
+                version: row(&version),
+            },
+            text: std::str::from_utf8(&bytes).ok().filter(|_| is_text),
+            base64: (!is_text).then(|| base64(&bytes)),
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !is_text && io::stdout().is_terminal() {
+        let size = counted(bytes.len(), "byte", "bytes");
+        let mime = version.mime.as_deref().unwrap_or_default();
+        let message = format!("{} '{name}' is not text: {size} of {mime}", kind.noun());
+        let hint = "write it to a file with `> FILE`, or use --json";
+        return Err(CommandError::fixable(message).hint(hint));
+    }
+    ui.bytes(&bytes)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn history(
+    kind: ItemKind,
+    options: &cli::ItemHistory,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    let name = StoreName::parse(kind.noun(), &options.name)?;
+    let target = Target::open(&options.place, Access::Read)?;
+    let versions = versions(&target, kind, &name)?;
+    if options.json {
+        ui.json(&versions.iter().map(row).collect::<Vec<_>>())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let cells = versions.iter().map(|version| {
+        let operation = match version.operation {
+            Operation::Restore { from } => format!("restore of {from}"),
+            other => other.as_str().to_owned(),
+        };
+        let size = usize::try_from(version.content.size).unwrap_or(usize::MAX);
+        vec![
+            version.number.to_string(),
+            version.at.to_string(),
+            operation,
+            version.author.to_string(),
+            counted(size, "byte", "bytes"),
+            version
+                .description
+                .as_deref()
+                .unwrap_or_default()
+                .to_owned(),
+        ]
+    });
+    ui.table(&cells.collect::<Vec<_>>())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Every version, oldest first; at least one.
+fn versions(
+    target: &Target,
+    kind: ItemKind,
+    name: &StoreName,
+) -> Result<Vec<Version>, CommandError> {
+    let versions = target.store.history(&target.project, kind, name);
+    let versions = versions.map_err(|error| explain(error, &target.store))?;
+    if versions.is_empty() {
+        // A project that is not there says more than a prompt that is not there.
+        target.read()?;
+        return Err(missing(target, kind, name));
+    }
+    Ok(versions)
+}
+
+fn row(version: &Version) -> VersionRow<'_> {
+    VersionRow {
+        version: version.number,
+        operation: version.operation.as_str(),
+        from: restored_from(version.operation),
+        time: version.at.to_string(),
+        author: &version.author,
+        description: version.description.as_deref(),
+        uri: version.uri.as_deref(),
+        mime_type: version.mime.as_deref(),
+        size: version.content.size,
+    }
+}
+
+/// The version that a restore brought back.
+pub(super) fn restored_from(operation: Operation) -> Option<u64> {
+    match operation {
+        Operation::Restore { from } => Some(from),
+        _ => None,
+    }
+}

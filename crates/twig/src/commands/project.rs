@@ -1,0 +1,212 @@
+//! `twig project`: what a workspace holds.
+
+use std::process::ExitCode;
+
+use serde::Serialize;
+use twig_core::store::{Noun, Store, StoreName, Summary, Write};
+use twig_sources::Access;
+
+use super::check::counted;
+use super::question::ask_to_delete;
+use super::store::{Stores, read_project, write_to};
+use super::transfer;
+use crate::cli::{self, InWorkspace};
+use crate::command_error::CommandError;
+use crate::ui::Ui;
+
+/// One project as scripts see it; this shape is a promise.
+#[derive(Debug, Serialize)]
+struct Row<'c> {
+    workspace: &'c str,
+    name: &'c str,
+    prompts: u64,
+    resources: u64,
+    created: String,
+}
+
+/// What became of a project.
+#[derive(Debug, Serialize)]
+struct Changed<'c> {
+    workspace: &'c str,
+    name: &'c str,
+    changed: bool,
+}
+
+pub(super) fn run(what: cli::Project, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    match what {
+        cli::Project::List { place, json } => list(&place, json, ui),
+        cli::Project::Create { name, place, json } => create(&name, &place, json, ui),
+        cli::Project::Rename {
+            name,
+            to,
+            place,
+            json,
+        } => rename(&name, &to, &place, json, ui),
+        cli::Project::Delete {
+            name,
+            place,
+            force,
+            json,
+        } => delete(&name, &place, force.force, json, ui),
+        cli::Project::Export {
+            name,
+            folder,
+            place,
+            force,
+        } => transfer::export(&name, &folder, &place, force, ui),
+        cli::Project::Import {
+            folder,
+            name,
+            place,
+            json,
+        } => transfer::import(&folder, name.as_deref(), &place, json, ui),
+    }
+}
+
+fn list(place: &InWorkspace, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let store = Stores::new()?.open(place, Access::Read)?;
+    let projects = match &store {
+        Some(store) => store.projects()?,
+        None => Vec::new(),
+    };
+    if json {
+        let rows: Vec<Row<'_>> = projects.iter().map(|p| row(p, &place.workspace)).collect();
+        ui.json(&rows)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let cells = projects.iter().map(|project| {
+        vec![
+            project.name.to_string(),
+            many(project.prompts, "prompt", "prompts"),
+            many(project.resources, "resource", "resources"),
+        ]
+    });
+    ui.table(&cells.collect::<Vec<_>>())?;
+    if projects.is_empty() {
+        ui.say(format!(
+            "no projects in workspace '{}'\nhint: make one with `twig project create NAME`",
+            place.workspace
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row<'c>(project: &'c Summary, workspace: &'c str) -> Row<'c> {
+    Row {
+        workspace,
+        name: project.name.as_str(),
+        prompts: project.prompts,
+        resources: project.resources,
+        created: project.created.to_string(),
+    }
+}
+
+fn create(
+    name: &str,
+    place: &InWorkspace,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    let name = StoreName::parse(Noun::Project, name)?;
+    let store = Stores::new()?.open_or_make(place)?;
+    write_to(&store, Write::CreateProject { name: name.clone() })?;
+    ui.say(format!(
+        "Created project '{name}' in workspace '{}'",
+        place.workspace
+    ));
+    tell(&name, place, true, json, ui)
+}
+
+fn rename(
+    name: &str,
+    to: &str,
+    place: &InWorkspace,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    let name = StoreName::parse(Noun::Project, name)?;
+    let to = StoreName::parse(Noun::Project, to)?;
+    let store = existing(&name, place, Access::Write)?;
+    if name == to {
+        read_project(&store, &name)?;
+        ui.say(format!("Project '{name}' has that name already"));
+        return tell(&name, place, false, json, ui);
+    }
+    let write = Write::RenameProject {
+        name: name.clone(),
+        to: to.clone(),
+    };
+    write_to(&store, write)?;
+    ui.say(format!(
+        "Renamed project '{name}' to '{to}' in workspace '{}'",
+        place.workspace
+    ));
+    tell(&to, place, true, json, ui)
+}
+
+fn delete(
+    name: &str,
+    place: &InWorkspace,
+    force: bool,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    let name = StoreName::parse(Noun::Project, name)?;
+    let store = existing(&name, place, Access::Write)?;
+    let projects = store.projects()?;
+    let found = projects.iter().find(|project| project.name == name);
+    if let Some(found) = found
+        && !force
+        && !ask_to_delete(&format!("project '{name}'"), &losing(found), ui)?
+    {
+        return Ok(ExitCode::FAILURE);
+    }
+    write_to(&store, Write::DeleteProject { name: name.clone() })?;
+    ui.say(format!(
+        "Deleted project '{name}' from workspace '{}'",
+        place.workspace
+    ));
+    tell(&name, place, true, json, ui)
+}
+
+/// The workspace of a project that is said to be there.
+pub(super) fn existing(
+    name: &StoreName,
+    place: &InWorkspace,
+    access: Access,
+) -> Result<twig_sources::SqliteStore, CommandError> {
+    let stores = Stores::new()?;
+    match stores.open(place, access)? {
+        Some(store) => Ok(store),
+        None => Err(super::store::no_project(name, &place.workspace, &[])),
+    }
+}
+
+fn losing(project: &Summary) -> String {
+    format!(
+        "{}, {} and all their versions would be lost for good",
+        many(project.prompts, "prompt", "prompts"),
+        many(project.resources, "resource", "resources")
+    )
+}
+
+fn many(count: u64, one: &str, many: &str) -> String {
+    counted(usize::try_from(count).unwrap_or(usize::MAX), one, many)
+}
+
+fn tell(
+    name: &StoreName,
+    place: &InWorkspace,
+    changed: bool,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    if json {
+        ui.json(&Changed {
+            workspace: &place.workspace,
+            name: name.as_str(),
+            changed,
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

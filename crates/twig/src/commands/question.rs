@@ -1,0 +1,36 @@
+//! Questions before what cannot be taken back, or should not happen by mistake.
+
+use std::io::{self, BufRead, IsTerminal};
+
+use crate::command_error::CommandError;
+use crate::ui::Ui;
+
+/// Asks the person. Where nobody is there to answer, it is an error that says so.
+pub(super) fn ask(
+    question: &str,
+    unanswered: impl FnOnce() -> CommandError,
+    ui: &mut Ui,
+) -> Result<bool, CommandError> {
+    if !io::stdin().is_terminal() {
+        return Err(unanswered());
+    }
+    ui.say(format!("{question} [y/N]"));
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// Asks whether something is to be deleted, with what would be lost.
+pub(super) fn ask_to_delete(what: &str, losing: &str, ui: &mut Ui) -> Result<bool, CommandError> {
+    let unanswered = || {
+        let message = format!(
+            "{what} was not deleted: nobody is there to say whether it should be ({losing})"
+        );
+        CommandError::fixable(message).hint("use --force to delete it without being asked")
+    };
+    let is_meant = ask(&format!("delete {what}? {losing}"), unanswered, ui)?;
+    if !is_meant {
+        ui.say("nothing was deleted");
+    }
+    Ok(is_meant)
+}

@@ -1,0 +1,248 @@
+//! Opening a workspace, finding the project that is meant, and writing to it.
+
+use std::sync::mpsc;
+
+use twig_core::Limits;
+use twig_core::store::{
+    ItemKind, Noun, Operation, Project, Store, StoreError, StoreName, Summary, Write, Written,
+};
+use twig_core::suggest::did_you_mean;
+use twig_sources::{Access, DEFAULT_WORKSPACE, SqliteStore, Workspaces};
+
+use crate::cli::{InProject, InWorkspace};
+use crate::command_error::{CommandError, ErrorKind};
+use crate::config;
+use crate::places::Places;
+
+/// Who writes from the command line.
+pub(super) const AUTHOR: &str = "twig";
+
+/// What commands about the store work on.
+pub(super) struct Stores {
+    pub(super) places: Places,
+    pub(super) limits: Limits,
+    pub(super) workspaces: Workspaces,
+}
+
+impl Stores {
+    pub(super) fn new() -> Result<Self, CommandError> {
+        let places = Places::from_environment();
+        let limits = config::load(&places)?.limits;
+        let Some(folder) = places.workspaces.clone() else {
+            let error = CommandError::fixable("there is no place for workspaces");
+            return Err(error.hint("set HOME or XDG_DATA_HOME"));
+        };
+        Ok(Self {
+            places,
+            limits,
+            workspaces: Workspaces::new(folder),
+        })
+    }
+
+    /// Opens a workspace; `None` where it is the default one, which nobody has made yet.
+    pub(super) fn open(
+        &self,
+        place: &InWorkspace,
+        access: Access,
+    ) -> Result<Option<SqliteStore>, CommandError> {
+        let name = StoreName::parse(Noun::Workspace, &place.workspace)?;
+        if self.workspaces.exists(&name) {
+            return Ok(Some(self.workspaces.open(&name, access, &self.limits)?));
+        }
+        if name.as_str() == DEFAULT_WORKSPACE {
+            return Ok(None);
+        }
+        Err(self.no_workspace(&name))
+    }
+
+    /// Opens a workspace for something new; the default one is made where it is not there yet.
+    pub(super) fn open_or_make(&self, place: &InWorkspace) -> Result<SqliteStore, CommandError> {
+        if let Some(store) = self.open(place, Access::Write)? {
+            return Ok(store);
+        }
+        let name = StoreName::parse(Noun::Workspace, &place.workspace)?;
+        Ok(self.workspaces.open(&name, Access::Write, &self.limits)?)
+    }
+
+    /// Says that there is no such workspace, and which names are near.
+    pub(super) fn no_workspace(&self, name: &StoreName) -> CommandError {
+        let others = self.workspaces.list().unwrap_or_default();
+        let near = did_you_mean(name.as_str(), others.iter().map(StoreName::as_str));
+        let hint = near.unwrap_or_else(|| format!("make it with `twig workspace create {name}`"));
+        CommandError::fixable(format!("Workspace '{name}' does not exist")).hint(hint)
+    }
+}
+
+/// A project in its workspace.
+pub(super) struct Target {
+    pub(super) store: SqliteStore,
+    pub(super) project: StoreName,
+    pub(super) limits: Limits,
+}
+
+impl Target {
+    /// The project that is named, or the only one.
+    pub(super) fn open(place: &InProject, access: Access) -> Result<Self, CommandError> {
+        let named = place.project.as_deref();
+        let named = named.map(|name| StoreName::parse(Noun::Project, name));
+        let named = named.transpose()?;
+        let stores = Stores::new()?;
+        let workspace = &place.place.workspace;
+        let Some(store) = stores.open(&place.place, access)? else {
+            return Err(match named {
+                Some(project) => no_project(&project, workspace, &[]),
+                None => no_projects(workspace),
+            });
+        };
+        let project = match named {
+            Some(project) => project,
+            None => only_project(&store)?,
+        };
+        Ok(Self {
+            store,
+            project,
+            limits: stores.limits,
+        })
+    }
+
+    /// The workspace's name.
+    pub(super) fn workspace(&self) -> &str {
+        self.store.workspace().as_str()
+    }
+
+    /// The project with all that it holds.
+    pub(super) fn read(&self) -> Result<Project, CommandError> {
+        read_project(&self.store, &self.project)
+    }
+
+    /// Carries out a write; its refusal comes with a hint.
+    pub(super) fn write(&self, write: Write) -> Result<Written, CommandError> {
+        write_to(&self.store, write)
+    }
+}
+
+/// A project with all that it holds.
+pub(super) fn read_project(
+    store: &dyn Store,
+    project: &StoreName,
+) -> Result<Project, CommandError> {
+    match store.project(project)? {
+        Some(found) => Ok(found),
+        None => Err(explain(
+            StoreError::NoProject {
+                project: project.clone(),
+                workspace: store.workspace().clone(),
+            },
+            store,
+        )),
+    }
+}
+
+/// Carries out a write and waits for it.
+pub(super) fn write_to(store: &dyn Store, write: Write) -> Result<Written, CommandError> {
+    let (told, outcome) = mpsc::channel();
+    store.write(write, Box::new(move |written| drop(told.send(written))));
+    match outcome.recv() {
+        Ok(written) => written.map_err(|error| explain(error, store)),
+        Err(_) => Err(CommandError::new(
+            ErrorKind::Internal,
+            "the store has ended before the write was done",
+        )),
+    }
+}
+
+/// A refusal with what to do next.
+pub(super) fn explain(error: StoreError, store: &dyn Store) -> CommandError {
+    let hint = match &error {
+        StoreError::NoProject { project, workspace } => {
+            let others = store.projects().unwrap_or_default();
+            return no_project(project, workspace.as_str(), &others);
+        }
+        StoreError::Missing {
+            kind,
+            name,
+            project,
+        } => Some(missing_hint(store, *kind, name, project)),
+        StoreError::Exists { kind, name, .. } => Some(format!(
+            "change it with `twig {} update {name}`",
+            kind.as_str()
+        )),
+        StoreError::Stale { kind, name, .. } | StoreError::NoVersion { kind, name, .. } => Some(
+            format!("`twig {} history {name}` lists all versions", kind.as_str()),
+        ),
+        StoreError::ProjectExists { .. } => {
+            Some("`twig project list` lists all of them".to_owned())
+        }
+        _ => None,
+    };
+    hint.into_iter()
+        .fold(CommandError::from(error), CommandError::hint)
+}
+
+/// Near names, or how to bring back what was deleted.
+fn missing_hint(
+    store: &dyn Store,
+    kind: ItemKind,
+    name: &StoreName,
+    project: &StoreName,
+) -> String {
+    let noun = kind.as_str();
+    let last = store.history(project, kind, name).unwrap_or_default().pop();
+    if let Some(last) = last.filter(|last| last.operation == Operation::Delete) {
+        let before = last.number.saturating_sub(1);
+        return format!(
+            "it was deleted; bring it back with `twig {noun} restore {name} --version {before}`"
+        );
+    }
+    let items = store.project(project).ok().flatten();
+    let items = items.map_or_else(Vec::new, |project| project.items);
+    let names = items.iter().filter(|item| item.kind == kind);
+    did_you_mean(name.as_str(), names.map(|item| item.name.as_str()))
+        .unwrap_or_else(|| format!("`twig {noun} list` lists all of them"))
+}
+
+pub(super) fn no_project(project: &StoreName, workspace: &str, others: &[Summary]) -> CommandError {
+    let message = format!("Project '{project}' does not exist in workspace '{workspace}'");
+    let names = others.iter().map(|other| other.name.as_str());
+    let near = did_you_mean(project.as_str(), names);
+    let hint = near.unwrap_or_else(|| {
+        let flag = workspace_flag(workspace);
+        format!("make it with `twig project create {project}{flag}`")
+    });
+    CommandError::fixable(message).hint(hint)
+}
+
+fn no_projects(workspace: &str) -> CommandError {
+    let flag = workspace_flag(workspace);
+    CommandError::fixable(format!("workspace '{workspace}' has no projects"))
+        .hint(format!("make one with `twig project create NAME{flag}`"))
+}
+
+fn workspace_flag(workspace: &str) -> String {
+    if workspace == DEFAULT_WORKSPACE {
+        String::new()
+    } else {
+        format!(" -w {workspace}")
+    }
+}
+
+fn only_project(store: &dyn Store) -> Result<StoreName, CommandError> {
+    let mut projects = store.projects()?;
+    let workspace = store.workspace();
+    match projects.len() {
+        0 => Err(no_projects(workspace.as_str())),
+        1 => Ok(projects.remove(0).name),
+        count => {
+            let names: Vec<&str> = projects.iter().map(|p| p.name.as_str()).collect();
+            let shown = names[..count.min(20)].join(", ");
+            let more = count.saturating_sub(20);
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            let message = format!("workspace '{workspace}' has several projects: {shown}{more}");
+            Err(CommandError::new(ErrorKind::Usage, message).hint("say which one with `-p NAME`"))
+        }
+    }
+}

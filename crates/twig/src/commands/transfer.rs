@@ -1,0 +1,122 @@
+//! `twig project export` and `twig project import`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde::Serialize;
+use twig_core::store::{Noun, StoreError, StoreName};
+use twig_sources::{Access, ProjectFolderError, export_project, import_project};
+
+use super::check::counted;
+use super::project::existing;
+use super::store::{AUTHOR, Stores, explain, read_project};
+use crate::cli::InWorkspace;
+use crate::command_error::CommandError;
+use crate::places::{Places, on_disk};
+use crate::ui::Ui;
+
+/// What an import made, as scripts see it; this shape is a promise.
+#[derive(Debug, Serialize)]
+struct Row<'c> {
+    workspace: &'c str,
+    name: &'c str,
+    prompts: usize,
+    resources: usize,
+    /// Files that were changed since the export.
+    edited: &'c [String],
+}
+
+pub(super) fn export(
+    name: &str,
+    folder: &Path,
+    place: &InWorkspace,
+    force: bool,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    let places = Places::from_environment();
+    let name = StoreName::parse(Noun::Project, name)?;
+    let store = existing(&name, place, Access::Read)?;
+    let project = read_project(&store, &name)?;
+    let folder = on_disk(folder);
+    let exported = export_project(&store, &project, &folder, force)
+        .map_err(|error| trouble(&places, &folder, &error))?;
+    let items = counted(
+        exported.items,
+        "prompt or resource",
+        "prompts and resources",
+    );
+    ui.say(format!(
+        "Exported project '{name}' to {}: {items}, {} written",
+        places.shown(&folder),
+        counted(exported.written, "file", "files"),
+    ));
+    for path in &exported.removed {
+        ui.say(format!("removed {path}, which the project has no more"));
+    }
+    for path in &exported.kept {
+        ui.say(format!(
+            "kept {path}, which the project has no more: somebody changed it"
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn import(
+    folder: &Path,
+    name: Option<&str>,
+    place: &InWorkspace,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    let name = name.map(|name| StoreName::parse(Noun::Project, name));
+    let name = name.transpose()?;
+    let stores = Stores::new()?;
+    let folder = on_disk(folder);
+    let store = stores.open_or_make(place)?;
+    let imported = import_project(&store, &folder, name.as_ref(), AUTHOR, &stores.limits);
+    let imported = imported.map_err(|error| match error {
+        ProjectFolderError::Store(error @ StoreError::ProjectExists { .. }) => {
+            CommandError::from(error).hint("give it another name with `--name NAME`")
+        }
+        ProjectFolderError::Store(error) => explain(error, &store),
+        error => trouble(&stores.places, &folder, &error),
+    })?;
+    for path in &imported.edited {
+        ui.say(format!(
+            "{path} was changed since the export: taken as it is now"
+        ));
+    }
+    ui.say(format!(
+        "Imported project '{}' into workspace '{}': {}, {}",
+        imported.name,
+        place.workspace,
+        counted(imported.prompts, "prompt", "prompts"),
+        counted(imported.resources, "resource", "resources"),
+    ));
+    if json {
+        ui.json(&Row {
+            workspace: &place.workspace,
+            name: imported.name.as_str(),
+            prompts: imported.prompts,
+            resources: imported.resources,
+            edited: &imported.edited,
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn trouble(places: &Places, folder: &Path, error: &ProjectFolderError) -> CommandError {
+    let hint = match error {
+        ProjectFolderError::NotEmpty => Some("name an empty folder, or one that is to be made"),
+        ProjectFolderError::OtherProject(_) => {
+            Some("use --force to put this project there instead, or name another folder")
+        }
+        ProjectFolderError::Edited(_) => {
+            Some("use --force to replace them, or `twig project import` to keep them first")
+        }
+        _ => None,
+    };
+    let message = format!("{}: {error}", places.shown(folder));
+    hint.into_iter()
+        .fold(CommandError::fixable(message), CommandError::hint)
+}

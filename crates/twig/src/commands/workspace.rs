@@ -1,0 +1,123 @@
+//! `twig workspace`: one file each, and all projects in it.
+
+use std::process::ExitCode;
+
+use serde::Serialize;
+use twig_core::store::{Noun, Store, StoreError, StoreName, Summary};
+use twig_sources::Access;
+
+use super::check::counted;
+use super::question::ask_to_delete;
+use super::store::Stores;
+use crate::cli;
+use crate::command_error::CommandError;
+use crate::ui::Ui;
+
+/// One workspace as scripts see it; this shape is a promise.
+#[derive(Debug, Serialize)]
+struct Row<'c> {
+    name: &'c str,
+    /// Absent where the file cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    projects: Option<usize>,
+    /// Why it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+/// What became of a workspace.
+#[derive(Debug, Serialize)]
+struct Changed<'c> {
+    name: &'c str,
+    changed: bool,
+}
+
+pub(super) fn run(what: cli::Workspace, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let stores = Stores::new()?;
+    match what {
+        cli::Workspace::List { json } => list(&stores, json, ui),
+        cli::Workspace::Create { name, json } => {
+            let name = StoreName::parse(Noun::Workspace, &name)?;
+            stores.workspaces.create(&name)?;
+            ui.say(format!("Created workspace '{name}'"));
+            tell(&name, json, ui)
+        }
+        cli::Workspace::Delete { name, force, json } => {
+            let name = StoreName::parse(Noun::Workspace, &name)?;
+            if !stores.workspaces.exists(&name) {
+                return Err(stores.no_workspace(&name));
+            }
+            let losing = losing(projects(&stores, &name));
+            if !force.force && !ask_to_delete(&format!("workspace '{name}'"), &losing, ui)? {
+                return Ok(ExitCode::FAILURE);
+            }
+            stores.workspaces.delete(&name)?;
+            ui.say(format!("Deleted workspace '{name}'"));
+            tell(&name, json, ui)
+        }
+    }
+}
+
+fn list(stores: &Stores, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let names = stores.workspaces.list()?;
+    let rows = names.iter().map(|name| {
+        let found = projects(stores, name);
+        Row {
+            name: name.as_str(),
+            projects: found.as_ref().ok().map(Vec::len),
+            problem: found.err().map(|error| error.to_string()),
+        }
+    });
+    let rows: Vec<Row<'_>> = rows.collect();
+    if json {
+        ui.json(&rows)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let cells = rows.iter().map(|row| {
+        let what = match (row.projects, &row.problem) {
+            (Some(count), _) => counted(count, "project", "projects"),
+            (None, problem) => problem.clone().unwrap_or_default(),
+        };
+        vec![row.name.to_owned(), what]
+    });
+    ui.table(&cells.collect::<Vec<_>>())?;
+    if rows.is_empty() {
+        ui.say("no workspaces\nhint: `twig project create NAME` makes the first");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn projects(stores: &Stores, name: &StoreName) -> Result<Vec<Summary>, StoreError> {
+    let store = stores.workspaces.open(name, Access::Read, &stores.limits)?;
+    store.projects()
+}
+
+fn losing(projects: Result<Vec<Summary>, StoreError>) -> String {
+    match projects {
+        Ok(projects) if projects.is_empty() => "it has no projects".to_owned(),
+        Ok(projects) => {
+            let all = |of: fn(&Summary) -> u64| {
+                let sum: u64 = projects.iter().map(of).sum();
+                usize::try_from(sum).unwrap_or(usize::MAX)
+            };
+            format!(
+                "{}, {}, {} and all their versions would be lost for good",
+                counted(projects.len(), "project", "projects"),
+                counted(all(|p| p.prompts), "prompt", "prompts"),
+                counted(all(|p| p.resources), "resource", "resources")
+            )
+        }
+        Err(error) => format!("what would be lost cannot be counted: {error}"),
+    }
+}
+
+fn tell(name: &StoreName, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    if json {
+        let name = name.as_str();
+        ui.json(&Changed {
+            name,
+            changed: true,
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,307 @@
+//! `twig workspace` and `twig project`.
+
+use std::fs;
+
+use crate::TWIG;
+use crate::store_cli::{done, garden, json, refused, timeless};
+use twig_testkit::TestEnv;
+
+#[test]
+fn a_first_project_makes_the_default_workspace() {
+    let env = TestEnv::new(TWIG);
+    insta::assert_snapshot!(env.run(["workspace", "list"]), @"
+    --- stderr
+    no workspaces
+    hint: `twig project create NAME` makes the first
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["project", "list"]), @"
+    --- stderr
+    no projects in workspace 'default'
+    hint: make one with `twig project create NAME`
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["project", "create", "garden"]), @"
+    --- stderr
+    Created project 'garden' in workspace 'default'
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["project", "list"]), @"
+    garden  0 prompts  0 resources
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["workspace", "list"]), @"
+    default  1 project
+    --- exit 0
+    ");
+    assert!(
+        env.home()
+            .join(".local/share/twig/workspaces/default.db")
+            .is_file()
+    );
+}
+
+#[test]
+fn listing_makes_nothing() {
+    let env = TestEnv::new(TWIG);
+    done(&env, &["project", "list"]);
+    done(&env, &["workspace", "list"]);
+    refused(&env, &["prompt", "list"]);
+    assert!(!env.home().join(".local/share/twig/workspaces").exists());
+}
+
+#[test]
+fn a_workspace_is_made_before_it_is_used() {
+    let env = TestEnv::new(TWIG);
+    insta::assert_snapshot!(env.run(["project", "create", "a", "-w", "team"]), @"
+    --- stderr
+    error: Workspace 'team' does not exist
+    hint: make it with `twig workspace create team`
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["workspace", "create", "team"]), @"
+    --- stderr
+    Created workspace 'team'
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["workspace", "create", "team"]), @"
+    --- stderr
+    error: Workspace 'team' already exists
+    --- exit 1
+    ");
+    done(&env, &["project", "create", "a", "-w", "team"]);
+    insta::assert_snapshot!(env.run(["project", "list", "-w", "taem"]), @"
+    --- stderr
+    error: Workspace 'taem' does not exist
+    hint: did you mean `team`?
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["project", "list", "--workspace", "team"]), @"
+    a  0 prompts  0 resources
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["workspace", "list", "--json"]), @r#"
+    [
+      {
+        "name": "team",
+        "projects": 1
+      }
+    ]
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn a_project_has_one_name_at_a_time() {
+    let env = garden();
+    insta::assert_snapshot!(env.run(["project", "create", "garden"]), @"
+    --- stderr
+    error: Project 'garden' already exists in workspace 'default'
+    hint: `twig project list` lists all of them
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["project", "rename", "garden", "park"]), @"
+    --- stderr
+    Renamed project 'garden' to 'park' in workspace 'default'
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["project", "rename", "garden", "park"]), @"
+    --- stderr
+    error: Project 'garden' does not exist in workspace 'default'
+    hint: make it with `twig project create garden`
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["project", "rename", "park", "park"]), @"
+    --- stderr
+    Project 'park' has that name already
+    --- exit 0
+    ");
+    done(&env, &["project", "create", "garden"]);
+    insta::assert_snapshot!(env.run(["project", "rename", "garden", "park"]), @"
+    --- stderr
+    error: Project 'park' already exists in workspace 'default'
+    hint: `twig project list` lists all of them
+    --- exit 1
+    ");
+    insta::assert_snapshot!(timeless(&done(&env, &["project", "list", "--json"])), @r#"
+    [
+      {
+        "workspace": "default",
+        "name": "garden",
+        "prompts": 0,
+        "resources": 0,
+        "created": "[time]"
+      },
+      {
+        "workspace": "default",
+        "name": "park",
+        "prompts": 0,
+        "resources": 0,
+        "created": "[time]"
+      }
+    ]
+    "#);
+}
+
+#[test]
+fn the_only_project_is_meant_where_none_is_named() {
+    let env = garden();
+    insta::assert_snapshot!(env.run(["prompt", "list"]), @"
+    --- stderr
+    no prompts in project 'garden'
+    hint: add one with `twig prompt add NAME`
+    --- exit 0
+    ");
+    done(&env, &["prompt", "add", "water", "-c", "Water the plants"]);
+    done(&env, &["project", "create", "park"]);
+    insta::assert_snapshot!(env.run(["prompt", "list"]), @"
+    --- stderr
+    error: workspace 'default' has several projects: garden, park
+    hint: say which one with `-p NAME`
+    --- exit 2
+    ");
+    insta::assert_snapshot!(env.run(["prompt", "list", "-p", "garden"]), @"
+    water
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["prompt", "list", "--project", "gardn"]), @"
+    --- stderr
+    error: Project 'gardn' does not exist in workspace 'default'
+    hint: did you mean `garden`?
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["prompt", "list", "-p", "zoo"]), @"
+    --- stderr
+    error: Project 'zoo' does not exist in workspace 'default'
+    hint: make it with `twig project create zoo`
+    --- exit 1
+    ");
+    done(&env, &["project", "delete", "garden", "--force"]);
+    done(&env, &["project", "delete", "park", "-f"]);
+    insta::assert_snapshot!(env.run(["prompt", "list"]), @"
+    --- stderr
+    error: workspace 'default' has no projects
+    hint: make one with `twig project create NAME`
+    --- exit 1
+    ");
+}
+
+#[test]
+fn nothing_is_deleted_where_nobody_can_be_asked() {
+    let env = garden();
+    done(&env, &["prompt", "add", "water", "-c", "x"]);
+    done(
+        &env,
+        &["resource", "add", "map", "--uri", "file:///map", "-c", "x"],
+    );
+    insta::assert_snapshot!(env.run(["project", "delete", "garden"]), @"
+    --- stderr
+    error: project 'garden' was not deleted: nobody is there to say whether it should be (1 prompt, 1 resource and all their versions would be lost for good)
+    hint: use --force to delete it without being asked
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["workspace", "delete", "default"]), @"
+    --- stderr
+    error: workspace 'default' was not deleted: nobody is there to say whether it should be (1 project, 1 prompt, 1 resource and all their versions would be lost for good)
+    hint: use --force to delete it without being asked
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["prompt", "delete", "water"]), @"
+    --- stderr
+    error: prompt 'water' was not deleted: nobody is there to say whether it should be (its one version can be brought back with `twig prompt restore`)
+    hint: use --force to delete it without being asked
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["resource", "delete", "map"]), @"
+    --- stderr
+    error: resource 'map' was not deleted: nobody is there to say whether it should be (its one version can be brought back with `twig resource restore`)
+    hint: use --force to delete it without being asked
+    --- exit 1
+    ");
+    assert_eq!(
+        json(&env, &["prompt", "list", "--json"])[0]["name"],
+        "water"
+    );
+    assert_eq!(
+        json(&env, &["resource", "list", "--json"])[0]["name"],
+        "map"
+    );
+}
+
+#[test]
+fn force_deletes_for_good() {
+    let env = garden();
+    done(&env, &["prompt", "add", "water", "-c", "x"]);
+    insta::assert_snapshot!(env.run(["project", "delete", "garden", "-f", "--json"]), @r#"
+    {
+      "workspace": "default",
+      "name": "garden",
+      "changed": true
+    }
+    --- stderr
+    Deleted project 'garden' from workspace 'default'
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(env.run(["project", "delete", "garden", "-f"]), @"
+    --- stderr
+    error: Project 'garden' does not exist in workspace 'default'
+    hint: make it with `twig project create garden`
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["workspace", "delete", "default", "-f"]), @"
+    --- stderr
+    Deleted workspace 'default'
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["workspace", "delete", "default", "-f"]), @"
+    --- stderr
+    error: Workspace 'default' does not exist
+    hint: make it with `twig workspace create default`
+    --- exit 1
+    ");
+    let left = fs::read_dir(env.home().join(".local/share/twig/workspaces"));
+    let left: Vec<_> = left
+        .expect("readable")
+        .flatten()
+        .map(|e| e.file_name())
+        .collect();
+    assert!(
+        left.iter()
+            .all(|name| !name.to_string_lossy().contains(".db")),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn a_damaged_workspace_is_told_and_can_still_be_deleted() {
+    let env = garden();
+    let file = env.home().join(".local/share/twig/workspaces/default.db");
+    fs::write(
+        &file,
+        "not a database, but long enough to look like one at first",
+    )
+    .expect("writable");
+    let talk = refused(&env, &["project", "list"]);
+    assert!(talk.starts_with("error: "), "{talk}");
+    let list = env.run(["workspace", "list"]);
+    assert!(
+        list.code == 0 && list.stdout.starts_with("default "),
+        "{list}"
+    );
+    let talk = refused(&env, &["workspace", "delete", "default"]);
+    assert!(talk.contains("cannot be counted"), "{talk}");
+    done(&env, &["workspace", "delete", "default", "--force"]);
+    assert!(!file.exists());
+}
+
+#[test]
+fn without_a_home_there_is_no_place() {
+    let env = TestEnv::new(TWIG);
+    let output = env.command(["project", "list"]).env_remove("HOME").output();
+    let output = output.expect("the binary starts");
+    insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
+    error: there is no place for workspaces
+    hint: set HOME or XDG_DATA_HOME
+    ");
+    assert_eq!(output.status.code(), Some(1));
+}

@@ -1,0 +1,95 @@
+//! What is asked on a terminal, and what is not printed on one.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::{Command, Output};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use twig_testkit::TestEnv;
+
+use crate::store_cli::{done, garden, json};
+
+/// Both ends of a terminal; what is written to the first is typed on the second.
+fn terminal() -> (File, File) {
+    let near = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&near).expect("ours");
+    unlockpt(&near).expect("ours");
+    let name = ptsname(&near, Vec::new()).expect("it has a name");
+    let far = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(rustix::fs::OFlags::NOCTTY.bits().cast_signed())
+        .open(name.to_str().expect("text"))
+        .expect("the other end");
+    (near.into(), far)
+}
+
+/// Runs a command and types an answer.
+fn answered(env: &TestEnv, args: &[&str], answer: &str) -> Output {
+    let (mut near, far) = terminal();
+    near.write_all(answer.as_bytes()).expect("typed");
+    let mut command: Command = env.command(args.iter().copied());
+    command.stdin(far).output().expect("the binary ends")
+}
+
+#[test]
+fn what_is_destroyed_is_asked_about_first() {
+    let env = garden();
+    done(&env, &["prompt", "add", "water", "-c", "x"]);
+    let output = answered(&env, &["project", "delete", "garden"], "n\n");
+    insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
+    delete project 'garden'? 1 prompt, 0 resources and all their versions would be lost for good [y/N]
+    nothing was deleted
+    ");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(json(&env, &["project", "list", "--json"])[0]["prompts"], 1);
+    let output = answered(&env, &["prompt", "delete", "water"], "y\n");
+    insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
+    delete prompt 'water'? its one version can be brought back with `twig prompt restore` [y/N]
+    Deleted prompt 'water' from project 'garden'
+    hint: `twig prompt restore water --version 1` brings it back
+    ");
+    assert_eq!(output.status.code(), Some(0));
+    let output = answered(&env, &["project", "delete", "garden"], "yes\n");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let output = answered(&env, &["workspace", "delete", "default"], "y\n");
+    insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
+    delete workspace 'default'? it has no projects [y/N]
+    Deleted workspace 'default'
+    ");
+    assert_eq!(
+        json(&env, &["workspace", "list", "--json"]),
+        serde_json::json!([])
+    );
+}
+
+#[test]
+fn bytes_are_not_thrown_at_a_terminal() {
+    let env = garden();
+    done(
+        &env,
+        &[
+            "resource",
+            "add",
+            "logo",
+            "--uri",
+            "a:1",
+            "-m",
+            "image/png",
+            "-c",
+            "AQI=",
+        ],
+    );
+    let (_near, far) = terminal();
+    let shown = env
+        .command(["resource", "show", "logo"])
+        .stdout(far)
+        .output();
+    let shown = shown.expect("the binary ends");
+    insta::assert_snapshot!(String::from_utf8_lossy(&shown.stderr), @"
+    error: Resource 'logo' is not text: 2 bytes of image/png
+    hint: write it to a file with `> FILE`, or use --json
+    ");
+    assert_eq!(shown.status.code(), Some(1));
+}
