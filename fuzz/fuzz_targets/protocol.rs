@@ -12,13 +12,23 @@ use twig_core::{
     Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Limits,
     MessageSource, Prompt, PromptName, RelativePath, Role, Stamp, TextForm,
 };
-use twig_mcp::{Connection, Host, Identity, Server, Tools};
+use twig_core::search::{Hit, Target};
+use twig_core::store::{ContentInfo, Item, ItemKind, Noun, Operation, Project, StoreError, StoreName, Timestamp, Version, Written};
+use twig_core::store::library as project_library;
+use twig_mcp::{Connection, Done, Host, Identity, Job, Server, Tools, Work};
 
 struct NoFiles;
 
 impl Bodies for NoFiles {
-    fn read(&self, _: &Library, _: &RelativePath) -> Result<Body, BodyError> {
-        Err(BodyError::NotFound)
+    fn read(&self, library: &Library, _: &RelativePath) -> Result<Body, BodyError> {
+        if library.kind != Kind::Store {
+            return Err(BodyError::NotFound);
+        }
+        Ok(Body {
+            text: "stored {{input}}".to_owned(),
+            has_mark: false,
+            stamp: Stamp(0),
+        })
     }
 
     fn bytes(
@@ -54,6 +64,58 @@ fn prompt(name: &str, text: &str) -> Option<Prompt> {
     })
 }
 
+/// A project with a prompt and a resource.
+fn project() -> Option<Library> {
+    let item = |kind: ItemKind, name: &str| {
+        Some(Item {
+            kind,
+            name: StoreName::parse(kind.noun(), name).ok()?,
+            head: Version {
+                number: 1,
+                operation: Operation::Create,
+                description: Some("d".into()),
+                uri: Some("file:///r".into()),
+                mime: Some("text/plain".into()),
+                content: ContentInfo { digest: [1; 32], size: 3, is_text: true },
+                at: Timestamp(0),
+                author: "f".into(),
+            },
+        })
+    };
+    let project = Project {
+        id: [0; 16],
+        name: StoreName::parse(Noun::Project, "project").ok()?,
+        revision: 1,
+        items: vec![item(ItemKind::Prompt, "stored")?, item(ItemKind::Resource, "r")?],
+    };
+    Some(project_library(&project, "w"))
+}
+
+/// What comes of a job, one way or the other.
+fn outcome(job: &Job, at: usize) -> Done {
+    match &job.work {
+        Work::Write(write) if at % 2 == 0 => Done::Write(Err(StoreError::Missing {
+            kind: write.kind,
+            name: write.name.clone(),
+            project: write.project.clone(),
+        })),
+        Work::Write(_) => Done::Write(Ok(Written {
+            version: 2,
+            operation: Some(Operation::Update),
+            is_new: true,
+            at: Timestamp(0),
+        })),
+        Work::Search(query) => Done::Search(Ok(vec![Hit {
+            target: Target::Prompt(query.text.clone().into()),
+            title: None,
+            description: Some("d".into()),
+            snippet: query.text.clone().into(),
+        }])),
+        Work::Render(render) if at % 2 == 0 => Done::Render(twig_core::template::run(render)),
+        _ => Done::Render(JobOutcome::limit("too much")),
+    }
+}
+
 fuzz_target!(|bytes: &[u8]| {
     let Some(name) = LibraryName::from_folder("lib") else { return };
     let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
@@ -69,16 +131,20 @@ fuzz_target!(|bytes: &[u8]| {
     let layout = Layout { folders: vec![docs.clone()], prefix: "a://".into(), templates: Vec::new() };
     let made = documents(&folder, "a://", &docs, &found, &mut Vec::new());
     add_documents(&mut library, &layout, made);
-    let catalog = Arc::new(Catalog::build(vec![Arc::new(library)]));
+    let Some(project) = project() else { return };
+    let catalog = Arc::new(Catalog::build(vec![Arc::new(project), Arc::new(library)]));
     let templates = Templates::default();
     let identity = Identity { name: "f".into(), title: "F".into(), version: "0".into(), instructions: None };
     let limits = Limits { page: 1, message: 1 << 16, ..Limits::default() };
     let mut connection = Connection::new(Arc::new(Server::new(identity, limits, Tools::default())));
     let host = Host { catalog: &catalog, bodies: &NoFiles, templates: &templates };
     let mut out: Vec<u8> = Vec::new();
-    for line in bytes.split(|byte| *byte == b'\n') {
+    for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         if let Some(job) = connection.receive(line, host, &mut out) {
-            connection.finish(job.ticket, JobOutcome::limit("too much"), &mut out);
+            // Some are never done.
+            if at % 5 != 4 {
+                connection.finish(job.ticket, outcome(&job, at), &mut out);
+            }
         }
     }
     let next = Catalog::build(Vec::new()).after(&catalog);

@@ -148,7 +148,7 @@ impl Refusal {
             data.text("details", &sentence);
             match self {
                 Self::Prompt { suggestions, .. } | Self::Tool { suggestions, .. } => {
-                    data.texts("suggestions", suggestions)
+                    data.texts("suggestions", suggestions);
                 }
                 Self::Ambiguous { names, .. } => data.texts("suggestions", names),
                 Self::Resource {

@@ -4,7 +4,7 @@
 //! spacing.
 
 /// What was written.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Input<'n> {
     /// The name of an argument and its value, each name once.
     pub(super) values: Vec<(&'n str, String)>,
@@ -15,13 +15,14 @@ pub(super) struct Input<'n> {
 /// Reads pairs whose key is one of these names: `key=value`, `key="several words"` or the same in
 /// single quotes. Of two pairs with one key the second stays in the rest.
 pub(super) fn read<'n>(text: &str, names: &[&'n str]) -> Input<'n> {
-    let mut input = Input::default();
+    let mut values = Vec::new();
+    let mut rest = String::new();
     let mut free = names.to_vec();
     let mut left = text;
     let mut is_word_start = true;
     while let Some(first) = left.chars().next() {
         if is_word_start && let Some((name, value, after)) = pair(left, &free) {
-            input.values.push((name, value));
+            values.push((name, value));
             free.retain(|other| *other != name);
             // The space before the pair stays: the one behind it would be too much.
             left = after.trim_start();
@@ -30,11 +31,13 @@ pub(super) fn read<'n>(text: &str, names: &[&'n str]) -> Input<'n> {
         }
         is_word_start = is_space(first);
         let (head, tail) = left.split_at(first.len_utf8());
-        input.rest.push_str(head);
+        rest.push_str(head);
         left = tail;
     }
-    input.rest = input.rest.trim().to_owned();
-    input
+    Input {
+        values,
+        rest: rest.trim().to_owned(),
+    }
 }
 
 fn is_space(c: char) -> bool {
@@ -45,9 +48,9 @@ fn is_space(c: char) -> bool {
 /// again, so quotes without an end are searched for as often as there are names, not words.
 fn pair<'t, 'n>(text: &'t str, names: &[&'n str]) -> Option<(&'n str, String, &'t str)> {
     let value_of = |name: &str| text.strip_prefix(name)?.strip_prefix('=');
-    let named = names.iter().copied().filter(|name| !name.is_empty());
-    let named = named.filter_map(|name| Some((name, value_of(name)?)));
-    let (name, value) = named.max_by_key(|(name, _)| name.len())?;
+    let fitting = names.iter().copied().filter(|name| !name.is_empty());
+    let fitting = fitting.filter_map(|name| Some((name, value_of(name)?)));
+    let (name, value) = fitting.max_by_key(|(name, _)| name.len())?;
     if let Some((value, after)) = quoted(value) {
         return Some((name, value, after));
     }
@@ -78,4 +81,147 @@ fn quoted(text: &str) -> Option<(String, &str)> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NAMES: [&str; 3] = ["code", "language", "code-style"];
+
+    fn check(text: &str, values: &[(&str, &str)], rest: &str) {
+        let input = read(text, &NAMES);
+        let found: Vec<(&str, &str)> = input.values.iter().map(|(n, v)| (*n, &**v)).collect();
+        assert_eq!((&*found, &*input.rest), (values, rest), "{text}");
+    }
+
+    #[test]
+    fn pairs_are_values_and_all_else_is_the_rest() {
+        check("", &[], "");
+        check("  \n ", &[], "");
+        check("fix this", &[], "fix this");
+        check("language=go", &[("language", "go")], "");
+        check("  language=go fix", &[("language", "go")], "fix");
+        check("fix  language=go  this", &[("language", "go")], "fix  this");
+        check("a\n\tb language=go\nc", &[("language", "go")], "a\n\tb c");
+        check("code-style=k&r", &[("code-style", "k&r")], "");
+        check(
+            "code=x language=go code-style=z",
+            &[("code", "x"), ("language", "go"), ("code-style", "z")],
+            "",
+        );
+        check("code=a=b", &[("code", "a=b")], "");
+    }
+
+    #[test]
+    fn quotes_hold_several_words_together() {
+        check(
+            r#"code="several words" x"#,
+            &[("code", "several words")],
+            "x",
+        );
+        check("code='several words'", &[("code", "several words")], "");
+        check(
+            r#"code="say \"hi\" now""#,
+            &[("code", r#"say "hi" now"#)],
+            "",
+        );
+        check(r"code='it\'s' x", &[("code", "it's")], "x");
+        check(r#"code='say "hi"'"#, &[("code", r#"say "hi""#)], "");
+        check(r#"code="C:\dir\new""#, &[("code", r"C:\dir\new")], "");
+        check(r#"code="a\\" x"#, &[("code", r"a\")], "x");
+        check(r#"code="" x"#, &[("code", "")], "x");
+        check("code=\"two\nlines\"", &[("code", "two\nlines")], "");
+        check("code='isn't it' x", &[("code", "isn't it")], "x");
+        check(
+            r#"code="a b", language="go"; x"#,
+            &[("code", "a b"), ("language", "go")],
+            ", ; x",
+        );
+    }
+
+    #[test]
+    fn what_only_looks_like_a_pair_stays_where_it_is() {
+        for text in [
+            "code",
+            "code=",
+            "code= x",
+            "=x",
+            "x=y",
+            "my.code=x",
+            "\"code=x\"",
+            "Code=x",
+            "codes=x",
+        ] {
+            check(text, &[], text);
+        }
+        // Without an end, a quote is a character like any other.
+        check("code=\"a b", &[("code", "\"a")], "b");
+        check("code=a code=b", &[("code", "a")], "code=b");
+    }
+
+    #[test]
+    fn quotes_without_an_end_cost_no_more_than_their_length() {
+        let text = "code=\"b ".repeat(32 * 1024);
+        let input = read(&text, &NAMES);
+        assert_eq!(input.values, [("code", "\"b".to_owned())]);
+    }
+
+    /// How often each character is there, apart from spaces and what quoting adds and takes.
+    fn count(texts: &[&str]) -> std::collections::BTreeMap<char, usize> {
+        let mut counts = std::collections::BTreeMap::new();
+        let is_kept = |c: &char| !c.is_whitespace() && !matches!(c, '"' | '\'' | '\\');
+        for c in texts.iter().flat_map(|text| text.chars()).filter(is_kept) {
+            *counts.entry(c).or_default() += 1;
+        }
+        counts
+    }
+
+    fn nothing_is_lost(text: &str) -> Result<(), TestCaseError> {
+        let input = read(text, &NAMES);
+        let mut parts = vec![&*input.rest];
+        for (name, value) in &input.values {
+            parts.extend([*name, "=", value]);
+        }
+        prop_assert_eq!(count(&[text]), count(&parts));
+        let mut names: Vec<&str> = input.values.iter().map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        names.dedup();
+        prop_assert_eq!(names.len(), input.values.len());
+        prop_assert_eq!(input.rest.trim(), &*input.rest);
+        Ok(())
+    }
+
+    fn quote(value: &str, quote: char) -> String {
+        let escaped = value.replace('\\', r"\\");
+        let escaped = escaped.replace(quote, &format!("\\{quote}"));
+        format!("{quote}{escaped}{quote}")
+    }
+
+    proptest! {
+        #[test]
+        fn anything_ends_up_in_a_value_or_the_rest(text in any::<String>()) {
+            nothing_is_lost(&text)?;
+        }
+
+        #[test]
+        fn so_does_what_nearly_are_pairs(
+            text in "((code|language|code-style|x)?=?[\"'\\\\ ,a\n]{0,3}){0,12}"
+        ) {
+            nothing_is_lost(&text)?;
+        }
+
+        #[test]
+        fn a_quoted_value_comes_back_whatever_it_is(
+            code in any::<String>(), style in "[\"'\\\\ =,;a]{0,9}", rest in "[a-z .]{0,9}"
+        ) {
+            let (code_quoted, style_quoted) = (quote(&code, '"'), quote(&style, '\''));
+            let text = format!("{rest} code={code_quoted} code-style={style_quoted}");
+            let input = read(&text, &NAMES);
+            prop_assert_eq!(input.values, [("code", code), ("code-style", style)]);
+            prop_assert_eq!(input.rest, rest.trim());
+        }
+    }
 }

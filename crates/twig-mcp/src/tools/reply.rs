@@ -15,7 +15,7 @@ pub(super) fn says(text: &str, result: &mut Object<'_>) {
 
 /// Writes structured content and the same as text, for clients that read only that.
 pub(super) fn structured(fill: impl FnOnce(&mut Object<'_>), result: &mut Object<'_>) {
-    structured_with(fill, &[], |_, _: &()| {}, result);
+    structured_with(fill, &[], |_, &()| {}, result);
 }
 
 /// The same, with further blocks of content behind the text, one for each item.

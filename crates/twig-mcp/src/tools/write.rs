@@ -132,7 +132,7 @@ impl WriteCall {
                 let sentence = format!("{verb} {kind} '{name}' {place} project '{project}'");
                 reply::says(&sentence, result);
                 result.object("structuredContent", |content| {
-                    self.content(&written, content)
+                    self.content(&written, content);
                 });
                 result.flag("isError", false);
             }

@@ -1,6 +1,11 @@
 //! Tools: what is listed, and what comes of calling it.
 
-mod agent;
+pub(crate) mod agent;
+mod announcements;
 mod arguments;
+mod commands;
+mod expand;
 mod list;
+mod not_found;
+mod search;
 mod write;

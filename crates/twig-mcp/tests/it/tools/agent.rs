@@ -163,7 +163,7 @@ impl Store {
                     author: write.author.clone(),
                 };
                 let digest = version.content.digest;
-                let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+                let hex = digest.map(|byte| format!("{byte:02x}")).concat();
                 if let Some(bytes) = next.new_content {
                     let text = String::from_utf8_lossy(&bytes).into_owned();
                     self.texts.insert(hex, text);

@@ -97,7 +97,7 @@ fn the_tools_that_write_are_worded_as_their_contract_words_them() {
         let properties = schema["properties"].as_object_mut().unwrap();
         let expected_version = properties.remove("expected_version");
         assert_eq!(schema, expected["inputSchema"]);
-        let wanted = (!names(&[tool.clone()])[0].starts_with("create")).then(|| {
+        let wanted = (!names(std::slice::from_ref(tool))[0].starts_with("create")).then(|| {
             json!({"type": "integer", "minimum": 1,
                 "description": "Only if this is still the last version"})
         });
