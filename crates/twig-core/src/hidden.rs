@@ -85,6 +85,21 @@ impl Why {
     }
 }
 
+impl Found {
+    /// What is wrong, without where: "has a tag character (U+E0041), which people do not see".
+    pub fn fault(&self) -> String {
+        let [what, effect, _] = self.why.words();
+        let code = u32::from(self.character);
+        format!("has {what} (U+{code:04X}), which {effect}")
+    }
+
+    /// What to do about it.
+    pub fn advice(&self) -> &'static str {
+        let [_, _, advice] = self.why.words();
+        advice
+    }
+}
+
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [what, effect, advice] = self.why.words();

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod benign;
+mod labels;
 
 use std::time::{Duration, Instant};
 
