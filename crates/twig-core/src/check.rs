@@ -1,6 +1,7 @@
 //! Everything that is wrong with a catalog, bodies included: what the server would refuse.
 
 mod definition;
+mod hidden;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -26,12 +27,14 @@ pub fn check(world: World<'_>) -> Vec<Problem> {
                 continue;
             }
             definition::documents(world, library, prompt, &mut problems);
+            hidden::prompt(world, library, prompt, &mut problems);
             match prompt.dialect {
                 Dialect::Jinja => check_prompt(world, library, prompt, &mut problems),
                 Dialect::Braces => definition::prompt(world, library, prompt, &mut problems),
                 Dialect::Input | Dialect::Function | Dialect::Verbatim => {}
             }
         }
+        hidden::documents(world, library, &mut problems);
     }
     once(problems)
 }

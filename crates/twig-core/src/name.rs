@@ -5,6 +5,7 @@ use std::fmt;
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::hidden::is_filler;
 use crate::store::StoreName;
 
 /// The longest name of a library, prompt or argument, in bytes.
@@ -23,7 +24,7 @@ impl LibraryName {
         let lowered: String = folder.nfc().flat_map(char::to_lowercase).collect();
         let mapped: String = lowered
             .nfc()
-            .map(|c| if c.is_alphanumeric() { c } else { '_' })
+            .map(|c| if is_letter(c) { c } else { '_' })
             .collect();
         let name = mapped.trim_matches('_');
         (!name.is_empty() && name.len() <= NAME_LIMIT).then(|| Self(name.into()))
@@ -92,8 +93,8 @@ impl PromptName {
         if text.len() > NAME_LIMIT {
             return Err(NameError::TooLong);
         }
-        let inner = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
-        let first = |c: char| c.is_alphanumeric() || c == '_';
+        let inner = |c: char| is_letter(c) || matches!(c, '_' | '-' | '.');
+        let first = |c: char| is_letter(c) || c == '_';
         if !text.starts_with(first) || !text.chars().all(inner) || text.ends_with('.') {
             return Err(NameError::Character);
         }
@@ -143,6 +144,11 @@ impl fmt::Display for PromptName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// A letter or digit of any script that people can see.
+fn is_letter(c: char) -> bool {
+    c.is_alphanumeric() && !is_filler(c)
 }
 
 /// Words that a template never looks up as a variable.

@@ -5,6 +5,7 @@ pub mod documents;
 pub mod front_matter;
 pub mod functions;
 mod json;
+pub(crate) mod labels;
 pub mod library;
 pub(crate) mod located;
 mod manifest;

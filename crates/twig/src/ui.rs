@@ -138,7 +138,8 @@ fn is_hidden(c: char) -> bool {
         | '\u{feff}'
         | '\u{ffa0}'
         | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{2069}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{fff0}'..='\u{fffb}'
         | '\u{e0000}'..='\u{e01ef}' => true,
         c => c.is_control(),
     }

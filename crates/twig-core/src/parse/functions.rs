@@ -8,6 +8,7 @@ use super::TOLD;
 use super::library::Folder;
 use super::located::{At, Members, Mistake};
 use crate::body::BodyError;
+use crate::hidden::{self, Place};
 use crate::limits::Limits;
 use crate::model::{Argument, Content, Dialect, Function, MessageSource, Prompt, Role};
 use crate::name::{NAME_LIMIT, PromptName, RelativePath};
@@ -189,6 +190,9 @@ impl Reader<'_> {
             let text = name.text()?;
             if text.is_empty() || text.len() > NAME_LIMIT || text.contains(char::is_control) {
                 return Err(name.expected("one line of 1 to 128 bytes"));
+            }
+            if let Some(found) = hidden::find(text, Place::Label) {
+                return Err(format!("`{}` {found}", name.path_or("name")));
             }
             if arguments.iter().any(|known| *known.name == *text) {
                 return Err(format!("`{}` is declared twice", name.path_or("name")));

@@ -6,7 +6,7 @@ pub use super::definition::DefinitionFile;
 use super::documents::{Layout, templates};
 use super::functions::{self, FunctionFiles, LIST, SCRIPT};
 use super::manifest::Manifest;
-use super::{definition, markdown, toml};
+use super::{definition, labels, markdown, toml};
 use crate::body::BodyError;
 use crate::document::Document;
 use crate::limits::Limits;
@@ -71,8 +71,14 @@ pub fn twig_layout(
                 limits,
                 problems: Vec::new(),
             };
-            let contents = reader.read(&table);
+            let mut contents = reader.read(&table);
             library.problems = reader.problems;
+            labels::check(
+                &path,
+                manifest,
+                &mut contents.prompts,
+                &mut library.problems,
+            );
             // Tables are read in their own order; people read from top to bottom.
             library
                 .problems
@@ -101,7 +107,8 @@ pub fn twig_layout(
 
 /// Gives a library its documents. What they hold is not in its digest: an edit of one changes no
 /// list.
-pub fn add_documents(library: &mut Library, layout: &Layout, documents: Vec<Document>) {
+pub fn add_documents(library: &mut Library, layout: &Layout, mut documents: Vec<Document>) {
+    labels::clean_documents(&library.root, &mut documents, &mut library.problems);
     let mut hash = Sha256::new();
     hash.update(library.digest);
     for document in &documents {
@@ -123,7 +130,10 @@ pub fn markdown_library(
 ) -> Library {
     let mut library = empty_library(folder, Kind::Markdown, Vec::new());
     for (path, text) in files {
-        let prompt = markdown::read(folder, path, text, limits, &mut library.problems);
+        let mut prompt = markdown::read(folder, path, text, limits, &mut library.problems);
+        let file = format!("{}/{path}", folder.root);
+        let text = text.as_ref().map(String::as_str).unwrap_or_default();
+        labels::check(&file, text, prompt.as_mut_slice(), &mut library.problems);
         library.prompts.extend(prompt);
     }
     library.prompts.sort_by(|one, two| one.name.cmp(&two.name));
@@ -152,7 +162,11 @@ pub fn definitions_library(
     };
     let mut prompts: Vec<(&RelativePath, Prompt)> = Vec::with_capacity(definitions.len());
     for file in definitions {
-        let prompt = definition::read(context, file, &mut library.problems);
+        let mut prompt = definition::read(context, file, &mut library.problems);
+        let (path, text) = file;
+        let path = format!("{}/{path}", folder.root);
+        let text = text.as_ref().map(String::as_str).unwrap_or_default();
+        labels::check(&path, text, prompt.as_mut_slice(), &mut library.problems);
         prompts.extend(prompt.map(|prompt| (&file.0, prompt)));
     }
     // The sort keeps the order of files with one name; those that can be served come first.
@@ -194,7 +208,11 @@ pub fn functions_library(folder: &Folder, files: &FunctionFiles<'_>, limits: &Li
     let prompts = RelativePath::parse(SCRIPT).map(|script| reader.read(&script));
     library.problems = reader.problems;
     match prompts {
-        Ok(Ok(prompts)) => library.prompts = prompts,
+        Ok(Ok(mut prompts)) => {
+            let path = format!("{}/{LIST}", folder.root);
+            labels::check(&path, files.list, &mut prompts, &mut library.problems);
+            library.prompts = prompts;
+        }
         Ok(Err(problem)) => library.problems.push(*problem),
         Err(_) => {}
     }

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use self::fields::Fields;
 use super::documents::Layout;
+use super::labels;
 use super::library::{Files, Folder};
 use super::toml::{Entry, Item, Table, Value};
 use crate::limits::Limits;
@@ -89,7 +90,7 @@ impl Manifest<'_> {
             return About::default();
         };
         let mut fields = Fields::new(table);
-        let about = About {
+        let mut about = About {
             title: self.text_field(&mut fields, "title").unwrap_or_default(),
             description: self
                 .text_field(&mut fields, "description")
@@ -98,6 +99,7 @@ impl Manifest<'_> {
             license: self.text_field(&mut fields, "license").unwrap_or_default(),
             homepage: self.text_field(&mut fields, "homepage").unwrap_or_default(),
         };
+        labels::clean(self.path, self.text, &mut about, &mut self.problems);
         self.unknown(&fields, "[library]");
         about
     }

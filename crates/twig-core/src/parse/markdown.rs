@@ -36,9 +36,9 @@ pub(super) fn read(
         Ok(text) => match front(&file, text, limits) {
             Ok(front) => (front, None),
             Err(problem) => {
-                let sentence = problem.message.as_str().into();
+                let sentence = refusal(path, &problem);
                 problems.push(*problem);
-                (FrontMatter::default(), Some(sentence))
+                (FrontMatter::default(), Some(sentence.into()))
             }
         },
         Err(error) => {
@@ -67,6 +67,16 @@ pub(super) fn read(
         dialect: Dialect::Input,
         unavailable,
     })
+}
+
+/// The sentence for whoever asks for a prompt whose front matter cannot be read.
+fn refusal(path: &RelativePath, problem: &Problem) -> String {
+    let help = problem.help.as_deref().unwrap_or("mend it");
+    let line = problem.line.unwrap_or(1);
+    format!(
+        "The prompt in {path} is refused: {} (line {line}); {help}",
+        problem.message
+    )
 }
 
 fn front(file: &str, text: &str, limits: &Limits) -> Result<FrontMatter, Box<Problem>> {

@@ -13,8 +13,10 @@ use super::engine::{Engine, Failure, Lines, Links, Room, Undeclared, Unknown};
 use super::scan::Sort;
 use super::values::Values;
 use crate::body::{BodyError, Stamp};
+use crate::hidden::{self, Place};
 use crate::model::{Content, Library};
 use crate::name::RelativePath;
+use crate::parse::labels::CODE;
 use crate::problem::{Problem, Severity};
 use crate::render::{RenderError, World, body_error, body_sentence};
 
@@ -229,6 +231,12 @@ impl Source {
                 "the prompt says nothing",
                 "write something",
             );
+        }
+        if let Some(found) = hidden::find(&self.text, Place::Body) {
+            let range = found.offset..found.offset + found.character.len_utf8();
+            let message = format!("the text {}", found.fault());
+            let problem = self.problem(CODE, Severity::Warning, Some(range), message);
+            remarks.push(problem.with_help(found.advice()));
         }
         remarks
     }

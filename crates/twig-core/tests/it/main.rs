@@ -12,6 +12,7 @@ mod definition;
 mod documents;
 mod front_matter;
 mod functions;
+mod hidden;
 mod manifest;
 mod names;
 mod project_folder;

@@ -61,13 +61,14 @@ fn escape_sequences_are_shown_not_obeyed() {
 }
 
 #[test]
-fn list_spells_out_what_is_hidden() {
+fn list_says_why_a_prompt_that_hides_something_is_not_there() {
     let env = env(
         "//- lib/twig.toml\n[prompts.p]\ndescription = \"a\\u001b[31mb\\u202ec\"\n//- lib/prompts/p.md\nx\n",
     );
     assert_eq!(
-        env.run(["list"]).stdout,
-        "lib:p    a<U+001B>[31mb<U+202E>c\n"
+        env.run(["list", "--all"]).stdout,
+        "lib:p    (not served: Prompt `lib:p` is refused: the description has a control \
+         character (U+001B) at position 2, which terminals obey: take it out)\n"
     );
 }
 

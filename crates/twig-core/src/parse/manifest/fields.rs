@@ -111,17 +111,8 @@ impl Manifest<'_> {
             None => Ok(None),
             Some(Item {
                 value: Value::Text(text),
-                span,
-            }) => {
-                if text
-                    .chars()
-                    .any(|c| c.is_control() && !matches!(c, '\n' | '\t'))
-                {
-                    let message = format!("`{key}` has control characters");
-                    self.warning("control-character", span.clone(), message);
-                }
-                Ok(Some(text.as_ref().into()))
-            }
+                ..
+            }) => Ok(Some(text.as_ref().into())),
             Some(item) => Err(self.wrong_type(key, "a string", item)),
         }
     }

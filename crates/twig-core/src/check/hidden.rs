@@ -1,0 +1,75 @@
+//! Texts that hide something from people. They are served, since whoever has the files may have
+//! meant it; who checks them should know.
+
+use std::sync::Arc;
+
+use crate::hidden::{Found, Place, find};
+use crate::model::{Content, Dialect, Kind, Library, Prompt};
+use crate::name::RelativePath;
+use crate::parse::labels::{CODE, place};
+use crate::problem::{Problem, Severity};
+use crate::render::World;
+
+/// Looks at the texts of a prompt; those of Jinja templates are looked at with all they include.
+pub(super) fn prompt(
+    world: World<'_>,
+    library: &Arc<Library>,
+    prompt: &Prompt,
+    problems: &mut Vec<Problem>,
+) {
+    for message in &prompt.messages {
+        let problem = match (prompt.dialect, &message.content) {
+            (Dialect::Input, Content::File(file)) => {
+                let body = world.bodies.read(library, file);
+                body.ok()
+                    .and_then(|body| in_file(library, file, &body.text))
+            }
+            (_, Content::Braces { text, file }) => {
+                let text = text.as_str();
+                find(text, Place::Body).map(|found| {
+                    let body = world.bodies.read(library, file);
+                    let whole = body.map(|body| body.text).unwrap_or_default();
+                    problem(library, file, &whole, text, found)
+                })
+            }
+            _ => None,
+        };
+        problems.extend(problem);
+    }
+}
+
+/// Looks at the documents of a library; what is in a store was looked at when it was written.
+pub(super) fn documents(world: World<'_>, library: &Arc<Library>, problems: &mut Vec<Problem>) {
+    if library.kind == Kind::Store {
+        return;
+    }
+    let limit = world.templates.limits().document;
+    for document in library.documents.iter().filter(|known| known.is_text) {
+        let read = world.bodies.bytes(library, &document.path, limit);
+        let text = read
+            .ok()
+            .and_then(|read| String::from_utf8(read.bytes).ok());
+        problems.extend(text.and_then(|text| in_file(library, &document.path, &text)));
+    }
+}
+
+fn in_file(library: &Library, file: &RelativePath, text: &str) -> Option<Problem> {
+    find(text, Place::Body).map(|found| problem(library, file, text, text, found))
+}
+
+/// The problem of a text that was read from a file.
+fn problem(
+    library: &Library,
+    file: &RelativePath,
+    whole: &str,
+    text: &str,
+    found: Found,
+) -> Problem {
+    let path = format!("{}/{file}", library.root);
+    let message = format!("the text {}", found.fault());
+    let problem = match place(whole, text, found) {
+        Some(range) => Problem::at(CODE, Severity::Warning, &path, whole, range, message),
+        None => Problem::of_file(CODE, Severity::Warning, &path, message),
+    };
+    problem.with_help(found.advice())
+}

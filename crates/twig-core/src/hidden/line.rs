@@ -1,0 +1,64 @@
+//! One line and the direction controls in it.
+
+use super::classes::is_rtl_letter;
+
+/// What decides over the direction controls of a line.
+pub(super) struct Line {
+    /// Where it ends, in bytes of the text.
+    pub(super) end: usize,
+    /// Whether it has letters that are read from right to left.
+    pub(super) has_rtl: bool,
+    /// The first control that nothing ends, or that ends nothing.
+    loose: Option<usize>,
+}
+
+impl Line {
+    /// Looks at the line of a place in a text.
+    pub(super) fn at(text: &str, at: usize) -> Self {
+        let start = text[..at].rfind(is_line_end);
+        let start = start.map_or(0, |at| {
+            at + text[at..].chars().next().map_or(1, char::len_utf8)
+        });
+        let end = text[at..]
+            .find(is_line_end)
+            .map_or(text.len(), |len| at + len);
+        let mut open: Vec<(usize, char)> = Vec::new();
+        let mut loose = None;
+        for (at, c) in text[start..end].char_indices() {
+            let opener = match c {
+                '\u{202a}' | '\u{202b}' | '\u{202d}' | '\u{202e}' => Some('\u{202c}'),
+                '\u{2066}'..='\u{2068}' => Some('\u{2069}'),
+                _ => None,
+            };
+            if let Some(ends_with) = opener {
+                open.push((start + at, ends_with));
+            } else if matches!(c, '\u{202c}' | '\u{2069}') {
+                match open.pop() {
+                    Some((_, ends_with)) if ends_with == c => {}
+                    Some((opened, _)) => loose = Some(opened),
+                    None => loose = Some(start + at),
+                }
+                if loose.is_some() {
+                    break;
+                }
+            }
+        }
+        let first_open = open.first().map(|(opened, _)| *opened);
+        Self {
+            end,
+            has_rtl: text[start..end].contains(is_rtl_letter),
+            // Without an end, the outermost is the one to mend.
+            loose: loose.into_iter().chain(first_open).min(),
+        }
+    }
+
+    /// Whether the direction control at this place may be there.
+    pub(super) fn allows(&self, at: usize) -> bool {
+        self.has_rtl && self.loose != Some(at)
+    }
+}
+
+/// Controls that are open end here, at the latest in some program that shows the text.
+fn is_line_end(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}

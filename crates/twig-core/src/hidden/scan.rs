@@ -1,0 +1,189 @@
+//! The rules, character by character. What the neighbours of a character decide is decided here.
+
+use super::classes::{
+    is_duployan, is_emoji, is_hebrew, is_khmer, is_meaningless, is_mongolian, is_music,
+    needs_joiners,
+};
+use super::line::Line;
+use super::{Place, Why, is_odd};
+
+/// The first bad character at or after `from`, which is the start of a character.
+pub(super) fn first(text: &str, place: Place, from: usize) -> Option<(usize, char, Why)> {
+    let mut scan = Scan {
+        text,
+        place,
+        line: None,
+    };
+    let mut before = text[..from].chars().next_back();
+    let mut at = from;
+    loop {
+        let rest = &text.as_bytes()[at..];
+        let plain = rest.iter().position(|byte| is_odd(*byte, place))?;
+        if plain > 0 {
+            at += plain;
+            before = text[..at].chars().next_back();
+        }
+        let c = text[at..].chars().next()?;
+        match scan.judge(at, c, before) {
+            Ok(None) => {
+                at += c.len_utf8();
+                before = Some(c);
+            }
+            Ok(Some(flag)) => {
+                at += flag;
+                before = Some(FLAG_END);
+            }
+            Err(why) => return Some((at, c, why)),
+        }
+    }
+}
+
+struct Scan<'t> {
+    text: &'t str,
+    place: Place,
+    /// The line that was last looked at.
+    line: Option<Line>,
+}
+
+/// The last of the tags with which a flag is written.
+const FLAG_END: char = '\u{e007f}';
+
+impl Scan<'_> {
+    /// Whether a character may be there; of a flag that starts with it, how long that is.
+    fn judge(&mut self, at: usize, c: char, before: Option<char>) -> Result<Option<usize>, Why> {
+        let is_label = self.place == Place::Label;
+        let fine = |is_fine: bool, why: Why| if is_fine { Ok(None) } else { Err(why) };
+        match c {
+            '\0' | '\u{1b}' | '\u{9b}' => Err(Why::Control),
+            // A file from another system ends its lines so.
+            '\r' => fine(!is_label || self.after(at, c) == Some('\n'), Why::Control),
+            '\u{1}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => {
+                fine(!is_label, Why::Control)
+            }
+            '\u{1f3f4}' => Ok(self.flag(at)),
+            '\u{e0000}'..='\u{e007f}' => Err(Why::Tag),
+            '\u{e0100}'..='\u{e01ef}' => Err(Why::Selector),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{61c}' => {
+                let is_fine = !is_label && self.line(at).allows(at);
+                fine(is_fine, Why::Direction(self.place))
+            }
+            // These only say on which side a sign belongs; one is enough.
+            '\u{200e}' | '\u{200f}' => {
+                let is_one = !matches!(before, Some('\u{200e}' | '\u{200f}'));
+                let is_fine = is_one && self.line(at).has_rtl;
+                fine(is_fine, Why::Invisible)
+            }
+            '\u{feff}' => fine(!is_label && at == 0, Why::Invisible),
+            c if is_invisible(c) || is_filler(c) => Err(Why::Invisible),
+            c if is_joiner(c) => fine(joins(before, c, self.after(at, c)), Why::Joiner),
+            c if is_selector(c) => fine(selects(before, c), Why::Selector),
+            c => fine(!is_label || !is_meaningless(c), Why::Meaningless),
+        }
+    }
+
+    /// The character after the one that stands here.
+    fn after(&self, at: usize, c: char) -> Option<char> {
+        self.text[at + c.len_utf8()..].chars().next()
+    }
+
+    /// The line of a place in the text.
+    fn line(&mut self, at: usize) -> &Line {
+        let (text, known) = (self.text, self.line.take());
+        let known = known.filter(|line| at < line.end);
+        self.line
+            .insert(known.unwrap_or_else(|| Line::at(text, at)))
+    }
+
+    /// The flag of a region that starts here; a flag without tags is a character like others.
+    ///
+    /// Tags of other lengths are no region, but room for a message. A title may only have what
+    /// every font shows as a flag: where none is shown, nobody sees the tags.
+    fn flag(&self, at: usize) -> Option<usize> {
+        const BASE: usize = '\u{1f3f4}'.len_utf8();
+        let mut region = String::new();
+        for tag in self.text[at + BASE..].chars() {
+            if tag == FLAG_END {
+                let known = ["gbeng", "gbsct", "gbwls"].contains(&&*region);
+                let is_flag = known || (self.place == Place::Body && is_region(&region));
+                let len = BASE + (region.len() + 1) * FLAG_END.len_utf8();
+                return is_flag.then_some(len);
+            }
+            let letter = u32::from(tag)
+                .checked_sub(0xe_0000)
+                .filter(|code| *code < 0x7f);
+            region.push(char::from(u8::try_from(letter?).ok()?));
+            if region.len() > 5 {
+                break;
+            }
+        }
+        None
+    }
+}
+
+/// A country of two letters and its part: `gbsct`, `ustx`.
+fn is_region(text: &str) -> bool {
+    let is_part = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    (3..=5).contains(&text.len())
+        && text.bytes().take(2).all(|b| b.is_ascii_lowercase())
+        && text.bytes().all(is_part)
+}
+
+/// Letters that look like nothing.
+pub(crate) fn is_filler(c: char) -> bool {
+    matches!(c, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
+}
+
+/// Characters that nobody sees and no language needs.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}'
+        | '\u{fff0}'..='\u{fffb}' | '\u{e0080}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}')
+}
+
+/// Characters that nobody sees and some scripts need.
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}' | '\u{34f}' | '\u{180e}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}')
+}
+
+/// Whether a joiner has something to do where it stands; several in a row never have.
+fn joins(before: Option<char>, joiner: char, after: Option<char>) -> bool {
+    if before.is_some_and(is_joiner) {
+        return false;
+    }
+    let near = |is: fn(char) -> bool| before.is_some_and(is) || after.is_some_and(is);
+    match joiner {
+        '\u{200c}' => near(needs_joiners),
+        '\u{200d}' => {
+            let ends_emoji =
+                |c: char| is_emoji(c) || matches!(c, '\u{fe0f}' | '\u{20e3}' | FLAG_END);
+            let is_between = before.is_some_and(ends_emoji) && after.is_some_and(is_emoji);
+            is_between || near(needs_joiners)
+        }
+        '\u{34f}' => near(is_hebrew),
+        '\u{180e}' => near(is_mongolian),
+        '\u{17b4}' | '\u{17b5}' => near(is_khmer),
+        '\u{1bca0}'..='\u{1bca3}' => near(is_duployan),
+        _ => near(is_music),
+    }
+}
+
+/// Characters that choose how the one before them looks.
+fn is_selector(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{180b}'..='\u{180d}' | '\u{180f}')
+}
+
+/// Whether there is something to choose. Text or emoji may be said of anything: programs that
+/// take emoji off often leave it.
+fn selects(before: Option<char>, selector: char) -> bool {
+    let Some(before) = before else {
+        return matches!(selector, '\u{fe0e}' | '\u{fe0f}');
+    };
+    if is_selector(before) {
+        return false;
+    }
+    match selector {
+        '\u{fe0e}' | '\u{fe0f}' => true,
+        '\u{fe00}'..='\u{fe0d}' => before == '0' || !(before.is_ascii() || before.is_whitespace()),
+        _ => is_mongolian(before),
+    }
+}
