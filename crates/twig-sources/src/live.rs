@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use twig_core::store::StoreError;
 use twig_core::{Catalog, Library, Problem, Revisions};
 
 use crate::found::Found;
@@ -85,6 +86,11 @@ impl LiveCatalog {
     /// The catalog that was published last.
     pub fn published(&self) -> Arc<Catalog> {
         Arc::clone(&lock(&self.current))
+    }
+
+    /// Says why the selected project cannot be served, if it cannot.
+    pub fn check_project(&self) -> Result<(), StoreError> {
+        self.project.as_ref().map_or(Ok(()), ProjectSource::check)
     }
 
     /// Whether [`LiveCatalog::snapshot`] would have to read the project again, which may take a

@@ -67,6 +67,19 @@ impl ProjectSource {
         self.selected.store.content(digest)
     }
 
+    /// Says why there is no project, if there is none.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&known.problem, &known.library) {
+            (Some(error), _) => Err(error.clone()),
+            (None, None) => Err(StoreError::NoProject {
+                project: self.selected.name.clone(),
+                workspace: self.selected.store.workspace().clone(),
+            }),
+            (None, Some(_)) => Ok(()),
+        }
+    }
+
     /// What is wrong with the store, or with what it has.
     pub(crate) fn problem(&self) -> Option<Problem> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

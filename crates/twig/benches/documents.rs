@@ -11,7 +11,7 @@
     reason = "a benchmark prints figures, and what fails ends it"
 )]
 
-#[path = "line.rs"]
+#[path = "support/line.rs"]
 mod line;
 
 use std::fs;

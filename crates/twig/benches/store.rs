@@ -11,7 +11,7 @@
     reason = "a benchmark prints figures, and what fails ends it"
 )]
 
-#[path = "line.rs"]
+#[path = "support/line.rs"]
 mod line;
 
 use std::sync::mpsc::channel;
@@ -40,9 +40,23 @@ struct Scale {
 fn main() {
     let is_measured = std::env::args().any(|arg| arg == "--bench");
     let scale = if is_measured {
-        Scale { workspaces: 10, projects: 20, prompts: 50, rounds: 40, writes: 1_000, searched: 10_000 }
+        Scale {
+            workspaces: 10,
+            projects: 20,
+            prompts: 50,
+            rounds: 40,
+            writes: 1_000,
+            searched: 10_000,
+        }
     } else {
-        Scale { workspaces: 1, projects: 2, prompts: 5, rounds: 2, writes: 5, searched: 20 }
+        Scale {
+            workspaces: 1,
+            projects: 2,
+            prompts: 5,
+            rounds: 2,
+            writes: 5,
+            searched: 20,
+        }
     };
     start(&scale);
     writes(scale.writes);
@@ -65,7 +79,11 @@ fn start(scale: &Scale) {
             fill(&store, &format!("p{project}"), scale.prompts);
         }
     }
-    let store = median((0..scale.rounds).map(|_| first_list(&env, &["-w", "w0", "-p", "p0"])).collect());
+    let store = median(
+        (0..scale.rounds)
+            .map(|_| first_list(&env, &["-w", "w0", "-p", "p0"]))
+            .collect(),
+    );
     let mut server = Line::start(&mut env.command(["serve", "-w", "w0", "-p", "p0"]));
     server.ask(&request("prompts/list", &json!({})));
     let memory = server.memory_kib();
@@ -78,7 +96,12 @@ fn start(scale: &Scale) {
     let all = median((0..scale.rounds).map(|_| first_list(&files, &[])).collect());
     println!(
         "start: {store:.2} ms from a store of {} workspaces × {} projects × {} prompts; as files {one:.2} ms for the {} prompts of one project, {:.2} ×, and {all:.2} ms for all, {:.2} ×",
-        scale.workspaces, scale.projects, scale.prompts, scale.prompts, store / one, store / all
+        scale.workspaces,
+        scale.projects,
+        scale.prompts,
+        scale.prompts,
+        store / one,
+        store / all
     );
     println!("memory of an idle server: {memory} KiB");
 }
@@ -113,7 +136,10 @@ fn writes(count: usize) {
         assert!(answer.contains("\"isError\":false"), "{answer}");
     }
     let twig = count as f64 / begin.elapsed().as_secs_f64();
-    println!("create_prompt: {twig:.0}/s durable, bare SQLite {bare:.0}/s, {:.2} ×", twig / bare);
+    println!(
+        "create_prompt: {twig:.0}/s durable, bare SQLite {bare:.0}/s, {:.2} ×",
+        twig / bare
+    );
 }
 
 fn bare_loop(env: &TestEnv, count: usize) -> f64 {
@@ -126,7 +152,9 @@ fn bare_loop(env: &TestEnv, count: usize) -> f64 {
     let mut insert = file.prepare("INSERT INTO p VALUES (?, ?)").expect("SQL");
     let begin = Instant::now();
     for at in 0..count {
-        insert.execute((format!("q{at}"), content(at))).expect("a row");
+        insert
+            .execute((format!("q{at}"), content(at)))
+            .expect("a row");
     }
     count as f64 / begin.elapsed().as_secs_f64()
 }
@@ -144,14 +172,20 @@ fn announcements(rounds: usize) {
     for round in 0..rounds {
         let arguments = json!({"name": format!("q{round}"), "content": "x"});
         let start = Instant::now();
-        servers[round % 10].request("tools/call", json!({"name": "create_prompt", "arguments": arguments}));
+        servers[round % 10].request(
+            "tools/call",
+            json!({"name": "create_prompt", "arguments": arguments}),
+        );
         for server in &mut servers {
             server.notification("notifications/prompts/list_changed");
         }
         times.push(start.elapsed().as_secs_f64() * 1e3);
     }
     let worst = times.iter().copied().fold(0.0, f64::max);
-    println!("a write until the last of ten servers has told its client: median {:.1} ms, worst {worst:.1} ms", median(times));
+    println!(
+        "a write until the last of ten servers has told its client: median {:.1} ms, worst {worst:.1} ms",
+        median(times)
+    );
 }
 
 /// A search over prompts and documents, once they are indexed.
@@ -161,7 +195,10 @@ fn search(count: usize, rounds: usize) {
         let prompts = (0..count / 20).map(|at| {
             let number = library * 100_000 + at;
             env.write(&format!("lib{library}/prompts/q{at}.md"), long(number));
-            env.write(&format!("lib{library}/docs/d{at}.md"), long(number + 50_000));
+            env.write(
+                &format!("lib{library}/docs/d{at}.md"),
+                long(number + 50_000),
+            );
             format!("[prompts.q{at}]\ndescription = \"Prompt number {number}\"\n")
         });
         let manifest: Vec<String> = prompts.collect();
@@ -171,15 +208,29 @@ fn search(count: usize, rounds: usize) {
     let mut find = |query: &str| {
         let params = json!({"name": "search", "arguments": {"query": query}});
         let start = Instant::now();
-        let answer: Value = serde_json::from_str(server.ask(&request("tools/call", &params))).expect("JSON");
-        let found = answer["result"]["structuredContent"]["results"].as_array().map_or(0, Vec::len);
+        let answer: Value =
+            serde_json::from_str(server.ask(&request("tools/call", &params))).expect("JSON");
+        let found = answer["result"]["structuredContent"]["results"]
+            .as_array()
+            .map_or(0, Vec::len);
         assert!(found > 0, "{query}: {answer}");
         start.elapsed().as_secs_f64() * 1e3
     };
     let first = find("number");
-    let queries = ["number", "rev sec", "careful", "prompt number 100", "q1", "tokens expire"];
+    let queries = [
+        "number",
+        "rev sec",
+        "careful",
+        "prompt number 100",
+        "q1",
+        "tokens expire",
+    ];
     let times = (0..rounds).flat_map(|_| queries).map(&mut find).collect();
-    println!("search over {count} prompts and documents: first {first:.0} ms, then median {:.2} ms; {} KiB resident", median(times), server.memory_kib());
+    println!(
+        "search over {count} prompts and documents: first {first:.0} ms, then median {:.2} ms; {} KiB resident",
+        median(times),
+        server.memory_kib()
+    );
 }
 
 fn with_project() -> TestEnv {
@@ -192,10 +243,15 @@ fn with_project() -> TestEnv {
 fn fill(store: &dyn Store, project: &str, prompts: usize) {
     let name = store_name(project);
     let (tell, told) = channel();
-    let mut write = |write: Write| {
+    let write = |write: Write| {
         let tell = tell.clone();
-        store.write(write, Box::new(move |outcome| tell.send(outcome).expect("we listen")));
-        let outcome = told.recv_timeout(Duration::from_secs(60)).expect("an answer");
+        store.write(
+            write,
+            Box::new(move |outcome| tell.send(outcome).expect("we listen")),
+        );
+        let outcome = told
+            .recv_timeout(Duration::from_secs(60))
+            .expect("an answer");
         outcome.expect("written");
     };
     write(Write::CreateProject { name: name.clone() });
@@ -222,7 +278,8 @@ fn content(at: usize) -> String {
 
 fn long(at: usize) -> String {
     const WORDS: [&str; 12] = [
-        "review", "security", "tokens", "expire", "careful", "module", "database", "latency", "schema", "refactor", "deploy", "metrics",
+        "review", "security", "tokens", "expire", "careful", "module", "database", "latency",
+        "schema", "refactor", "deploy", "metrics",
     ];
     let words = (0..250).map(|word| WORDS[(at * 7 + word * word + word * at) % WORDS.len()]);
     format!("# Number {at}\n\n{}\n", words.collect::<Vec<_>>().join(" "))

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use twig_core::Kind;
-use twig_core::store::{Noun, StoreError, StoreName};
 
 pub(crate) use self::store::{
     AddItem, AddResource, DeleteItem, InProject, InWorkspace, ItemHistory, ListItems, Project,
@@ -112,12 +111,12 @@ pub(crate) struct Sources {
     pub(crate) kind: Option<Kind>,
 
     /// Serve this project too, before all libraries
-    #[arg(short, long, value_name = "NAME", value_parser = parse_project)]
-    pub(crate) project: Option<StoreName>,
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) project: Option<String>,
 
     /// The workspace that the project is in
-    #[arg(short, long, value_name = "NAME", requires = "project", value_parser = parse_workspace)]
-    pub(crate) workspace: Option<StoreName>,
+    #[arg(short, long, value_name = "NAME", requires = "project")]
+    pub(crate) workspace: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -359,14 +358,6 @@ fn parse_origin(text: &str) -> Result<String, String> {
         }
         _ => Err("it has to be an origin such as https://example.com, without a path".to_owned()),
     }
-}
-
-fn parse_project(text: &str) -> Result<StoreName, StoreError> {
-    StoreName::parse(Noun::Project, text)
-}
-
-fn parse_workspace(text: &str) -> Result<StoreName, StoreError> {
-    StoreName::parse(Noun::Workspace, text)
 }
 
 fn parse_kind(text: &str) -> Result<Kind, String> {

@@ -28,9 +28,10 @@ use clap::CommandFactory;
 use twig_core::parse::library::MANIFEST;
 use twig_core::template::Templates;
 use twig_core::{Catalog, Lookup, PromptRef};
-use twig_sources::{Access, LiveCatalog, PROJECT, Selected, Settings, Watching};
+use twig_sources::{Access, DEFAULT_WORKSPACE, LiveCatalog, PROJECT, Selected, Settings, Watching};
 
-use crate::cli::{self, Cli, Command, Sources};
+use self::store::{Stores, Target, explain};
+use crate::cli::{self, Cli, Command, InProject, InWorkspace, Sources};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::config::{self, Config};
 use crate::function::{self, Allowed};
@@ -91,10 +92,10 @@ impl Opened {
             workspace: sources.workspace.clone(),
         };
         let project = selected(&places, &config, &sources, Access::Read)?;
-        let live = LiveCatalog::load(Settings {
+        let live = load(Settings {
             project,
             ..settings(&places, &config, &sources)
-        });
+        })?;
         let templates = Templates::new(config.limits.clone());
         Ok(Self {
             places,
@@ -122,6 +123,17 @@ fn settings(places: &Places, config: &Config, sources: &Sources) -> Settings {
     }
 }
 
+/// Loads everything. Libraries that cannot be read are problems; a project that was named and
+/// cannot be served is the end.
+fn load(settings: Settings) -> Result<LiveCatalog, CommandError> {
+    let store = settings.project.as_ref().map(|it| Arc::clone(&it.store));
+    let live = LiveCatalog::load(settings);
+    match (live.check_project(), store) {
+        (Err(error), Some(store)) => Err(explain(error, &*store)),
+        _ => Ok(live),
+    }
+}
+
 /// The project that is served beside the libraries, where one is named.
 fn selected(
     places: &Places,
@@ -129,11 +141,18 @@ fn selected(
     sources: &Sources,
     access: Access,
 ) -> Result<Option<Selected>, CommandError> {
-    let Some(name) = sources.project.clone() else {
+    if sources.project.is_none() {
         return Ok(None);
+    }
+    let workspace = sources.workspace.clone();
+    let place = InProject {
+        place: InWorkspace {
+            workspace: workspace.unwrap_or_else(|| DEFAULT_WORKSPACE.to_owned()),
+        },
+        project: sources.project.clone(),
     };
-    let target = Target::of(places, config, sources.workspace.clone(), name, access)?;
-    target.read()?;
+    let stores = Stores::of(places.clone(), config.limits.clone())?;
+    let target = Target::find(stores, &place, access)?;
     Ok(Some(Selected {
         store: Arc::new(target.store),
         name: target.project,

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use twig_core::template::Templates;
 use twig_mcp::{Identity, Server, Tools};
-use twig_sources::{Access, LiveCatalog, Settings, Watching};
+use twig_sources::{Access, Settings, Watching};
 
 use super::check::counted;
-use super::{allowed, selected, settings};
+use super::{allowed, load, selected, settings};
 use crate::cli;
 use crate::command_error::CommandError;
 use crate::config;
@@ -43,7 +43,7 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
         .project
         .as_ref()
         .map(|project| Arc::clone(&project.store));
-    let live = Arc::new(LiveCatalog::load(settings));
+    let live = Arc::new(load(settings)?);
     let catalog = live.snapshot();
     live.log_problems();
     tracing::info!(

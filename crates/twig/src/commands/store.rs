@@ -28,6 +28,11 @@ impl Stores {
     pub(super) fn new() -> Result<Self, CommandError> {
         let places = Places::from_environment();
         let limits = config::load(&places)?.limits;
+        Self::of(places, limits)
+    }
+
+    /// The same, where the configuration was read already.
+    pub(super) fn of(places: Places, limits: Limits) -> Result<Self, CommandError> {
         let Some(folder) = places.workspaces.clone() else {
             let error = CommandError::fixable("there is no place for workspaces");
             return Err(error.hint("set HOME or XDG_DATA_HOME"));
@@ -83,10 +88,18 @@ pub(super) struct Target {
 impl Target {
     /// The project that is named, or the only one.
     pub(super) fn open(place: &InProject, access: Access) -> Result<Self, CommandError> {
+        Self::find(Stores::new()?, place, access)
+    }
+
+    /// The same, where the configuration was read already.
+    pub(super) fn find(
+        stores: Stores,
+        place: &InProject,
+        access: Access,
+    ) -> Result<Self, CommandError> {
         let named = place.project.as_deref();
         let named = named.map(|name| StoreName::parse(Noun::Project, name));
         let named = named.transpose()?;
-        let stores = Stores::new()?;
         let workspace = &place.place.workspace;
         let Some(store) = stores.open(&place.place, access)? else {
             return Err(match named {

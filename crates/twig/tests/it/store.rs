@@ -76,5 +76,7 @@ fn names(client: &mut Client) -> Vec<String> {
 fn text(client: &mut Client, name: &str) -> String {
     let answer = client.request("prompts/get", json!({"name": name}));
     let text = &answer["result"]["messages"][0]["content"]["text"];
-    text.as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    text.as_str()
+        .unwrap_or_else(|| panic!("{answer}"))
+        .to_owned()
 }

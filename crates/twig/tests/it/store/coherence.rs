@@ -27,7 +27,11 @@ fn every_write_is_announced_to_every_server() {
     for round in 0..ROUNDS {
         let name = format!("p{round}");
         let writer = round % 5;
-        done(&mut servers[writer], "create_prompt", json!({"name": name, "content": "x"}));
+        done(
+            &mut servers[writer],
+            "create_prompt",
+            json!({"name": name, "content": "x"}),
+        );
         let written = Instant::now();
         for (at, server) in servers.iter_mut().enumerate() {
             // Modern ones hear of it twice: they have initialized, too.
@@ -54,15 +58,29 @@ fn new_content_is_told_to_those_who_watch_it_only() {
     let mut servers = servers(&env, 2);
     let resource = json!({"name": "doc", "uri": "x://doc", "content": "one"});
     done(&mut servers[0], "create_resource", resource);
-    done(&mut servers[0], "create_prompt", json!({"name": "p", "content": "one"}));
+    done(
+        &mut servers[0],
+        "create_prompt",
+        json!({"name": "p", "content": "one"}),
+    );
     for server in &mut servers {
         server.notification("notifications/resources/list_changed");
         server.notification(PROMPTS);
     }
-    let [writer, reader] = &mut servers[..] else { unreachable!() };
+    let [writer, reader] = &mut servers[..] else {
+        unreachable!()
+    };
     reader.request("resources/subscribe", json!({"uri": "x://doc"}));
-    done(writer, "update_prompt", json!({"name": "p", "content": "two"}));
-    done(writer, "update_resource", json!({"name": "doc", "content": "two"}));
+    done(
+        writer,
+        "update_prompt",
+        json!({"name": "p", "content": "two"}),
+    );
+    done(
+        writer,
+        "update_resource",
+        json!({"name": "doc", "content": "two"}),
+    );
     let told = reader.notification("notifications/resources/updated");
     assert_eq!(told["params"]["uri"], "x://doc");
     assert_eq!(text(reader, "p"), "two");
@@ -103,7 +121,10 @@ fn a_storm_is_announced_in_few_words() {
                 break;
             }
         }
-        assert!(heard <= 5 * seconds + 1, "{heard} announcements in {took:?}");
+        assert!(
+            heard <= 5 * seconds + 1,
+            "{heard} announcements in {took:?}"
+        );
     }
 }
 
@@ -113,10 +134,18 @@ fn what_one_server_wrote_the_next_one_serves_at_once() {
     let env = with_project();
     let mut writer = serve(&env);
     let mut reader = serve(&env);
-    done(&mut writer, "create_prompt", json!({"name": "p", "content": "start"}));
+    done(
+        &mut writer,
+        "create_prompt",
+        json!({"name": "p", "content": "start"}),
+    );
     for round in 0..300 {
         let content = format!("round {round}");
-        done(&mut writer, "update_prompt", json!({"name": "p", "content": content}));
+        done(
+            &mut writer,
+            "update_prompt",
+            json!({"name": "p", "content": content}),
+        );
         assert_eq!(text(&mut reader, "p"), content);
     }
 }
@@ -128,7 +157,11 @@ fn of_those_who_read_the_same_version_one_wins() {
     const EACH: usize = 15;
     let env = with_project();
     let mut first = serve(&env);
-    done(&mut first, "create_prompt", json!({"name": "sum", "content": "0"}));
+    done(
+        &mut first,
+        "create_prompt",
+        json!({"name": "sum", "content": "0"}),
+    );
     let mut agents: Vec<Client> = (0..AGENTS).map(|_| serve(&env)).collect();
     std::thread::scope(|scope| {
         for agent in &mut agents {
@@ -147,7 +180,8 @@ fn add_one(agent: &mut Client) {
     loop {
         let sum: usize = text(agent, "sum").parse().expect("a number");
         // The version that goes with the text is not in a prompt: the refusal names it.
-        let update = json!({"name": "sum", "content": (sum + 1).to_string(), "expected_version": sum + 1});
+        let update =
+            json!({"name": "sum", "content": (sum + 1).to_string(), "expected_version": sum + 1});
         let result = call(agent, "update_prompt", update);
         if result["isError"] == false {
             return;

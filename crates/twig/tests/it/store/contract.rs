@@ -18,13 +18,26 @@ fn prompts_are_listed_and_read_as_they_were_written() {
     let content = "Review {{ code }} and {% this %}\r\n- Input validation\n\u{feff}";
     let arguments = json!({"name": "code-review", "content": content, "description": "Review authentication code for security issues"});
     let said = done(&mut client, "create_prompt", arguments);
-    assert_eq!(said, "Created prompt 'code-review' in project 'auth-module'");
-    let said = done(&mut client, "create_prompt", json!({"name": "refactor-guide", "content": "Guide"}));
-    assert_eq!(said, "Created prompt 'refactor-guide' in project 'auth-module'");
+    assert_eq!(
+        said,
+        "Created prompt 'code-review' in project 'auth-module'"
+    );
+    let said = done(
+        &mut client,
+        "create_prompt",
+        json!({"name": "refactor-guide", "content": "Guide"}),
+    );
+    assert_eq!(
+        said,
+        "Created prompt 'refactor-guide' in project 'auth-module'"
+    );
     let listed = client.request("prompts/list", json!({}));
     let prompts = &listed["result"]["prompts"];
     assert_eq!(prompts[0]["name"], "code-review");
-    assert_eq!(prompts[0]["description"], "Review authentication code for security issues");
+    assert_eq!(
+        prompts[0]["description"],
+        "Review authentication code for security issues"
+    );
     assert_eq!(prompts[1]["name"], "refactor-guide");
     assert_eq!(prompts[1].get("description"), None);
     let got = client.request("prompts/get", json!({"name": "code-review"}));
@@ -40,7 +53,10 @@ fn prompts_are_listed_and_read_as_they_were_written() {
         without_hints(&missing),
         json!({"code": -32602, "message": "Prompt 'code-revie' not found in project 'auth-module'"})
     );
-    assert_eq!(missing["error"]["data"]["suggestions"], json!(["code-review"]));
+    assert_eq!(
+        missing["error"]["data"]["suggestions"],
+        json!(["code-review"])
+    );
 }
 
 #[test]
@@ -82,7 +98,10 @@ fn resources_are_listed_and_read_as_they_were_written() {
         "create_resource",
         json!({"name": "raw", "uri": "file:///raw", "content": "not base64!", "mime_type": "image/png"}),
     );
-    assert!(said.starts_with("Error: Content of type 'image/png' is binary"), "{said}");
+    assert!(
+        said.starts_with("Error: Content of type 'image/png' is binary"),
+        "{said}"
+    );
     let said = failed(
         &mut client,
         "create_resource",
@@ -108,25 +127,58 @@ fn the_six_tools_say_what_the_contract_says() {
     );
     assert_eq!(result["structuredContent"]["version"], 1);
     let said = failed(&mut client, "create_prompt", create);
-    assert_eq!(said, "Error: Prompt 'test-prompt' already exists in project 'auth-module'");
-    let said = failed(&mut client, "create_prompt", json!({"name": "test prompt", "content": ""}));
+    assert_eq!(
+        said,
+        "Error: Prompt 'test-prompt' already exists in project 'auth-module'"
+    );
+    let said = failed(
+        &mut client,
+        "create_prompt",
+        json!({"name": "test prompt", "content": ""}),
+    );
     assert_eq!(
         said,
         "Error: Prompt name 'test prompt' contains invalid characters. Allowed: a-z, A-Z, 0-9, -, _, ."
     );
-    let said = done(&mut client, "update_prompt", json!({"name": "test-prompt", "content": "Updated prompt content"}));
-    assert_eq!(said, "Updated prompt 'test-prompt' in project 'auth-module'");
+    let said = done(
+        &mut client,
+        "update_prompt",
+        json!({"name": "test-prompt", "content": "Updated prompt content"}),
+    );
+    assert_eq!(
+        said,
+        "Updated prompt 'test-prompt' in project 'auth-module'"
+    );
     assert_eq!(text(&mut client, "test-prompt"), "Updated prompt content");
-    let said = failed(&mut client, "update_prompt", json!({"name": "no-such", "content": "x"}));
-    assert!(said.starts_with("Error: Prompt 'no-such' does not exist in project 'auth-module'"), "{said}");
+    let said = failed(
+        &mut client,
+        "update_prompt",
+        json!({"name": "no-such", "content": "x"}),
+    );
+    assert!(
+        said.starts_with("Error: Prompt 'no-such' does not exist in project 'auth-module'"),
+        "{said}"
+    );
     let said = done(&mut client, "delete_prompt", json!({"name": "test-prompt"}));
-    assert_eq!(said, "Deleted prompt 'test-prompt' from project 'auth-module'");
+    assert_eq!(
+        said,
+        "Deleted prompt 'test-prompt' from project 'auth-module'"
+    );
     assert!(names(&mut client).is_empty());
     let create = json!({"name": "test-doc", "uri": "file:///test.md", "content": "# Test Document\n\nThis is a test.", "mime_type": "text/markdown", "description": "Test documentation"});
-    assert_eq!(done(&mut client, "create_resource", create), "Created resource 'test-doc' in project 'auth-module'");
+    assert_eq!(
+        done(&mut client, "create_resource", create),
+        "Created resource 'test-doc' in project 'auth-module'"
+    );
     let update = json!({"name": "test-doc", "content": "# Updated Test Document\n\nContent has changed.", "description": "Updated documentation"});
-    assert_eq!(done(&mut client, "update_resource", update), "Updated resource 'test-doc' in project 'auth-module'");
-    assert_eq!(done(&mut client, "delete_resource", json!({"name": "test-doc"})), "Deleted resource 'test-doc' from project 'auth-module'");
+    assert_eq!(
+        done(&mut client, "update_resource", update),
+        "Updated resource 'test-doc' in project 'auth-module'"
+    );
+    assert_eq!(
+        done(&mut client, "delete_resource", json!({"name": "test-doc"})),
+        "Deleted resource 'test-doc' from project 'auth-module'"
+    );
     let listed = client.request("resources/list", json!({}));
     assert_eq!(listed["result"]["resources"], json!([]));
 }
@@ -136,13 +188,32 @@ fn a_stale_update_names_both_versions() {
     let env = with_project();
     let mut client = serve(&env);
     client.initialize();
-    done(&mut client, "create_prompt", json!({"name": "p", "content": "one"}));
-    done(&mut client, "update_prompt", json!({"name": "p", "content": "two", "expected_version": 1}));
-    let said = failed(&mut client, "update_prompt", json!({"name": "p", "content": "three", "expected_version": 1}));
-    assert!(said.contains("version 2") && said.contains("version 1"), "{said}");
+    done(
+        &mut client,
+        "create_prompt",
+        json!({"name": "p", "content": "one"}),
+    );
+    done(
+        &mut client,
+        "update_prompt",
+        json!({"name": "p", "content": "two", "expected_version": 1}),
+    );
+    let said = failed(
+        &mut client,
+        "update_prompt",
+        json!({"name": "p", "content": "three", "expected_version": 1}),
+    );
+    assert!(
+        said.contains("version 2") && said.contains("version 1"),
+        "{said}"
+    );
     assert_eq!(text(&mut client, "p"), "two");
     // The same once more is no new version.
-    let again = call(&mut client, "update_prompt", json!({"name": "p", "content": "two"}));
+    let again = call(
+        &mut client,
+        "update_prompt",
+        json!({"name": "p", "content": "two"}),
+    );
     assert_eq!(again["structuredContent"]["version"], 2);
     assert_eq!(again["structuredContent"]["changed"], false);
 }
@@ -151,39 +222,62 @@ fn a_stale_update_names_both_versions() {
 fn a_client_that_does_not_wait_sees_what_it_wrote() {
     let env = with_project();
     let mut client = serve(&env);
-    let create = |name: &str| json!({"name": "create_prompt", "arguments": {"name": name, "content": "x"}});
+    let create =
+        |name: &str| json!({"name": "create_prompt", "arguments": {"name": name, "content": "x"}});
     client.start_request("tools/call", &create("a"));
     client.start_request("tools/call", &create("b"));
     let list = client.start_request("prompts/list", &json!({}));
     let listed = client.answer(list);
-    assert_eq!(listed["result"]["prompts"].as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        listed["result"]["prompts"].as_array().map(Vec::len),
+        Some(2)
+    );
 }
 
 #[test]
 fn the_project_comes_before_libraries_and_writes_only_where_allowed() {
     let env = with_project();
-    env.write("notes/research.md", "---\ndescription: of the library\n---\nlibrary");
+    env.write(
+        "notes/research.md",
+        "---\ndescription: of the library\n---\nlibrary",
+    );
     let mut client = serve(&env);
     client.initialize();
-    done(&mut client, "create_prompt", json!({"name": "research", "content": "project"}));
+    done(
+        &mut client,
+        "create_prompt",
+        json!({"name": "research", "content": "project"}),
+    );
     assert_eq!(text(&mut client, "research"), "project");
     let tools = |client: &mut twig_testkit::Client| -> Vec<String> {
         let listed = client.request("tools/list", json!({}));
         let tools = listed["result"]["tools"].as_array().expect("a list");
-        tools.iter().map(|tool| tool["name"].as_str().expect("a name").to_owned()).collect()
+        tools
+            .iter()
+            .map(|tool| tool["name"].as_str().expect("a name").to_owned())
+            .collect()
     };
     let all = tools(&mut client);
     assert_eq!(all.len(), 9, "{all:?}");
     let mut reader = env.serve_with(["--project", super::PROJECT, "--read-only"]);
     reader.initialize();
-    assert_eq!(tools(&mut reader), ["list_prompts", "expand_prompt", "search"]);
+    assert_eq!(
+        tools(&mut reader),
+        ["list_prompts", "expand_prompt", "search"]
+    );
     assert_eq!(text(&mut reader, "research"), "project");
-    let refused = reader.request("tools/call", json!({"name": "delete_prompt", "arguments": {"name": "research"}}));
+    let refused = reader.request(
+        "tools/call",
+        json!({"name": "delete_prompt", "arguments": {"name": "research"}}),
+    );
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
     let plain: TestEnv = TestEnv::new(crate::TWIG);
     let mut without = plain.serve();
     without.initialize();
-    assert_eq!(tools(&mut without), ["list_prompts", "expand_prompt", "search"]);
+    assert_eq!(
+        tools(&mut without),
+        ["list_prompts", "expand_prompt", "search"]
+    );
 }
 
 /// T-FS-06: a URI is a key, never a path.
@@ -192,7 +286,11 @@ fn a_uri_of_a_file_leads_to_what_was_stored() {
     let env = with_project();
     let mut client = serve(&env);
     client.initialize();
-    done(&mut client, "create_resource", json!({"name": "passwd", "uri": "file:///etc/passwd", "content": "stored"}));
+    done(
+        &mut client,
+        "create_resource",
+        json!({"name": "passwd", "uri": "file:///etc/passwd", "content": "stored"}),
+    );
     let read = client.request("resources/read", json!({"uri": "file:///etc/passwd"}));
     assert_eq!(read["result"]["contents"][0]["text"], "stored");
     let read = client.request("resources/read", json!({"uri": "file:///etc/hostname"}));

@@ -18,7 +18,10 @@ fn a_signal_loses_no_write_and_leaves_a_tidy_folder() {
         let ids: Vec<u64> = (0..WRITES)
             .map(|write| {
                 let arguments = json!({"name": name(write), "content": "x"});
-                client.start_request("tools/call", &json!({"name": "create_prompt", "arguments": arguments}))
+                client.start_request(
+                    "tools/call",
+                    &json!({"name": "create_prompt", "arguments": arguments}),
+                )
             })
             .collect();
         client.answer(ids[round % 5]);
@@ -28,19 +31,31 @@ fn a_signal_loses_no_write_and_leaves_a_tidy_folder() {
         assert!(ended.took < Duration::from_secs(2), "{:?}", ended.took);
         let mut kept = vec![name(round % 5)];
         for message in ended.rest {
-            let write = ids.iter().position(|id| message["id"] == *id).expect("an answer");
+            let write = ids
+                .iter()
+                .position(|id| message["id"] == *id)
+                .expect("an answer");
             if message["result"]["isError"] == false {
                 kept.push(name(write));
             }
         }
         let mut check = serve(&env);
         let present = names(&mut check);
-        assert!(kept.iter().all(|name| present.contains(name)), "{kept:?} {present:?}");
+        assert!(
+            kept.iter().all(|name| present.contains(name)),
+            "{kept:?} {present:?}"
+        );
         assert!(check.close().status.success());
         let folder = env.home().join(".local/share/twig/workspaces");
-        let left: Vec<_> = std::fs::read_dir(folder).expect("a folder").flatten().collect();
+        let left: Vec<_> = std::fs::read_dir(folder)
+            .expect("a folder")
+            .flatten()
+            .collect();
         let is_log = |name: &std::ffi::OsStr| name.to_string_lossy().ends_with("-wal");
-        assert!(!left.iter().any(|entry| is_log(&entry.file_name())), "{left:?}");
+        assert!(
+            !left.iter().any(|entry| is_log(&entry.file_name())),
+            "{left:?}"
+        );
     }
 }
 
@@ -52,14 +67,23 @@ fn what_is_asked_twice_is_done_once() {
     for round in 0..30 {
         let name = format!("p{round}");
         let create = json!({"name": name, "content": "one"});
-        client.start_request("tools/call", &json!({"name": "create_prompt", "arguments": create}));
+        client.start_request(
+            "tools/call",
+            &json!({"name": "create_prompt", "arguments": create}),
+        );
         // The next request is answered after the write was made; its own answer is never read.
         names(&mut client);
         client.signal(Signal::KILL);
         client = serve(&env);
         let again = call(&mut client, "create_prompt", create);
-        let said = again["content"][0]["text"].as_str().expect("a text").to_owned();
-        assert_eq!(said, format!("Error: Prompt '{name}' already exists in project '{PROJECT}'"));
+        let said = again["content"][0]["text"]
+            .as_str()
+            .expect("a text")
+            .to_owned();
+        assert_eq!(
+            said,
+            format!("Error: Prompt '{name}' already exists in project '{PROJECT}'")
+        );
         let update = json!({"name": name, "content": "two"});
         for _ in 0..2 {
             let result = call(&mut client, "update_prompt", update.clone());
@@ -74,8 +98,16 @@ fn what_an_agent_deleted_comes_back() {
     let env = with_project();
     let mut client = serve(&env);
     client.initialize();
-    done(&mut client, "create_prompt", json!({"name": "p", "content": "one", "description": "first"}));
-    done(&mut client, "update_prompt", json!({"name": "p", "content": "two"}));
+    done(
+        &mut client,
+        "create_prompt",
+        json!({"name": "p", "content": "one", "description": "first"}),
+    );
+    done(
+        &mut client,
+        "update_prompt",
+        json!({"name": "p", "content": "two"}),
+    );
     done(&mut client, "delete_prompt", json!({"name": "p"}));
     assert!(names(&mut client).is_empty());
     let restored = env.run(["prompt", "restore", "p", "--version", "1", "-p", PROJECT]);
@@ -85,9 +117,15 @@ fn what_an_agent_deleted_comes_back() {
     assert_eq!(text(&mut client, "p"), "one");
     let history = env.run(["prompt", "history", "p", "-p", PROJECT, "--json"]);
     let history: Vec<Value> = serde_json::from_str(&history.stdout).expect("JSON");
-    let operations: Vec<&str> = history.iter().map(|v| v["operation"].as_str().expect("a word")).collect();
+    let operations: Vec<&str> = history
+        .iter()
+        .map(|v| v["operation"].as_str().expect("a word"))
+        .collect();
     assert_eq!(operations, ["create", "update", "delete", "restore"]);
-    let authors: Vec<&str> = history.iter().map(|v| v["author"].as_str().expect("a name")).collect();
+    let authors: Vec<&str> = history
+        .iter()
+        .map(|v| v["author"].as_str().expect("a name"))
+        .collect();
     assert_eq!(authors, ["testkit", "testkit", "testkit", "twig"]);
 }
 
@@ -109,8 +147,15 @@ fn a_project_takes_only_so_much() {
             "Error: Project 'auth-module' has 10 prompts and resources, which is the limit: delete some first"
         );
     }
-    let said = failed(&mut client, "update_prompt", json!({"name": "p0", "content": "x".repeat(101)}));
-    assert_eq!(said, "Error: The content of the prompt is 101 bytes long; the limit is 100");
+    let said = failed(
+        &mut client,
+        "update_prompt",
+        json!({"name": "p0", "content": "x".repeat(101)}),
+    );
+    assert_eq!(
+        said,
+        "Error: The content of the prompt is 101 bytes long; the limit is 100"
+    );
     done(&mut client, "delete_prompt", json!({"name": "p0"}));
     done(&mut client, "create_prompt", create(10));
 }

@@ -48,7 +48,11 @@ impl Disk {
     }
 
     fn serve(&self, env: &TestEnv, arguments: &[&str]) -> Client {
-        let all: Vec<&str> = ["serve", "-p", PROJECT].iter().chain(arguments).copied().collect();
+        let all: Vec<&str> = ["serve", "-p", PROJECT]
+            .iter()
+            .chain(arguments)
+            .copied()
+            .collect();
         Client::start(self.command(env, &all))
     }
 
@@ -72,7 +76,9 @@ impl Drop for Disk {
 #[test]
 fn a_full_disk_fails_the_write_and_nothing_else() {
     let env = TestEnv::new(TWIG);
-    let Some(disk) = Disk::new(&env, "2m") else { return };
+    let Some(disk) = Disk::new(&env, "2m") else {
+        return;
+    };
     assert_eq!(disk.run(&env, &["project", "create", PROJECT]).code, 0);
     let mut client = disk.serve(&env, &[]);
     client.initialize();
@@ -82,36 +88,59 @@ fn a_full_disk_fails_the_write_and_nothing_else() {
     let said = loop {
         let result = call(&mut client, "create_prompt", create(written));
         if result["isError"] == true {
-            break result["content"][0]["text"].as_str().expect("a text").to_owned();
+            break result["content"][0]["text"]
+                .as_str()
+                .expect("a text")
+                .to_owned();
         }
         written += 1;
         assert!(written < 500, "the disk never gets full");
     };
-    assert_eq!(said, "Error: The disk is full, nothing was written: make room, then try again");
-    assert_eq!(names(&mut client).len(), written, "what was acknowledged is there, no more");
+    assert_eq!(
+        said,
+        "Error: The disk is full, nothing was written: make room, then try again"
+    );
+    assert_eq!(
+        names(&mut client).len(),
+        written,
+        "what was acknowledged is there, no more"
+    );
     assert_eq!(text(&mut client, "p000"), content(0));
     disk.remount("size=16m");
     done(&mut client, "create_prompt", create(written));
     assert!(client.close().status.success());
     let mut again = disk.serve(&env, &[]);
     assert_eq!(names(&mut again).len(), written + 1);
-    assert_eq!(text(&mut again, &format!("p{written:03}")), content(written));
+    assert_eq!(
+        text(&mut again, &format!("p{written:03}")),
+        content(written)
+    );
 }
 
 /// T-REL-04.
 #[test]
 fn a_disk_that_cannot_be_written_is_served_read_only() {
     let env = TestEnv::new(TWIG);
-    let Some(disk) = Disk::new(&env, "4m") else { return };
+    let Some(disk) = Disk::new(&env, "4m") else {
+        return;
+    };
     assert_eq!(disk.run(&env, &["project", "create", PROJECT]).code, 0);
     let mut client = disk.serve(&env, &[]);
-    done(&mut client, "create_prompt", json!({"name": "p", "content": "kept"}));
+    done(
+        &mut client,
+        "create_prompt",
+        json!({"name": "p", "content": "kept"}),
+    );
     assert!(client.close().status.success());
     disk.remount("ro");
     let refused = disk.run(&env, &["serve", "-p", PROJECT]);
     assert_eq!(refused.code, 1, "{refused}");
     assert!(refused.stderr.contains("--read-only"), "{refused}");
-    assert_eq!(refused.stderr.lines().count(), 2, "a sentence and a hint: {refused}");
+    assert_eq!(
+        refused.stderr.lines().count(),
+        2,
+        "a sentence and a hint: {refused}"
+    );
     let mut reader = disk.serve(&env, &["--read-only"]);
     assert_eq!(text(&mut reader, "p"), "kept");
     assert!(reader.close().status.success());
@@ -147,19 +176,35 @@ fn a_lock_that_is_held_ends_in_a_clear_error() {
     env.configure("[limits]\nstore_millis = 400\n");
     let mut client = serve(&env);
     client.initialize();
-    done(&mut client, "create_prompt", json!({"name": "p", "content": "one"}));
+    done(
+        &mut client,
+        "create_prompt",
+        json!({"name": "p", "content": "one"}),
+    );
     let other = Connection::open(database(&env)).expect("opens");
-    other.execute_batch("BEGIN IMMEDIATE").expect("the lock is free");
+    other
+        .execute_batch("BEGIN IMMEDIATE")
+        .expect("the lock is free");
     let update = json!({"name": "update_prompt", "arguments": {"name": "p", "content": "two"}});
     let start = Instant::now();
     let waiting = client.start_request("tools/call", &update);
     assert_eq!(text(&mut client, "p"), "one", "reads go on");
     let refused = client.answer(waiting);
-    let said = refused["result"]["content"][0]["text"].as_str().expect("a text").to_owned();
-    assert!(said.starts_with("Error: Another program has been writing to workspace 'default'"), "{said}");
+    let said = refused["result"]["content"][0]["text"]
+        .as_str()
+        .expect("a text")
+        .to_owned();
+    assert!(
+        said.starts_with("Error: Another program has been writing to workspace 'default'"),
+        "{said}"
+    );
     assert!(start.elapsed() < Duration::from_secs(5));
     other.execute_batch("ROLLBACK").expect("ours");
-    done(&mut client, "update_prompt", json!({"name": "p", "content": "two"}));
+    done(
+        &mut client,
+        "update_prompt",
+        json!({"name": "p", "content": "two"}),
+    );
     assert_eq!(text(&mut client, "p"), "two");
 }
 
@@ -169,10 +214,21 @@ fn a_workspace_that_was_removed_acknowledges_nothing() {
     let env = with_project();
     let mut client = serve(&env);
     client.initialize();
-    done(&mut client, "create_prompt", json!({"name": "p", "content": "one"}));
+    done(
+        &mut client,
+        "create_prompt",
+        json!({"name": "p", "content": "one"}),
+    );
     for end in ["", "-wal", "-shm"] {
         let _ = std::fs::remove_file(format!("{}{end}", database(&env).display()));
     }
-    failed(&mut client, "create_prompt", json!({"name": "q", "content": "one"}));
-    assert!(!Path::new(&database(&env)).exists(), "nothing is made anew behind one's back");
+    failed(
+        &mut client,
+        "create_prompt",
+        json!({"name": "q", "content": "one"}),
+    );
+    assert!(
+        !Path::new(&database(&env)).exists(),
+        "nothing is made anew behind one's back"
+    );
 }

@@ -53,7 +53,10 @@ fn no_acknowledged_write_is_lost_to_a_kill() {
 
 fn create(server: &mut Client, name: &str) -> u64 {
     let arguments = json!({"name": name, "content": format!("content of {name}")});
-    server.start_request("tools/call", &json!({"name": "create_prompt", "arguments": arguments}))
+    server.start_request(
+        "tools/call",
+        &json!({"name": "create_prompt", "arguments": arguments}),
+    )
 }
 
 fn note(message: &Value, asked: &BTreeMap<u64, String>, acknowledged: &mut BTreeSet<String>) {
@@ -80,7 +83,10 @@ fn check(env: &TestEnv, acknowledged: &BTreeSet<String>) {
         format!("{:?}", value.expect("an answer"))
     };
     assert_eq!(ask("PRAGMA integrity_check"), "Text(\"ok\")");
-    assert_eq!(ask("SELECT count(*) FROM changes"), ask("SELECT rev FROM workspace"));
+    assert_eq!(
+        ask("SELECT count(*) FROM changes"),
+        ask("SELECT rev FROM workspace")
+    );
 }
 
 fn list_all(server: &mut Client) -> BTreeSet<String> {
@@ -89,7 +95,11 @@ fn list_all(server: &mut Client) -> BTreeSet<String> {
     while let Some(cursor) = answer["result"]["nextCursor"].as_str().map(str::to_owned) {
         answer = server.request("prompts/list", json!({"cursor": cursor}));
         let prompts = answer["result"]["prompts"].as_array().expect("a list");
-        all.extend(prompts.iter().map(|p| p["name"].as_str().expect("a name").to_owned()));
+        all.extend(
+            prompts
+                .iter()
+                .map(|p| p["name"].as_str().expect("a name").to_owned()),
+        );
     }
     all
 }

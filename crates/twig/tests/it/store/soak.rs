@@ -40,7 +40,9 @@ fn ten_busy_servers_agree_in_the_end() {
         assert!(now < memory + 6 * 1024, "{memory} KiB became {now}");
         assert!(open <= files + 3, "{files} files became {open}");
     }
-    let log = env.home().join(".local/share/twig/workspaces/default.db-wal");
+    let log = env
+        .home()
+        .join(".local/share/twig/workspaces/default.db-wal");
     let log = fs::metadata(log).map_or(0, |log| log.len());
     assert!(log < 16 * 1024 * 1024, "the log holds {log} bytes");
     let history = env.run(["prompt", "history", "p0", "-p", PROJECT, "--json"]);
@@ -56,7 +58,9 @@ fn weight(server: &Client) -> (u64, usize) {
 fn work(server: &mut Client, seed: u64, until: Instant) {
     let mut number = seed;
     while Instant::now() < until {
-        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        number = number
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let name = format!("p{}", number >> 33 & 15);
         let content = format!("{number}");
         let (tool, arguments) = match number >> 60 & 7 {
@@ -69,7 +73,9 @@ fn work(server: &mut Client, seed: u64, until: Instant) {
             }
         };
         let answer = server.request("tools/call", json!({"name": tool, "arguments": arguments}));
-        let said = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
+        let said = answer["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap_or_default();
         let is_fine = answer["result"]["isError"] == false
             || said.contains("already exists")
             || said.contains("does not exist");
@@ -81,7 +87,10 @@ fn work(server: &mut Client, seed: u64, until: Instant) {
 /// Names and texts of all prompts.
 fn state(server: &mut Client) -> BTreeMap<String, String> {
     let listed = server.request("prompts/list", json!({}));
-    let prompts = listed["result"]["prompts"].as_array().expect("a list").clone();
+    let prompts = listed["result"]["prompts"]
+        .as_array()
+        .expect("a list")
+        .clone();
     let names = prompts.iter().filter_map(|prompt| prompt["name"].as_str());
     let texts = names.filter_map(|name| {
         let answer: Value = server.request("prompts/get", json!({"name": name}));

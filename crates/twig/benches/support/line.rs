@@ -56,7 +56,9 @@ impl Line {
         let status = status.unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let number = line.and_then(|line| line.split_whitespace().next());
-        number.and_then(|number| number.parse().ok()).unwrap_or_default()
+        number
+            .and_then(|number| number.parse().ok())
+            .unwrap_or_default()
     }
 }
 
