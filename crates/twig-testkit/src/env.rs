@@ -44,9 +44,24 @@ impl fmt::Display for Outcome {
 impl TestEnv {
     /// An empty environment for a binary (`env!("CARGO_BIN_EXE_twig")`).
     pub fn new(binary: &str) -> Self {
+        Self::at(binary, &std::env::temp_dir())
+    }
+
+    /// The same in memory, where the system keeps files there: for tests that write a lot, which
+    /// would wait for a disk most of the time.
+    pub fn in_memory(binary: &str) -> Self {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() {
+            Self::at(binary, memory)
+        } else {
+            Self::new(binary)
+        }
+    }
+
+    fn at(binary: &str, folder: &Path) -> Self {
         let root = tempfile::Builder::new()
             .prefix("twig-test-")
-            .tempdir()
+            .tempdir_in(folder)
             .expect("a temporary folder");
         let env = Self {
             root,

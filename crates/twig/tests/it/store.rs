@@ -17,7 +17,7 @@ const PROJECT: &str = "auth-module";
 
 /// An environment with an empty project.
 fn with_project() -> TestEnv {
-    let env = TestEnv::new(TWIG);
+    let env = TestEnv::in_memory(TWIG);
     let made = env.run(["project", "create", PROJECT]);
     assert_eq!(made.code, 0, "{}", made.stderr);
     env

@@ -15,7 +15,7 @@ fn prompts_are_listed_and_read_as_they_were_written() {
     let env = with_project();
     let mut client = serve(&env);
     client.initialize();
-    let content = "Review {{ code }} and {% this %}\r\n- Input validation\n\u{feff}";
+    let content = "\u{feff}Review {{ code }} and {% this %}\r\n- Input validation\n\n";
     let arguments = json!({"name": "code-review", "content": content, "description": "Review authentication code for security issues"});
     let said = done(&mut client, "create_prompt", arguments);
     assert_eq!(

@@ -151,9 +151,12 @@ fn a_disk_that_cannot_be_written_is_served_read_only() {
 #[test]
 fn many_may_start_at_once_where_nothing_is_yet() {
     for _ in 0..20 {
-        let env = TestEnv::new(TWIG);
+        let env = TestEnv::in_memory(TWIG);
         let names: Vec<String> = (0..20).map(|at| format!("p{at}")).collect();
-        let start = |name: &String| env.command(["project", "create", name]).spawn();
+        let start = |name: &String| {
+            let mut command = env.command(["project", "create", name]);
+            command.stderr(std::process::Stdio::null()).spawn()
+        };
         let children: Vec<_> = names.iter().map(start).collect();
         for child in children {
             let status = child.expect("it starts").wait().expect("it ends");

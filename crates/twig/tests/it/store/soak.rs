@@ -21,6 +21,9 @@ fn ten_busy_servers_agree_in_the_end() {
     let mut servers: Vec<Client> = (0..SERVERS).map(|_| serve(&env)).collect();
     for server in &mut servers {
         server.initialize();
+        // What is opened on first need is open from now on.
+        let arguments = json!({"name": "p0", "content": "x"});
+        server.request("tools/call", json!({"name": "create_prompt", "arguments": arguments}));
         state(server);
     }
     let until = Instant::now() + Duration::from_secs(seconds);
