@@ -87,7 +87,11 @@ impl Refusal {
             Self::Parse(_) => -32700,
             Self::Invalid(_) | Self::TooDeep(_) | Self::TooLong(_) | Self::Session => -32600,
             Self::Method(_) | Self::ModernInitialize => -32601,
-            Self::Render(RenderError::Limit(_) | RenderError::Function(_))
+            Self::Render(
+                RenderError::Limit(_)
+                | RenderError::Function(_)
+                | RenderError::FunctionOutput { .. },
+            )
             | Self::Document {
                 error: BodyError::TooLarge { .. },
                 ..
