@@ -85,11 +85,8 @@ impl FunctionCall {
         for value in values {
             // As it is, and as it is written in JSON.
             let written = Value::from(value).to_string();
-            for form in [value, written.trim_matches('"')] {
-                if !form.is_empty() && said.contains(form) {
-                    said = said.replace(form, "…");
-                }
-            }
+            let written = written.get(1..written.len() - 1).unwrap_or_default();
+            said = said.replace(value, "…").replace(written, "…");
         }
         said
     }
