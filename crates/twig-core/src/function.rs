@@ -65,12 +65,44 @@ impl FunctionCall {
     }
 }
 
+/// Values shorter than this are words like any other.
+const SHORT: usize = 4;
+
+impl FunctionCall {
+    /// What a program says, for logs and errors, without the values that it was told: those are
+    /// nobody else's business.
+    pub fn without_values(&self, said: &str) -> String {
+        let told: Value = serde_json::from_str(&self.input).unwrap_or_default();
+        let arguments = told["arguments"].as_object();
+        let values = arguments
+            .into_iter()
+            .flat_map(|arguments| arguments.values());
+        let values = values.filter_map(Value::as_str);
+        let mut values: Vec<&str> = values.filter(|value| value.len() >= SHORT).collect();
+        // One may be part of another.
+        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        let mut said = said.to_owned();
+        for value in values {
+            // As it is, and as it is written in JSON.
+            let written = Value::from(value).to_string();
+            let written = written.get(1..written.len() - 1).unwrap_or_default();
+            said = said.replace(value, "…").replace(written, "…");
+        }
+        said
+    }
+}
+
 /// Turns what came of a call into messages, or into an error that says what went wrong.
 pub fn finish(prompt: &str, outcome: FunctionOutcome) -> Result<Finished, RenderError> {
     let failed =
         |what: String| RenderError::Function(format!("The function of prompt `{prompt}` {what}"));
     match outcome {
-        FunctionOutcome::Printed(bytes) => read_output(&bytes).map_err(failed),
+        FunctionOutcome::Printed(bytes) => {
+            read_output(&bytes).map_err(|what| RenderError::FunctionOutput {
+                prompt: prompt.into(),
+                what,
+            })
+        }
         FunctionOutcome::Failed(what) => Err(failed(what)),
         FunctionOutcome::Refused(sentence) => Err(RenderError::Function(sentence)),
     }

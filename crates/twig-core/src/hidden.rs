@@ -158,9 +158,9 @@ fn is_odd(byte: u8, place: Place) -> bool {
 }
 
 fn is_label_odd(byte: u8) -> bool {
-    (byte < 0x20 && byte != b'\t' && byte != b'\n') | (byte >= 0x7f)
+    (byte < 0x20 && byte != b'\t' && byte != b'\n') || byte >= 0x7f
 }
 
 fn is_body_odd(byte: u8) -> bool {
-    (byte == 0) | (byte == 0x1b) | (byte >= 0x80)
+    byte == 0 || byte == 0x1b || byte >= 0x80
 }

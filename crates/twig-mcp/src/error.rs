@@ -96,11 +96,15 @@ impl Refusal {
             Self::Parse(_) => -32700,
             Self::Invalid(_) | Self::TooDeep(_) | Self::TooLong(_) | Self::Session => -32600,
             Self::Method(_) | Self::ModernInitialize => -32601,
-            Self::Render(RenderError::Limit(_) | RenderError::Function(_))
-            | Self::Render(RenderError::Body {
-                error: BodyError::Store(_),
-                ..
-            })
+            Self::Render(
+                RenderError::Limit(_)
+                | RenderError::Function(_)
+                | RenderError::FunctionOutput { .. }
+                | RenderError::Body {
+                    error: BodyError::Store(_),
+                    ..
+                },
+            )
             | Self::Document {
                 error: BodyError::TooLarge { .. } | BodyError::Store(_),
                 ..

@@ -107,17 +107,26 @@ impl Server {
     /// Logs what is wrong with a prompt, the first time that it comes up. Mistakes of the caller are
     /// the caller's business.
     pub(crate) fn tell(&self, prompt: &str, error: &RenderError) {
-        if self.is_news(prompt, error) {
-            tracing::warn!("prompt `{prompt}` could not be rendered: {error}");
+        if !self.is_news(prompt, error) {
+            return;
+        }
+        match error {
+            // Whoever asked reads what is wrong; that may quote their values, which no log has.
+            RenderError::FunctionOutput { .. } => {
+                tracing::warn!(
+                    "prompt `{prompt}` could not be rendered: its function printed no prompt; run `twig render` to see what"
+                );
+            }
+            error => tracing::warn!("prompt `{prompt}` could not be rendered: {error}"),
         }
     }
 
     fn is_news(&self, prompt: &str, error: &RenderError) -> bool {
-        use RenderError::{Body, Function, Limit, Template};
+        use RenderError::{Body, Function, FunctionOutput, Limit, Template};
         let what = match error {
             Body { .. } | Limit(_) | Template(_) => error.to_string(),
             // What a program says can be another thing each time, and would take all the room.
-            Function(_) => String::new(),
+            Function(_) | FunctionOutput { .. } => String::new(),
             _ => return false,
         };
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);

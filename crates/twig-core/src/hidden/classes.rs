@@ -54,7 +54,7 @@ pub(super) fn is_music(c: char) -> bool {
 /// Private use, no character, or none that this build knows.
 pub(super) fn is_meaningless(c: char) -> bool {
     // The cheap answers first: nearly every character of nearly every text gets one.
-    !(is_full(c) || c.is_alphanumeric() || c.is_whitespace() || is_format_sign(c)) && !is_known(c)
+    !(is_full(c) || c.is_alphanumeric() || c.is_whitespace() || is_format_sign(c) || is_known(c))
 }
 
 /// Blocks that are much used and in which every place is taken.

@@ -35,7 +35,7 @@ impl Line {
             } else if matches!(c, '\u{202c}' | '\u{2069}') {
                 match open.pop() {
                     Some((_, ends_with)) if ends_with == c => {}
-                    Some((opened, _)) => loose = Some(opened),
+                    Some((other, _)) => loose = Some(other),
                     None => loose = Some(start + at),
                 }
                 if loose.is_some() {

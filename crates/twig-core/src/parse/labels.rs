@@ -170,12 +170,12 @@ fn spellings(c: char) -> Vec<String> {
     let code = u32::from(c);
     let mut units = [0; 2];
     let units = c.encode_utf16(&mut units);
-    let lower: String = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
-    let upper: String = units.iter().map(|unit| format!("\\u{unit:04X}")).collect();
+    let lower: Vec<String> = units.iter().map(|unit| format!("\\u{unit:04x}")).collect();
+    let upper: Vec<String> = units.iter().map(|unit| format!("\\u{unit:04X}")).collect();
     let mut spellings = vec![
         c.to_string(),
-        lower,
-        upper,
+        lower.concat(),
+        upper.concat(),
         format!("\\U{code:08x}"),
         format!("\\U{code:08X}"),
         format!("\\x{code:02x}"),

@@ -88,6 +88,15 @@ pub enum RenderError {
     /// A prompt function that gave no prompt; not the caller's mistake.
     #[error("{0}")]
     Function(String),
+    /// The same, where it printed something that is none; what is wrong may quote what it printed,
+    /// and so the values that it was told.
+    #[error("The function of prompt `{prompt}` {what}")]
+    FunctionOutput {
+        /// The prompt.
+        prompt: Box<str>,
+        /// What is wrong with it.
+        what: String,
+    },
     /// A limit that protects the server; not the caller's mistake.
     #[error("{0}")]
     Limit(String),

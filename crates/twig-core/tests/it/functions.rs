@@ -132,3 +132,36 @@ fn twenty_unknown_fields_are_told_and_every_error_beside_them() {
     assert_eq!(count("unknown-field"), 20);
     assert_eq!(count("bad-prompt"), 1);
 }
+
+#[test]
+fn what_a_program_says_is_told_without_the_values_it_was_told() {
+    let values = [
+        ("a", "secret \"word\""),
+        ("b", "secret"),
+        ("c", "x"),
+        ("d", ""),
+    ];
+    let list =
+        r#"[{"name":"p","arguments":[{"name":"a"},{"name":"b"},{"name":"c"},{"name":"d"}]}]"#;
+    let library = Arc::new(read(list, &Ok("prompt_p".to_owned())));
+    let catalog = Catalog::build(vec![library]);
+    let Lookup::Found(found) = catalog.find("p") else {
+        panic!("the prompt is there");
+    };
+    let templates = Templates::new(Limits::default());
+    let world = World {
+        catalog: &catalog,
+        bodies: &NoBodies,
+        templates: &templates,
+    };
+    let given = values.map(|(name, value)| (Cow::Borrowed(name), Cow::Borrowed(value)));
+    let Ok(Rendering::Function(call)) = render(world, found, &given) else {
+        panic!("a function is called");
+    };
+    assert_eq!(
+        call.without_values("told: secret \"word\", secret \\\"word\\\" and secrets; x"),
+        "told: …, … and …s; x"
+    );
+    let input = call.without_values(&call.input);
+    assert!(!input.contains("secret"), "{input}");
+}

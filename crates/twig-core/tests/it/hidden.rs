@@ -3,6 +3,7 @@
 mod attacks;
 mod benign;
 mod labels;
+mod store;
 
 use std::time::{Duration, Instant};
 

@@ -141,7 +141,7 @@ impl Process {
         let drained = self.drain(call.output);
         stop.lock().running = None;
         let status = self.child.wait();
-        let talk = String::from_utf8_lossy(&self.talk.bytes).into_owned();
+        let talk = call.without_values(&String::from_utf8_lossy(&self.talk.bytes));
         if !talk.trim().is_empty() {
             tracing::info!(prompt = %call.prompt, "a function says: {}", one_line(&talk));
         }

@@ -23,7 +23,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use twig_testkit::TestEnv;
 
-use self::client::{Caller, PATIENCE, list};
+pub(super) use self::client::{Caller, Response};
+use self::client::{PATIENCE, list};
 use crate::env;
 
 /// A library with a plain prompt and a computed one.
@@ -94,7 +95,7 @@ impl Served {
         Self::start(env, command)
     }
 
-    fn start(env: TestEnv, mut command: Command) -> Self {
+    pub(super) fn start(env: TestEnv, mut command: Command) -> Self {
         // Tests hold many connections at once; some systems start a process with few descriptors.
         let _ = rlimit::increase_nofile_limit(4_096);
         let mut child = command

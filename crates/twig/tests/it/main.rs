@@ -8,6 +8,7 @@
 )]
 
 mod bombs;
+mod canaries;
 mod cli;
 mod contract;
 mod definitions;
