@@ -65,6 +65,24 @@ async def lists_the_rest(visit):
             await page()
 
 
+async def reaches_prompts_through_tools(visit):
+    async with visit.come() as client:
+        listed = await client.list_tools()
+        names = ["list_prompts", "expand_prompt", "search"]
+        assert [tool.name for tool in listed.tools] == names, listed
+        # The client holds what comes back against the schema that was listed.
+        commands = await client.call_tool("list_prompts", {})
+        assert len(commands.structured_content["prompts"]) == 5, commands
+        greet = {"command": ":greetings:greet", "input": "language=french Ada Lovelace"}
+        got = await client.call_tool("expand_prompt", greet)
+        assert got.structured_content == {"prompt": "Greet Ada Lovelace in french.\n"}, got
+        # A loop is rendered elsewhere.
+        got = await client.call_tool("expand_prompt", {"command": "count", "input": ""})
+        assert got.structured_content["prompt"].strip() == "1 2 3", got
+        failed = await client.call_tool("expand_prompt", {"command": "greet", "input": ""})
+        assert failed.is_error and failed.content[0].text.startswith(f"Error: {MISSING}\n"), failed
+
+
 async def gets_text_exactly(visit):
     async with visit.come() as client:
         # Values are data, whatever they look like.
@@ -230,6 +248,7 @@ CHECKS = [
     introduces_itself,
     lists_every_page,
     lists_the_rest,
+    reaches_prompts_through_tools,
     gets_text_exactly,
     gets_messages_and_loops,
     names_what_is_missing,

@@ -53,6 +53,26 @@ const checks = {
     await visit.leave(client);
   },
 
+  async reachesPromptsThroughTools(visit) {
+    const client = await visit.come();
+    const { tools } = await client.listTools();
+    assert.deepEqual(tools.map(named), ["list_prompts", "expand_prompt", "search"]);
+    // The client holds what comes back against the schema that was listed.
+    const call = (name, given) => client.callTool({ name, arguments: given });
+    const commands = await call("list_prompts", {});
+    assert.equal(commands.structuredContent.prompts.length, 5);
+    const greet = { command: ":greetings:greet", input: "language=french Ada Lovelace" };
+    const got = await call("expand_prompt", greet);
+    assert.deepEqual(got.structuredContent, { prompt: "Greet Ada Lovelace in french.\n" });
+    // A loop is rendered elsewhere.
+    const counted = await call("expand_prompt", { command: "count", input: "" });
+    assert.equal(counted.structuredContent.prompt.trim(), "1 2 3");
+    const failed = await call("expand_prompt", { command: "greet", input: "" });
+    assert.equal(failed.isError, true);
+    assert.ok(failed.content[0].text.startsWith(`Error: ${MISSING}\n`));
+    await visit.leave(client);
+  },
+
   async getsTextExactly(visit) {
     const client = await visit.come();
     // Values are data, whatever they look like.

@@ -1,8 +1,8 @@
 //! What has to hold wherever a client comes from.
 
 use rmcp::model::{
-    ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, InputRequest,
-    Prompt, Role, ServerNotification, SubscriptionFilter,
+    CallToolRequestParams, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    GetPromptResult, InputRequest, Prompt, Role, ServerNotification, SubscriptionFilter,
 };
 use rmcp::service::{ServiceError, SubscriptionEnd};
 use serde_json::{Value, json};
@@ -74,6 +74,32 @@ pub(crate) async fn lists_the_rest(visit: Visit) {
     client.list_all_resources().await.expect("resources");
     let templates = client.list_all_resource_templates();
     templates.await.expect("resource templates");
+    visit.leave(client, server).await;
+}
+
+pub(crate) async fn reaches_prompts_through_tools(visit: Visit) {
+    let (client, server) = visit.come(Person::with(Forms::None)).await;
+    let tools = client.list_all_tools().await.expect("tools");
+    let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+    assert_eq!(names, ["list_prompts", "expand_prompt", "search"]);
+    let call = async |name: &'static str, arguments: Value| {
+        let mut params = CallToolRequestParams::new(name);
+        params.arguments = arguments.as_object().cloned();
+        client.call_tool(params).await.expect("a result")
+    };
+    let commands = call("list_prompts", json!({})).await;
+    let commands = commands.structured_content.expect("what is listed");
+    assert_eq!(commands["prompts"].as_array().map(Vec::len), Some(5));
+    let greet = json!({"command": ":greetings:greet", "input": "language=french Ada Lovelace"});
+    let got = call("expand_prompt", greet).await;
+    let expected = json!({"prompt": "Greet Ada Lovelace in french.\n"});
+    assert_eq!(got.structured_content, Some(expected));
+    // A loop is rendered elsewhere.
+    let got = call("expand_prompt", json!({"command": "count", "input": ""})).await;
+    let counted = got.structured_content.expect("a prompt");
+    assert_eq!(counted["prompt"].as_str().map(str::trim), Some("1 2 3"));
+    let failed = call("expand_prompt", json!({"command": "greet", "input": ""})).await;
+    assert_eq!(failed.is_error, Some(true));
     visit.leave(client, server).await;
 }
 

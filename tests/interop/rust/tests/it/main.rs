@@ -21,6 +21,7 @@ macro_rules! matrix {
                 introduces_itself
                 lists_every_page
                 lists_the_rest
+                reaches_prompts_through_tools
                 gets_text_exactly
                 gets_messages_and_loops
                 names_what_is_missing
