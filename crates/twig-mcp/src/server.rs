@@ -1,7 +1,7 @@
 //! What all connections share: who the server is, its limits, and the pages of recent listings.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use twig_core::render::World;
 use twig_core::template::Templates;
@@ -9,6 +9,7 @@ use twig_core::{Bodies, Catalog, Limits, RenderError, Revisions};
 
 use crate::era::{Era, SERVER_INFO_KEY};
 use crate::json::{self, Object};
+use crate::latest::Latest;
 use crate::pages::Pages;
 
 /// Who the server says that it is.
@@ -62,7 +63,7 @@ const TOLD: usize = 256;
 #[derive(Clone, Copy)]
 pub struct Host<'a> {
     /// The catalog of the moment.
-    pub catalog: &'a Arc<Catalog>,
+    pub catalog: &'a Latest<'a>,
     /// Where bodies come from.
     pub bodies: &'a dyn Bodies,
     /// Compiled templates, kept from one request to the next.

@@ -22,7 +22,7 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, getppid};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use twig_mcp::{Connection, Done, Host, Ticket, Work};
+use twig_mcp::{Connection, Done, Host, Latest, Ticket, Work};
 
 use self::batch::Batch;
 use self::input::{Input, Line};
@@ -219,7 +219,8 @@ impl Session<'_> {
 
     /// Answers the lines that are there, as long as the client reads its replies.
     fn answer(&mut self) {
-        let catalog = self.service.live.snapshot();
+        let look = || self.service.live.snapshot();
+        let catalog = Latest::new(&look);
         let bodies = Batch::new(&*self.service.live);
         let host = Host {
             catalog: &catalog,

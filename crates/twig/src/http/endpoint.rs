@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use tokio::task::block_in_place;
 use twig_mcp::http::{self, Answer, Exchange, Reply, Seat, Trouble};
-use twig_mcp::{Connection, Host};
+use twig_mcp::{Connection, Host, Latest};
 
 use super::Shared;
 use super::bodies::pass_by;
@@ -156,11 +156,14 @@ impl Shared {
     /// Answers from the catalog of the moment.
     fn answer(&self, exchange: &Exchange<'_>, connection: &mut Connection) -> Answer {
         let live = &self.service.live;
-        let catalog = if live.is_behind() {
-            block_in_place(|| live.snapshot())
-        } else {
-            live.published()
+        let look = || {
+            if live.is_behind() {
+                block_in_place(|| live.snapshot())
+            } else {
+                live.published()
+            }
         };
+        let catalog = Latest::new(&look);
         let host = Host {
             catalog: &catalog,
             bodies: &self.disk,
