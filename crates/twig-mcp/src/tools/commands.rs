@@ -17,6 +17,8 @@ pub(super) fn call(call: &Call<'_>) -> Outcome {
             reply::structured(|content| write(catalog, content), result);
             server.seal(era, "complete", result);
         });
+        // It is kept as long as the snapshot is.
+        page.shrink_to_fit();
         page
     });
     Outcome::Page(page)

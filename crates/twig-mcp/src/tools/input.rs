@@ -47,10 +47,10 @@ fn is_space(c: char) -> bool {
 /// The pair that a text starts with, and what follows it. A name that is found once is not looked for
 /// again, so quotes without an end are searched for as often as there are names, not words.
 fn pair<'t, 'n>(text: &'t str, names: &[&'n str]) -> Option<(&'n str, String, &'t str)> {
-    let value_of = |name: &str| text.strip_prefix(name)?.strip_prefix('=');
-    let fitting = names.iter().copied().filter(|name| !name.is_empty());
-    let fitting = fitting.filter_map(|name| Some((name, value_of(name)?)));
-    let (name, value) = fitting.max_by_key(|(name, _)| name.len())?;
+    let (name, value) = names.iter().find_map(|name| {
+        let value = text.strip_prefix(name)?.strip_prefix('=')?;
+        Some((*name, value))
+    })?;
     if let Some((value, after)) = quoted(value) {
         return Some((name, value, after));
     }
