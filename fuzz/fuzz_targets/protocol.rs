@@ -15,7 +15,7 @@ use twig_core::{
 use twig_core::search::{Hit, Target};
 use twig_core::store::{ContentInfo, Item, ItemKind, Noun, Operation, Project, StoreError, StoreName, Timestamp, Version, Written};
 use twig_core::store::library as project_library;
-use twig_mcp::{Connection, Done, Host, Identity, Job, Server, Tools, Work};
+use twig_mcp::{Connection, Done, Host, Identity, Job, Latest, Server, Tools, Work};
 
 struct NoFiles;
 
@@ -132,7 +132,7 @@ fuzz_target!(|bytes: &[u8]| {
     let made = documents(&folder, "a://", &docs, &found, &mut Vec::new());
     add_documents(&mut library, &layout, made);
     let Some(project) = project() else { return };
-    let catalog = Arc::new(Catalog::build(vec![Arc::new(project), Arc::new(library)]));
+    let catalog = Latest::from(Arc::new(Catalog::build(vec![Arc::new(project), Arc::new(library)])));
     let templates = Templates::default();
     let identity = Identity { name: "f".into(), title: "F".into(), version: "0".into(), instructions: None };
     let limits = Limits { page: 1, message: 1 << 16, ..Limits::default() };

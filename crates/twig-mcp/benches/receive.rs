@@ -12,7 +12,7 @@ use twig_core::{
     Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Document, Kind, Library,
     LibraryName, Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
 };
-use twig_mcp::{Connection, Host, Identity, Server, Tools};
+use twig_mcp::{Connection, Host, Identity, Latest, Server, Tools};
 
 fn main() {
     divan::main();
@@ -76,7 +76,7 @@ fn run(bencher: Bencher<'_, '_>, message: &str) {
         version: "0.1.0".to_owned(),
         instructions: None,
     };
-    let catalog = catalog();
+    let catalog = Latest::from(catalog());
     let templates = Templates::new(Limits::default());
     let host = Host {
         catalog: &catalog,

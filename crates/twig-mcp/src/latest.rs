@@ -26,6 +26,16 @@ impl<'a> Latest<'a> {
     }
 }
 
+impl From<Arc<Catalog>> for Latest<'_> {
+    /// The one that was found already.
+    fn from(catalog: Arc<Catalog>) -> Self {
+        Self {
+            found: OnceCell::from(catalog),
+            look: &Arc::default,
+        }
+    }
+}
+
 impl Deref for Latest<'_> {
     type Target = Arc<Catalog>;
 

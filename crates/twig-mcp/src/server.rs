@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use twig_core::render::World;
+use twig_core::store::StoreName;
 use twig_core::template::Templates;
 use twig_core::{Bodies, Catalog, Limits, RenderError, Revisions};
 
@@ -28,7 +29,9 @@ pub struct Identity {
 /// Which tools there are, and how models are told of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tools {
-    /// Whether there are tools that write, where a project is served.
+    /// The project that tools write to; without one there are no such tools.
+    pub project: Option<StoreName>,
+    /// Whether they may.
     pub writes: bool,
     /// What stands before a prompt's name in a message that means it; `:` where this is empty.
     pub trigger: String,
@@ -37,6 +40,7 @@ pub struct Tools {
 impl Default for Tools {
     fn default() -> Self {
         Self {
+            project: None,
             writes: true,
             trigger: ":".to_owned(),
         }

@@ -50,7 +50,10 @@ pub(crate) fn call(
     result: &mut Object<'_>,
 ) -> Result<Outcome, Refusal> {
     let name = params::text(fields.name, "name")?;
-    let found = offered(call).find(|tool| tool.name == name);
+    let found = TOOLS.iter().find(|tool| tool.name == name);
+    // Whether the project is still there is the store's to say: a write needs no catalog.
+    let may_write = call.server.tools.writes && call.server.tools.project.is_some();
+    let found = found.filter(|tool| may_write || !tool.writes());
     let tool = found.ok_or_else(|| unknown(call, &name))?;
     let answer = given::read(fields.arguments, tool).and_then(|given| match tool.does {
         Does::ListPrompts => Ok(commands::call(call)),

@@ -169,6 +169,7 @@ impl Store for SqliteStore {
                 kind,
                 name: name.clone(),
                 project: project.clone(),
+                near: Vec::new(),
             }))
         })
     }

@@ -65,6 +65,7 @@ pub fn decide(
         kind: write.kind,
         name: write.name.clone(),
         project: write.project.clone(),
+        near: Vec::new(),
     };
     let next = match &write.change {
         Change::Create(_) if alive.is_some() => {

@@ -40,6 +40,8 @@ pub enum StoreError {
         name: StoreName,
         /// Where.
         project: StoreName,
+        /// Names near to it that are there, where the store looked for them.
+        near: Vec<Box<str>>,
     },
     /// Another resource has that URI.
     #[error("URI '{}' is already used by resource '{by}' in project '{project}'", shorten(.uri, QUOTED))]

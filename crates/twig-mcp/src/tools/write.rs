@@ -1,9 +1,7 @@
 //! The tools that write to the project: the change goes out as a job, and what came of it is said.
 
-use twig_core::Library;
 use twig_core::store::{
-    Change, Draft, Given as Content, ItemKind, ItemWrite, Noun, Patch, StoreError, StoreName,
-    Written,
+    Change, Draft, Given as Content, ItemKind, ItemWrite, Patch, StoreError, StoreName, Written,
 };
 use twig_core::suggest;
 
@@ -27,17 +25,13 @@ pub(crate) struct WriteCall {
     name: StoreName,
     /// The URI and type of a new resource.
     resource: Option<(Box<str>, Box<str>)>,
-    /// Names near to one that is not there.
-    near: Vec<String>,
 }
 
 /// Hands the change over.
 pub(super) fn call(call: &Call<'_>, kind: ItemKind, verb: Verb, given: &Given<'_>) -> Answer {
-    let library = call.host.catalog.project();
-    let library = library.ok_or("No project is selected")?;
-    let title = library.about.title.as_deref().unwrap_or_default();
+    let project = call.server.tools.project.clone();
+    let project = project.ok_or("No project is selected")?;
     let sentence = |error: StoreError| error.to_string();
-    let project = StoreName::parse(Noun::Project, title).map_err(sentence)?;
     let name = StoreName::parse(kind.noun(), given.text("name")).map_err(sentence)?;
     let text = |name: &str| given.maybe_text(name).map(Box::from);
     let content = || given.maybe_text("content");
@@ -72,10 +66,6 @@ pub(super) fn call(call: &Call<'_>, kind: ItemKind, verb: Verb, given: &Given<'_
         }),
         Verb::Delete => Change::Delete,
     };
-    let near = match verb {
-        Verb::Create => Vec::new(),
-        Verb::Update | Verb::Delete => near(library, kind, name.as_str()),
-    };
     let write = ItemWrite {
         project: project.clone(),
         kind,
@@ -90,7 +80,6 @@ pub(super) fn call(call: &Call<'_>, kind: ItemKind, verb: Verb, given: &Given<'_
         project,
         name,
         resource,
-        near,
     };
     Ok(Outcome::Elsewhere(Box::new(Errand {
         work: Work::Write(Box::new(write)),
@@ -103,18 +92,6 @@ fn author(call: &Call<'_>) -> Box<str> {
     let said = client::name(call.meta.client_info());
     let said = said.or_else(|| call.client.map(Box::from));
     said.unwrap_or_else(|| client::UNKNOWN.into())
-}
-
-/// Names near to one that the project does not have.
-fn near(project: &Library, kind: ItemKind, name: &str) -> Vec<String> {
-    let names: Vec<&str> = match kind {
-        ItemKind::Prompt => project.prompts.iter().map(|it| it.name.as_str()).collect(),
-        ItemKind::Resource => project.documents.iter().map(|it| &*it.name).collect(),
-    };
-    if names.contains(&name) {
-        return Vec::new();
-    }
-    suggest::near(name, names)
 }
 
 impl WriteCall {
@@ -138,8 +115,8 @@ impl WriteCall {
             }
             Err(error) => {
                 let mut sentence = error.to_string();
-                if matches!(error, StoreError::Missing { .. })
-                    && let near = self.near.iter().map(String::as_str)
+                if let StoreError::Missing { near, .. } = &error
+                    && let near = near.iter().map(|near| &**near)
                     && let Some(hint) = suggest::did_you_mean(name.as_str(), near)
                 {
                     sentence = format!("{sentence}; {hint}");

@@ -121,7 +121,7 @@ fn a_listing_under_way_goes_on_when_the_catalog_changes() {
     let mut peer = paged(3);
     let first = peer.ask("prompts/list", json!({}));
     let cursor = first["result"]["nextCursor"].clone();
-    peer.catalog = catalog(vec![many(2, 9)]);
+    peer.catalog = catalog(vec![many(2, 9)]).into();
     assert_eq!(
         names(&peer.ask("prompts/list", json!({}))),
         ["many:p000", "many:p001"]
@@ -147,7 +147,7 @@ fn old_snapshots_are_forgotten_in_the_end() {
     let cursor = peer.ask("prompts/list", json!({}))["result"]["nextCursor"].clone();
     let first = Arc::downgrade(&peer.catalog);
     for digest in 2..12 {
-        peer.catalog = catalog(vec![many(digest, 3)]);
+        peer.catalog = catalog(vec![many(digest, 3)]).into();
         peer.ask("prompts/list", json!({}));
     }
     assert!(first.upgrade().is_none());
@@ -166,7 +166,7 @@ fn a_snapshot_without_cursors_is_let_go_at_once() {
     let mut peer = paged(2);
     peer.ask("prompts/list", json!({}));
     let first = Arc::downgrade(&peer.catalog);
-    peer.catalog = catalog(vec![many(2, 2)]);
+    peer.catalog = catalog(vec![many(2, 2)]).into();
     peer.ask("prompts/list", json!({}));
     assert!(first.upgrade().is_none());
 }
@@ -220,7 +220,7 @@ fn a_page_is_written_once_and_shared_by_all_connections() {
     let mut peer = Peer::new();
     let mut other = twig_mcp::Connection::new(Arc::clone(&peer.server));
     let templates = twig_core::template::Templates::default();
-    let catalog = Arc::clone(&peer.catalog);
+    let catalog = twig_mcp::Latest::from(Arc::clone(&peer.catalog));
     let host = Host {
         catalog: &catalog,
         bodies: &FakeBodies::default(),

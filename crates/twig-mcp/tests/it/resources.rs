@@ -184,13 +184,13 @@ fn changes_that_nobody_was_told_of_become_one_announcement() {
     listen(&mut peer, 1, &["a://a"]);
     for version in 2..10 {
         let next = twig_core::Catalog::build([std::sync::Arc::new(at(&["a.md"], version))]);
-        peer.catalog = std::sync::Arc::new(next.after(&peer.catalog));
+        peer.catalog = std::sync::Arc::new(next.after(&peer.catalog)).into();
     }
     assert_eq!(methods(&peer.catch_up()), [UPDATED]);
     // There and back again is no change of what is watched, but one of the list.
     for paths in [&["a.md", "b.md"][..], &["a.md"]] {
         let next = twig_core::Catalog::build([std::sync::Arc::new(at(paths, 9))]);
-        peer.catalog = std::sync::Arc::new(next.after(&peer.catalog));
+        peer.catalog = std::sync::Arc::new(next.after(&peer.catalog)).into();
     }
     assert_eq!(
         methods(&peer.catch_up()),

@@ -13,13 +13,13 @@ use twig_core::{
     Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName,
     Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
 };
-use twig_mcp::{Connection, Host, Identity, Job, Server, Tools};
+use twig_mcp::{Connection, Host, Identity, Job, Latest, Server, Tools};
 
 /// One client, its server and what is served.
 pub(crate) struct Peer {
     pub(crate) server: Arc<Server>,
     pub(crate) connection: Connection,
-    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) catalog: Latest<'static>,
     pub(crate) bodies: FakeBodies,
     templates: Templates,
 }
@@ -44,7 +44,7 @@ impl Peer {
         Self {
             connection: Connection::new(Arc::clone(&server)),
             server,
-            catalog: catalog(libraries),
+            catalog: catalog(libraries).into(),
             bodies: FakeBodies::default(),
             templates: Templates::new(limits),
         }
@@ -124,7 +124,7 @@ impl Peer {
     /// Serves other libraries from now on; gives what is announced.
     pub(crate) fn publish(&mut self, libraries: Vec<Library>) -> Vec<Value> {
         let next = Catalog::build(libraries.into_iter().map(Arc::new));
-        self.catalog = Arc::new(next.after(&self.catalog));
+        self.catalog = Arc::new(next.after(&self.catalog)).into();
         self.catch_up()
     }
 

@@ -256,6 +256,7 @@ fn missing(target: &Target, kind: ItemKind, name: &StoreName) -> CommandError {
         kind,
         name: name.clone(),
         project: target.project.clone(),
+        near: Vec::new(),
     };
     explain(error, &target.store)
 }

@@ -39,6 +39,7 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
         },
         ..settings(&places, &config, &options.sources)
     };
+    let project_name = settings.project.as_ref().map(|it| it.name.clone());
     let store = settings
         .project
         .as_ref()
@@ -59,6 +60,7 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
             identity(),
             config.limits.clone(),
             Tools {
+                project: project_name,
                 writes: !options.read_only,
                 trigger: config.trigger.clone(),
             },

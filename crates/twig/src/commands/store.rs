@@ -175,6 +175,7 @@ pub(super) fn explain(error: StoreError, store: &dyn Store) -> CommandError {
             kind,
             name,
             project,
+            ..
         } => Some(missing_hint(store, *kind, name, project)),
         StoreError::Exists { kind, name, .. } => Some(format!(
             "change it with `twig {} update {name}`",

@@ -8,7 +8,7 @@ use twig_core::store::{
     Decision, Item, ItemKind, ItemWrite, Noun, Operation, Project, StoreError, StoreName,
     Timestamp, Version, Written, decide, library,
 };
-use twig_core::{FunctionOutcome, Library, Limits};
+use twig_core::{FunctionOutcome, Library, Limits, suggest};
 use twig_mcp::{Done, Job, Tools, Work};
 
 use crate::support::{Peer, modern, request, values};
@@ -37,7 +37,7 @@ impl Agent {
 
     /// With an empty project and these libraries.
     pub(crate) fn with(others: Vec<Library>, tools: Tools) -> Self {
-        let mut agent = Self::without_project(others, tools);
+        let mut agent = Self::without_project(others, for_project(tools));
         agent.select();
         agent
     }
@@ -122,6 +122,14 @@ impl Agent {
     }
 }
 
+/// The same tools, for a project.
+pub(crate) fn for_project(tools: Tools) -> Tools {
+    Tools {
+        project: StoreName::parse(Noun::Project, PROJECT).ok(),
+        ..tools
+    }
+}
+
 /// The text of a result.
 pub(crate) fn text(result: &Value) -> String {
     assert_eq!(result["content"][0]["type"], "text", "{result}");
@@ -142,12 +150,27 @@ impl Store {
         &self.items[&(kind, name)]
     }
 
+    /// As a store does, which knows what there is.
+    fn with_near(&self, mut error: StoreError) -> StoreError {
+        if let StoreError::Missing {
+            kind, name, near, ..
+        } = &mut error
+        {
+            let is_other = |key: &&(ItemKind, StoreName)| key.0 == *kind && key.1 != *name;
+            let items = self.items.keys().filter(is_other);
+            let names = suggest::near(name.as_str(), items.map(|(_, name)| name.as_str()));
+            *near = names.into_iter().map(Box::from).collect();
+        }
+        error
+    }
+
     fn write(&mut self, write: &ItemWrite) -> Result<Written, StoreError> {
         assert_eq!(write.project.as_str(), PROJECT);
         let key = (write.kind, write.name.clone());
         let versions = self.items.get(&key).map(Vec::as_slice).unwrap_or_default();
         let head = versions.last();
-        let decision = decide(write, head, None, &Limits::default())?;
+        let decision = decide(write, head, None, &Limits::default());
+        let decision = decision.map_err(|error| self.with_near(error))?;
         let number = versions.len() as u64;
         let (number, operation, is_new) = match decision {
             Decision::Unchanged => (number, head.unwrap().operation, false),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use twig_mcp::Tools;
 
-use super::agent::Agent;
+use super::agent::{Agent, for_project};
 use crate::support::{modern, request};
 
 const CHANGED: &str = "notifications/tools/list_changed";
@@ -22,7 +22,7 @@ fn heard(announced: &[Value]) -> Vec<Value> {
 }
 
 fn agent(tools: Tools) -> Agent {
-    let mut agent = Agent::without_project(Vec::new(), tools);
+    let mut agent = Agent::without_project(Vec::new(), for_project(tools));
     agent.peer.initialize();
     listen(&mut agent, 1, json!({"toolsListChanged": true}));
     listen(&mut agent, 2, json!({"promptsListChanged": true}));

@@ -125,7 +125,7 @@ fn the_list_is_of_the_catalog_of_the_moment() {
         assert_eq!(count(&mut agent), at);
     }
     // What only looks the same is written for each snapshot, not for each list.
-    agent.peer.catalog = Arc::new(twig_core::Catalog::build(Vec::new()));
+    agent.peer.catalog = Arc::new(twig_core::Catalog::build(Vec::new())).into();
     assert_eq!(count(&mut agent), 0);
 }
 

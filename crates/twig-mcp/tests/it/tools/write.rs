@@ -265,7 +265,8 @@ fn a_cancelled_write_is_carried_out_and_counts_until_it_is_done() {
     let mut agent = Agent::new();
     let libraries: Vec<_> = agent.peer.catalog.libraries().to_vec();
     let libraries = libraries.iter().map(|it| twig_core::Library::clone(it));
-    agent.peer = crate::support::Peer::with(libraries.collect(), limits);
+    let tools = super::agent::for_project(twig_mcp::Tools::default());
+    agent.peer = crate::support::Peer::with_tools(libraries.collect(), limits, tools);
     let arguments = json!({"name": "p", "content": "c"});
     let (job, _) = agent.start("create_prompt", arguments.clone());
     let job = job.unwrap();

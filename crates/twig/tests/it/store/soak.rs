@@ -23,7 +23,10 @@ fn ten_busy_servers_agree_in_the_end() {
         server.initialize();
         // What is opened on first need is open from now on.
         let arguments = json!({"name": "p0", "content": "x"});
-        server.request("tools/call", json!({"name": "create_prompt", "arguments": arguments}));
+        server.request(
+            "tools/call",
+            json!({"name": "create_prompt", "arguments": arguments}),
+        );
         state(server);
     }
     let until = Instant::now() + Duration::from_secs(seconds);
