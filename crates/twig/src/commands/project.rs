@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use serde::Serialize;
-use twig_core::store::{Noun, Store, StoreName, Summary, Write};
-use twig_sources::Access;
+use twig_core::store::{Noun, Store, StoreError, StoreName, Summary, Write};
+use twig_core::suggest::did_you_mean;
+use twig_sources::{Access, SqliteStore};
 
 use super::check::counted;
 use super::question::ask_to_delete;
-use super::store::{Stores, read_project, write_to};
+use super::store::{Stores, write_to};
 use super::transfer;
 use crate::cli::{self, InWorkspace};
 use crate::command_error::CommandError;
@@ -126,9 +127,8 @@ fn rename(
 ) -> Result<ExitCode, CommandError> {
     let name = StoreName::parse(Noun::Project, name)?;
     let to = StoreName::parse(Noun::Project, to)?;
-    let store = existing(&name, place, Access::Write)?;
+    let (store, _) = existing(&name, place, Access::Write)?;
     if name == to {
-        read_project(&store, &name)?;
         ui.say(format!("Project '{name}' has that name already"));
         return tell(&name, place, false, json, ui);
     }
@@ -152,13 +152,8 @@ fn delete(
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let name = StoreName::parse(Noun::Project, name)?;
-    let store = existing(&name, place, Access::Write)?;
-    let projects = store.projects()?;
-    let found = projects.iter().find(|project| project.name == name);
-    if let Some(found) = found
-        && !force
-        && !ask_to_delete(&format!("project '{name}'"), &losing(found), ui)?
-    {
+    let (store, found) = existing(&name, place, Access::Write)?;
+    if !force && !ask_to_delete(&format!("project '{name}'"), &losing(&found), ui)? {
         return Ok(ExitCode::FAILURE);
     }
     write_to(&store, Write::DeleteProject { name: name.clone() })?;
@@ -169,17 +164,26 @@ fn delete(
     tell(&name, place, true, json, ui)
 }
 
-/// The workspace of a project that is said to be there.
+/// A project that is said to be there, and its workspace.
 pub(super) fn existing(
     name: &StoreName,
     place: &InWorkspace,
     access: Access,
-) -> Result<twig_sources::SqliteStore, CommandError> {
-    let stores = Stores::new()?;
-    match stores.open(place, access)? {
-        Some(store) => Ok(store),
-        None => Err(super::store::no_project(name, &place.workspace, &[])),
+) -> Result<(SqliteStore, Summary), CommandError> {
+    let mut others = Vec::new();
+    if let Some(store) = Stores::new()?.open(place, access)? {
+        others = store.projects()?;
+        if let Some(at) = others.iter().position(|project| project.name == *name) {
+            return Ok((store, others.swap_remove(at)));
+        }
     }
+    let near = did_you_mean(name.as_str(), others.iter().map(|p| p.name.as_str()));
+    let hint = near.unwrap_or_else(|| "`twig project list` lists all of them".to_owned());
+    Err(CommandError::from(StoreError::NoProject {
+        project: name.clone(),
+        workspace: StoreName::parse(Noun::Workspace, &place.workspace)?,
+    })
+    .hint(hint))
 }
 
 fn losing(project: &Summary) -> String {

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use twig_core::store::{Noun, StoreError, StoreName};
-use twig_sources::{Access, ProjectFolderError, export_project, import_project};
+use twig_sources::{Access, ProjectFolderError, check_project, export_project, import_project};
 
 use super::check::counted;
 use super::project::existing;
-use super::store::{AUTHOR, Stores, explain, read_project};
+use super::store::{AUTHOR, Stores, read_project};
 use crate::cli::InWorkspace;
 use crate::command_error::CommandError;
 use crate::places::{Places, on_disk};
@@ -35,7 +35,7 @@ pub(super) fn export(
 ) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
     let name = StoreName::parse(Noun::Project, name)?;
-    let store = existing(&name, place, Access::Read)?;
+    let (store, _) = existing(&name, place, Access::Read)?;
     let project = read_project(&store, &name)?;
     let folder = on_disk(folder);
     let exported = export_project(&store, &project, &folder, force)
@@ -72,13 +72,15 @@ pub(super) fn import(
     let name = name.transpose()?;
     let stores = Stores::new()?;
     let folder = on_disk(folder);
+    let checked = check_project(&folder, &stores.limits)
+        .map_err(|error| trouble(&stores.places, &folder, &error))?;
     let store = stores.open_or_make(place)?;
-    let imported = import_project(&store, &folder, name.as_ref(), AUTHOR, &stores.limits);
+    let imported = import_project(&store, checked, name.as_ref(), AUTHOR);
     let imported = imported.map_err(|error| match error {
         ProjectFolderError::Store(error @ StoreError::ProjectExists { .. }) => {
             CommandError::from(error).hint("give it another name with `--name NAME`")
         }
-        ProjectFolderError::Store(error) => explain(error, &store),
+        ProjectFolderError::Store(error) => error.into(),
         error => trouble(&stores.places, &folder, &error),
     })?;
     for path in &imported.edited {
@@ -111,9 +113,10 @@ fn trouble(places: &Places, folder: &Path, error: &ProjectFolderError) -> Comman
         ProjectFolderError::OtherProject(_) => {
             Some("use --force to put this project there instead, or name another folder")
         }
-        ProjectFolderError::Edited(_) => {
-            Some("use --force to replace them, or `twig project import` to keep them first")
-        }
+        ProjectFolderError::Edited(_) => Some(
+            "use --force to replace what is there; `twig project import FOLDER --name NAME` keeps it as another project",
+        ),
+        ProjectFolderError::NoManifest => Some("`twig project export` makes such a folder"),
         _ => None,
     };
     let message = format!("{}: {error}", places.shown(folder));
