@@ -124,7 +124,7 @@ impl Store for SqliteStore {
             let Some(project) = rows::project(connection, name)? else {
                 return Ok(None);
             };
-            let items = rows::items(connection, &project)?;
+            let items = rows::items(connection, &project, false)?;
             Ok(Some(Project {
                 id: project.id,
                 name: project.name,
@@ -163,8 +163,7 @@ impl Store for SqliteStore {
             if let Some(item) = rows::item(connection, &found, kind, name)? {
                 return rows::history(connection, kind, name, &item);
             }
-            // Before it is said that there is none, the others say whether one is missing.
-            rows::items(connection, &found)?;
+            rows::check_absent(connection, &found, kind, name)?;
             Err(Fault::from(StoreError::Missing {
                 kind,
                 name: name.clone(),

@@ -34,15 +34,17 @@ pub(super) fn apply(
                 prompts: 0,
                 resources: 0,
                 state: Digest::default(),
+                buried: Digest::default(),
             };
             connection.execute(
-                "INSERT INTO project (id, name, created, prompts, resources, state, seal) \
-                 VALUES (?1, ?2, ?3, 0, 0, ?4, ?5)",
+                "INSERT INTO project (id, name, created, prompts, resources, state, buried, seal) \
+                 VALUES (?1, ?2, ?3, 0, 0, ?4, ?5, ?6)",
                 (
                     project.id,
                     name.as_str(),
                     now.0,
                     project.state,
+                    project.buried,
                     project.seal(),
                 ),
             )?;
@@ -97,7 +99,12 @@ fn apply_item(
     let item = rows::item(connection, &project, kind, name)?;
     let head = match &item {
         Some(item) => Some(rows::head(connection, kind, name, item)?),
-        None => None,
+        None => {
+            if !matches!(write.change, Change::Create(_)) {
+                rows::check_absent(connection, &project, kind, name)?;
+            }
+            None
+        }
     };
     let wanted = match (&write.change, &item) {
         (Change::Restore { version }, Some(item)) => {
@@ -129,25 +136,19 @@ fn apply_item(
     }
     append(connection, &project, kind, name, item.as_ref(), &version)?;
     let mut after = project.clone();
-    let count = match kind {
-        ItemKind::Prompt => &mut after.prompts,
-        ItemKind::Resource => &mut after.resources,
-    };
-    if let Some(before) = before {
-        toggle(&mut after.state, &seal::of_version(kind, name, before));
-        *count = count.saturating_sub(1);
+    if let Some(head) = &head {
+        count(&mut after, kind, name, head, false);
     }
-    if is_alive {
-        toggle(&mut after.state, &seal::of_version(kind, name, &version));
-        *count += 1;
-    }
+    count(&mut after, kind, name, &version, true);
     connection.execute(
-        "UPDATE project SET prompts = ?2, resources = ?3, state = ?4, seal = ?5 WHERE id = ?1",
+        "UPDATE project SET prompts = ?2, resources = ?3, state = ?4, buried = ?5, seal = ?6 \
+         WHERE id = ?1",
         (
             after.id,
             signed(after.prompts),
             signed(after.resources),
             after.state,
+            after.buried,
             after.seal(),
         ),
     )?;
@@ -160,6 +161,30 @@ fn apply_item(
     let seals = [&project.seal(), &after.seal()];
     record(connection, &seals, &changed, now)?;
     Ok(written(&version, true))
+}
+
+/// Counts a version among the last ones, or no longer.
+fn count(
+    project: &mut ProjectRow,
+    kind: ItemKind,
+    name: &StoreName,
+    version: &Version,
+    is_last: bool,
+) {
+    let digest = seal::of_version(kind, name, version);
+    if rows::is_deletion(version) {
+        return toggle(&mut project.buried, &digest);
+    }
+    toggle(&mut project.state, &digest);
+    let count = match kind {
+        ItemKind::Prompt => &mut project.prompts,
+        ItemKind::Resource => &mut project.resources,
+    };
+    *count = if is_last {
+        *count + 1
+    } else {
+        count.saturating_sub(1)
+    };
 }
 
 fn find(

@@ -16,7 +16,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use twig_core::store::{StoreError, StoreName};
 
 use super::fault::Fault;
-use super::identity::{Files, Held, Identity};
+use super::identity::{Files, Held, Identity, pair};
 use super::lock::{Lock, NoLock};
 use super::migrations::{self, APPLICATION, MIGRATIONS};
 use super::{Access, backup};
@@ -62,12 +62,25 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Lets go of files that are no longer where they were. What lies there now belongs to
-    /// somebody else, and a connection that is the last one would delete it by its name.
-    pub(super) fn abandon(self) {
-        let _ = self
-            .connection
-            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+    /// Lets go of files that are no longer where they were, or not sound. What lies there now may
+    /// belong to somebody else: a connection that is the last one would write its log back and
+    /// delete the one there by its name.
+    pub(super) fn leave(self, site: &Site) {
+        let connection = &self.connection;
+        let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        if !self.files.is_log_missing() {
+            return;
+        }
+        // Somebody took the log away. As long as nobody has made another one, this connection still
+        // has it and can write it back.
+        if let Ok(_lock) = Lock::take(&site.lock_path(), site.patience())
+            && self.files.is_log_missing()
+        {
+            let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+            if let Err(error) = connection.query_row(sql, [], |_| Ok(())) {
+                tracing::warn!("the log of workspace '{}' is lost: {error}", site.workspace);
+            }
+        }
     }
 }
 
@@ -86,15 +99,9 @@ enum Way {
 pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
     check_engine(rusqlite::version_number()).map_err(StoreError::Unavailable)?;
     let folder = site.path.parent().unwrap_or(&site.path);
-    if (site.is_network)(folder) {
-        return Err(StoreError::Unavailable(format!(
-            "{} is on a network file system, where several programs cannot share a workspace: \
-             keep it on a disk of this machine",
-            folder.display()
-        )));
-    }
+    check_near(folder, site.is_network)?;
     let path = fs::canonicalize(&site.path).map_err(|error| site.cannot_open(&error))?;
-    let _lock = match Lock::take(&site.path.with_extension("lock"), site.patience()) {
+    let lock = match Lock::take(&site.lock_path(), site.patience()) {
         Ok(lock) => Some(lock),
         Err(NoLock::Busy) => return Err(site.busy()),
         // Nobody can write here, so nobody is to be kept out.
@@ -105,7 +112,10 @@ pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
         (Access::Write, _) | (Access::Read, true) => Way::Shared,
         (Access::Read, false) => Way::ReadOnly,
     };
-    match site.connect(&path, way) {
+    if let Some(lock) = lock.as_ref().filter(|_| way == Way::Shared) {
+        set_stray_log_aside(lock, &path);
+    }
+    let opened = match site.connect(&path, way) {
         // A log and its index can be neither found nor made.
         Err(Fault::Sql(rusqlite::Error::SqliteFailure(code, _)))
             if way == Way::ReadOnly && is_without_log(code.code) && log_is_empty(&path) =>
@@ -113,8 +123,57 @@ pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
             site.connect(&path, Way::Immutable)
         }
         opened => opened,
+    };
+    if let (Some(lock), Ok(_)) = (&lock, &opened)
+        && let Some((main, log)) = pair(&path, &with_end(&path, "-wal"))
+    {
+        let note = format!("{main} {log}");
+        if lock.note().as_ref() != Some(&note)
+            && let Err(error) = lock.set_note(&note)
+        {
+            tracing::debug!("{}: {error}", site.lock_path().display());
+        }
     }
-    .map_err(|fault| site.tell(fault))
+    opened.map_err(|fault| site.tell(fault))
+}
+
+/// Moves away a log that is known to belong to a file which was there before: SQLite would take
+/// its pages for this one's.
+fn set_stray_log_aside(lock: &Lock, path: &Path) {
+    let log = with_end(path, "-wal");
+    let (Some((main, log_now)), Some(note)) = (pair(path, &log), lock.note()) else {
+        return;
+    };
+    if note
+        .split_once(' ')
+        .is_none_or(|(noted, noted_log)| noted == main || noted_log != log_now)
+    {
+        return;
+    }
+    let aside = with_end(path, "-wal.stray");
+    match fs::rename(&log, &aside) {
+        Ok(()) => tracing::warn!(
+            "{} took the place of another file, whose log is now {}",
+            path.display(),
+            aside.display()
+        ),
+        Err(error) => tracing::warn!("{}: {error}", log.display()),
+    }
+    let _ = fs::remove_file(with_end(path, "-shm"));
+}
+
+/// Refuses a folder on another machine, whose log's index cannot be shared.
+pub(super) fn check_near(folder: &Path, is_network: fn(&Path) -> bool) -> Result<(), StoreError> {
+    // One that is not there yet will be where the nearest one above it is.
+    let there = folder.ancestors().find(|folder| folder.exists());
+    if !is_network(there.unwrap_or(folder)) {
+        return Ok(());
+    }
+    Err(StoreError::Unavailable(format!(
+        "{} is on a network file system, where several programs cannot share a workspace: \
+         keep it on a disk of this machine",
+        folder.display()
+    )))
 }
 
 /// Refuses an SQLite that is known to damage files.
@@ -136,12 +195,18 @@ impl Site {
         Duration::from_millis(self.millis)
     }
 
+    /// Waited for before a file is made, opened, migrated or deleted.
+    fn lock_path(&self) -> PathBuf {
+        self.path.with_extension("lock")
+    }
+
     fn connect(&self, path: &Path, way: Way) -> Result<Opened, Fault> {
         let metadata = fs::metadata(path).map_err(|error| self.cannot_open(&error))?;
         let main = Identity::of(&metadata);
         let look = || match look(path, &metadata) {
-            Ok(None) => Ok(()),
-            Ok(Some(what)) => Err(Fault::from(self.foreign(&what))),
+            Ok(Look::Ours { seen }) if seen <= MIGRATIONS.len() => Ok(()),
+            Ok(Look::Ours { seen }) => Err(Fault::from(self.newer(seen))),
+            Ok(Look::Foreign(what)) => Err(Fault::from(self.foreign(what))),
             Err(error) => Err(self.cannot_open(&error).into()),
         };
         let (mut connection, held) = Held::take(main, look, || Ok(connect(path, way)?))?;
@@ -152,10 +217,10 @@ impl Site {
         self.set_up(&mut connection, way)?;
         self.check(&connection, path, way)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-        let log = (way != Way::Immutable).then(|| with_end(path, "-wal"));
+        let logs = (way != Way::Immutable).then(|| ["-wal", "-shm"].map(|end| with_end(path, end)));
         Ok(Opened {
             connection,
-            files: Files::new(self.path.clone(), main, log),
+            files: Files::new(self.path.clone(), main, logs.into_iter().flatten()),
             _held: held,
         })
     }
@@ -316,24 +381,37 @@ fn connect(path: &Path, way: Way) -> rusqlite::Result<Connection> {
     }
 }
 
-/// What is wrong with a file, from how it begins; `None` where nothing is. To be called only while
-/// no connection of this process has the file open.
-fn look(path: &Path, metadata: &fs::Metadata) -> io::Result<Option<String>> {
+/// What the beginning of a file says.
+enum Look {
+    /// One of ours, which has seen so many steps.
+    Ours { seen: usize },
+    /// Not one of ours, and why.
+    Foreign(&'static str),
+}
+
+/// Looks at how a file begins. To be called only while no connection of this process has it open.
+fn look(path: &Path, metadata: &fs::Metadata) -> io::Result<Look> {
     if !metadata.is_file() {
-        return Ok(Some("it is not a file".to_owned()));
+        return Ok(Look::Foreign("it is not a file"));
     }
     if metadata.len() == 0 {
-        return Ok(Some("it is empty".to_owned()));
+        return Ok(Look::Foreign("it is empty"));
     }
     let mut head = Vec::with_capacity(100);
     File::open(path)?.take(100).read_to_end(&mut head)?;
     if !head.starts_with(MAGIC) {
-        return Ok(Some("it does not begin like one".to_owned()));
+        return Ok(Look::Foreign("it does not begin like one"));
     }
-    let ours = head
-        .get(68..72)
-        .is_some_and(|id| id == APPLICATION.to_be_bytes());
-    Ok((!ours).then(|| "it is a file of another program".to_owned()))
+    let number = |at: usize| {
+        let bytes = head.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
+        bytes.map_or(0, u32::from_be_bytes)
+    };
+    if number(68) != APPLICATION {
+        return Ok(Look::Foreign("it is a file of another program"));
+    }
+    Ok(Look::Ours {
+        seen: usize::try_from(number(60)).unwrap_or(usize::MAX),
+    })
 }
 
 fn is_without_log(code: ErrorCode) -> bool {

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::lock::{Lock, NoLock, private};
 use super::migrations::{MIGRATIONS, migrate};
-use super::open::{Site, with_end};
+use super::open::{Site, check_near, with_end};
 use super::{Access, SqliteStore};
 use crate::watch::is_network;
 
@@ -78,13 +78,7 @@ impl Workspaces {
     /// Makes an empty workspace.
     pub fn create(&self, name: &StoreName) -> Result<(), StoreError> {
         self.check_name(name)?;
-        if (self.is_network)(&self.folder) {
-            return Err(StoreError::Unavailable(format!(
-                "{} is on a network file system, where several programs cannot share a workspace: \
-                 keep it on a disk of this machine",
-                self.folder.display()
-            )));
-        }
+        check_near(&self.folder, self.is_network)?;
         if self.make(name)? {
             Ok(())
         } else {
@@ -123,9 +117,8 @@ impl Workspaces {
             if access != Access::Write || name.as_str() != DEFAULT_WORKSPACE {
                 return Err(self.missing(name));
             }
-            if !(self.is_network)(&self.folder) {
-                self.make(name)?;
-            }
+            check_near(&self.folder, self.is_network)?;
+            self.make(name)?;
         }
         let site = Site {
             workspace: name.clone(),
