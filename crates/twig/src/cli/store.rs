@@ -224,7 +224,7 @@ pub(crate) struct AddResource {
     #[command(flatten)]
     pub(crate) item: AddItem,
 
-    /// Its URI, such as file:///docs/api.md: a key, from which nothing is ever read
+    /// Its URI, such as `file:///docs/api.md`: a key, from which nothing is ever read
     #[arg(long)]
     pub(crate) uri: String,
 

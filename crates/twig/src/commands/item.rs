@@ -20,7 +20,7 @@ use crate::ui::Ui;
 
 /// What a write did, as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-struct Changed<'c> {
+struct Done<'c> {
     workspace: &'c str,
     project: &'c str,
     name: &'c str,
@@ -263,7 +263,7 @@ fn tell(
 ) -> Result<ExitCode, CommandError> {
     if json {
         let operation = written.operation;
-        ui.json(&Changed {
+        ui.json(&Done {
             workspace: target.workspace(),
             project: target.project.as_str(),
             name: name.as_str(),

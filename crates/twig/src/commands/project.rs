@@ -9,7 +9,7 @@ use twig_sources::{Access, SqliteStore};
 
 use super::check::counted;
 use super::question::ask_to_delete;
-use super::store::{Stores, write_to};
+use super::store::{Stores, workspace_flag, write_to};
 use super::transfer;
 use crate::cli::{self, InWorkspace};
 use crate::command_error::CommandError;
@@ -27,7 +27,7 @@ struct Row<'c> {
 
 /// What became of a project.
 #[derive(Debug, Serialize)]
-struct Changed<'c> {
+struct Done<'c> {
     workspace: &'c str,
     name: &'c str,
     changed: bool,
@@ -84,9 +84,9 @@ fn list(place: &InWorkspace, json: bool, ui: &mut Ui) -> Result<ExitCode, Comman
     });
     ui.table(&cells.collect::<Vec<_>>())?;
     if projects.is_empty() {
+        let (workspace, flag) = (&place.workspace, workspace_flag(&place.workspace));
         ui.say(format!(
-            "no projects in workspace '{}'\nhint: make one with `twig project create NAME`",
-            place.workspace
+            "no projects in workspace '{workspace}'\nhint: make one with `twig project create NAME{flag}`"
         ));
     }
     Ok(ExitCode::SUCCESS)
@@ -178,7 +178,8 @@ pub(super) fn existing(
         }
     }
     let near = did_you_mean(name.as_str(), others.iter().map(|p| p.name.as_str()));
-    let hint = near.unwrap_or_else(|| "`twig project list` lists all of them".to_owned());
+    let flag = workspace_flag(&place.workspace);
+    let hint = near.unwrap_or_else(|| format!("`twig project list{flag}` lists all of them"));
     Err(CommandError::from(StoreError::NoProject {
         project: name.clone(),
         workspace: StoreName::parse(Noun::Workspace, &place.workspace)?,
@@ -206,7 +207,7 @@ fn tell(
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     if json {
-        ui.json(&Changed {
+        ui.json(&Done {
             workspace: &place.workspace,
             name: name.as_str(),
             changed,

@@ -188,7 +188,8 @@ pub(super) fn read_project(
 pub(super) fn write_to(store: &dyn Store, write: Write) -> Result<Written, CommandError> {
     finish(store, write)?.map_err(|error| {
         let is_there = matches!(error, StoreError::ProjectExists { .. });
-        let hint = is_there.then_some("`twig project list` lists all of them");
+        let flag = workspace_flag(store.workspace().as_str());
+        let hint = is_there.then(|| format!("`twig project list{flag}` lists all of them"));
         hint.into_iter()
             .fold(CommandError::from(error), CommandError::hint)
     })
@@ -221,7 +222,8 @@ fn no_projects(workspace: &str) -> CommandError {
         .hint(format!("make one with `twig project create NAME{flag}`"))
 }
 
-fn workspace_flag(workspace: &str) -> String {
+/// How a workspace is named in commands that are advised.
+pub(super) fn workspace_flag(workspace: &str) -> String {
     if workspace == DEFAULT_WORKSPACE {
         String::new()
     } else {

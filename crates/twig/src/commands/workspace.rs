@@ -27,7 +27,7 @@ struct Row<'c> {
 
 /// What became of a workspace.
 #[derive(Debug, Serialize)]
-struct Changed<'c> {
+struct Done<'c> {
     name: &'c str,
     changed: bool,
 }
@@ -115,7 +115,7 @@ fn losing(projects: Result<Vec<Summary>, StoreError>) -> String {
 fn tell(name: &StoreName, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     if json {
         let name = name.as_str();
-        ui.json(&Changed {
+        ui.json(&Done {
             name,
             changed: true,
         })?;

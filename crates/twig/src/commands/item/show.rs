@@ -73,8 +73,8 @@ pub(super) fn list(
     if items.is_empty() {
         let noun = kind.as_str();
         ui.say(format!(
-            "no {noun}s in project '{}'\nhint: add one with `twig {noun} add NAME`",
-            target.project
+            "no {noun}s in project '{}'\nhint: add one with `twig {noun} add NAME{}`",
+            target.project, target.flags
         ));
     }
     Ok(ExitCode::SUCCESS)
