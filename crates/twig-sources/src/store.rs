@@ -9,11 +9,13 @@ mod backup;
 mod fault;
 mod identity;
 mod lock;
+mod look;
 mod migrations;
 mod open;
 mod reader;
 mod rows;
 mod seal;
+mod site;
 mod watcher;
 mod workspaces;
 mod writer;
@@ -28,8 +30,9 @@ use twig_core::store::{
 };
 
 use self::fault::Fault;
-use self::open::{Site, open};
+use self::open::open;
 use self::reader::Reader;
+use self::site::Site;
 use self::watcher::Watcher;
 pub use self::workspaces::{DEFAULT_WORKSPACE, Workspaces};
 use self::writer::{Job, Writer};

@@ -3,54 +3,30 @@
 //! What cannot be opened is left as it is: a file is looked at before SQLite sees it, and until all
 //! checks are passed a connection that closes does not write what it finds in the log.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use twig_core::store::{StoreError, StoreName};
+use twig_core::store::StoreError;
 
 use super::fault::Fault;
 use super::identity::{Files, Held, Identity, pair};
 use super::lock::{Lock, NoLock};
+use super::look::{Look, look};
 use super::migrations::{self, APPLICATION, MIGRATIONS};
+use super::site::Site;
 use super::{Access, backup};
 
 /// The oldest SQLite whose write-ahead log cannot be reset under a reader.
 const OLDEST_ENGINE: i32 = 3_051_003;
-
-/// How every SQLite file begins.
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// Bytes that the log may keep once it was written back.
 const LOG_BYTES: i64 = 4 * 1024 * 1024;
 
 /// KiB of pages that a connection keeps in memory.
 const CACHE_KIB: i64 = 512;
-
-/// How long who waits for a lock sleeps at most before asking again.
-const LONGEST_NAP: Duration = Duration::from_millis(10);
-
-/// A workspace to be opened, and how.
-#[derive(Debug, Clone)]
-pub(super) struct Site {
-    pub(super) workspace: StoreName,
-    pub(super) path: PathBuf,
-    pub(super) access: Access,
-    /// Milliseconds to wait for others.
-    pub(super) millis: u64,
-    /// Bytes of the largest content.
-    pub(super) largest: usize,
-    /// Whether a folder is on another machine.
-    pub(super) is_network: fn(&Path) -> bool,
-    /// Set when the store is about to close: nobody waits any longer.
-    pub(super) is_closing: Arc<AtomicBool>,
-}
 
 /// A connection that passed all checks.
 #[derive(Debug)]
@@ -108,9 +84,15 @@ pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
         Err(NoLock::Io(_)) if site.access == Access::Read => None,
         Err(NoLock::Io(error)) => return Err(site.cannot_write(&error.to_string())),
     };
-    let way = match (site.access, can_write(&path) && can_write(folder)) {
-        (Access::Write, _) | (Access::Read, true) => Way::Shared,
-        (Access::Read, false) => Way::ReadOnly,
+    let way = match site.access {
+        Access::Write if can_read(&path) && !can_write(&path) => {
+            return Err(site.cannot_write("permission denied"));
+        }
+        Access::Write if !can_write(folder) => {
+            return Err(site.cannot_write("its folder takes no other files"));
+        }
+        Access::Read if !can_write(&path) || !can_write(folder) => Way::ReadOnly,
+        Access::Write | Access::Read => Way::Shared,
     };
     if let Some(lock) = lock.as_ref().filter(|_| way == Way::Shared) {
         set_stray_log_aside(lock, &path);
@@ -191,15 +173,6 @@ fn check_engine(version: i32) -> Result<(), String> {
 }
 
 impl Site {
-    fn patience(&self) -> Duration {
-        Duration::from_millis(self.millis)
-    }
-
-    /// Waited for before a file is made, opened, migrated or deleted.
-    fn lock_path(&self) -> PathBuf {
-        self.path.with_extension("lock")
-    }
-
     fn connect(&self, path: &Path, way: Way) -> Result<Opened, Fault> {
         let metadata = fs::metadata(path).map_err(|error| self.cannot_open(&error))?;
         let main = Identity::of(&metadata);
@@ -274,95 +247,6 @@ impl Site {
         }
         migrations::check(connection, &MIGRATIONS)
     }
-
-    /// Waits a little longer each time, and not at all when the store is closing.
-    fn patient(&self) -> impl FnMut(i32) -> bool + Send + 'static {
-        let patience = self.patience();
-        let is_closing = Arc::clone(&self.is_closing);
-        let mut since = Instant::now();
-        move |count| {
-            if count == 0 {
-                since = Instant::now();
-            }
-            if since.elapsed() >= patience || is_closing.load(Ordering::Acquire) {
-                return false;
-            }
-            let nap = Duration::from_micros(500) * count.unsigned_abs().saturating_add(1);
-            std::thread::sleep(nap.min(LONGEST_NAP));
-            true
-        }
-    }
-
-    pub(super) fn tell(&self, fault: Fault) -> StoreError {
-        match fault {
-            Fault::Damaged(what) => self.damaged(&what),
-            fault => match fault.tell(&self.workspace, self.millis) {
-                StoreError::Damaged { what, .. } => self.damaged(&what),
-                error => error,
-            },
-        }
-    }
-
-    fn damaged(&self, what: &str) -> StoreError {
-        StoreError::Damaged {
-            workspace: self.workspace.clone(),
-            what: format!("{}: {what}", self.path.display()),
-        }
-    }
-
-    fn busy(&self) -> StoreError {
-        StoreError::Busy {
-            workspace: self.workspace.clone(),
-            seconds: self.millis.div_ceil(1_000),
-        }
-    }
-
-    fn cannot_open(&self, error: &io::Error) -> StoreError {
-        let Self {
-            workspace, path, ..
-        } = self;
-        StoreError::Unavailable(if error.kind() == io::ErrorKind::NotFound {
-            format!(
-                "Workspace '{workspace}' does not exist: make it with `twig workspace create {workspace}`"
-            )
-        } else {
-            format!(
-                "The file of workspace '{workspace}', {}, cannot be read: {error}",
-                path.display()
-            )
-        })
-    }
-
-    fn cannot_write(&self, reason: &str) -> StoreError {
-        StoreError::Unavailable(format!(
-            "The file of workspace '{}', {}, cannot be written: {reason}; \
-             open it with --read-only, or make it and its folder writable",
-            self.workspace,
-            self.path.display()
-        ))
-    }
-
-    fn foreign(&self, what: &str) -> StoreError {
-        StoreError::Unavailable(format!(
-            "{} is not a Twig workspace: {what}; it was left as it is, move it away or name another workspace",
-            self.path.display()
-        ))
-    }
-
-    fn newer(&self, seen: usize) -> StoreError {
-        StoreError::Unavailable(format!(
-            "{} was written by a newer Twig (version {seen} of the file; this one knows {}): update Twig",
-            self.path.display(),
-            MIGRATIONS.len()
-        ))
-    }
-
-    fn older(&self) -> StoreError {
-        StoreError::Unavailable(format!(
-            "{} was written by an older Twig: open it once without --read-only, which brings it up to date",
-            self.path.display()
-        ))
-    }
 }
 
 fn connect(path: &Path, way: Way) -> rusqlite::Result<Connection> {
@@ -379,39 +263,6 @@ fn connect(path: &Path, way: Way) -> rusqlite::Result<Connection> {
             Connection::open_with_flags(immutable_uri(path), shared | flags)
         }
     }
-}
-
-/// What the beginning of a file says.
-enum Look {
-    /// One of ours, which has seen so many steps.
-    Ours { seen: usize },
-    /// Not one of ours, and why.
-    Foreign(&'static str),
-}
-
-/// Looks at how a file begins. To be called only while no connection of this process has it open.
-fn look(path: &Path, metadata: &fs::Metadata) -> io::Result<Look> {
-    if !metadata.is_file() {
-        return Ok(Look::Foreign("it is not a file"));
-    }
-    if metadata.len() == 0 {
-        return Ok(Look::Foreign("it is empty"));
-    }
-    let mut head = Vec::with_capacity(100);
-    File::open(path)?.take(100).read_to_end(&mut head)?;
-    if !head.starts_with(MAGIC) {
-        return Ok(Look::Foreign("it does not begin like one"));
-    }
-    let number = |at: usize| {
-        let bytes = head.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
-        bytes.map_or(0, u32::from_be_bytes)
-    };
-    if number(68) != APPLICATION {
-        return Ok(Look::Foreign("it is a file of another program"));
-    }
-    Ok(Look::Ours {
-        seen: usize::try_from(number(60)).unwrap_or(usize::MAX),
-    })
 }
 
 fn is_without_log(code: ErrorCode) -> bool {
@@ -434,6 +285,18 @@ pub(super) fn with_end(path: &Path, end: &str) -> PathBuf {
 fn can_write(path: &Path) -> bool {
     use rustix::fs::{Access, AtFlags, CWD, accessat};
     accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+}
+
+#[cfg(unix)]
+fn can_read(path: &Path) -> bool {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS).is_ok()
+}
+
+/// Opening tells.
+#[cfg(not(unix))]
+fn can_read(_path: &Path) -> bool {
+    true
 }
 
 #[cfg(not(unix))]
@@ -459,7 +322,7 @@ fn immutable_uri(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use twig_core::Limits;
-    use twig_core::store::Noun;
+    use twig_core::store::{Noun, StoreName};
 
     use super::super::Workspaces;
     use super::*;

@@ -4,8 +4,9 @@ use rusqlite::Connection;
 use twig_core::store::StoreError;
 
 use super::fault::Fault;
-use super::open::{Opened, Site, open};
+use super::open::{Opened, open};
 use super::rows;
+use super::site::Site;
 
 /// Reads; whoever wants to has to wait for their turn.
 #[derive(Debug)]

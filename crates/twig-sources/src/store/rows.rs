@@ -217,9 +217,10 @@ pub(super) fn items(
         counts[usize::from(kind == ItemKind::Resource)] += 1;
         items.push(Item { kind, name, head });
     }
-    let expected = match are_deleted {
-        false => (project.state, [project.prompts, project.resources]),
-        true => (project.buried, counts),
+    let expected = if are_deleted {
+        (project.buried, counts)
+    } else {
+        (project.state, [project.prompts, project.resources])
     };
     if (state, counts) != expected {
         let what = format!(

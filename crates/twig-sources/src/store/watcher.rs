@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use notify::{Config, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::open::{Opened, Site, open};
+use super::open::{Opened, open};
+use super::site::Site;
 
 /// How long after an event it is asked.
 const LOOKS: [Duration; 5] = [

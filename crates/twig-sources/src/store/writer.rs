@@ -12,8 +12,9 @@ use twig_core::store::{OnWritten, StoreError, Timestamp, Write, Written};
 
 use super::apply::apply;
 use super::fault::Fault;
-use super::open::{Opened, Site, open};
+use super::open::{Opened, open};
 use super::rows;
+use super::site::Site;
 use crate::stamp::FileStamp;
 
 /// How long the end waits for a write that was begun.
@@ -120,13 +121,12 @@ impl Hand {
             gone.leave(&self.site);
         }
         // Whatever happens, the connection is kept only where all went well.
-        let opened = match self.opened.take() {
-            Some(opened) => opened,
-            None => {
-                let opened = open(&self.site)?;
-                self.sound = opened.files.stamp();
-                opened
-            }
+        let opened = if let Some(opened) = self.opened.take() {
+            opened
+        } else {
+            let opened = open(&self.site)?;
+            self.sound = opened.files.stamp();
+            opened
         };
         let mut outcome = self.commit(&opened, write);
         if !opened.files.are_there() {

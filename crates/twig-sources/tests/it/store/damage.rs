@@ -115,7 +115,7 @@ fn survives(workspaces: &Workspaces, path: &Path, expected: &All, what: &str) ->
 
 /// The file of a furnished workspace, closed, and all that can be read of it.
 fn furnished() -> (Home, All) {
-    let home = Home::new();
+    let home = Home::in_memory();
     furnish(&home.open());
     let all = read_all(&home.open(), None);
     (home, all)
@@ -125,7 +125,7 @@ fn furnished() -> (Home, All) {
 fn flipped_bits_are_noticed_or_do_no_harm() {
     let (home, all) = furnished();
     let sound = fs::read(home.file("default.db")).unwrap();
-    let other = Home::new();
+    let other = Home::in_memory();
     let path = other.file("default.db");
     copy(&home.file("default.db"), &path);
     let mut dice = Dice(0x5eed);
@@ -170,7 +170,7 @@ fn every_byte_of_a_small_file_matters_or_does_not() {
 fn truncated_zeroed_and_swapped_pages_are_noticed() {
     let (home, all) = furnished();
     let sound = fs::read(home.file("default.db")).unwrap();
-    let other = Home::new();
+    let other = Home::in_memory();
     let path = other.file("default.db");
     copy(&home.file("default.db"), &path);
     let pages = sound.len() / 4096;
@@ -201,7 +201,7 @@ fn truncated_zeroed_and_swapped_pages_are_noticed() {
 
 #[test]
 fn a_log_that_was_left_behind_is_read_and_one_that_is_damaged_does_no_harm() {
-    let home = Home::new();
+    let home = Home::in_memory();
     let store = home.open();
     furnish(&store);
     let all = read_all(&store, None);
@@ -219,7 +219,7 @@ fn a_log_that_was_left_behind_is_read_and_one_that_is_damaged_does_no_harm() {
         }
     };
     let [main, log, index] = [&crashed[0][..], &crashed[1][..], &crashed[2][..]];
-    let other = Home::new();
+    let other = Home::in_memory();
     let stale = vec![0xa5; index.len()];
     for shm in [Some(index), None, Some(&stale[..]), Some(&[])] {
         restore(&other, [Some(main), Some(log), shm]);

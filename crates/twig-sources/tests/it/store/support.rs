@@ -26,7 +26,21 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::of(tempfile::tempdir().unwrap())
+    }
+
+    /// One in memory, where it takes no time until a write is durable.
+    pub(crate) fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        let dir = if memory.is_dir() {
+            tempfile::tempdir_in(memory)
+        } else {
+            tempfile::tempdir()
+        };
+        Self::of(dir.unwrap())
+    }
+
+    fn of(dir: TempDir) -> Self {
         let workspaces = Workspaces::new(dir.path().join("twig/workspaces"));
         Self {
             _dir: dir,
