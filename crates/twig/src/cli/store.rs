@@ -108,6 +108,9 @@ pub(crate) enum Project {
         /// Replace files that were changed since the last export
         #[arg(short, long)]
         force: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Make a project of an exported folder
     Import {

@@ -54,7 +54,8 @@ pub(super) fn run(what: cli::Project, ui: &mut Ui) -> Result<ExitCode, CommandEr
             folder,
             place,
             force,
-        } => transfer::export(&name, &folder, &place, force, ui),
+            json,
+        } => transfer::export(&name, &folder, &place, force, json, ui),
         cli::Project::Import {
             folder,
             name,

@@ -15,9 +15,23 @@ use crate::command_error::CommandError;
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
 
+/// What an export did, as scripts see it; this shape is a promise.
+#[derive(Debug, Serialize)]
+struct ExportRow<'c> {
+    workspace: &'c str,
+    name: &'c str,
+    /// Prompts and resources.
+    items: usize,
+    /// Files that were written anew.
+    written: usize,
+    removed: &'c [String],
+    /// Files of what is no longer in the project, left because somebody changed them.
+    kept: &'c [String],
+}
+
 /// What an import made, as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-struct Row<'c> {
+struct ImportRow<'c> {
     workspace: &'c str,
     name: &'c str,
     prompts: usize,
@@ -31,6 +45,7 @@ pub(super) fn export(
     folder: &Path,
     place: &InWorkspace,
     force: bool,
+    json: bool,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
@@ -57,6 +72,16 @@ pub(super) fn export(
         ui.say(format!(
             "kept {path}, which the project has no more: somebody changed it"
         ));
+    }
+    if json {
+        ui.json(&ExportRow {
+            workspace: &place.workspace,
+            name: name.as_str(),
+            items: exported.items,
+            written: exported.written,
+            removed: &exported.removed,
+            kept: &exported.kept,
+        })?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -96,7 +121,7 @@ pub(super) fn import(
         counted(imported.resources, "resource", "resources"),
     ));
     if json {
-        ui.json(&Row {
+        ui.json(&ImportRow {
             workspace: &place.workspace,
             name: imported.name.as_str(),
             prompts: imported.prompts,

@@ -214,6 +214,8 @@ fn an_earlier_export_is_brought_up_to_date() {
     kept resources/api.md, which the project has no more: somebody changed it
     --- exit 0
     ");
+    let told = json(&env, &["project", "export", "garden", "out", "--json"]);
+    assert_eq!((&told["items"], &told["written"]), (&3.into(), &0.into()));
     insta::assert_snapshot!(names(&out), @"
     .gitattributes
     README.txt
