@@ -32,7 +32,10 @@ mod watch;
 pub use found::{Found, FoundLibrary, FoundState, Skipped};
 pub use live::{LiveCatalog, Refresh};
 pub use place::PROJECT;
-pub use project_folder::{Exported, Imported, ProjectFolderError, export_project, import_project};
+pub use project_folder::{
+    CheckedFolder, Exported, Imported, ProjectFolderError, check_project, export_project,
+    import_project,
+};
 pub use settings::{Selected, Settings, Watching};
 pub use store::{Access, DEFAULT_WORKSPACE, SqliteStore, Workspaces};
 pub use trust::{CodeFiles, Trust, Verdict, program, survey};

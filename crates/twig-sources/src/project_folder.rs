@@ -11,7 +11,7 @@ use twig_core::BodyError;
 use twig_core::store::{Folder, FolderError, StoreError};
 
 pub use self::export::{Exported, export_project};
-pub use self::import::{Imported, import_project};
+pub use self::import::{CheckedFolder, Imported, check_project, import_project};
 use crate::reader::{Patience, read_text};
 
 /// The file that says what is in the folder.
@@ -25,7 +25,7 @@ const MANIFEST_LIMIT: usize = 64 * 1024 * 1024;
 #[non_exhaustive]
 pub enum ProjectFolderError {
     /// The folder itself, or one of its files, cannot be read.
-    #[error("{path} {error}")]
+    #[error("{path} {}", sentence_of(.error))]
     Read {
         /// Which file.
         path: String,
@@ -40,6 +40,12 @@ pub enum ProjectFolderError {
         /// Why not.
         reason: String,
     },
+    /// A file where a folder should be.
+    #[error("it is not a folder")]
+    NotAFolder,
+    /// A folder that nobody exported.
+    #[error("there is no {MANIFEST}")]
+    NoManifest,
     /// What `project.json` says cannot be.
     #[error("{MANIFEST} {0}")]
     Manifest(FolderError),
@@ -65,6 +71,15 @@ pub enum ProjectFolderError {
     Store(#[from] StoreError),
 }
 
+/// Why a file cannot be had, in the words of libraries where they fit.
+fn sentence_of(error: &BodyError) -> String {
+    match error {
+        BodyError::NotFound => "is not there".to_owned(),
+        BodyError::Outside => "leads outside the folder".to_owned(),
+        other => other.to_string(),
+    }
+}
+
 /// A few names, and how many more there are.
 fn named(names: &[String]) -> String {
     let (shown, more) = names.split_at(names.len().min(5));
@@ -77,9 +92,12 @@ fn named(names: &[String]) -> String {
 
 fn read_manifest(root: &Path) -> Result<Folder, ProjectFolderError> {
     let read = read_text(root, MANIFEST, MANIFEST_LIMIT, Patience::NONE);
-    let read = read.map_err(|error| ProjectFolderError::Read {
-        path: MANIFEST.to_owned(),
-        error,
+    let read = read.map_err(|error| match error {
+        BodyError::NotFound => ProjectFolderError::NoManifest,
+        error => ProjectFolderError::Read {
+            path: MANIFEST.to_owned(),
+            error,
+        },
     })?;
     Folder::parse(&read.text).map_err(ProjectFolderError::Manifest)
 }

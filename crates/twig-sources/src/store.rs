@@ -9,11 +9,13 @@ mod backup;
 mod fault;
 mod identity;
 mod lock;
+mod look;
 mod migrations;
 mod open;
 mod reader;
 mod rows;
 mod seal;
+mod site;
 mod watcher;
 mod workspaces;
 mod writer;
@@ -28,8 +30,9 @@ use twig_core::store::{
 };
 
 use self::fault::Fault;
-use self::open::{Site, open};
+use self::open::open;
 use self::reader::Reader;
+use self::site::Site;
 use self::watcher::Watcher;
 pub use self::workspaces::{DEFAULT_WORKSPACE, Workspaces};
 use self::writer::{Job, Writer};
@@ -124,7 +127,7 @@ impl Store for SqliteStore {
             let Some(project) = rows::project(connection, name)? else {
                 return Ok(None);
             };
-            let items = rows::items(connection, &project)?;
+            let items = rows::items(connection, &project, false)?;
             Ok(Some(Project {
                 id: project.id,
                 name: project.name,
@@ -163,8 +166,7 @@ impl Store for SqliteStore {
             if let Some(item) = rows::item(connection, &found, kind, name)? {
                 return rows::history(connection, kind, name, &item);
             }
-            // Before it is said that there is none, the others say whether one is missing.
-            rows::items(connection, &found)?;
+            rows::check_absent(connection, &found, kind, name)?;
             Err(Fault::from(StoreError::Missing {
                 kind,
                 name: name.clone(),

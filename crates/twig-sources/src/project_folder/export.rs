@@ -7,7 +7,7 @@ use std::path::Path;
 use cap_std::fs::{Dir, OpenOptions};
 use sha2::{Digest as _, Sha256};
 use twig_core::BodyError;
-use twig_core::store::{Digest, Entry, Folder, Project, Store};
+use twig_core::store::{Digest, Entry, Folder, FolderError, Project, Store};
 
 use super::{MANIFEST, ProjectFolderError, read_manifest};
 use crate::root::{Root, body_error, sentence};
@@ -40,6 +40,9 @@ pub fn export_project(
     force: bool,
 ) -> Result<Exported, ProjectFolderError> {
     let next = Folder::of(project).map_err(ProjectFolderError::Manifest)?;
+    if path.exists() && !path.is_dir() {
+        return Err(ProjectFolderError::NotAFolder);
+    }
     std::fs::create_dir_all(path).map_err(|error| cannot_write("the folder", &error))?;
     let root = Root::open(path).map_err(|error| ProjectFolderError::Read {
         path: "the folder".to_owned(),
@@ -93,11 +96,7 @@ fn earlier(root: &Root, path: &Path) -> Result<Option<Folder>, ProjectFolderErro
     match read_manifest(path) {
         Ok(folder) => Ok(Some(folder)),
         Err(
-            ProjectFolderError::Read {
-                error: BodyError::NotFound,
-                ..
-            }
-            | ProjectFolderError::Manifest(twig_core::store::FolderError::Shape(_)),
+            ProjectFolderError::NoManifest | ProjectFolderError::Manifest(FolderError::Shape(_)),
         ) => Err(ProjectFolderError::NotEmpty),
         Err(error) => Err(error),
     }

@@ -1,7 +1,7 @@
 //! A folder becomes a project: the whole of it, or nothing.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
 use sha2::{Digest as _, Sha256};
@@ -31,30 +31,50 @@ pub struct Imported {
     pub edited: Vec<String>,
 }
 
-/// Makes a project of an exported folder, under its own name or another.
+/// An exported folder, every file of which was looked at.
+#[derive(Debug)]
+pub struct CheckedFolder<'l> {
+    root: PathBuf,
+    folder: Folder,
+    edited: Vec<String>,
+    limits: &'l Limits,
+}
+
+/// Looks at a whole folder as the store would, before anything is written.
+pub fn check_project<'l>(
+    root: &Path,
+    limits: &'l Limits,
+) -> Result<CheckedFolder<'l>, ProjectFolderError> {
+    let folder = read_manifest(root)?;
+    let edited = check(root, &folder, limits)?;
+    Ok(CheckedFolder {
+        root: root.to_owned(),
+        folder,
+        edited,
+        limits,
+    })
+}
+
+/// Makes a project of a folder, under its own name or another.
 ///
-/// The whole folder is looked at before anything is written. What is written gets the project's name
-/// last, so that nobody ever sees half of it under that name.
+/// What is written gets the project's name last, so that nobody ever sees half of it under that name.
 pub fn import_project(
     store: &dyn Store,
-    root: &Path,
+    checked: CheckedFolder<'_>,
     name: Option<&StoreName>,
     author: &str,
-    limits: &Limits,
 ) -> Result<Imported, ProjectFolderError> {
-    let folder = read_manifest(root)?;
-    let name = name.unwrap_or(&folder.name).clone();
+    let name = name.unwrap_or(&checked.folder.name).clone();
     if store.project(&name)?.is_some() {
         return Err(taken(store, &name).into());
     }
-    let edited = check(root, &folder, &name, limits)?;
     let unfinished = format!("importing-{}", Uuid::now_v7().simple());
     let unfinished = StoreName::parse(Noun::Project, &unfinished)?;
     let created = Write::CreateProject {
         name: unfinished.clone(),
     };
     wait(&start(store, created))?;
-    let filled = fill(store, root, &folder, &unfinished, author, limits).and_then(|()| {
+    let filled = fill(store, &checked, &unfinished, author).and_then(|()| {
         let renamed = Write::RenameProject {
             name: unfinished.clone(),
             to: name.clone(),
@@ -66,12 +86,13 @@ pub fn import_project(
         let _ = wait(&start(store, Write::DeleteProject { name: unfinished }));
         return Err(error);
     }
-    let of = |kind| folder.entries.iter().filter(|e| e.kind == kind).count();
+    let entries = &checked.folder.entries;
+    let of = |kind| entries.iter().filter(|entry| entry.kind == kind).count();
     Ok(Imported {
         name,
         prompts: of(ItemKind::Prompt),
         resources: of(ItemKind::Resource),
-        edited,
+        edited: checked.edited,
     })
 }
 
@@ -83,12 +104,8 @@ fn taken(store: &dyn Store, name: &StoreName) -> StoreError {
 }
 
 /// Looks at every file as the store would; says which ones were changed since they were exported.
-fn check(
-    root: &Path,
-    folder: &Folder,
-    name: &StoreName,
-    limits: &Limits,
-) -> Result<Vec<String>, ProjectFolderError> {
+fn check(root: &Path, folder: &Folder, limits: &Limits) -> Result<Vec<String>, ProjectFolderError> {
+    let name = &folder.name;
     if folder.entries.len() > limits.project_items {
         let (project, limit) = (name.clone(), limits.project_items);
         return Err(StoreError::Full { project, limit }.into());
@@ -108,20 +125,18 @@ fn check(
 
 fn fill(
     store: &dyn Store,
-    root: &Path,
-    folder: &Folder,
+    checked: &CheckedFolder<'_>,
     project: &StoreName,
     author: &str,
-    limits: &Limits,
 ) -> Result<(), ProjectFolderError> {
     let mut under_way = VecDeque::with_capacity(UNDER_WAY);
-    for entry in &folder.entries {
+    for entry in &checked.folder.entries {
         if under_way.len() == UNDER_WAY
             && let Some((entry, outcome)) = under_way.pop_front()
         {
             wait(&outcome).map_err(|error| of_item(entry, error))?;
         }
-        let bytes = read(root, entry, limits)?;
+        let bytes = read(&checked.root, entry, checked.limits)?;
         let item = creation(entry, bytes, project, author);
         under_way.push_back((entry, start(store, Write::Item(Box::new(item)))));
     }

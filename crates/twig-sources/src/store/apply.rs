@@ -1,5 +1,7 @@
 //! One write, carried out within a transaction that others begin and end.
 
+mod projects;
+
 use rusqlite::{Connection, OptionalExtension};
 use twig_core::Limits;
 use twig_core::store::{
@@ -25,63 +27,9 @@ pub(super) fn apply(
 ) -> Result<Written, Fault> {
     match write {
         Write::Item(write) => apply_item(connection, workspace, limits, write, now),
-        Write::CreateProject { name } => {
-            refuse_taken(connection, workspace, name)?;
-            let project = ProjectRow {
-                id: Uuid::now_v7().into_bytes(),
-                name: name.clone(),
-                created: now,
-                prompts: 0,
-                resources: 0,
-                state: Digest::default(),
-            };
-            connection.execute(
-                "INSERT INTO project (id, name, created, prompts, resources, state, seal) \
-                 VALUES (?1, ?2, ?3, 0, 0, ?4, ?5)",
-                (
-                    project.id,
-                    name.as_str(),
-                    now.0,
-                    project.state,
-                    project.seal(),
-                ),
-            )?;
-            record(
-                connection,
-                &[&project.seal()],
-                &changed_project(&project),
-                now,
-            )?;
-            Ok(of_project(now))
-        }
-        Write::RenameProject { name, to } => {
-            let before = find(connection, workspace, name)?;
-            if name == to {
-                return Ok(Written {
-                    is_new: false,
-                    ..of_project(before.created)
-                });
-            }
-            refuse_taken(connection, workspace, to)?;
-            let after = ProjectRow {
-                name: to.clone(),
-                ..before.clone()
-            };
-            connection.execute(
-                "UPDATE project SET name = ?2, seal = ?3 WHERE id = ?1",
-                (after.id, to.as_str(), after.seal()),
-            )?;
-            let seals = [&before.seal(), &after.seal()];
-            record(connection, &seals, &changed_project(&after), now)?;
-            Ok(of_project(now))
-        }
-        Write::DeleteProject { name } => {
-            let project = find(connection, workspace, name)?;
-            delete_project(connection, &project)?;
-            let seals = [&project.seal()];
-            record(connection, &seals, &changed_project(&project), now)?;
-            Ok(of_project(now))
-        }
+        Write::CreateProject { name } => projects::create(connection, workspace, name, now),
+        Write::RenameProject { name, to } => projects::rename(connection, workspace, name, to, now),
+        Write::DeleteProject { name } => projects::delete(connection, workspace, name, now),
     }
 }
 
@@ -99,6 +47,9 @@ fn apply_item(
         Some(item) => Some(rows::head(connection, kind, name, item)?),
         None => None,
     };
+    if item.is_none() && !matches!(write.change, Change::Create(_)) {
+        rows::check_absent(connection, &project, kind, name)?;
+    }
     let wanted = match (&write.change, &item) {
         (Change::Restore { version }, Some(item)) => {
             rows::version(connection, kind, name, item, *version)?
@@ -129,25 +80,19 @@ fn apply_item(
     }
     append(connection, &project, kind, name, item.as_ref(), &version)?;
     let mut after = project.clone();
-    let count = match kind {
-        ItemKind::Prompt => &mut after.prompts,
-        ItemKind::Resource => &mut after.resources,
-    };
-    if let Some(before) = before {
-        toggle(&mut after.state, &seal::of_version(kind, name, before));
-        *count = count.saturating_sub(1);
+    if let Some(head) = &head {
+        count(&mut after, kind, name, head, false);
     }
-    if is_alive {
-        toggle(&mut after.state, &seal::of_version(kind, name, &version));
-        *count += 1;
-    }
+    count(&mut after, kind, name, &version, true);
     connection.execute(
-        "UPDATE project SET prompts = ?2, resources = ?3, state = ?4, seal = ?5 WHERE id = ?1",
+        "UPDATE project SET prompts = ?2, resources = ?3, state = ?4, buried = ?5, seal = ?6 \
+         WHERE id = ?1",
         (
             after.id,
             signed(after.prompts),
             signed(after.resources),
             after.state,
+            after.buried,
             after.seal(),
         ),
     )?;
@@ -162,6 +107,30 @@ fn apply_item(
     Ok(written(&version, true))
 }
 
+/// Counts a version among the last ones, or no longer.
+fn count(
+    project: &mut ProjectRow,
+    kind: ItemKind,
+    name: &StoreName,
+    version: &Version,
+    is_last: bool,
+) {
+    let digest = seal::of_version(kind, name, version);
+    if rows::is_deletion(version) {
+        return toggle(&mut project.buried, &digest);
+    }
+    toggle(&mut project.state, &digest);
+    let count = match kind {
+        ItemKind::Prompt => &mut project.prompts,
+        ItemKind::Resource => &mut project.resources,
+    };
+    *count = if is_last {
+        *count + 1
+    } else {
+        count.saturating_sub(1)
+    };
+}
+
 fn find(
     connection: &Connection,
     workspace: &StoreName,
@@ -173,20 +142,6 @@ fn find(
             workspace: workspace.clone(),
         })
     })
-}
-
-fn refuse_taken(
-    connection: &Connection,
-    workspace: &StoreName,
-    name: &StoreName,
-) -> Result<(), Fault> {
-    match rows::project(connection, name)? {
-        None => Ok(()),
-        Some(_) => Err(Fault::from(StoreError::ProjectExists {
-            project: name.clone(),
-            workspace: workspace.clone(),
-        })),
-    }
 }
 
 fn check_room(project: &ProjectRow, limits: &Limits) -> Result<(), Fault> {
@@ -321,49 +276,12 @@ fn append(
     Ok(())
 }
 
-/// Takes a project away with its versions, and contents that no other project has.
-fn delete_project(connection: &Connection, project: &ProjectRow) -> Result<(), Fault> {
-    let id = [project.id];
-    connection.execute(
-        "CREATE TEMP TABLE IF NOT EXISTS gone (digest BLOB NOT NULL PRIMARY KEY)",
-        [],
-    )?;
-    connection.execute("DELETE FROM gone", [])?;
-    connection.execute(
-        "INSERT OR IGNORE INTO gone SELECT content FROM version \
-         WHERE item IN (SELECT id FROM item WHERE project = ?1)",
-        id,
-    )?;
-    connection.execute(
-        "DELETE FROM version WHERE item IN (SELECT id FROM item WHERE project = ?1)",
-        id,
-    )?;
-    connection.execute("DELETE FROM item WHERE project = ?1", id)?;
-    connection.execute("DELETE FROM project WHERE id = ?1", id)?;
-    connection.execute(
-        "DELETE FROM content WHERE digest IN (SELECT digest FROM gone) \
-         AND NOT EXISTS (SELECT 1 FROM version WHERE version.content = content.digest)",
-        [],
-    )?;
-    connection.execute("DELETE FROM gone", [])?;
-    Ok(())
-}
-
 /// What a write touched.
 struct Changed<'w> {
     project: [u8; 16],
     kind: &'static str,
     name: &'w str,
     version: u64,
-}
-
-fn changed_project(project: &ProjectRow) -> Changed<'_> {
-    Changed {
-        project: project.id,
-        kind: "project",
-        name: project.name.as_str(),
-        version: 0,
-    }
 }
 
 /// Counts the write. `seals` are those that go and those that come.
@@ -400,14 +318,5 @@ fn written(version: &Version, is_new: bool) -> Written {
         operation: Some(version.operation),
         is_new,
         at: version.at,
-    }
-}
-
-fn of_project(at: Timestamp) -> Written {
-    Written {
-        version: 0,
-        operation: None,
-        is_new: true,
-        at,
     }
 }

@@ -8,6 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::stamp::FileStamp;
+
 /// Which file it is, whatever its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity {
@@ -82,21 +84,61 @@ impl Drop for Held {
 /// The files that a connection works with, as they were when it was opened.
 #[derive(Debug)]
 pub(super) struct Files {
+    /// The name under which the workspace is known; may be a link.
     path: PathBuf,
     main: Identity,
-    /// The write-ahead log; a commit into one that was removed is lost.
-    log: Option<(PathBuf, Identity)>,
+    /// The write-ahead log, then its index. A commit into a log that was removed is lost.
+    logs: Vec<(PathBuf, Identity)>,
 }
 
 impl Files {
-    pub(super) fn new(path: PathBuf, main: Identity, log: Option<PathBuf>) -> Self {
-        let log = log.and_then(|path| Identity::at(&path).ok().map(|log| (path, log)));
-        Self { path, main, log }
+    pub(super) fn new(
+        path: PathBuf,
+        main: Identity,
+        logs: impl IntoIterator<Item = PathBuf>,
+    ) -> Self {
+        let found = |path: PathBuf| Identity::at(&path).ok().map(|log| (path, log));
+        Self {
+            path,
+            main,
+            logs: logs.into_iter().filter_map(found).collect(),
+        }
     }
 
     /// Whether all of them are still where they were.
     pub(super) fn are_there(&self) -> bool {
-        let is = |path: &Path, identity| Identity::at(path).is_ok_and(|found| found == identity);
-        is(&self.path, self.main) && self.log.as_ref().is_none_or(|(path, log)| is(path, *log))
+        self.is_main_there() && self.logs.iter().all(|(path, log)| is_at(path, *log))
     }
+
+    /// Whether the log's name leads nowhere, and the file is still the same.
+    pub(super) fn is_log_missing(&self) -> bool {
+        let log = self.logs.first();
+        self.is_main_there() && log.is_some_and(|(path, _)| fs::symlink_metadata(path).is_err())
+    }
+
+    /// What the system says of the file; differs once somebody wrote to it, which SQLite does only
+    /// when it writes the log back.
+    pub(super) fn stamp(&self) -> Option<FileStamp> {
+        let metadata = fs::metadata(&self.path).ok()?;
+        Some(FileStamp::of(&metadata))
+    }
+
+    fn is_main_there(&self) -> bool {
+        is_at(&self.path, self.main)
+    }
+}
+
+fn is_at(path: &Path, identity: Identity) -> bool {
+    Identity::at(path).is_ok_and(|found| found == identity)
+}
+
+/// Which log goes with which file, as text to be kept: a log is known by its file's number and the
+/// time of its making, since numbers come again. `None` where there is no log.
+pub(super) fn pair(main: &Path, log: &Path) -> Option<(String, String)> {
+    let tag = |identity: Identity| format!("{}:{}", identity.device, identity.inode);
+    let metadata = fs::metadata(log).ok()?;
+    let made = metadata.created().ok()?;
+    let made = made.duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos();
+    let log = format!("{}:{made}", tag(Identity::of(&metadata)));
+    Some((tag(Identity::at(main).ok()?), log))
 }

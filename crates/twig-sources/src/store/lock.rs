@@ -1,7 +1,7 @@
 //! One at a time: making, opening, migrating and deleting a workspace happen under a lock file.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -10,11 +10,14 @@ use super::identity::Identity;
 /// How often a lock that somebody else has is tried again.
 const STEP: Duration = Duration::from_millis(2);
 
+/// Bytes of a note.
+const NOTE: u64 = 256;
+
 /// The lock, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Lock {
     /// Closing it lets go.
-    _file: File,
+    file: File,
 }
 
 /// Why there is no lock.
@@ -46,12 +49,29 @@ impl Lock {
             // keeps nobody out.
             let mine = file.metadata().map(|metadata| Identity::of(&metadata));
             if matches!((mine, Identity::at(path)), (Ok(mine), Ok(there)) if mine == there) {
-                return Ok(Self { _file: file });
+                return Ok(Self { file });
             }
             if Instant::now() >= until {
                 return Err(NoLock::Busy);
             }
         }
+    }
+
+    /// What was noted last.
+    pub(super) fn note(&self) -> Option<String> {
+        let mut note = String::new();
+        let mut file = &self.file;
+        file.rewind().ok()?;
+        file.take(NOTE).read_to_string(&mut note).ok()?;
+        Some(note)
+    }
+
+    /// Notes something for whoever has the lock next; not durable.
+    pub(super) fn set_note(&self, note: &str) -> io::Result<()> {
+        let mut file = &self.file;
+        file.set_len(0)?;
+        file.rewind()?;
+        file.write_all(note.as_bytes())
     }
 }
 

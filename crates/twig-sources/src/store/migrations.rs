@@ -61,3 +61,6 @@ pub(super) fn check(connection: &Connection, migrations: &[&str]) -> Result<(), 
         Err(Fault::damaged("it lacks a table"))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,54 +3,30 @@
 //! What cannot be opened is left as it is: a file is looked at before SQLite sees it, and until all
 //! checks are passed a connection that closes does not write what it finds in the log.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use twig_core::store::{StoreError, StoreName};
+use twig_core::store::StoreError;
 
 use super::fault::Fault;
-use super::identity::{Files, Held, Identity};
+use super::identity::{Files, Held, Identity, pair};
 use super::lock::{Lock, NoLock};
+use super::look::{Look, look};
 use super::migrations::{self, APPLICATION, MIGRATIONS};
+use super::site::Site;
 use super::{Access, backup};
 
 /// The oldest SQLite whose write-ahead log cannot be reset under a reader.
 const OLDEST_ENGINE: i32 = 3_051_003;
-
-/// How every SQLite file begins.
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// Bytes that the log may keep once it was written back.
 const LOG_BYTES: i64 = 4 * 1024 * 1024;
 
 /// KiB of pages that a connection keeps in memory.
 const CACHE_KIB: i64 = 512;
-
-/// How long who waits for a lock sleeps at most before asking again.
-const LONGEST_NAP: Duration = Duration::from_millis(10);
-
-/// A workspace to be opened, and how.
-#[derive(Debug, Clone)]
-pub(super) struct Site {
-    pub(super) workspace: StoreName,
-    pub(super) path: PathBuf,
-    pub(super) access: Access,
-    /// Milliseconds to wait for others.
-    pub(super) millis: u64,
-    /// Bytes of the largest content.
-    pub(super) largest: usize,
-    /// Whether a folder is on another machine.
-    pub(super) is_network: fn(&Path) -> bool,
-    /// Set when the store is about to close: nobody waits any longer.
-    pub(super) is_closing: Arc<AtomicBool>,
-}
 
 /// A connection that passed all checks.
 #[derive(Debug)]
@@ -62,12 +38,25 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Lets go of files that are no longer where they were. What lies there now belongs to
-    /// somebody else, and a connection that is the last one would delete it by its name.
-    pub(super) fn abandon(self) {
-        let _ = self
-            .connection
-            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+    /// Lets go of files that are no longer where they were, or not sound. What lies there now may
+    /// belong to somebody else: a connection that is the last one would write its log back and
+    /// delete the one there by its name.
+    pub(super) fn leave(self, site: &Site) {
+        let connection = &self.connection;
+        let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+        if !self.files.is_log_missing() {
+            return;
+        }
+        // Somebody took the log away. As long as nobody has made another one, this connection still
+        // has it and can write it back.
+        if let Ok(_lock) = Lock::take(&site.lock_path(), site.patience())
+            && self.files.is_log_missing()
+        {
+            let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+            if let Err(error) = connection.query_row(sql, [], |_| Ok(())) {
+                tracing::warn!("the log of workspace '{}' is lost: {error}", site.workspace);
+            }
+        }
     }
 }
 
@@ -86,26 +75,29 @@ enum Way {
 pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
     check_engine(rusqlite::version_number()).map_err(StoreError::Unavailable)?;
     let folder = site.path.parent().unwrap_or(&site.path);
-    if (site.is_network)(folder) {
-        return Err(StoreError::Unavailable(format!(
-            "{} is on a network file system, where several programs cannot share a workspace: \
-             keep it on a disk of this machine",
-            folder.display()
-        )));
-    }
+    check_near(folder, site.is_network)?;
     let path = fs::canonicalize(&site.path).map_err(|error| site.cannot_open(&error))?;
-    let _lock = match Lock::take(&site.path.with_extension("lock"), site.patience()) {
+    let lock = match Lock::take(&site.lock_path(), site.patience()) {
         Ok(lock) => Some(lock),
         Err(NoLock::Busy) => return Err(site.busy()),
         // Nobody can write here, so nobody is to be kept out.
         Err(NoLock::Io(_)) if site.access == Access::Read => None,
         Err(NoLock::Io(error)) => return Err(site.cannot_write(&error.to_string())),
     };
-    let way = match (site.access, can_write(&path) && can_write(folder)) {
-        (Access::Write, _) | (Access::Read, true) => Way::Shared,
-        (Access::Read, false) => Way::ReadOnly,
+    let way = match site.access {
+        Access::Write if can_read(&path) && !can_write(&path) => {
+            return Err(site.cannot_write("permission denied"));
+        }
+        Access::Write if !can_write(folder) => {
+            return Err(site.cannot_write("its folder takes no other files"));
+        }
+        Access::Read if !can_write(&path) || !can_write(folder) => Way::ReadOnly,
+        Access::Write | Access::Read => Way::Shared,
     };
-    match site.connect(&path, way) {
+    if let Some(lock) = lock.as_ref().filter(|_| way == Way::Shared) {
+        set_stray_log_aside(lock, &path);
+    }
+    let opened = match site.connect(&path, way) {
         // A log and its index can be neither found nor made.
         Err(Fault::Sql(rusqlite::Error::SqliteFailure(code, _)))
             if way == Way::ReadOnly && is_without_log(code.code) && log_is_empty(&path) =>
@@ -113,8 +105,57 @@ pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
             site.connect(&path, Way::Immutable)
         }
         opened => opened,
+    };
+    if let (Some(lock), Ok(_)) = (&lock, &opened)
+        && let Some((main, log)) = pair(&path, &with_end(&path, "-wal"))
+    {
+        let note = format!("{main} {log}");
+        if lock.note().as_ref() != Some(&note)
+            && let Err(error) = lock.set_note(&note)
+        {
+            tracing::debug!("{}: {error}", site.lock_path().display());
+        }
     }
-    .map_err(|fault| site.tell(fault))
+    opened.map_err(|fault| site.tell(fault))
+}
+
+/// Moves away a log that is known to belong to a file which was there before: SQLite would take
+/// its pages for this one's.
+fn set_stray_log_aside(lock: &Lock, path: &Path) {
+    let log = with_end(path, "-wal");
+    let (Some((main, log_now)), Some(note)) = (pair(path, &log), lock.note()) else {
+        return;
+    };
+    if note
+        .split_once(' ')
+        .is_none_or(|(noted, noted_log)| noted == main || noted_log != log_now)
+    {
+        return;
+    }
+    let aside = with_end(path, "-wal.stray");
+    match fs::rename(&log, &aside) {
+        Ok(()) => tracing::warn!(
+            "{} took the place of another file, whose log is now {}",
+            path.display(),
+            aside.display()
+        ),
+        Err(error) => tracing::warn!("{}: {error}", log.display()),
+    }
+    let _ = fs::remove_file(with_end(path, "-shm"));
+}
+
+/// Refuses a folder on another machine, whose log's index cannot be shared.
+pub(super) fn check_near(folder: &Path, is_network: fn(&Path) -> bool) -> Result<(), StoreError> {
+    // One that is not there yet will be where the nearest one above it is.
+    let there = folder.ancestors().find(|folder| folder.exists());
+    if !is_network(there.unwrap_or(folder)) {
+        return Ok(());
+    }
+    Err(StoreError::Unavailable(format!(
+        "{} is on a network file system, where several programs cannot share a workspace: \
+         keep it on a disk of this machine",
+        folder.display()
+    )))
 }
 
 /// Refuses an SQLite that is known to damage files.
@@ -132,16 +173,13 @@ fn check_engine(version: i32) -> Result<(), String> {
 }
 
 impl Site {
-    fn patience(&self) -> Duration {
-        Duration::from_millis(self.millis)
-    }
-
     fn connect(&self, path: &Path, way: Way) -> Result<Opened, Fault> {
         let metadata = fs::metadata(path).map_err(|error| self.cannot_open(&error))?;
         let main = Identity::of(&metadata);
         let look = || match look(path, &metadata) {
-            Ok(None) => Ok(()),
-            Ok(Some(what)) => Err(Fault::from(self.foreign(&what))),
+            Ok(Look::Ours { seen }) if seen <= MIGRATIONS.len() => Ok(()),
+            Ok(Look::Ours { seen }) => Err(Fault::from(self.newer(seen))),
+            Ok(Look::Foreign(what)) => Err(Fault::from(self.foreign(what))),
             Err(error) => Err(self.cannot_open(&error).into()),
         };
         let (mut connection, held) = Held::take(main, look, || Ok(connect(path, way)?))?;
@@ -152,10 +190,10 @@ impl Site {
         self.set_up(&mut connection, way)?;
         self.check(&connection, path, way)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-        let log = (way != Way::Immutable).then(|| with_end(path, "-wal"));
+        let logs = (way != Way::Immutable).then(|| ["-wal", "-shm"].map(|end| with_end(path, end)));
         Ok(Opened {
             connection,
-            files: Files::new(self.path.clone(), main, log),
+            files: Files::new(self.path.clone(), main, logs.into_iter().flatten()),
             _held: held,
         })
     }
@@ -209,95 +247,6 @@ impl Site {
         }
         migrations::check(connection, &MIGRATIONS)
     }
-
-    /// Waits a little longer each time, and not at all when the store is closing.
-    fn patient(&self) -> impl FnMut(i32) -> bool + Send + 'static {
-        let patience = self.patience();
-        let is_closing = Arc::clone(&self.is_closing);
-        let mut since = Instant::now();
-        move |count| {
-            if count == 0 {
-                since = Instant::now();
-            }
-            if since.elapsed() >= patience || is_closing.load(Ordering::Acquire) {
-                return false;
-            }
-            let nap = Duration::from_micros(500) * count.unsigned_abs().saturating_add(1);
-            std::thread::sleep(nap.min(LONGEST_NAP));
-            true
-        }
-    }
-
-    pub(super) fn tell(&self, fault: Fault) -> StoreError {
-        match fault {
-            Fault::Damaged(what) => self.damaged(&what),
-            fault => match fault.tell(&self.workspace, self.millis) {
-                StoreError::Damaged { what, .. } => self.damaged(&what),
-                error => error,
-            },
-        }
-    }
-
-    fn damaged(&self, what: &str) -> StoreError {
-        StoreError::Damaged {
-            workspace: self.workspace.clone(),
-            what: format!("{}: {what}", self.path.display()),
-        }
-    }
-
-    fn busy(&self) -> StoreError {
-        StoreError::Busy {
-            workspace: self.workspace.clone(),
-            seconds: self.millis.div_ceil(1_000),
-        }
-    }
-
-    fn cannot_open(&self, error: &io::Error) -> StoreError {
-        let Self {
-            workspace, path, ..
-        } = self;
-        StoreError::Unavailable(if error.kind() == io::ErrorKind::NotFound {
-            format!(
-                "Workspace '{workspace}' does not exist: make it with `twig workspace create {workspace}`"
-            )
-        } else {
-            format!(
-                "The file of workspace '{workspace}', {}, cannot be read: {error}",
-                path.display()
-            )
-        })
-    }
-
-    fn cannot_write(&self, reason: &str) -> StoreError {
-        StoreError::Unavailable(format!(
-            "The file of workspace '{}', {}, cannot be written: {reason}; \
-             open it with --read-only, or make it and its folder writable",
-            self.workspace,
-            self.path.display()
-        ))
-    }
-
-    fn foreign(&self, what: &str) -> StoreError {
-        StoreError::Unavailable(format!(
-            "{} is not a Twig workspace: {what}; it was left as it is, move it away or name another workspace",
-            self.path.display()
-        ))
-    }
-
-    fn newer(&self, seen: usize) -> StoreError {
-        StoreError::Unavailable(format!(
-            "{} was written by a newer Twig (version {seen} of the file; this one knows {}): update Twig",
-            self.path.display(),
-            MIGRATIONS.len()
-        ))
-    }
-
-    fn older(&self) -> StoreError {
-        StoreError::Unavailable(format!(
-            "{} was written by an older Twig: open it once without --read-only, which brings it up to date",
-            self.path.display()
-        ))
-    }
 }
 
 fn connect(path: &Path, way: Way) -> rusqlite::Result<Connection> {
@@ -314,26 +263,6 @@ fn connect(path: &Path, way: Way) -> rusqlite::Result<Connection> {
             Connection::open_with_flags(immutable_uri(path), shared | flags)
         }
     }
-}
-
-/// What is wrong with a file, from how it begins; `None` where nothing is. To be called only while
-/// no connection of this process has the file open.
-fn look(path: &Path, metadata: &fs::Metadata) -> io::Result<Option<String>> {
-    if !metadata.is_file() {
-        return Ok(Some("it is not a file".to_owned()));
-    }
-    if metadata.len() == 0 {
-        return Ok(Some("it is empty".to_owned()));
-    }
-    let mut head = Vec::with_capacity(100);
-    File::open(path)?.take(100).read_to_end(&mut head)?;
-    if !head.starts_with(MAGIC) {
-        return Ok(Some("it does not begin like one".to_owned()));
-    }
-    let ours = head
-        .get(68..72)
-        .is_some_and(|id| id == APPLICATION.to_be_bytes());
-    Ok((!ours).then(|| "it is a file of another program".to_owned()))
 }
 
 fn is_without_log(code: ErrorCode) -> bool {
@@ -356,6 +285,18 @@ pub(super) fn with_end(path: &Path, end: &str) -> PathBuf {
 fn can_write(path: &Path) -> bool {
     use rustix::fs::{Access, AtFlags, CWD, accessat};
     accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+}
+
+#[cfg(unix)]
+fn can_read(path: &Path) -> bool {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS).is_ok()
+}
+
+/// Opening tells.
+#[cfg(not(unix))]
+fn can_read(_path: &Path) -> bool {
+    true
 }
 
 #[cfg(not(unix))]
@@ -381,7 +322,7 @@ fn immutable_uri(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use twig_core::Limits;
-    use twig_core::store::Noun;
+    use twig_core::store::{Noun, StoreName};
 
     use super::super::Workspaces;
     use super::*;

@@ -4,8 +4,9 @@ use rusqlite::Connection;
 use twig_core::store::StoreError;
 
 use super::fault::Fault;
-use super::open::{Opened, Site, open};
+use super::open::{Opened, open};
 use super::rows;
+use super::site::Site;
 
 /// Reads; whoever wants to has to wait for their turn.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ impl Reader {
             Some(opened) if opened.files.are_there() => opened,
             gone => {
                 if let Some(gone) = gone {
-                    gone.abandon();
+                    gone.leave(site);
                 }
                 self.seen = None;
                 self.is_another = true;
@@ -68,11 +69,21 @@ impl Reader {
             }
         };
         let outcome = work(self, &opened.connection);
-        // After a fault of the file the next one starts anew: somebody may have mended it.
-        if matches!(&outcome, Ok(_) | Err(Fault::Refused(_))) {
-            self.opened = Some(opened);
+        match outcome {
+            Ok(value) => {
+                self.opened = Some(opened);
+                Ok(value)
+            }
+            // After a fault of the file the next one starts anew: somebody may have mended it.
+            Err(fault) => {
+                if matches!(fault, Fault::Refused(_)) {
+                    self.opened = Some(opened);
+                } else {
+                    opened.leave(site);
+                }
+                Err(site.tell(fault))
+            }
         }
-        outcome.map_err(|fault| site.tell(fault))
     }
 
     fn refresh(&mut self, connection: &Connection) -> Result<u64, Fault> {

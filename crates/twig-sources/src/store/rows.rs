@@ -19,7 +19,8 @@ pub(super) fn revision(connection: &Connection) -> Result<u64, Fault> {
     Ok(connection.query_row("SELECT rev FROM workspace", [], |row| number(row, 0))?)
 }
 
-const PROJECT: &str = "SELECT id, name, created, prompts, resources, state, seal FROM project";
+const PROJECT: &str =
+    "SELECT id, name, created, prompts, resources, state, buried, seal FROM project";
 
 /// All projects, sorted by name.
 pub(super) fn projects(connection: &Connection) -> Result<Vec<ProjectRow>, Fault> {
@@ -60,8 +61,9 @@ fn project_row(row: &Row<'_>) -> Result<ProjectRow, Fault> {
         prompts: number(row, 3)?,
         resources: number(row, 4)?,
         state: row.get(5)?,
+        buried: row.get(6)?,
     };
-    if row.get::<_, Digest>(6)? == project.seal() {
+    if row.get::<_, Digest>(7)? == project.seal() {
         Ok(project)
     } else {
         Err(Fault::damaged("a project is not what was written"))
@@ -91,6 +93,27 @@ pub(super) fn item(
         })
     });
     Ok(found.optional()?)
+}
+
+/// Makes sure of an item's absence before anybody is told of it: a damaged key may only not be
+/// found.
+pub(super) fn check_absent(
+    connection: &Connection,
+    project: &ProjectRow,
+    kind: ItemKind,
+    name: &StoreName,
+) -> Result<(), Fault> {
+    for are_deleted in [false, true] {
+        let there = items(connection, project, are_deleted)?;
+        if there
+            .iter()
+            .any(|item| item.kind == kind && item.name == *name)
+        {
+            let what = format!("{} '{name}' is out of place", kind.as_str());
+            return Err(Fault::damaged(what));
+        }
+    }
+    Ok(())
 }
 
 /// The columns of [`version_row`].
@@ -157,17 +180,22 @@ pub(super) fn history(
     }
 }
 
-/// All that a project holds now: prompts first, then resources, each sorted by name.
-pub(super) fn items(connection: &Connection, project: &ProjectRow) -> Result<Vec<Item>, Fault> {
+/// All that a project holds now, or all that was deleted: prompts first, then resources, each sorted
+/// by name.
+pub(super) fn items(
+    connection: &Connection,
+    project: &ProjectRow,
+    are_deleted: bool,
+) -> Result<Vec<Item>, Fault> {
     let sql = format!(
         "SELECT item.kind, item.name, item.uri, \
          (SELECT max(number) FROM version WHERE version.item = item.id), {VERSION} \
          FROM item LEFT JOIN version ON version.item = item.id AND version.number = item.head \
-         WHERE item.project = ?1 AND item.deleted = 0 ORDER BY item.kind, item.name"
+         WHERE item.project = ?1 AND item.deleted = ?2 ORDER BY item.kind, item.name"
     );
     let mut statement = connection.prepare(&sql)?;
-    let mut rows = statement.query([project.id])?;
-    let mut items = Vec::new();
+    let mut rows = statement.query((project.id, are_deleted))?;
+    let mut items: Vec<Item> = Vec::new();
     let mut state = Digest::default();
     let mut counts = [0_u64; 2];
     while let Some(row) = rows.next()? {
@@ -176,15 +204,25 @@ pub(super) fn items(connection: &Connection, project: &ProjectRow) -> Result<Vec
         let uri: Option<Box<str>> = row.get(2)?;
         let newest = number(row, 3)?;
         let head = version_row(kind, &name, row, 4)?;
-        if newest != head.number || is_deletion(&head) || uri != head.uri {
+        if newest != head.number || is_deletion(&head) != are_deleted || uri != head.uri {
             let what = format!("{} '{name}' is out of date", kind.as_str());
+            return Err(Fault::damaged(what));
+        }
+        let is_after = |last: &Item| (last.kind, &last.name) < (kind, &name);
+        if !items.last().is_none_or(is_after) {
+            let what = format!("{} '{name}' is out of place", kind.as_str());
             return Err(Fault::damaged(what));
         }
         toggle(&mut state, &seal::of_version(kind, &name, &head));
         counts[usize::from(kind == ItemKind::Resource)] += 1;
         items.push(Item { kind, name, head });
     }
-    if state != project.state || counts != [project.prompts, project.resources] {
+    let expected = if are_deleted {
+        (project.buried, counts)
+    } else {
+        (project.state, [project.prompts, project.resources])
+    };
+    if (state, counts) != expected {
         let what = format!(
             "project '{}' lacks something or is out of date",
             project.name

@@ -41,6 +41,8 @@ pub(super) struct ProjectRow {
     pub(super) resources: u64,
     /// The digests of the last versions of all that is not deleted, toggled into one.
     pub(super) state: Digest,
+    /// The same of all that is deleted.
+    pub(super) buried: Digest,
 }
 
 impl ProjectRow {
@@ -53,6 +55,7 @@ impl ProjectRow {
         hash.number(self.prompts);
         hash.number(self.resources);
         hash.bytes(&self.state);
+        hash.bytes(&self.buried);
         hash.end()
     }
 }

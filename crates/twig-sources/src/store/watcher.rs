@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use notify::{Config, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::open::{Opened, Site, open};
+use super::open::{Opened, open};
+use super::site::Site;
 
 /// How long after an event it is asked.
 const LOOKS: [Duration; 5] = [
@@ -159,11 +160,8 @@ impl Ears {
     /// Asks, and says so where there was a write.
     fn look(&mut self) {
         let mut is_news = false;
-        let is_there = |opened: &mut Opened| opened.files.are_there();
-        if self.opened.as_mut().is_some_and(|opened| !is_there(opened)) {
-            if let Some(gone) = self.opened.take() {
-                gone.abandon();
-            }
+        if let Some(gone) = self.opened.take_if(|opened| !opened.files.are_there()) {
+            gone.leave(&self.site);
             is_news = true;
         }
         if self.opened.is_none() {
@@ -174,7 +172,9 @@ impl Ears {
         let now = self.opened.as_ref().and_then(version);
         if now.is_none() {
             // It cannot be asked: the next look opens it anew.
-            self.opened = None;
+            if let Some(silent) = self.opened.take() {
+                silent.leave(&self.site);
+            }
         }
         is_news |= now != self.seen;
         self.seen = now;

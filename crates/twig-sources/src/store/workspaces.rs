@@ -10,9 +10,11 @@ use twig_core::Limits;
 use twig_core::store::{Digest, Noun, StoreError, StoreName};
 use uuid::Uuid;
 
+use super::fault::Fault;
 use super::lock::{Lock, NoLock, private};
 use super::migrations::{MIGRATIONS, migrate};
-use super::open::{Site, with_end};
+use super::open::{check_near, with_end};
+use super::site::Site;
 use super::{Access, SqliteStore};
 use crate::watch::is_network;
 
@@ -78,13 +80,7 @@ impl Workspaces {
     /// Makes an empty workspace.
     pub fn create(&self, name: &StoreName) -> Result<(), StoreError> {
         self.check_name(name)?;
-        if (self.is_network)(&self.folder) {
-            return Err(StoreError::Unavailable(format!(
-                "{} is on a network file system, where several programs cannot share a workspace: \
-                 keep it on a disk of this machine",
-                self.folder.display()
-            )));
-        }
+        check_near(&self.folder, self.is_network)?;
         if self.make(name)? {
             Ok(())
         } else {
@@ -101,11 +97,7 @@ impl Workspaces {
             return Err(self.missing(name));
         }
         let lock = self.lock(name)?;
-        // The file first: once that is gone, the rest belongs to nothing.
-        let ends = ["", "-wal", "-shm", "-journal"];
-        for gone in ends.map(|end| with_end(&path, end)) {
-            remove(&gone)?;
-        }
+        remove_all(&path)?;
         remove(&path.with_extension("lock"))?;
         drop(lock);
         Ok(())
@@ -123,9 +115,8 @@ impl Workspaces {
             if access != Access::Write || name.as_str() != DEFAULT_WORKSPACE {
                 return Err(self.missing(name));
             }
-            if !(self.is_network)(&self.folder) {
-                self.make(name)?;
-            }
+            check_near(&self.folder, self.is_network)?;
+            self.make(name)?;
         }
         let site = Site {
             workspace: name.clone(),
@@ -193,22 +184,17 @@ impl Workspaces {
         }
         // A log without its file would be taken for the new one's.
         let new = with_end(&path, ".new");
-        let ends = ["-wal", "-shm", "-journal"];
-        for left in [&path, &new]
-            .iter()
-            .flat_map(|path| ends.map(|end| with_end(path, end)))
-        {
-            remove(&left)?;
-        }
-        remove(&new)?;
+        remove_all(&path)?;
+        remove_all(&new)?;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         private(&mut options);
         options.open(&new).map_err(cannot)?;
-        fill(&new).map_err(|error| {
-            use super::fault::Fault;
-            Fault::from(error).tell(name, 0)
-        })?;
+        if let Err(error) = fill(&new) {
+            // Half a file is of no use, and may be what the disk is full of.
+            let _ = remove_all(&new);
+            return Err(Fault::from(error).tell(name, 0));
+        }
         fs::rename(&new, &path).map_err(cannot)?;
         sync_folder(&self.folder).map_err(cannot)?;
         Ok(true)
@@ -226,6 +212,13 @@ fn fill(path: &Path) -> rusqlite::Result<()> {
     )?;
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     connection.close().map_err(|(_, error)| error)
+}
+
+/// Removes a file and what SQLite keeps beside it. The file first: once that is gone, the rest
+/// belongs to nothing.
+fn remove_all(path: &Path) -> Result<(), StoreError> {
+    let ends = ["", "-wal", "-shm", "-journal"];
+    ends.iter().try_for_each(|end| remove(&with_end(path, end)))
 }
 
 fn remove(path: &Path) -> Result<(), StoreError> {

@@ -12,7 +12,10 @@ use twig_core::store::{OnWritten, StoreError, Timestamp, Write, Written};
 
 use super::apply::apply;
 use super::fault::Fault;
-use super::open::{Opened, Site, open};
+use super::open::{Opened, open};
+use super::rows;
+use super::site::Site;
+use crate::stamp::FileStamp;
 
 /// How long the end waits for a write that was begun.
 const LAST_WRITE: Duration = Duration::from_secs(5);
@@ -54,6 +57,7 @@ impl Writer {
                     site,
                     limits,
                     opened: None,
+                    sound: None,
                 };
                 for job in received {
                     let outcome = hand.carry_out(&job.write);
@@ -90,6 +94,8 @@ struct Hand {
     site: Site,
     limits: Limits,
     opened: Option<Opened>,
+    /// What the system said of the file when it was last found to hold together.
+    sound: Option<FileStamp>,
 }
 
 impl Hand {
@@ -101,42 +107,83 @@ impl Hand {
             ));
         }
         let outcome = catch_unwind(AssertUnwindSafe(|| self.try_write(write)));
-        let outcome = outcome.unwrap_or_else(|_| {
-            self.opened = None;
+        outcome.unwrap_or_else(|_| {
             Err(StoreError::Unavailable(
                 "The change could not be made because of a mistake in Twig, nothing was written"
                     .to_owned(),
             ))
-        });
-        if outcome.as_ref().is_err_and(|error| !error.is_callers()) {
-            // The next one starts anew.
-            self.opened = None;
-        }
-        outcome
+        })
     }
 
     fn try_write(&mut self, write: &Write) -> Result<Written, StoreError> {
-        if let Some(opened) = self.opened.take() {
-            // What was removed or replaced meanwhile is not written to.
-            if opened.files.are_there() {
+        // What was removed or replaced meanwhile is not written to.
+        if let Some(gone) = self.opened.take_if(|opened| !opened.files.are_there()) {
+            gone.leave(&self.site);
+        }
+        // Whatever happens, the connection is kept only where all went well.
+        let opened = if let Some(opened) = self.opened.take() {
+            opened
+        } else {
+            let opened = open(&self.site)?;
+            self.sound = opened.files.stamp();
+            opened
+        };
+        let mut outcome = self.commit(&opened, write);
+        if !opened.files.are_there() {
+            opened.leave(&self.site);
+            return Err(StoreError::Moved {
+                workspace: self.site.workspace.clone(),
+            });
+        }
+        if outcome.is_ok()
+            && let Err(fault) = self.look_again(&opened, write)
+        {
+            outcome = Err(fault);
+        }
+        match outcome {
+            Err(fault @ (Fault::Sql(_) | Fault::Damaged(_))) => {
+                opened.leave(&self.site);
+                Err(self.site.tell(fault))
+            }
+            outcome => {
                 self.opened = Some(opened);
-            } else {
-                opened.abandon();
+                outcome.map_err(|fault| self.site.tell(fault))
             }
         }
-        let opened = match self.opened.take() {
-            Some(opened) => opened,
-            None => open(&self.site)?,
-        };
-        let outcome = self.commit(&opened, write);
-        if opened.files.are_there() {
-            self.opened = Some(opened);
-            return outcome.map_err(|fault| self.site.tell(fault));
+    }
+
+    /// Looks with fresh eyes whether what was written is really there, if the file itself changed.
+    /// Mostly the log was only written back; but a file that somebody copied over it goes unnoticed
+    /// by who keeps its pages in memory.
+    fn look_again(&mut self, opened: &Opened, write: &Write) -> Result<(), Fault> {
+        let stamp = opened.files.stamp();
+        if stamp == self.sound {
+            return Ok(());
         }
-        opened.abandon();
-        Err(StoreError::Moved {
-            workspace: self.site.workspace.clone(),
-        })
+        let fresh = match open(&self.site) {
+            Ok(fresh) => fresh,
+            Err(error @ StoreError::Damaged { .. }) => return Err(error.into()),
+            // The write is in the log; whoever writes next looks.
+            Err(_) => return Ok(()),
+        };
+        let looked = (|| {
+            let connection = fresh.connection.unchecked_transaction()?;
+            rows::projects(&connection)?;
+            let Write::Item(write) = write else {
+                return Ok(());
+            };
+            // Who deleted the project since then found it sound.
+            if let Some(project) = rows::project(&connection, &write.project)? {
+                rows::items(&connection, &project, false)?;
+                rows::items(&connection, &project, true)?;
+            }
+            Ok(())
+        })();
+        match looked {
+            Ok(()) => self.sound = stamp,
+            Err(_) => fresh.leave(&self.site),
+        }
+        looked
     }
 
     fn commit(&self, opened: &Opened, write: &Write) -> Result<Written, Fault> {

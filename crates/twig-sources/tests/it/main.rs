@@ -17,6 +17,7 @@ mod escapes;
 mod log;
 mod mutate;
 mod places;
+mod project_folder;
 mod speed;
 mod store;
 mod support;

@@ -1,4 +1,14 @@
 //! What the SQLite store promises: every operation, every refusal, every fault.
 
 mod basics;
+mod child;
+mod damage;
+mod ends;
+mod faults;
+mod limits;
+mod many;
+mod model;
+mod read_only;
+mod refused;
+mod replaced;
 mod support;

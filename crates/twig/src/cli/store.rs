@@ -108,6 +108,9 @@ pub(crate) enum Project {
         /// Replace files that were changed since the last export
         #[arg(short, long)]
         force: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Make a project of an exported folder
     Import {
@@ -224,7 +227,7 @@ pub(crate) struct AddResource {
     #[command(flatten)]
     pub(crate) item: AddItem,
 
-    /// Its URI, such as file:///docs/api.md: a key, from which nothing is ever read
+    /// Its URI, such as `file:///docs/api.md`: a key, from which nothing is ever read
     #[arg(long)]
     pub(crate) uri: String,
 

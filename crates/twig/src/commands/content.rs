@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use twig_core::Limits;
 use twig_core::document::{mime_of, mime_of_name};
-use twig_core::store::Given;
+use twig_core::store::{Given, ItemKind};
 
 use crate::command_error::{CommandError, reason};
 
@@ -31,7 +32,11 @@ pub(super) fn spelled(value: &str) -> Spelled<'_> {
 }
 
 /// The content that is meant, `-` being standard input. More than the limit is not read.
-pub(super) fn content(value: &str, limit: usize) -> Result<Given, CommandError> {
+pub(super) fn content(kind: ItemKind, value: &str, limits: &Limits) -> Result<Given, CommandError> {
+    let limit = match kind {
+        ItemKind::Prompt => limits.verbatim,
+        ItemKind::Resource => limits.document,
+    };
     let (what, bytes) = match spelled(value) {
         _ if value == "-" => ("standard input".to_owned(), read(io::stdin().lock(), limit)),
         Spelled::Text(text) => return Ok(Given::Text(text.to_owned())),
@@ -48,6 +53,13 @@ pub(super) fn content(value: &str, limit: usize) -> Result<Given, CommandError> 
     if bytes.len() > limit {
         let message = format!("{what} holds more than {limit} bytes, which is the limit");
         return Err(CommandError::fixable(message));
+    }
+    if kind == ItemKind::Prompt
+        && let Err(error) = std::str::from_utf8(&bytes)
+    {
+        let message = format!("{what} is not UTF-8 text (byte {})", error.valid_up_to());
+        let error = CommandError::fixable(message);
+        return Err(error.hint("a prompt is text; `twig resource add` takes bytes"));
     }
     Ok(Given::Bytes(bytes))
 }

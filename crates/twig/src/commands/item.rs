@@ -13,14 +13,14 @@ use twig_sources::Access;
 
 use super::content::{content, guess};
 use super::question::ask_to_delete;
-use super::store::{AUTHOR, Target, explain};
+use super::store::{AUTHOR, Target};
 use crate::cli::{self, InProject};
 use crate::command_error::CommandError;
 use crate::ui::Ui;
 
 /// What a write did, as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-struct Changed<'c> {
+struct Done<'c> {
     workspace: &'c str,
     project: &'c str,
     name: &'c str,
@@ -97,7 +97,7 @@ fn add(
         place: &options.place,
     };
     let (target, name) = named.open()?;
-    let content = content(&options.content, limit(&target, kind))?;
+    let content = content(kind, &options.content, &target.limits)?;
     let uri = own.uri.as_deref();
     let guessed = || uri.map(|uri| guess(&options.content, uri, &content).to_owned());
     let mime = own.mime.or_else(guessed);
@@ -126,7 +126,7 @@ fn update(
     };
     let (target, name) = named.open()?;
     let given = options.content.as_deref();
-    let given = given.map(|value| content(value, limit(&target, kind)));
+    let given = given.map(|value| content(kind, value, &target.limits));
     let patch = Patch {
         content: given.transpose()?,
         description: options.description.as_deref().map(Into::into),
@@ -178,7 +178,8 @@ fn delete(
     let project = &target.project;
     ui.say(format!("Deleted {noun} '{name}' from project '{project}'"));
     ui.say(format!(
-        "hint: `twig {noun} restore {name} --version {}` brings it back",
+        "hint: `twig {noun} restore {name}{} --version {}` brings it back",
+        target.flags,
         written.version.saturating_sub(1)
     ));
     tell(&target, &name, &written, options.json, ui)
@@ -219,13 +220,6 @@ impl Named<'_> {
     }
 }
 
-fn limit(target: &Target, kind: ItemKind) -> usize {
-    match kind {
-        ItemKind::Prompt => target.limits.verbatim,
-        ItemKind::Resource => target.limits.document,
-    }
-}
-
 fn write(
     target: &Target,
     kind: ItemKind,
@@ -258,7 +252,7 @@ fn missing(target: &Target, kind: ItemKind, name: &StoreName) -> CommandError {
         project: target.project.clone(),
         near: Vec::new(),
     };
-    explain(error, &target.store)
+    target.explain(error)
 }
 
 fn tell(
@@ -270,7 +264,7 @@ fn tell(
 ) -> Result<ExitCode, CommandError> {
     if json {
         let operation = written.operation;
-        ui.json(&Changed {
+        ui.json(&Done {
             workspace: target.workspace(),
             project: target.project.as_str(),
             name: name.as_str(),

@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use serde::Serialize;
-use twig_core::store::{Noun, Store, StoreName, Summary, Write};
-use twig_sources::Access;
+use twig_core::store::{Noun, Store, StoreError, StoreName, Summary, Write};
+use twig_core::suggest::did_you_mean;
+use twig_sources::{Access, SqliteStore};
 
 use super::check::counted;
 use super::question::ask_to_delete;
-use super::store::{Stores, read_project, write_to};
+use super::store::{Stores, workspace_flag, write_to};
 use super::transfer;
 use crate::cli::{self, InWorkspace};
 use crate::command_error::CommandError;
@@ -26,7 +27,7 @@ struct Row<'c> {
 
 /// What became of a project.
 #[derive(Debug, Serialize)]
-struct Changed<'c> {
+struct Done<'c> {
     workspace: &'c str,
     name: &'c str,
     changed: bool,
@@ -53,7 +54,8 @@ pub(super) fn run(what: cli::Project, ui: &mut Ui) -> Result<ExitCode, CommandEr
             folder,
             place,
             force,
-        } => transfer::export(&name, &folder, &place, force, ui),
+            json,
+        } => transfer::export(&name, &folder, &place, force, json, ui),
         cli::Project::Import {
             folder,
             name,
@@ -83,9 +85,9 @@ fn list(place: &InWorkspace, json: bool, ui: &mut Ui) -> Result<ExitCode, Comman
     });
     ui.table(&cells.collect::<Vec<_>>())?;
     if projects.is_empty() {
+        let (workspace, flag) = (&place.workspace, workspace_flag(&place.workspace));
         ui.say(format!(
-            "no projects in workspace '{}'\nhint: make one with `twig project create NAME`",
-            place.workspace
+            "no projects in workspace '{workspace}'\nhint: make one with `twig project create NAME{flag}`"
         ));
     }
     Ok(ExitCode::SUCCESS)
@@ -126,9 +128,8 @@ fn rename(
 ) -> Result<ExitCode, CommandError> {
     let name = StoreName::parse(Noun::Project, name)?;
     let to = StoreName::parse(Noun::Project, to)?;
-    let store = existing(&name, place, Access::Write)?;
+    let (store, _) = existing(&name, place, Access::Write)?;
     if name == to {
-        read_project(&store, &name)?;
         ui.say(format!("Project '{name}' has that name already"));
         return tell(&name, place, false, json, ui);
     }
@@ -152,13 +153,8 @@ fn delete(
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let name = StoreName::parse(Noun::Project, name)?;
-    let store = existing(&name, place, Access::Write)?;
-    let projects = store.projects()?;
-    let found = projects.iter().find(|project| project.name == name);
-    if let Some(found) = found
-        && !force
-        && !ask_to_delete(&format!("project '{name}'"), &losing(found), ui)?
-    {
+    let (store, found) = existing(&name, place, Access::Write)?;
+    if !force && !ask_to_delete(&format!("project '{name}'"), &losing(&found), ui)? {
         return Ok(ExitCode::FAILURE);
     }
     write_to(&store, Write::DeleteProject { name: name.clone() })?;
@@ -169,17 +165,27 @@ fn delete(
     tell(&name, place, true, json, ui)
 }
 
-/// The workspace of a project that is said to be there.
+/// A project that is said to be there, and its workspace.
 pub(super) fn existing(
     name: &StoreName,
     place: &InWorkspace,
     access: Access,
-) -> Result<twig_sources::SqliteStore, CommandError> {
-    let stores = Stores::new()?;
-    match stores.open(place, access)? {
-        Some(store) => Ok(store),
-        None => Err(super::store::no_project(name, &place.workspace, &[])),
+) -> Result<(SqliteStore, Summary), CommandError> {
+    let mut others = Vec::new();
+    if let Some(store) = Stores::new()?.open(place, access)? {
+        others = store.projects()?;
+        if let Some(at) = others.iter().position(|project| project.name == *name) {
+            return Ok((store, others.swap_remove(at)));
+        }
     }
+    let near = did_you_mean(name.as_str(), others.iter().map(|p| p.name.as_str()));
+    let flag = workspace_flag(&place.workspace);
+    let hint = near.unwrap_or_else(|| format!("`twig project list{flag}` lists all of them"));
+    Err(CommandError::from(StoreError::NoProject {
+        project: name.clone(),
+        workspace: StoreName::parse(Noun::Workspace, &place.workspace)?,
+    })
+    .hint(hint))
 }
 
 fn losing(project: &Summary) -> String {
@@ -202,7 +208,7 @@ fn tell(
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     if json {
-        ui.json(&Changed {
+        ui.json(&Done {
             workspace: &place.workspace,
             name: name.as_str(),
             changed,

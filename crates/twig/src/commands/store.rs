@@ -57,7 +57,8 @@ impl Stores {
         if name.as_str() == DEFAULT_WORKSPACE {
             return Ok(None);
         }
-        Err(self.no_workspace(&name))
+        let hint = format!("make it with `twig workspace create {name}`");
+        Err(self.no_workspace(&name, hint))
     }
 
     /// Opens a workspace for something new; the default one is made where it is not there yet.
@@ -70,10 +71,10 @@ impl Stores {
     }
 
     /// Says that there is no such workspace, and which names are near.
-    pub(super) fn no_workspace(&self, name: &StoreName) -> CommandError {
+    pub(super) fn no_workspace(&self, name: &StoreName, otherwise: String) -> CommandError {
         let others = self.workspaces.list().unwrap_or_default();
         let near = did_you_mean(name.as_str(), others.iter().map(StoreName::as_str));
-        let hint = near.unwrap_or_else(|| format!("make it with `twig workspace create {name}`"));
+        let hint = near.unwrap_or(otherwise);
         CommandError::fixable(format!("Workspace '{name}' does not exist")).hint(hint)
     }
 }
@@ -83,6 +84,8 @@ pub(super) struct Target {
     pub(super) store: SqliteStore,
     pub(super) project: StoreName,
     pub(super) limits: Limits,
+    /// How the person named it, for commands that are advised.
+    pub(super) flags: String,
 }
 
 impl Target {
@@ -107,14 +110,19 @@ impl Target {
                 None => no_projects(workspace),
             });
         };
+        let mut flags = workspace_flag(workspace);
         let project = match named {
-            Some(project) => project,
+            Some(project) => {
+                flags = format!("{flags} -p {project}");
+                project
+            }
             None => only_project(&store)?,
         };
         Ok(Self {
             store,
             project,
             limits: stores.limits,
+            flags,
         })
     }
 
@@ -130,7 +138,50 @@ impl Target {
 
     /// Carries out a write; its refusal comes with a hint.
     pub(super) fn write(&self, write: Write) -> Result<Written, CommandError> {
-        write_to(&self.store, write)
+        finish(&self.store, write)?.map_err(|error| self.explain(error))
+    }
+
+    /// A refusal with what to do next.
+    pub(super) fn explain(&self, error: StoreError) -> CommandError {
+        let flags = &self.flags;
+        let hint = match &error {
+            StoreError::NoProject { project, workspace } => {
+                let others = self.store.projects().unwrap_or_default();
+                return no_project(project, workspace.as_str(), &others);
+            }
+            StoreError::Missing { kind, name, .. } => Some(self.missing_hint(*kind, name)),
+            StoreError::Exists { kind, name, .. } => Some(format!(
+                "change it with `twig {} update {name}{flags}`",
+                kind.as_str()
+            )),
+            StoreError::Stale { kind, name, .. } | StoreError::NoVersion { kind, name, .. } => {
+                Some(format!(
+                    "`twig {} history {name}{flags}` lists all versions",
+                    kind.as_str()
+                ))
+            }
+            _ => None,
+        };
+        hint.into_iter()
+            .fold(CommandError::from(error), CommandError::hint)
+    }
+
+    /// Near names, or how to bring back what was deleted.
+    fn missing_hint(&self, kind: ItemKind, name: &StoreName) -> String {
+        let (noun, flags) = (kind.as_str(), &self.flags);
+        let versions = self.store.history(&self.project, kind, name);
+        let last = versions.unwrap_or_default().pop();
+        if let Some(last) = last.filter(|last| last.operation == Operation::Delete) {
+            let before = last.number.saturating_sub(1);
+            return format!(
+                "it was deleted; bring it back with `twig {noun} restore {name}{flags} --version {before}`"
+            );
+        }
+        let items = self.store.project(&self.project).ok().flatten();
+        let items = items.map_or_else(Vec::new, |project| project.items);
+        let names = items.iter().filter(|item| item.kind == kind);
+        did_you_mean(name.as_str(), names.map(|item| item.name.as_str()))
+            .unwrap_or_else(|| format!("`twig {noun} list{flags}` lists all of them"))
     }
 }
 
@@ -139,83 +190,35 @@ pub(super) fn read_project(
     store: &dyn Store,
     project: &StoreName,
 ) -> Result<Project, CommandError> {
-    match store.project(project)? {
-        Some(found) => Ok(found),
-        None => Err(explain(
-            StoreError::NoProject {
-                project: project.clone(),
-                workspace: store.workspace().clone(),
-            },
-            store,
-        )),
+    if let Some(found) = store.project(project)? {
+        return Ok(found);
     }
+    let others = store.projects()?;
+    Err(no_project(project, store.workspace().as_str(), &others))
 }
 
-/// Carries out a write and waits for it.
+/// Carries out a write to a project itself.
 pub(super) fn write_to(store: &dyn Store, write: Write) -> Result<Written, CommandError> {
+    finish(store, write)?.map_err(|error| {
+        let is_there = matches!(error, StoreError::ProjectExists { .. });
+        let flag = workspace_flag(store.workspace().as_str());
+        let hint = is_there.then(|| format!("`twig project list{flag}` lists all of them"));
+        hint.into_iter()
+            .fold(CommandError::from(error), CommandError::hint)
+    })
+}
+
+/// Hands a write over and waits for what comes of it.
+fn finish(store: &dyn Store, write: Write) -> Result<Result<Written, StoreError>, CommandError> {
     let (told, outcome) = mpsc::channel();
     store.write(write, Box::new(move |written| drop(told.send(written))));
-    match outcome.recv() {
-        Ok(written) => written.map_err(|error| explain(error, store)),
-        Err(_) => Err(CommandError::new(
-            ErrorKind::Internal,
-            "the store has ended before the write was done",
-        )),
-    }
+    outcome.recv().map_err(|_| {
+        let message = "the store has ended before the write was done";
+        CommandError::new(ErrorKind::Internal, message)
+    })
 }
 
-/// A refusal with what to do next.
-pub(super) fn explain(error: StoreError, store: &dyn Store) -> CommandError {
-    let hint = match &error {
-        StoreError::NoProject { project, workspace } => {
-            let others = store.projects().unwrap_or_default();
-            return no_project(project, workspace.as_str(), &others);
-        }
-        StoreError::Missing {
-            kind,
-            name,
-            project,
-            ..
-        } => Some(missing_hint(store, *kind, name, project)),
-        StoreError::Exists { kind, name, .. } => Some(format!(
-            "change it with `twig {} update {name}`",
-            kind.as_str()
-        )),
-        StoreError::Stale { kind, name, .. } | StoreError::NoVersion { kind, name, .. } => Some(
-            format!("`twig {} history {name}` lists all versions", kind.as_str()),
-        ),
-        StoreError::ProjectExists { .. } => {
-            Some("`twig project list` lists all of them".to_owned())
-        }
-        _ => None,
-    };
-    hint.into_iter()
-        .fold(CommandError::from(error), CommandError::hint)
-}
-
-/// Near names, or how to bring back what was deleted.
-fn missing_hint(
-    store: &dyn Store,
-    kind: ItemKind,
-    name: &StoreName,
-    project: &StoreName,
-) -> String {
-    let noun = kind.as_str();
-    let last = store.history(project, kind, name).unwrap_or_default().pop();
-    if let Some(last) = last.filter(|last| last.operation == Operation::Delete) {
-        let before = last.number.saturating_sub(1);
-        return format!(
-            "it was deleted; bring it back with `twig {noun} restore {name} --version {before}`"
-        );
-    }
-    let items = store.project(project).ok().flatten();
-    let items = items.map_or_else(Vec::new, |project| project.items);
-    let names = items.iter().filter(|item| item.kind == kind);
-    did_you_mean(name.as_str(), names.map(|item| item.name.as_str()))
-        .unwrap_or_else(|| format!("`twig {noun} list` lists all of them"))
-}
-
-pub(super) fn no_project(project: &StoreName, workspace: &str, others: &[Summary]) -> CommandError {
+fn no_project(project: &StoreName, workspace: &str, others: &[Summary]) -> CommandError {
     let message = format!("Project '{project}' does not exist in workspace '{workspace}'");
     let names = others.iter().map(|other| other.name.as_str());
     let near = did_you_mean(project.as_str(), names);
@@ -232,7 +235,8 @@ fn no_projects(workspace: &str) -> CommandError {
         .hint(format!("make one with `twig project create NAME{flag}`"))
 }
 
-fn workspace_flag(workspace: &str) -> String {
+/// How a workspace is named in commands that are advised.
+pub(super) fn workspace_flag(workspace: &str) -> String {
     if workspace == DEFAULT_WORKSPACE {
         String::new()
     } else {

@@ -5,19 +5,33 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use twig_core::store::{Noun, StoreError, StoreName};
-use twig_sources::{Access, ProjectFolderError, export_project, import_project};
+use twig_sources::{Access, ProjectFolderError, check_project, export_project, import_project};
 
 use super::check::counted;
 use super::project::existing;
-use super::store::{AUTHOR, Stores, explain, read_project};
+use super::store::{AUTHOR, Stores, read_project};
 use crate::cli::InWorkspace;
 use crate::command_error::CommandError;
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
 
+/// What an export did, as scripts see it; this shape is a promise.
+#[derive(Debug, Serialize)]
+struct ExportRow<'c> {
+    workspace: &'c str,
+    name: &'c str,
+    /// Prompts and resources.
+    items: usize,
+    /// Files that were written anew.
+    written: usize,
+    removed: &'c [String],
+    /// Files of what is no longer in the project, left because somebody changed them.
+    kept: &'c [String],
+}
+
 /// What an import made, as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-struct Row<'c> {
+struct ImportRow<'c> {
     workspace: &'c str,
     name: &'c str,
     prompts: usize,
@@ -31,11 +45,12 @@ pub(super) fn export(
     folder: &Path,
     place: &InWorkspace,
     force: bool,
+    json: bool,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
     let name = StoreName::parse(Noun::Project, name)?;
-    let store = existing(&name, place, Access::Read)?;
+    let (store, _) = existing(&name, place, Access::Read)?;
     let project = read_project(&store, &name)?;
     let folder = on_disk(folder);
     let exported = export_project(&store, &project, &folder, force)
@@ -58,6 +73,16 @@ pub(super) fn export(
             "kept {path}, which the project has no more: somebody changed it"
         ));
     }
+    if json {
+        ui.json(&ExportRow {
+            workspace: &place.workspace,
+            name: name.as_str(),
+            items: exported.items,
+            written: exported.written,
+            removed: &exported.removed,
+            kept: &exported.kept,
+        })?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -72,13 +97,15 @@ pub(super) fn import(
     let name = name.transpose()?;
     let stores = Stores::new()?;
     let folder = on_disk(folder);
+    let checked = check_project(&folder, &stores.limits)
+        .map_err(|error| trouble(&stores.places, &folder, &error))?;
     let store = stores.open_or_make(place)?;
-    let imported = import_project(&store, &folder, name.as_ref(), AUTHOR, &stores.limits);
+    let imported = import_project(&store, checked, name.as_ref(), AUTHOR);
     let imported = imported.map_err(|error| match error {
         ProjectFolderError::Store(error @ StoreError::ProjectExists { .. }) => {
             CommandError::from(error).hint("give it another name with `--name NAME`")
         }
-        ProjectFolderError::Store(error) => explain(error, &store),
+        ProjectFolderError::Store(error) => error.into(),
         error => trouble(&stores.places, &folder, &error),
     })?;
     for path in &imported.edited {
@@ -94,7 +121,7 @@ pub(super) fn import(
         counted(imported.resources, "resource", "resources"),
     ));
     if json {
-        ui.json(&Row {
+        ui.json(&ImportRow {
             workspace: &place.workspace,
             name: imported.name.as_str(),
             prompts: imported.prompts,
@@ -111,9 +138,10 @@ fn trouble(places: &Places, folder: &Path, error: &ProjectFolderError) -> Comman
         ProjectFolderError::OtherProject(_) => {
             Some("use --force to put this project there instead, or name another folder")
         }
-        ProjectFolderError::Edited(_) => {
-            Some("use --force to replace them, or `twig project import` to keep them first")
-        }
+        ProjectFolderError::Edited(_) => Some(
+            "use --force to replace what is there; `twig project import FOLDER --name NAME` keeps it as another project",
+        ),
+        ProjectFolderError::NoManifest => Some("`twig project export` makes such a folder"),
         _ => None,
     };
     let message = format!("{}: {error}", places.shown(folder));

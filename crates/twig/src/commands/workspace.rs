@@ -27,7 +27,7 @@ struct Row<'c> {
 
 /// What became of a workspace.
 #[derive(Debug, Serialize)]
-struct Changed<'c> {
+struct Done<'c> {
     name: &'c str,
     changed: bool,
 }
@@ -45,7 +45,8 @@ pub(super) fn run(what: cli::Workspace, ui: &mut Ui) -> Result<ExitCode, Command
         cli::Workspace::Delete { name, force, json } => {
             let name = StoreName::parse(Noun::Workspace, &name)?;
             if !stores.workspaces.exists(&name) {
-                return Err(stores.no_workspace(&name));
+                let hint = "`twig workspace list` lists all of them";
+                return Err(stores.no_workspace(&name, hint.to_owned()));
             }
             let losing = losing(projects(&stores, &name));
             if !force.force && !ask_to_delete(&format!("workspace '{name}'"), &losing, ui)? {
@@ -114,7 +115,7 @@ fn losing(projects: Result<Vec<Summary>, StoreError>) -> String {
 fn tell(name: &StoreName, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     if json {
         let name = name.as_str();
-        ui.json(&Changed {
+        ui.json(&Done {
             name,
             changed: true,
         })?;

@@ -20,7 +20,7 @@ fn read(path: &str) -> String {
 fn the_command_line_reference_is_the_help() {
     let env = TestEnv::new(TWIG);
     let mut page = "# The command line\n\nstdout is data, stderr is talk. Exit codes: 0 done, 1 something to fix, 2 wrong command line, 70 a bug of ours.\n".to_owned();
-    let commands: [&[&str]; 19] = [
+    let commands: [&[&str]; 46] = [
         &[],
         &["serve"],
         &["demo"],
@@ -37,6 +37,33 @@ fn the_command_line_reference_is_the_help() {
         &["library", "list"],
         &["library", "trust"],
         &["library", "distrust"],
+        &["workspace"],
+        &["workspace", "list"],
+        &["workspace", "create"],
+        &["workspace", "delete"],
+        &["project"],
+        &["project", "list"],
+        &["project", "create"],
+        &["project", "rename"],
+        &["project", "delete"],
+        &["project", "export"],
+        &["project", "import"],
+        &["prompt"],
+        &["prompt", "list"],
+        &["prompt", "show"],
+        &["prompt", "add"],
+        &["prompt", "update"],
+        &["prompt", "delete"],
+        &["prompt", "history"],
+        &["prompt", "restore"],
+        &["resource"],
+        &["resource", "list"],
+        &["resource", "show"],
+        &["resource", "add"],
+        &["resource", "update"],
+        &["resource", "delete"],
+        &["resource", "history"],
+        &["resource", "restore"],
         &["doctor"],
         &["completions"],
         &["man"],
@@ -242,4 +269,42 @@ fn the_definition_in_the_documents_is_right() {
         outcome.stdout.starts_with("# Factory\nSource: "),
         "{outcome}"
     );
+}
+
+/// The commands of the page on projects print what the page says.
+#[test]
+fn the_projects_in_the_documents_work() {
+    let env = TestEnv::new(TWIG);
+    let page = read("docs/projects.md");
+    let blocks = page.split("```console\n").skip(1);
+    let blocks = blocks.map(|block| block.split("```").next().unwrap_or_default());
+    let mut count = 0;
+    for example in blocks.flat_map(|block| block.split("$ ").skip(1)) {
+        let (line, expected) = example.split_once('\n').expect("a command and its output");
+        let words = line.split('"').enumerate().flat_map(|(at, part)| {
+            let is_quoted = at % 2 == 1;
+            let words = if is_quoted {
+                vec![part]
+            } else {
+                part.split_whitespace().collect()
+            };
+            words.into_iter()
+        });
+        let outcome = env.run(words.skip(1));
+        // Times are those of the day on which the page was written.
+        let timeless = |text: &str| -> String {
+            let words = text.split_inclusive(char::is_whitespace);
+            words
+                .filter(|word| !word.contains('T') || !word.contains("Z "))
+                .collect()
+        };
+        let printed = format!("{}{}", outcome.stdout, outcome.stderr);
+        assert_eq!(
+            timeless(&printed).trim(),
+            timeless(expected).trim(),
+            "{line}"
+        );
+        count += 1;
+    }
+    assert_eq!(count, 8);
 }

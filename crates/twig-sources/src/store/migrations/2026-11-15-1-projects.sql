@@ -16,6 +16,8 @@ CREATE TABLE project (
   resources INTEGER NOT NULL,
   -- The digests of the last versions of all that is not deleted, one XORed onto the other.
   state BLOB NOT NULL,
+  -- The same of all that is deleted.
+  buried BLOB NOT NULL,
   -- SHA-256 of all the above.
   seal BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;

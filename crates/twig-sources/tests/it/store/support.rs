@@ -1,5 +1,7 @@
 //! A folder of workspaces, and short words for what is done in them.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 
 use tempfile::TempDir;
@@ -24,7 +26,21 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::of(tempfile::tempdir().unwrap())
+    }
+
+    /// One in memory, where it takes no time until a write is durable.
+    pub(crate) fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        let dir = if memory.is_dir() {
+            tempfile::tempdir_in(memory)
+        } else {
+            tempfile::tempdir()
+        };
+        Self::of(dir.unwrap())
+    }
+
+    fn of(dir: TempDir) -> Self {
         let workspaces = Workspaces::new(dir.path().join("twig/workspaces"));
         Self {
             _dir: dir,
@@ -46,6 +62,39 @@ impl Home {
     pub(crate) fn try_open(&self, access: Access) -> Result<SqliteStore, StoreError> {
         self.workspaces
             .open(&name("default"), access, &Limits::default())
+    }
+
+    /// A file of the folder of workspaces.
+    pub(crate) fn file(&self, file: &str) -> PathBuf {
+        self.workspaces.folder().join(file)
+    }
+
+    /// The names of all files there.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.workspaces.folder()).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// A copy of a workspace's file alone, as somebody makes one.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to.parent().unwrap()).unwrap();
+    fs::copy(from, to).unwrap();
+}
+
+/// Numbers that look random and are the same in every run.
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
     }
 }
 

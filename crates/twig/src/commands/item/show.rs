@@ -8,7 +8,7 @@ use twig_core::store::{Item, ItemKind, Operation, Store, StoreError, StoreName, 
 use twig_sources::Access;
 
 use super::super::check::counted;
-use super::super::store::{Target, explain};
+use super::super::store::Target;
 use super::{find, missing};
 use crate::cli;
 use crate::command_error::CommandError;
@@ -73,8 +73,8 @@ pub(super) fn list(
     if items.is_empty() {
         let noun = kind.as_str();
         ui.say(format!(
-            "no {noun}s in project '{}'\nhint: add one with `twig {noun} add NAME`",
-            target.project
+            "no {noun}s in project '{}'\nhint: add one with `twig {noun} add NAME{}`",
+            target.project, target.flags
         ));
     }
     Ok(ExitCode::SUCCESS)
@@ -113,7 +113,7 @@ pub(super) fn show(
                     version,
                     last,
                 };
-                explain(error, &target.store)
+                target.explain(error)
             })?
         }
     };
@@ -185,7 +185,7 @@ fn versions(
     name: &StoreName,
 ) -> Result<Vec<Version>, CommandError> {
     let versions = target.store.history(&target.project, kind, name);
-    let versions = versions.map_err(|error| explain(error, &target.store))?;
+    let versions = versions.map_err(|error| target.explain(error))?;
     if versions.is_empty() {
         // A project that is not there says more than a prompt that is not there.
         target.read()?;

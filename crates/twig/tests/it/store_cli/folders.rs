@@ -214,6 +214,8 @@ fn an_earlier_export_is_brought_up_to_date() {
     kept resources/api.md, which the project has no more: somebody changed it
     --- exit 0
     ");
+    let told = json(&env, &["project", "export", "garden", "out", "--json"]);
+    assert_eq!((&told["items"], &told["written"]), (&3.into(), &0.into()));
     insta::assert_snapshot!(names(&out), @"
     .gitattributes
     README.txt
@@ -252,7 +254,7 @@ fn what_somebody_edited_is_not_overwritten_by_itself() {
     insta::assert_snapshot!(env.run(["project", "export", "garden", "out"]), @"
     --- stderr
     error: [work]/out: one file is not as the last export left it: resources/api.md
-    hint: use --force to replace them, or `twig project import` to keep them first
+    hint: use --force to replace what is there; `twig project import FOLDER --name NAME` keeps it as another project
     --- exit 1
     ");
     assert_eq!(fs::read(&file).expect("readable"), b"edited");
@@ -295,7 +297,7 @@ fn other_folders_are_left_alone() {
     ");
     insta::assert_snapshot!(run("full/notes.txt"), @"
     --- stderr
-    error: [work]/full/notes.txt: the folder cannot be written: file exists
+    error: [work]/full/notes.txt: it is not a folder
     --- exit 1
     ");
     assert_eq!(names(&env.work().join("full")), "notes.txt");
@@ -417,11 +419,11 @@ fn a_folder_with_a_mistake_makes_no_project() {
     check(&|json| json["prompts"][0]["name"] = "a\0b".into());
     check(&|json| json["format"] = 7.into());
     insta::assert_snapshot!(told.concat(), @"
-    error: [work]/out: link leads outside the library's folder
-    error: [work]/out: up/secret leads outside the library's folder
+    error: [work]/out: link leads outside the folder
+    error: [work]/out: up/secret leads outside the folder
     error: [work]/out: project.json has a path that does not lead to a file inside the folder: `../secret`
     error: [work]/out: project.json has a path that does not lead to a file inside the folder: `/etc/passwd`
-    error: [work]/out: gone not found
+    error: [work]/out: gone is not there
     error: [work]/out: binary: Content of type 'text/plain' has to be UTF-8 text, which ends at byte 0
     error: [work]/out: large is 1048577 bytes long; the limit is 1048576
     error: [work]/out: project.json has a path that does not lead to a file inside the folder: `.`
@@ -436,7 +438,8 @@ fn a_folder_with_a_mistake_makes_no_project() {
     ");
     insta::assert_snapshot!(env.run(["project", "import", "nowhere"]), @"
     --- stderr
-    error: [work]/nowhere: project.json not found
+    error: [work]/nowhere: there is no project.json
+    hint: `twig project export` makes such a folder
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["project", "import", "out", "--name", "../x"]), @"

@@ -352,8 +352,8 @@ fn bytes_stay_as_they_are() {
     ");
     insta::assert_snapshot!(env.run(["prompt", "add", "x", "-c", "@logo"]), @"
     --- stderr
-    error: Content of type 'text/plain' has to be UTF-8 text, which ends at byte 0
-    hint: say what it is with `-m`, such as `-m image/png`
+    error: the file `logo` is not UTF-8 text (byte 0)
+    hint: a prompt is text; `twig resource add` takes bytes
     --- exit 1
     ");
 }

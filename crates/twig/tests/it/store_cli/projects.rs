@@ -47,6 +47,8 @@ fn listing_makes_nothing() {
     done(&env, &["project", "list"]);
     done(&env, &["workspace", "list"]);
     refused(&env, &["prompt", "list"]);
+    refused(&env, &["project", "import", "nowhere"]);
+    refused(&env, &["project", "delete", "garden", "-f"]);
     assert!(!env.home().join(".local/share/twig/workspaces").exists());
 }
 
@@ -108,7 +110,7 @@ fn a_project_has_one_name_at_a_time() {
     insta::assert_snapshot!(env.run(["project", "rename", "garden", "park"]), @"
     --- stderr
     error: Project 'garden' does not exist in workspace 'default'
-    hint: make it with `twig project create garden`
+    hint: `twig project list` lists all of them
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["project", "rename", "park", "park"]), @"
@@ -187,6 +189,40 @@ fn the_only_project_is_meant_where_none_is_named() {
 }
 
 #[test]
+fn advice_names_the_place_that_was_named() {
+    let env = garden();
+    done(&env, &["workspace", "create", "team"]);
+    let place = ["-w", "team", "-p", "zoo"];
+    let run = |args: &[&str]| env.run([args, &place].concat());
+    insta::assert_snapshot!(run(&["prompt", "add", "feed", "-c", "x"]), @"
+    --- stderr
+    error: Project 'zoo' does not exist in workspace 'team'
+    hint: make it with `twig project create zoo -w team`
+    --- exit 1
+    ");
+    done(&env, &["project", "create", "zoo", "-w", "team"]);
+    assert_eq!(run(&["prompt", "add", "feed", "-c", "x"]).code, 0);
+    insta::assert_snapshot!(run(&["prompt", "add", "feed", "-c", "x"]), @"
+    --- stderr
+    error: Prompt 'feed' already exists in project 'zoo'
+    hint: change it with `twig prompt update feed -w team -p zoo`
+    --- exit 1
+    ");
+    insta::assert_snapshot!(run(&["prompt", "delete", "feed", "-f"]), @"
+    --- stderr
+    Deleted prompt 'feed' from project 'zoo'
+    hint: `twig prompt restore feed -w team -p zoo --version 1` brings it back
+    --- exit 0
+    ");
+    insta::assert_snapshot!(run(&["prompt", "show", "feed"]), @"
+    --- stderr
+    error: Prompt 'feed' does not exist in project 'zoo'
+    hint: it was deleted; bring it back with `twig prompt restore feed -w team -p zoo --version 1`
+    --- exit 1
+    ");
+}
+
+#[test]
 fn nothing_is_deleted_where_nobody_can_be_asked() {
     let env = garden();
     done(&env, &["prompt", "add", "water", "-c", "x"]);
@@ -245,7 +281,7 @@ fn force_deletes_for_good() {
     insta::assert_snapshot!(env.run(["project", "delete", "garden", "-f"]), @"
     --- stderr
     error: Project 'garden' does not exist in workspace 'default'
-    hint: make it with `twig project create garden`
+    hint: `twig project list` lists all of them
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["workspace", "delete", "default", "-f"]), @"
@@ -256,7 +292,7 @@ fn force_deletes_for_good() {
     insta::assert_snapshot!(env.run(["workspace", "delete", "default", "-f"]), @"
     --- stderr
     error: Workspace 'default' does not exist
-    hint: make it with `twig workspace create default`
+    hint: `twig workspace list` lists all of them
     --- exit 1
     ");
     let left = fs::read_dir(env.home().join(".local/share/twig/workspaces"));

@@ -1,0 +1,144 @@
+//! Writes that are about a whole project.
+
+use rusqlite::Connection;
+use twig_core::store::{Digest, StoreError, StoreName, Timestamp, Written};
+use uuid::Uuid;
+
+use super::{Changed, find, record};
+use crate::store::fault::Fault;
+use crate::store::rows;
+use crate::store::seal::ProjectRow;
+
+pub(super) fn create(
+    connection: &Connection,
+    workspace: &StoreName,
+    name: &StoreName,
+    now: Timestamp,
+) -> Result<Written, Fault> {
+    refuse_taken(connection, workspace, name)?;
+    let project = ProjectRow {
+        id: Uuid::now_v7().into_bytes(),
+        name: name.clone(),
+        created: now,
+        prompts: 0,
+        resources: 0,
+        state: Digest::default(),
+        buried: Digest::default(),
+    };
+    connection.execute(
+        "INSERT INTO project (id, name, created, prompts, resources, state, buried, seal) \
+         VALUES (?1, ?2, ?3, 0, 0, ?4, ?5, ?6)",
+        (
+            project.id,
+            name.as_str(),
+            now.0,
+            project.state,
+            project.buried,
+            project.seal(),
+        ),
+    )?;
+    let seals = [&project.seal()];
+    record(connection, &seals, &changed_project(&project), now)?;
+    Ok(of_project(now))
+}
+
+pub(super) fn rename(
+    connection: &Connection,
+    workspace: &StoreName,
+    name: &StoreName,
+    to: &StoreName,
+    now: Timestamp,
+) -> Result<Written, Fault> {
+    let before = find(connection, workspace, name)?;
+    if name == to {
+        return Ok(Written {
+            is_new: false,
+            ..of_project(before.created)
+        });
+    }
+    refuse_taken(connection, workspace, to)?;
+    let after = ProjectRow {
+        name: to.clone(),
+        ..before.clone()
+    };
+    connection.execute(
+        "UPDATE project SET name = ?2, seal = ?3 WHERE id = ?1",
+        (after.id, to.as_str(), after.seal()),
+    )?;
+    let seals = [&before.seal(), &after.seal()];
+    record(connection, &seals, &changed_project(&after), now)?;
+    Ok(of_project(now))
+}
+
+pub(super) fn delete(
+    connection: &Connection,
+    workspace: &StoreName,
+    name: &StoreName,
+    now: Timestamp,
+) -> Result<Written, Fault> {
+    let project = find(connection, workspace, name)?;
+    delete_project(connection, &project)?;
+    let seals = [&project.seal()];
+    record(connection, &seals, &changed_project(&project), now)?;
+    Ok(of_project(now))
+}
+
+fn refuse_taken(
+    connection: &Connection,
+    workspace: &StoreName,
+    name: &StoreName,
+) -> Result<(), Fault> {
+    match rows::project(connection, name)? {
+        None => Ok(()),
+        Some(_) => Err(Fault::from(StoreError::ProjectExists {
+            project: name.clone(),
+            workspace: workspace.clone(),
+        })),
+    }
+}
+
+/// Takes a project away with its versions, and contents that no other project has.
+fn delete_project(connection: &Connection, project: &ProjectRow) -> Result<(), Fault> {
+    let id = [project.id];
+    connection.execute(
+        "CREATE TEMP TABLE IF NOT EXISTS gone (digest BLOB NOT NULL PRIMARY KEY)",
+        [],
+    )?;
+    connection.execute("DELETE FROM gone", [])?;
+    connection.execute(
+        "INSERT OR IGNORE INTO gone SELECT content FROM version \
+         WHERE item IN (SELECT id FROM item WHERE project = ?1)",
+        id,
+    )?;
+    connection.execute(
+        "DELETE FROM version WHERE item IN (SELECT id FROM item WHERE project = ?1)",
+        id,
+    )?;
+    connection.execute("DELETE FROM item WHERE project = ?1", id)?;
+    connection.execute("DELETE FROM project WHERE id = ?1", id)?;
+    connection.execute(
+        "DELETE FROM content WHERE digest IN (SELECT digest FROM gone) \
+         AND NOT EXISTS (SELECT 1 FROM version WHERE version.content = content.digest)",
+        [],
+    )?;
+    connection.execute("DELETE FROM gone", [])?;
+    Ok(())
+}
+
+fn changed_project(project: &ProjectRow) -> Changed<'_> {
+    Changed {
+        project: project.id,
+        kind: "project",
+        name: project.name.as_str(),
+        version: 0,
+    }
+}
+
+fn of_project(at: Timestamp) -> Written {
+    Written {
+        version: 0,
+        operation: None,
+        is_new: true,
+        at,
+    }
+}

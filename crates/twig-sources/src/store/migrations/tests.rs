@@ -1,0 +1,211 @@
+//! Files of earlier versions, and a migration that is cut off.
+
+#![cfg(unix)]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a child is told what to do by its environment"
+)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Barrier;
+
+use twig_core::Limits;
+use twig_core::store::{Digest, Noun, Store, StoreName};
+
+use super::super::{Access, Workspaces};
+use super::*;
+
+fn name(text: &str) -> StoreName {
+    StoreName::parse(Noun::Workspace, text).unwrap()
+}
+
+/// The file of a workspace as the first version of Twig wrote it.
+fn make_old(path: &Path) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let connection = Connection::open(path).unwrap();
+    migrate(&connection, MIGRATIONS[..1].iter().copied()).unwrap();
+    connection
+        .execute(
+            "INSERT INTO workspace (only_row, id, rev, state) VALUES (1, ?1, 7, ?2)",
+            ([0_u8; 16], Digest::default()),
+        )
+        .unwrap();
+}
+
+fn seen(path: &Path) -> usize {
+    version(&Connection::open(path).unwrap()).unwrap()
+}
+
+#[test]
+fn an_older_file_is_brought_up_to_date_and_a_copy_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspaces = Workspaces::new(folder.path().to_path_buf());
+    let path = folder.path().join("old.db");
+    make_old(&path);
+    let before = fs::read(&path).unwrap();
+    let limits = Limits::default();
+    let refused = workspaces.open(&name("old"), Access::Read, &limits);
+    let refused = refused.unwrap_err().to_string();
+    assert!(
+        refused.contains("was written by an older Twig"),
+        "{refused}"
+    );
+    assert_eq!(fs::read(&path).unwrap(), before);
+    // What an earlier try left behind does no harm.
+    let kept = folder.path().join("old.db.v1.bak");
+    fs::write(folder.path().join("old.db.v1.bak.new"), "half a copy").unwrap();
+    let store = workspaces
+        .open(&name("old"), Access::Write, &limits)
+        .unwrap();
+    assert_eq!(store.revision(), Ok(7));
+    drop(store);
+    assert_eq!((seen(&path), seen(&kept)), (2, 1));
+    assert_eq!(
+        fs::metadata(&kept).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    assert_eq!(workspaces.list(), Ok(vec![name("old")]));
+}
+
+#[test]
+fn twenty_that_find_an_older_file_migrate_it_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let workspaces = Workspaces::new(folder.path().to_path_buf());
+    let path = folder.path().join("old.db");
+    make_old(&path);
+    let barrier = Barrier::new(20);
+    std::thread::scope(|scope| {
+        for _ in 0..20 {
+            scope.spawn(|| {
+                barrier.wait();
+                let limits = Limits::default();
+                let store = workspaces.open(&name("old"), Access::Write, &limits);
+                assert_eq!(store.unwrap().revision(), Ok(7));
+            });
+        }
+    });
+    assert_eq!(seen(&path), 2);
+    let connection = Connection::open(&path).unwrap();
+    assert!(!migrate(&connection, MIGRATIONS.into_iter()).unwrap());
+}
+
+#[test]
+fn tables_that_are_not_the_ones_that_were_made_are_noticed() {
+    let connection = Connection::open_in_memory().unwrap();
+    migrate(&connection, MIGRATIONS.into_iter()).unwrap();
+    check(&connection, &MIGRATIONS).unwrap();
+    connection.execute_batch("CREATE TABLE more (x)").unwrap();
+    check(&connection, &MIGRATIONS).unwrap_err();
+    connection
+        .execute_batch("DROP TABLE more; DROP TABLE changes")
+        .unwrap();
+    check(&connection, &MIGRATIONS).unwrap_err();
+}
+
+#[test]
+fn a_version_never_changes() {
+    let connection = Connection::open_in_memory().unwrap();
+    migrate(&connection, MIGRATIONS.into_iter()).unwrap();
+    connection
+        .pragma_update(None, "foreign_keys", false)
+        .unwrap();
+    connection
+        .execute_batch(
+            "INSERT INTO content VALUES (x'00', x'00'); \
+             INSERT INTO version VALUES (x'00', 1, 'create', NULL, NULL, NULL, NULL, x'00', 1, 1, \
+             0, 'a', x'00')",
+        )
+        .unwrap();
+    for sql in [
+        "UPDATE version SET at = 1",
+        "UPDATE content SET bytes = x'01'",
+    ] {
+        let refused = connection.execute(sql, []).unwrap_err().to_string();
+        assert!(refused.contains("never changes"), "{refused}");
+    }
+}
+
+const STEPS: usize = 50;
+const FILE: &str = "TWIG_TEST_FILE";
+const STOP: &str = "TWIG_TEST_STOP";
+
+fn steps() -> Vec<String> {
+    (0..STEPS)
+        .map(|at| format!("CREATE TABLE t{at} (x); INSERT INTO t{at} VALUES (zeroblob(9000));"))
+        .collect()
+}
+
+/// Steps that kill the process when this many were handed out.
+struct Deadly<'s> {
+    steps: std::slice::Iter<'s, String>,
+    left: usize,
+}
+
+impl<'s> Iterator for Deadly<'s> {
+    type Item = &'s str;
+
+    fn next(&mut self) -> Option<&'s str> {
+        if self.left == 0 {
+            let this = rustix::process::getpid();
+            rustix::process::kill_process(this, rustix::process::Signal::KILL).unwrap();
+        }
+        self.left -= 1;
+        self.steps.next().map(String::as_str)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.steps.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Deadly<'_> {}
+
+#[test]
+#[ignore = "another test starts it"]
+fn migrate_and_die() {
+    let connection = Connection::open(std::env::var(FILE).unwrap()).unwrap();
+    // So that there is something on the disk to be undone.
+    connection.pragma_update(None, "cache_size", 5).unwrap();
+    let steps = steps();
+    let deadly = Deadly {
+        steps: steps.iter(),
+        left: std::env::var(STOP).unwrap().parse().unwrap(),
+    };
+    migrate(&connection, deadly).unwrap();
+}
+
+#[test]
+fn a_migration_that_is_killed_leaves_the_file_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    for stop in 0..=STEPS + 1 {
+        let path = folder.path().join(format!("{stop}.db"));
+        let connection = Connection::open(&path).unwrap();
+        connection
+            .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (x)")
+            .unwrap();
+        drop(connection);
+        let status = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "store::migrations::tests::migrate_and_die"])
+            .args(["--ignored", "-q"])
+            .env(FILE, &path)
+            .env(STOP, stop.to_string())
+            .output()
+            .unwrap()
+            .status;
+        let is_done = stop > STEPS;
+        assert_eq!(status.signal(), (!is_done).then_some(9), "{stop}: {status}");
+        let connection = Connection::open(&path).unwrap();
+        let tables = "SELECT count(*) FROM sqlite_schema";
+        let tables: u32 = connection.query_row(tables, [], |row| row.get(0)).unwrap();
+        let expected = if is_done { (STEPS, 51) } else { (0, 1) };
+        assert_eq!((version(&connection).unwrap(), tables), expected, "{stop}");
+        let steps = steps();
+        let is_new = migrate(&connection, steps.iter().map(String::as_str)).unwrap();
+        assert_eq!(is_new, !is_done);
+        assert_eq!(version(&connection).unwrap(), STEPS);
+    }
+}

@@ -1,0 +1,132 @@
+//! A workspace to be opened: where it is, how long to wait for it, and what is said of it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use twig_core::store::{StoreError, StoreName};
+
+use super::Access;
+use super::fault::Fault;
+use super::migrations::MIGRATIONS;
+
+/// How long who waits for a lock sleeps at most before asking again.
+const LONGEST_NAP: Duration = Duration::from_millis(10);
+
+/// A workspace to be opened, and how.
+#[derive(Debug, Clone)]
+pub(super) struct Site {
+    pub(super) workspace: StoreName,
+    pub(super) path: PathBuf,
+    pub(super) access: Access,
+    /// Milliseconds to wait for others.
+    pub(super) millis: u64,
+    /// Bytes of the largest content.
+    pub(super) largest: usize,
+    /// Whether a folder is on another machine.
+    pub(super) is_network: fn(&Path) -> bool,
+    /// Set when the store is about to close: nobody waits any longer.
+    pub(super) is_closing: Arc<AtomicBool>,
+}
+
+impl Site {
+    pub(super) fn patience(&self) -> Duration {
+        Duration::from_millis(self.millis)
+    }
+
+    /// Waited for before a file is made, opened, migrated or deleted.
+    pub(super) fn lock_path(&self) -> PathBuf {
+        self.path.with_extension("lock")
+    }
+
+    /// Waits a little longer each time, and not at all when the store is closing.
+    pub(super) fn patient(&self) -> impl FnMut(i32) -> bool + Send + 'static {
+        let patience = self.patience();
+        let is_closing = Arc::clone(&self.is_closing);
+        let mut since = Instant::now();
+        move |count| {
+            if count == 0 {
+                since = Instant::now();
+            }
+            if since.elapsed() >= patience || is_closing.load(Ordering::Acquire) {
+                return false;
+            }
+            let nap = Duration::from_micros(500) * count.unsigned_abs().saturating_add(1);
+            std::thread::sleep(nap.min(LONGEST_NAP));
+            true
+        }
+    }
+
+    pub(super) fn tell(&self, fault: Fault) -> StoreError {
+        match fault {
+            Fault::Damaged(what) => self.damaged(&what),
+            fault => match fault.tell(&self.workspace, self.millis) {
+                StoreError::Damaged { what, .. } => self.damaged(&what),
+                error => error,
+            },
+        }
+    }
+
+    pub(super) fn damaged(&self, what: &str) -> StoreError {
+        StoreError::Damaged {
+            workspace: self.workspace.clone(),
+            what: format!("{}: {what}", self.path.display()),
+        }
+    }
+
+    pub(super) fn busy(&self) -> StoreError {
+        StoreError::Busy {
+            workspace: self.workspace.clone(),
+            seconds: self.millis.div_ceil(1_000),
+        }
+    }
+
+    pub(super) fn cannot_open(&self, error: &io::Error) -> StoreError {
+        let Self {
+            workspace, path, ..
+        } = self;
+        StoreError::Unavailable(if error.kind() == io::ErrorKind::NotFound {
+            format!(
+                "Workspace '{workspace}' does not exist: make it with `twig workspace create {workspace}`"
+            )
+        } else {
+            format!(
+                "The file of workspace '{workspace}', {}, cannot be read: {error}",
+                path.display()
+            )
+        })
+    }
+
+    pub(super) fn cannot_write(&self, reason: &str) -> StoreError {
+        StoreError::Unavailable(format!(
+            "The file of workspace '{}', {}, cannot be written: {reason}; \
+             open it with --read-only, or make it and its folder writable",
+            self.workspace,
+            self.path.display()
+        ))
+    }
+
+    pub(super) fn foreign(&self, what: &str) -> StoreError {
+        StoreError::Unavailable(format!(
+            "{} is not a Twig workspace: {what}; it was left as it is, move it away or name another workspace",
+            self.path.display()
+        ))
+    }
+
+    pub(super) fn newer(&self, seen: usize) -> StoreError {
+        StoreError::Unavailable(format!(
+            "{} was written by a newer Twig (version {seen} of the file; this one knows {}): update Twig",
+            self.path.display(),
+            MIGRATIONS.len()
+        ))
+    }
+
+    pub(super) fn older(&self) -> StoreError {
+        StoreError::Unavailable(format!(
+            "{} was written by an older Twig: open it once without --read-only, which brings it up to date",
+            self.path.display()
+        ))
+    }
+}

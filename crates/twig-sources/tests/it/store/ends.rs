@@ -1,0 +1,140 @@
+//! The end of a store, and waits that end.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use twig_core::Limits;
+use twig_core::store::{Store, StoreError, Write};
+use twig_sources::Access;
+
+use super::support::*;
+use crate::support::LONG;
+
+fn create(project: &str) -> Write {
+    Write::CreateProject {
+        name: name(project),
+    }
+}
+
+#[test]
+fn the_last_one_out_leaves_one_file() {
+    let home = Home::with_project();
+    let (store, second) = (home.open(), home.open());
+    let watch = store.watch(Box::new(|| {}));
+    prompt(&store, "a", text("one")).unwrap();
+    prompt(&second, "b", text("one")).unwrap();
+    drop(watch);
+    drop(store);
+    drop(second);
+    assert_eq!(home.files(), ["default.db", "default.lock"]);
+}
+
+#[test]
+fn every_write_hears_what_came_of_it_also_at_the_end() {
+    let home = Home::with_project();
+    let store = home.open();
+    let (sender, told) = channel();
+    for at in 0..50 {
+        let sender = sender.clone();
+        let told =
+            move |outcome: Result<_, StoreError>| sender.send((at, outcome.is_ok())).unwrap();
+        store.write(create(&format!("q{at}")), Box::new(told));
+    }
+    drop((store, sender));
+    let outcomes: Vec<_> = told.iter().collect();
+    assert_eq!(outcomes.len(), 50);
+    let store = home.open();
+    for (at, is_done) in outcomes {
+        let found = store.project(&name(&format!("q{at}"))).unwrap();
+        assert_eq!(found.is_some(), is_done, "q{at}");
+    }
+}
+
+#[test]
+fn whoever_hears_of_a_write_may_drop_the_store() {
+    let home = Home::with_project();
+    let store = Arc::new(home.open());
+    let (sender, told) = channel();
+    let kept = Arc::clone(&store);
+    let done = move |outcome: Result<_, StoreError>| {
+        drop(kept);
+        sender.send(outcome.is_ok()).unwrap();
+    };
+    store.write(create("q"), Box::new(done));
+    drop(store);
+    told.recv_timeout(LONG).unwrap();
+}
+
+#[test]
+fn a_listener_that_panics_costs_nobody_else_anything() {
+    let home = Home::with_project();
+    let store = home.open();
+    store.write(create("q"), Box::new(|_| panic!("on purpose")));
+    prompt(&store, "a", text("one")).unwrap();
+    assert_eq!(store.projects().unwrap().len(), 2);
+}
+
+/// Holds the lock of whoever writes.
+fn hold(home: &Home) -> Connection {
+    let other = Connection::open(home.file("default.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    other
+}
+
+#[test]
+fn a_write_waits_so_long_and_no_longer() {
+    let home = Home::with_project();
+    let limits = Limits {
+        store_millis: 300,
+        ..Limits::default()
+    };
+    let open = || {
+        home.workspaces
+            .open(&name("default"), Access::Write, &limits)
+    };
+    let store = open().unwrap();
+    prompt(&store, "a", text("one")).unwrap();
+    let other = hold(&home);
+    let since = Instant::now();
+    assert_eq!(
+        prompt(&store, "b", text("one")).unwrap_err().to_string(),
+        "Another program has been writing to workspace 'default' for 1 s, nothing was written: try again"
+    );
+    assert!(since.elapsed() >= Duration::from_millis(300));
+    // Who reads does not wait, nor does who starts.
+    assert_eq!(contents(&store).len(), 1);
+    assert_eq!(contents(&open().unwrap()).len(), 1);
+    drop(other);
+    prompt(&store, "b", text("one")).unwrap();
+}
+
+#[test]
+fn a_write_that_gets_its_turn_in_time_is_done() {
+    let home = Home::with_project();
+    let store = home.open();
+    let other = hold(&home);
+    let (sender, told) = channel();
+    let done = move |outcome| sender.send(outcome).unwrap();
+    store.write(create("q"), Box::new(done));
+    assert!(told.recv_timeout(Duration::from_millis(100)).is_err());
+    other.execute_batch("COMMIT").unwrap();
+    told.recv_timeout(LONG).unwrap().unwrap();
+}
+
+#[test]
+fn the_end_does_not_wait_for_others() {
+    let home = Home::with_project();
+    let store = home.open();
+    let _other = hold(&home);
+    let (sender, told) = channel();
+    let done = move |outcome| sender.send(outcome).unwrap();
+    store.write(create("q"), Box::new(done));
+    let since = Instant::now();
+    let ending = thread::spawn(move || drop(store));
+    told.recv_timeout(LONG).unwrap().unwrap_err();
+    ending.join().unwrap();
+    assert!(since.elapsed() < Duration::from_secs(2));
+}
