@@ -16,6 +16,7 @@ mod reader;
 mod rows;
 mod seal;
 mod site;
+mod sql;
 mod watcher;
 mod workspaces;
 mod writer;
@@ -111,7 +112,7 @@ impl Store for SqliteStore {
     fn projects(&self) -> Result<Vec<Summary>, StoreError> {
         let rows = self
             .reader()
-            .read(&self.site, |connection, _| rows::projects(connection))?;
+            .read(&self.site, |sql, _| rows::projects(sql))?;
         let summary = |row: seal::ProjectRow| Summary {
             id: row.id,
             name: row.name,
@@ -123,11 +124,11 @@ impl Store for SqliteStore {
     }
 
     fn project(&self, name: &StoreName) -> Result<Option<Project>, StoreError> {
-        self.reader().read(&self.site, |connection, revision| {
-            let Some(project) = rows::project(connection, name)? else {
+        self.reader().read(&self.site, |sql, revision| {
+            let Some(project) = rows::project(sql, name)? else {
                 return Ok(None);
             };
-            let items = rows::items(connection, &project, false)?;
+            let items = rows::items(sql, &project, false)?;
             Ok(Some(Project {
                 id: project.id,
                 name: project.name,
@@ -138,9 +139,9 @@ impl Store for SqliteStore {
     }
 
     fn content(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
-        let content = self.reader().read(&self.site, |connection, _| {
-            rows::content(connection, digest)
-        })?;
+        let content = self
+            .reader()
+            .read(&self.site, |sql, _| rows::content(sql, digest))?;
         content.ok_or_else(|| {
             StoreError::Unavailable(format!(
                 "The content is no longer in workspace '{}': its project was deleted",
@@ -155,18 +156,18 @@ impl Store for SqliteStore {
         kind: ItemKind,
         name: &StoreName,
     ) -> Result<Vec<Version>, StoreError> {
-        self.reader().read(&self.site, |connection, _| {
-            let Some(found) = rows::project(connection, project)? else {
+        self.reader().read(&self.site, |sql, _| {
+            let Some(found) = rows::project(sql, project)? else {
                 return Err(StoreError::NoProject {
                     project: project.clone(),
                     workspace: self.site.workspace.clone(),
                 }
                 .into());
             };
-            if let Some(item) = rows::item(connection, &found, kind, name)? {
-                return rows::history(connection, kind, name, &item);
+            if let Some(item) = rows::item(sql, &found, kind, name)? {
+                return rows::history(sql, kind, name, &item);
             }
-            rows::check_absent(connection, &found, kind, name)?;
+            rows::check_absent(sql, &found, kind, name)?;
             Err(Fault::from(StoreError::Missing {
                 kind,
                 name: name.clone(),

@@ -295,3 +295,6 @@ fn check_text(what: &str, text: &str, place: Place) -> Result<(), StoreError> {
         Err(StoreError::HiddenText(format!("{what} {found}")))
     })
 }
+
+#[cfg(test)]
+mod tests;

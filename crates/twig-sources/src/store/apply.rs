@@ -2,7 +2,6 @@
 
 mod projects;
 
-use rusqlite::{Connection, OptionalExtension};
 use twig_core::Limits;
 use twig_core::store::{
     Change, Decision, Digest, ItemKind, ItemWrite, Next, Noun, Operation, StoreError, StoreName,
@@ -13,46 +12,47 @@ use uuid::Uuid;
 use super::fault::Fault;
 use super::rows::{self, ItemRow, signed};
 use super::seal::{self, ProjectRow, toggle};
+use super::sql::Sql;
 
 /// Characters of an author's name that are kept.
 const AUTHOR: usize = 128;
 
 /// Carries out a write at a moment.
 pub(super) fn apply(
-    connection: &Connection,
+    sql: &Sql<'_>,
     workspace: &StoreName,
     limits: &Limits,
     write: &Write,
     now: Timestamp,
 ) -> Result<Written, Fault> {
     match write {
-        Write::Item(write) => apply_item(connection, workspace, limits, write, now),
-        Write::CreateProject { name } => projects::create(connection, workspace, name, now),
-        Write::RenameProject { name, to } => projects::rename(connection, workspace, name, to, now),
-        Write::DeleteProject { name } => projects::delete(connection, workspace, name, now),
+        Write::Item(write) => apply_item(sql, workspace, limits, write, now),
+        Write::CreateProject { name } => projects::create(sql, workspace, name, now),
+        Write::RenameProject { name, to } => projects::rename(sql, workspace, name, to, now),
+        Write::DeleteProject { name } => projects::delete(sql, workspace, name, now),
     }
 }
 
 fn apply_item(
-    connection: &Connection,
+    sql: &Sql<'_>,
     workspace: &StoreName,
     limits: &Limits,
     write: &ItemWrite,
     now: Timestamp,
 ) -> Result<Written, Fault> {
     let (kind, name) = (write.kind, &write.name);
-    let project = find(connection, workspace, &write.project)?;
-    let item = rows::item(connection, &project, kind, name)?;
+    let project = find(sql, workspace, &write.project)?;
+    let item = rows::item(sql, &project, kind, name)?;
     let head = match &item {
-        Some(item) => Some(rows::head(connection, kind, name, item)?),
+        Some(item) => Some(rows::head(sql, kind, name, item)?),
         None => None,
     };
     if item.is_none() && !matches!(write.change, Change::Create(_)) {
-        rows::check_absent(connection, &project, kind, name)?;
+        rows::check_absent(sql, &project, kind, name)?;
     }
     let wanted = match (&write.change, &item) {
         (Change::Restore { version }, Some(item)) => {
-            rows::version(connection, kind, name, item, *version)?
+            rows::version(sql, kind, name, item, *version)?
         }
         _ => None,
     };
@@ -69,22 +69,22 @@ fn apply_item(
         check_room(&project, limits)?;
     }
     if let (true, Some(uri)) = (is_alive, &next.uri) {
-        check_uri(connection, &project, kind, name, uri)?;
+        check_uri(sql, &project, kind, name, uri)?;
     }
     let (version, content) = number(next, head.as_ref(), &write.author, now);
     if let Some(bytes) = content {
-        connection.execute(
+        sql.run(
             "INSERT INTO content (digest, bytes) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING",
             (version.content.digest, bytes),
         )?;
     }
-    append(connection, &project, kind, name, item.as_ref(), &version)?;
+    append(sql, &project, kind, name, item.as_ref(), &version)?;
     let mut after = project.clone();
     if let Some(head) = &head {
         count(&mut after, kind, name, head, false);
     }
     count(&mut after, kind, name, &version, true);
-    connection.execute(
+    sql.run(
         "UPDATE project SET prompts = ?2, resources = ?3, state = ?4, buried = ?5, seal = ?6 \
          WHERE id = ?1",
         (
@@ -103,7 +103,7 @@ fn apply_item(
         version: version.number,
     };
     let seals = [&project.seal(), &after.seal()];
-    record(connection, &seals, &changed, now)?;
+    record(sql, &seals, &changed, now)?;
     Ok(written(&version, true))
 }
 
@@ -131,12 +131,8 @@ fn count(
     };
 }
 
-fn find(
-    connection: &Connection,
-    workspace: &StoreName,
-    name: &StoreName,
-) -> Result<ProjectRow, Fault> {
-    rows::project(connection, name)?.ok_or_else(|| {
+fn find(sql: &Sql<'_>, workspace: &StoreName, name: &StoreName) -> Result<ProjectRow, Fault> {
+    rows::project(sql, name)?.ok_or_else(|| {
         Fault::from(StoreError::NoProject {
             project: name.clone(),
             workspace: workspace.clone(),
@@ -154,17 +150,16 @@ fn check_room(project: &ProjectRow, limits: &Limits) -> Result<(), Fault> {
 }
 
 fn check_uri(
-    connection: &Connection,
+    sql: &Sql<'_>,
     project: &ProjectRow,
     kind: ItemKind,
     name: &StoreName,
     uri: &str,
 ) -> Result<(), Fault> {
-    let sql = "SELECT name FROM item WHERE project = ?1 AND uri = ?2 AND deleted = 0 \
-               AND NOT (kind = ?3 AND name = ?4)";
+    let other = "SELECT name FROM item WHERE project = ?1 AND uri = ?2 AND deleted = 0 \
+                 AND NOT (kind = ?3 AND name = ?4)";
     let parameters = (project.id, uri, kind.as_str(), name.as_str());
-    let by = connection.query_row(sql, parameters, |row| row.get::<_, Box<str>>(0));
-    match by.optional()? {
+    match sql.first(other, parameters, |row| Ok(row.get::<_, Box<str>>(0)?))? {
         None => Ok(()),
         Some(by) => Err(Fault::from(StoreError::UriTaken {
             uri: uri.into(),
@@ -209,7 +204,7 @@ fn clean(author: &str) -> Box<str> {
 }
 
 fn append(
-    connection: &Connection,
+    sql: &Sql<'_>,
     project: &ProjectRow,
     kind: ItemKind,
     name: &StoreName,
@@ -219,7 +214,7 @@ fn append(
     let number = signed(version.number);
     let is_deleted = rows::is_deletion(version);
     let id = if let Some(item) = item {
-        connection.execute(
+        sql.run(
             "UPDATE item SET head = ?4, deleted = ?5, uri = ?6 \
              WHERE project = ?1 AND kind = ?2 AND name = ?3",
             (
@@ -234,7 +229,7 @@ fn append(
         item.id
     } else {
         let id = Uuid::now_v7().into_bytes();
-        connection.execute(
+        sql.run(
             "INSERT INTO item (project, kind, name, id, head, deleted, uri) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             (
@@ -253,7 +248,7 @@ fn append(
         Operation::Restore { from } => Some(signed(from)),
         _ => None,
     };
-    connection.execute(
+    sql.run(
         "INSERT INTO version (item, number, operation, restored_from, description, uri, mime, \
          content, size, is_text, at, author, digest) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
@@ -286,18 +281,18 @@ struct Changed<'w> {
 
 /// Counts the write. `seals` are those that go and those that come.
 fn record(
-    connection: &Connection,
+    sql: &Sql<'_>,
     seals: &[&Digest],
     changed: &Changed<'_>,
     now: Timestamp,
 ) -> Result<(), Fault> {
-    let mut state = rows::state(connection)?;
+    let mut state = rows::state(sql)?;
     for seal in seals {
         toggle(&mut state, seal);
     }
-    let sql = "UPDATE workspace SET rev = rev + 1, state = ?1 RETURNING rev";
-    let rev: i64 = connection.query_row(sql, [state], |row| row.get(0))?;
-    connection.execute(
+    let next = "UPDATE workspace SET rev = rev + 1, state = ?1 RETURNING rev";
+    let rev: Option<i64> = sql.first(next, [state], |row| Ok(row.get(0)?))?;
+    sql.run(
         "INSERT INTO changes (rev, project, kind, name, version, at) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         (

@@ -61,14 +61,14 @@ impl Held {
         identity: Identity,
         look: impl FnOnce() -> Result<(), E>,
         connect: impl FnOnce() -> Result<T, E>,
-    ) -> Result<(T, Self), E> {
+    ) -> Result<(Self, T), E> {
         let mut open = lock();
         if !open.contains(&identity) {
             look()?;
         }
         let connection = connect()?;
         open.push(identity);
-        Ok((connection, Self(identity)))
+        Ok((Self(identity), connection))
     }
 }
 

@@ -100,9 +100,13 @@ pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
     let opened = match site.connect(&path, way) {
         // A log and its index can be neither found nor made.
         Err(Fault::Sql(rusqlite::Error::SqliteFailure(code, _)))
-            if way == Way::ReadOnly && is_without_log(code.code) && log_is_empty(&path) =>
+            if way == Way::ReadOnly && is_without_log(code.code) =>
         {
-            site.connect(&path, Way::Immutable)
+            if log_is_empty(&path) {
+                site.connect(&path, Way::Immutable)
+            } else {
+                Err(site.cut_off().into())
+            }
         }
         opened => opened,
     };
@@ -182,7 +186,7 @@ impl Site {
             Ok(Look::Foreign(what)) => Err(Fault::from(self.foreign(what))),
             Err(error) => Err(self.cannot_open(&error).into()),
         };
-        let (mut connection, held) = Held::take(main, look, || Ok(connect(path, way)?))?;
+        let (held, mut connection) = Held::take(main, look, || Ok(connect(path, way)?))?;
         if Identity::at(path).ok() != Some(main) {
             let workspace = self.workspace.clone();
             return Err(StoreError::Moved { workspace }.into());

@@ -7,6 +7,7 @@ use super::fault::Fault;
 use super::open::{Opened, open};
 use super::rows;
 use super::site::Site;
+use super::sql::Sql;
 
 /// Reads; whoever wants to has to wait for their turn.
 #[derive(Debug)]
@@ -42,13 +43,13 @@ impl Reader {
     pub(super) fn read<T>(
         &mut self,
         site: &Site,
-        read: impl FnOnce(&Connection, u64) -> Result<T, Fault>,
+        read: impl FnOnce(&Sql<'_>, u64) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         self.with(site, |reader, connection| {
             let transaction = connection.unchecked_transaction()?;
-            let rev = rows::revision(&transaction)?;
-            let revision = reader.tell(rev);
-            read(&transaction, revision)
+            let sql = Sql::new(&transaction);
+            let revision = reader.tell(rows::revision(&sql)?);
+            read(&sql, revision)
         })
     }
 
@@ -89,7 +90,7 @@ impl Reader {
     fn refresh(&mut self, connection: &Connection) -> Result<u64, Fault> {
         let now: i64 = connection.query_row("PRAGMA data_version", [], |row| row.get(0))?;
         if self.seen != Some(now) {
-            let rev = rows::revision(connection)?;
+            let rev = rows::revision(&Sql::new(connection))?;
             self.tell(rev);
             self.seen = Some(now);
         }

@@ -1,6 +1,6 @@
 //! Rows read and compared with their digests: what comes out of here is what was written.
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::Row;
 use sha2::{Digest as _, Sha256};
 use twig_core::store::{
     ContentInfo, Digest, Item, ItemKind, Noun, Operation, StoreName, Timestamp, Version,
@@ -8,48 +8,56 @@ use twig_core::store::{
 
 use super::fault::Fault;
 use super::seal::{self, ProjectRow, toggle};
+use super::sql::Sql;
 
 /// The seals of all projects, toggled into one.
-pub(super) fn state(connection: &Connection) -> Result<Digest, Fault> {
-    Ok(connection.query_row("SELECT state FROM workspace", [], |row| row.get(0))?)
+pub(super) fn state(sql: &Sql<'_>) -> Result<Digest, Fault> {
+    let state = sql.first("SELECT state FROM workspace", [], |row| Ok(row.get(0)?))?;
+    state.ok_or_else(|| Fault::damaged("it says nothing of itself"))
 }
 
 /// How often anybody wrote.
-pub(super) fn revision(connection: &Connection) -> Result<u64, Fault> {
-    Ok(connection.query_row("SELECT rev FROM workspace", [], |row| number(row, 0))?)
+pub(super) fn revision(sql: &Sql<'_>) -> Result<u64, Fault> {
+    let rev = sql.first("SELECT rev FROM workspace", [], |row| Ok(number(row, 0)?))?;
+    rev.ok_or_else(|| Fault::damaged("it says nothing of itself"))
 }
 
-const PROJECT: &str =
-    "SELECT id, name, created, prompts, resources, state, buried, seal FROM project";
+/// The columns of [`project_row`].
+macro_rules! project_columns {
+    () => {
+        "id, name, created, prompts, resources, state, buried, seal"
+    };
+}
 
 /// All projects, sorted by name.
-pub(super) fn projects(connection: &Connection) -> Result<Vec<ProjectRow>, Fault> {
-    let mut statement = connection.prepare(&format!("{PROJECT} ORDER BY name"))?;
-    let mut rows = statement.query([])?;
+pub(super) fn projects(sql: &Sql<'_>) -> Result<Vec<ProjectRow>, Fault> {
     let mut projects = Vec::new();
     let mut state = Digest::default();
-    while let Some(row) = rows.next()? {
+    let all = concat!("SELECT ", project_columns!(), " FROM project ORDER BY name");
+    sql.each(all, [], |row| {
         let project = project_row(row)?;
         toggle(&mut state, &project.seal());
         projects.push(project);
+        Ok(())
+    })?;
+    if state == self::state(sql)? {
+        Ok(projects)
+    } else {
+        Err(Fault::damaged("a project is missing or out of date"))
     }
-    if state != self::state(connection)? {
-        return Err(Fault::damaged("a project is missing or out of date"));
-    }
-    Ok(projects)
 }
 
 /// The project of that name.
-pub(super) fn project(
-    connection: &Connection,
-    name: &StoreName,
-) -> Result<Option<ProjectRow>, Fault> {
-    let mut statement = connection.prepare(&format!("{PROJECT} WHERE name = ?1"))?;
-    let mut rows = statement.query([name.as_str()])?;
-    match rows.next()? {
-        Some(row) => project_row(row).map(Some),
+pub(super) fn project(sql: &Sql<'_>, name: &StoreName) -> Result<Option<ProjectRow>, Fault> {
+    let one = concat!(
+        "SELECT ",
+        project_columns!(),
+        " FROM project WHERE name = ?1"
+    );
+    match sql.first(one, [name.as_str()], project_row)? {
+        Some(project) => Ok(Some(project)),
         // Before it is said that there is none, the others say whether one is missing.
-        None => projects(connection).map(|_| None),
+        None => projects(sql).map(|_| None),
     }
 }
 
@@ -79,126 +87,137 @@ pub(super) struct ItemRow {
 }
 
 pub(super) fn item(
-    connection: &Connection,
+    sql: &Sql<'_>,
     project: &ProjectRow,
     kind: ItemKind,
     name: &StoreName,
 ) -> Result<Option<ItemRow>, Fault> {
-    let sql = "SELECT id, head, deleted FROM item WHERE project = ?1 AND kind = ?2 AND name = ?3";
-    let found = connection.query_row(sql, (project.id, kind.as_str(), name.as_str()), |row| {
+    let one = "SELECT id, head, deleted FROM item WHERE project = ?1 AND kind = ?2 AND name = ?3";
+    sql.first(one, (project.id, kind.as_str(), name.as_str()), |row| {
         Ok(ItemRow {
             id: row.get(0)?,
             head: number(row, 1)?,
             is_deleted: row.get(2)?,
         })
-    });
-    Ok(found.optional()?)
+    })
 }
 
 /// Makes sure of an item's absence before anybody is told of it: a damaged key may only not be
 /// found.
 pub(super) fn check_absent(
-    connection: &Connection,
+    sql: &Sql<'_>,
     project: &ProjectRow,
     kind: ItemKind,
     name: &StoreName,
 ) -> Result<(), Fault> {
     for are_deleted in [false, true] {
-        let there = items(connection, project, are_deleted)?;
+        let there = items(sql, project, are_deleted)?;
         if there
             .iter()
             .any(|item| item.kind == kind && item.name == *name)
         {
-            let what = format!("{} '{name}' is out of place", kind.as_str());
-            return Err(Fault::damaged(what));
+            return Err(out_of_place(kind, name));
         }
     }
     Ok(())
 }
 
+fn out_of_place(kind: ItemKind, name: &StoreName) -> Fault {
+    Fault::damaged(format!("{} '{name}' is out of place", kind.as_str()))
+}
+
 /// The columns of [`version_row`].
-const VERSION: &str = "version.number, version.operation, version.restored_from, \
-    version.description, version.uri, version.mime, version.content, version.size, \
-    version.is_text, version.at, version.author, version.digest";
+macro_rules! version_columns {
+    () => {
+        "version.number, version.operation, version.restored_from, version.description, \
+         version.uri, version.mime, version.content, version.size, version.is_text, version.at, \
+         version.author, version.digest"
+    };
+}
 
 /// One version of an item; `None` where there is no such one.
 pub(super) fn version(
-    connection: &Connection,
+    sql: &Sql<'_>,
     kind: ItemKind,
     name: &StoreName,
     item: &ItemRow,
     number: u64,
 ) -> Result<Option<Version>, Fault> {
-    let sql = format!("SELECT {VERSION} FROM version WHERE item = ?1 AND number = ?2");
-    let mut statement = connection.prepare(&sql)?;
-    let mut rows = statement.query((item.id, signed(number)))?;
-    match rows.next()? {
-        Some(row) => version_row(kind, name, row, 0).map(Some),
-        None => Ok(None),
-    }
+    let one = concat!(
+        "SELECT ",
+        version_columns!(),
+        " FROM version WHERE item = ?1 AND number = ?2"
+    );
+    sql.first(one, (item.id, signed(number)), |row| {
+        version_row(kind, name, row, 0)
+    })
 }
 
 /// The last version of an item.
 pub(super) fn head(
-    connection: &Connection,
+    sql: &Sql<'_>,
     kind: ItemKind,
     name: &StoreName,
     item: &ItemRow,
 ) -> Result<Version, Fault> {
-    let sql = "SELECT max(number) FROM version WHERE item = ?1";
-    let newest = connection.query_row(sql, [item.id], |row| number(row, 0))?;
-    let head = version(connection, kind, name, item, item.head)?;
+    let newest = "SELECT max(number) FROM version WHERE item = ?1";
+    let newest = sql.first(newest, [item.id], |row| Ok(number(row, 0)?))?;
+    let head = version(sql, kind, name, item, item.head)?;
     match head {
-        Some(head) if newest == item.head && item.is_deleted == is_deletion(&head) => Ok(head),
-        _ => Err(Fault::damaged(format!(
-            "{} '{name}' has lost a version",
-            kind.as_str()
-        ))),
+        Some(head) if newest == Some(item.head) && item.is_deleted == is_deletion(&head) => {
+            Ok(head)
+        }
+        _ => Err(lost(kind, name)),
     }
 }
 
 /// Every version of an item, oldest first.
 pub(super) fn history(
-    connection: &Connection,
+    sql: &Sql<'_>,
     kind: ItemKind,
     name: &StoreName,
     item: &ItemRow,
 ) -> Result<Vec<Version>, Fault> {
-    let sql = format!("SELECT {VERSION} FROM version WHERE item = ?1 ORDER BY number");
-    let mut statement = connection.prepare(&sql)?;
-    let mut rows = statement.query([item.id])?;
     let mut versions: Vec<Version> = Vec::new();
-    while let Some(row) = rows.next()? {
+    let all = concat!(
+        "SELECT ",
+        version_columns!(),
+        " FROM version WHERE item = ?1 ORDER BY number"
+    );
+    sql.each(all, [item.id], |row| {
         versions.push(version_row(kind, name, row, 0)?);
-    }
+        Ok(())
+    })?;
     let numbers = versions.iter().map(|version| version.number);
     if numbers.eq(1..=item.head) {
         Ok(versions)
     } else {
-        let what = format!("{} '{name}' has lost a version", kind.as_str());
-        Err(Fault::damaged(what))
+        Err(lost(kind, name))
     }
+}
+
+fn lost(kind: ItemKind, name: &StoreName) -> Fault {
+    Fault::damaged(format!("{} '{name}' has lost a version", kind.as_str()))
 }
 
 /// All that a project holds now, or all that was deleted: prompts first, then resources, each sorted
 /// by name.
 pub(super) fn items(
-    connection: &Connection,
+    sql: &Sql<'_>,
     project: &ProjectRow,
     are_deleted: bool,
 ) -> Result<Vec<Item>, Fault> {
-    let sql = format!(
+    let all = concat!(
         "SELECT item.kind, item.name, item.uri, \
-         (SELECT max(number) FROM version WHERE version.item = item.id), {VERSION} \
-         FROM item LEFT JOIN version ON version.item = item.id AND version.number = item.head \
+         (SELECT max(number) FROM version WHERE version.item = item.id), ",
+        version_columns!(),
+        " FROM item LEFT JOIN version ON version.item = item.id AND version.number = item.head \
          WHERE item.project = ?1 AND item.deleted = ?2 ORDER BY item.kind, item.name"
     );
-    let mut statement = connection.prepare(&sql)?;
-    let mut rows = statement.query((project.id, are_deleted))?;
     let mut items: Vec<Item> = Vec::new();
     let mut state = Digest::default();
     let mut counts = [0_u64; 2];
-    while let Some(row) = rows.next()? {
+    sql.each(all, (project.id, are_deleted), |row| {
         let kind = kind(row, 0)?;
         let name = name(kind.noun(), row, 1)?;
         let uri: Option<Box<str>> = row.get(2)?;
@@ -210,13 +229,13 @@ pub(super) fn items(
         }
         let is_after = |last: &Item| (last.kind, &last.name) < (kind, &name);
         if !items.last().is_none_or(is_after) {
-            let what = format!("{} '{name}' is out of place", kind.as_str());
-            return Err(Fault::damaged(what));
+            return Err(out_of_place(kind, &name));
         }
         toggle(&mut state, &seal::of_version(kind, &name, &head));
         counts[usize::from(kind == ItemKind::Resource)] += 1;
         items.push(Item { kind, name, head });
-    }
+        Ok(())
+    })?;
     let expected = if are_deleted {
         (project.buried, counts)
     } else {
@@ -233,18 +252,17 @@ pub(super) fn items(
 }
 
 /// What some version holds.
-pub(super) fn content(connection: &Connection, digest: &Digest) -> Result<Option<Vec<u8>>, Fault> {
-    let sql = "SELECT bytes FROM content WHERE digest = ?1";
-    let found = connection.query_row(sql, [digest], |row| row.get::<_, Vec<u8>>(0));
-    match found.optional()? {
+pub(super) fn content(sql: &Sql<'_>, digest: &Digest) -> Result<Option<Vec<u8>>, Fault> {
+    let one = "SELECT bytes FROM content WHERE digest = ?1";
+    let found = sql.first(one, [digest], |row| Ok(row.get::<_, Vec<u8>>(0)?))?;
+    match found {
         Some(bytes) if Sha256::digest(&bytes).as_slice() == digest => Ok(Some(bytes)),
         Some(_) => Err(Fault::damaged("a content is not what was written")),
         None => {
-            let sql = "SELECT EXISTS (SELECT 1 FROM version WHERE content = ?1)";
-            if connection.query_row(sql, [digest], |row| row.get(0))? {
-                Err(Fault::damaged("a content is missing"))
-            } else {
-                Ok(None)
+            let used = "SELECT 1 FROM version WHERE content = ?1";
+            match sql.first(used, [digest], |_| Ok(()))? {
+                Some(()) => Err(Fault::damaged("a content is missing")),
+                None => Ok(None),
             }
         }
     }

@@ -108,6 +108,15 @@ impl Site {
         ))
     }
 
+    pub(super) fn cut_off(&self) -> StoreError {
+        StoreError::Unavailable(format!(
+            "The last changes of workspace '{}' are in the log of {} and cannot be read while its \
+             folder cannot be written: open it once where that can be",
+            self.workspace,
+            self.path.display()
+        ))
+    }
+
     pub(super) fn foreign(&self, what: &str) -> StoreError {
         StoreError::Unavailable(format!(
             "{} is not a Twig workspace: {what}; it was left as it is, move it away or name another workspace",

@@ -6,7 +6,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::ThreadId;
 use std::time::{Duration, SystemTime};
 
-use rusqlite::{Transaction, TransactionBehavior};
 use twig_core::Limits;
 use twig_core::store::{OnWritten, StoreError, Timestamp, Write, Written};
 
@@ -15,6 +14,7 @@ use super::fault::Fault;
 use super::open::{Opened, open};
 use super::rows;
 use super::site::Site;
+use super::sql::Sql;
 use crate::stamp::FileStamp;
 
 /// How long the end waits for a write that was begun.
@@ -56,13 +56,9 @@ impl Writer {
                 let mut hand = Hand {
                     site,
                     limits,
-                    opened: None,
                     sound: None,
                 };
-                for job in received {
-                    let outcome = hand.carry_out(&job.write);
-                    job.tell(outcome);
-                }
+                hand.run(&received);
             })?;
         Ok(Self {
             jobs: Some(jobs),
@@ -93,73 +89,117 @@ impl Drop for Writer {
 struct Hand {
     site: Site,
     limits: Limits,
-    opened: Option<Opened>,
     /// What the system said of the file when it was last found to hold together.
     sound: Option<FileStamp>,
 }
 
+/// How a connection comes to its end.
+enum End {
+    /// There is nothing more to do.
+    Done,
+    /// Something is wrong with it or its files; a job may be left that it was not used for.
+    Wrong(Option<Job>),
+}
+
 impl Hand {
-    fn carry_out(&mut self, write: &Write) -> Result<Written, StoreError> {
-        if self.site.is_closing.load(Ordering::Acquire) {
-            return Err(StoreError::Unavailable(
-                "The server is stopping, nothing was written: start it again, then repeat the change"
-                    .to_owned(),
-            ));
+    fn run(&mut self, jobs: &Receiver<Job>) {
+        let mut left = None;
+        while let Some(job) = left.take().or_else(|| jobs.recv().ok()) {
+            if self.site.is_closing.load(Ordering::Acquire) {
+                job.tell(Err(stopping()));
+                continue;
+            }
+            match open(&self.site) {
+                Err(error) => job.tell(Err(error)),
+                Ok(opened) => {
+                    self.sound = opened.files.stamp();
+                    match self.work(&opened, job, jobs) {
+                        End::Done => return,
+                        End::Wrong(job) => {
+                            opened.leave(&self.site);
+                            left = job;
+                        }
+                    }
+                }
+            }
         }
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.try_write(write)));
-        outcome.unwrap_or_else(|_| {
-            Err(StoreError::Unavailable(
-                "The change could not be made because of a mistake in Twig, nothing was written"
-                    .to_owned(),
-            ))
-        })
     }
 
-    fn try_write(&mut self, write: &Write) -> Result<Written, StoreError> {
-        // What was removed or replaced meanwhile is not written to.
-        if let Some(gone) = self.opened.take_if(|opened| !opened.files.are_there()) {
-            gone.leave(&self.site);
+    /// Does one job after the other with one connection.
+    fn work(&mut self, opened: &Opened, first: Job, jobs: &Receiver<Job>) -> End {
+        let sql = Sql::new(&opened.connection);
+        let mut job = first;
+        loop {
+            // What was removed or replaced meanwhile is not written to.
+            if !opened.files.are_there() {
+                return End::Wrong(Some(job));
+            }
+            let attempt = || self.carry_out(opened, &sql, &job.write);
+            match catch_unwind(AssertUnwindSafe(attempt)) {
+                Ok(Ok(written)) => job.tell(Ok(written)),
+                Ok(Err(Fault::Refused(error))) if error.is_callers() => job.tell(Err(error)),
+                Ok(Err(fault)) => {
+                    job.tell(Err(self.site.tell(fault)));
+                    return End::Wrong(None);
+                }
+                Err(_) => {
+                    job.tell(Err(mistake()));
+                    return End::Wrong(None);
+                }
+            }
+            job = match jobs.recv() {
+                Ok(job) if self.site.is_closing.load(Ordering::Acquire) => {
+                    job.tell(Err(stopping()));
+                    for job in jobs {
+                        job.tell(Err(stopping()));
+                    }
+                    return End::Done;
+                }
+                Ok(job) => job,
+                Err(_) => return End::Done,
+            };
         }
-        // Whatever happens, the connection is kept only where all went well.
-        let opened = if let Some(opened) = self.opened.take() {
-            opened
-        } else {
-            let opened = open(&self.site)?;
-            self.sound = opened.files.stamp();
-            opened
+    }
+
+    /// Carries out a write and makes sure that it is really there.
+    fn carry_out(
+        &mut self,
+        opened: &Opened,
+        sql: &Sql<'_>,
+        write: &Write,
+    ) -> Result<Written, Fault> {
+        let before = opened.files.stamp();
+        sql.run("BEGIN IMMEDIATE", [])?;
+        let applied = apply(sql, &self.site.workspace, &self.limits, write, now());
+        let ended = match &applied {
+            Ok(written) if written.is_new => sql.run("COMMIT", []),
+            // Nothing was changed, or nothing is to be.
+            _ => sql.run("ROLLBACK", []),
         };
-        let mut outcome = self.commit(&opened, write);
         if !opened.files.are_there() {
-            opened.leave(&self.site);
-            return Err(StoreError::Moved {
-                workspace: self.site.workspace.clone(),
-            });
+            let workspace = self.site.workspace.clone();
+            return Err(StoreError::Moved { workspace }.into());
         }
-        if outcome.is_ok()
-            && let Err(fault) = self.look_again(&opened, write)
-        {
-            outcome = Err(fault);
+        // What SQLite says of the write comes before what it says of the end, which it may have
+        // brought about itself.
+        if matches!(applied, Ok(_) | Err(Fault::Refused(_))) {
+            ended?;
         }
-        match outcome {
-            Err(fault @ (Fault::Sql(_) | Fault::Damaged(_))) => {
-                opened.leave(&self.site);
-                Err(self.site.tell(fault))
-            }
-            outcome => {
-                self.opened = Some(opened);
-                outcome.map_err(|fault| self.site.tell(fault))
-            }
+        let written = applied?;
+        if before == self.sound {
+            // If it differs now, it was this very write that wrote the log back.
+            self.sound = opened.files.stamp();
+        } else {
+            self.look_again(opened, write)?;
         }
+        Ok(written)
     }
 
-    /// Looks with fresh eyes whether what was written is really there, if the file itself changed.
-    /// Mostly the log was only written back; but a file that somebody copied over it goes unnoticed
-    /// by who keeps its pages in memory.
+    /// Looks with fresh eyes whether what was written is really there, since somebody else wrote to
+    /// the file. Mostly the log was only written back; but a file that was copied over it goes
+    /// unnoticed by who keeps its pages in memory.
     fn look_again(&mut self, opened: &Opened, write: &Write) -> Result<(), Fault> {
         let stamp = opened.files.stamp();
-        if stamp == self.sound {
-            return Ok(());
-        }
         let fresh = match open(&self.site) {
             Ok(fresh) => fresh,
             Err(error @ StoreError::Damaged { .. }) => return Err(error.into()),
@@ -167,15 +207,16 @@ impl Hand {
             Err(_) => return Ok(()),
         };
         let looked = (|| {
-            let connection = fresh.connection.unchecked_transaction()?;
-            rows::projects(&connection)?;
+            let transaction = fresh.connection.unchecked_transaction()?;
+            let sql = Sql::new(&transaction);
+            rows::projects(&sql)?;
             let Write::Item(write) = write else {
                 return Ok(());
             };
             // Who deleted the project since then found it sound.
-            if let Some(project) = rows::project(&connection, &write.project)? {
-                rows::items(&connection, &project, false)?;
-                rows::items(&connection, &project, true)?;
+            if let Some(project) = rows::project(&sql, &write.project)? {
+                rows::items(&sql, &project, false)?;
+                rows::items(&sql, &project, true)?;
             }
             Ok(())
         })();
@@ -185,15 +226,19 @@ impl Hand {
         }
         looked
     }
+}
 
-    fn commit(&self, opened: &Opened, write: &Write) -> Result<Written, Fault> {
-        let behavior = TransactionBehavior::Immediate;
-        let transaction = Transaction::new_unchecked(&opened.connection, behavior)?;
-        let workspace = &self.site.workspace;
-        let written = apply(&transaction, workspace, &self.limits, write, now())?;
-        transaction.commit()?;
-        Ok(written)
-    }
+fn stopping() -> StoreError {
+    StoreError::Unavailable(
+        "The server is stopping, nothing was written: start it again, then repeat the change"
+            .to_owned(),
+    )
+}
+
+fn mistake() -> StoreError {
+    StoreError::Unavailable(
+        "The change could not be made because of a mistake in Twig, nothing was written".to_owned(),
+    )
 }
 
 fn now() -> Timestamp {

@@ -1,6 +1,5 @@
 //! Writes that are about a whole project.
 
-use rusqlite::Connection;
 use twig_core::store::{Digest, StoreError, StoreName, Timestamp, Written};
 use uuid::Uuid;
 
@@ -8,14 +7,15 @@ use super::{Changed, find, record};
 use crate::store::fault::Fault;
 use crate::store::rows;
 use crate::store::seal::ProjectRow;
+use crate::store::sql::Sql;
 
 pub(super) fn create(
-    connection: &Connection,
+    sql: &Sql<'_>,
     workspace: &StoreName,
     name: &StoreName,
     now: Timestamp,
 ) -> Result<Written, Fault> {
-    refuse_taken(connection, workspace, name)?;
+    refuse_taken(sql, workspace, name)?;
     let project = ProjectRow {
         id: Uuid::now_v7().into_bytes(),
         name: name.clone(),
@@ -25,7 +25,7 @@ pub(super) fn create(
         state: Digest::default(),
         buried: Digest::default(),
     };
-    connection.execute(
+    sql.run(
         "INSERT INTO project (id, name, created, prompts, resources, state, buried, seal) \
          VALUES (?1, ?2, ?3, 0, 0, ?4, ?5, ?6)",
         (
@@ -38,57 +38,53 @@ pub(super) fn create(
         ),
     )?;
     let seals = [&project.seal()];
-    record(connection, &seals, &changed_project(&project), now)?;
+    record(sql, &seals, &changed_project(&project), now)?;
     Ok(of_project(now))
 }
 
 pub(super) fn rename(
-    connection: &Connection,
+    sql: &Sql<'_>,
     workspace: &StoreName,
     name: &StoreName,
     to: &StoreName,
     now: Timestamp,
 ) -> Result<Written, Fault> {
-    let before = find(connection, workspace, name)?;
+    let before = find(sql, workspace, name)?;
     if name == to {
         return Ok(Written {
             is_new: false,
             ..of_project(before.created)
         });
     }
-    refuse_taken(connection, workspace, to)?;
+    refuse_taken(sql, workspace, to)?;
     let after = ProjectRow {
         name: to.clone(),
         ..before.clone()
     };
-    connection.execute(
+    sql.run(
         "UPDATE project SET name = ?2, seal = ?3 WHERE id = ?1",
         (after.id, to.as_str(), after.seal()),
     )?;
     let seals = [&before.seal(), &after.seal()];
-    record(connection, &seals, &changed_project(&after), now)?;
+    record(sql, &seals, &changed_project(&after), now)?;
     Ok(of_project(now))
 }
 
 pub(super) fn delete(
-    connection: &Connection,
+    sql: &Sql<'_>,
     workspace: &StoreName,
     name: &StoreName,
     now: Timestamp,
 ) -> Result<Written, Fault> {
-    let project = find(connection, workspace, name)?;
-    delete_project(connection, &project)?;
+    let project = find(sql, workspace, name)?;
+    delete_project(sql, &project)?;
     let seals = [&project.seal()];
-    record(connection, &seals, &changed_project(&project), now)?;
+    record(sql, &seals, &changed_project(&project), now)?;
     Ok(of_project(now))
 }
 
-fn refuse_taken(
-    connection: &Connection,
-    workspace: &StoreName,
-    name: &StoreName,
-) -> Result<(), Fault> {
-    match rows::project(connection, name)? {
+fn refuse_taken(sql: &Sql<'_>, workspace: &StoreName, name: &StoreName) -> Result<(), Fault> {
+    match rows::project(sql, name)? {
         None => Ok(()),
         Some(_) => Err(Fault::from(StoreError::ProjectExists {
             project: name.clone(),
@@ -98,30 +94,30 @@ fn refuse_taken(
 }
 
 /// Takes a project away with its versions, and contents that no other project has.
-fn delete_project(connection: &Connection, project: &ProjectRow) -> Result<(), Fault> {
+fn delete_project(sql: &Sql<'_>, project: &ProjectRow) -> Result<(), Fault> {
     let id = [project.id];
-    connection.execute(
+    sql.run(
         "CREATE TEMP TABLE IF NOT EXISTS gone (digest BLOB NOT NULL PRIMARY KEY)",
         [],
     )?;
-    connection.execute("DELETE FROM gone", [])?;
-    connection.execute(
+    sql.run("DELETE FROM gone", [])?;
+    sql.run(
         "INSERT OR IGNORE INTO gone SELECT content FROM version \
          WHERE item IN (SELECT id FROM item WHERE project = ?1)",
         id,
     )?;
-    connection.execute(
+    sql.run(
         "DELETE FROM version WHERE item IN (SELECT id FROM item WHERE project = ?1)",
         id,
     )?;
-    connection.execute("DELETE FROM item WHERE project = ?1", id)?;
-    connection.execute("DELETE FROM project WHERE id = ?1", id)?;
-    connection.execute(
+    sql.run("DELETE FROM item WHERE project = ?1", id)?;
+    sql.run("DELETE FROM project WHERE id = ?1", id)?;
+    sql.run(
         "DELETE FROM content WHERE digest IN (SELECT digest FROM gone) \
          AND NOT EXISTS (SELECT 1 FROM version WHERE version.content = content.digest)",
         [],
     )?;
-    connection.execute("DELETE FROM gone", [])?;
+    sql.run("DELETE FROM gone", [])?;
     Ok(())
 }
 

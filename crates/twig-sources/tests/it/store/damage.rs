@@ -18,7 +18,7 @@ struct All {
     contents: Vec<Result<Vec<u8>, StoreError>>,
 }
 
-const ITEMS: u64 = 12;
+const ITEMS: u64 = 7;
 
 /// A workspace with versions of all sorts, contents of all sizes.
 fn furnish(store: &dyn Store) {
@@ -27,7 +27,7 @@ fn furnish(store: &dyn Store) {
     for at in 0..ITEMS {
         let (prompt_name, long) = (
             format!("prompt-{at}"),
-            usize::try_from(at * at * 90).unwrap(),
+            usize::try_from(at * at * 250).unwrap(),
         );
         prompt(store, &prompt_name, text(&format!("first {at}"))).unwrap();
         prompt(store, &prompt_name, new_text(&"long ".repeat(long + 1))).unwrap();

@@ -115,7 +115,7 @@ fn a_log_that_nobody_can_read_back_is_not_passed_over() {
         Poor::give(&poor.home.file(file));
     }
     set_mode(poor.home.workspaces.folder(), 0o555);
-    poor.does("refuse-read default");
+    poor.does("refuse-read The last changes of workspace 'default' are in the log");
 }
 
 #[test]
