@@ -17,6 +17,7 @@ mod escapes;
 mod log;
 mod mutate;
 mod places;
+mod search;
 mod speed;
 mod support;
 mod trust;
