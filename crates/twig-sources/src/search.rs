@@ -119,7 +119,7 @@ impl SearchIndex {
                 break;
             }
         }
-        let hits = index.hits(&words, &spots)?;
+        let hits = index.hits(&words, query, &spots)?;
         self.index = Some(index);
         Ok(hits)
     }

@@ -2,8 +2,6 @@
 
 use rusqlite::{Connection, Result, Statement, params};
 
-use super::snippet::{CLOSE, OPEN};
-
 /// A temporary file that SQLite makes and takes away itself.
 pub(super) const ON_DISK: &str = "";
 /// Nothing on disk at all.
@@ -115,34 +113,10 @@ impl Database {
         found.collect()
     }
 
-    /// The texts of these rows with the words marked, as far as they are found.
-    ///
-    /// Not `snippet()`: its work grows with the square of how often the words stand in a text.
-    pub(super) fn marked(&self, expression: &str, rows: &[i64]) -> Result<Vec<(i64, String)>> {
-        let (Some(first), Some(last)) = (rows.iter().min(), rows.iter().max()) else {
-            return Ok(Vec::new());
-        };
-        // A query for each row would look all words up again; the `+` keeps SQLite from doing so.
-        let mut statement = self.connection.prepare(
-            "SELECT rowid, highlight(rows, 3, ?1, ?2) FROM rows
-             WHERE rows MATCH ?3 AND rowid >= ?4 AND rowid <= ?5
-               AND +rowid IN (SELECT value FROM json_each(?6))",
-        )?;
-        let list: Vec<String> = rows.iter().map(i64::to_string).collect();
-        let list = format!("[{}]", list.join(","));
-        let found = statement
-            .query_map(params![OPEN, CLOSE, expression, first, last, list], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })?;
-        found.collect()
-    }
-
-    /// How the text of a row begins.
-    pub(super) fn beginning(&self, at: i64) -> Result<String> {
-        let mut statement = self
-            .connection
-            .prepare("SELECT substr(text, 1, 1000) FROM rows WHERE rowid = ?1")?;
-        statement.query_row([at], |row| row.get(0))
+    /// Reads the texts of rows.
+    pub(super) fn reader(&self) -> Result<Reader<'_>> {
+        let sql = "SELECT text FROM rows WHERE rowid = ?1";
+        Ok(Reader(self.connection.prepare(sql)?))
     }
 
     #[cfg(test)]
@@ -179,5 +153,14 @@ impl Writer<'_> {
 
     pub(super) fn commit(self) -> Result<()> {
         self.connection.execute_batch("COMMIT")
+    }
+}
+
+/// Reads texts, one at a time.
+pub(super) struct Reader<'d>(Statement<'d>);
+
+impl Reader<'_> {
+    pub(super) fn text(&mut self, at: i64) -> Result<String> {
+        self.0.query_row([at], |row| row.get(0))
     }
 }

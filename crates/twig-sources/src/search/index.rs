@@ -1,6 +1,6 @@
 //! The index of one catalog: follows it, finds, ranks, and makes hits of what was found.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use rusqlite::Result;
@@ -11,7 +11,7 @@ use super::database::{Columns, DOCUMENTS, Database, Found};
 use super::item::{Item, World};
 use super::rows::Rows;
 use super::snippet;
-use super::words::Words;
+use super::words::{Words, fold};
 
 /// The most hits that are ranked, and so the most that are given. Ranking costs a microsecond a hit.
 const RANKED: usize = 1_000;
@@ -117,7 +117,8 @@ impl Index {
     /// Looks for words in the middle of words, or for what has no word in it at all: in names and
     /// titles only.
     fn scan(&self, words: &Words, query: &Query, spots: &mut Spots) {
-        let needles = words.needles(&query.text);
+        let needles = words.folded(&query.text);
+        let needles: Vec<String> = needles.iter().map(|word| word.iter().collect()).collect();
         if needles.is_empty() {
             return;
         }
@@ -126,8 +127,8 @@ impl Index {
                 continue;
             }
             for (place, item) in Item::all(&self.catalog, scope).enumerate() {
-                let name = item.key().to_lowercase();
-                let title = item.title().unwrap_or_default().to_lowercase();
+                let fold = |text: &str| text.chars().flat_map(fold).collect::<String>();
+                let (name, title) = (fold(item.key()), fold(item.title().unwrap_or_default()));
                 let has = |needle: &String| name.contains(needle) || title.contains(needle);
                 if needles.iter().all(has) {
                     spots.push(Spot {
@@ -143,28 +144,23 @@ impl Index {
         }
     }
 
-    /// Hits with their texts.
-    pub(super) fn hits(&self, words: &Words, spots: &[Spot]) -> Result<Vec<Hit>> {
-        let rows: Vec<i64> = spots.iter().map(|spot| self.row(*spot)).collect();
-        let texts = if words.words.is_empty() {
-            Vec::new()
-        } else {
-            let expression = words.expression();
-            self.database.marked(&expression, &rows)?
-        };
-        let texts: HashMap<i64, String> = texts.into_iter().collect();
+    /// Hits with their snippets: the place in the text, or what it is for, or its first line.
+    pub(super) fn hits(&self, words: &Words, query: &Query, spots: &[Spot]) -> Result<Vec<Hit>> {
+        let words = words.folded(&query.text);
+        let mut reader = self.database.reader()?;
         let mut hits = Vec::with_capacity(spots.len());
-        for (spot, row) in spots.iter().zip(rows) {
+        for spot in spots {
             let Some(item) = self.item(*spot) else {
                 continue;
             };
+            let text = reader.text(self.row(*spot))?;
             // Who asks for a name wants to know what it is, not where its words are used.
-            let text = texts.get(&row).filter(|_| !spot.is_whole);
-            let text = text.filter(|text| snippet::has_mark(text));
-            let snippet = match (text, item.description()) {
-                (Some(text), _) => snippet::one_line(text),
-                (None, Some(description)) => snippet::one_line(description),
-                (None, None) => snippet::first_line(&self.database.beginning(row)?),
+            let around = (!spot.is_whole).then(|| snippet::around(&text, &words));
+            let snippet = match (around.flatten(), item.description()) {
+                (Some(snippet), _) => snippet,
+                (None, None) => snippet::first_line(&text),
+                (None, Some(description)) => snippet::around(description, &words)
+                    .unwrap_or_else(|| snippet::beginning(description)),
             };
             hits.push(item.hit(snippet));
         }

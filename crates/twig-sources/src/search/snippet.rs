@@ -1,11 +1,9 @@
 //! Snippets: the line that shows where the words stand.
+//!
+//! FTS5 has a function for this, but its work grows with the square of how often the words stand in a
+//! text, and it does not see the parts of `codeReview`.
 
-use super::words::SEAM;
-
-/// Stands before a word that was found.
-pub(super) const OPEN: &str = "\u{2}";
-/// Stands after it.
-pub(super) const CLOSE: &str = "\u{3}";
+use super::words::{SEAM, fold, is_start};
 
 /// Characters that a snippet has at most, `…` aside.
 const LENGTH: usize = 160;
@@ -14,20 +12,30 @@ const BEFORE: usize = 40;
 /// Words that are looked at to find the best place.
 const MARKS: usize = 1_000;
 
-/// Whether a word is marked in a text.
-pub(super) fn has_mark(text: &str) -> bool {
-    text.contains(OPEN)
+/// A place in a line where a word was found.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    start: usize,
+    end: usize,
+    /// Which of the words.
+    word: usize,
 }
 
-/// One line of a text, without its marks: where most of the words that were found stand together,
-/// or else how it begins.
-pub(super) fn one_line(text: &str) -> String {
-    let (line, marks) = flatten(text);
+/// One line of a text, from where most of the words stand together; none where there are none. The
+/// words are folded.
+pub(super) fn around(text: &str, words: &[Vec<char>]) -> Option<String> {
+    let line = flatten(text, usize::MAX);
+    let marks = find(&line, words);
     let best = (0..marks.len()).max_by_key(|at| {
         // Of several places the first one.
-        (together(&line, &marks[*at..]), std::cmp::Reverse(*at))
+        (together(&marks[*at..]), std::cmp::Reverse(*at))
     });
-    window(&line, best.map_or(0, |at| marks[at].0))
+    best.map(|at| window(&line, marks[at].start))
+}
+
+/// One line of how a text begins.
+pub(super) fn beginning(text: &str) -> String {
+    window(&flatten(text, 2 * LENGTH), 0)
 }
 
 /// The first line that says something, for what was found by its name alone.
@@ -35,23 +43,15 @@ pub(super) fn first_line(text: &str) -> String {
     let mut lines = text.lines().map(|line| line.trim_start_matches('#').trim());
     // Fences, rules and the like are no line to show.
     let first = lines.find(|line| line.chars().any(char::is_alphanumeric));
-    one_line(first.unwrap_or_default())
+    beginning(first.unwrap_or_default())
 }
 
-/// The text on one line, and where words are marked in it.
-fn flatten(text: &str) -> (Vec<char>, Vec<(usize, usize)>) {
-    let is_marked = has_mark(text);
-    let mut line: Vec<char> = Vec::with_capacity(2 * LENGTH);
-    let mut marks: Vec<(usize, usize)> = Vec::new();
+/// The text on one line, as it was before it was written into the index, as far as it is wanted.
+fn flatten(text: &str, most: usize) -> Vec<char> {
+    let mut line: Vec<char> = Vec::with_capacity(text.len().min(most));
     for c in text.chars() {
         match c {
             SEAM => {}
-            '\u{2}' => marks.push((line.len(), line.len())),
-            '\u{3}' => {
-                if let Some(mark) = marks.last_mut() {
-                    mark.1 = line.len();
-                }
-            }
             c if c.is_whitespace() || c.is_control() => {
                 if line.last().is_some_and(|last| *last != ' ') {
                     line.push(' ');
@@ -59,34 +59,59 @@ fn flatten(text: &str) -> (Vec<char>, Vec<(usize, usize)>) {
             }
             c => line.push(c),
         }
-        // What is further behind is not shown anyway.
-        let end = marks.last().map(|mark| mark.1).unwrap_or_default();
-        let is_enough = !is_marked || marks.len() > MARKS;
-        if is_enough && line.len() > end + 2 * LENGTH {
+        if line.len() >= most {
             break;
         }
     }
     while line.last() == Some(&' ') {
         line.pop();
     }
-    (line, marks)
+    line
 }
 
-/// How many different words are marked from here on, as far as a snippet reaches.
-fn together(line: &[char], marks: &[(usize, usize)]) -> usize {
-    let Some(first) = marks.first() else { return 0 };
-    let reach = first.0 + LENGTH - BEFORE;
-    let mut words: Vec<String> = Vec::new();
-    for (start, end) in marks.iter().take_while(|mark| mark.1 <= reach) {
-        let word: String = line[*start..*end]
-            .iter()
-            .flat_map(|c| c.to_lowercase())
-            .collect();
-        if !words.contains(&word) {
-            words.push(word);
+/// The places where words begin like one of these.
+fn find(line: &[char], words: &[Vec<char>]) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    let mut before = None;
+    for (start, c) in line.iter().enumerate() {
+        if is_start(before, *c) {
+            let found = (0..).zip(words).find_map(|(word, letters)| {
+                let end = start + length(&line[start..], letters)?;
+                Some(Mark { start, end, word })
+            });
+            marks.extend(found);
+        }
+        if marks.len() >= MARKS {
+            break;
+        }
+        before = Some(*c);
+    }
+    marks
+}
+
+/// How many characters of the line are those letters, if it begins with them.
+fn length(line: &[char], letters: &[char]) -> Option<usize> {
+    let mut letters = letters.iter();
+    for (at, c) in line.iter().enumerate() {
+        for folded in fold(*c) {
+            match letters.next() {
+                None => return Some(at),
+                Some(letter) if *letter == folded => {}
+                Some(_) => return None,
+            }
         }
     }
-    words.len()
+    letters.next().is_none().then_some(line.len())
+}
+
+/// How many different words are found from here on, as far as a snippet reaches.
+fn together(marks: &[Mark]) -> u32 {
+    let Some(first) = marks.first() else { return 0 };
+    let reach = first.start + LENGTH - BEFORE;
+    let marks = marks.iter().take_while(|mark| mark.end <= reach);
+    // There are never more words than bits.
+    let words = marks.fold(0_u64, |words, mark| words | 1 << (mark.word % 64));
+    words.count_ones()
 }
 
 /// The line, or as much of it as may be shown with that place in it, cut between words if it can.
@@ -96,9 +121,8 @@ fn window(line: &[char], place: usize) -> String {
     }
     let mut start = place.saturating_sub(BEFORE).min(line.len() - LENGTH);
     if start > 0 {
-        let gap = line[start - 1..place.max(start)]
-            .iter()
-            .position(|c| *c == ' ');
+        let before = &line[start - 1..place.max(start)];
+        let gap = before.iter().position(|c| *c == ' ');
         start += gap.unwrap_or_default();
     }
     let mut end = (start + LENGTH).min(line.len());
@@ -116,43 +140,61 @@ fn window(line: &[char], place: usize) -> String {
 mod tests {
     use super::*;
 
+    fn show(text: &str, words: &[&str]) -> Option<String> {
+        let words: Vec<Vec<char>> = words.iter().map(|word| word.chars().collect()).collect();
+        around(text, &words)
+    }
+
     #[test]
-    fn a_snippet_is_one_line_without_marks() {
-        let text = "one\n\n  \u{2}two\u{3}\tthree 代\u{1f}\u{2}码\u{3}\u{7}\n";
-        assert_eq!(one_line(text), "one two three 代码");
+    fn a_snippet_is_one_line_as_its_author_wrote_it() {
+        let text = "one\n\n  two\tthree 代\u{1f}码\u{7}\n";
+        assert_eq!(show(text, &["two"]).unwrap(), "one two three 代码");
+        for word in ["wo", "four", "码代"] {
+            assert_eq!(show(text, &[word]), None, "{word}");
+        }
+        for word in ["thr", "码", "代码"] {
+            assert!(show(text, &[word]).is_some(), "{word}");
+        }
+    }
+
+    #[test]
+    fn words_are_found_whatever_their_case_accents_and_humps() {
+        for text in ["Résumé", "RE\u{301}SUME\u{301}", "myResume", "a-résumés"] {
+            assert_eq!(show(text, &["resume"]).as_deref(), Some(text));
+        }
+        assert_eq!(show("presume", &["resume"]), None);
     }
 
     #[test]
     fn a_long_one_is_cut_around_the_word_that_was_found() {
-        let (before, after) = ("before ".repeat(50), "after ".repeat(50));
-        let line = one_line(&format!("{before}\u{2}here\u{3} {after}"));
+        let text = format!("{}here {}", "before ".repeat(50), "after ".repeat(50));
+        let line = show(&text, &["her"]).unwrap();
         assert!(line.starts_with("…before "), "{line}");
         assert!(line.ends_with(" after…"), "{line}");
         assert!(line.contains(" here after"), "{line}");
         assert!(line.chars().count() <= LENGTH + 2, "{line}");
-        let run = "x".repeat(500);
-        let line = one_line(&format!("{run}\u{2}y\u{3}{run}"));
-        assert!(line.contains('y'), "{line}");
+        let text = format!("{}.y{}", "x".repeat(500), "z".repeat(500));
+        let line = show(&text, &["y"]).unwrap();
+        assert!(line.contains(".yz"), "{line}");
         assert_eq!(line.chars().count(), LENGTH + 2);
     }
 
     #[test]
     fn the_place_with_most_of_the_words_is_shown() {
         let gap = "gap ".repeat(100);
-        let (one, two) = ("\u{2}one\u{3} \u{2}One\u{3}", "\u{2}one\u{3} \u{2}two\u{3}");
-        let line = one_line(&format!("{gap}{one} {gap}{two} {gap}"));
+        let text = format!("{gap}one One {gap}one two {gap}");
+        let line = show(&text, &["one", "two"]).unwrap();
         assert!(line.contains("gap one two gap"), "{line}");
     }
 
     #[test]
     fn a_short_one_stays_as_it_is() {
-        for length in [LENGTH, LENGTH + 2] {
+        for length in [0, LENGTH, LENGTH + 2] {
             let text = "x".repeat(length);
-            assert_eq!(one_line(&text), text);
+            assert_eq!(beginning(&text), text);
         }
-        assert_eq!(one_line(""), "");
         let text = "x".repeat(LENGTH + 3);
-        assert_eq!(one_line(&text), format!("{}…", &text[..LENGTH]));
+        assert_eq!(beginning(&text), format!("{}…", &text[..LENGTH]));
     }
 
     #[test]

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use unicode_normalization::UnicodeNormalization;
+
 /// Stands between two characters of scripts without spaces: the tokenizer splits at it, and
 /// snippets lose it again.
 pub(super) const SEAM: char = '\u{1f}';
@@ -36,7 +38,9 @@ pub(super) fn indexed(text: &str) -> Cow<'_, str> {
             out.push(SEAM);
         }
         was_alone = is_alone;
-        let is_odd = c.is_control() && !c.is_whitespace();
+        // The tokenizer would make a word of no characters of an accent that has no letter.
+        let is_odd =
+            (is_accent(c) && !out.ends_with(is_word)) || (c.is_control() && !c.is_whitespace());
         out.push(if is_odd { ' ' } else { c });
     }
     Cow::Owned(out)
@@ -73,6 +77,7 @@ pub(super) fn add_parts(text: &str, out: &mut String) {
 /// the same.
 pub(super) fn add_whole(name: &str, out: &mut String) {
     let mut letters = name.chars().filter(|c| is_word(*c)).peekable();
+    while letters.next_if(|c| is_accent(*c)).is_some() {}
     if letters.peek().is_some() {
         out.push(' ');
         out.push(WHOLE);
@@ -97,8 +102,9 @@ impl Words {
         add_whole(text, &mut whole);
         let mut words: Vec<String> = Vec::new();
         for word in text.split(|c| !is_word(c)).filter(|word| !word.is_empty()) {
+            let word = word.trim_start_matches(is_accent);
             let word: String = word.chars().take(WORD).collect();
-            if !words.contains(&word) && words.len() < QUERY / WORD {
+            if !word.is_empty() && !words.contains(&word) && words.len() < QUERY / WORD {
                 words.push(word);
             }
         }
@@ -141,14 +147,39 @@ impl Words {
         (!whole.is_empty()).then(|| format!("\"{whole}\""))
     }
 
-    /// What to look for in the middle of words: the words, or without any, what stands there.
-    pub(super) fn needles(&self, text: &str) -> Vec<String> {
+    /// The words as they are compared with folded text; without any, whatever stands in the query.
+    pub(super) fn folded(&self, text: &str) -> Vec<Vec<char>> {
+        let fold = |word: &str| word.chars().flat_map(fold).collect();
         if !self.words.is_empty() {
-            return self.words.iter().map(|word| word.to_lowercase()).collect();
+            return self.words.iter().map(|word| fold(word)).collect();
         }
         let signs = cut(text, WORDS * WORD).split_whitespace().take(WORDS);
-        signs.map(str::to_lowercase).collect()
+        signs.map(fold).collect()
     }
+}
+
+/// A character without case and accents, as the tokenizer folds it.
+pub(super) fn fold(c: char) -> impl Iterator<Item = char> {
+    // Beyond, there are no letters with accents that come in one piece.
+    let is_plain = c.is_ascii() || c >= '\u{2000}';
+    let parts = (!is_plain).then(|| std::iter::once(c).nfd().filter(|c| !is_accent(*c)));
+    let whole = is_plain.then_some(c);
+    let parts = whole.into_iter().chain(parts.into_iter().flatten());
+    parts.flat_map(char::to_lowercase)
+}
+
+/// Whether a word begins with this character, if that one stands before it.
+pub(super) fn is_start(before: Option<char>, c: char) -> bool {
+    let Some(before) = before else {
+        return is_word(c);
+    };
+    let is_hump = before.is_lowercase() && c.is_uppercase();
+    is_word(c) && (is_hump || !is_word(before) || is_unspaced(c) || is_unspaced(before))
+}
+
+/// An accent that stands after its letter.
+fn is_accent(c: char) -> bool {
+    ('\u{300}'..='\u{36f}').contains(&c)
 }
 
 /// The beginning of a text, of at most that many bytes.
