@@ -11,7 +11,7 @@ use super::database::{Columns, DOCUMENTS, Database, Found};
 use super::item::{Item, World};
 use super::rows::Rows;
 use super::snippet;
-use super::words::{Words, fold};
+use super::words::{Words, fold_into};
 
 /// The most hits that are ranked, and so the most that are given. Ranking costs a microsecond a hit.
 const RANKED: usize = 1_000;
@@ -122,14 +122,17 @@ impl Index {
         if needles.is_empty() {
             return;
         }
+        let mut text = String::new();
         for scope in [Scope::Prompts, Scope::Documents] {
             if query.scope != scope && query.scope != Scope::All {
                 continue;
             }
             for (place, item) in Item::all(&self.catalog, scope).enumerate() {
-                let fold = |text: &str| text.chars().flat_map(fold).collect::<String>();
-                let (name, title) = (fold(item.key()), fold(item.title().unwrap_or_default()));
-                let has = |needle: &String| name.contains(needle) || title.contains(needle);
+                text.clear();
+                fold_into(item.key(), &mut text);
+                text.push('\n');
+                fold_into(item.title().unwrap_or_default(), &mut text);
+                let has = |needle: &String| text.contains(needle);
                 if needles.iter().all(has) {
                     spots.push(Spot {
                         scope,

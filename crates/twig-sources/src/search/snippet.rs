@@ -49,9 +49,15 @@ pub(super) fn first_line(text: &str) -> String {
 /// The text on one line, as it was before it was written into the index, as far as it is wanted.
 fn flatten(text: &str, most: usize) -> Vec<char> {
     let mut line: Vec<char> = Vec::with_capacity(text.len().min(most));
-    for c in text.chars() {
+    let mut chars = text.chars().peekable();
+    let mut is_heading = true;
+    while let Some(c) = chars.next() {
+        let is_sign = c == '#' && matches!(chars.peek(), Some('#' | ' '));
+        is_heading = c == '\n' || (is_heading && is_sign);
         match c {
             SEAM => {}
+            // On one line there are no headings.
+            '#' if is_heading => {}
             c if c.is_whitespace() || c.is_control() => {
                 if line.last().is_some_and(|last| *last != ' ') {
                     line.push(' ');
@@ -147,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_snippet_is_one_line_as_its_author_wrote_it() {
-        let text = "one\n\n  two\tthree 代\u{1f}码\u{7}\n";
+        let text = "## one\n\n  two\tthree 代\u{1f}码\u{7}\n";
         assert_eq!(show(text, &["two"]).unwrap(), "one two three 代码");
         for word in ["wo", "four", "码代"] {
             assert_eq!(show(text, &[word]), None, "{word}");

@@ -168,6 +168,17 @@ pub(super) fn fold(c: char) -> impl Iterator<Item = char> {
     parts.flat_map(char::to_lowercase)
 }
 
+/// Adds a text without case and accents.
+pub(super) fn fold_into(text: &str, out: &mut String) {
+    if text.is_ascii() {
+        let start = out.len();
+        out.push_str(text);
+        out[start..].make_ascii_lowercase();
+    } else {
+        out.extend(text.chars().flat_map(fold));
+    }
+}
+
 /// Whether a word begins with this character, if that one stands before it.
 pub(super) fn is_start(before: Option<char>, c: char) -> bool {
     let Some(before) = before else {
