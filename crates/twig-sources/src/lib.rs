@@ -20,6 +20,7 @@ mod project;
 mod project_folder;
 mod reader;
 mod root;
+mod search;
 mod settings;
 mod shelf;
 mod stamp;
@@ -36,6 +37,7 @@ pub use project_folder::{
     CheckedFolder, Exported, Imported, ProjectFolderError, check_project, export_project,
     import_project,
 };
+pub use search::{Heard, SearchIndex, Searcher};
 pub use settings::{Selected, Settings, Watching};
 pub use store::{Access, DEFAULT_WORKSPACE, SqliteStore, Workspaces};
 pub use trust::{CodeFiles, Trust, Verdict, program, survey};

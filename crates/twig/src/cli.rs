@@ -55,7 +55,7 @@ pub(crate) enum Command {
     Show(Show),
     /// Render a prompt with arguments
     Render(Render),
-    /// Search prompts by name, title, description and text
+    /// Search prompts and documents by name, title, description and text
     Search(Search),
     /// Check libraries and report what is wrong with them
     Check(Check),
@@ -234,7 +234,7 @@ pub(crate) struct Render {
 
 #[derive(Debug, Args)]
 pub(crate) struct Search {
-    /// What to look for; every word has to be found
+    /// What to look for: beginnings of words, each of which has to be found
     #[arg(required = true)]
     pub(crate) words: Vec<String>,
 

@@ -26,11 +26,12 @@ use std::sync::Arc;
 
 use clap::CommandFactory;
 use twig_core::parse::library::MANIFEST;
+use twig_core::store::StoreError;
 use twig_core::template::Templates;
 use twig_core::{Catalog, Lookup, PromptRef};
 use twig_sources::{Access, DEFAULT_WORKSPACE, LiveCatalog, PROJECT, Selected, Settings, Watching};
 
-use self::store::{Stores, Target, explain};
+use self::store::{Stores, Target, no_project};
 use crate::cli::{self, Cli, Command, InProject, InWorkspace, Sources};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::config::{self, Config};
@@ -129,8 +130,12 @@ fn load(settings: Settings) -> Result<LiveCatalog, CommandError> {
     let store = settings.project.as_ref().map(|it| Arc::clone(&it.store));
     let live = LiveCatalog::load(settings);
     match (live.check_project(), store) {
-        (Err(error), Some(store)) => Err(explain(error, &*store)),
-        _ => Ok(live),
+        (Err(StoreError::NoProject { project, workspace }), Some(store)) => {
+            let others = store.projects()?;
+            Err(no_project(&project, workspace.as_str(), &others))
+        }
+        (Err(error), _) => Err(error.into()),
+        (Ok(()), _) => Ok(live),
     }
 }
 

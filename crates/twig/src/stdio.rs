@@ -238,7 +238,15 @@ impl Session<'_> {
             };
             let Some(job) = job else { continue };
             match job.work {
-                Work::Search(_) => {}
+                Work::Search(query) => {
+                    let (finish, wake) = (self.finish.clone(), Arc::clone(&self.wake));
+                    let ticket = job.ticket;
+                    let latest = Arc::clone(&catalog);
+                    self.service.search(latest, query, move |outcome| {
+                        let _ = finish.send((ticket, Done::Search(outcome)));
+                        wake.up();
+                    });
+                }
                 Work::Write(write) => {
                     let (finish, wake) = (self.finish.clone(), Arc::clone(&self.wake));
                     let ticket = job.ticket;

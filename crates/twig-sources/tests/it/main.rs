@@ -18,6 +18,7 @@ mod log;
 mod mutate;
 mod places;
 mod project_folder;
+mod search;
 mod speed;
 mod store;
 mod support;

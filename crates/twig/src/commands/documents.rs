@@ -11,7 +11,7 @@ use crate::ui::Ui;
 
 /// One document as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-struct Row<'c> {
+pub(super) struct Row<'c> {
     uri: &'c str,
     #[serde(skip_serializing_if = "Option::is_none")]
     short_uri: Option<&'c str>,
@@ -95,7 +95,7 @@ pub(super) fn show(
     Ok(())
 }
 
-fn row(found: DocumentRef<'_>) -> Row<'_> {
+pub(super) fn row(found: DocumentRef<'_>) -> Row<'_> {
     let document = found.document;
     Row {
         uri: &document.uri,

@@ -1,95 +1,101 @@
-//! `twig search`: prompts that have every word, best first.
+//! `twig search`: prompts and documents that have every word, best first.
 
 use std::process::ExitCode;
 
-use twig_core::{Bodies, Content, PromptRef};
+use serde::Serialize;
+use twig_core::search::{Hit, Query, Scope, Target};
+use twig_core::{Catalog, Lookup};
+use twig_sources::SearchIndex;
 
-use super::Opened;
-use super::list::{self, Row};
+use super::{Opened, documents, list};
 use crate::cli;
 use crate::command_error::CommandError;
 use crate::ui::Ui;
 
+/// The most that is shown.
+const MOST: usize = 100;
+
+/// What was found, as scripts see it; this shape is a promise.
+#[derive(Debug, Serialize)]
+struct Row<'c> {
+    #[serde(flatten)]
+    what: What<'c>,
+    /// Where the words stand.
+    snippet: &'c str,
+}
+
+/// A prompt has a `name`, a document a `uri`.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum What<'c> {
+    Prompt(list::Row<'c>),
+    Document(documents::Row<'c>),
+}
+
 pub(super) fn run(options: &cli::Search, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let opened = Opened::new(&options.sources)?;
     let catalog = opened.live.snapshot();
-    let words: Vec<String> = options
-        .words
-        .iter()
-        .flat_map(|word| word.split_whitespace())
-        .map(str::to_lowercase)
-        .collect();
-    let mut found: Vec<(u32, PromptRef<'_>)> = catalog
-        .prompts(0)
-        .filter_map(|found| score(&opened.live, found, &words).map(|score| (score, found)))
-        .collect();
-    found.sort_by(|one, two| {
-        two.0
-            .cmp(&one.0)
-            .then_with(|| one.1.prompt.full_name.cmp(&two.1.prompt.full_name))
-    });
-    let rows: Vec<Row<'_>> = found
-        .iter()
-        .map(|(_, found)| list::row(found.library, found.prompt, None))
-        .collect();
+    let query = Query {
+        text: options.words.join(" "),
+        scope: Scope::All,
+        limit: MOST,
+    };
+    let mut index = SearchIndex::new(opened.config.limits.clone());
+    let hits = index.search(&catalog, &opened.live, &query);
+    let hits = hits.map_err(CommandError::fixable)?;
     if options.json {
-        ui.json(&rows)?;
+        let rows = hits.iter().filter_map(|hit| row(&catalog, hit));
+        ui.json(&rows.collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let table: Vec<Vec<String>> = rows
+    let table: Vec<Vec<String>> = hits
         .iter()
-        .map(|row| {
-            vec![
-                row.name.to_owned(),
-                row.description.or(row.title).unwrap_or_default().to_owned(),
-            ]
-        })
+        .flat_map(|hit| lines(hit, &query.text))
         .collect();
     ui.table(&table)?;
-    if rows.is_empty() {
-        ui.say(format!("no prompt has `{}`", options.words.join(" ")));
+    if hits.is_empty() {
+        ui.say(format!("no prompt and no document has `{}`", query.text));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// How well a prompt fits: a word in the name counts most, one in the text least. `None` where a
-/// word is nowhere.
-fn score(bodies: &dyn Bodies, found: PromptRef<'_>, words: &[String]) -> Option<u32> {
-    let prompt = found.prompt;
-    let mut fields = vec![
-        (8, prompt.full_name.to_lowercase()),
-        (
-            4,
-            prompt.title.as_deref().unwrap_or_default().to_lowercase(),
-        ),
-        (
-            2,
-            prompt
-                .description
-                .as_deref()
-                .unwrap_or_default()
-                .to_lowercase(),
-        ),
-    ];
-    let known = |fields: &[(u32, String)], word: &String| -> u32 {
-        fields
-            .iter()
-            .filter(|(_, text)| text.contains(word.as_str()))
-            .map(|(weight, _)| weight)
-            .sum()
+/// What it is for, and below it where the words stand, unless they are all on that line already.
+fn lines(hit: &Hit, words: &str) -> Vec<Vec<String>> {
+    let name = match &hit.target {
+        Target::Prompt(name) => name.to_string(),
+        Target::Document(uri) => uri.to_string(),
     };
-    // Texts are read only where the rest does not have every word.
-    if words.iter().any(|word| known(&fields, word) == 0) {
-        for message in &prompt.messages {
-            let text = match &message.content {
-                Content::File(path) => bodies.read(found.library, path).ok().map(|body| body.text),
-                Content::Text { text, .. } => Some(text.to_string()),
-                Content::Braces { text, .. } => Some(text.as_str().to_owned()),
-                _ => None,
-            };
-            fields.push((1, text.unwrap_or_default().to_lowercase()));
-        }
+    let label = hit.description.as_deref().or(hit.title.as_deref());
+    let label = one_line(label.unwrap_or_default());
+    let snippet = hit.snippet.to_string();
+    if label.is_empty() {
+        return vec![vec![name, snippet]];
     }
-    let scores: Vec<u32> = words.iter().map(|word| known(&fields, word)).collect();
-    (!scores.contains(&0)).then(|| scores.iter().sum())
+    let line = format!("{name} {label}").to_lowercase();
+    let words = words.to_lowercase();
+    let is_known = words.split_whitespace().all(|word| line.contains(word))
+        || label.contains(snippet.trim_matches('…'));
+    let mut lines = vec![vec![name, label]];
+    if !is_known {
+        lines.push(vec![String::new(), snippet]);
+    }
+    lines
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn row<'c>(catalog: &'c Catalog, hit: &'c Hit) -> Option<Row<'c>> {
+    let what = match &hit.target {
+        Target::Prompt(name) => match catalog.find(name) {
+            Lookup::Found(found) => What::Prompt(list::row(found.library, found.prompt, None)),
+            _ => return None,
+        },
+        Target::Document(uri) => What::Document(documents::row(catalog.document(uri)?)),
+    };
+    Some(Row {
+        what,
+        snippet: &hit.snippet,
+    })
 }

@@ -4,9 +4,10 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use twig_core::Bodies;
 use twig_core::template::Templates;
 use twig_mcp::{Identity, Server, Tools};
-use twig_sources::{Access, Settings, Watching};
+use twig_sources::{Access, Searcher, Settings, Watching};
 
 use super::check::counted;
 use super::{allowed, load, selected, settings};
@@ -53,6 +54,7 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
         counted(catalog.libraries().len(), "library", "libraries"),
         if options.read_only { ", read-only" } else { "" }
     );
+    let bodies = Arc::clone(&live) as Arc<dyn Bodies>;
     let service = Service {
         live,
         templates: Templates::new(config.limits.clone()),
@@ -66,6 +68,7 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
             },
         )),
         store,
+        searcher: Searcher::new(bodies, config.limits.clone()),
         allowed: allowed(&places, &config, &options.functions),
         limits: config.limits,
     };

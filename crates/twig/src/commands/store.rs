@@ -218,7 +218,7 @@ fn finish(store: &dyn Store, write: Write) -> Result<Result<Written, StoreError>
     })
 }
 
-fn no_project(project: &StoreName, workspace: &str, others: &[Summary]) -> CommandError {
+pub(super) fn no_project(project: &StoreName, workspace: &str, others: &[Summary]) -> CommandError {
     let message = format!("Project '{project}' does not exist in workspace '{workspace}'");
     let names = others.iter().map(|other| other.name.as_str());
     let near = did_you_mean(project.as_str(), names);

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
+use twig_core::search::{Hit, Query};
 use twig_core::store::{ItemWrite, StoreError, Written};
 use twig_core::template::{ComputedJob, JobOutcome};
 use twig_core::{FunctionCall, FunctionOutcome};
@@ -24,7 +25,7 @@ impl Shared {
         match work {
             Work::Render(job) => Done::Render(self.render(job).await),
             Work::Write(write) => Done::Write(self.write(*write).await),
-            Work::Search(_) => Done::Search(Err("not yet".to_owned())),
+            Work::Search(query) => Done::Search(self.search(query).await),
             Work::Function(call) => Done::Function(self.call(call, session).await),
         }
     }
@@ -69,6 +70,19 @@ impl Shared {
         tokio::select! {
             outcome = &mut waited.outcome => outcome.unwrap_or_else(|_| failed("was given up")),
             () = self.last_moment() => failed("was given up: the server is ending"),
+        }
+    }
+
+    /// A search goes on even if its request is given up: it takes a moment, and nobody is told.
+    async fn search(&self, query: Query) -> Result<Vec<Hit>, String> {
+        let (tell, told) = oneshot::channel();
+        self.service.search(self.catalog(), query, move |outcome| {
+            let _ = tell.send(outcome);
+        });
+        let given_up = || "The search was given up".to_owned();
+        tokio::select! {
+            outcome = told => outcome.unwrap_or_else(|_| Err(given_up())),
+            () = self.last_moment() => Err(given_up()),
         }
     }
 

@@ -7,6 +7,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use tokio::task::block_in_place;
+use twig_core::Catalog;
 use twig_mcp::http::{self, Answer, Exchange, Reply, Seat, Trouble};
 use twig_mcp::{Connection, Host, Latest};
 
@@ -153,16 +154,19 @@ fn end(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
 }
 
 impl Shared {
+    /// The catalog of the moment; whoever has to read a project again steps aside for it.
+    pub(super) fn catalog(&self) -> Arc<Catalog> {
+        let live = &self.service.live;
+        if live.is_behind() {
+            block_in_place(|| live.snapshot())
+        } else {
+            live.published()
+        }
+    }
+
     /// Answers from the catalog of the moment.
     fn answer(&self, exchange: &Exchange<'_>, connection: &mut Connection) -> Answer {
-        let live = &self.service.live;
-        let look = || {
-            if live.is_behind() {
-                block_in_place(|| live.snapshot())
-            } else {
-                live.published()
-            }
-        };
+        let look = || self.catalog();
         let catalog = Latest::new(&look);
         let host = Host {
             catalog: &catalog,

@@ -356,17 +356,44 @@ fn search_wants_every_word_and_puts_names_first() {
     ");
     assert_eq!(
         env.run(["search", "document", "this"]).stdout,
-        "my_coding_lib:documentation  Generate documentation from code\n"
+        "my_coding_lib:documentation  Generate documentation from code\n                             Document this: {{ function_code }}\n"
     );
     insta::assert_snapshot!(env.run(["search", "nothing like it"]), @"
     --- stderr
-    no prompt has `nothing like it`
+    no prompt and no document has `nothing like it`
     --- exit 0
     ");
-    assert_eq!(
-        json(&env.run(["search", "code", "--json"]).stdout)[0]["name"],
-        "my_coding_lib:code_review"
+    let found = json(&env.run(["search", "code", "--json"]).stdout);
+    assert_eq!(found[0]["name"], "my_coding_lib:code_review");
+    assert_eq!(found[0]["library"], "my_coding_lib");
+    assert!(found[0]["snippet"].is_string(), "{found}");
+}
+
+#[test]
+fn search_shows_where_the_words_are_in_prompts_and_documents() {
+    let env = env("");
+    env.write(
+        "lib/twig.toml",
+        "[prompts.greet]\ndescription = \"Say hello\"\n[prompts.plain]\n",
     );
+    env.write("lib/prompts/greet.md", "Hello.\n\nMention the zebra.\n");
+    env.write("lib/prompts/plain.md", "zebraCrossing");
+    env.write(
+        "lib/docs/animals/zebras.md",
+        "# Of stripes\n\nA zebra has some.\n",
+    );
+    insta::assert_snapshot!(env.run(["search", "zeb"]), @"
+    twig://lib/animals/zebras  Of stripes
+    lib:plain                  zebraCrossing
+    lib:greet                  Say hello
+                               Hello. Mention the zebra.
+    --- exit 0
+    ");
+    let found = json(&env.run(["search", "stripes", "--json"]).stdout);
+    assert_eq!(found[0]["title"], "Of stripes");
+    assert_eq!(found[0]["library"], "lib");
+    assert_eq!(found[0]["snippet"], "Of stripes A zebra has some.");
+    assert!(found[0]["uri"].is_string(), "{found}");
 }
 
 #[test]

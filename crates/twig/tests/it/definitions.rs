@@ -318,6 +318,7 @@ fn the_terminal_shows_renders_and_finds_definitions() {
     ");
     insta::assert_snapshot!(env.run(["search", "following"]), @"
     review  Review code
+            Review the following {{language}} code: ```{{language}} {{code}} ```
     --- exit 0
     ");
 }

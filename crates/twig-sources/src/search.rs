@@ -1,0 +1,126 @@
+//! Searching prompts and documents by name, title, description and text.
+//!
+//! [`SearchIndex`] keeps an FTS5 table in a private SQLite database and brings it up to date when it
+//! is asked; [`Searcher`] asks it on a thread of its own. Nothing is opened before the first search.
+//!
+//! How fresh a search is: it answers from the catalog that it is given. A text that changed is read
+//! again before it is shown, so nothing is shown that no longer has the words. Words that a file got
+//! without a new catalog are found at the latest [`ROUND`] after they were written, since that is
+//! how often a search looks at all files of prompts; documents that change make a new catalog.
+
+mod database;
+mod index;
+mod item;
+mod rows;
+mod searcher;
+mod snippet;
+mod words;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use twig_core::search::{Hit, Query};
+use twig_core::{Bodies, Catalog, Limits};
+
+use self::database::{IN_MEMORY, ON_DISK};
+use self::index::Index;
+use self::item::World;
+pub use self::searcher::{Heard, Searcher};
+use self::words::Words;
+
+/// How long a look at the files of all prompts holds. A look costs a `stat` each, which at ten
+/// thousand is more than the search itself.
+const ROUND: Duration = Duration::from_secs(2);
+
+/// How often what was found is looked up again because a file changed in that very moment.
+const TRIES: usize = 3;
+
+/// An index of what a catalog serves.
+#[derive(Debug)]
+pub struct SearchIndex {
+    limits: Limits,
+    place: &'static str,
+    index: Option<Index>,
+    looked: Instant,
+    round: Duration,
+}
+
+impl SearchIndex {
+    /// An index that is opened and filled by the first search.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            place: ON_DISK,
+            index: None,
+            looked: Instant::now(),
+            round: ROUND,
+        }
+    }
+
+    /// The best hits first, from that catalog as its files are now.
+    ///
+    /// Any text is a query: what has no word in it is looked for as it stands, in names and titles.
+    /// The error is a sentence for people.
+    pub fn search(
+        &mut self,
+        catalog: &Arc<Catalog>,
+        bodies: &dyn Bodies,
+        query: &Query,
+    ) -> Result<Vec<Hit>, String> {
+        // Taken out: after an error, or a panic, it is gone and the next search starts anew.
+        let result = match self.index.take() {
+            Some(index) => self.answer(index, catalog, bodies, query),
+            None => self.start(catalog, bodies, query),
+        };
+        let result = match result {
+            // The disk is full, or may not be written to: memory does as well.
+            Err(error) if self.place == ON_DISK => {
+                tracing::debug!("the search index goes on in memory: {error}");
+                self.place = IN_MEMORY;
+                self.start(catalog, bodies, query)
+            }
+            result => result,
+        };
+        result.map_err(|error| format!("the search could not be made: {error}; try again"))
+    }
+
+    fn start(
+        &mut self,
+        catalog: &Arc<Catalog>,
+        bodies: &dyn Bodies,
+        query: &Query,
+    ) -> rusqlite::Result<Vec<Hit>> {
+        self.looked = Instant::now();
+        let index = Index::open(self.place)?;
+        self.answer(index, catalog, bodies, query)
+    }
+
+    fn answer(
+        &mut self,
+        mut index: Index,
+        catalog: &Arc<Catalog>,
+        bodies: &dyn Bodies,
+        query: &Query,
+    ) -> rusqlite::Result<Vec<Hit>> {
+        let world = World {
+            bodies,
+            limits: &self.limits,
+        };
+        index.follow(world, catalog)?;
+        if self.looked.elapsed() >= self.round {
+            index.look_at_prompts(world)?;
+            self.looked = Instant::now();
+        }
+        let words = Words::of(&query.text);
+        let mut spots = Vec::new();
+        for _ in 0..TRIES {
+            spots = index.find(&words, query)?;
+            if !index.look_at(world, &spots)? {
+                break;
+            }
+        }
+        let hits = index.hits(&words, query, &spots)?;
+        self.index = Some(index);
+        Ok(hits)
+    }
+}

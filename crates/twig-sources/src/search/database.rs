@@ -1,0 +1,166 @@
+//! The index itself: a private SQLite database with one FTS5 table, gone when it is closed.
+
+use rusqlite::{Connection, Result, Statement, params};
+
+/// A temporary file that SQLite makes and takes away itself.
+pub(super) const ON_DISK: &str = "";
+/// Nothing on disk at all.
+pub(super) const IN_MEMORY: &str = ":memory:";
+
+/// Rows of documents start here; those of prompts stop before.
+pub(super) const DOCUMENTS: i64 = 1 << 32;
+
+/// Nobody else opens this database and nobody needs it after a crash, so that nothing has to be
+/// kept for either. `prefix` makes words of one letter as fast as others, for little more work. The
+/// weights are so far apart because the formula flattens them: one word in a name is to count more
+/// than any number of them in a text.
+const SCHEMA: &str = "
+    PRAGMA journal_mode = OFF;
+    PRAGMA synchronous = OFF;
+    PRAGMA cache_size = -1024;
+    CREATE VIRTUAL TABLE rows USING fts5(
+        name, title, description, text, parts,
+        tokenize = \"unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'\",
+        prefix = 1
+    );
+    INSERT INTO rows(rows, rank) VALUES('automerge', 16);
+    INSERT INTO rows(rows, rank) VALUES('rank', 'bm25(10000000, 100000, 1000, 1, 1)');
+";
+
+/// What is written of one prompt or document.
+#[derive(Debug, Default)]
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) description: String,
+    pub(super) text: String,
+    /// Words that are found but never shown.
+    pub(super) parts: String,
+}
+
+/// Columns that a query looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Columns {
+    Name,
+    Title,
+    Description,
+    All,
+}
+
+/// A row that was found; the lower its rank, the better.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    pub(super) row: i64,
+    pub(super) rank: f64,
+}
+
+/// A database and its one table.
+#[derive(Debug)]
+pub(super) struct Database {
+    connection: Connection,
+}
+
+impl Database {
+    pub(super) fn open(place: &str) -> Result<Self> {
+        let connection = Connection::open(place)?;
+        connection.execute_batch(SCHEMA)?;
+        Ok(Self { connection })
+    }
+
+    /// Writes, all at once when [`Writer::commit`] is called. There is no way back: where something
+    /// fails before that, the whole database has to go.
+    pub(super) fn writer(&self) -> Result<Writer<'_>> {
+        self.connection.execute_batch("BEGIN")?;
+        Ok(Writer {
+            connection: &self.connection,
+            insert: self.connection.prepare(
+                "INSERT INTO rows(rowid, name, title, description, text, parts)
+                 VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+            )?,
+            remove: self
+                .connection
+                .prepare("DELETE FROM rows WHERE rowid = ?1")?,
+        })
+    }
+
+    /// The first rows, up to so many, that have what is asked for.
+    pub(super) fn find(
+        &self,
+        expression: &str,
+        columns: Columns,
+        range: (i64, i64),
+        most: usize,
+    ) -> Result<Vec<Found>> {
+        let columns = match columns {
+            Columns::All => None,
+            Columns::Name => Some("name"),
+            Columns::Title => Some("name title"),
+            Columns::Description => Some("name title description"),
+        };
+        let filtered = columns.map(|columns| format!("{{{columns}}} : ({expression})"));
+        let mut statement = self.connection.prepare(
+            "SELECT rowid, rank FROM rows
+             WHERE rows MATCH ?1 AND rowid >= ?2 AND rowid < ?3 LIMIT ?4",
+        )?;
+        let expression = filtered.as_deref().unwrap_or(expression);
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let found = statement.query_map(params![expression, range.0, range.1, most], |row| {
+            Ok(Found {
+                row: row.get(0)?,
+                rank: row.get(1)?,
+            })
+        })?;
+        found.collect()
+    }
+
+    /// Reads the texts of rows.
+    pub(super) fn reader(&self) -> Result<Reader<'_>> {
+        let sql = "SELECT text FROM rows WHERE rowid = ?1";
+        Ok(Reader(self.connection.prepare(sql)?))
+    }
+
+    #[cfg(test)]
+    pub(super) fn limit_pages(&self, pages: u32) {
+        let sql = format!("PRAGMA max_page_count = {pages}");
+        self.connection.query_row(&sql, [], |_| Ok(())).unwrap();
+    }
+}
+
+/// Writes many rows fast.
+pub(super) struct Writer<'d> {
+    connection: &'d Connection,
+    insert: Statement<'d>,
+    remove: Statement<'d>,
+}
+
+impl Writer<'_> {
+    pub(super) fn insert(&mut self, at: i64, row: &Row) -> Result<()> {
+        self.insert.execute(params![
+            at,
+            row.name,
+            row.title,
+            row.description,
+            row.text,
+            row.parts
+        ])?;
+        Ok(())
+    }
+
+    pub(super) fn remove(&mut self, at: i64) -> Result<()> {
+        self.remove.execute([at])?;
+        Ok(())
+    }
+
+    pub(super) fn commit(self) -> Result<()> {
+        self.connection.execute_batch("COMMIT")
+    }
+}
+
+/// Reads texts, one at a time.
+pub(super) struct Reader<'d>(Statement<'d>);
+
+impl Reader<'_> {
+    pub(super) fn text(&mut self, at: i64) -> Result<String> {
+        self.0.query_row([at], |row| row.get(0))
+    }
+}

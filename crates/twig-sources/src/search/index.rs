@@ -1,0 +1,245 @@
+//! The index of one catalog: follows it, finds, ranks, and makes hits of what was found.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use rusqlite::Result;
+use twig_core::Catalog;
+use twig_core::search::{Hit, Query, Scope};
+
+use super::database::{Columns, DOCUMENTS, Database, Found};
+use super::item::{Item, World};
+use super::rows::Rows;
+use super::snippet;
+use super::words::{Words, fold_into};
+
+/// The most hits that are ranked, and so the most that are given. Ranking costs a microsecond a hit.
+const RANKED: usize = 1_000;
+
+/// The rows of one catalog.
+#[derive(Debug)]
+pub(super) struct Index {
+    pub(super) database: Database,
+    catalog: Arc<Catalog>,
+    prompts: Rows,
+    documents: Rows,
+}
+
+/// A prompt or document that was found, by its place in the catalog.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Spot {
+    scope: Scope,
+    place: usize,
+    /// Whether what was asked for is its whole name.
+    is_whole: bool,
+}
+
+impl Index {
+    /// An index of nothing.
+    pub(super) fn open(place: &str) -> Result<Self> {
+        Ok(Self {
+            database: Database::open(place)?,
+            catalog: Arc::default(),
+            prompts: Rows::new(Scope::Prompts),
+            documents: Rows::new(Scope::Documents),
+        })
+    }
+
+    /// Makes it the index of a catalog. After an error it is good for nothing.
+    pub(super) fn follow(&mut self, world: World<'_>, catalog: &Arc<Catalog>) -> Result<()> {
+        if Arc::ptr_eq(catalog, &self.catalog) {
+            return Ok(());
+        }
+        let mut writer = self.database.writer()?;
+        for rows in [&mut self.prompts, &mut self.documents] {
+            rows.follow(world, &mut writer, &self.catalog, catalog)?;
+        }
+        writer.commit()?;
+        self.catalog = Arc::clone(catalog);
+        Ok(())
+    }
+
+    /// Looks whether the files of any prompt changed.
+    pub(super) fn look_at_prompts(&mut self, world: World<'_>) -> Result<()> {
+        let items = Item::all(&self.catalog, Scope::Prompts).enumerate();
+        self.prompts.look(&self.database, world, items).map(drop)
+    }
+
+    /// Looks whether the files of what was found changed; says whether any says something else.
+    pub(super) fn look_at(&mut self, world: World<'_>, spots: &[Spot]) -> Result<bool> {
+        let mut has_changed = false;
+        for rows in [&mut self.prompts, &mut self.documents] {
+            let scope = rows.scope();
+            let spots = spots.iter().filter(|spot| spot.scope == scope);
+            let items = spots.filter_map(|spot| {
+                let item = Item::at(&self.catalog, spot.scope, spot.place)?;
+                Some((spot.place, item))
+            });
+            has_changed |= rows.look(&self.database, world, items)?;
+        }
+        Ok(has_changed)
+    }
+
+    /// What has the words, the best first: whole names, then by rank, then by name.
+    pub(super) fn find(&self, words: &Words, query: &Query) -> Result<Vec<Spot>> {
+        let limit = query.limit.min(RANKED);
+        let mut spots = Spots::new(limit);
+        let range = match query.scope {
+            Scope::All => (0, i64::MAX),
+            Scope::Prompts => (0, DOCUMENTS),
+            Scope::Documents => (DOCUMENTS, i64::MAX),
+        };
+        let find = |expression: &str, columns: Columns, most: usize| {
+            self.database.find(expression, columns, range, most)
+        };
+        if let Some(expression) = words.whole_expression() {
+            spots.add(self, find(&expression, Columns::All, limit)?, true);
+        }
+        if !words.words.is_empty() {
+            let expression = words.expression();
+            let all = find(&expression, Columns::All, RANKED + 1)?;
+            if all.len() > RANKED {
+                // Too many to rank: what has the words in a better place comes first at least.
+                for columns in [Columns::Name, Columns::Title, Columns::Description] {
+                    if !spots.is_full() {
+                        spots.add(self, find(&expression, columns, RANKED)?, false);
+                    }
+                }
+            }
+            spots.add(self, all, false);
+        }
+        if spots.list.is_empty() {
+            self.scan(words, query, &mut spots);
+        }
+        Ok(spots.list)
+    }
+
+    /// Looks for words in the middle of words, or for what has no word in it at all: in names and
+    /// titles only.
+    fn scan(&self, words: &Words, query: &Query, spots: &mut Spots) {
+        let needles = words.folded(&query.text);
+        let needles: Vec<String> = needles.iter().map(|word| word.iter().collect()).collect();
+        if needles.is_empty() {
+            return;
+        }
+        let mut text = String::new();
+        for scope in [Scope::Prompts, Scope::Documents] {
+            if query.scope != scope && query.scope != Scope::All {
+                continue;
+            }
+            for (place, item) in Item::all(&self.catalog, scope).enumerate() {
+                text.clear();
+                fold_into(item.key(), &mut text);
+                text.push('\n');
+                fold_into(item.title().unwrap_or_default(), &mut text);
+                let has = |needle: &String| text.contains(needle);
+                if needles.iter().all(has) {
+                    spots.push(Spot {
+                        scope,
+                        place,
+                        is_whole: false,
+                    });
+                }
+                if spots.is_full() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Hits with their snippets: the place in the text, or what it is for, or its first line.
+    pub(super) fn hits(&self, words: &Words, query: &Query, spots: &[Spot]) -> Result<Vec<Hit>> {
+        let words = words.folded(&query.text);
+        let mut reader = self.database.reader()?;
+        let mut hits = Vec::with_capacity(spots.len());
+        for spot in spots {
+            let Some(item) = self.item(*spot) else {
+                continue;
+            };
+            let text = reader.text(self.row(*spot))?;
+            // Who asks for a name wants to know what it is, not where its words are used.
+            let around = (!spot.is_whole).then(|| snippet::around(&text, &words));
+            let snippet = match (around.flatten(), item.description()) {
+                (Some(snippet), _) => snippet,
+                (None, None) => snippet::first_line(&text),
+                (None, Some(description)) => snippet::around(description, &words)
+                    .unwrap_or_else(|| snippet::beginning(description)),
+            };
+            hits.push(item.hit(snippet));
+        }
+        Ok(hits)
+    }
+
+    fn item(&self, spot: Spot) -> Option<Item<'_>> {
+        Item::at(&self.catalog, spot.scope, spot.place)
+    }
+
+    fn row(&self, spot: Spot) -> i64 {
+        self.rows(spot.scope).row(spot.place)
+    }
+
+    fn spot(&self, found: Found, is_whole: bool) -> Option<Spot> {
+        let scope = if found.row < DOCUMENTS {
+            Scope::Prompts
+        } else {
+            Scope::Documents
+        };
+        let place = self.rows(scope).place(found.row)?;
+        Some(Spot {
+            scope,
+            place,
+            is_whole,
+        })
+    }
+
+    fn rows(&self, scope: Scope) -> &Rows {
+        match scope {
+            Scope::Documents => &self.documents,
+            _ => &self.prompts,
+        }
+    }
+}
+
+/// What was found so far, each once.
+struct Spots {
+    list: Vec<Spot>,
+    known: HashSet<(bool, usize)>,
+    limit: usize,
+}
+
+impl Spots {
+    fn new(limit: usize) -> Self {
+        Self {
+            list: Vec::new(),
+            known: HashSet::new(),
+            limit,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.list.len() >= self.limit
+    }
+
+    /// Adds what was found, the best first.
+    fn add(&mut self, index: &Index, found: Vec<Found>, is_whole: bool) {
+        let found = found.into_iter();
+        let mut ranked: Vec<(f64, Spot)> = found
+            .filter_map(|found| Some((found.rank, index.spot(found, is_whole)?)))
+            .collect();
+        let key = |spot: Spot| index.item(spot).map(Item::key);
+        ranked.sort_unstable_by(|one, two| {
+            let by_rank = one.0.total_cmp(&two.0);
+            by_rank.then_with(|| key(one.1).cmp(&key(two.1)))
+        });
+        for (_, spot) in ranked {
+            self.push(spot);
+        }
+    }
+
+    fn push(&mut self, spot: Spot) {
+        let key = (spot.scope == Scope::Documents, spot.place);
+        if !self.is_full() && self.known.insert(key) {
+            self.list.push(spot);
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! One prompt or document as the index sees it: what is written of it, and whether that still holds.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use twig_core::parse::front_matter;
+use twig_core::search::{Hit, Scope, Target};
+use twig_core::{
+    Bodies, BodyError, Catalog, Content, Contents, DocumentRef, Kind, Limits, PromptRef, Stamp,
+};
+
+use super::database::Row;
+use super::words::{add_parts, add_whole, cut, indexed};
+
+/// Bytes of one text that are indexed.
+pub(super) const TEXT: usize = 256 * 1024;
+
+/// Where texts come from, and how much of them is taken.
+#[derive(Clone, Copy)]
+pub(super) struct World<'a> {
+    pub(super) bodies: &'a dyn Bodies,
+    pub(super) limits: &'a Limits,
+}
+
+/// A prompt or a document of a catalog.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Item<'c> {
+    Prompt(PromptRef<'c>),
+    Document(DocumentRef<'c>),
+}
+
+/// A row, and what it was made from.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) row: Row,
+    /// Of the files that were read; 0 where there are none that could change.
+    pub(super) stamp: u64,
+    /// Differs where the text does.
+    pub(super) digest: u64,
+}
+
+impl<'c> Item<'c> {
+    /// The one at a place in the order of [`Item::all`], of either prompts or documents.
+    pub(super) fn at(catalog: &'c Catalog, scope: Scope, place: usize) -> Option<Self> {
+        match scope {
+            Scope::Documents => catalog.documents(place).next().map(Self::Document),
+            _ => catalog.prompts(place).next().map(Self::Prompt),
+        }
+    }
+
+    /// All of a catalog that are served: prompts sorted by name, then documents sorted by URI.
+    pub(super) fn all(catalog: &'c Catalog, scope: Scope) -> impl Iterator<Item = Self> {
+        let prompts = (scope != Scope::Documents).then(|| catalog.prompts(0));
+        let documents = (scope != Scope::Prompts).then(|| catalog.documents(0));
+        let prompts = prompts.into_iter().flatten().map(Self::Prompt);
+        prompts.chain(documents.into_iter().flatten().map(Self::Document))
+    }
+
+    /// What no two of a kind have in common, and what they are sorted by.
+    pub(super) fn key(self) -> &'c str {
+        match self {
+            Self::Prompt(found) => &found.prompt.full_name,
+            Self::Document(found) => &found.document.uri,
+        }
+    }
+
+    pub(super) fn title(self) -> Option<&'c str> {
+        match self {
+            Self::Prompt(found) => found.prompt.title.as_deref(),
+            Self::Document(found) => found.document.title.as_deref(),
+        }
+    }
+
+    pub(super) fn description(self) -> Option<&'c str> {
+        match self {
+            Self::Prompt(found) => found.prompt.description.as_deref(),
+            Self::Document(found) => found.document.description.as_deref(),
+        }
+    }
+
+    pub(super) fn hit(self, snippet: String) -> Hit {
+        Hit {
+            target: match self {
+                Self::Prompt(_) => Target::Prompt(self.key().into()),
+                Self::Document(_) => Target::Document(self.key().into()),
+            },
+            title: self.title().map(Into::into),
+            description: self.description().map(Into::into),
+            snippet: snippet.into(),
+        }
+    }
+
+    /// Whether what is known without reading files is the same as that of another one.
+    pub(super) fn is_like(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Prompt(one), Self::Prompt(two)) => {
+                let (root, other_root) = (&one.library.root, &two.library.root);
+                let (one, two) = (one.prompt, two.prompt);
+                // Libraries that did not change are the same allocation: nothing to compare.
+                std::ptr::eq(one, two)
+                    || (one.full_name == two.full_name
+                        && one.name == two.name
+                        && one.title == two.title
+                        && one.description == two.description
+                        && one.messages == two.messages
+                        && root == other_root)
+            }
+            (Self::Document(one), Self::Document(two)) => {
+                std::ptr::eq(one.document, two.document)
+                    || (one.document == two.document && one.library.root == two.library.root)
+            }
+            _ => false,
+        }
+    }
+
+    /// The stamp of its files as they are now; 0 where there are none that could change.
+    pub(super) fn stamp(self, bodies: &dyn Bodies) -> u64 {
+        let library = match self {
+            Self::Prompt(found) => found.library,
+            Self::Document(found) => found.library,
+        };
+        // What a path of a project leads to never changes.
+        if library.kind == Kind::Store {
+            return 0;
+        }
+        let mut stamps = Stamps::default();
+        match self {
+            Self::Prompt(found) => {
+                for message in &found.prompt.messages {
+                    if let Content::File(path) = &message.content {
+                        stamps.add(bodies.stamp(library, path).as_ref());
+                    }
+                }
+            }
+            Self::Document(found) if found.document.is_text => {
+                stamps.add(bodies.stamp(library, &found.document.path).as_ref());
+            }
+            Self::Document(_) => {}
+        }
+        stamps.finish()
+    }
+
+    /// Reads what is written of it.
+    pub(super) fn write(self, world: World<'_>) -> Written {
+        let mut stamps = Stamps::default();
+        let text = match self {
+            Self::Prompt(found) => prompt_text(found, world.bodies, &mut stamps),
+            Self::Document(found) => document_text(found, world, &mut stamps),
+        };
+        let library = match self {
+            Self::Prompt(found) => found.library,
+            Self::Document(found) => found.library,
+        };
+        let stamp = if library.kind == Kind::Store {
+            0
+        } else {
+            stamps.finish()
+        };
+        let text = cut(&text, TEXT);
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        let row = self.row(text);
+        Written {
+            row,
+            stamp,
+            digest: hasher.finish(),
+        }
+    }
+
+    fn row(self, text: &str) -> Row {
+        let (title, description) = (self.title(), self.description());
+        let mut row = Row {
+            name: indexed(self.key()).into_owned(),
+            title: indexed(title.unwrap_or_default()).into_owned(),
+            description: indexed(description.unwrap_or_default()).into_owned(),
+            text: indexed(text).into_owned(),
+            parts: String::new(),
+        };
+        match self {
+            Self::Prompt(found) => {
+                add_parts(self.key(), &mut row.name);
+                add_whole(found.prompt.name.as_str(), &mut row.parts);
+                add_whole(self.key(), &mut row.parts);
+            }
+            Self::Document(found) => {
+                let name = &*found.document.name;
+                row.name.push(' ');
+                row.name.push_str(&indexed(name));
+                add_parts(name, &mut row.name);
+                let last = name.rsplit('/').next().unwrap_or(name);
+                let stem = last.split_once('.').map_or(last, |(stem, _)| stem);
+                for whole in [stem, last, name, self.key()] {
+                    add_whole(whole, &mut row.parts);
+                }
+                if let Some(short) = &found.document.short_uri {
+                    add_whole(short, &mut row.parts);
+                }
+            }
+        }
+        for text in [
+            title.unwrap_or_default(),
+            description.unwrap_or_default(),
+            text,
+        ] {
+            add_parts(text, &mut row.parts);
+        }
+        row
+    }
+}
+
+/// The texts of all messages.
+fn prompt_text(found: PromptRef<'_>, bodies: &dyn Bodies, stamps: &mut Stamps) -> String {
+    let mut text = String::new();
+    for message in &found.prompt.messages {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        match &message.content {
+            Content::File(path) => {
+                let body = bodies.read(found.library, path);
+                stamps.add(body.as_ref().map(|body| &body.stamp));
+                // What cannot be read is found by its name; whoever asks for it hears why.
+                let Ok(body) = body else { continue };
+                text.push_str(match found.library.kind {
+                    Kind::Markdown => front_matter::split(&body.text).body,
+                    _ => &body.text,
+                });
+            }
+            Content::Text { text: own, .. } => text.push_str(own),
+            Content::Braces { text: own, .. } => text.push_str(own.as_str()),
+            _ => {}
+        }
+    }
+    text
+}
+
+fn document_text(found: DocumentRef<'_>, world: World<'_>, stamps: &mut Stamps) -> String {
+    if !found.document.is_text {
+        return String::new();
+    }
+    let World { bodies, limits } = world;
+    let read = bodies.bytes(found.library, &found.document.path, limits.document);
+    stamps.add(read.as_ref().map(|read| &read.stamp));
+    match read.map(|read| Contents::of(read.bytes)) {
+        Ok(Contents::Text(text)) => text,
+        _ => String::new(),
+    }
+}
+
+/// Several stamps in one number that is never 0.
+#[derive(Debug, Default)]
+struct Stamps(u64);
+
+impl Stamps {
+    fn add(&mut self, stamp: Result<&Stamp, &BodyError>) {
+        // A file that cannot be read looks the same until it can.
+        let stamp = stamp.map_or(1, |stamp| stamp.0);
+        self.0 = (self.0.rotate_left(7) ^ stamp).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    }
+
+    fn finish(self) -> u64 {
+        self.0
+    }
+}

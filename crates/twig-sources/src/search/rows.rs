@@ -1,0 +1,190 @@
+//! Which row of the index stands for which prompt or document of a catalog, kept up to date with
+//! both the catalog and the files.
+
+use std::cmp::Ordering;
+
+use rusqlite::Result;
+use twig_core::Catalog;
+use twig_core::search::Scope;
+
+use super::database::{DOCUMENTS, Database, Writer};
+use super::item::{Item, World};
+
+/// Bytes of all texts together. What comes after is found by name, title and description alone.
+const TEXTS: usize = 256 * 1024 * 1024;
+
+/// What is known of one row.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    /// The row, counted from 0 in its half.
+    slot: u32,
+    /// Bytes of its text.
+    length: u32,
+    stamp: u64,
+    digest: u64,
+}
+
+/// The rows of all prompts, or of all documents.
+#[derive(Debug)]
+pub(super) struct Rows {
+    scope: Scope,
+    /// In the order of the catalog.
+    entries: Vec<Entry>,
+    /// Where the entry of each slot is.
+    places: Vec<u32>,
+    free: Vec<u32>,
+    /// Bytes of all texts.
+    length: usize,
+}
+
+impl Rows {
+    /// No rows yet, of either [`Scope::Prompts`] or [`Scope::Documents`].
+    pub(super) fn new(scope: Scope) -> Self {
+        Self {
+            scope,
+            entries: Vec::new(),
+            places: Vec::new(),
+            free: Vec::new(),
+            length: 0,
+        }
+    }
+
+    /// Rows that stood for one catalog stand for another: only what differs is written.
+    pub(super) fn follow(
+        &mut self,
+        world: World<'_>,
+        writer: &mut Writer<'_>,
+        before: &Catalog,
+        after: &Catalog,
+    ) -> Result<()> {
+        let old = std::mem::take(&mut self.entries);
+        let mut old = old
+            .into_iter()
+            .zip(Item::all(before, self.scope))
+            .peekable();
+        let mut entries = Vec::new();
+        for item in Item::all(after, self.scope) {
+            let kept = loop {
+                let Some((entry, known)) = old.peek().copied() else {
+                    break None;
+                };
+                match known.key().cmp(item.key()) {
+                    Ordering::Less => self.forget(writer, entry)?,
+                    Ordering::Equal => {
+                        if known.is_like(item) {
+                            old.next();
+                            break Some(entry);
+                        }
+                        // Its number is the first to be given away again.
+                        self.forget(writer, entry)?;
+                    }
+                    Ordering::Greater => break None,
+                }
+                old.next();
+            };
+            entries.push(match kept {
+                Some(entry) => entry,
+                None => self.write(world, writer, item)?,
+            });
+        }
+        for (entry, _) in old {
+            self.forget(writer, entry)?;
+        }
+        self.places.clear();
+        self.places
+            .resize(entries.len() + self.free.len(), u32::MAX);
+        for (place, entry) in (0..).zip(&entries) {
+            self.places[entry.slot as usize] = place;
+        }
+        self.entries = entries;
+        Ok(())
+    }
+
+    /// Looks whether the files of these entries changed, and writes anew what says something else.
+    /// Says whether anything did.
+    pub(super) fn look<'c>(
+        &mut self,
+        database: &Database,
+        world: World<'_>,
+        items: impl Iterator<Item = (usize, Item<'c>)>,
+    ) -> Result<bool> {
+        let mut writer = None;
+        for (place, item) in items {
+            let entry = self.entries[place];
+            if entry.stamp == 0 || item.stamp(world.bodies) == entry.stamp {
+                continue;
+            }
+            let written = item.write(world);
+            self.entries[place].stamp = written.stamp;
+            if written.digest == entry.digest {
+                continue;
+            }
+            let writer = match &mut writer {
+                Some(writer) => writer,
+                None => writer.insert(database.writer()?),
+            };
+            self.forget(writer, entry)?;
+            // The number that was freed last is the one that is taken, so places stay.
+            self.entries[place] = self.write(world, writer, item)?;
+        }
+        match writer {
+            None => Ok(false),
+            Some(writer) => writer.commit().map(|()| true),
+        }
+    }
+
+    /// Which of the two they are.
+    pub(super) fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// The place of a row in the order of the catalog.
+    pub(super) fn place(&self, row: i64) -> Option<usize> {
+        let slot = usize::try_from(row - self.first()).ok()?;
+        self.places.get(slot).map(|place| *place as usize)
+    }
+
+    /// The row at a place.
+    pub(super) fn row(&self, place: usize) -> i64 {
+        self.first() + i64::from(self.entries[place].slot)
+    }
+
+    fn first(&self) -> i64 {
+        match self.scope {
+            Scope::Documents => DOCUMENTS,
+            _ => 0,
+        }
+    }
+
+    fn write(
+        &mut self,
+        world: World<'_>,
+        writer: &mut Writer<'_>,
+        item: Item<'_>,
+    ) -> Result<Entry> {
+        let mut written = item.write(world);
+        if self.length + written.row.text.len() > TEXTS {
+            written.row.text.clear();
+        }
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.places.push(u32::MAX);
+            u32::try_from(self.places.len() - 1).unwrap_or(u32::MAX)
+        });
+        writer.insert(self.first() + i64::from(slot), &written.row)?;
+        let length = u32::try_from(written.row.text.len()).unwrap_or(u32::MAX);
+        self.length += length as usize;
+        Ok(Entry {
+            slot,
+            length,
+            stamp: written.stamp,
+            digest: written.digest,
+        })
+    }
+
+    fn forget(&mut self, writer: &mut Writer<'_>, entry: Entry) -> Result<()> {
+        writer.remove(self.first() + i64::from(entry.slot))?;
+        self.free.push(entry.slot);
+        self.length -= entry.length as usize;
+        Ok(())
+    }
+}
