@@ -10,6 +10,7 @@ use crate::name::{LibraryName, PromptName, RelativePath};
 
 /// Makes a library of a project. Its name is kept in [`About::title`]: a library's own name knows
 /// fewer characters.
+#[allow(clippy::missing_panics_doc, reason = "the word is a name")]
 pub fn library(project: &Project, workspace: &str) -> Library {
     let name = project.name.as_str();
     let mut hash = Sha256::new();
