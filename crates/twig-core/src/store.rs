@@ -60,6 +60,10 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// is dropped.
     fn watch(&self, on_write: Box<dyn Fn() + Send + Sync>) -> Box<dyn Send>;
 
+    /// Ends what was begun, and lets go of whatever is open, so that nothing is left lying about.
+    /// Writes are refused from now on.
+    fn close(&self);
+
     /// Carries out a write. `done` hears of it once it is durable, or why it was not done.
     fn write(&self, write: Write, done: OnWritten);
 }

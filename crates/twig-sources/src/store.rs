@@ -8,6 +8,7 @@ mod apply;
 mod backup;
 mod fault;
 mod identity;
+mod known;
 mod lock;
 mod look;
 mod migrations;
@@ -96,7 +97,7 @@ impl SqliteStore {
 
 impl Drop for SqliteStore {
     fn drop(&mut self) {
-        self.site.is_closing.store(true, Ordering::Release);
+        self.close();
     }
 }
 
@@ -124,18 +125,7 @@ impl Store for SqliteStore {
     }
 
     fn project(&self, name: &StoreName) -> Result<Option<Project>, StoreError> {
-        self.reader().read(&self.site, |sql, revision| {
-            let Some(project) = rows::project(sql, name)? else {
-                return Ok(None);
-            };
-            let items = rows::items(sql, &project, false)?;
-            Ok(Some(Project {
-                id: project.id,
-                name: project.name,
-                revision,
-                items,
-            }))
-        })
+        self.reader().project(&self.site, name)
     }
 
     fn content(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
@@ -179,6 +169,14 @@ impl Store for SqliteStore {
 
     fn watch(&self, on_write: Box<dyn Fn() + Send + Sync>) -> Box<dyn Send> {
         Box::new(Watcher::start(self.site.clone(), on_write))
+    }
+
+    fn close(&self) {
+        self.site.is_closing.store(true, Ordering::Release);
+        let writer = self.writer.lock().map(|mut writer| writer.take());
+        // The thread is waited for without the lock: who is told of its last write may ask for it.
+        drop(writer);
+        self.reader().close();
     }
 
     fn write(&self, write: Write, done: OnWritten) {

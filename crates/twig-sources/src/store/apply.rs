@@ -7,6 +7,7 @@ use twig_core::store::{
     Change, Decision, Digest, ItemKind, ItemWrite, Next, Noun, Operation, StoreError, StoreName,
     Timestamp, Version, Write, Written, decide,
 };
+use twig_core::suggest;
 use uuid::Uuid;
 
 use super::fault::Fault;
@@ -56,7 +57,26 @@ fn apply_item(
         }
         _ => None,
     };
-    let next = match decide(write, head.as_ref(), wanted.as_ref(), limits)? {
+    let decision = decide(write, head.as_ref(), wanted.as_ref(), limits);
+    let decision = match decision {
+        Err(StoreError::Missing {
+            kind,
+            name,
+            project: place,
+            ..
+        }) => {
+            let names = rows::names(sql, &project, kind)?;
+            let near = suggest::near(name.as_str(), names.iter().map(|name| &**name));
+            return Err(Fault::from(StoreError::Missing {
+                kind,
+                name,
+                project: place,
+                near: near.into_iter().map(Box::from).collect(),
+            }));
+        }
+        decision => decision?,
+    };
+    let next = match decision {
         Decision::Append(next) => next,
         Decision::Unchanged => {
             let head = head.ok_or_else(|| Fault::damaged("nothing is unchanged"))?;

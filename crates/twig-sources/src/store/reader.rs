@@ -1,9 +1,10 @@
 //! The connection that reads, and what it knows of the file's revision.
 
 use rusqlite::Connection;
-use twig_core::store::StoreError;
+use twig_core::store::{Project, StoreError, StoreName};
 
 use super::fault::Fault;
+use super::known::Known;
 use super::open::{Opened, open};
 use super::rows;
 use super::site::Site;
@@ -21,6 +22,8 @@ pub(super) struct Reader {
     ahead: u64,
     /// Whether the file may be another one since the revision was last told.
     is_another: bool,
+    /// The project that was read last.
+    known: Option<Known>,
 }
 
 impl Reader {
@@ -31,12 +34,44 @@ impl Reader {
             rev: 0,
             ahead: 0,
             is_another: false,
+            known: None,
         }
+    }
+
+    /// Lets go of the file; the next one to ask opens it again.
+    pub(super) fn close(&mut self) {
+        self.opened = None;
     }
 
     /// The revision: two looks at names, and one at the log's index.
     pub(super) fn revision(&mut self, site: &Site) -> Result<u64, StoreError> {
         self.with(site, Self::refresh)
+    }
+
+    /// A project and all that it holds.
+    pub(super) fn project(
+        &mut self,
+        site: &Site,
+        name: &StoreName,
+    ) -> Result<Option<Project>, StoreError> {
+        self.with(site, |reader, connection| {
+            let transaction = connection.unchecked_transaction()?;
+            let sql = Sql::new(&transaction);
+            let rev = rows::revision(&sql)?;
+            let revision = reader.tell(rev);
+            let Some(project) = rows::project(&sql, name)? else {
+                return Ok(None);
+            };
+            let known = Known::read(reader.known.take(), &sql, rev, project)?;
+            let project = Project {
+                id: known.project.id,
+                name: known.project.name.clone(),
+                revision,
+                items: known.items.clone(),
+            };
+            reader.known = Some(known);
+            Ok(Some(project))
+        })
     }
 
     /// Reads something as of one moment; `read` is told the revision.
@@ -65,6 +100,7 @@ impl Reader {
                     gone.leave(site);
                 }
                 self.seen = None;
+                self.known = None;
                 self.is_another = true;
                 open(site)?
             }

@@ -336,3 +336,42 @@ fn number(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
+
+/// The names of all prompts, or of all resources, of a project.
+pub(super) fn names(
+    sql: &Sql<'_>,
+    project: &ProjectRow,
+    kind: ItemKind,
+) -> Result<Vec<Box<str>>, Fault> {
+    const NAMES: &str = "SELECT name FROM item WHERE project = ?1 AND kind = ?2 AND deleted = 0";
+    let mut names = Vec::new();
+    sql.each(NAMES, (project.id, kind.as_str()), |row| {
+        names.push(row.get(0)?);
+        Ok(())
+    })?;
+    Ok(names)
+}
+
+/// What was written in a project since a revision, each once; `None` where it is more than that.
+pub(super) fn changed(
+    sql: &Sql<'_>,
+    project: &ProjectRow,
+    since: u64,
+    most: usize,
+) -> Result<Option<Vec<(ItemKind, StoreName)>>, Fault> {
+    const CHANGED: &str = "SELECT kind, name FROM changes WHERE rev > ?1 AND project = ?2 \
+        AND kind <> 'project' LIMIT ?3";
+    let mut changed = Vec::new();
+    let limit = signed(most as u64 + 1);
+    sql.each(CHANGED, (signed(since), project.id, limit), |row| {
+        let kind = kind(row, 0)?;
+        changed.push((kind, name(kind.noun(), row, 1)?));
+        Ok(())
+    })?;
+    if changed.len() > most {
+        return Ok(None);
+    }
+    changed.sort_unstable();
+    changed.dedup();
+    Ok(Some(changed))
+}

@@ -56,12 +56,10 @@ impl Watcher {
         let (signals, received) = channel();
         let (ending, ended) = channel();
         let hints = signals.clone();
-        // Before anything else, so that no write after this goes by unseen.
-        let opened = open(&site).ok();
         let mut ears = Ears {
-            seen: opened.as_ref().and_then(version),
+            seen: None,
             site,
-            opened,
+            opened: None,
             received,
             on_write,
         };
@@ -95,6 +93,8 @@ impl Ears {
                 None
             }
         };
+        // Opening counts as news, so that nothing that was written before goes by unseen.
+        self.look();
         let tick = if native.is_some() { TICK } else { FAST_TICK };
         loop {
             match self.received.recv_timeout(tick) {

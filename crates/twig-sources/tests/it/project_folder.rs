@@ -192,6 +192,10 @@ struct Failing {
 }
 
 impl Store for Failing {
+    fn close(&self) {
+        self.inner.close();
+    }
+
     fn workspace(&self) -> &StoreName {
         self.inner.workspace()
     }

@@ -72,16 +72,26 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
         allowed: allowed(&places, &config, &options.functions),
         limits: config.limits,
     };
-    if let Some(front) = front {
-        return http::serve(service, front, config.http);
+    let store = service.store.clone();
+    let served = match front {
+        Some(front) => http::serve(service, front, config.http),
+        None => serve_client(&service),
+    };
+    // Threads that still follow something may hold the store for longer than we live.
+    if let Some(store) = store {
+        store.close();
     }
+    served
+}
+
+fn serve_client(service: &Service) -> Result<ExitCode, CommandError> {
     if io::stdin().is_terminal() {
         Ui::new().say(
             "twig serve speaks MCP on standard input and output; AI clients start it themselves.\n\
              hint: run `twig doctor` to see how to connect one (Ctrl-C ends this)",
         );
     }
-    stdio::serve(&service)
+    stdio::serve(service)
 }
 
 /// Who we are to clients; no word of it comes from a library.
