@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
@@ -73,6 +74,10 @@ enum Way {
 
 /// Opens a workspace's file.
 pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
+    // Somebody may still follow the file; whoever opened it now would never close it again.
+    if site.is_closing.load(Ordering::Acquire) {
+        return Err(StoreError::Unavailable("The server is stopping".to_owned()));
+    }
     check_engine(rusqlite::version_number()).map_err(StoreError::Unavailable)?;
     let folder = site.path.parent().unwrap_or(&site.path);
     check_near(folder, site.is_network)?;

@@ -56,7 +56,7 @@ impl Watcher {
         let (signals, received) = channel();
         let (ending, ended) = channel();
         let hints = signals.clone();
-        let mut ears = Ears {
+        let ears = Ears {
             seen: None,
             site,
             opened: None,
@@ -66,6 +66,8 @@ impl Watcher {
         let thread = std::thread::Builder::new().name("twig-store-watch".to_owned());
         let spawned = thread.spawn(move || {
             let _ending: Sender<()> = ending;
+            // Dropped before the word that it is over: its connection is closed by then.
+            let mut ears = ears;
             ears.run(hints);
         });
         if let Err(error) = spawned {
