@@ -88,7 +88,7 @@ impl Shelf {
             ..Settings::default()
         });
         Some(Self {
-            folder: folder,
+            folder,
             live,
             index: SearchIndex::new(Limits::default()),
         })

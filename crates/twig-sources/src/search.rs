@@ -124,3 +124,77 @@ impl SearchIndex {
         Ok(hits)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LiveCatalog, Settings};
+    use std::fmt::Write as _;
+    use std::fs;
+    use tempfile::TempDir;
+    use twig_core::search::Scope;
+
+    fn library(count: usize) -> (TempDir, LiveCatalog) {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("lib");
+        fs::create_dir_all(root.join("prompts")).unwrap();
+        let mut manifest = String::new();
+        for at in 0..count {
+            writeln!(manifest, "[prompts.p{at}]").unwrap();
+            fs::write(
+                root.join(format!("prompts/p{at}.md")),
+                "some words\n".repeat(100),
+            )
+            .unwrap();
+        }
+        fs::write(root.join("twig.toml"), manifest).unwrap();
+        let live = LiveCatalog::load(Settings {
+            data: Some(folder.path().to_owned()),
+            ..Settings::default()
+        });
+        (folder, live)
+    }
+
+    fn count(index: &mut SearchIndex, live: &LiveCatalog, text: &str) -> usize {
+        let query = Query {
+            text: text.to_owned(),
+            scope: Scope::All,
+            limit: 100,
+        };
+        index.search(&live.snapshot(), live, &query).unwrap().len()
+    }
+
+    #[test]
+    fn nothing_is_opened_before_the_first_search() {
+        let (_folder, live) = library(1);
+        let mut index = SearchIndex::new(Limits::default());
+        assert!(index.index.is_none());
+        assert_eq!(count(&mut index, &live, "words"), 1);
+        assert!(index.index.is_some());
+    }
+
+    #[test]
+    fn a_full_disk_moves_the_index_to_memory() {
+        let (folder, live) = library(50);
+        let mut index = SearchIndex::new(Limits::default());
+        let opened = Index::open(ON_DISK).unwrap();
+        opened.database.limit_pages(10);
+        index.index = Some(opened);
+        assert_eq!(count(&mut index, &live, "words"), 50);
+        assert_eq!(index.place, IN_MEMORY);
+        fs::write(folder.path().join("lib/prompts/p7.md"), "nothing").unwrap();
+        assert_eq!(count(&mut index, &live, "words"), 49);
+    }
+
+    #[test]
+    fn every_round_looks_at_the_files_of_all_prompts() {
+        let (folder, live) = library(3);
+        let mut index = SearchIndex::new(Limits::default());
+        assert_eq!(count(&mut index, &live, "needle"), 0);
+        fs::write(folder.path().join("lib/prompts/p1.md"), "needle").unwrap();
+        index.round = Duration::MAX;
+        assert_eq!(count(&mut index, &live, "needle"), 0, "not yet");
+        index.round = Duration::ZERO;
+        assert_eq!(count(&mut index, &live, "needle"), 1);
+    }
+}

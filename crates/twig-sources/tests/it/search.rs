@@ -1,13 +1,15 @@
 //! What searches find, in which order, and how they show it.
 
+mod searcher;
+
+use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
+use twig_core::Limits;
 use twig_core::search::{Hit, Query, Scope, Target};
-use twig_core::{Blob, Bodies, Body, BodyError, Catalog, Library, Limits, RelativePath, Stamp};
-use twig_sources::{LiveCatalog, SearchIndex, Searcher};
+use twig_sources::{LiveCatalog, SearchIndex};
 
 use crate::support::{LONG, Tree, age};
 
@@ -75,9 +77,9 @@ fn prompts(prompts: &[(&str, &str, &str)]) -> Shelf {
     let mut manifest = String::new();
     let mut files: Vec<(String, &str)> = Vec::new();
     for (name, description, text) in prompts {
-        manifest += &format!("[prompts.{name}]\n");
+        writeln!(manifest, "[prompts.{name}]").unwrap();
         if !description.is_empty() {
-            manifest += &format!("description = {description:?}\n");
+            writeln!(manifest, "description = {description:?}").unwrap();
         }
         files.push((format!("prompts/{name}.md"), text));
     }
@@ -468,91 +470,6 @@ fn a_word_that_stands_in_a_text_very_often_is_found_at_once() {
     assert_eq!(shelf.names("a").len(), 1);
     let took = started.elapsed();
     assert!(took < Duration::from_secs(1), "{took:?}");
-}
-
-#[test]
-fn a_searcher_answers_from_its_thread() {
-    let shelf = prompts(&[("a", "", "needle")]);
-    let catalog = shelf.live.snapshot();
-    let searcher = Searcher::new(Arc::new(shelf.live), Limits::default());
-    let (sender, answers) = channel();
-    for _ in 0..3 {
-        let sender = sender.clone();
-        let done = Box::new(move |result| sender.send(result).unwrap());
-        searcher.submit(Arc::clone(&catalog), query("needle", Scope::All, 5), done);
-    }
-    for _ in 0..3 {
-        let hits = answers.recv_timeout(LONG).unwrap().unwrap();
-        assert_eq!(hits.iter().map(name).collect::<Vec<_>>(), ["lib:a"]);
-    }
-}
-
-/// Bodies that wait until they may go on, and then fail in the worst way where they are told to.
-struct Slow {
-    live: LiveCatalog,
-    gate: std::sync::Mutex<std::sync::mpsc::Receiver<Go>>,
-}
-
-#[derive(PartialEq)]
-enum Go {
-    Read,
-    Panic,
-}
-
-impl Bodies for Slow {
-    fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
-        let go = self
-            .gate
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        assert!(go.recv_timeout(LONG).unwrap() == Go::Read, "told to");
-        self.live.read(library, path)
-    }
-
-    fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
-        self.live.stamp(library, path)
-    }
-
-    fn bytes(&self, l: &Library, path: &RelativePath, limit: usize) -> Result<Blob, BodyError> {
-        self.live.bytes(l, path, limit)
-    }
-}
-
-#[test]
-fn a_panic_costs_one_search_and_a_crowd_is_turned_away() {
-    let shelf = prompts(&[("a", "", "needle")]);
-    let path = shelf.tree.path("data/lib/prompts/a.md");
-    age(&path);
-    let catalog: Arc<Catalog> = shelf.live.snapshot();
-    let (gate, gated) = channel();
-    let bodies = Slow {
-        live: shelf.live,
-        gate: std::sync::Mutex::new(gated),
-    };
-    let searcher = Searcher::new(Arc::new(bodies), Limits::default());
-    let (sender, answers) = channel();
-    let ask = || {
-        let sender = sender.clone();
-        let done = Box::new(move |result| sender.send(result).unwrap());
-        searcher.submit(Arc::clone(&catalog), query("needle", Scope::All, 5), done);
-    };
-    ask();
-    gate.send(Go::Panic).unwrap();
-    let error = answers.recv_timeout(LONG).unwrap().unwrap_err();
-    assert!(error.contains("bug"), "{error}");
-    // One is under way and 64 wait; what is more is refused at once.
-    let mut refused = None;
-    for _ in 0..66 {
-        ask();
-        refused = answers.try_recv().ok().or(refused);
-    }
-    let error = refused.unwrap().unwrap_err();
-    assert!(error.contains("64 searches"), "{error}");
-    (0..200).for_each(|_| gate.send(Go::Read).unwrap());
-    for _ in 0..64 {
-        let hits = answers.recv_timeout(LONG).unwrap();
-        assert_eq!(hits.map(|hits| hits.len()), Ok(1));
-    }
 }
 
 proptest! {
