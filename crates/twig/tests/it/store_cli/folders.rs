@@ -432,7 +432,7 @@ fn a_folder_with_a_mistake_makes_no_project() {
     error: [work]/out: project.json names URI 'a:b' twice
     error: [work]/out: resources/api.md: URI 'nowhere' is not valid: it has to start with a scheme, such as file:///docs/api.md
     error: [work]/out: resources/api.md: MIME type 'image' is not valid: it has to look like text/markdown
-    error: [work]/out: prompts/Water~7ca7dea9.md: The description has the character U+001B at position 1, which people do not see: take it out
+    error: [work]/out: prompts/Water~7ca7dea9.md: The description has a control character (U+001B) at position 1, which terminals obey: take it out
     error: [work]/out: project.json has a name that cannot be: Prompt name 'a<U+0000>b' contains invalid characters. Allowed: a-z, A-Z, 0-9, -, _, .
     error: [work]/out: project.json has format 7; this version of Twig reads format 1
     ");

@@ -385,7 +385,7 @@ fn limits_are_named() {
     insta::assert_snapshot!(refused(&env, &["prompt", "add", "past", "-c", "@past"]), @"error: the file `past` holds more than 1048576 bytes, which is the limit");
     let long = "d".repeat(2049);
     insta::assert_snapshot!(refused(&env, &["prompt", "add", "past", "-c", "x", "-d", &long]), @"error: The description is 2049 bytes long; the limit is 2048");
-    insta::assert_snapshot!(refused(&env, &["prompt", "add", "past", "-c", "\u{1b}[2J"]), @"error: The content has the character U+001B at position 1, which people do not see: take it out");
+    insta::assert_snapshot!(refused(&env, &["prompt", "add", "past", "-c", "\u{1b}[2J"]), @"error: The content has a control character (U+001B) at position 1, which terminals obey: take it out");
     // A device without end is not read without end.
     insta::assert_snapshot!(refused(&env, &["prompt", "add", "past", "-c", "@/dev/zero"]), @"error: the file `/dev/zero` holds more than 1048576 bytes, which is the limit");
 }
