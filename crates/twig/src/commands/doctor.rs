@@ -11,6 +11,8 @@ use twig_sources::{Found, FoundState};
 
 use super::Opened;
 use super::check::{Row, contents};
+use super::store::Stores;
+use super::workspace;
 use crate::cli;
 use crate::command_error::CommandError;
 use crate::config::{self, Config};
@@ -26,6 +28,7 @@ struct Report<'r> {
     places: Vec<PlaceRow<'r>>,
     libraries: Vec<LibraryRow<'r>>,
     shadowed: Vec<LibraryRow<'r>>,
+    workspaces: Vec<workspace::Row>,
     problems: Vec<Row<'r>>,
 }
 
@@ -88,6 +91,7 @@ pub(super) fn run(options: &cli::Doctor, ui: &mut Ui) -> Result<ExitCode, Comman
             .iter()
             .map(|library| library_row(library))
             .collect(),
+        workspaces: workspaces(&opened)?,
         problems: problems.iter().map(Row::from).collect(),
     };
     let errors = problems
@@ -99,11 +103,23 @@ pub(super) fn run(options: &cli::Doctor, ui: &mut Ui) -> Result<ExitCode, Comman
     } else {
         print(&opened, &report, &problems, ui)?;
     }
-    Ok(if errors > 0 || report.config_problem.is_some() {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    let is_broken = report.workspaces.iter().any(|it| it.problem.is_some());
+    Ok(
+        if errors > 0 || is_broken || report.config_problem.is_some() {
+            ExitCode::FAILURE
+        } else {
+            ExitCode::SUCCESS
+        },
+    )
+}
+
+/// The workspaces of this person, if there is a place for any.
+fn workspaces(opened: &Opened) -> Result<Vec<workspace::Row>, CommandError> {
+    if opened.places.workspaces.is_none() {
+        return Ok(Vec::new());
+    }
+    let stores = Stores::of(opened.places.clone(), opened.config.limits.clone())?;
+    workspace::rows(&stores)
 }
 
 fn place_row(found: &Found) -> PlaceRow<'_> {
@@ -191,6 +207,15 @@ fn print(
     if report.libraries.is_empty() {
         ui.line("\nno libraries yet: make one with `twig new library NAME`")?;
     }
+    if !report.workspaces.is_empty() {
+        ui.line("\nworkspaces")?;
+        let rows: Vec<_> = report
+            .workspaces
+            .iter()
+            .map(workspace::Row::cells)
+            .collect();
+        ui.indented_table("  ", &rows)?;
+    }
     ui.line("\nproblems")?;
     if problems.is_empty() && report.config_problem.is_none() {
         ui.line("  none")?;
@@ -207,6 +232,13 @@ fn print(
     }
     if let Some(kind) = opened.sources.kind {
         args.extend(["--kind".to_owned(), kind.as_str().to_owned()]);
+    }
+    for (flag, name) in [
+        ("--project", &opened.sources.project),
+        ("--workspace", &opened.sources.workspace),
+    ] {
+        let name = name.iter().cloned();
+        args.extend(name.flat_map(|name| [flag.to_owned(), name]));
     }
     let data = opened
         .places

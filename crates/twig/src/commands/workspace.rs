@@ -15,14 +15,14 @@ use crate::ui::Ui;
 
 /// One workspace as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-struct Row<'c> {
-    name: &'c str,
+pub(super) struct Row {
+    name: String,
     /// Absent where the file cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     projects: Option<usize>,
     /// Why it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<String>,
+    pub(super) problem: Option<String>,
 }
 
 /// What became of a workspace.
@@ -60,32 +60,41 @@ pub(super) fn run(what: cli::Workspace, ui: &mut Ui) -> Result<ExitCode, Command
 }
 
 fn list(stores: &Stores, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let names = stores.workspaces.list()?;
-    let rows = names.iter().map(|name| {
-        let found = projects(stores, name);
-        Row {
-            name: name.as_str(),
-            projects: found.as_ref().ok().map(Vec::len),
-            problem: found.err().map(|error| error.to_string()),
-        }
-    });
-    let rows: Vec<Row<'_>> = rows.collect();
+    let rows = rows(stores)?;
     if json {
         ui.json(&rows)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let cells = rows.iter().map(|row| {
-        let what = match (row.projects, &row.problem) {
-            (Some(count), _) => counted(count, "project", "projects"),
-            (None, problem) => problem.clone().unwrap_or_default(),
-        };
-        vec![row.name.to_owned(), what]
-    });
-    ui.table(&cells.collect::<Vec<_>>())?;
+    ui.table(&rows.iter().map(Row::cells).collect::<Vec<_>>())?;
     if rows.is_empty() {
         ui.say("no workspaces\nhint: `twig project create NAME` makes the first");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Every workspace, and what is wrong with those that cannot be opened.
+pub(super) fn rows(stores: &Stores) -> Result<Vec<Row>, CommandError> {
+    let names = stores.workspaces.list()?;
+    let rows = names.iter().map(|name| {
+        let found = projects(stores, name);
+        Row {
+            name: name.to_string(),
+            projects: found.as_ref().ok().map(Vec::len),
+            problem: found.err().map(|error| error.to_string()),
+        }
+    });
+    Ok(rows.collect())
+}
+
+impl Row {
+    /// The row of a table.
+    pub(super) fn cells(&self) -> Vec<String> {
+        let what = match (self.projects, &self.problem) {
+            (Some(count), _) => counted(count, "project", "projects"),
+            (None, problem) => problem.clone().unwrap_or_default(),
+        };
+        vec![self.name.clone(), what]
+    }
 }
 
 fn projects(stores: &Stores, name: &StoreName) -> Result<Vec<Summary>, StoreError> {
