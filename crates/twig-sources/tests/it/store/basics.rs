@@ -231,3 +231,29 @@ fn watchers_hear_of_writes_of_others_and_of_our_own() {
     drop(watch);
     while heard.recv_timeout(LONG).is_ok() {}
 }
+
+#[test]
+fn five_that_watch_hear_of_every_write() {
+    let home = Home::with_project();
+    let stores: Vec<_> = (0..5).map(|_| home.open()).collect();
+    let mut watches = Vec::new();
+    let mut ears = Vec::new();
+    for store in &stores {
+        let (sender, heard) = channel();
+        watches.push(store.watch(Box::new(move || {
+            let _ = sender.send(());
+        })));
+        ears.push(heard);
+    }
+    for at in 0..40 {
+        // Whatever comes from here on was told after the write.
+        for heard in &ears {
+            while heard.try_recv().is_ok() {}
+        }
+        prompt(&stores[at % 5], &format!("n{at}"), text("x")).unwrap();
+        for (store, heard) in stores.iter().zip(&ears) {
+            heard.recv_timeout(LONG).unwrap();
+            assert_eq!(project(store).items.len(), at + 1);
+        }
+    }
+}
