@@ -1,5 +1,7 @@
 //! Writing, reading, versions and what others hear of it.
 
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::sync::mpsc::channel;
 
 use twig_core::store::{
@@ -256,4 +258,21 @@ fn five_that_watch_hear_of_every_write() {
             assert_eq!(project(store).items.len(), at + 1);
         }
     }
+}
+
+#[test]
+fn a_link_and_what_it_leads_to_are_one_workspace() {
+    let (home, other) = (Home::with_project(), Home::new());
+    fs::create_dir_all(other.workspaces.folder()).unwrap();
+    symlink(home.file("default.db"), other.file("default.db")).unwrap();
+    let (one, two) = (home.open(), other.open());
+    let (sender, heard) = channel();
+    let _watch = two.watch(Box::new(move || {
+        let _ = sender.send(());
+    }));
+    prompt(&two, "a", text("x")).unwrap();
+    prompt(&one, "b", text("x")).unwrap();
+    heard.recv_timeout(LONG).unwrap();
+    assert_eq!(contents(&one), contents(&two));
+    assert_eq!(other.files(), ["default.db"]);
 }
