@@ -103,3 +103,51 @@ pub(super) fn private(options: &mut OpenOptions) {
     #[cfg(not(unix))]
     let _ = options;
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(20);
+    const LONG: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn one_at_a_time_has_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lock");
+        let first = Lock::take(&path, SHORT).unwrap();
+        assert!(matches!(Lock::take(&path, SHORT), Err(NoLock::Busy)));
+        first.set_note("a longer note").unwrap();
+        first.set_note("a note").unwrap();
+        drop(first);
+        let second = Lock::take(&path, SHORT).unwrap();
+        assert_eq!(second.note().as_deref(), Some("a note"));
+        let nowhere = folder.path().join("no/x.lock");
+        assert!(matches!(Lock::take(&nowhere, SHORT), Err(NoLock::Io(_))));
+    }
+
+    #[test]
+    fn a_lock_whose_file_was_deleted_keeps_nobody_out_and_is_nobodys() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lock");
+        let first = Lock::take(&path, SHORT).unwrap();
+        let (sender, taken) = channel();
+        let waiting = {
+            let path = path.clone();
+            std::thread::spawn(move || {
+                let lock = Lock::take(&path, LONG).unwrap();
+                sender.send(()).unwrap();
+                lock
+            })
+        };
+        assert!(taken.recv_timeout(SHORT).is_err());
+        // Whoever waits has the old file open, and must not be content with it.
+        std::fs::remove_file(&path).unwrap();
+        drop(first);
+        taken.recv_timeout(LONG).unwrap();
+        let _second = waiting.join().unwrap();
+        assert!(matches!(Lock::take(&path, SHORT), Err(NoLock::Busy)));
+    }
+}

@@ -34,6 +34,7 @@ const CACHE_KIB: i64 = 512;
 pub(super) struct Opened {
     pub(super) connection: Connection,
     pub(super) files: Files,
+    lock_path: PathBuf,
     // After the connection: it has to be closed first.
     _held: Held,
 }
@@ -50,7 +51,7 @@ impl Opened {
         }
         // Somebody took the log away. As long as nobody has made another one, this connection still
         // has it and can write it back.
-        if let Ok(_lock) = Lock::take(&site.lock_path(), site.patience())
+        if let Ok(_lock) = Lock::take(&self.lock_path, site.patience())
             && self.files.is_log_missing()
         {
             let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
@@ -79,10 +80,12 @@ pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
         return Err(StoreError::Unavailable("The server is stopping".to_owned()));
     }
     check_engine(rusqlite::version_number()).map_err(StoreError::Unavailable)?;
-    let folder = site.path.parent().unwrap_or(&site.path);
-    check_near(folder, site.is_network)?;
+    // What a link leads to has its log and its lock beside it, where all who share it find them.
     let path = fs::canonicalize(&site.path).map_err(|error| site.cannot_open(&error))?;
-    let lock = match Lock::take(&site.lock_path(), site.patience()) {
+    let folder = path.parent().unwrap_or(&path);
+    check_near(folder, site.is_network)?;
+    let lock_path = lock_path(&path);
+    let lock = match Lock::take(&lock_path, site.patience()) {
         Ok(lock) => Some(lock),
         Err(NoLock::Busy) => return Err(site.busy()),
         // Nobody can write here, so nobody is to be kept out.
@@ -122,7 +125,7 @@ pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
         if lock.note().as_ref() != Some(&note)
             && let Err(error) = lock.set_note(&note)
         {
-            tracing::debug!("{}: {error}", site.lock_path().display());
+            tracing::debug!("{}: {error}", lock_path.display());
         }
     }
     opened.map_err(|fault| site.tell(fault))
@@ -203,6 +206,7 @@ impl Site {
         Ok(Opened {
             connection,
             files: Files::new(self.path.clone(), main, logs.into_iter().flatten()),
+            lock_path: lock_path(path),
             _held: held,
         })
     }
@@ -281,6 +285,11 @@ fn is_without_log(code: ErrorCode) -> bool {
 /// Whether all that was written is in the file itself.
 fn log_is_empty(path: &Path) -> bool {
     fs::metadata(with_end(path, "-wal")).map_or(true, |metadata| metadata.len() == 0)
+}
+
+/// Waited for before a file is made, opened, migrated or deleted.
+pub(super) fn lock_path(path: &Path) -> PathBuf {
+    path.with_extension("lock")
 }
 
 /// A path with something after its name, as SQLite names what belongs to a file.

@@ -101,3 +101,59 @@ impl Parts {
         self.0.finalize().into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use twig_core::store::{ContentInfo, Noun};
+
+    use super::*;
+
+    #[test]
+    fn versions_that_differ_in_anything_have_different_digests() {
+        let name = |text| StoreName::parse(Noun::Prompt, text).unwrap();
+        let one = Version {
+            number: 1,
+            operation: Operation::Create,
+            description: None,
+            uri: None,
+            mime: None,
+            content: ContentInfo {
+                digest: [0; 32],
+                size: 0,
+                is_text: true,
+            },
+            at: Timestamp(0),
+            author: "a".into(),
+        };
+        let digest = |version: &Version| of_version(ItemKind::Prompt, &name("n"), version);
+        let mut others: Vec<Version> = vec![one.clone(); 13];
+        others[1].number = 2;
+        others[2].operation = Operation::Restore { from: 1 };
+        others[3].operation = Operation::Restore { from: 2 };
+        others[4].description = Some("".into());
+        others[5].description = Some("x".into());
+        others[6].uri = Some("x".into());
+        others[7].mime = Some("x".into());
+        others[8].content.digest = [1; 32];
+        others[9].content.size = 1;
+        others[10].content.is_text = false;
+        others[11].at = Timestamp(-1);
+        others[12].author = "b".into();
+        let mut digests: Vec<Digest> = others.iter().map(digest).collect();
+        digests.push(of_version(ItemKind::Resource, &name("n"), &one));
+        digests.push(of_version(ItemKind::Prompt, &name("m"), &one));
+        let all = digests.len();
+        digests.sort_unstable();
+        digests.dedup();
+        assert_eq!(digests.len(), all);
+    }
+
+    #[test]
+    fn what_was_put_in_and_taken_out_leaves_nothing() {
+        let mut set = Digest::default();
+        for one in [[1; 32], [2; 32], [1; 32]] {
+            toggle(&mut set, &one);
+        }
+        assert_eq!(set, [2; 32]);
+    }
+}

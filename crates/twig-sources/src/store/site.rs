@@ -36,11 +36,6 @@ impl Site {
         Duration::from_millis(self.millis)
     }
 
-    /// Waited for before a file is made, opened, migrated or deleted.
-    pub(super) fn lock_path(&self) -> PathBuf {
-        self.path.with_extension("lock")
-    }
-
     /// Waits a little longer each time, and not at all when the store is closing.
     pub(super) fn patient(&self) -> impl FnMut(i32) -> bool + Send + 'static {
         let patience = self.patience();

@@ -5,6 +5,7 @@
 //! several times.
 
 use std::ffi::OsString;
+use std::fs;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -113,7 +114,8 @@ impl Ears {
 
     /// Has the system tell of what happens to the file and its log.
     fn listen(&self, hints: Sender<Signal>) -> notify::Result<RecommendedWatcher> {
-        let name: OsString = self.site.path.file_name().unwrap_or_default().to_owned();
+        let path = fs::canonicalize(&self.site.path).unwrap_or_else(|_| self.site.path.clone());
+        let name: OsString = path.file_name().unwrap_or_default().to_owned();
         let hear = move |event: notify::Result<notify::Event>| {
             let is_news = event.as_ref().map_or(true, |event| {
                 let is_ours = |path: &std::path::PathBuf| {
@@ -129,7 +131,7 @@ impl Ears {
             }
         };
         let mut native = RecommendedWatcher::new(hear, Config::default())?;
-        let folder = self.site.path.parent().unwrap_or(&self.site.path);
+        let folder = path.parent().unwrap_or(&path);
         native.watch(folder, RecursiveMode::NonRecursive)?;
         Ok(native)
     }

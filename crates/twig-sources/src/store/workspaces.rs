@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::fault::Fault;
 use super::lock::{Lock, NoLock, private};
 use super::migrations::{MIGRATIONS, migrate};
-use super::open::{check_near, with_end};
+use super::open::{check_near, lock_path, with_end};
 use super::site::Site;
 use super::{Access, SqliteStore};
 use crate::watch::is_network;
@@ -98,7 +98,7 @@ impl Workspaces {
         }
         let lock = self.lock(name)?;
         remove_all(&path)?;
-        remove(&path.with_extension("lock"))?;
+        remove(&lock_path(&path))?;
         drop(lock);
         Ok(())
     }
@@ -157,7 +157,7 @@ impl Workspaces {
     }
 
     fn lock(&self, name: &StoreName) -> Result<Lock, StoreError> {
-        let path = self.path(name).with_extension("lock");
+        let path = lock_path(&self.path(name));
         Lock::take(&path, PATIENCE).map_err(|problem| match problem {
             NoLock::Busy => StoreError::Busy {
                 workspace: name.clone(),

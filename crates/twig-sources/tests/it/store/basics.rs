@@ -1,5 +1,7 @@
 //! Writing, reading, versions and what others hear of it.
 
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::sync::mpsc::channel;
 
 use twig_core::store::{
@@ -230,4 +232,47 @@ fn watchers_hear_of_writes_of_others_and_of_our_own() {
     heard.recv_timeout(LONG).unwrap();
     drop(watch);
     while heard.recv_timeout(LONG).is_ok() {}
+}
+
+#[test]
+fn five_that_watch_hear_of_every_write() {
+    let home = Home::with_project();
+    let stores: Vec<_> = (0..5).map(|_| home.open()).collect();
+    let mut watches = Vec::new();
+    let mut ears = Vec::new();
+    for store in &stores {
+        let (sender, heard) = channel();
+        watches.push(store.watch(Box::new(move || {
+            let _ = sender.send(());
+        })));
+        ears.push(heard);
+    }
+    for at in 0..40 {
+        // Whatever comes from here on was told after the write.
+        for heard in &ears {
+            while heard.try_recv().is_ok() {}
+        }
+        prompt(&stores[at % 5], &format!("n{at}"), text("x")).unwrap();
+        for (store, heard) in stores.iter().zip(&ears) {
+            heard.recv_timeout(LONG).unwrap();
+            assert_eq!(project(store).items.len(), at + 1);
+        }
+    }
+}
+
+#[test]
+fn a_link_and_what_it_leads_to_are_one_workspace() {
+    let (home, other) = (Home::with_project(), Home::new());
+    fs::create_dir_all(other.workspaces.folder()).unwrap();
+    symlink(home.file("default.db"), other.file("default.db")).unwrap();
+    let (one, two) = (home.open(), other.open());
+    let (sender, heard) = channel();
+    let _watch = two.watch(Box::new(move || {
+        let _ = sender.send(());
+    }));
+    prompt(&two, "a", text("x")).unwrap();
+    prompt(&one, "b", text("x")).unwrap();
+    heard.recv_timeout(LONG).unwrap();
+    assert_eq!(contents(&one), contents(&two));
+    assert_eq!(other.files(), ["default.db"]);
 }

@@ -91,6 +91,25 @@ fn task() {
                 println!("> {prompt_name}");
             }
         }
+        // The same so often, whatever happens; says what was acknowledged.
+        "attempt" => {
+            let times: u32 = argument.parse().unwrap();
+            let limits = Limits {
+                store_millis: 200,
+                ..Limits::default()
+            };
+            let opened = workspaces.open(&name("default"), Access::Write, &limits);
+            let Ok(store) = opened else {
+                return;
+            };
+            for at in 0..times {
+                let prompt_name = format!("n{at}");
+                match prompt(&store, &prompt_name, text(&prompt_name)) {
+                    Ok(_) => println!("> {prompt_name}"),
+                    Err(error) => assert!(!error.is_callers(), "{error}"),
+                }
+            }
+        }
         "read" => {
             let store = open(Access::Read).unwrap();
             assert_eq!(contents(&store), [("a".to_owned(), argument.to_owned())]);

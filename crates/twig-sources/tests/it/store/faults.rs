@@ -1,13 +1,14 @@
-//! A disk that is full.
+//! A disk that is full, and calls to the system that fail.
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use twig_core::Limits;
 use twig_core::store::{Store, StoreError};
 use twig_sources::{Access, Workspaces};
 
+use super::child;
 use super::support::*;
 
 /// A small disk in memory, taken away at the end.
@@ -94,4 +95,62 @@ fn a_disk_without_room_for_a_workspace_is_left_without_half_of_one() {
         .map(|entry| entry.unwrap().file_name())
         .collect();
     assert_eq!(left, ["default.lock"]);
+}
+
+/// Every one of these fails once, at some point of a child that writes.
+const CALLS: [(&str, &str); 9] = [
+    ("pwrite64", "ENOSPC"),
+    ("pwrite64", "EIO"),
+    ("pwrite64", "EINTR"),
+    ("fsync", "EIO"),
+    ("fsync", "ENOSPC"),
+    ("ftruncate", "EIO"),
+    ("openat", "EMFILE"),
+    ("fcntl", "ENOLCK"),
+    ("fcntl", "EINTR"),
+];
+
+#[test]
+fn a_call_that_fails_costs_no_acknowledged_write() {
+    let can_trace = Command::new("strace")
+        .args(["-f", "true"])
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !can_trace {
+        return;
+    }
+    let program = std::env::current_exe().unwrap();
+    let mut dice = Dice(4711);
+    for (call, error) in CALLS {
+        for _ in 0..5 {
+            let home = Home::with_project();
+            let folder = home.workspaces.folder();
+            let at = 1 + dice.roll(30);
+            let inject = format!("inject={call}:error={error}:when={at}");
+            let child = child::command(&program, folder, "attempt 8");
+            let mut command = Command::new("strace");
+            command
+                .args(["-f", "-qq", "-o", "/dev/null", "-e", &inject])
+                .arg(child.get_program())
+                .args(child.get_args())
+                .envs(
+                    child
+                        .get_envs()
+                        .filter_map(|(key, value)| Some((key, value?))),
+                )
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
+            let mut started = command.spawn().unwrap();
+            let said: Vec<String> = child::lines(&mut started).collect();
+            // A failure before the first write may be the end of the child, which is no harm.
+            started.wait_with_output().unwrap();
+            let there = contents(&home.open());
+            for name in &said {
+                let is_it = |(found, text): &(String, String)| found == name && text == name;
+                assert!(there.iter().any(is_it), "{inject}: {name} is lost");
+            }
+            let store = home.open();
+            prompt(&store, "after", text("all is well")).unwrap();
+        }
+    }
 }
