@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use proptest::prelude::*;
 use tempfile::TempDir;
 use twig_core::Limits;
+use twig_core::hidden::{self, Place};
 use twig_core::store::{
     Change, Digest, Draft, Given, ItemKind, ItemWrite, Noun, OnWritten, Project, Store, StoreError,
     StoreName, Summary, Version, Write,
@@ -71,6 +72,13 @@ fn any_item() -> impl Strategy<Value = Any> {
     ]);
     (name, description, text, bytes, mime).prop_map(|(name, description, text, bytes, mime)| {
         let is_text = mime.is_none_or(twig_core::store::is_text_mime);
+        // What hides something is refused, which others test.
+        let description =
+            description.filter(|text: &String| hidden::find(text, Place::Label).is_none());
+        let text = match hidden::find(&text, Place::Body) {
+            None => text,
+            Some(found) => text[..found.offset].to_owned(),
+        };
         Any {
             kind: mime.map_or(ItemKind::Prompt, |_| ItemKind::Resource),
             name,
