@@ -33,8 +33,8 @@ fn no_acknowledged_write_is_lost_to_a_kill() {
         // Some of them got so far, the others somewhere.
         let (which, after) = (random.below(SERVERS), random.below(WRITES / 2));
         let id = *asked[which].keys().nth(after).expect("so many were asked");
-        let seen = servers[which].answer(id);
-        note(&seen, &asked[which], &mut acknowledged);
+        let answer = servers[which].answer(id);
+        note(&answer, &asked[which], &mut acknowledged);
         for server in &servers {
             server.signal(Signal::KILL);
         }
