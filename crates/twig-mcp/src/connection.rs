@@ -98,7 +98,7 @@ impl Connection {
         let mut result = Object::open(&mut self.buffer);
         match pending.finish(done.into(), &self.server, &mut result) {
             Ok(()) => {
-                self.server.seal(era, "complete", &mut result);
+                self.server.seal(era, "complete", None, &mut result);
                 result.end();
                 self.buffer.push(b'}');
                 self.send(out);
@@ -193,8 +193,13 @@ impl Connection {
         let mut result = Object::open(&mut self.buffer);
         let client = self.client.as_deref();
         let outcome = ready.answer(&self.server, host, client, &mut result)?;
+        let mut version = None;
         let result_type = match outcome {
             Outcome::Complete => "complete",
+            Outcome::Stored(stored) => {
+                version = Some(stored);
+                "complete"
+            }
             Outcome::Initialized { client } => {
                 self.client = client;
                 let revisions = self.server.revisions(host.catalog);
@@ -225,7 +230,7 @@ impl Connection {
                 return Ok(Written::Opening);
             }
         };
-        self.server.seal(era, result_type, &mut result);
+        self.server.seal(era, result_type, version, &mut result);
         result.end();
         self.buffer.push(b'}');
         Ok(Written::Reply)

@@ -32,6 +32,8 @@ pub(crate) struct Call<'a> {
 pub(crate) enum Outcome {
     /// The result is complete.
     Complete,
+    /// The same, and it is this version of what a store holds.
+    Stored(u64),
     /// The same, and a legacy version was agreed on with a client of this name.
     Initialized { client: Option<Box<str>> },
     /// The result asks the client for more.

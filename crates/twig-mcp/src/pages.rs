@@ -199,7 +199,7 @@ fn write(
             List::Documents => {
                 let documents = catalog.documents(offset).take(length);
                 result.list("resources", documents, |buffer, found| {
-                    json::object(buffer, |item| schema::document(found.document, item));
+                    json::object(buffer, |item| schema::document(found, item));
                 });
             }
             List::Templates => {
@@ -216,7 +216,7 @@ fn write(
             result.text("nextCursor", &cursor.to_string());
         }
         era.keep_list(result);
-        server.seal(era, "complete", result);
+        server.seal(era, "complete", None, result);
     });
     Arc::new(page)
 }

@@ -17,6 +17,7 @@ use crate::in_flight::{Errand, Pending, Render, Rendered};
 use crate::json::{self, Object};
 use crate::params::{self, GetParams};
 use crate::resources;
+use crate::schema;
 
 /// One prompt, rendered.
 pub(crate) fn get(
@@ -60,7 +61,7 @@ pub(crate) fn get(
     match render::render(call.host.world(), found, &given).map(Rendered::from) {
         Ok(Rendered::Done(rendered)) => {
             messages(found.prompt.description.as_deref(), &rendered, result);
-            Ok(Outcome::Complete)
+            Ok(schema::stored_prompt(found.prompt).map_or(Outcome::Complete, Outcome::Stored))
         }
         Ok(Rendered::Elsewhere(work, rest)) => {
             let pending = Pending::Get(Render {

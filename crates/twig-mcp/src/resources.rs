@@ -8,6 +8,7 @@ use crate::error::Refusal;
 use crate::json::{self, Object};
 use crate::params::{self, Fields};
 use crate::prompts;
+use crate::schema;
 
 /// `resources/read`: what a document holds, under the URI that was asked for.
 pub(crate) fn read(
@@ -32,7 +33,8 @@ pub(crate) fn read(
         json::object(buffer, |item| contents(&uri, &document.mime, &read, item));
     });
     call.era.keep_list(result);
-    Ok(Outcome::Complete)
+    let found = DocumentRef { library, document };
+    Ok(schema::stored_document(found).map_or(Outcome::Complete, Outcome::Stored))
 }
 
 /// `resources/subscribe`: a document that is there.

@@ -1,15 +1,33 @@
 //! Prompts, their arguments and documents as clients see them: list items, JSON Schemas, forms.
 
 use twig_core::document::rfc3339;
-use twig_core::{Argument, Document, Prompt, TemplateRef};
+use twig_core::store::version_of;
+use twig_core::{Argument, Dialect, DocumentRef, Kind, Prompt, TemplateRef};
 
 use crate::json::{self, Object};
 
 /// Where a listed prompt says that asking for it runs a program, and which file of its library.
 pub(crate) const RUNS_KEY: &str = "twig/runs";
 
+/// Where a project's prompt or resource says which version it is.
+pub(crate) const STORED_KEY: &str = "twig/version";
+
+/// The version of a project's prompt; `None` for all others.
+pub(crate) fn stored_prompt(prompt: &Prompt) -> Option<u64> {
+    let is_stored = prompt.dialect == Dialect::Verbatim;
+    let message = prompt.messages.first().filter(|_| is_stored)?;
+    version_of(message.content.file()?)
+}
+
+/// The version of a project's resource; `None` for all others.
+pub(crate) fn stored_document(found: DocumentRef<'_>) -> Option<u64> {
+    let is_stored = found.library.kind == Kind::Store;
+    version_of(&found.document.path).filter(|_| is_stored)
+}
+
 /// Writes the members of an item of `resources/list`.
-pub(crate) fn document(document: &Document, item: &mut Object<'_>) {
+pub(crate) fn document(found: DocumentRef<'_>, item: &mut Object<'_>) {
+    let document = found.document;
     item.text("uri", &document.uri);
     item.text("name", &document.name);
     item.maybe("title", document.title.as_deref());
@@ -20,6 +38,9 @@ pub(crate) fn document(document: &Document, item: &mut Object<'_>) {
         item.object("annotations", |annotations| {
             annotations.text("lastModified", &modified);
         });
+    }
+    if let Some(version) = stored_document(found) {
+        item.object("_meta", |meta| meta.number(STORED_KEY, version));
     }
 }
 
@@ -69,6 +90,9 @@ pub(crate) fn prompt(prompt: &Prompt, item: &mut Object<'_>) {
         item.object("_meta", |meta| {
             meta.text(RUNS_KEY, function.file().as_str());
         });
+    }
+    if let Some(version) = stored_prompt(prompt) {
+        item.object("_meta", |meta| meta.number(STORED_KEY, version));
     }
 }
 

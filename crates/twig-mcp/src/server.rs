@@ -12,6 +12,7 @@ use crate::era::{Era, SERVER_INFO_KEY};
 use crate::json::{self, Object};
 use crate::latest::Latest;
 use crate::pages::Pages;
+use crate::schema::STORED_KEY;
 
 /// Who the server says that it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,10 +149,27 @@ impl Server {
     }
 
     /// Writes what every result of an era ends with.
-    pub(crate) fn seal(&self, era: Era, result_type: &str, result: &mut Object<'_>) {
+    ///
+    /// What a store holds is told with its version, for whoever wants to change just that.
+    pub(crate) fn seal(
+        &self,
+        era: Era,
+        result_type: &str,
+        version: Option<u64>,
+        result: &mut Object<'_>,
+    ) {
         if era == Era::Modern {
             result.text("resultType", result_type);
-            result.object("_meta", |meta| meta.raw(SERVER_INFO_KEY, &self.info));
+        }
+        if era == Era::Modern || version.is_some() {
+            result.object("_meta", |meta| {
+                if let Some(version) = version {
+                    meta.number(STORED_KEY, version);
+                }
+                if era == Era::Modern {
+                    meta.raw(SERVER_INFO_KEY, &self.info);
+                }
+            });
         }
     }
 }

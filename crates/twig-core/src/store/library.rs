@@ -88,14 +88,24 @@ fn document(item: &Item) -> Document {
 }
 
 /// A path that no file has: what it leads to never changes, whatever is written meanwhile.
+///
+/// The same bytes as text and as something else are two things, so it says which.
 fn path(item: &Item) -> RelativePath {
-    let digest = hex(&item.head.content.digest);
-    RelativePath::of_store(format!("{}s/{}/{digest}", item.kind.as_str(), item.name))
+    let content = &item.head.content;
+    let form = if content.is_text { 't' } else { 'b' };
+    let (kind, name, version) = (item.kind.as_str(), &item.name, item.head.number);
+    let digest = hex(&content.digest);
+    RelativePath::of_store(format!("{kind}s/{name}/{version}/{form}{digest}"))
 }
 
 /// The digest of the content that a path of a project's library leads to.
 pub fn content_of(path: &RelativePath) -> Option<Digest> {
-    read_hex(path.file_name())
+    read_hex(path.file_name().get(1..)?)
+}
+
+/// The version that a path of a project's library leads to.
+pub fn version_of(path: &RelativePath) -> Option<u64> {
+    path.folder().rsplit('/').next()?.parse().ok()
 }
 
 fn number(digest: &Digest) -> u64 {

@@ -15,7 +15,7 @@ pub(super) fn call(call: &Call<'_>) -> Outcome {
         let mut page = Vec::new();
         json::object(&mut page, |result| {
             reply::structured(|content| write(catalog, content), result);
-            server.seal(era, "complete", result);
+            server.seal(era, "complete", None, result);
         });
         // It is kept as long as the snapshot is.
         page.shrink_to_fit();
@@ -32,6 +32,9 @@ fn write(catalog: &Catalog, content: &mut json::Object<'_>) {
             let description = prompt.description.as_deref();
             let description = description.or(prompt.title.as_deref());
             item.text("description", description.unwrap_or_default());
+            if let Some(version) = schema::stored_prompt(prompt) {
+                item.number("version", version);
+            }
             if !takes_input_alone(prompt) {
                 schema::arguments(&prompt.arguments, item);
             }

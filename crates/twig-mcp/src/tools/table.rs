@@ -17,7 +17,7 @@ pub(super) const TOOLS: &[Tool] = &[
         description: "List available prompt commands with descriptions. Users invoke prompt commands in messages by writing {trigger}<command> (e.g., {trigger}research topic); this lists what commands exist.",
         parameters: &[],
         is_strict: false,
-        output: r#"{"type":"object","properties":{"prompts":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"description":{"type":"string"},"arguments":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"description":{"type":"string"},"required":{"type":"boolean"}},"required":["name","required"]}}},"required":["name","description"]}}},"required":["prompts"]}"#,
+        output: r#"{"type":"object","properties":{"prompts":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"description":{"type":"string"},"version":{"type":"integer"},"arguments":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"description":{"type":"string"},"required":{"type":"boolean"}},"required":["name","required"]}}},"required":["name","description"]}}},"required":["prompts"]}"#,
         does: Does::ListPrompts,
     },
     Tool {

@@ -6,7 +6,9 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use notify::{Config, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -41,19 +43,29 @@ enum Signal {
 /// The thread; dropping this ends it.
 pub(super) struct Watcher {
     signals: Sender<Signal>,
+    /// Where there could be one.
+    thread: Option<ThreadId>,
+    /// Closed when the thread has ended.
     ended: Receiver<()>,
 }
 
 impl Drop for Watcher {
     fn drop(&mut self) {
         let _ = self.signals.send(Signal::Stop);
-        // It may be busy telling of a write to whoever drops this.
-        let _ = self.ended.recv_timeout(LAST_LOOK);
+        // It may be busy telling of a write, even to whoever drops this.
+        if self.thread != Some(std::thread::current().id()) {
+            let _ = self.ended.recv_timeout(LAST_LOOK);
+        }
     }
 }
 
 impl Watcher {
     pub(super) fn start(site: Site, on_write: Box<dyn Fn() + Send + Sync>) -> Self {
+        Self::start_with(site, on_write, listen)
+    }
+
+    /// The same with another way to have the system tell of what happens.
+    fn start_with(site: Site, on_write: Box<dyn Fn() + Send + Sync>, listen: Listen) -> Self {
         let (signals, received) = channel();
         let (ending, ended) = channel();
         let hints = signals.clone();
@@ -69,14 +81,25 @@ impl Watcher {
             let _ending: Sender<()> = ending;
             // Dropped before the word that it is over: its connection is closed by then.
             let mut ears = ears;
-            ears.run(hints);
+            ears.run(listen, hints);
         });
-        if let Err(error) = spawned {
-            tracing::warn!("writes of others are not announced: {error}");
+        let thread = match spawned {
+            Ok(thread) => Some(thread.thread().id()),
+            Err(error) => {
+                tracing::warn!("writes of others are not announced: {error}");
+                None
+            }
+        };
+        Self {
+            signals,
+            thread,
+            ended,
         }
-        Self { signals, ended }
     }
 }
+
+/// Has the system send hints of what happens to a workspace's files.
+type Listen = fn(&Path, Sender<Signal>) -> notify::Result<RecommendedWatcher>;
 
 struct Ears {
     site: Site,
@@ -88,8 +111,8 @@ struct Ears {
 }
 
 impl Ears {
-    fn run(&mut self, hints: Sender<Signal>) {
-        let native = match self.listen(hints) {
+    fn run(&mut self, listen: Listen, hints: Sender<Signal>) {
+        let native = match listen(&self.site.path, hints) {
             Ok(native) => Some(native),
             Err(error) => {
                 tracing::warn!("looking for writes every {FAST_TICK:?} instead: {error}");
@@ -110,30 +133,6 @@ impl Ears {
                 }
             }
         }
-    }
-
-    /// Has the system tell of what happens to the file and its log.
-    fn listen(&self, hints: Sender<Signal>) -> notify::Result<RecommendedWatcher> {
-        let path = fs::canonicalize(&self.site.path).unwrap_or_else(|_| self.site.path.clone());
-        let name: OsString = path.file_name().unwrap_or_default().to_owned();
-        let hear = move |event: notify::Result<notify::Event>| {
-            let is_news = event.as_ref().map_or(true, |event| {
-                let is_ours = |path: &std::path::PathBuf| {
-                    let found = path.file_name().unwrap_or_default().as_encoded_bytes();
-                    found.starts_with(name.as_encoded_bytes())
-                };
-                // Our own reads are events too.
-                !matches!(event.kind, EventKind::Access(_))
-                    && (event.paths.is_empty() || event.paths.iter().any(is_ours))
-            });
-            if is_news {
-                let _ = hints.send(Signal::Touched);
-            }
-        };
-        let mut native = RecommendedWatcher::new(hear, Config::default())?;
-        let folder = path.parent().unwrap_or(&path);
-        native.watch(folder, RecursiveMode::NonRecursive)?;
-        Ok(native)
     }
 
     /// `false` when it is over.
@@ -188,10 +187,97 @@ impl Ears {
     }
 }
 
+/// Has the system tell of what happens to a file and its log.
+fn listen(path: &Path, hints: Sender<Signal>) -> notify::Result<RecommendedWatcher> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let name: OsString = path.file_name().unwrap_or_default().to_owned();
+    let hear = move |event: notify::Result<notify::Event>| {
+        let is_news = event.as_ref().map_or(true, |event| {
+            let is_ours = |path: &PathBuf| {
+                let found = path.file_name().unwrap_or_default().as_encoded_bytes();
+                found.starts_with(name.as_encoded_bytes())
+            };
+            // Our own reads are events too.
+            !matches!(event.kind, EventKind::Access(_))
+                && (event.paths.is_empty() || event.paths.iter().any(is_ours))
+        });
+        if is_news {
+            let _ = hints.send(Signal::Touched);
+        }
+    };
+    let mut native = RecommendedWatcher::new(hear, Config::default())?;
+    let folder = path.parent().unwrap_or(&path);
+    native.watch(folder, RecursiveMode::NonRecursive)?;
+    Ok(native)
+}
+
 /// A number that differs after every write of another connection.
 fn version(opened: &Opened) -> Option<i64> {
     let asked = opened
         .connection
         .query_row("PRAGMA data_version", [], |row| row.get(0));
     asked.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use twig_core::Limits;
+    use twig_core::store::{Noun, Store, StoreName, Write};
+
+    use super::super::{Access, SqliteStore, Workspaces};
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    fn open_store(folder: &Path) -> SqliteStore {
+        let name = StoreName::parse(Noun::Workspace, "default").unwrap();
+        let workspaces = Workspaces::new(folder.to_path_buf());
+        let opened = workspaces.open(&name, Access::Write, &Limits::default());
+        opened.unwrap()
+    }
+
+    fn create_project(store: &SqliteStore, name: &str) {
+        let (sender, told) = channel();
+        let name = StoreName::parse(Noun::Project, name).unwrap();
+        let done = move |outcome| sender.send(outcome).unwrap();
+        store.write(Write::CreateProject { name }, Box::new(done));
+        told.recv_timeout(LONG).unwrap().unwrap();
+    }
+
+    #[test]
+    fn writes_are_heard_of_where_the_system_tells_of_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open_store(folder.path());
+        let (sender, heard) = channel();
+        let on_write = Box::new(move || {
+            let _ = sender.send(());
+        });
+        let deaf: Listen = |_, _| Err(notify::Error::generic("no ears"));
+        let watcher = Watcher::start_with(store.site.clone(), on_write, deaf);
+        for name in ["a", "b"] {
+            create_project(&store, name);
+            heard.recv_timeout(LONG).unwrap();
+        }
+        drop(watcher);
+        while heard.recv_timeout(LONG).is_ok() {}
+    }
+
+    #[test]
+    fn whoever_hears_of_a_write_may_drop_the_watch() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open_store(folder.path());
+        let (sender, heard) = channel();
+        let watch: Arc<std::sync::Mutex<Option<Box<dyn Send>>>> = Arc::default();
+        let held = Arc::clone(&watch);
+        let on_write = Box::new(move || {
+            let since = Instant::now();
+            drop(held.lock().unwrap().take());
+            let _ = sender.send(since.elapsed());
+        });
+        *watch.lock().unwrap() = Some(store.watch(on_write));
+        create_project(&store, "a");
+        assert!(heard.recv_timeout(LONG).unwrap() < LAST_LOOK);
+    }
 }

@@ -81,7 +81,7 @@ fn arguments_are_listed_where_there_is_more_than_input() {
         {"name": "l:b", "description": "", "arguments": [{"name": "topic", "required": false}]},
         {"name": "l:c", "description": "A title"},
         {"name": "l:d", "description": ""},
-        {"name": "stored", "description": "S"},
+        {"name": "stored", "description": "S", "version": 1},
     ]});
     assert_eq!(result["structuredContent"], expected);
     let said: Value = serde_json::from_str(&text(&result)).unwrap();

@@ -144,7 +144,42 @@ fn flipped_bits_are_noticed_or_do_no_harm() {
 }
 
 #[test]
-fn every_byte_of_a_small_file_matters_or_does_not() {
+fn a_write_to_a_damaged_file_is_refused_or_really_there() {
+    let (home, _) = furnished();
+    let sound = fs::read(home.file("default.db")).unwrap();
+    let mut dice = Dice(0xd1ce);
+    let (mut refused, mut done) = (0, 0);
+    for round in 0..150 {
+        let other = Home::in_memory();
+        fs::create_dir_all(other.workspaces.folder()).unwrap();
+        let mut bytes = sound.clone();
+        for _ in 0..=(round % 16) * 16 {
+            let at = usize::try_from(dice.roll(bytes.len() as u64)).unwrap();
+            bytes[at] ^= 1 << dice.roll(8);
+        }
+        fs::write(other.file("default.db"), &bytes).unwrap();
+        let Ok(store) = other.try_open(Access::Write) else {
+            continue;
+        };
+        match prompt(&store, "prompt-1", new_text("written to a damaged file")) {
+            Ok(_) => {
+                done += 1;
+                let history = store.history(&name("p"), ItemKind::Prompt, &name("prompt-1"));
+                if let Ok(history) = history {
+                    let digest = history.last().unwrap().content.digest;
+                    let there = store.content(&digest).unwrap();
+                    assert_eq!(there, b"written to a damaged file", "round {round}");
+                }
+            }
+            Err(StoreError::Damaged { .. } | StoreError::Unavailable(_)) => refused += 1,
+            Err(error) => panic!("round {round}: {error}"),
+        }
+    }
+    assert!(refused > 5 && done > 10, "{refused} refused, {done} done");
+}
+
+#[test]
+fn a_text_with_one_wrong_bit_is_told_of() {
     let home = Home::with_project();
     prompt(&home.open(), "a", text("the only text")).unwrap();
     let sound = fs::read(home.file("default.db")).unwrap();

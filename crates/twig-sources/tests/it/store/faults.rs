@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
 
 use twig_core::Limits;
 use twig_core::store::{Store, StoreError};
@@ -119,38 +120,45 @@ fn a_call_that_fails_costs_no_acknowledged_write() {
     if !can_trace {
         return;
     }
-    let program = std::env::current_exe().unwrap();
-    let mut dice = Dice(4711);
-    for (call, error) in CALLS {
-        for _ in 0..5 {
-            let home = Home::with_project();
-            let folder = home.workspaces.folder();
-            let at = 1 + dice.roll(30);
-            let inject = format!("inject={call}:error={error}:when={at}");
-            let child = child::command(&program, folder, "attempt 8");
-            let mut command = Command::new("strace");
-            command
-                .args(["-f", "-qq", "-o", "/dev/null", "-e", &inject])
-                .arg(child.get_program())
-                .args(child.get_args())
-                .envs(
-                    child
-                        .get_envs()
-                        .filter_map(|(key, value)| Some((key, value?))),
-                )
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped());
-            let mut started = command.spawn().unwrap();
-            let said: Vec<String> = child::lines(&mut started).collect();
-            // A failure before the first write may be the end of the child, which is no harm.
-            started.wait_with_output().unwrap();
-            let there = contents(&home.open());
-            for name in &said {
-                let is_it = |(found, text): &(String, String)| found == name && text == name;
-                assert!(there.iter().any(is_it), "{inject}: {name} is lost");
-            }
-            let store = home.open();
-            prompt(&store, "after", text("all is well")).unwrap();
+    // They mostly wait, so they wait together.
+    thread::scope(|scope| {
+        for (at, (call, error)) in (1..).zip(CALLS) {
+            scope.spawn(move || {
+                let mut dice = Dice(4711 * at);
+                for _ in 0..7 {
+                    // Further on it is unlocking that fails, which SQLite cannot mend within
+                    // the process: each later write is an error, after ten seconds.
+                    let when = 1 + dice.roll(if call == "fcntl" { 18 } else { 30 });
+                    fail_once(&format!("inject={call}:error={error}:when={when}"));
+                }
+            });
         }
+    });
+}
+
+/// Has a child write while one of its calls fails.
+fn fail_once(inject: &str) {
+    let home = Home::with_project();
+    let program = std::env::current_exe().unwrap();
+    let child = child::command(&program, home.workspaces.folder(), "attempt 8");
+    let told = child.get_envs();
+    let mut command = Command::new("strace");
+    command
+        .args(["-f", "-qq", "-o", "/dev/null", "-e", inject])
+        .arg(child.get_program())
+        .args(child.get_args())
+        .envs(told.filter_map(|(key, value)| Some((key, value?))))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut started = command.spawn().unwrap();
+    let said: Vec<String> = child::lines(&mut started).collect();
+    // A failure before the first write may be the end of the child, which is no harm.
+    started.wait().unwrap();
+    let store = home.open();
+    let there = contents(&store);
+    for name in &said {
+        let is_it = |(found, text): &(String, String)| found == name && text == name;
+        assert!(there.iter().any(is_it), "{inject}: {name} is lost");
     }
+    prompt(&store, "after", text("all is well")).unwrap();
 }

@@ -46,6 +46,7 @@ fn prompts_are_listed_and_read_as_they_were_written() {
         json!({
             "description": "Review authentication code for security issues",
             "messages": [{"role": "user", "content": {"type": "text", "text": content}}],
+            "_meta": {"twig/version": 1},
         })
     );
     let missing = client.request("prompts/get", json!({"name": "code-revie"}));
@@ -295,4 +296,56 @@ fn a_uri_of_a_file_leads_to_what_was_stored() {
     assert_eq!(read["result"]["contents"][0]["text"], "stored");
     let read = client.request("resources/read", json!({"uri": "file:///etc/hostname"}));
     assert_eq!(read["error"]["code"], -32602);
+}
+
+/// The same bytes as another type are another thing.
+#[test]
+fn a_type_that_changes_changes_how_it_is_read() {
+    let env = with_project();
+    let mut client = serve(&env);
+    client.initialize();
+    let create = json!({"name": "x", "uri": "x://x", "content": "hello"});
+    done(&mut client, "create_resource", create);
+    let mut read = |content: &str, mime: &str| {
+        let update = json!({"name": "x", "content": content, "mime_type": mime});
+        done(&mut client, "update_resource", update);
+        let read = client.request("resources/read", json!({"uri": "x://x"}));
+        read["result"]["contents"][0].clone()
+    };
+    let binary = "application/octet-stream";
+    for _ in 0..2 {
+        assert_eq!(read("hello", "text/markdown")["text"], "hello");
+        assert_eq!(read("aGVsbG8=", binary)["blob"], "aGVsbG8=");
+    }
+}
+
+/// Whoever reads something learns which version it is, and may change just that.
+#[test]
+fn what_is_read_says_which_version_it_is() {
+    let env = with_project();
+    let mut client = serve(&env);
+    client.initialize();
+    done(
+        &mut client,
+        "create_prompt",
+        json!({"name": "p", "content": "one"}),
+    );
+    done(
+        &mut client,
+        "update_prompt",
+        json!({"name": "p", "content": "two"}),
+    );
+    let create = json!({"name": "r", "uri": "x://r", "content": "one"});
+    done(&mut client, "create_resource", create);
+    let version = |answer: &Value| answer["_meta"]["twig/version"].clone();
+    let listed = client.request("prompts/list", json!({}));
+    assert_eq!(version(&listed["result"]["prompts"][0]), 2);
+    let got = client.request("prompts/get", json!({"name": "p"}));
+    assert_eq!(version(&got["result"]), 2);
+    let got = client.modern("prompts/get", json!({"name": "p"}));
+    assert_eq!(version(&got["result"]), 2);
+    let listed = client.request("resources/list", json!({}));
+    assert_eq!(version(&listed["result"]["resources"][0]), 1);
+    let read = client.request("resources/read", json!({"uri": "x://r"}));
+    assert_eq!(version(&read["result"]), 1);
 }
