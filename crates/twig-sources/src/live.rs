@@ -93,12 +93,6 @@ impl LiveCatalog {
         self.project.as_ref().map_or(Ok(()), ProjectSource::check)
     }
 
-    /// Whether [`LiveCatalog::snapshot`] would have to read the project again, which may take a
-    /// while.
-    pub fn is_behind(&self) -> bool {
-        self.project.as_ref().is_some_and(ProjectSource::is_behind)
-    }
-
     /// Reads the project again if somebody wrote to its store.
     pub(crate) fn follow_project(&self) {
         if let Some(project) = &self.project {

@@ -32,13 +32,6 @@ impl ProjectSource {
         }
     }
 
-    /// Whether something was written since the project was last read.
-    pub(crate) fn is_behind(&self) -> bool {
-        let revision = self.selected.store.revision();
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.problem.is_some() || revision.ok() != known.revision
-    }
-
     /// Reads the project again if its store moved on; hands it to `publish` if it differs.
     ///
     /// Whoever comes meanwhile waits, so that what is published never goes back in time.

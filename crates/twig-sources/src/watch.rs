@@ -229,7 +229,7 @@ impl<F: Fn()> Follower<F> {
     }
 
     /// Waits until no event came for a moment; `false` when it is over.
-    fn wait_for_quiet(&self) -> bool {
+    fn wait_for_quiet(&mut self) -> bool {
         while let Some((first, last)) = self.hints.times() {
             let until = (last + QUIET).min(first + LONGEST);
             if until <= Instant::now() {
@@ -243,7 +243,7 @@ impl<F: Fn()> Follower<F> {
     }
 
     /// Waits until no checkout is under way, so that it is one change; `false` when it is over.
-    fn wait_for_checkouts(&self) -> bool {
+    fn wait_for_checkouts(&mut self) -> bool {
         let latest = Instant::now() + CHECKOUT;
         let mut roots = self.catalog.roots();
         loop {
@@ -258,14 +258,21 @@ impl<F: Fn()> Follower<F> {
         }
     }
 
-    /// Waits; `false` when it is over.
-    fn pause(&self, until: Instant) -> bool {
+    /// Waits; `false` when it is over. What is written to the store is announced meanwhile.
+    fn pause(&mut self, until: Instant) -> bool {
         loop {
-            let left = until.saturating_duration_since(Instant::now());
+            let next = self.gap.due().map_or(until, |due| due.min(until));
+            let left = next.saturating_duration_since(Instant::now());
             match self.received.recv_timeout(left) {
                 Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
+                Err(RecvTimeoutError::Timeout) if next < until => self.announce_writes(),
                 Err(RecvTimeoutError::Timeout) => return true,
-                Ok(Signal::Touched | Signal::Published | Signal::Wrote) => {}
+                Ok(Signal::Touched) => {}
+                Ok(Signal::Published | Signal::Wrote) => {
+                    if self.gap.may_announce(Instant::now()) {
+                        self.announce_writes();
+                    }
+                }
             }
         }
     }

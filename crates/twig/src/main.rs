@@ -15,8 +15,10 @@ mod ui;
 mod worker;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
+use signal_hook::consts::SIGXFSZ;
 
 use crate::cli::Cli;
 use crate::command_error::CommandError;
@@ -34,11 +36,18 @@ fn main() -> ExitCode {
         }
     };
     log::start(cli.log_level);
+    survive_large_files();
     let mut ui = Ui::new();
     match commands::run(cli.command, &mut ui) {
         Ok(code) => code,
         Err(error) => report(&error, &mut ui),
     }
+}
+
+/// A file that grows past what this shell allows is an error like a full disk, not the end.
+fn survive_large_files() {
+    // Whoever hears the signal survives it; that it came is of no interest.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
 
 fn report(error: &CommandError, ui: &mut Ui) -> ExitCode {

@@ -6,6 +6,7 @@
 //! the first reply.
 
 mod batch;
+mod ending;
 mod input;
 mod output;
 
@@ -39,12 +40,6 @@ const PARENT_CHECK: Duration = Duration::from_secs(2);
 /// A client that sends requests without waiting sees what it wrote before: so long, requests that
 /// came after a write wait for it. A write that takes longer keeps nobody waiting.
 const TURN: Duration = Duration::from_millis(200);
-/// Once the input has ended: how much longer than one job may take all of them may.
-const LAST_RENDERS: Duration = Duration::from_millis(500);
-/// Once the input has ended: how long a client may take before it reads on.
-const LAST_READS: Duration = Duration::from_secs(10);
-/// After a signal: how long a client that does not read may hold up the end.
-const LAST_WRITES: Duration = Duration::from_millis(500);
 
 /// Serves one client until it goes or a signal comes.
 pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
@@ -83,6 +78,7 @@ pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
         functions,
         outcomes,
         finish,
+        handed_over: Vec::new(),
         writing: None,
         wake,
         parent: getppid(),
@@ -122,8 +118,10 @@ struct Session<'s> {
     pool: Pool<Ticket>,
     functions: Queue<Ticket>,
     outcomes: Receiver<(Ticket, Done)>,
-    /// Where writes say what came of them.
+    /// Where writes and searches say what came of them.
     finish: Sender<(Ticket, Done)>,
+    /// Writes and searches under way, wanted or not.
+    handed_over: Vec<Ticket>,
     /// The last write, and when it was handed over.
     writing: Option<(Ticket, Instant)>,
     wake: Arc<Wake>,
@@ -241,6 +239,7 @@ impl Session<'_> {
                 Work::Search(query) => {
                     let (finish, wake) = (self.finish.clone(), Arc::clone(&self.wake));
                     let ticket = job.ticket;
+                    self.handed_over.push(ticket);
                     let latest = Arc::clone(&catalog);
                     self.service.search(latest, query, move |outcome| {
                         let _ = finish.send((ticket, Done::Search(outcome)));
@@ -250,6 +249,7 @@ impl Session<'_> {
                 Work::Write(write) => {
                     let (finish, wake) = (self.finish.clone(), Arc::clone(&self.wake));
                     let ticket = job.ticket;
+                    self.handed_over.push(ticket);
                     self.writing = Some((ticket, Instant::now()));
                     self.service.write(*write, move |outcome| {
                         let _ = finish.send((ticket, Done::Write(outcome)));
@@ -266,11 +266,19 @@ impl Session<'_> {
         }
     }
 
-    /// What other threads have to say: finished jobs.
-    fn take_news(&mut self) {
-        while let Ok((ticket, done)) = self.outcomes.try_recv() {
-            self.connection.finish(ticket, done, &mut self.output);
+    /// What other threads have to say: finished jobs. Whether there were any.
+    fn take_news(&mut self) -> bool {
+        let mut any = false;
+        while let Ok(outcome) = self.outcomes.try_recv() {
+            self.take(outcome);
+            any = true;
         }
+        any
+    }
+
+    fn take(&mut self, (ticket, done): (Ticket, Done)) {
+        self.handed_over.retain(|known| *known != ticket);
+        self.connection.finish(ticket, done, &mut self.output);
     }
 
     /// Tells the client what changed. One announcement is enough for a client that has not read the
@@ -294,80 +302,6 @@ impl Session<'_> {
 
     fn end_cancelled(&self) {
         self.functions.end(|ticket| !self.connection.wants(*ticket));
-    }
-
-    /// The input has ended: what was asked is still answered, unless nothing moves any more.
-    fn finish(&mut self, news: &OwnedFd, signals: &OwnedFd) -> Result<(), Errno> {
-        let limits = &self.service.limits;
-        let ended = Instant::now();
-        let last_of = |millis| ended + Duration::from_millis(millis) + LAST_RENDERS;
-        let (last_render, last_function) = (
-            last_of(limits.render_millis),
-            last_of(limits.function_millis.max(limits.store_millis)),
-        );
-        loop {
-            self.pump()?;
-            let is_writing = self
-                .writing
-                .is_some_and(|(ticket, _)| self.connection.wants(ticket));
-            let last_job = if self.functions.is_idle() && !is_writing {
-                last_render
-            } else {
-                last_function.max(last_render)
-            };
-            let patience = match (self.output.is_empty(), self.connection.in_flight()) {
-                (true, 0) => return Ok(()),
-                (true, _) => last_job.saturating_duration_since(Instant::now()),
-                (false, _) => LAST_READS,
-            };
-            let turn = self.turn_left().filter(|turn| *turn < patience);
-            let stdout = rustix::stdio::stdout();
-            let mut fds = vec![
-                PollFd::new(signals, PollFlags::IN),
-                PollFd::new(news, PollFlags::IN),
-            ];
-            if !self.output.is_empty() {
-                fds.push(PollFd::from_borrowed_fd(stdout, PollFlags::OUT));
-            }
-            let moved = retry(|| poll(&mut fds, Some(&timespec(turn.unwrap_or(patience)))))?;
-            if (moved == 0 && turn.is_none()) || !fds[0].revents().is_empty() {
-                return Ok(());
-            }
-            drain(news);
-            self.take_news();
-        }
-    }
-
-    /// Completes open subscriptions and writes what is left, unless nobody reads it.
-    fn end(&mut self) -> Result<(), Errno> {
-        let deadline = Instant::now() + LAST_WRITES;
-        self.take_last_writes(deadline);
-        self.connection.close(&mut self.output);
-        loop {
-            self.output.flush()?;
-            let left = deadline.saturating_duration_since(Instant::now());
-            if self.output.is_empty() || left.is_zero() {
-                return Ok(());
-            }
-            let stdout = rustix::stdio::stdout();
-            let mut fds = [PollFd::from_borrowed_fd(stdout, PollFlags::OUT)];
-            retry(|| poll(&mut fds, Some(&timespec(left))))?;
-        }
-    }
-}
-
-impl Session<'_> {
-    /// A write that was begun is most likely done in a moment, and its client should know.
-    fn take_last_writes(&mut self, deadline: Instant) {
-        while let Some((ticket, _)) = self.writing
-            && self.connection.wants(ticket)
-        {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match self.outcomes.recv_timeout(left) {
-                Ok((ticket, done)) => self.connection.finish(ticket, done, &mut self.output),
-                Err(_) => return,
-            }
-        }
     }
 }
 

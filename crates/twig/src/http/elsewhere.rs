@@ -92,7 +92,12 @@ impl Shared {
         self.service.write(write, move |outcome| {
             let _ = tell.send(outcome);
         });
-        let given_up = || StoreError::Unavailable("The write was given up".to_owned());
+        let given_up = || {
+            StoreError::Unavailable(
+                "The server is ending, and whether the change was made is not known: look before you repeat it"
+                    .to_owned(),
+            )
+        };
         tokio::select! {
             outcome = told => outcome.unwrap_or_else(|_| Err(given_up())),
             () = self.last_moment() => Err(given_up()),

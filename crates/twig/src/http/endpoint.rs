@@ -154,13 +154,13 @@ fn end(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
 }
 
 impl Shared {
-    /// The catalog of the moment; whoever has to read a project again steps aside for it.
+    /// The catalog of the moment. A store is asked whether it has moved on, which may take a while:
+    /// nobody waits for that.
     pub(super) fn catalog(&self) -> Arc<Catalog> {
         let live = &self.service.live;
-        if live.is_behind() {
-            block_in_place(|| live.snapshot())
-        } else {
-            live.published()
+        match self.service.store {
+            Some(_) => block_in_place(|| live.snapshot()),
+            None => live.published(),
         }
     }
 

@@ -136,11 +136,8 @@ fn a_disk_that_cannot_be_written_is_served_read_only() {
     let refused = disk.run(&env, &["serve", "-p", PROJECT]);
     assert_eq!(refused.code, 1, "{refused}");
     assert!(refused.stderr.contains("--read-only"), "{refused}");
-    assert_eq!(
-        refused.stderr.lines().count(),
-        2,
-        "a sentence and a hint: {refused}"
-    );
+    let lines = refused.stderr.lines().count();
+    assert!(lines <= 2, "a sentence and perhaps a hint: {refused}");
     let mut reader = disk.serve(&env, &["--read-only"]);
     assert_eq!(text(&mut reader, "p"), "kept");
     assert!(reader.close().status.success());

@@ -1,0 +1,91 @@
+//! How a session ends: what was asked is still answered, and what was begun is told of.
+
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+
+use super::{Session, drain, retry, timespec};
+
+/// Once the input has ended: how much longer than a job may take the next one to end may.
+const LAST_RENDERS: Duration = Duration::from_millis(500);
+/// Once the input has ended: how long a client may take before it reads on.
+const LAST_READS: Duration = Duration::from_secs(10);
+/// After a signal: how long a client that does not read, or a write, may hold up the end.
+const LAST_WRITES: Duration = Duration::from_millis(500);
+
+impl Session<'_> {
+    /// The input has ended: what was asked is still answered, unless nothing moves any more.
+    pub(super) fn finish(&mut self, news: &OwnedFd, signals: &OwnedFd) -> Result<(), Errno> {
+        let mut moved = Instant::now();
+        loop {
+            self.pump()?;
+            let patience = match (self.output.is_empty(), self.connection.in_flight()) {
+                (true, 0) => return Ok(()),
+                (true, _) => (moved + self.longest_job()).saturating_duration_since(Instant::now()),
+                (false, _) => LAST_READS,
+            };
+            let turn = self.turn_left().filter(|turn| *turn < patience);
+            let stdout = rustix::stdio::stdout();
+            let mut fds = vec![
+                PollFd::new(signals, PollFlags::IN),
+                PollFd::new(news, PollFlags::IN),
+            ];
+            if !self.output.is_empty() {
+                fds.push(PollFd::from_borrowed_fd(stdout, PollFlags::OUT));
+            }
+            let ready = retry(|| poll(&mut fds, Some(&timespec(turn.unwrap_or(patience)))))?;
+            if (ready == 0 && turn.is_none()) || !fds[0].revents().is_empty() {
+                return Ok(());
+            }
+            drain(news);
+            if self.take_news() {
+                moved = Instant::now();
+            }
+        }
+    }
+
+    /// How long the next job may take to end.
+    fn longest_job(&self) -> Duration {
+        let limits = &self.service.limits;
+        let is_rendering = self.functions.is_idle() && self.handed_over.is_empty();
+        let longest = if is_rendering {
+            limits.render_millis
+        } else {
+            let longest = limits.function_millis.max(limits.store_millis);
+            longest.max(limits.render_millis)
+        };
+        Duration::from_millis(longest) + LAST_RENDERS
+    }
+
+    /// Completes open subscriptions and writes what is left, unless nobody reads it.
+    pub(super) fn end(&mut self) -> Result<(), Errno> {
+        let deadline = Instant::now() + LAST_WRITES;
+        self.take_last_writes(deadline);
+        self.connection.close(&mut self.output);
+        loop {
+            self.output.flush()?;
+            let left = deadline.saturating_duration_since(Instant::now());
+            if self.output.is_empty() || left.is_zero() {
+                return Ok(());
+            }
+            let stdout = rustix::stdio::stdout();
+            let mut fds = [PollFd::from_borrowed_fd(stdout, PollFlags::OUT)];
+            retry(|| poll(&mut fds, Some(&timespec(left))))?;
+        }
+    }
+
+    /// A write that was begun is most likely done in a moment, and its client should know.
+    fn take_last_writes(&mut self, deadline: Instant) {
+        while let Some((ticket, _)) = self.writing
+            && self.connection.wants(ticket)
+        {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.outcomes.recv_timeout(left) {
+                Ok(outcome) => self.take(outcome),
+                Err(_) => return,
+            }
+        }
+    }
+}
