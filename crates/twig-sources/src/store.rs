@@ -82,7 +82,7 @@ impl SqliteStore {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let started = match writer.take() {
             Some(started) => started,
-            None => match Writer::start(self.site.clone(), self.limits.clone()) {
+            None => match Writer::start(&self.site, self.limits.clone()) {
                 Ok(started) => started,
                 Err(error) => return Err((job, error.to_string())),
             },
@@ -180,7 +180,8 @@ impl Store for SqliteStore {
     }
 
     fn write(&self, write: Write, done: OnWritten) {
-        let job = Job { write, done };
+        let until = self.site.until();
+        let job = Job { write, done, until };
         if self.site.access == Access::Read {
             let workspace = self.site.workspace.clone();
             return job.tell(Err(StoreError::ReadOnly { workspace }));

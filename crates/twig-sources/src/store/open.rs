@@ -51,7 +51,7 @@ impl Opened {
         }
         // Somebody took the log away. As long as nobody has made another one, this connection still
         // has it and can write it back.
-        if let Ok(_lock) = Lock::take(&self.lock_path, site.patience())
+        if let Ok(_lock) = Lock::take(&self.lock_path, site.until())
             && self.files.is_log_missing()
         {
             let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
@@ -85,7 +85,7 @@ pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
     let folder = path.parent().unwrap_or(&path);
     check_near(folder, site.is_network)?;
     let lock_path = lock_path(&path);
-    let lock = match Lock::take(&lock_path, site.patience()) {
+    let lock = match Lock::take(&lock_path, site.until()) {
         Ok(lock) => Some(lock),
         Err(NoLock::Busy) => return Err(site.busy()),
         // Nobody can write here, so nobody is to be kept out.

@@ -2,8 +2,8 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use twig_core::store::{StoreError, StoreName};
@@ -23,6 +23,8 @@ pub(super) struct Site {
     pub(super) access: Access,
     /// Milliseconds to wait for others.
     pub(super) millis: u64,
+    /// When whoever waits now gives up.
+    pub(super) deadline: Deadline,
     /// Bytes of the largest content.
     pub(super) largest: usize,
     /// Whether a folder is on another machine.
@@ -31,21 +33,42 @@ pub(super) struct Site {
     pub(super) is_closing: Arc<AtomicBool>,
 }
 
+/// A moment at which all waiting ends; until one is set, every wait is counted by itself.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Deadline(Arc<Mutex<Option<Instant>>>);
+
+impl Deadline {
+    pub(super) fn set(&self, until: Instant) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+    }
+
+    fn or_after(&self, patience: Duration) -> Instant {
+        let set = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        set.unwrap_or_else(|| Instant::now() + patience)
+    }
+}
+
 impl Site {
-    pub(super) fn patience(&self) -> Duration {
+    fn patience(&self) -> Duration {
         Duration::from_millis(self.millis)
+    }
+
+    /// When a wait that begins now is over.
+    pub(super) fn until(&self) -> Instant {
+        self.deadline.or_after(self.patience())
     }
 
     /// Waits a little longer each time, and not at all when the store is closing.
     pub(super) fn patient(&self) -> impl FnMut(i32) -> bool + Send + 'static {
         let patience = self.patience();
+        let deadline = self.deadline.clone();
         let is_closing = Arc::clone(&self.is_closing);
-        let mut since = Instant::now();
+        let mut until = Instant::now();
         move |count| {
             if count == 0 {
-                since = Instant::now();
+                until = deadline.or_after(patience);
             }
-            if since.elapsed() >= patience || is_closing.load(Ordering::Acquire) {
+            if Instant::now() >= until || is_closing.load(Ordering::Acquire) {
                 return false;
             }
             let nap = Duration::from_micros(500) * count.unsigned_abs().saturating_add(1);

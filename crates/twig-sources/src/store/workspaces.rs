@@ -3,7 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use twig_core::Limits;
@@ -14,7 +14,7 @@ use super::fault::Fault;
 use super::lock::{Lock, NoLock, private};
 use super::migrations::{MIGRATIONS, migrate};
 use super::open::{check_near, lock_path, with_end};
-use super::site::Site;
+use super::site::{Deadline, Site};
 use super::{Access, SqliteStore};
 use crate::watch::is_network;
 
@@ -123,6 +123,7 @@ impl Workspaces {
             path: self.path(name),
             access,
             millis: limits.store_millis,
+            deadline: Deadline::default(),
             largest: limits.document.max(limits.verbatim),
             is_network: self.is_network,
             is_closing: std::sync::Arc::default(),
@@ -158,7 +159,7 @@ impl Workspaces {
 
     fn lock(&self, name: &StoreName) -> Result<Lock, StoreError> {
         let path = lock_path(&self.path(name));
-        Lock::take(&path, PATIENCE).map_err(|problem| match problem {
+        Lock::take(&path, Instant::now() + PATIENCE).map_err(|problem| match problem {
             NoLock::Busy => StoreError::Busy {
                 workspace: name.clone(),
                 seconds: PATIENCE.as_secs(),

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::ThreadId;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use twig_core::Limits;
 use twig_core::store::{OnWritten, StoreError, Timestamp, Write, Written};
@@ -13,7 +13,7 @@ use super::apply::apply;
 use super::fault::Fault;
 use super::open::{Opened, open};
 use super::rows;
-use super::site::Site;
+use super::site::{Deadline, Site};
 use super::sql::Sql;
 use crate::stamp::FileStamp;
 
@@ -24,6 +24,8 @@ const LAST_WRITE: Duration = Duration::from_secs(5);
 pub(super) struct Job {
     pub(super) write: Write,
     pub(super) done: OnWritten,
+    /// When whoever waits for it has waited long enough for others, however many are before it.
+    pub(super) until: Instant,
 }
 
 impl Job {
@@ -46,7 +48,12 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(site: Site, limits: Limits) -> std::io::Result<Self> {
+    pub(super) fn start(site: &Site, limits: Limits) -> std::io::Result<Self> {
+        let site = Site {
+            // Nobody else waits for what a job waits for.
+            deadline: Deadline::default(),
+            ..site.clone()
+        };
         let (jobs, received) = channel::<Job>();
         let (ending, ended) = channel();
         let handle = std::thread::Builder::new()
@@ -109,6 +116,7 @@ impl Hand {
                 job.tell(Err(stopping()));
                 continue;
             }
+            self.site.deadline.set(job.until);
             match open(&self.site) {
                 Err(error) => job.tell(Err(error)),
                 Ok(opened) => {
@@ -134,6 +142,7 @@ impl Hand {
             if !opened.files.are_there() {
                 return End::Wrong(Some(job));
             }
+            self.site.deadline.set(job.until);
             let attempt = || self.carry_out(opened, &sql, &job.write);
             match catch_unwind(AssertUnwindSafe(attempt)) {
                 Ok(Ok(written)) => job.tell(Ok(written)),

@@ -112,6 +112,36 @@ fn a_write_waits_so_long_and_no_longer() {
 }
 
 #[test]
+fn writes_that_wait_together_wait_no_longer_than_one() {
+    let home = Home::with_project();
+    let limits = Limits {
+        store_millis: 300,
+        ..Limits::default()
+    };
+    let opened = home
+        .workspaces
+        .open(&name("default"), Access::Write, &limits);
+    let store = opened.unwrap();
+    prompt(&store, "a", text("one")).unwrap();
+    let other = hold(&home);
+    let since = Instant::now();
+    let (sender, told) = channel();
+    for at in 0..20 {
+        let sender = sender.clone();
+        let done = move |outcome| sender.send((outcome, Instant::now())).unwrap();
+        store.write(create(&format!("q{at}")), Box::new(done));
+    }
+    for _ in 0..20 {
+        let (outcome, at) = told.recv_timeout(LONG).unwrap();
+        assert!(matches!(outcome, Err(StoreError::Busy { .. })));
+        // One after the other it would be 6 s.
+        assert!(at - since < Duration::from_secs(3));
+    }
+    drop(other);
+    create_project(&store, "at-last").unwrap();
+}
+
+#[test]
 fn a_write_that_gets_its_turn_in_time_is_done() {
     let home = Home::with_project();
     let store = home.open();
