@@ -101,6 +101,14 @@ impl Site {
         }
     }
 
+    pub(super) fn full(&self) -> StoreError {
+        StoreError::Unavailable(format!(
+            "Too many changes wait to be written to workspace '{}', nothing was written: \
+             try again in a moment",
+            self.workspace
+        ))
+    }
+
     pub(super) fn cannot_open(&self, error: &io::Error) -> StoreError {
         let Self {
             workspace, path, ..

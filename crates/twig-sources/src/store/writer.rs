@@ -12,6 +12,7 @@ use twig_core::store::{OnWritten, StoreError, Timestamp, Write, Written};
 use super::apply::apply;
 use super::fault::Fault;
 use super::open::{Opened, open};
+use super::queue::{NotTaken, Queue, Queued, Waiting};
 use super::rows;
 use super::site::{Deadline, Site};
 use super::sql::Sql;
@@ -41,7 +42,7 @@ impl Job {
 /// The thread; dropping this ends it once it has finished what it has begun.
 #[derive(Debug)]
 pub(super) struct Writer {
-    jobs: Option<Sender<Job>>,
+    jobs: Option<Queue>,
     thread: ThreadId,
     /// Closed when the thread has ended.
     ended: Receiver<()>,
@@ -54,7 +55,7 @@ impl Writer {
             deadline: Deadline::default(),
             ..site.clone()
         };
-        let (jobs, received) = channel::<Job>();
+        let (jobs, waiting) = Queue::new();
         let (ending, ended) = channel();
         let handle = std::thread::Builder::new()
             .name("twig-store-write".to_owned())
@@ -65,7 +66,7 @@ impl Writer {
                     limits,
                     sound: None,
                 };
-                hand.run(&received);
+                hand.run(&waiting);
             })?;
         Ok(Self {
             jobs: Some(jobs),
@@ -74,11 +75,11 @@ impl Writer {
         })
     }
 
-    /// Hands a job over; gives it back where the thread is no more.
-    pub(super) fn send(&self, job: Job) -> Result<(), Job> {
+    /// Hands a job over; gives it back where too many wait, or the thread is no more.
+    pub(super) fn send(&self, job: Job) -> Result<(), (Job, NotTaken)> {
         match &self.jobs {
-            Some(jobs) => jobs.send(job).map_err(|unsent| unsent.0),
-            None => Err(job),
+            Some(jobs) => jobs.send(job),
+            None => Err((job, NotTaken::Ended)),
         }
     }
 }
@@ -105,27 +106,27 @@ enum End {
     /// There is nothing more to do.
     Done,
     /// Something is wrong with it or its files; a job may be left that it was not used for.
-    Wrong(Option<Job>),
+    Wrong(Option<Queued>),
 }
 
 impl Hand {
-    fn run(&mut self, jobs: &Receiver<Job>) {
+    fn run(&mut self, jobs: &Waiting) {
         let mut left = None;
-        while let Some(job) = left.take().or_else(|| jobs.recv().ok()) {
+        while let Some(queued) = left.take().or_else(|| jobs.recv().ok()) {
             if self.site.is_closing.load(Ordering::Acquire) {
-                job.tell(Err(stopping()));
+                queued.tell(Err(stopping()));
                 continue;
             }
-            self.site.deadline.set(job.until);
+            self.site.deadline.set(queued.job.until);
             match open(&self.site) {
-                Err(error) => job.tell(Err(error)),
+                Err(error) => queued.tell(Err(error)),
                 Ok(opened) => {
                     self.sound = opened.files.stamp();
-                    match self.work(&opened, job, jobs) {
+                    match self.work(&opened, queued, jobs) {
                         End::Done => return,
-                        End::Wrong(job) => {
+                        End::Wrong(queued) => {
                             opened.leave(&self.site);
-                            left = job;
+                            left = queued;
                         }
                     }
                 }
@@ -134,37 +135,37 @@ impl Hand {
     }
 
     /// Does one job after the other with one connection.
-    fn work(&mut self, opened: &Opened, first: Job, jobs: &Receiver<Job>) -> End {
+    fn work(&mut self, opened: &Opened, first: Queued, jobs: &Waiting) -> End {
         let sql = Sql::new(&opened.connection);
-        let mut job = first;
+        let mut queued = first;
         loop {
             // What was removed or replaced meanwhile is not written to.
             if !opened.files.are_there() {
-                return End::Wrong(Some(job));
+                return End::Wrong(Some(queued));
             }
-            self.site.deadline.set(job.until);
-            let attempt = || self.carry_out(opened, &sql, &job.write);
+            self.site.deadline.set(queued.job.until);
+            let attempt = || self.carry_out(opened, &sql, &queued.job.write);
             match catch_unwind(AssertUnwindSafe(attempt)) {
-                Ok(Ok(written)) => job.tell(Ok(written)),
-                Ok(Err(Fault::Refused(error))) if error.is_callers() => job.tell(Err(error)),
+                Ok(Ok(written)) => queued.tell(Ok(written)),
+                Ok(Err(Fault::Refused(error))) if error.is_callers() => queued.tell(Err(error)),
                 Ok(Err(fault)) => {
-                    job.tell(Err(self.site.tell(fault)));
+                    queued.tell(Err(self.site.tell(fault)));
                     return End::Wrong(None);
                 }
                 Err(_) => {
-                    job.tell(Err(mistake()));
+                    queued.tell(Err(mistake()));
                     return End::Wrong(None);
                 }
             }
-            job = match jobs.recv() {
-                Ok(job) if self.site.is_closing.load(Ordering::Acquire) => {
-                    job.tell(Err(stopping()));
-                    for job in jobs {
-                        job.tell(Err(stopping()));
+            queued = match jobs.recv() {
+                Ok(queued) if self.site.is_closing.load(Ordering::Acquire) => {
+                    queued.tell(Err(stopping()));
+                    for queued in jobs {
+                        queued.tell(Err(stopping()));
                     }
                     return End::Done;
                 }
-                Ok(job) => job,
+                Ok(queued) => queued,
                 Err(_) => return End::Done,
             };
         }

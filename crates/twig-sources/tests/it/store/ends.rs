@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use twig_core::Limits;
-use twig_core::store::{Store, StoreError, Write};
+use twig_core::store::{ItemKind, Store, StoreError, Write};
 use twig_sources::Access;
 
 use super::support::*;
@@ -139,6 +139,64 @@ fn writes_that_wait_together_wait_no_longer_than_one() {
     }
     drop(other);
     create_project(&store, "at-last").unwrap();
+}
+
+/// Hands so many writes over while somebody else holds the lock; how many are refused at once.
+fn refused_at_once(home: &Home, store: &dyn Store, writes: Vec<Write>) -> usize {
+    let other = hold(home);
+    let (sender, told) = channel();
+    let count = writes.len();
+    for wanted in writes {
+        let sender = sender.clone();
+        store.write(
+            wanted,
+            Box::new(move |outcome| sender.send(outcome).unwrap()),
+        );
+    }
+    // Who is not taken hears it before `write` returns; nobody else hears anything.
+    let refused: Vec<_> = told.try_iter().collect();
+    for outcome in &refused {
+        assert_eq!(
+            outcome.as_ref().unwrap_err().to_string(),
+            "Too many changes wait to be written to workspace 'default', nothing was written: \
+             try again in a moment"
+        );
+    }
+    drop(other);
+    for _ in refused.len()..count {
+        told.recv_timeout(LONG).unwrap().unwrap();
+    }
+    refused.len()
+}
+
+#[test]
+fn only_so_many_writes_wait() {
+    let home = Home::with_project();
+    let store = home.open();
+    let writes = || (0..300).map(|at| create(&format!("q{at}"))).collect();
+    // The first one may have been taken out already.
+    let refused = refused_at_once(&home, &store, writes());
+    assert!((43..=44).contains(&refused), "{refused}");
+    create_project(&store, "at-last").unwrap();
+}
+
+#[test]
+fn only_so_many_bytes_wait() {
+    let home = Home::with_project();
+    let store = home.open();
+    let large = |at: u32| {
+        let uri = format!("a://{at}");
+        let content = at.to_string().repeat(15 * 1024 * 1024);
+        let change = super::support::at(&uri, &content);
+        Write::Item(Box::new(item_write(
+            ItemKind::Resource,
+            &format!("r{at}"),
+            change,
+        )))
+    };
+    let refused = refused_at_once(&home, &store, (0..6).map(large).collect());
+    assert_eq!(refused, 2);
+    prompt(&store, "a", text("one")).unwrap();
 }
 
 #[test]
