@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::identity::Identity;
@@ -23,21 +24,26 @@ pub(super) struct Lock {
 /// Why there is no lock.
 #[derive(Debug)]
 pub(super) enum NoLock {
-    /// Somebody else has had it all the time.
+    /// Somebody else has had it all the time that there was.
     Busy,
     /// The file can be neither made nor opened.
     Io(io::Error),
 }
 
 impl Lock {
-    /// Waits for the lock until then; tries once where that is over.
-    pub(super) fn take(path: &Path, until: Instant) -> Result<Self, NoLock> {
+    /// Waits for the lock until then, or until it is of no use any more; tries at least once.
+    pub(super) fn take(
+        path: &Path,
+        until: Instant,
+        is_closing: &AtomicBool,
+    ) -> Result<Self, NoLock> {
+        let is_over = || Instant::now() >= until || is_closing.load(Ordering::Acquire);
         loop {
             let file = open(path).map_err(NoLock::Io)?;
             loop {
                 match file.try_lock() {
                     Ok(()) => break,
-                    Err(TryLockError::WouldBlock) if Instant::now() >= until => {
+                    Err(TryLockError::WouldBlock) if is_over() => {
                         return Err(NoLock::Busy);
                     }
                     Err(TryLockError::WouldBlock) => std::thread::sleep(STEP),
@@ -50,7 +56,7 @@ impl Lock {
             if matches!((mine, Identity::at(path)), (Ok(mine), Ok(there)) if mine == there) {
                 return Ok(Self { file });
             }
-            if Instant::now() >= until {
+            if is_over() {
                 return Err(NoLock::Busy);
             }
         }
@@ -113,7 +119,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
 
     fn take(path: &Path, patience: Duration) -> Result<Lock, NoLock> {
-        Lock::take(path, Instant::now() + patience)
+        Lock::take(path, Instant::now() + patience, &AtomicBool::new(false))
     }
 
     #[test]

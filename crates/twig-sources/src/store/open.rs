@@ -17,7 +17,7 @@ use super::identity::{Files, Held, Identity, pair};
 use super::lock::{Lock, NoLock};
 use super::look::{Look, look};
 use super::migrations::{self, APPLICATION, MIGRATIONS};
-use super::site::Site;
+use super::site::{Site, stopping};
 use super::{Access, backup};
 
 /// The oldest SQLite whose write-ahead log cannot be reset under a reader.
@@ -51,7 +51,7 @@ impl Opened {
         }
         // Somebody took the log away. As long as nobody has made another one, this connection still
         // has it and can write it back.
-        if let Ok(_lock) = Lock::take(&self.lock_path, site.until())
+        if let Ok(_lock) = Lock::take(&self.lock_path, site.until(), &site.is_closing)
             && self.files.is_log_missing()
         {
             let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
@@ -77,7 +77,7 @@ enum Way {
 pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
     // Somebody may still follow the file; whoever opened it now would never close it again.
     if site.is_closing.load(Ordering::Acquire) {
-        return Err(StoreError::Unavailable("The server is stopping".to_owned()));
+        return Err(stopping());
     }
     check_engine(rusqlite::version_number()).map_err(StoreError::Unavailable)?;
     // What a link leads to has its log and its lock beside it, where all who share it find them.
@@ -85,7 +85,7 @@ pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
     let folder = path.parent().unwrap_or(&path);
     check_near(folder, site.is_network)?;
     let lock_path = lock_path(&path);
-    let lock = match Lock::take(&lock_path, site.until()) {
+    let lock = match Lock::take(&lock_path, site.until(), &site.is_closing) {
         Ok(lock) => Some(lock),
         Err(NoLock::Busy) => return Err(site.busy()),
         // Nobody can write here, so nobody is to be kept out.

@@ -82,6 +82,7 @@ impl Site {
             Fault::Damaged(what) => self.damaged(&what),
             fault => match fault.tell(&self.workspace, self.millis) {
                 StoreError::Damaged { what, .. } => self.damaged(&what),
+                StoreError::Busy { .. } => self.busy(),
                 error => error,
             },
         }
@@ -94,7 +95,11 @@ impl Site {
         }
     }
 
+    /// Why nobody waits any longer.
     pub(super) fn busy(&self) -> StoreError {
+        if self.is_closing.load(Ordering::Acquire) {
+            return stopping();
+        }
         StoreError::Busy {
             workspace: self.workspace.clone(),
             seconds: self.millis.div_ceil(1_000),
@@ -164,4 +169,11 @@ impl Site {
             self.path.display()
         ))
     }
+}
+
+pub(super) fn stopping() -> StoreError {
+    StoreError::Unavailable(
+        "The server is stopping, nothing was written: start it again, then repeat the change"
+            .to_owned(),
+    )
 }

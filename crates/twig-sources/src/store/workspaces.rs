@@ -3,6 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -159,13 +160,16 @@ impl Workspaces {
 
     fn lock(&self, name: &StoreName) -> Result<Lock, StoreError> {
         let path = lock_path(&self.path(name));
-        Lock::take(&path, Instant::now() + PATIENCE).map_err(|problem| match problem {
-            NoLock::Busy => StoreError::Busy {
-                workspace: name.clone(),
-                seconds: PATIENCE.as_secs(),
-            },
-            NoLock::Io(error) => {
-                StoreError::Unavailable(format!("{} cannot be written: {error}", path.display()))
+        Lock::take(&path, Instant::now() + PATIENCE, &AtomicBool::new(false)).map_err(|problem| {
+            match problem {
+                NoLock::Busy => StoreError::Busy {
+                    workspace: name.clone(),
+                    seconds: PATIENCE.as_secs(),
+                },
+                NoLock::Io(error) => StoreError::Unavailable(format!(
+                    "{} cannot be written: {error}",
+                    path.display()
+                )),
             }
         })
     }

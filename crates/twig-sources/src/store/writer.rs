@@ -14,12 +14,12 @@ use super::fault::Fault;
 use super::open::{Opened, open};
 use super::queue::{NotTaken, Queue, Queued, Waiting};
 use super::rows;
-use super::site::{Deadline, Site};
+use super::site::{Deadline, Site, stopping};
 use super::sql::Sql;
 use crate::stamp::FileStamp;
 
-/// How long the end waits for a write that was begun.
-const LAST_WRITE: Duration = Duration::from_secs(5);
+/// How long the end waits for a write that was begun: whoever stops a server waits two seconds.
+const LAST_WRITE: Duration = Duration::from_millis(1_500);
 
 /// Something to do, and whom to tell.
 pub(super) struct Job {
@@ -236,13 +236,6 @@ impl Hand {
         }
         looked
     }
-}
-
-fn stopping() -> StoreError {
-    StoreError::Unavailable(
-        "The server is stopping, nothing was written: start it again, then repeat the change"
-            .to_owned(),
-    )
 }
 
 fn mistake() -> StoreError {

@@ -1,5 +1,6 @@
 //! The end of a store, and waits that end.
 
+use std::fs;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
@@ -222,7 +223,35 @@ fn the_end_does_not_wait_for_others() {
     store.write(create("q"), Box::new(done));
     let since = Instant::now();
     let ending = thread::spawn(move || drop(store));
-    told.recv_timeout(LONG).unwrap().unwrap_err();
+    let refused = told.recv_timeout(LONG).unwrap().unwrap_err();
+    assert_eq!(refused.to_string(), STOPPING);
     ending.join().unwrap();
     assert!(since.elapsed() < Duration::from_secs(2));
+}
+
+const STOPPING: &str =
+    "The server is stopping, nothing was written: start it again, then repeat the change";
+
+#[test]
+fn the_end_does_not_wait_for_whoever_opens_the_workspace() {
+    let home = Home::with_project();
+    let store = home.open();
+    let watch = store.watch(Box::new(|| {}));
+    // The lock under which others open, migrate and delete.
+    let lock = fs::File::options()
+        .write(true)
+        .open(home.file("default.lock"))
+        .unwrap();
+    lock.lock().unwrap();
+    let (sender, told) = channel();
+    let done = move |outcome| sender.send(outcome).unwrap();
+    store.write(create("q"), Box::new(done));
+    assert!(told.recv_timeout(Duration::from_millis(100)).is_err());
+    let since = Instant::now();
+    store.close();
+    drop(watch);
+    drop(store);
+    assert!(since.elapsed() < Duration::from_secs(1));
+    let refused = told.recv_timeout(LONG).unwrap().unwrap_err();
+    assert_eq!(refused.to_string(), STOPPING);
 }
