@@ -153,7 +153,7 @@ impl Hand {
                     return End::Wrong(None);
                 }
                 Err(_) => {
-                    queued.tell(Err(mistake()));
+                    queued.tell(Err(mistake(opened.connection.is_autocommit())));
                     return End::Wrong(None);
                 }
             }
@@ -238,9 +238,16 @@ impl Hand {
     }
 }
 
-fn mistake() -> StoreError {
+/// What is known when a write panicked: as long as its transaction is open, nothing was written.
+fn mistake(has_ended: bool) -> StoreError {
     StoreError::Unavailable(
-        "The change could not be made because of a mistake in Twig, nothing was written".to_owned(),
+        if has_ended {
+            "A mistake in Twig cut the change short, and it may have been written: \
+             look whether it was before you repeat it"
+        } else {
+            "The change could not be made because of a mistake in Twig, nothing was written"
+        }
+        .to_owned(),
     )
 }
 
@@ -249,4 +256,21 @@ fn now() -> Timestamp {
     Timestamp(since.map_or(0, |since| {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[test]
+    fn a_mistake_says_that_nothing_was_written_only_where_that_is_known() {
+        let connection = Connection::open_in_memory().unwrap();
+        let said = || mistake(connection.is_autocommit()).to_string();
+        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        assert!(said().ends_with("nothing was written"), "{}", said());
+        connection.execute_batch("COMMIT").unwrap();
+        assert!(said().contains("may have been written"), "{}", said());
+    }
 }
