@@ -61,11 +61,11 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    fn open(site: Site, limits: &Limits) -> Result<Self, StoreError> {
+    fn open(site: Site, limits: Limits) -> Result<Self, StoreError> {
         let opened = open(&site)?;
         Ok(Self {
             site,
-            limits: limits.clone(),
+            limits,
             reader: Mutex::new(Reader::new(opened)),
             writer: Mutex::new(None),
         })

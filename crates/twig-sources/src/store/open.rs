@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use rusqlite::config::DbConfig;
-use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use twig_core::store::StoreError;
 
@@ -214,8 +213,6 @@ impl Site {
     /// Settings that alter nothing in the file.
     fn set_up(&self, connection: &mut Connection, way: Way) -> Result<(), Fault> {
         connection.busy_handler(Some(self.patient()))?;
-        let largest = i32::try_from(self.largest.saturating_add(64 * 1024)).unwrap_or(i32::MAX);
-        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, largest)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;

@@ -25,8 +25,6 @@ pub(super) struct Site {
     pub(super) millis: u64,
     /// When whoever waits now gives up.
     pub(super) deadline: Deadline,
-    /// Bytes of the largest content.
-    pub(super) largest: usize,
     /// Whether a folder is on another machine.
     pub(super) is_network: fn(&Path) -> bool,
     /// Set when the store is about to close: nobody waits any longer.

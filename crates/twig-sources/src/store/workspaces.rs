@@ -25,6 +25,10 @@ pub const DEFAULT_WORKSPACE: &str = "default";
 /// The longest name whose files every file system takes.
 const LONGEST: usize = 200;
 
+/// Bytes of the largest content: SQLite takes rows of 1,000,000,000. What was written is read,
+/// whatever is allowed by then.
+const LARGEST: usize = 999_000_000;
+
 /// How long making and deleting wait for others.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -125,9 +129,13 @@ impl Workspaces {
             access,
             millis: limits.store_millis,
             deadline: Deadline::default(),
-            largest: limits.document.max(limits.verbatim),
             is_network: self.is_network,
             is_closing: std::sync::Arc::default(),
+        };
+        let limits = Limits {
+            document: limits.document.min(LARGEST),
+            verbatim: limits.verbatim.min(LARGEST),
+            ..limits.clone()
         };
         SqliteStore::open(site, limits)
     }
