@@ -4,6 +4,7 @@
 //! checks are passed a connection that closes does not write what it finds in the log.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -18,12 +19,16 @@ use super::look::{Look, look};
 use super::migrations::{self, APPLICATION, MIGRATIONS};
 use super::site::{Site, stopping};
 use super::{Access, backup};
+use crate::root::sentence;
 
 /// The oldest SQLite whose write-ahead log cannot be reset under a reader.
 const OLDEST_ENGINE: i32 = 3_051_003;
 
 /// Bytes that the log may keep once it was written back.
 const LOG_BYTES: i64 = 4 * 1024 * 1024;
+
+/// Why SQLite opened a file for reading only, where the system does not say.
+const DENIED: &str = "permission denied";
 
 /// KiB of pages that a connection keeps in memory.
 const CACHE_KIB: i64 = 512;
@@ -89,17 +94,17 @@ pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
         Err(NoLock::Busy) => return Err(site.busy()),
         // Nobody can write here, so nobody is to be kept out.
         Err(NoLock::Io(_)) if site.access == Access::Read => None,
-        Err(NoLock::Io(error)) => return Err(site.cannot_write(&error.to_string())),
+        Err(NoLock::Io(error)) => return Err(site.cannot_write(&sentence(&error))),
     };
-    let way = match site.access {
-        Access::Write if can_read(&path) && !can_write(&path) => {
-            return Err(site.cannot_write("permission denied"));
+    let way = match (site.access, can_write(&path), can_write(folder)) {
+        (Access::Write, Err(error), _) if can_read(&path) => {
+            return Err(site.cannot_write(&sentence(&error)));
         }
-        Access::Write if !can_write(folder) => {
+        (Access::Write, _, Err(_)) => {
             return Err(site.cannot_write("its folder takes no other files"));
         }
-        Access::Read if !can_write(&path) || !can_write(folder) => Way::ReadOnly,
-        Access::Write | Access::Read => Way::Shared,
+        (Access::Read, Err(_), _) | (Access::Read, _, Err(_)) => Way::ReadOnly,
+        _ => Way::Shared,
     };
     if let Some(lock) = lock.as_ref().filter(|_| way == Way::Shared) {
         set_stray_log_aside(lock, &path);
@@ -242,7 +247,9 @@ impl Site {
             return Err(self.newer(seen).into());
         }
         if self.access == Access::Write && connection.is_readonly("main")? {
-            return Err(self.cannot_write("permission denied").into());
+            let reason =
+                can_write(path).map_or_else(|error| sentence(&error), |()| DENIED.to_owned());
+            return Err(self.cannot_write(&reason).into());
         }
         if seen < MIGRATIONS.len() {
             if self.access == Access::Read {
@@ -297,9 +304,9 @@ pub(super) fn with_end(path: &Path, end: &str) -> PathBuf {
 }
 
 #[cfg(unix)]
-fn can_write(path: &Path) -> bool {
+fn can_write(path: &Path) -> io::Result<()> {
     use rustix::fs::{Access, AtFlags, CWD, accessat};
-    accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+    Ok(accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS)?)
 }
 
 #[cfg(unix)]
@@ -315,8 +322,11 @@ fn can_read(_path: &Path) -> bool {
 }
 
 #[cfg(not(unix))]
-fn can_write(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| !metadata.permissions().readonly())
+fn can_write(path: &Path) -> io::Result<()> {
+    if fs::metadata(path)?.permissions().readonly() {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    Ok(())
 }
 
 fn immutable_uri(path: &Path) -> String {
