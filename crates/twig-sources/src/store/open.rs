@@ -167,11 +167,12 @@ pub(super) fn check_near(folder: &Path, is_network: fn(&Path) -> bool) -> Result
     if !is_network(there.unwrap_or(folder)) {
         return Ok(());
     }
-    Err(StoreError::Unavailable(format!(
-        "{} is on a network file system, where several programs cannot share a workspace: \
-         keep it on a disk of this machine",
-        folder.display()
-    )))
+    Err(StoreError::File {
+        sentence: "The folder of workspaces is on a network file system, where several programs \
+                   cannot share a workspace: keep it on a disk of this machine"
+            .to_owned(),
+        path: folder.to_owned(),
+    })
 }
 
 /// Refuses an SQLite that is known to damage files.

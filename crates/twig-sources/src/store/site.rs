@@ -11,6 +11,7 @@ use twig_core::store::{StoreError, StoreName};
 use super::Access;
 use super::fault::Fault;
 use super::migrations::MIGRATIONS;
+use crate::root::sentence;
 
 /// How long who waits for a lock sleeps at most before asking again.
 const LONGEST_NAP: Duration = Duration::from_millis(10);
@@ -76,20 +77,9 @@ impl Site {
     }
 
     pub(super) fn tell(&self, fault: Fault) -> StoreError {
-        match fault {
-            Fault::Damaged(what) => self.damaged(&what),
-            fault => match fault.tell(&self.workspace, self.millis) {
-                StoreError::Damaged { what, .. } => self.damaged(&what),
-                StoreError::Busy { .. } => self.busy(),
-                error => error,
-            },
-        }
-    }
-
-    pub(super) fn damaged(&self, what: &str) -> StoreError {
-        StoreError::Damaged {
-            workspace: self.workspace.clone(),
-            what: format!("{}: {what}", self.path.display()),
+        match fault.tell(&self.workspace, &self.path) {
+            StoreError::Busy { .. } => self.busy(),
+            error => error,
         }
     }
 
@@ -113,59 +103,62 @@ impl Site {
     }
 
     pub(super) fn cannot_open(&self, error: &io::Error) -> StoreError {
-        let Self {
-            workspace, path, ..
-        } = self;
-        StoreError::Unavailable(if error.kind() == io::ErrorKind::NotFound {
-            format!(
+        let workspace = &self.workspace;
+        if error.kind() == io::ErrorKind::NotFound {
+            return StoreError::Unavailable(format!(
                 "Workspace '{workspace}' does not exist: make it with `twig workspace create {workspace}`"
-            )
-        } else {
-            format!(
-                "The file of workspace '{workspace}', {}, cannot be read: {error}",
-                path.display()
-            )
-        })
+            ));
+        }
+        let reason = sentence(error);
+        self.file(format!(
+            "The file of workspace '{workspace}' cannot be read: {reason}"
+        ))
     }
 
     pub(super) fn cannot_write(&self, reason: &str) -> StoreError {
-        StoreError::Unavailable(format!(
-            "The file of workspace '{}', {}, cannot be written: {reason}; \
+        self.file(format!(
+            "The file of workspace '{}' cannot be written: {reason}; \
              open it with --read-only, or make it and its folder writable",
-            self.workspace,
-            self.path.display()
+            self.workspace
         ))
     }
 
     pub(super) fn cut_off(&self) -> StoreError {
-        StoreError::Unavailable(format!(
-            "The last changes of workspace '{}' are in the log of {} and cannot be read while its \
-             folder cannot be written: open it once where that can be",
-            self.workspace,
-            self.path.display()
+        self.file(format!(
+            "The last changes of workspace '{}' are in the log of its file and cannot be read while \
+             its folder cannot be written: open it once where that can be",
+            self.workspace
         ))
     }
 
     pub(super) fn foreign(&self, what: &str) -> StoreError {
-        StoreError::Unavailable(format!(
-            "{} is not a Twig workspace: {what}; it was left as it is, move it away or name another workspace",
-            self.path.display()
+        self.file(format!(
+            "The file of workspace '{}' is not one of Twig's: {what}; \
+             it was left as it is, move it away or name another workspace",
+            self.workspace
         ))
     }
 
     pub(super) fn newer(&self, seen: usize) -> StoreError {
-        StoreError::Unavailable(format!(
-            "{} was written by a newer Twig (version {seen} of the file; this one knows {}): update Twig",
-            self.path.display(),
+        self.file(format!(
+            "The file of workspace '{}' was written by a newer Twig (version {seen} of the file; \
+             this one knows {}): update Twig",
+            self.workspace,
             MIGRATIONS.len()
         ))
     }
 
     pub(super) fn older(&self) -> StoreError {
-        StoreError::Unavailable(format!(
-            "{} was written by an older Twig: open it once without --read-only, which brings it up to date",
-            self.path.display()
+        self.file(format!(
+            "The file of workspace '{}' was written by an older Twig: \
+             open it once without --read-only, which brings it up to date",
+            self.workspace
         ))
+    }
+
+    fn file(&self, sentence: String) -> StoreError {
+        let path = self.path.clone();
+        StoreError::File { sentence, path }
     }
 }
 

@@ -17,6 +17,7 @@ use super::migrations::{MIGRATIONS, migrate};
 use super::open::{check_near, lock_path, with_end};
 use super::site::{Deadline, Site};
 use super::{Access, SqliteStore};
+use crate::root::sentence;
 use crate::watch::is_network;
 
 /// The workspace that is meant where none is named; made when it is first needed.
@@ -59,8 +60,11 @@ impl Workspaces {
     /// The names of all workspaces, sorted.
     pub fn list(&self) -> Result<Vec<StoreName>, StoreError> {
         let cannot = |error: io::Error| {
-            let folder = self.folder.display();
-            StoreError::Unavailable(format!("{folder} cannot be listed: {error}"))
+            let reason = sentence(&error);
+            file(
+                &self.folder,
+                format!("The workspaces cannot be listed: {reason}"),
+            )
         };
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
@@ -151,8 +155,7 @@ impl Workspaces {
         }
         Err(StoreError::Unavailable(format!(
             "Workspace name is {length} characters long; the limit is {LONGEST}, \
-             since it names a file in {}",
-            self.folder.display()
+             since it names a file"
         )))
     }
 
@@ -168,16 +171,17 @@ impl Workspaces {
 
     fn lock(&self, name: &StoreName) -> Result<Lock, StoreError> {
         let path = lock_path(&self.path(name));
-        Lock::take(&path, Instant::now() + PATIENCE, &AtomicBool::new(false)).map_err(|problem| {
-            match problem {
-                NoLock::Busy => StoreError::Busy {
-                    workspace: name.clone(),
-                    seconds: PATIENCE.as_secs(),
-                },
-                NoLock::Io(error) => StoreError::Unavailable(format!(
-                    "{} cannot be written: {error}",
-                    path.display()
-                )),
+        let until = Instant::now() + PATIENCE;
+        let taken = Lock::take(&path, until, &AtomicBool::new(false));
+        taken.map_err(|problem| match problem {
+            NoLock::Busy => StoreError::Busy {
+                workspace: name.clone(),
+                seconds: PATIENCE.as_secs(),
+            },
+            NoLock::Io(error) => {
+                let reason = sentence(&error);
+                let what = format!("The lock of workspace '{name}' cannot be written: {reason}");
+                file(&path, what)
             }
         })
     }
@@ -187,8 +191,11 @@ impl Workspaces {
     fn make(&self, name: &StoreName) -> Result<bool, StoreError> {
         let path = self.path(name);
         let cannot = |error: io::Error| {
-            let path = path.display();
-            StoreError::Unavailable(format!("{path} cannot be made: {error}"))
+            let reason = sentence(&error);
+            file(
+                &path,
+                format!("Workspace '{name}' cannot be made: {reason}"),
+            )
         };
         make_folder(&self.folder).map_err(cannot)?;
         let _lock = self.lock(name)?;
@@ -206,12 +213,17 @@ impl Workspaces {
         if let Err(error) = fill(&new) {
             // Half a file is of no use, and may be what the disk is full of.
             let _ = remove_all(&new);
-            return Err(Fault::from(error).tell(name, 0));
+            return Err(Fault::from(error).tell(name, &path));
         }
         fs::rename(&new, &path).map_err(cannot)?;
         sync_folder(&self.folder).map_err(cannot)?;
         Ok(true)
     }
+}
+
+fn file(path: &Path, sentence: String) -> StoreError {
+    let path = path.to_owned();
+    StoreError::File { sentence, path }
 }
 
 /// Makes an empty file a workspace.
@@ -237,10 +249,11 @@ fn remove_all(path: &Path) -> Result<(), StoreError> {
 fn remove(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
-            let path = path.display();
-            Err(StoreError::Unavailable(format!(
-                "{path} cannot be removed: {error}"
-            )))
+            let reason = sentence(&error);
+            Err(file(
+                path,
+                format!("A workspace's file cannot be removed: {reason}"),
+            ))
         }
         _ => Ok(()),
     }
