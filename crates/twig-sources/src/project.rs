@@ -108,7 +108,10 @@ impl Known {
 
     fn keep(&mut self, error: StoreError) {
         if self.problem.as_ref() != Some(&error) {
-            tracing::warn!("{error}");
+            match error.path() {
+                Some(path) => tracing::warn!("{}: {error}", path.display()),
+                None => tracing::warn!("{error}"),
+            }
         }
         self.problem = Some(error);
     }

@@ -13,6 +13,7 @@ mod lock;
 mod look;
 mod migrations;
 mod open;
+mod queue;
 mod reader;
 mod rows;
 mod seal;
@@ -33,6 +34,7 @@ use twig_core::store::{
 
 use self::fault::Fault;
 use self::open::open;
+use self::queue::NotTaken;
 use self::reader::Reader;
 use self::site::Site;
 use self::watcher::Watcher;
@@ -59,11 +61,11 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    fn open(site: Site, limits: &Limits) -> Result<Self, StoreError> {
+    fn open(site: Site, limits: Limits) -> Result<Self, StoreError> {
         let opened = open(&site)?;
         Ok(Self {
             site,
-            limits: limits.clone(),
+            limits,
             reader: Mutex::new(Reader::new(opened)),
             writer: Mutex::new(None),
         })
@@ -78,20 +80,28 @@ impl SqliteStore {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hand_over(&self, job: Job) -> Result<(), (Job, String)> {
+    fn hand_over(&self, job: Job) -> Result<(), (Job, StoreError)> {
+        let could_not = |reason: &str| {
+            StoreError::Unavailable(format!(
+                "The change could not be made, nothing was written: {reason}"
+            ))
+        };
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let started = match writer.take() {
             Some(started) => started,
-            None => match Writer::start(self.site.clone(), self.limits.clone()) {
+            None => match Writer::start(&self.site, self.limits.clone()) {
                 Ok(started) => started,
-                Err(error) => return Err((job, error.to_string())),
+                Err(error) => return Err((job, could_not(&error.to_string()))),
             },
         };
         let sent = started.send(job);
-        if sent.is_ok() {
+        if !matches!(sent, Err((_, NotTaken::Ended))) {
             *writer = Some(started);
         }
-        sent.map_err(|job| (job, "the thread that writes has ended".to_owned()))
+        sent.map_err(|(job, reason)| match reason {
+            NotTaken::Full => (job, self.site.full()),
+            NotTaken::Ended => (job, could_not("the thread that writes has ended")),
+        })
     }
 }
 
@@ -180,15 +190,14 @@ impl Store for SqliteStore {
     }
 
     fn write(&self, write: Write, done: OnWritten) {
-        let job = Job { write, done };
+        let until = self.site.until();
+        let job = Job { write, done, until };
         if self.site.access == Access::Read {
             let workspace = self.site.workspace.clone();
             return job.tell(Err(StoreError::ReadOnly { workspace }));
         }
-        if let Err((job, reason)) = self.hand_over(job) {
-            job.tell(Err(StoreError::Unavailable(format!(
-                "The change could not be made, nothing was written: {reason}"
-            ))));
+        if let Err((job, error)) = self.hand_over(job) {
+            job.tell(Err(error));
         }
     }
 }

@@ -116,8 +116,12 @@ impl From<StoreError> for CommandError {
             StoreError::NotText { .. } => Some("say what it is with `-m`, such as `-m image/png`"),
             _ => None,
         };
-        let folded = Self::fixable(error.to_string());
-        hint.into_iter().fold(folded, Self::hint)
+        let place = error.path().map(|path| {
+            let what = if path.is_dir() { "folder" } else { "file" };
+            format!("the {what} is {}", path.display())
+        });
+        let hints = place.into_iter().chain(hint.map(str::to_owned));
+        hints.fold(Self::fixable(error.to_string()), Self::hint)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Why a store could not do what it was asked, in sentences that read the same everywhere.
 
+use std::path::{Path, PathBuf};
+
 use super::name::{ItemKind, NameProblem, Noun, StoreName};
 use crate::problem::shorten;
 
@@ -191,6 +193,16 @@ pub enum StoreError {
         workspace: StoreName,
         /// What does not fit.
         what: String,
+        /// The file, for whoever is on its machine.
+        path: PathBuf,
+    },
+    /// A file that cannot be used as it should be.
+    #[error("{sentence}")]
+    File {
+        /// A whole sentence, which does not say where the file is.
+        sentence: String,
+        /// The file or folder, for whoever is on its machine.
+        path: PathBuf,
     },
     /// A store that cannot be opened, or that failed in another way: a whole sentence.
     #[error("{0}")]
@@ -206,8 +218,18 @@ impl StoreError {
                 | Self::DiskFull
                 | Self::Moved { .. }
                 | Self::Damaged { .. }
+                | Self::File { .. }
                 | Self::Unavailable(_)
         )
+    }
+
+    /// The file that it is about. No sentence says where that is, since clients may be anywhere:
+    /// it is for terminals and logs.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Damaged { path, .. } | Self::File { path, .. } => Some(path),
+            _ => None,
+        }
     }
 }
 

@@ -15,8 +15,11 @@ use uuid::Uuid;
 use super::{ProjectFolderError, read_manifest};
 use crate::reader::{Patience, read_bytes};
 
-/// Writes that are under way at once, so that one commit can hold several.
+/// Writes that are under way at once, so that the next file is read meanwhile.
 const UNDER_WAY: usize = 32;
+
+/// Bytes of them: a store takes only so much before it is written.
+const UNDER_WAY_BYTES: usize = 16 * 1024 * 1024;
 
 /// What an import made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,17 +133,22 @@ fn fill(
     author: &str,
 ) -> Result<(), ProjectFolderError> {
     let mut under_way = VecDeque::with_capacity(UNDER_WAY);
+    let mut total = 0;
     for entry in &checked.folder.entries {
-        if under_way.len() == UNDER_WAY
-            && let Some((entry, outcome)) = under_way.pop_front()
+        let bytes = read(&checked.root, entry, checked.limits)?;
+        let size = bytes.len();
+        while (under_way.len() == UNDER_WAY || total + size > UNDER_WAY_BYTES)
+            && let Some((entry, size, outcome)) = under_way.pop_front()
         {
             wait(&outcome).map_err(|error| of_item(entry, error))?;
+            total -= size;
         }
-        let bytes = read(&checked.root, entry, checked.limits)?;
+        total += size;
         let item = creation(entry, bytes, project, author);
-        under_way.push_back((entry, start(store, Write::Item(Box::new(item)))));
+        let outcome = start(store, Write::Item(Box::new(item)));
+        under_way.push_back((entry, size, outcome));
     }
-    for (entry, outcome) in under_way {
+    for (entry, _, outcome) in under_way {
         wait(&outcome).map_err(|error| of_item(entry, error))?;
     }
     Ok(())

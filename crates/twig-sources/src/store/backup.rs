@@ -10,17 +10,18 @@ use twig_core::store::StoreError;
 use super::fault::Fault;
 use super::lock::private;
 use super::open::with_end;
+use crate::root::sentence;
 
 /// Keeps `NAME.db.v1.bak` beside a file of version 1.
 pub(super) fn keep(connection: &Connection, path: &Path, version: usize) -> Result<(), Fault> {
     let kept = with_end(path, &format!(".v{version}.bak"));
     let new = with_end(&kept, ".new");
-    let failed = |error: io::Error| {
-        StoreError::Unavailable(format!(
-            "{} could not be copied to {} before it is brought up to date: {error}",
-            path.display(),
-            kept.display()
-        ))
+    let failed = |error: io::Error| StoreError::File {
+        sentence: format!(
+            "The workspace's file could not be copied before it is brought up to date: {}",
+            sentence(&error)
+        ),
+        path: kept.clone(),
     };
     // What an earlier try left behind is only half a copy.
     if let Err(error) = fs::remove_file(&new)

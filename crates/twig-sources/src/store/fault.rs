@@ -1,5 +1,7 @@
 //! What SQLite and the system say when something fails, in the words of the port.
 
+use std::path::Path;
+
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 use twig_core::store::{StoreError, StoreName};
@@ -32,24 +34,36 @@ impl Fault {
         Self::Damaged(what.into())
     }
 
-    /// The same for others, who know neither SQLite nor its codes.
-    pub(super) fn tell(self, workspace: &StoreName, millis: u64) -> StoreError {
+    /// The same for others, who know neither SQLite nor its codes, nor this machine: SQLite's own
+    /// words, which may have paths and statements in them, are for the log.
+    pub(super) fn tell(self, workspace: &StoreName, path: &Path) -> StoreError {
         let workspace = workspace.clone();
+        let damaged = |workspace, what| StoreError::Damaged {
+            workspace,
+            what,
+            path: path.to_owned(),
+        };
         let error = match self {
             Self::Refused(error) => return error,
-            Self::Damaged(what) => return StoreError::Damaged { workspace, what },
+            Self::Damaged(what) => return damaged(workspace, what),
             Self::Sql(error) => error,
         };
-        let rusqlite::Error::SqliteFailure(code, message) = &error else {
+        let rusqlite::Error::SqliteFailure(code, _) = &error else {
+            tracing::warn!("{}: {error}", path.display());
             // Statements are fixed, so what does not fit them is what was read.
-            let what = error.to_string();
-            return StoreError::Damaged { workspace, what };
+            return damaged(workspace, "a value is not one that was written".to_owned());
         };
-        let what = message.clone().unwrap_or_else(|| error.to_string());
+        if !matches!(
+            code.code,
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked
+        ) {
+            tracing::warn!("{}: {error} ({})", path.display(), code.extended_code);
+        }
+        let what = ffi::code_to_str(code.extended_code).to_owned();
         match code.code {
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Busy {
                 workspace,
-                seconds: millis.div_ceil(1_000),
+                seconds: 0,
             },
             ErrorCode::DiskFull => StoreError::DiskFull,
             // The index of the write-ahead log could not grow.
@@ -65,10 +79,13 @@ impl Fault {
             | ErrorCode::ConstraintViolation
             | ErrorCode::TypeMismatch
             | ErrorCode::TooBig
-            | ErrorCode::Unknown => StoreError::Damaged { workspace, what },
-            _ => StoreError::Unavailable(format!(
-                "The file of workspace '{workspace}' cannot be used ({what}): look at its disk, then try again"
-            )),
+            | ErrorCode::Unknown => damaged(workspace, what),
+            _ => StoreError::File {
+                sentence: format!(
+                    "The file of workspace '{workspace}' cannot be used ({what}): look at its disk, then try again"
+                ),
+                path: path.to_owned(),
+            },
         }
     }
 }

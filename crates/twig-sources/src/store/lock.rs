@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::identity::Identity;
@@ -23,22 +24,26 @@ pub(super) struct Lock {
 /// Why there is no lock.
 #[derive(Debug)]
 pub(super) enum NoLock {
-    /// Somebody else has had it all the time.
+    /// Somebody else has had it all the time that there was.
     Busy,
     /// The file can be neither made nor opened.
     Io(io::Error),
 }
 
 impl Lock {
-    /// Waits for the lock, for so long.
-    pub(super) fn take(path: &Path, patience: Duration) -> Result<Self, NoLock> {
-        let until = Instant::now() + patience;
+    /// Waits for the lock until then, or until it is of no use any more; tries at least once.
+    pub(super) fn take(
+        path: &Path,
+        until: Instant,
+        is_closing: &AtomicBool,
+    ) -> Result<Self, NoLock> {
+        let is_over = || Instant::now() >= until || is_closing.load(Ordering::Acquire);
         loop {
             let file = open(path).map_err(NoLock::Io)?;
             loop {
                 match file.try_lock() {
                     Ok(()) => break,
-                    Err(TryLockError::WouldBlock) if Instant::now() >= until => {
+                    Err(TryLockError::WouldBlock) if is_over() => {
                         return Err(NoLock::Busy);
                     }
                     Err(TryLockError::WouldBlock) => std::thread::sleep(STEP),
@@ -51,7 +56,7 @@ impl Lock {
             if matches!((mine, Identity::at(path)), (Ok(mine), Ok(there)) if mine == there) {
                 return Ok(Self { file });
             }
-            if Instant::now() >= until {
+            if is_over() {
                 return Err(NoLock::Busy);
             }
         }
@@ -113,31 +118,35 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(20);
     const LONG: Duration = Duration::from_secs(20);
 
+    fn take(path: &Path, patience: Duration) -> Result<Lock, NoLock> {
+        Lock::take(path, Instant::now() + patience, &AtomicBool::new(false))
+    }
+
     #[test]
     fn one_at_a_time_has_the_lock() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.lock");
-        let first = Lock::take(&path, SHORT).unwrap();
-        assert!(matches!(Lock::take(&path, SHORT), Err(NoLock::Busy)));
+        let first = take(&path, SHORT).unwrap();
+        assert!(matches!(take(&path, SHORT), Err(NoLock::Busy)));
         first.set_note("a longer note").unwrap();
         first.set_note("a note").unwrap();
         drop(first);
-        let second = Lock::take(&path, SHORT).unwrap();
+        let second = take(&path, SHORT).unwrap();
         assert_eq!(second.note().as_deref(), Some("a note"));
         let nowhere = folder.path().join("no/x.lock");
-        assert!(matches!(Lock::take(&nowhere, SHORT), Err(NoLock::Io(_))));
+        assert!(matches!(take(&nowhere, SHORT), Err(NoLock::Io(_))));
     }
 
     #[test]
     fn a_lock_whose_file_was_deleted_keeps_nobody_out_and_is_nobodys() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.lock");
-        let first = Lock::take(&path, SHORT).unwrap();
+        let first = take(&path, SHORT).unwrap();
         let (sender, taken) = channel();
         let waiting = {
             let path = path.clone();
             std::thread::spawn(move || {
-                let lock = Lock::take(&path, LONG).unwrap();
+                let lock = take(&path, LONG).unwrap();
                 sender.send(()).unwrap();
                 lock
             })
@@ -148,6 +157,6 @@ mod tests {
         drop(first);
         taken.recv_timeout(LONG).unwrap();
         let _second = waiting.join().unwrap();
-        assert!(matches!(Lock::take(&path, SHORT), Err(NoLock::Busy)));
+        assert!(matches!(take(&path, SHORT), Err(NoLock::Busy)));
     }
 }

@@ -4,11 +4,11 @@
 //! checks are passed a connection that closes does not write what it finds in the log.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use rusqlite::config::DbConfig;
-use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use twig_core::store::StoreError;
 
@@ -17,14 +17,18 @@ use super::identity::{Files, Held, Identity, pair};
 use super::lock::{Lock, NoLock};
 use super::look::{Look, look};
 use super::migrations::{self, APPLICATION, MIGRATIONS};
-use super::site::Site;
+use super::site::{Site, stopping};
 use super::{Access, backup};
+use crate::root::sentence;
 
 /// The oldest SQLite whose write-ahead log cannot be reset under a reader.
 const OLDEST_ENGINE: i32 = 3_051_003;
 
 /// Bytes that the log may keep once it was written back.
 const LOG_BYTES: i64 = 4 * 1024 * 1024;
+
+/// Why SQLite opened a file for reading only, where the system does not say.
+const DENIED: &str = "permission denied";
 
 /// KiB of pages that a connection keeps in memory.
 const CACHE_KIB: i64 = 512;
@@ -51,7 +55,7 @@ impl Opened {
         }
         // Somebody took the log away. As long as nobody has made another one, this connection still
         // has it and can write it back.
-        if let Ok(_lock) = Lock::take(&self.lock_path, site.patience())
+        if let Ok(_lock) = Lock::take(&self.lock_path, site.until(), &site.is_closing)
             && self.files.is_log_missing()
         {
             let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
@@ -77,7 +81,7 @@ enum Way {
 pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
     // Somebody may still follow the file; whoever opened it now would never close it again.
     if site.is_closing.load(Ordering::Acquire) {
-        return Err(StoreError::Unavailable("The server is stopping".to_owned()));
+        return Err(stopping());
     }
     check_engine(rusqlite::version_number()).map_err(StoreError::Unavailable)?;
     // What a link leads to has its log and its lock beside it, where all who share it find them.
@@ -85,22 +89,22 @@ pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
     let folder = path.parent().unwrap_or(&path);
     check_near(folder, site.is_network)?;
     let lock_path = lock_path(&path);
-    let lock = match Lock::take(&lock_path, site.patience()) {
+    let lock = match Lock::take(&lock_path, site.until(), &site.is_closing) {
         Ok(lock) => Some(lock),
         Err(NoLock::Busy) => return Err(site.busy()),
         // Nobody can write here, so nobody is to be kept out.
         Err(NoLock::Io(_)) if site.access == Access::Read => None,
-        Err(NoLock::Io(error)) => return Err(site.cannot_write(&error.to_string())),
+        Err(NoLock::Io(error)) => return Err(site.cannot_write(&sentence(&error))),
     };
-    let way = match site.access {
-        Access::Write if can_read(&path) && !can_write(&path) => {
-            return Err(site.cannot_write("permission denied"));
+    let way = match (site.access, can_write(&path), can_write(folder)) {
+        (Access::Write, Err(error), _) if can_read(&path) => {
+            return Err(site.cannot_write(&sentence(&error)));
         }
-        Access::Write if !can_write(folder) => {
+        (Access::Write, _, Err(_)) => {
             return Err(site.cannot_write("its folder takes no other files"));
         }
-        Access::Read if !can_write(&path) || !can_write(folder) => Way::ReadOnly,
-        Access::Write | Access::Read => Way::Shared,
+        (Access::Read, Err(_), _) | (Access::Read, _, Err(_)) => Way::ReadOnly,
+        _ => Way::Shared,
     };
     if let Some(lock) = lock.as_ref().filter(|_| way == Way::Shared) {
         set_stray_log_aside(lock, &path);
@@ -163,11 +167,12 @@ pub(super) fn check_near(folder: &Path, is_network: fn(&Path) -> bool) -> Result
     if !is_network(there.unwrap_or(folder)) {
         return Ok(());
     }
-    Err(StoreError::Unavailable(format!(
-        "{} is on a network file system, where several programs cannot share a workspace: \
-         keep it on a disk of this machine",
-        folder.display()
-    )))
+    Err(StoreError::File {
+        sentence: "The folder of workspaces is on a network file system, where several programs \
+                   cannot share a workspace: keep it on a disk of this machine"
+            .to_owned(),
+        path: folder.to_owned(),
+    })
 }
 
 /// Refuses an SQLite that is known to damage files.
@@ -214,8 +219,6 @@ impl Site {
     /// Settings that alter nothing in the file.
     fn set_up(&self, connection: &mut Connection, way: Way) -> Result<(), Fault> {
         connection.busy_handler(Some(self.patient()))?;
-        let largest = i32::try_from(self.largest.saturating_add(64 * 1024)).unwrap_or(i32::MAX);
-        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, largest)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -245,7 +248,9 @@ impl Site {
             return Err(self.newer(seen).into());
         }
         if self.access == Access::Write && connection.is_readonly("main")? {
-            return Err(self.cannot_write("permission denied").into());
+            let reason =
+                can_write(path).map_or_else(|error| sentence(&error), |()| DENIED.to_owned());
+            return Err(self.cannot_write(&reason).into());
         }
         if seen < MIGRATIONS.len() {
             if self.access == Access::Read {
@@ -300,9 +305,9 @@ pub(super) fn with_end(path: &Path, end: &str) -> PathBuf {
 }
 
 #[cfg(unix)]
-fn can_write(path: &Path) -> bool {
+fn can_write(path: &Path) -> io::Result<()> {
     use rustix::fs::{Access, AtFlags, CWD, accessat};
-    accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+    Ok(accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS)?)
 }
 
 #[cfg(unix)]
@@ -318,8 +323,11 @@ fn can_read(_path: &Path) -> bool {
 }
 
 #[cfg(not(unix))]
-fn can_write(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| !metadata.permissions().readonly())
+fn can_write(path: &Path) -> io::Result<()> {
+    if fs::metadata(path)?.permissions().readonly() {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    Ok(())
 }
 
 fn immutable_uri(path: &Path) -> String {

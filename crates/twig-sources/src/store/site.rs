@@ -2,8 +2,8 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use twig_core::store::{StoreError, StoreName};
@@ -11,6 +11,7 @@ use twig_core::store::{StoreError, StoreName};
 use super::Access;
 use super::fault::Fault;
 use super::migrations::MIGRATIONS;
+use crate::root::sentence;
 
 /// How long who waits for a lock sleeps at most before asking again.
 const LONGEST_NAP: Duration = Duration::from_millis(10);
@@ -23,29 +24,50 @@ pub(super) struct Site {
     pub(super) access: Access,
     /// Milliseconds to wait for others.
     pub(super) millis: u64,
-    /// Bytes of the largest content.
-    pub(super) largest: usize,
+    /// When whoever waits now gives up.
+    pub(super) deadline: Deadline,
     /// Whether a folder is on another machine.
     pub(super) is_network: fn(&Path) -> bool,
     /// Set when the store is about to close: nobody waits any longer.
     pub(super) is_closing: Arc<AtomicBool>,
 }
 
+/// A moment at which all waiting ends; until one is set, every wait is counted by itself.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Deadline(Arc<Mutex<Option<Instant>>>);
+
+impl Deadline {
+    pub(super) fn set(&self, until: Instant) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+    }
+
+    fn or_after(&self, patience: Duration) -> Instant {
+        let set = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        set.unwrap_or_else(|| Instant::now() + patience)
+    }
+}
+
 impl Site {
-    pub(super) fn patience(&self) -> Duration {
+    fn patience(&self) -> Duration {
         Duration::from_millis(self.millis)
+    }
+
+    /// When a wait that begins now is over.
+    pub(super) fn until(&self) -> Instant {
+        self.deadline.or_after(self.patience())
     }
 
     /// Waits a little longer each time, and not at all when the store is closing.
     pub(super) fn patient(&self) -> impl FnMut(i32) -> bool + Send + 'static {
         let patience = self.patience();
+        let deadline = self.deadline.clone();
         let is_closing = Arc::clone(&self.is_closing);
-        let mut since = Instant::now();
+        let mut until = Instant::now();
         move |count| {
             if count == 0 {
-                since = Instant::now();
+                until = deadline.or_after(patience);
             }
-            if since.elapsed() >= patience || is_closing.load(Ordering::Acquire) {
+            if Instant::now() >= until || is_closing.load(Ordering::Acquire) {
                 return false;
             }
             let nap = Duration::from_micros(500) * count.unsigned_abs().saturating_add(1);
@@ -55,82 +77,94 @@ impl Site {
     }
 
     pub(super) fn tell(&self, fault: Fault) -> StoreError {
-        match fault {
-            Fault::Damaged(what) => self.damaged(&what),
-            fault => match fault.tell(&self.workspace, self.millis) {
-                StoreError::Damaged { what, .. } => self.damaged(&what),
-                error => error,
-            },
+        match fault.tell(&self.workspace, &self.path) {
+            StoreError::Busy { .. } => self.busy(),
+            error => error,
         }
     }
 
-    pub(super) fn damaged(&self, what: &str) -> StoreError {
-        StoreError::Damaged {
-            workspace: self.workspace.clone(),
-            what: format!("{}: {what}", self.path.display()),
-        }
-    }
-
+    /// Why nobody waits any longer.
     pub(super) fn busy(&self) -> StoreError {
+        if self.is_closing.load(Ordering::Acquire) {
+            return stopping();
+        }
         StoreError::Busy {
             workspace: self.workspace.clone(),
             seconds: self.millis.div_ceil(1_000),
         }
     }
 
+    pub(super) fn full(&self) -> StoreError {
+        StoreError::Unavailable(format!(
+            "Too many changes wait to be written to workspace '{}', nothing was written: \
+             try again in a moment",
+            self.workspace
+        ))
+    }
+
     pub(super) fn cannot_open(&self, error: &io::Error) -> StoreError {
-        let Self {
-            workspace, path, ..
-        } = self;
-        StoreError::Unavailable(if error.kind() == io::ErrorKind::NotFound {
-            format!(
+        let workspace = &self.workspace;
+        if error.kind() == io::ErrorKind::NotFound {
+            return StoreError::Unavailable(format!(
                 "Workspace '{workspace}' does not exist: make it with `twig workspace create {workspace}`"
-            )
-        } else {
-            format!(
-                "The file of workspace '{workspace}', {}, cannot be read: {error}",
-                path.display()
-            )
-        })
+            ));
+        }
+        let reason = sentence(error);
+        self.file(format!(
+            "The file of workspace '{workspace}' cannot be read: {reason}"
+        ))
     }
 
     pub(super) fn cannot_write(&self, reason: &str) -> StoreError {
-        StoreError::Unavailable(format!(
-            "The file of workspace '{}', {}, cannot be written: {reason}; \
+        self.file(format!(
+            "The file of workspace '{}' cannot be written: {reason}; \
              open it with --read-only, or make it and its folder writable",
-            self.workspace,
-            self.path.display()
+            self.workspace
         ))
     }
 
     pub(super) fn cut_off(&self) -> StoreError {
-        StoreError::Unavailable(format!(
-            "The last changes of workspace '{}' are in the log of {} and cannot be read while its \
-             folder cannot be written: open it once where that can be",
-            self.workspace,
-            self.path.display()
+        self.file(format!(
+            "The last changes of workspace '{}' are in the log of its file and cannot be read while \
+             its folder cannot be written: open it once where that can be",
+            self.workspace
         ))
     }
 
     pub(super) fn foreign(&self, what: &str) -> StoreError {
-        StoreError::Unavailable(format!(
-            "{} is not a Twig workspace: {what}; it was left as it is, move it away or name another workspace",
-            self.path.display()
+        self.file(format!(
+            "The file of workspace '{}' is not one of Twig's: {what}; \
+             it was left as it is, move it away or name another workspace",
+            self.workspace
         ))
     }
 
     pub(super) fn newer(&self, seen: usize) -> StoreError {
-        StoreError::Unavailable(format!(
-            "{} was written by a newer Twig (version {seen} of the file; this one knows {}): update Twig",
-            self.path.display(),
+        self.file(format!(
+            "The file of workspace '{}' was written by a newer Twig (version {seen} of the file; \
+             this one knows {}): update Twig",
+            self.workspace,
             MIGRATIONS.len()
         ))
     }
 
     pub(super) fn older(&self) -> StoreError {
-        StoreError::Unavailable(format!(
-            "{} was written by an older Twig: open it once without --read-only, which brings it up to date",
-            self.path.display()
+        self.file(format!(
+            "The file of workspace '{}' was written by an older Twig: \
+             open it once without --read-only, which brings it up to date",
+            self.workspace
         ))
     }
+
+    fn file(&self, sentence: String) -> StoreError {
+        let path = self.path.clone();
+        StoreError::File { sentence, path }
+    }
+}
+
+pub(super) fn stopping() -> StoreError {
+    StoreError::Unavailable(
+        "The server is stopping, nothing was written: start it again, then repeat the change"
+            .to_owned(),
+    )
 }

@@ -3,7 +3,8 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use twig_core::Limits;
@@ -14,8 +15,9 @@ use super::fault::Fault;
 use super::lock::{Lock, NoLock, private};
 use super::migrations::{MIGRATIONS, migrate};
 use super::open::{check_near, lock_path, with_end};
-use super::site::Site;
+use super::site::{Deadline, Site};
 use super::{Access, SqliteStore};
+use crate::root::sentence;
 use crate::watch::is_network;
 
 /// The workspace that is meant where none is named; made when it is first needed.
@@ -23,6 +25,10 @@ pub const DEFAULT_WORKSPACE: &str = "default";
 
 /// The longest name whose files every file system takes.
 const LONGEST: usize = 200;
+
+/// Bytes of the largest content: SQLite takes rows of 1,000,000,000. What was written is read,
+/// whatever is allowed by then.
+const LARGEST: usize = 999_000_000;
 
 /// How long making and deleting wait for others.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -54,8 +60,11 @@ impl Workspaces {
     /// The names of all workspaces, sorted.
     pub fn list(&self) -> Result<Vec<StoreName>, StoreError> {
         let cannot = |error: io::Error| {
-            let folder = self.folder.display();
-            StoreError::Unavailable(format!("{folder} cannot be listed: {error}"))
+            let reason = sentence(&error);
+            file(
+                &self.folder,
+                format!("The workspaces cannot be listed: {reason}"),
+            )
         };
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
@@ -123,9 +132,14 @@ impl Workspaces {
             path: self.path(name),
             access,
             millis: limits.store_millis,
-            largest: limits.document.max(limits.verbatim),
+            deadline: Deadline::default(),
             is_network: self.is_network,
             is_closing: std::sync::Arc::default(),
+        };
+        let limits = Limits {
+            document: limits.document.min(LARGEST),
+            verbatim: limits.verbatim.min(LARGEST),
+            ..limits.clone()
         };
         SqliteStore::open(site, limits)
     }
@@ -141,8 +155,7 @@ impl Workspaces {
         }
         Err(StoreError::Unavailable(format!(
             "Workspace name is {length} characters long; the limit is {LONGEST}, \
-             since it names a file in {}",
-            self.folder.display()
+             since it names a file"
         )))
     }
 
@@ -158,13 +171,17 @@ impl Workspaces {
 
     fn lock(&self, name: &StoreName) -> Result<Lock, StoreError> {
         let path = lock_path(&self.path(name));
-        Lock::take(&path, PATIENCE).map_err(|problem| match problem {
+        let until = Instant::now() + PATIENCE;
+        let taken = Lock::take(&path, until, &AtomicBool::new(false));
+        taken.map_err(|problem| match problem {
             NoLock::Busy => StoreError::Busy {
                 workspace: name.clone(),
                 seconds: PATIENCE.as_secs(),
             },
             NoLock::Io(error) => {
-                StoreError::Unavailable(format!("{} cannot be written: {error}", path.display()))
+                let reason = sentence(&error);
+                let what = format!("The lock of workspace '{name}' cannot be written: {reason}");
+                file(&path, what)
             }
         })
     }
@@ -174,8 +191,11 @@ impl Workspaces {
     fn make(&self, name: &StoreName) -> Result<bool, StoreError> {
         let path = self.path(name);
         let cannot = |error: io::Error| {
-            let path = path.display();
-            StoreError::Unavailable(format!("{path} cannot be made: {error}"))
+            let reason = sentence(&error);
+            file(
+                &path,
+                format!("Workspace '{name}' cannot be made: {reason}"),
+            )
         };
         make_folder(&self.folder).map_err(cannot)?;
         let _lock = self.lock(name)?;
@@ -193,12 +213,17 @@ impl Workspaces {
         if let Err(error) = fill(&new) {
             // Half a file is of no use, and may be what the disk is full of.
             let _ = remove_all(&new);
-            return Err(Fault::from(error).tell(name, 0));
+            return Err(Fault::from(error).tell(name, &path));
         }
         fs::rename(&new, &path).map_err(cannot)?;
         sync_folder(&self.folder).map_err(cannot)?;
         Ok(true)
     }
+}
+
+fn file(path: &Path, sentence: String) -> StoreError {
+    let path = path.to_owned();
+    StoreError::File { sentence, path }
 }
 
 /// Makes an empty file a workspace.
@@ -224,10 +249,11 @@ fn remove_all(path: &Path) -> Result<(), StoreError> {
 fn remove(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
-            let path = path.display();
-            Err(StoreError::Unavailable(format!(
-                "{path} cannot be removed: {error}"
-            )))
+            let reason = sentence(&error);
+            Err(file(
+                path,
+                format!("A workspace's file cannot be removed: {reason}"),
+            ))
         }
         _ => Ok(()),
     }

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::ThreadId;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use twig_core::Limits;
 use twig_core::store::{OnWritten, StoreError, Timestamp, Write, Written};
@@ -12,18 +12,21 @@ use twig_core::store::{OnWritten, StoreError, Timestamp, Write, Written};
 use super::apply::apply;
 use super::fault::Fault;
 use super::open::{Opened, open};
+use super::queue::{NotTaken, Queue, Queued, Waiting};
 use super::rows;
-use super::site::Site;
+use super::site::{Deadline, Site, stopping};
 use super::sql::Sql;
 use crate::stamp::FileStamp;
 
-/// How long the end waits for a write that was begun.
-const LAST_WRITE: Duration = Duration::from_secs(5);
+/// How long the end waits for a write that was begun: whoever stops a server waits two seconds.
+const LAST_WRITE: Duration = Duration::from_millis(1_500);
 
 /// Something to do, and whom to tell.
 pub(super) struct Job {
     pub(super) write: Write,
     pub(super) done: OnWritten,
+    /// When whoever waits for it has waited long enough for others, however many are before it.
+    pub(super) until: Instant,
 }
 
 impl Job {
@@ -39,15 +42,20 @@ impl Job {
 /// The thread; dropping this ends it once it has finished what it has begun.
 #[derive(Debug)]
 pub(super) struct Writer {
-    jobs: Option<Sender<Job>>,
+    jobs: Option<Queue>,
     thread: ThreadId,
     /// Closed when the thread has ended.
     ended: Receiver<()>,
 }
 
 impl Writer {
-    pub(super) fn start(site: Site, limits: Limits) -> std::io::Result<Self> {
-        let (jobs, received) = channel::<Job>();
+    pub(super) fn start(site: &Site, limits: Limits) -> std::io::Result<Self> {
+        let site = Site {
+            // Nobody else waits for what a job waits for.
+            deadline: Deadline::default(),
+            ..site.clone()
+        };
+        let (jobs, waiting) = Queue::new();
         let (ending, ended) = channel();
         let handle = std::thread::Builder::new()
             .name("twig-store-write".to_owned())
@@ -58,7 +66,7 @@ impl Writer {
                     limits,
                     sound: None,
                 };
-                hand.run(&received);
+                hand.run(&waiting);
             })?;
         Ok(Self {
             jobs: Some(jobs),
@@ -67,11 +75,11 @@ impl Writer {
         })
     }
 
-    /// Hands a job over; gives it back where the thread is no more.
-    pub(super) fn send(&self, job: Job) -> Result<(), Job> {
+    /// Hands a job over; gives it back where too many wait, or the thread is no more.
+    pub(super) fn send(&self, job: Job) -> Result<(), (Job, NotTaken)> {
         match &self.jobs {
-            Some(jobs) => jobs.send(job).map_err(|unsent| unsent.0),
-            None => Err(job),
+            Some(jobs) => jobs.send(job),
+            None => Err((job, NotTaken::Ended)),
         }
     }
 }
@@ -98,26 +106,27 @@ enum End {
     /// There is nothing more to do.
     Done,
     /// Something is wrong with it or its files; a job may be left that it was not used for.
-    Wrong(Option<Job>),
+    Wrong(Option<Queued>),
 }
 
 impl Hand {
-    fn run(&mut self, jobs: &Receiver<Job>) {
+    fn run(&mut self, jobs: &Waiting) {
         let mut left = None;
-        while let Some(job) = left.take().or_else(|| jobs.recv().ok()) {
+        while let Some(queued) = left.take().or_else(|| jobs.recv().ok()) {
             if self.site.is_closing.load(Ordering::Acquire) {
-                job.tell(Err(stopping()));
+                queued.tell(Err(stopping()));
                 continue;
             }
+            self.site.deadline.set(queued.job.until);
             match open(&self.site) {
-                Err(error) => job.tell(Err(error)),
+                Err(error) => queued.tell(Err(error)),
                 Ok(opened) => {
                     self.sound = opened.files.stamp();
-                    match self.work(&opened, job, jobs) {
+                    match self.work(&opened, queued, jobs) {
                         End::Done => return,
-                        End::Wrong(job) => {
+                        End::Wrong(queued) => {
                             opened.leave(&self.site);
-                            left = job;
+                            left = queued;
                         }
                     }
                 }
@@ -126,36 +135,37 @@ impl Hand {
     }
 
     /// Does one job after the other with one connection.
-    fn work(&mut self, opened: &Opened, first: Job, jobs: &Receiver<Job>) -> End {
+    fn work(&mut self, opened: &Opened, first: Queued, jobs: &Waiting) -> End {
         let sql = Sql::new(&opened.connection);
-        let mut job = first;
+        let mut queued = first;
         loop {
             // What was removed or replaced meanwhile is not written to.
             if !opened.files.are_there() {
-                return End::Wrong(Some(job));
+                return End::Wrong(Some(queued));
             }
-            let attempt = || self.carry_out(opened, &sql, &job.write);
+            self.site.deadline.set(queued.job.until);
+            let attempt = || self.carry_out(opened, &sql, &queued.job.write);
             match catch_unwind(AssertUnwindSafe(attempt)) {
-                Ok(Ok(written)) => job.tell(Ok(written)),
-                Ok(Err(Fault::Refused(error))) if error.is_callers() => job.tell(Err(error)),
+                Ok(Ok(written)) => queued.tell(Ok(written)),
+                Ok(Err(Fault::Refused(error))) if error.is_callers() => queued.tell(Err(error)),
                 Ok(Err(fault)) => {
-                    job.tell(Err(self.site.tell(fault)));
+                    queued.tell(Err(self.site.tell(fault)));
                     return End::Wrong(None);
                 }
                 Err(_) => {
-                    job.tell(Err(mistake()));
+                    queued.tell(Err(mistake(opened.connection.is_autocommit())));
                     return End::Wrong(None);
                 }
             }
-            job = match jobs.recv() {
-                Ok(job) if self.site.is_closing.load(Ordering::Acquire) => {
-                    job.tell(Err(stopping()));
-                    for job in jobs {
-                        job.tell(Err(stopping()));
+            queued = match jobs.recv() {
+                Ok(queued) if self.site.is_closing.load(Ordering::Acquire) => {
+                    queued.tell(Err(stopping()));
+                    for queued in jobs {
+                        queued.tell(Err(stopping()));
                     }
                     return End::Done;
                 }
-                Ok(job) => job,
+                Ok(queued) => queued,
                 Err(_) => return End::Done,
             };
         }
@@ -228,16 +238,16 @@ impl Hand {
     }
 }
 
-fn stopping() -> StoreError {
+/// What is known when a write panicked: as long as its transaction is open, nothing was written.
+fn mistake(has_ended: bool) -> StoreError {
     StoreError::Unavailable(
-        "The server is stopping, nothing was written: start it again, then repeat the change"
-            .to_owned(),
-    )
-}
-
-fn mistake() -> StoreError {
-    StoreError::Unavailable(
-        "The change could not be made because of a mistake in Twig, nothing was written".to_owned(),
+        if has_ended {
+            "A mistake in Twig cut the change short, and it may have been written: \
+             look whether it was before you repeat it"
+        } else {
+            "The change could not be made because of a mistake in Twig, nothing was written"
+        }
+        .to_owned(),
     )
 }
 
@@ -246,4 +256,21 @@ fn now() -> Timestamp {
     Timestamp(since.map_or(0, |since| {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[test]
+    fn a_mistake_says_that_nothing_was_written_only_where_that_is_known() {
+        let connection = Connection::open_in_memory().unwrap();
+        let said = || mistake(connection.is_autocommit()).to_string();
+        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        assert!(said().ends_with("nothing was written"), "{}", said());
+        connection.execute_batch("COMMIT").unwrap();
+        assert!(said().contains("may have been written"), "{}", said());
+    }
 }

@@ -82,7 +82,9 @@ fn check(found: &All, expected: &All, what: &str) -> usize {
     ) -> usize {
         match found {
             Ok(_) => assert_eq!(found, expected, "{what}"),
-            Err(StoreError::Damaged { .. } | StoreError::Unavailable(_)) => return 1,
+            Err(
+                StoreError::Damaged { .. } | StoreError::File { .. } | StoreError::Unavailable(_),
+            ) => return 1,
             Err(error) => panic!("{what}: {error}"),
         }
         0
@@ -106,7 +108,9 @@ fn survives(workspaces: &Workspaces, path: &Path, expected: &All, what: &str) ->
     let opened = workspaces.open(&name("default"), Access::Write, &Limits::default());
     let noticed = match opened {
         Ok(store) => check(&read_all(&store, Some(expected)), expected, what) > 0,
-        Err(StoreError::Damaged { .. } | StoreError::Unavailable(_)) => true,
+        Err(StoreError::Damaged { .. } | StoreError::File { .. } | StoreError::Unavailable(_)) => {
+            true
+        }
         Err(error) => panic!("{what}: {error}"),
     };
     assert!(fs::read(path).unwrap() == before, "{what}: it was altered");
@@ -192,13 +196,12 @@ fn a_text_with_one_wrong_bit_is_told_of() {
     fs::write(home.file("default.db"), &bytes).unwrap();
     let store = home.open();
     let digest = project(&store).items[0].head.content.digest;
+    let refused = store.content(&digest).unwrap_err();
     assert_eq!(
-        store.content(&digest).unwrap_err().to_string(),
-        format!(
-            "The file of workspace 'default' is damaged ({}: a content is not what was written); it was left as it is",
-            home.file("default.db").display()
-        )
+        refused.to_string(),
+        "The file of workspace 'default' is damaged (a content is not what was written); it was left as it is"
     );
+    assert_eq!(refused.path(), Some(&*home.file("default.db")));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The end of a store, and waits that end.
 
+use std::fs;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use twig_core::Limits;
-use twig_core::store::{Store, StoreError, Write};
+use twig_core::store::{ItemKind, Store, StoreError, Write};
 use twig_sources::Access;
 
 use super::support::*;
@@ -112,6 +113,94 @@ fn a_write_waits_so_long_and_no_longer() {
 }
 
 #[test]
+fn writes_that_wait_together_wait_no_longer_than_one() {
+    let home = Home::with_project();
+    let limits = Limits {
+        store_millis: 300,
+        ..Limits::default()
+    };
+    let opened = home
+        .workspaces
+        .open(&name("default"), Access::Write, &limits);
+    let store = opened.unwrap();
+    prompt(&store, "a", text("one")).unwrap();
+    let other = hold(&home);
+    let since = Instant::now();
+    let (sender, told) = channel();
+    for at in 0..20 {
+        let sender = sender.clone();
+        let done = move |outcome| sender.send((outcome, Instant::now())).unwrap();
+        store.write(create(&format!("q{at}")), Box::new(done));
+    }
+    for _ in 0..20 {
+        let (outcome, at) = told.recv_timeout(LONG).unwrap();
+        assert!(matches!(outcome, Err(StoreError::Busy { .. })));
+        // One after the other it would be 6 s.
+        assert!(at - since < Duration::from_secs(3));
+    }
+    drop(other);
+    create_project(&store, "at-last").unwrap();
+}
+
+/// Hands so many writes over while somebody else holds the lock; how many are refused at once.
+fn refused_at_once(home: &Home, store: &dyn Store, writes: Vec<Write>) -> usize {
+    let other = hold(home);
+    let (sender, told) = channel();
+    let count = writes.len();
+    for wanted in writes {
+        let sender = sender.clone();
+        store.write(
+            wanted,
+            Box::new(move |outcome| sender.send(outcome).unwrap()),
+        );
+    }
+    // Who is not taken hears it before `write` returns; nobody else hears anything.
+    let refused: Vec<_> = told.try_iter().collect();
+    for outcome in &refused {
+        assert_eq!(
+            outcome.as_ref().unwrap_err().to_string(),
+            "Too many changes wait to be written to workspace 'default', nothing was written: \
+             try again in a moment"
+        );
+    }
+    drop(other);
+    for _ in refused.len()..count {
+        told.recv_timeout(LONG).unwrap().unwrap();
+    }
+    refused.len()
+}
+
+#[test]
+fn only_so_many_writes_wait() {
+    let home = Home::with_project();
+    let store = home.open();
+    let writes = || (0..300).map(|at| create(&format!("q{at}"))).collect();
+    // The first one may have been taken out already.
+    let refused = refused_at_once(&home, &store, writes());
+    assert!((43..=44).contains(&refused), "{refused}");
+    create_project(&store, "at-last").unwrap();
+}
+
+#[test]
+fn only_so_many_bytes_wait() {
+    let home = Home::with_project();
+    let store = home.open();
+    let large = |at: u32| {
+        let uri = format!("a://{at}");
+        let content = at.to_string().repeat(15 * 1024 * 1024);
+        let change = super::support::at(&uri, &content);
+        Write::Item(Box::new(item_write(
+            ItemKind::Resource,
+            &format!("r{at}"),
+            change,
+        )))
+    };
+    let refused = refused_at_once(&home, &store, (0..6).map(large).collect());
+    assert_eq!(refused, 2);
+    prompt(&store, "a", text("one")).unwrap();
+}
+
+#[test]
 fn a_write_that_gets_its_turn_in_time_is_done() {
     let home = Home::with_project();
     let store = home.open();
@@ -134,7 +223,35 @@ fn the_end_does_not_wait_for_others() {
     store.write(create("q"), Box::new(done));
     let since = Instant::now();
     let ending = thread::spawn(move || drop(store));
-    told.recv_timeout(LONG).unwrap().unwrap_err();
+    let refused = told.recv_timeout(LONG).unwrap().unwrap_err();
+    assert_eq!(refused.to_string(), STOPPING);
     ending.join().unwrap();
     assert!(since.elapsed() < Duration::from_secs(2));
+}
+
+const STOPPING: &str =
+    "The server is stopping, nothing was written: start it again, then repeat the change";
+
+#[test]
+fn the_end_does_not_wait_for_whoever_opens_the_workspace() {
+    let home = Home::with_project();
+    let store = home.open();
+    let watch = store.watch(Box::new(|| {}));
+    // The lock under which others open, migrate and delete.
+    let lock = fs::File::options()
+        .write(true)
+        .open(home.file("default.lock"))
+        .unwrap();
+    lock.lock().unwrap();
+    let (sender, told) = channel();
+    let done = move |outcome| sender.send(outcome).unwrap();
+    store.write(create("q"), Box::new(done));
+    assert!(told.recv_timeout(Duration::from_millis(100)).is_err());
+    let since = Instant::now();
+    store.close();
+    drop(watch);
+    drop(store);
+    assert!(since.elapsed() < Duration::from_secs(1));
+    let refused = told.recv_timeout(LONG).unwrap().unwrap_err();
+    assert_eq!(refused.to_string(), STOPPING);
 }

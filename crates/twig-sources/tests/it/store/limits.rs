@@ -66,6 +66,27 @@ fn the_largest_contents_are_kept() {
 }
 
 #[test]
+fn what_was_written_is_read_whatever_is_allowed_since() {
+    let home = Home::in_memory();
+    let limits = Limits {
+        document: 32 * 1024 * 1024,
+        ..Limits::default()
+    };
+    let generous = open(&home, &limits);
+    create_project(&generous, "p").unwrap();
+    let large = "x".repeat(limits.document);
+    resource(&generous, "a", at("x:y", &large)).unwrap();
+    let store = open(&home, &Limits::default());
+    let digest = project(&store).items[0].head.content.digest;
+    assert_eq!(store.content(&digest).unwrap().len(), limits.document);
+    let refused = resource(&store, "b", at("x:z", &large)).unwrap_err();
+    assert!(matches!(refused, StoreError::TooLarge { .. }), "{refused}");
+    // An earlier version is no new content.
+    resource(&store, "a", Change::Delete).unwrap();
+    resource(&store, "a", Change::Restore { version: 1 }).unwrap();
+}
+
+#[test]
 fn names_differ_by_case_and_may_be_long() {
     let home = Home::with_project();
     let store = home.open();

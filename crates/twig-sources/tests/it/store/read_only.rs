@@ -139,7 +139,8 @@ fn a_mount_for_reading_only_is_read() {
     if is_read_only {
         let child = child::start(folder, "read text");
         let output = child.wait_with_output().unwrap();
-        let refused = child::start(folder, "refuse cannot be written");
+        let sentence = "refuse cannot be written: read-only file system; open it with --read-only";
+        let refused = child::start(folder, sentence);
         let refused = refused.wait_with_output().unwrap();
         Command::new("umount").arg(folder).status().unwrap();
         assert!(output.status.success(), "{output:?}");

@@ -14,9 +14,9 @@ use super::support::*;
 fn refuses(home: &Home, access: Access, sentence: &str) {
     let path = home.file("default.db");
     let before = fs::read(&path).unwrap();
-    let refused = home.try_open(access).unwrap_err().to_string();
-    let shown = path.display().to_string();
-    assert_eq!(refused.replace(&shown, "FILE"), sentence);
+    let refused = home.try_open(access).unwrap_err();
+    assert_eq!(refused.to_string(), sentence);
+    assert_eq!(refused.path(), Some(&*path));
     assert_eq!(fs::read(&path).unwrap(), before);
     assert_eq!(home.files(), ["default.db", "default.lock"]);
 }
@@ -38,7 +38,7 @@ fn a_foreign_file_is_refused() {
             (b"SQLite format 3\0", "it is a file of another program"),
         ] {
             let sentence = format!(
-                "FILE is not a Twig workspace: {why}; it was left as it is, move it away or name another workspace"
+                "The file of workspace 'default' is not one of Twig's: {why}; it was left as it is, move it away or name another workspace"
             );
             refuses(&with_file(bytes), access, &sentence);
         }
@@ -53,7 +53,7 @@ fn a_database_of_another_program_is_refused() {
         .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)")
         .unwrap();
     drop(other);
-    let sentence = "FILE is not a Twig workspace: it is a file of another program; \
+    let sentence = "The file of workspace 'default' is not one of Twig's: it is a file of another program; \
                     it was left as it is, move it away or name another workspace";
     for access in [Access::Write, Access::Read] {
         refuses(&home, access, sentence);
@@ -66,8 +66,7 @@ fn a_file_of_a_newer_twig_is_refused() {
     let newer = Connection::open(home.file("default.db")).unwrap();
     newer.pragma_update(None, "user_version", 99).unwrap();
     drop(newer);
-    let sentence =
-        "FILE was written by a newer Twig (version 99 of the file; this one knows 2): update Twig";
+    let sentence = "The file of workspace 'default' was written by a newer Twig (version 99 of the file; this one knows 2): update Twig";
     for access in [Access::Write, Access::Read] {
         refuses(&home, access, sentence);
     }

@@ -232,3 +232,26 @@ fn a_workspace_that_was_removed_acknowledges_nothing() {
         "nothing is made anew behind one's back"
     );
 }
+
+#[test]
+fn where_a_file_is_is_said_on_the_terminal_and_to_no_client() {
+    let env = with_project();
+    let mut client = serve(&env);
+    client.initialize();
+    let database = database(&env);
+    let other = database.with_extension("other");
+    std::fs::write(&other, "something else").expect("written");
+    std::fs::rename(&other, &database).expect("in its place");
+    let sentence = "The file of workspace 'default' is not one of Twig's: it does not begin like one; \
+                    it was left as it is, move it away or name another workspace";
+    let said = failed(
+        &mut client,
+        "create_prompt",
+        json!({"name": "p", "content": "one"}),
+    );
+    assert_eq!(said, format!("Error: {sentence}"));
+    let refused = env.run(["serve", "--project", PROJECT]);
+    let file = "[home]/.local/share/twig/workspaces/default.db";
+    let shown = format!("error: {sentence}\nhint: the file is {file}\n");
+    assert_eq!((refused.code, refused.stderr), (1, shown));
+}

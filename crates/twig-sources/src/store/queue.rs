@@ -1,0 +1,120 @@
+//! Writes that wait for their turn: so many and so large, and no more.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+
+use twig_core::store::{Change, Given, StoreError, Write, Written};
+
+use super::writer::Job;
+
+/// Writes that may wait.
+const MOST: usize = 256;
+
+/// Bytes of content that may wait, unless one write alone has more.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
+
+/// The end where writes are handed over.
+#[derive(Debug)]
+pub(super) struct Queue {
+    jobs: SyncSender<Queued>,
+    bytes: Arc<AtomicUsize>,
+}
+
+/// The end where they are taken out.
+pub(super) type Waiting = Receiver<Queued>;
+
+/// A write that waits, and counts as waiting until it is dropped.
+pub(super) struct Queued {
+    pub(super) job: Job,
+    load: Load,
+}
+
+impl Queued {
+    /// Tells what came of it.
+    pub(super) fn tell(self, outcome: Result<Written, StoreError>) {
+        let Self { job, load } = self;
+        // Who hears of it may have the next one ready.
+        drop(load);
+        job.tell(outcome);
+    }
+}
+
+/// Why a write was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotTaken {
+    /// Too many wait already.
+    Full,
+    /// Nobody takes them out any more.
+    Ended,
+}
+
+impl Queue {
+    pub(super) fn new() -> (Self, Waiting) {
+        let (jobs, waiting) = sync_channel(MOST);
+        let bytes = Arc::default();
+        (Self { jobs, bytes }, waiting)
+    }
+
+    /// Hands a write over; gives it back where it is not taken.
+    pub(super) fn send(&self, job: Job) -> Result<(), (Job, NotTaken)> {
+        let Some(load) = Load::add(&self.bytes, size(&job.write)) else {
+            return Err((job, NotTaken::Full));
+        };
+        let queued = Queued { job, load };
+        self.jobs.try_send(queued).map_err(|unsent| match unsent {
+            TrySendError::Full(queued) => (queued.job, NotTaken::Full),
+            TrySendError::Disconnected(queued) => (queued.job, NotTaken::Ended),
+        })
+    }
+}
+
+/// What a write adds to the bytes that wait.
+struct Load {
+    bytes: Arc<AtomicUsize>,
+    own: usize,
+}
+
+impl Load {
+    fn add(bytes: &Arc<AtomicUsize>, own: usize) -> Option<Self> {
+        let fits = |now: usize| now == 0 || now.saturating_add(own) <= MOST_BYTES;
+        let add = |now: usize| fits(now).then(|| now.saturating_add(own));
+        bytes
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, add)
+            .ok()?;
+        Some(Self {
+            bytes: Arc::clone(bytes),
+            own,
+        })
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.bytes.fetch_sub(self.own, Ordering::AcqRel);
+    }
+}
+
+/// Bytes of what a write brings.
+fn size(write: &Write) -> usize {
+    let Write::Item(write) = write else {
+        return 0;
+    };
+    let (content, texts) = match &write.change {
+        Change::Create(draft) => (
+            Some(&draft.content),
+            [&draft.description, &draft.uri, &draft.mime],
+        ),
+        Change::Update(patch) => (
+            patch.content.as_ref(),
+            [&patch.description, &patch.uri, &patch.mime],
+        ),
+        Change::Delete | Change::Restore { .. } => return 0,
+    };
+    let content = content.map_or(0, |content| match content {
+        Given::Text(text) => text.len(),
+        Given::Bytes(bytes) => bytes.len(),
+    });
+    let texts = texts.into_iter().flatten();
+    content + texts.map(|text| text.len()).sum::<usize>()
+}
