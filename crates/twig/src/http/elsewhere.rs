@@ -92,7 +92,10 @@ impl Shared {
         self.service.write(write, move |outcome| {
             let _ = tell.send(outcome);
         });
-        let given_up = || StoreError::Unavailable("The write was given up".to_owned());
+        let given_up = || {
+            let sentence = "The server is stopping before the change was confirmed: start it again, and read whether it was made";
+            StoreError::Unavailable(sentence.to_owned())
+        };
         tokio::select! {
             outcome = told => outcome.unwrap_or_else(|_| Err(given_up())),
             () = self.last_moment() => Err(given_up()),

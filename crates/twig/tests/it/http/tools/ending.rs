@@ -101,7 +101,10 @@ fn a_server_does_not_wait_for_another_programs_lock_to_end() {
     for writer in &mut writers {
         let result = writer.result();
         assert_eq!(result["isError"], true, "{result}");
-        assert!(said(&result).starts_with("Error: The "), "{result}");
+        assert!(
+            said(&result).starts_with("Error: The server is stopping"),
+            "{result}"
+        );
     }
     let (status, _, talk) = served.ended();
     assert_eq!(status.code(), Some(0), "{talk}");
