@@ -43,176 +43,97 @@ fn command(env: &TestEnv, args: &[&str]) -> std::process::Command {
     command
 }
 
-/// Calls of tools, right and wrong; the second says whether it is done.
-fn calls() -> Vec<(&'static str, Value, bool)> {
-    let hidden = format!("{BODY} \u{e0041}\u{e0042}\u{202e}");
-    let long = VALUE.repeat(2_000);
-    let mut calls = vec![
-        (
-            "create_prompt",
-            json!({"name": "p", "content": BODY, "description": VALUE}),
-            true,
-        ),
-        (
-            "update_prompt",
-            json!({"name": "p", "content": format!("{BODY} again"), "expected_version": 1}),
-            true,
-        ),
-        // A stale version, a name that is taken, nothing to update.
-        (
-            "update_prompt",
-            json!({"name": "p", "content": CONTENTS, "expected_version": 1}),
-            false,
-        ),
-        (
-            "create_prompt",
-            json!({"name": "p", "content": CONTENTS}),
-            false,
-        ),
+/// A tool, its arguments, and whether it does what it is asked.
+type Call = (&'static str, Value, bool);
+
+/// Calls of tools, right and wrong.
+fn calls() -> Vec<Call> {
+    let parts = [prompts(), strange(), resources(), reading(), too_many()];
+    parts.into_iter().flatten().collect()
+}
+
+/// Text with characters that nobody sees.
+fn hidden() -> String {
+    format!("{BODY} \u{e0041}\u{e0042}\u{202e}")
+}
+
+fn long() -> String {
+    VALUE.repeat(2_000)
+}
+
+#[rustfmt::skip]
+fn prompts() -> Vec<Call> {
+    vec![
+        ("create_prompt", json!({"name": "p", "content": BODY, "description": VALUE}), true),
+        ("update_prompt", json!({"name": "p", "content": format!("{BODY} again"), "expected_version": 1}), true),
+        ("update_prompt", json!({"name": "p", "content": CONTENTS, "expected_version": 1}), false),
+        ("create_prompt", json!({"name": "p", "content": CONTENTS}), false),
         ("update_prompt", json!({"name": "p"}), false),
-        (
-            "delete_prompt",
-            json!({"name": "p", "expected_version": 77}),
-            false,
-        ),
-        // Names that cannot be, and names of nothing.
-        (
-            "create_prompt",
-            json!({"name": format!("{VALUE} {BODY}"), "content": CONTENTS}),
-            false,
-        ),
-        (
-            "create_prompt",
-            json!({"name": format!("../{VALUE}"), "content": CONTENTS}),
-            false,
-        ),
-        (
-            "create_prompt",
-            json!({"name": long, "content": CONTENTS}),
-            false,
-        ),
-        (
-            "update_prompt",
-            json!({"name": VALUE, "content": CONTENTS}),
-            false,
-        ),
-        ("delete_resource", json!({"name": VALUE}), false),
-        // Text that hides something.
-        (
-            "create_prompt",
-            json!({"name": "h", "content": hidden}),
-            false,
-        ),
-        (
-            "create_prompt",
-            json!({"name": "h", "content": "x", "description": hidden}),
-            false,
-        ),
-        (
-            "create_resource",
-            json!({"name": "h", "uri": format!("x://{VALUE}\u{202e}"), "content": "x"}),
-            false,
-        ),
-        // Too much, or of the wrong sort.
-        (
-            "create_prompt",
-            json!({"name": "l", "content": long}),
-            false,
-        ),
-        (
-            "create_prompt",
-            json!({"name": "l", "content": [CONTENTS], "description": {"x": VALUE}}),
-            false,
-        ),
-        (
-            "create_prompt",
-            json!({"name": "l", "content": CONTENTS, VALUE: VALUE}),
-            false,
-        ),
-        (
-            "update_prompt",
-            json!({"name": "p", "content": "x", "expected_version": VALUE}),
-            false,
-        ),
+        ("delete_prompt", json!({"name": "p", "expected_version": 77}), false),
+        ("create_prompt", json!({"name": format!("{VALUE} {BODY}"), "content": CONTENTS}), false),
+        ("create_prompt", json!({"name": format!("../{VALUE}"), "content": CONTENTS}), false),
+        ("create_prompt", json!({"name": long(), "content": CONTENTS}), false),
+        ("update_prompt", json!({"name": VALUE, "content": CONTENTS}), false),
+        ("delete_prompt", json!({"name": "p"}), true),
+    ]
+}
+
+/// Text that hides something, too much of it, and arguments of the wrong sort.
+#[rustfmt::skip]
+fn strange() -> Vec<Call> {
+    vec![
+        ("create_prompt", json!({"name": "h", "content": hidden()}), false),
+        ("create_prompt", json!({"name": "h", "content": "x", "description": hidden()}), false),
+        ("create_resource", json!({"name": "h", "uri": format!("x://{}", hidden()), "content": "x"}), false),
+        ("create_prompt", json!({"name": "l", "content": long()}), false),
+        ("create_prompt", json!({"name": "l", "content": [CONTENTS], "description": {"x": VALUE}}), false),
+        ("create_prompt", json!({"name": "l", "content": CONTENTS, VALUE: VALUE}), false),
+        ("update_prompt", json!({"name": "kept", "content": "x", "expected_version": VALUE}), false),
         ("update_prompt", json!(VALUE), false),
-        (
-            "create_resource",
-            json!({"name": "b", "uri": "x://b", "content": BYTES, "mime_type": "image/png", "description": VALUE}),
-            true,
-        ),
-        (
-            "create_resource",
-            json!({"name": "c", "uri": "x://c", "content": format!("{CONTENTS}!"), "mime_type": "image/png"}),
-            false,
-        ),
-        (
-            "create_resource",
-            json!({"name": "c", "uri": "x://b", "content": CONTENTS}),
-            false,
-        ),
-        (
-            "create_resource",
-            json!({"name": "c", "uri": format!("no uri {VALUE}"), "content": CONTENTS}),
-            false,
-        ),
-        (
-            "create_resource",
-            json!({"name": "c", "uri": "x://c", "content": CONTENTS, "mime_type": VALUE}),
-            false,
-        ),
-        (
-            "update_resource",
-            json!({"name": "b", "mime_type": "text/plain"}),
-            false,
-        ),
-        (
-            "update_resource",
-            json!({"name": "doc", "content": format!("{CONTENTS} {VALUE}")}),
-            true,
-        ),
-        // What is looked for, and what prompts are given.
+    ]
+}
+
+#[rustfmt::skip]
+fn resources() -> Vec<Call> {
+    vec![
+        ("create_resource", json!({"name": "b", "uri": "x://b", "content": BYTES, "mime_type": "image/png", "description": VALUE}), true),
+        ("create_resource", json!({"name": "c", "uri": "x://c", "content": format!("{CONTENTS}!"), "mime_type": "image/png"}), false),
+        ("create_resource", json!({"name": "c", "uri": "x://b", "content": CONTENTS}), false),
+        ("create_resource", json!({"name": "c", "uri": format!("no uri {VALUE}"), "content": CONTENTS}), false),
+        ("create_resource", json!({"name": "c", "uri": "x://c", "content": CONTENTS, "mime_type": VALUE}), false),
+        ("update_resource", json!({"name": "b", "mime_type": "text/plain"}), false),
+        ("update_resource", json!({"name": "doc", "content": format!("{CONTENTS} {VALUE}")}), true),
+        ("delete_resource", json!({"name": VALUE}), false),
+        ("delete_resource", json!({"name": "b"}), true),
+    ]
+}
+
+/// What is looked for, and what prompts are given.
+#[rustfmt::skip]
+fn reading() -> Vec<Call> {
+    vec![
         ("search", json!({"query": VALUE}), true),
-        (
-            "search",
-            json!({"query": format!("\"{VALUE} AND ( NEAR* {BODY}"), "limit": 3}),
-            true,
-        ),
-        ("search", json!({"query": long}), false),
+        ("search", json!({"query": format!("\"{VALUE} AND ( NEAR* {BODY}"), "limit": 3}), true),
+        ("search", json!({"query": long()}), false),
         ("search", json!({"query": VALUE, "kind": CONTENTS}), false),
         ("search", json!({"query": [VALUE]}), false),
         ("list_prompts", json!({}), true),
-        (
-            "expand_prompt",
-            json!({"command": "kept", "input": VALUE}),
-            true,
-        ),
-        (
-            "expand_prompt",
-            json!({"command": VALUE, "input": BODY}),
-            false,
-        ),
-        (
-            "expand_prompt",
-            json!({"command": "kept", "input": [VALUE]}),
-            false,
-        ),
-        (
-            "expand_prompt",
-            json!({"command": "kept", "input": VALUE.repeat(20_000)}),
-            false,
-        ),
-        ("delete_prompt", json!({"name": "p"}), true),
-        ("delete_resource", json!({"name": "b"}), true),
-    ];
-    // One too many for the project.
-    for at in 0..12 {
+        ("expand_prompt", json!({"command": "kept", "input": VALUE}), true),
+        ("expand_prompt", json!({"command": VALUE, "input": BODY}), false),
+        ("expand_prompt", json!({"command": "kept", "input": [VALUE]}), false),
+        ("expand_prompt", json!({"command": "kept", "input": VALUE.repeat(20_000)}), false),
+    ]
+}
+
+/// More than the project takes.
+fn too_many() -> Vec<Call> {
+    let create = |at: usize| {
         let create = json!({"name": format!("n{at}"), "content": format!("{CONTENTS} {at}")});
-        calls.push(("create_prompt", create, at < 10));
-    }
-    for at in 0..10 {
-        calls.push(("delete_prompt", json!({"name": format!("n{at}")}), true));
-    }
-    calls
+        ("create_prompt", create, at < 10)
+    };
+    let delete = |at: usize| ("delete_prompt", json!({"name": format!("n{at}")}), true);
+    let created = (0..12).map(create);
+    created.chain((0..10).map(delete)).collect()
 }
 
 /// Requests that lead to what is stored, and past it.

@@ -28,7 +28,7 @@ fn of_twenty_writers_one_wins_each_round() {
                 .enumerate()
                 .map(|(at, agent)| scope.spawn(move || wins(agent, at, version).then_some(at)))
                 .collect();
-            let ended = started.into_iter().map(|agent| agent.join());
+            let ended = started.into_iter().map(thread::ScopedJoinHandle::join);
             ended
                 .filter_map(|winner| winner.expect("no panic"))
                 .collect()
