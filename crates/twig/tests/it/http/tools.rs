@@ -12,6 +12,7 @@ use crate::TWIG;
 
 mod crowd;
 mod ending;
+mod project;
 
 const PROJECT: &str = "auth-module";
 const PROMPTS: &str = "notifications/prompts/list_changed";

@@ -43,6 +43,33 @@ fn a_write_whose_client_left_is_carried_out() {
     }
 }
 
+/// T-TOOL-05 over HTTP: the answer never arrives, the client asks again, and one version is made.
+#[test]
+fn what_is_asked_twice_is_done_once() {
+    let served = with_project();
+    let mut reader = Agent::new(&served, Era::Modern, "reader");
+    for round in 0..200 {
+        let name = format!("p{round}");
+        let era = [Era::Legacy, Era::Modern][round % 2];
+        let create = json!({"name": name, "content": "one"});
+        let mut writer = Agent::new(&served, era, "writer");
+        writer.start_call("create_prompt", &create);
+        let start = Instant::now();
+        let get = json!({"name": name});
+        while reader.answer("prompts/get", get.clone())["result"].is_null() {
+            assert!(start.elapsed() < PATIENCE, "it is never made");
+        }
+        drop(writer);
+        let mut again = Agent::new(&served, era, "writer");
+        let refused = again.call("create_prompt", create);
+        assert!(said(&refused).contains("already exists"), "{refused}");
+        for _ in 0..2 {
+            let result = again.call("update_prompt", json!({"name": name, "content": "two"}));
+            assert_eq!(result["structuredContent"]["version"], 2, "{result}");
+        }
+    }
+}
+
 /// T-REL-15 over HTTP.
 #[test]
 fn a_signal_in_the_middle_of_writes_loses_none_that_was_acknowledged() {
