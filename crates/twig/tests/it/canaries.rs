@@ -1,6 +1,8 @@
 //! Secrets that pass through the server and are not in its log, however much it logs: values,
 //! texts, the token, the environment.
 
+mod project;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 

@@ -15,6 +15,7 @@ mod page;
 mod read_only;
 mod resources;
 mod token;
+mod tools;
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};

@@ -1,10 +1,13 @@
 //! Projects in a store, served by the real binary to one client and to many.
 
+mod announced;
 mod coherence;
 mod contract;
 mod ending;
 mod faults;
+mod increments;
 mod kills;
+mod listed;
 mod soak;
 
 use serde_json::{Value, json};

@@ -16,7 +16,7 @@ use crate::TWIG;
 
 /// An environment whose default workspace has one project, `garden`.
 fn garden() -> TestEnv {
-    let env = TestEnv::new(TWIG);
+    let env = TestEnv::in_memory(TWIG);
     done(&env, &["project", "create", "garden"]);
     env
 }

@@ -139,7 +139,7 @@ fn what_one_server_wrote_the_next_one_serves_at_once() {
         "create_prompt",
         json!({"name": "p", "content": "start"}),
     );
-    for round in 0..300 {
+    for round in 0..3_000 {
         let content = format!("round {round}");
         done(
             &mut writer,
@@ -153,8 +153,8 @@ fn what_one_server_wrote_the_next_one_serves_at_once() {
 /// T-TOOL-06: many agents, one prompt, and nobody's change is lost.
 #[test]
 fn of_those_who_read_the_same_version_one_wins() {
-    const AGENTS: usize = 4;
-    const EACH: usize = 15;
+    const AGENTS: usize = 8;
+    const EACH: usize = 125;
     let env = with_project();
     let mut first = serve(&env);
     done(

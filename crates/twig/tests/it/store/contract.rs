@@ -1,7 +1,7 @@
 //! The contract of projects, word for word.
 
 use serde_json::{Value, json};
-use twig_testkit::TestEnv;
+use twig_testkit::{TestEnv, write_fixture};
 
 use super::{call, done, failed, names, serve, text, with_project};
 
@@ -238,12 +238,13 @@ fn a_client_that_does_not_wait_sees_what_it_wrote() {
 #[test]
 fn the_project_comes_before_libraries_and_writes_only_where_allowed() {
     let env = with_project();
-    env.write(
-        "notes/research.md",
-        "---\ndescription: of the library\n---\nlibrary",
+    write_fixture(
+        &env.work(),
+        "//- notes/research.md\n---\ndescription: of the library\n---\nlibrary\n",
     );
-    let mut client = serve(&env);
+    let mut client = env.serve_with(["--project", super::PROJECT, "--library", "notes"]);
     client.initialize();
+    assert_eq!(text(&mut client, "research"), "library");
     done(
         &mut client,
         "create_prompt",

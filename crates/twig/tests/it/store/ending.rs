@@ -12,7 +12,7 @@ use super::{PROJECT, call, done, failed, names, serve, text, with_project};
 fn a_signal_loses_no_write_and_leaves_a_tidy_folder() {
     const WRITES: usize = 20;
     let env = with_project();
-    for round in 0..25 {
+    for round in 0..50 {
         let mut client = serve(&env);
         let name = |write: usize| format!("r{round}.w{write}");
         let ids: Vec<u64> = (0..WRITES)
@@ -64,7 +64,7 @@ fn a_signal_loses_no_write_and_leaves_a_tidy_folder() {
 fn what_is_asked_twice_is_done_once() {
     let env = with_project();
     let mut client = serve(&env);
-    for round in 0..30 {
+    for round in 0..100 {
         let name = format!("p{round}");
         let create = json!({"name": name, "content": "one"});
         client.start_request(
@@ -140,10 +140,17 @@ fn a_project_takes_only_so_much() {
     for at in 0..10 {
         done(&mut client, "create_prompt", create(at));
     }
-    for at in 10..200 {
-        let said = failed(&mut client, "create_prompt", create(at));
+    let asked: Vec<u64> = (10..2_010)
+        .map(|at| {
+            let params = json!({"name": "create_prompt", "arguments": create(at)});
+            client.start_request("tools/call", &params)
+        })
+        .collect();
+    for id in asked {
+        let result = client.answer(id)["result"].take();
+        assert_eq!(result["isError"], true, "{result}");
         assert_eq!(
-            said,
+            result["content"][0]["text"],
             "Error: Project 'auth-module' has 10 prompts and resources, which is the limit: delete some first"
         );
     }

@@ -1,0 +1,382 @@
+//! Tools of a project over HTTP, for clients of both eras.
+
+use std::thread;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use twig_testkit::{Client, MODERN, TestEnv, write_fixture};
+
+use super::Served;
+use super::client::{ACCEPT, Caller, legacy};
+use crate::TWIG;
+
+mod crowd;
+mod ending;
+mod project;
+
+const PROJECT: &str = "auth-module";
+const PROMPTS: &str = "notifications/prompts/list_changed";
+const RESOURCES: &str = "notifications/resources/list_changed";
+
+/// A server of an empty project, beside a library.
+fn served(args: &[&str]) -> Served {
+    let env = TestEnv::in_memory(TWIG);
+    write_fixture(
+        &env.work(),
+        "//- notes/research.md\n---\ndescription: Look into a topic\n---\nLook into {{input}}.\n",
+    );
+    let made = env.run(["project", "create", PROJECT]);
+    assert_eq!(made.code, 0, "{made}");
+    let mut command = env.command(["serve", "--http", "127.0.0.1:0", "--library", "notes"]);
+    command.args(args);
+    Served::start(env, command)
+}
+
+fn with_project() -> Served {
+    served(&["--project", PROJECT])
+}
+
+/// A server of the same project over pipes.
+fn piped(served: &Served) -> Client {
+    let mut client = served.env.serve_with(["--project", PROJECT]);
+    client.initialize();
+    client
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Era {
+    Legacy,
+    Modern,
+}
+
+/// A client with a name, on a connection of its own.
+struct Agent {
+    caller: Caller,
+    name: String,
+    session: Option<String>,
+}
+
+impl Agent {
+    fn new(served: &Served, era: Era, name: &str) -> Self {
+        let mut caller = served.caller();
+        let session = (era == Era::Legacy).then(|| {
+            let info = json!({"name": name, "version": "0"});
+            let params =
+                json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
+            let response = caller.post(&[], &legacy("initialize", params));
+            let session = response.header("mcp-session-id").expect("a session");
+            session.to_owned()
+        });
+        Self {
+            caller,
+            name: name.to_owned(),
+            session,
+        }
+    }
+
+    /// Sends a request.
+    fn start(&mut self, method: &str, mut params: Value) {
+        let mut headers = vec![("content-type", "application/json"), ("accept", ACCEPT)];
+        let named = params.get("name").or(params.get("uri"));
+        let named = named.and_then(Value::as_str).map(str::to_owned);
+        if let Some(session) = &self.session {
+            headers.push(("mcp-session-id", session));
+            headers.push(("mcp-protocol-version", "2025-11-25"));
+        } else {
+            params["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": MODERN,
+                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientInfo": {"name": self.name, "version": "0"},
+            });
+            headers.push(("mcp-protocol-version", MODERN));
+            headers.push(("mcp-method", method));
+            headers.extend(named.as_deref().map(|name| ("mcp-name", name)));
+        }
+        let body = legacy(method, params).to_string();
+        self.caller.start("POST", &headers, body.as_bytes());
+    }
+
+    /// The whole answer to a request.
+    fn answer(&mut self, method: &str, params: Value) -> Value {
+        self.start(method, params);
+        self.caller.response().json()
+    }
+
+    /// The result of a request.
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        let mut answer = self.answer(method, params);
+        assert!(answer["error"].is_null(), "{answer}");
+        answer["result"].take()
+    }
+
+    fn start_call(&mut self, tool: &str, arguments: &Value) {
+        self.start("tools/call", json!({"name": tool, "arguments": arguments}));
+    }
+
+    #[allow(clippy::needless_pass_by_value)]
+    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        self.start_call(tool, &arguments);
+        self.result()
+    }
+
+    /// The result of a call that was started.
+    fn result(&mut self) -> Value {
+        let mut answer = self.caller.response().json();
+        assert!(answer["error"].is_null(), "{answer}");
+        answer["result"].take()
+    }
+
+    /// Calls a tool that has to do what it is asked; gives what it says.
+    fn done(&mut self, tool: &str, arguments: Value) -> String {
+        let result = self.call(tool, arguments);
+        assert_eq!(result["isError"].as_bool(), Some(false), "{result}");
+        said(&result)
+    }
+
+    fn tools(&mut self) -> Vec<String> {
+        self.names("tools/list", "tools")
+    }
+
+    fn prompts(&mut self) -> Vec<String> {
+        self.names("prompts/list", "prompts")
+    }
+
+    fn names(&mut self, method: &str, list: &str) -> Vec<String> {
+        let result = self.ask(method, json!({}));
+        let items = result[list].as_array().expect("a list");
+        let name = |item: &Value| item["name"].as_str().expect("a name").to_owned();
+        items.iter().map(name).collect()
+    }
+
+    fn text(&mut self, name: &str) -> String {
+        let result = self.ask("prompts/get", json!({"name": name}));
+        let text = result["messages"][0]["content"]["text"].as_str();
+        text.unwrap_or_else(|| panic!("{result}")).to_owned()
+    }
+
+    /// Opens a stream on a further connection; gives it once all changes are heard on it.
+    fn listen(&self, served: &Served) -> Caller {
+        let mut stream = served.caller();
+        if let Some(session) = &self.session {
+            let headers = [
+                ("mcp-session-id", &**session),
+                ("accept", "text/event-stream"),
+            ];
+            stream.start("GET", &headers, b"");
+            assert_eq!(stream.head().status, 200);
+        } else {
+            let wanted = json!({"promptsListChanged": true, "resourcesListChanged": true});
+            assert_eq!(stream.listen_for(&wanted).status, 200);
+            let first = stream.event().expect("the acknowledgement");
+            assert_eq!(first["method"], "notifications/subscriptions/acknowledged");
+        }
+        stream
+    }
+}
+
+fn said(result: &Value) -> String {
+    let text = result["content"][0]["text"].as_str();
+    text.unwrap_or_else(|| panic!("{result}")).to_owned()
+}
+
+fn both(served: &Served) -> [Agent; 2] {
+    [
+        Agent::new(served, Era::Legacy, "old-client"),
+        Agent::new(served, Era::Modern, "new-client"),
+    ]
+}
+
+#[test]
+fn tools_that_write_are_there_where_writing_is_allowed() {
+    const READING: [&str; 3] = ["list_prompts", "expand_prompt", "search"];
+    const WRITING: [&str; 6] = [
+        "create_prompt",
+        "update_prompt",
+        "delete_prompt",
+        "create_resource",
+        "update_resource",
+        "delete_resource",
+    ];
+    for (args, writes) in [
+        (&["--project", PROJECT][..], true),
+        (&["--project", PROJECT, "--read-only"], false),
+        (&[], false),
+        (&["--read-only"], false),
+    ] {
+        let served = served(args);
+        for mut agent in both(&served) {
+            let writing = WRITING.iter().filter(|_| writes);
+            let wanted: Vec<&str> = READING.iter().chain(writing).copied().collect();
+            assert_eq!(agent.tools(), wanted, "{args:?}");
+            for tool in WRITING {
+                let arguments = json!({"name": "no-such", "content": "x"});
+                let params = json!({"name": tool, "arguments": arguments});
+                let answer = agent.answer("tools/call", params);
+                if writes {
+                    assert!(answer["result"]["content"].is_array(), "{answer}");
+                } else {
+                    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_agent_of_either_era_keeps_a_project() {
+    let served = with_project();
+    for (at, mut agent) in both(&served).into_iter().enumerate() {
+        let name = format!("greet-{at}");
+        let uri = format!("docs://greet/{at}");
+        let create =
+            json!({"name": name, "content": "Hello {{input}}", "description": "Greets somebody"});
+        let result = agent.call("create_prompt", create.clone());
+        assert_eq!(
+            said(&result),
+            format!("Created prompt '{name}' in project '{PROJECT}'")
+        );
+        assert_eq!(
+            result["structuredContent"],
+            json!({"project": PROJECT, "name": name, "version": 1, "changed": true})
+        );
+        let again = agent.call("create_prompt", create);
+        assert_eq!(again["isError"], true);
+        let update = json!({"name": name, "content": "Good day", "expected_version": 1});
+        agent.done("update_prompt", update.clone());
+        let stale = agent.call(
+            "update_prompt",
+            json!({"name": name, "content": "Bye", "expected_version": 1}),
+        );
+        assert_eq!(stale["isError"], true);
+        assert!(
+            said(&stale).contains("at version 2, not at the expected version 1"),
+            "{stale}"
+        );
+        assert_eq!(agent.text(&name), "Good day");
+        let listed = agent.call("list_prompts", json!({}));
+        let prompts = listed["structuredContent"]["prompts"].as_array();
+        let mine = prompts.and_then(|all| all.iter().find(|prompt| prompt["name"] == *name));
+        assert_eq!(
+            mine.expect("it is listed")["description"],
+            "Greets somebody"
+        );
+        let expanded = agent.call(
+            "expand_prompt",
+            json!({"command": "research", "input": "bees"}),
+        );
+        assert_eq!(
+            expanded["structuredContent"]["prompt"], "Look into bees.",
+            "{expanded}"
+        );
+        let expanded = agent.call("expand_prompt", json!({"command": name, "input": "Ada"}));
+        assert_eq!(expanded["structuredContent"]["prompt"], "Good day\n\nAda");
+        let image = json!({"name": name, "uri": uri, "content": "AQI=", "mime_type": "image/png"});
+        agent.done("create_resource", image);
+        let read = agent.ask("resources/read", json!({"uri": uri}));
+        assert_eq!(read["contents"][0]["blob"], "AQI=");
+        let text =
+            json!({"name": name, "content": "a meadow of foxgloves", "mime_type": "text/plain"});
+        agent.done("update_resource", text);
+        let found = agent.call("search", json!({"query": "mead foxg"}));
+        assert_eq!(
+            found["structuredContent"]["results"][0]["uri"], *uri,
+            "{found}"
+        );
+        agent.done("delete_resource", json!({"name": name}));
+        agent.done(
+            "delete_prompt",
+            json!({"name": name, "expected_version": 2}),
+        );
+        assert_eq!(agent.prompts(), ["research"]);
+        let found = agent.call("search", json!({"query": "foxgloves"}));
+        assert_eq!(found["structuredContent"]["results"], json!([]));
+    }
+}
+
+#[test]
+fn a_write_is_seen_and_heard_by_everybody() {
+    const ROUNDS: usize = 6;
+    let served = with_project();
+    let mut others = both(&served);
+    let mut streams = [others[0].listen(&served), others[1].listen(&served)];
+    let mut writers = both(&served);
+    let mut pipes = piped(&served);
+    for round in 0..ROUNDS {
+        let name = format!("p{round}");
+        let arguments = json!({"name": name, "content": format!("text {round}")});
+        // Whoever writes, of whatever era, over whatever transport.
+        if let Some(writer) = writers.get_mut(round % 3) {
+            writer.done("create_prompt", arguments);
+        } else {
+            let result = pipes.request(
+                "tools/call",
+                json!({"name": "create_prompt", "arguments": arguments}),
+            );
+            assert_eq!(result["result"]["isError"], false, "{result}");
+        }
+        for other in &mut others {
+            assert!(other.prompts().contains(&name));
+            assert_eq!(other.text(&name), format!("text {round}"));
+        }
+        let got = pipes.request("prompts/get", json!({"name": name}));
+        assert_eq!(
+            got["result"]["messages"][0]["content"]["text"],
+            format!("text {round}")
+        );
+        for stream in &mut streams {
+            assert_eq!(stream.event().expect("a change")["method"], PROMPTS);
+        }
+        pipes.notification(PROMPTS);
+    }
+    let [writer, _] = &mut writers;
+    writer.done(
+        "create_resource",
+        json!({"name": "r", "uri": "x://r", "content": "x"}),
+    );
+    for stream in &mut streams {
+        assert_eq!(stream.event().expect("a change")["method"], RESOURCES);
+    }
+    pipes.notification(RESOURCES);
+    let params = json!({"name": "delete_resource", "arguments": {"name": "r"}});
+    pipes.request("tools/call", params);
+    for (stream, other) in streams.iter_mut().zip(&mut others) {
+        let listed = other.ask("resources/list", json!({}));
+        assert_eq!(listed["resources"], json!([]));
+        assert_eq!(stream.event().expect("a change")["method"], RESOURCES);
+    }
+}
+
+#[test]
+fn a_write_bears_the_name_of_its_client() {
+    let served = with_project();
+    let [mut old, mut new] = both(&served);
+    old.done("create_prompt", json!({"name": "p", "content": "one"}));
+    new.done("update_prompt", json!({"name": "p", "content": "two"}));
+    let mut pipes = piped(&served);
+    let update = |content: &str| json!({"name": "update_prompt", "arguments": {"name": "p", "content": content}});
+    pipes.request("tools/call", update("three"));
+    // Who says nothing of itself, and who says what nobody could read.
+    served.caller().modern("tools/call", update("four"));
+    let mut odd = Agent::new(&served, Era::Modern, "a\u{202e}b");
+    odd.done("update_prompt", json!({"name": "p", "content": "five"}));
+    old.done("delete_prompt", json!({"name": "p"}));
+    let history = served
+        .env
+        .run(["prompt", "history", "p", "-p", PROJECT, "--json"]);
+    let history: Vec<Value> = serde_json::from_str(&history.stdout).expect("JSON");
+    let authors: Vec<&str> = history
+        .iter()
+        .filter_map(|version| version["author"].as_str())
+        .collect();
+    assert_eq!(
+        authors,
+        [
+            "old-client",
+            "new-client",
+            "testkit",
+            "unknown",
+            "unknown",
+            "old-client"
+        ]
+    );
+}
