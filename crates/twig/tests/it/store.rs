@@ -5,7 +5,9 @@ mod contract;
 mod ending;
 mod faults;
 mod kills;
+mod model;
 mod soak;
+mod support;
 
 use serde_json::{Value, json};
 use twig_testkit::{Client, TestEnv};
