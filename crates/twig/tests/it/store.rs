@@ -4,6 +4,7 @@ mod coherence;
 mod contract;
 mod ending;
 mod faults;
+mod injected;
 mod kills;
 mod model;
 mod soak;
