@@ -9,6 +9,7 @@ mod kills;
 mod model;
 mod soak;
 mod support;
+mod users;
 
 use serde_json::{Value, json};
 use twig_testkit::{Client, TestEnv};
