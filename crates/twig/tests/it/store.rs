@@ -4,12 +4,14 @@ mod coherence;
 mod contract;
 mod ending;
 mod faults;
+mod held;
 mod injected;
 mod kills;
 mod model;
 mod soak;
 mod support;
 mod users;
+mod weight;
 
 use serde_json::{Value, json};
 use twig_testkit::{Client, TestEnv};

@@ -9,7 +9,7 @@ use serde_json::json;
 use twig_testkit::TestEnv;
 
 use super::support::{User, set_mode, ticks, workspaces};
-use super::{PROJECT, done, names, serve, text, with_project};
+use super::{done, names, serve, text, with_project};
 
 const NOBODY: u32 = 65_534;
 /// Nobody else is this user, so what it uses up is missed by no other test.
