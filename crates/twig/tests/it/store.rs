@@ -8,6 +8,7 @@ mod held;
 mod injected;
 mod kills;
 mod model;
+mod slow;
 mod soak;
 mod support;
 mod users;
