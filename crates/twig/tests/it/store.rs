@@ -5,6 +5,7 @@ mod contract;
 mod ending;
 mod faults;
 mod held;
+mod hostile;
 mod injected;
 mod kills;
 mod model;
