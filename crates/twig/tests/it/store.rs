@@ -4,6 +4,7 @@ mod coherence;
 mod contract;
 mod ending;
 mod faults;
+mod gone;
 mod held;
 mod hostile;
 mod injected;
