@@ -47,6 +47,10 @@ fn servers(env: &TestEnv, count: usize) -> Vec<Client> {
 }
 
 /// Calls a tool; gives its result.
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "it reads better where it is called"
+)]
 fn call(client: &mut Client, tool: &str, arguments: Value) -> Value {
     let answer = client.request("tools/call", json!({"name": tool, "arguments": arguments}));
     assert!(answer["error"].is_null(), "{answer}");

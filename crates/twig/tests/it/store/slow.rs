@@ -55,8 +55,11 @@ fn a_client_that_does_not_read_holds_up_nobody_and_misses_nothing() {
     for slow in &mut slow {
         let heard = slow.read_on();
         let count = |method: &str| heard.iter().filter(|m| m["method"] == method).count();
-        assert_eq!(count(PROMPTS), 1, "legacy {}", !slow.is_modern);
-        assert_eq!(count(UPDATED), 1, "legacy {}", !slow.is_modern);
+        // One for all that was missed, and perhaps one that still had room in the queue.
+        for method in [PROMPTS, UPDATED] {
+            let count = count(method);
+            assert!((1..=2).contains(&count), "{method} {count} times");
+        }
         let listed = slow.ask("prompts/list", json!({}));
         let listed = listed["result"]["prompts"].as_array().map(Vec::len);
         assert_eq!(listed, Some(ROUNDS + 1));
