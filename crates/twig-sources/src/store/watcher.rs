@@ -115,7 +115,8 @@ impl Ears {
         let native = match listen(&self.site.path, hints) {
             Ok(native) => Some(native),
             Err(error) => {
-                tracing::warn!("looking for writes every {FAST_TICK:?} instead: {error}");
+                // Nobody waits longer for it, and who follows the folders says the same.
+                tracing::debug!("looking for writes every {FAST_TICK:?} instead: {error}");
                 None
             }
         };

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use serde_json::json;
 use twig_testkit::{Client, Outcome, TestEnv};
 
+use super::support::database;
 use super::{PROJECT, call, done, failed, names, serve, text, with_project};
 use crate::TWIG;
 
@@ -163,10 +164,6 @@ fn many_may_start_at_once_where_nothing_is_yet() {
         let listed: serde_json::Value = serde_json::from_str(&listed.stdout).expect("JSON");
         assert_eq!(listed.as_array().map(Vec::len), Some(20));
     }
-}
-
-fn database(env: &TestEnv) -> PathBuf {
-    env.home().join(".local/share/twig/workspaces/default.db")
 }
 
 /// T-REL-11: whoever stops in the middle of a write holds up writes for a while, and nothing else.

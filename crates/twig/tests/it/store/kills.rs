@@ -1,13 +1,12 @@
 //! T-REL-01: servers are killed in the middle of writing, and nothing that was acknowledged is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{BuildHasher, RandomState};
 
-use rusqlite::{Connection, OpenFlags};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use twig_testkit::{Client, TestEnv};
 
+use super::support::{Random, check_file};
 use super::{names, serve, text, with_project};
 
 const ROUNDS: usize = 100;
@@ -18,9 +17,7 @@ const WRITES: usize = 40;
 #[test]
 fn no_acknowledged_write_is_lost_to_a_kill() {
     let env = with_project();
-    let seed = RandomState::new().hash_one(0);
-    println!("seed {seed}");
-    let mut random = Random(seed | 1);
+    let mut random = Random::new();
     let mut acknowledged = BTreeSet::new();
     for round in 0..ROUNDS {
         let mut servers: Vec<Client> = (0..SERVERS).map(|_| serve(&env)).collect();
@@ -76,17 +73,7 @@ fn check(env: &TestEnv, acknowledged: &BTreeSet<String>) {
         assert_eq!(text(&mut server, name), format!("content of {name}"));
     }
     server.close();
-    let path = env.home().join(".local/share/twig/workspaces/default.db");
-    let file = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).expect("opens");
-    let ask = |sql: &str| -> String {
-        let value = file.query_row(sql, [], |row| row.get::<_, rusqlite::types::Value>(0));
-        format!("{:?}", value.expect("an answer"))
-    };
-    assert_eq!(ask("PRAGMA integrity_check"), "Text(\"ok\")");
-    assert_eq!(
-        ask("SELECT count(*) FROM changes"),
-        ask("SELECT rev FROM workspace")
-    );
+    check_file(env);
 }
 
 fn list_all(server: &mut Client) -> BTreeSet<String> {
@@ -102,16 +89,4 @@ fn list_all(server: &mut Client) -> BTreeSet<String> {
         );
     }
     all
-}
-
-/// Numbers that are random enough to kill by.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % limit as u64).expect("a small number")
-    }
 }
