@@ -105,9 +105,10 @@ impl Parameter {
         let text = || {
             id::decode(json).ok_or_else(|| {
                 // All else that is wrong with a string was found when the message was read.
-                let fault = match json.starts_with('"') {
-                    true => "has half of a surrogate pair, which is no character",
-                    false => "must be a string",
+                let fault = if json.starts_with('"') {
+                    "has half of a surrogate pair, which is no character"
+                } else {
+                    "must be a string"
                 };
                 format!("Argument `{name}` {fault}")
             })

@@ -156,6 +156,17 @@ fn place_row(found: &Found) -> PlaceRow<'_> {
     }
 }
 
+impl ProjectRow<'_> {
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.name.to_owned(),
+            counted(self.prompts, "prompt", "prompts"),
+            counted(self.resources, "resource", "resources"),
+            format!("in workspace '{}'", self.workspace),
+        ]
+    }
+}
+
 fn project_row(library: &Library) -> Option<ProjectRow<'_>> {
     let (workspace, name) = place_of(library)?;
     Some(ProjectRow {
@@ -208,13 +219,7 @@ fn print(
     }
     if let Some(project) = &report.project {
         ui.line("\nproject")?;
-        let row = vec![
-            project.name.to_owned(),
-            counted(project.prompts, "prompt", "prompts"),
-            counted(project.resources, "resource", "resources"),
-            format!("in workspace '{}'", project.workspace),
-        ];
-        ui.indented_table("  ", &[row])?;
+        ui.indented_table("  ", &[project.cells()])?;
     }
     for (title, libraries) in [
         ("libraries", &report.libraries),

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 use twig_core::document::rfc3339;
-use twig_core::{Contents, DocumentRef};
+use twig_core::{Contents, DocumentRef, Kind};
 
 use super::Opened;
 use super::check::counted;
-use super::origin::{Origin, path_of, project_flags};
+use super::origin::{Origin, project_flags};
 use crate::command_error::CommandError;
 use crate::ui::Ui;
 
@@ -70,13 +70,16 @@ pub(super) fn show(
         return Err(error.hint(hint));
     };
     let (library, document) = (found.library, found.document);
+    let is_stored = library.kind == Kind::Store;
     let limit = opened.config.limits.document;
     let cache = opened.templates.documents();
     let read = cache.read(&opened.live, library, document, limit);
     let read = read.map_err(|error| {
-        let path = path_of(library, &document.path);
-        let shown = path.map(|_| format!("{}/{}", library.shown_root, document.path));
-        let shown = shown.unwrap_or_else(|| format!("`{uri}` of {}", library.shown_root));
+        let shown = if is_stored {
+            format!("`{uri}` of {}", library.shown_root)
+        } else {
+            format!("{}/{}", library.shown_root, document.path)
+        };
         CommandError::fixable(format!("{shown} {error}"))
     })?;
     if json {
@@ -90,12 +93,11 @@ pub(super) fn show(
         Contents::Bytes(bytes) => {
             let count = counted(bytes.len(), "byte", "bytes");
             ui.say(format!("{uri} is not text: {count} of {}", document.mime));
-            ui.say(match path_of(library, &document.path) {
-                Some(_) => format!("hint: the file is {}/{}", library.shown_root, document.path),
-                None => {
-                    let (name, flags) = (&document.name, project_flags(&catalog));
-                    format!("hint: `twig resource show {name}{flags} > FILE` writes it to a file")
-                }
+            ui.say(if is_stored {
+                let (name, flags) = (&document.name, project_flags(&catalog));
+                format!("hint: `twig resource show {name}{flags} > FILE` writes it to a file")
+            } else {
+                format!("hint: the file is {}/{}", library.shown_root, document.path)
             });
         }
     }

@@ -25,19 +25,18 @@ pub(super) enum Origin<'c> {
 impl<'c> Origin<'c> {
     /// Of what a library has in a file, or else in its manifest.
     pub(super) fn of(library: &'c Library, file: Option<&RelativePath>) -> Self {
-        match place_of(library) {
-            Some((workspace, project)) => Self::Project {
+        if let Some((workspace, project)) = place_of(library) {
+            let version = file.and_then(version_of);
+            return Self::Project {
                 project,
                 workspace,
-                version: file.and_then(version_of),
-            },
-            None => {
-                let file = file.map_or(MANIFEST, RelativePath::as_str);
-                Self::File {
-                    library: library.name.as_str(),
-                    path: format!("{}/{file}", library.root),
-                }
-            }
+                version,
+            };
+        }
+        let file = file.map_or(MANIFEST, RelativePath::as_str);
+        Self::File {
+            library: library.name.as_str(),
+            path: format!("{}/{file}", library.root),
         }
     }
 }
