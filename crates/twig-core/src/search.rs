@@ -41,6 +41,11 @@ pub struct Hit {
 pub enum Target {
     /// A prompt, by its full name.
     Prompt(Box<str>),
-    /// A document, by its URI.
-    Document(Box<str>),
+    /// A document.
+    Document {
+        /// By what it is read.
+        uri: Box<str>,
+        /// By what a project's document is changed.
+        name: Box<str>,
+    },
 }

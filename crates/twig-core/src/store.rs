@@ -17,7 +17,7 @@ pub use self::decide::{Decision, Next, decide};
 pub use self::error::StoreError;
 pub use self::folder::{Entry, Folder, FolderError};
 pub use self::given::{Given, base64, is_text_mime};
-pub use self::library::{content_of, library, version_of};
+pub use self::library::{content_of, library, place_of, version_of};
 pub use self::name::{ItemKind, NameProblem, Noun, StoreName};
 pub use self::version::{
     ContentInfo, Digest, Item, Operation, Project, Summary, Timestamp, Version, hex,

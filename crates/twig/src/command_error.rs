@@ -60,15 +60,6 @@ impl CommandError {
     pub(crate) fn is_closed_pipe(&self) -> bool {
         self.kind == ErrorKind::ClosedPipe
     }
-
-    /// No prompt of that name; near names become the hint.
-    pub(crate) fn no_prompt(name: &str, suggestions: &[String]) -> Self {
-        let error = Self::fixable(format!("Prompt not found: {name}"));
-        match suggestions {
-            [] => error.hint("run `twig list` to see every prompt"),
-            near => error.hint(format!("did you mean `{}`?", near.join("`, `"))),
-        }
-    }
 }
 
 /// Why the system said no, for people: without error numbers.

@@ -10,6 +10,7 @@ mod item;
 mod library;
 mod list;
 mod new;
+mod origin;
 mod project;
 mod question;
 mod render;
@@ -26,11 +27,12 @@ use std::sync::Arc;
 
 use clap::CommandFactory;
 use twig_core::parse::library::MANIFEST;
-use twig_core::store::StoreError;
+use twig_core::store::{Noun, StoreError, StoreName, place_of};
 use twig_core::template::Templates;
 use twig_core::{Catalog, Lookup, PromptRef};
 use twig_sources::{Access, DEFAULT_WORKSPACE, LiveCatalog, PROJECT, Selected, Settings, Watching};
 
+use self::origin::project_flags;
 use self::store::{Stores, Target, no_project};
 use crate::cli::{self, Cli, Command, InProject, InWorkspace, Sources};
 use crate::command_error::{CommandError, ErrorKind};
@@ -232,7 +234,22 @@ fn find<'c>(catalog: &'c Catalog, name: &str) -> Result<PromptRef<'c>, CommandEr
             "several libraries have a prompt `{name}`"
         ))
         .hint(format!("use one of `{}`", names.join("`, `")))),
-        Lookup::Missing => Err(CommandError::no_prompt(name, &catalog.suggestions(name))),
+        Lookup::Missing => {
+            // As clients hear it: what no project could hold is not missed there.
+            let project = catalog.project().and_then(|library| place_of(library));
+            let project = project.filter(|_| StoreName::parse(Noun::Prompt, name).is_ok());
+            let error = CommandError::fixable(match project {
+                Some((_, project)) => format!("Prompt '{name}' not found in project '{project}'"),
+                None => format!("Prompt not found: {name}"),
+            });
+            Err(error.hint(match &*catalog.suggestions(name) {
+                [] => format!(
+                    "run `twig list{}` to see every prompt",
+                    project_flags(catalog)
+                ),
+                near => format!("did you mean `{}`?", near.join("`, `")),
+            }))
+        }
     }
 }
 

@@ -54,7 +54,10 @@ impl Scan<'_> {
         let is_label = self.place == Place::Label;
         let fine = |is_fine: bool, why: Why| if is_fine { Ok(None) } else { Err(why) };
         match c {
-            '\0' | '\u{1b}' | '\u{9b}' => Err(Why::Control),
+            // What begins an order to a terminal: ESC, and DCS, SOS, CSI, OSC, PM, APC in one.
+            '\0' | '\u{1b}' | '\u{90}' | '\u{98}' | '\u{9b}' | '\u{9d}'..='\u{9f}' => {
+                Err(Why::Control)
+            }
             // A file from another system ends its lines so.
             '\r' => fine(!is_label || self.after(at, c) == Some('\n'), Why::Control),
             '\u{1}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => {

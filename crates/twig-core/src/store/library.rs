@@ -98,6 +98,12 @@ fn path(item: &Item) -> RelativePath {
     RelativePath::of_store(format!("{kind}s/{name}/{version}/{form}{digest}"))
 }
 
+/// The workspace and the project that a library was made of, where it was made of one.
+pub fn place_of(library: &Library) -> Option<(&str, &str)> {
+    let is_project = library.kind == Kind::Store;
+    library.root.split_once('/').filter(|_| is_project)
+}
+
 /// The digest of the content that a path of a project's library leads to.
 pub fn content_of(path: &RelativePath) -> Option<Digest> {
     read_hex(path.file_name().get(1..)?)

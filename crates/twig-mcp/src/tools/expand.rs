@@ -76,6 +76,9 @@ fn find<'a>(call: &Call<'a>, command: &str) -> Result<PromptRef<'a>, String> {
         Some(bare) if matches!(catalog.find(command), Lookup::Missing) => bare.trim_start(),
         _ => command,
     };
+    if name.is_empty() {
+        return Err("`command` is empty: give the name of a prompt".to_owned());
+    }
     prompts::find(call, name).map_err(|refusal| {
         let near = match &refusal {
             Refusal::Prompt { suggestions, .. } => suggestions.as_slice(),

@@ -102,7 +102,17 @@ impl Given<'_> {
 impl Parameter {
     fn read<'a>(&self, json: &'a str) -> Result<Value<'a>, String> {
         let name = self.name;
-        let text = || id::decode(json).ok_or_else(|| format!("Argument `{name}` must be a string"));
+        let text = || {
+            id::decode(json).ok_or_else(|| {
+                // All else that is wrong with a string was found when the message was read.
+                let fault = if json.starts_with('"') {
+                    "has half of a surrogate pair, which is no character"
+                } else {
+                    "must be a string"
+                };
+                format!("Argument `{name}` {fault}")
+            })
+        };
         match self.takes {
             Takes::Text => text().map(Value::Text),
             Takes::Line(most) => {

@@ -56,8 +56,9 @@ fn write(hit: &Hit, item: &mut Object<'_>) {
             item.text("type", "prompt");
             item.text("name", name);
         }
-        Target::Document(uri) => {
+        Target::Document { uri, name } => {
             item.text("type", "resource");
+            item.text("name", name);
             item.text("uri", uri);
         }
     }

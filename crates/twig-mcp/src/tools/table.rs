@@ -60,7 +60,7 @@ pub(super) const TOOLS: &[Tool] = &[
             },
         ],
         is_strict: true,
-        output: r#"{"type":"object","properties":{"results":{"type":"array","items":{"type":"object","properties":{"type":{"type":"string","enum":["prompt","resource"]},"name":{"type":"string"},"uri":{"type":"string"},"title":{"type":"string"},"description":{"type":"string"},"snippet":{"type":"string"}},"required":["type","snippet"]}}},"required":["results"]}"#,
+        output: r#"{"type":"object","properties":{"results":{"type":"array","items":{"type":"object","properties":{"type":{"type":"string","enum":["prompt","resource"]},"name":{"type":"string"},"uri":{"type":"string"},"title":{"type":"string"},"description":{"type":"string"},"snippet":{"type":"string"}},"required":["type","name","snippet"]}}},"required":["results"]}"#,
         does: Does::Search,
     },
     Tool {

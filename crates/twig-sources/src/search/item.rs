@@ -81,7 +81,10 @@ impl<'c> Item<'c> {
         Hit {
             target: match self {
                 Self::Prompt(_) => Target::Prompt(self.key().into()),
-                Self::Document(_) => Target::Document(self.key().into()),
+                Self::Document(found) => Target::Document {
+                    uri: self.key().into(),
+                    name: found.document.name.as_ref().into(),
+                },
             },
             title: self.title().map(Into::into),
             description: self.description().map(Into::into),

@@ -233,16 +233,17 @@ fn is_word(c: char) -> bool {
 }
 
 /// Whether a character is of a script that is written without spaces: Thai, Lao, Myanmar, Khmer,
-/// Kana and Han.
+/// Kana and Han. Hangul has spaces, but not inside its many compounds.
 fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{e01}'..='\u{e3a}' | '\u{e40}'..='\u{e4e}' | '\u{e81}'..='\u{ece}'
         | '\u{1000}'..='\u{103f}' | '\u{1050}'..='\u{109f}' | '\u{a9e0}'..='\u{a9fe}'
-        | '\u{aa60}'..='\u{aa7f}' | '\u{1780}'..='\u{17d3}'
+        | '\u{aa60}'..='\u{aa7f}' | '\u{1780}'..='\u{17d3}' | '\u{1100}'..='\u{11ff}'
         | '\u{2e80}'..='\u{2fdf}' | '\u{3005}'..='\u{3007}' | '\u{3021}'..='\u{3029}'
-        | '\u{3041}'..='\u{309f}' | '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{312f}'
+        | '\u{3041}'..='\u{309f}' | '\u{30a1}'..='\u{30fa}' | '\u{30fc}'..='\u{318e}'
         | '\u{31f0}'..='\u{31ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
-        | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{323af}')
+        | '\u{a960}'..='\u{a97c}' | '\u{ac00}'..='\u{d7fb}'
+        | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ffdc}' | '\u{20000}'..='\u{323af}')
 }
 
 #[cfg(test)]
@@ -261,7 +262,7 @@ mod tests {
         assert_eq!(seams("plain text, as it is"), "plain text, as it is");
         assert_eq!(seams("审查代码"), "审|查|代|码");
         assert_eq!(seams("用Rust编写。好"), "用|Rust|编|写|。|好");
-        assert_eq!(seams("코드 리뷰 über"), "코드 리뷰 über");
+        assert_eq!(seams("코드 리뷰 über"), "코|드| |리|뷰| über");
         assert_eq!(seams("a\u{2}b\u{1f}c\nd"), "a b c\nd");
     }
 

@@ -68,7 +68,7 @@ fn query(text: &str, scope: Scope, limit: usize) -> Query {
 fn name(hit: &Hit) -> String {
     match &hit.target {
         Target::Prompt(name) => name.to_string(),
-        Target::Document(uri) => uri.to_string(),
+        Target::Document { uri, .. } => uri.to_string(),
     }
 }
 
@@ -183,6 +183,7 @@ fn scripts_without_spaces_are_found_anywhere() {
         ("lao", "", "ກະລຸນາກວດສອບລະຫັດ"),
         ("myanmar", "", "ကုဒ်ကိုစစ်ဆေးပါ"),
         ("hangul", "", "코드를 검토해 주세요"),
+        ("compound", "", "한국어코드리뷰"),
         ("hindi", "", "कृपया हिन्दी में लिखें"),
         ("arabic", "", "راجِع الشِّفرة"),
     ]);
@@ -197,6 +198,9 @@ fn scripts_without_spaces_are_found_anywhere() {
         ("ກວດສອບ", "lao"),
         ("စစ်ဆေး", "myanmar"),
         ("검토", "hangul"),
+        ("토해", "hangul"),
+        ("코드리뷰", "compound"),
+        ("국어 리뷰", "compound"),
         ("हिन्दी", "hindi"),
         ("हिन्", "hindi"),
         ("راجِع", "arabic"),

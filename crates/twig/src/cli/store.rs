@@ -193,7 +193,7 @@ pub(crate) struct ShowItem {
     pub(crate) place: InProject,
 
     /// What it was at this version
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = version)]
     pub(crate) version: Option<u64>,
 
     /// Print JSON
@@ -253,7 +253,7 @@ pub(crate) struct UpdateItem {
     pub(crate) description: Option<String>,
 
     /// Change nothing unless this is the last version
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = version)]
     pub(crate) expected_version: Option<u64>,
 
     /// Print JSON
@@ -284,7 +284,7 @@ pub(crate) struct DeleteItem {
     pub(crate) place: InProject,
 
     /// Delete nothing unless this is the last version
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = version)]
     pub(crate) expected_version: Option<u64>,
 
     #[command(flatten)]
@@ -317,10 +317,16 @@ pub(crate) struct RestoreItem {
     pub(crate) place: InProject,
 
     /// The version that comes back
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = version)]
     pub(crate) version: u64,
 
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A version: they are counted from 1.
+fn version(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "it has to be a whole number from 1".to_owned())
 }

@@ -6,11 +6,12 @@ use serde::Serialize;
 use serde_json::json;
 use twig_core::check::check;
 use twig_core::render::World;
-use twig_core::{Library, Problem, Severity};
+use twig_core::store::place_of;
+use twig_core::{Kind, Library, Problem, Severity};
 use twig_sources::{Found, FoundState};
 
 use super::Opened;
-use super::check::{Row, contents};
+use super::check::{Row, contents, counted};
 use super::store::Stores;
 use super::workspace;
 use crate::cli;
@@ -26,6 +27,9 @@ struct Report<'r> {
     config: Option<String>,
     config_problem: Option<String>,
     places: Vec<PlaceRow<'r>>,
+    /// The project that is served beside them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<ProjectRow<'r>>,
     libraries: Vec<LibraryRow<'r>>,
     shadowed: Vec<LibraryRow<'r>>,
     workspaces: Vec<workspace::Row>,
@@ -52,6 +56,14 @@ struct LibraryRow<'r> {
     path: &'r str,
     prompts: usize,
     documents: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct ProjectRow<'r> {
+    name: &'r str,
+    workspace: &'r str,
+    prompts: usize,
+    resources: usize,
 }
 
 pub(super) fn run(options: &cli::Doctor, ui: &mut Ui) -> Result<ExitCode, CommandError> {
@@ -81,9 +93,11 @@ pub(super) fn run(options: &cli::Doctor, ui: &mut Ui) -> Result<ExitCode, Comman
             .map(|path| path.display().to_string()),
         config_problem,
         places: found.iter().map(place_row).collect(),
+        project: catalog.project().and_then(|library| project_row(library)),
         libraries: catalog
             .libraries()
             .iter()
+            .filter(|library| library.kind != Kind::Store)
             .map(|library| library_row(library))
             .collect(),
         shadowed: catalog
@@ -142,6 +156,27 @@ fn place_row(found: &Found) -> PlaceRow<'_> {
     }
 }
 
+impl ProjectRow<'_> {
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.name.to_owned(),
+            counted(self.prompts, "prompt", "prompts"),
+            counted(self.resources, "resource", "resources"),
+            format!("in workspace '{}'", self.workspace),
+        ]
+    }
+}
+
+fn project_row(library: &Library) -> Option<ProjectRow<'_>> {
+    let (workspace, name) = place_of(library)?;
+    Some(ProjectRow {
+        name,
+        workspace,
+        prompts: library.prompts.len(),
+        resources: library.documents.len(),
+    })
+}
+
 fn library_row(library: &Library) -> LibraryRow<'_> {
     LibraryRow {
         name: library.name.as_str(),
@@ -174,13 +209,17 @@ fn print(
     }
     ui.line("\nplaces")?;
     if report.places.is_empty() {
-        ui.line("  none: there is no home folder; set HOME or TWIG_DATA_DIR")?;
+        ui.line("  none: there is no home folder; set HOME to an absolute path, or TWIG_DATA_DIR")?;
     }
     for place in &report.places {
         ui.line(format!("  {} ({})", shown(&place.path), place.state))?;
         for skipped in &place.skipped {
             ui.line(format!("    skipped {}: {}", skipped.name, skipped.why))?;
         }
+    }
+    if let Some(project) = &report.project {
+        ui.line("\nproject")?;
+        ui.indented_table("  ", &[project.cells()])?;
     }
     for (title, libraries) in [
         ("libraries", &report.libraries),

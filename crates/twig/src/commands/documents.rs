@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 use twig_core::document::rfc3339;
-use twig_core::{Contents, DocumentRef};
+use twig_core::{Contents, DocumentRef, Kind};
 
 use super::Opened;
 use super::check::counted;
+use super::origin::{Origin, project_flags};
 use crate::command_error::CommandError;
 use crate::ui::Ui;
 
@@ -20,8 +21,8 @@ pub(super) struct Row<'c> {
     mime_type: &'c str,
     size: u64,
     last_modified: Option<String>,
-    library: &'c str,
-    path: String,
+    #[serde(flatten)]
+    origin: Origin<'c>,
 }
 
 #[derive(Debug, Serialize)]
@@ -64,16 +65,22 @@ pub(super) fn show(
         let error = CommandError::fixable(format!("there is no document `{uri}`"));
         let known = catalog.documents(0).map(|found| &*found.document.uri);
         let hint = twig_core::suggest::did_you_mean(uri, known);
-        let hint = hint.unwrap_or_else(|| "run `twig list --documents`".to_owned());
+        let flags = project_flags(&catalog);
+        let hint = hint.unwrap_or_else(|| format!("run `twig list --documents{flags}`"));
         return Err(error.hint(hint));
     };
     let (library, document) = (found.library, found.document);
+    let is_stored = library.kind == Kind::Store;
     let limit = opened.config.limits.document;
     let cache = opened.templates.documents();
     let read = cache.read(&opened.live, library, document, limit);
     let read = read.map_err(|error| {
-        let path = format!("{}/{}", library.shown_root, document.path);
-        CommandError::fixable(format!("{path} {error}"))
+        let shown = if is_stored {
+            format!("`{uri}` of {}", library.shown_root)
+        } else {
+            format!("{}/{}", library.shown_root, document.path)
+        };
+        CommandError::fixable(format!("{shown} {error}"))
     })?;
     if json {
         let text = read.text();
@@ -86,10 +93,12 @@ pub(super) fn show(
         Contents::Bytes(bytes) => {
             let count = counted(bytes.len(), "byte", "bytes");
             ui.say(format!("{uri} is not text: {count} of {}", document.mime));
-            ui.say(format!(
-                "hint: the file is {}/{}",
-                library.shown_root, document.path
-            ));
+            ui.say(if is_stored {
+                let (name, flags) = (&document.name, project_flags(&catalog));
+                format!("hint: `twig resource show {name}{flags} > FILE` writes it to a file")
+            } else {
+                format!("hint: the file is {}/{}", library.shown_root, document.path)
+            });
         }
     }
     Ok(())
@@ -105,7 +114,6 @@ pub(super) fn row(found: DocumentRef<'_>) -> Row<'_> {
         mime_type: &document.mime,
         size: document.size,
         last_modified: document.modified.and_then(rfc3339),
-        library: found.library.name.as_str(),
-        path: format!("{}/{}", found.library.root, document.path),
+        origin: Origin::of(found.library, Some(&document.path)),
     }
 }

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use twig_core::store::{
-    Change, Draft, Item, ItemKind, ItemWrite, Operation, Patch, StoreError, StoreName, Write,
-    Written,
+    Change, Draft, Given, Item, ItemKind, ItemWrite, Operation, Patch, StoreError, StoreName,
+    Write, Written,
 };
 use twig_sources::Access;
 
@@ -98,6 +98,7 @@ fn add(
     };
     let (target, name) = named.open()?;
     let content = content(kind, &options.content, &target.limits)?;
+    let is_empty = is_read_empty(&content);
     let uri = own.uri.as_deref();
     let guessed = || uri.map(|uri| guess(&options.content, uri, &content).to_owned());
     let mime = own.mime.or_else(guessed);
@@ -110,6 +111,7 @@ fn add(
     let written = write(&target, kind, &name, Change::Create(draft), None)?;
     let (noun, project) = (kind.as_str(), &target.project);
     ui.say(format!("Created {noun} '{name}' in project '{project}'"));
+    warn_of_nothing(is_empty, ui);
     tell(&target, &name, &written, options.json, ui)
 }
 
@@ -127,8 +129,10 @@ fn update(
     let (target, name) = named.open()?;
     let given = options.content.as_deref();
     let given = given.map(|value| content(kind, value, &target.limits));
+    let given = given.transpose()?;
+    let is_empty = given.as_ref().is_some_and(is_read_empty);
     let patch = Patch {
-        content: given.transpose()?,
+        content: given,
         description: options.description.as_deref().map(Into::into),
         uri: own.uri.map(Into::into),
         mime: own.mime.map(Into::into),
@@ -143,6 +147,7 @@ fn update(
             "Nothing to change: {noun} '{name}' in project '{project}' stays at version {version}"
         )
     });
+    warn_of_nothing(is_empty, ui);
     tell(&target, &name, &written, options.json, ui)
 }
 
@@ -211,6 +216,18 @@ fn restore(
         format!("Nothing to restore: {noun} '{name}' in project '{project}' is at version {version}, which is like version {from}")
     });
     tell(&target, &name, &written, options.json, ui)
+}
+
+/// Whether a file or standard input was read and had nothing in it.
+fn is_read_empty(content: &Given) -> bool {
+    matches!(content, Given::Bytes(bytes) if bytes.is_empty())
+}
+
+/// A command that fed us may have failed; the store keeps what was there before.
+fn warn_of_nothing(is_empty: bool, ui: &mut Ui) {
+    if is_empty {
+        ui.say("warning: it is empty");
+    }
 }
 
 impl Named<'_> {

@@ -252,7 +252,7 @@ fn kind_of(path: &Path) -> Option<Kind> {
 fn read_record(places: &Places) -> Result<(PathBuf, Trust), CommandError> {
     let Some(path) = &places.trust else {
         let error = CommandError::fixable("there is no place for the record of trusted libraries");
-        return Err(error.hint("set HOME or XDG_DATA_HOME"));
+        return Err(error.hint("set HOME or XDG_DATA_HOME to an absolute path"));
     };
     match Trust::read(path) {
         Ok(trust) => Ok((path.clone(), trust)),

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde::Serialize;
-use twig_core::parse::library::MANIFEST;
-use twig_core::{Argument, Library, Prompt, RelativePath};
+use twig_core::{Argument, Library, Prompt};
 
 use super::check::counted;
+use super::origin::Origin;
 use super::{Opened, documents};
 use crate::cli;
 use crate::command_error::CommandError;
@@ -20,9 +20,10 @@ pub(super) struct Row<'c> {
     pub(super) title: Option<&'c str>,
     pub(super) description: Option<&'c str>,
     pub(super) arguments: Vec<ArgumentRow<'c>>,
-    pub(super) library: &'c str,
     pub(super) kind: &'static str,
-    pub(super) path: String,
+    /// Of the prompt's text: its first message's.
+    #[serde(flatten)]
+    pub(super) origin: Origin<'c>,
     /// The file of the library that is run for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) runs: Option<&'c str>,
@@ -117,14 +118,14 @@ pub(super) fn row<'c>(
     prompt: &'c Prompt,
     unavailable: Option<String>,
 ) -> Row<'c> {
+    let first = prompt.messages.first();
     Row {
         name: &prompt.full_name,
         title: prompt.title.as_deref(),
         description: prompt.description.as_deref(),
         arguments: prompt.arguments.iter().map(argument_row).collect(),
-        library: library.name.as_str(),
         kind: library.kind.as_str(),
-        path: path_of(library, prompt),
+        origin: Origin::of(library, first.and_then(|message| message.content.file())),
         runs: prompt.function().map(|function| function.file().as_str()),
         unavailable,
     }
@@ -143,14 +144,6 @@ fn argument_row(argument: &Argument) -> ArgumentRow<'_> {
             .as_ref()
             .map(twig_core::model::Pattern::as_str),
     }
-}
-
-/// The file with the prompt's text: its first message's, or the manifest.
-pub(super) fn path_of(library: &Library, prompt: &Prompt) -> String {
-    let first = prompt.messages.first();
-    let file = first.and_then(|message| message.content.file());
-    let file = file.map_or(MANIFEST, RelativePath::as_str);
-    format!("{}/{file}", library.root)
 }
 
 fn cells(row: &Row<'_>) -> Vec<String> {

@@ -24,7 +24,7 @@ pub(super) fn ask(
 pub(super) fn ask_to_delete(what: &str, losing: &str, ui: &mut Ui) -> Result<bool, CommandError> {
     let unanswered = || {
         let message = format!(
-            "{what} was not deleted: nobody is there to say whether it should be ({losing})"
+            "{what} was not deleted: this is not a terminal, so nobody can confirm it ({losing})"
         );
         CommandError::fixable(message).hint("use --force to delete it without being asked")
     };

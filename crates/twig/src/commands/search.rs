@@ -9,7 +9,7 @@ use twig_sources::SearchIndex;
 
 use super::{Opened, documents, list};
 use crate::cli;
-use crate::command_error::CommandError;
+use crate::command_error::{CommandError, ErrorKind};
 use crate::ui::Ui;
 
 /// The most that is shown.
@@ -33,10 +33,15 @@ enum What<'c> {
 }
 
 pub(super) fn run(options: &cli::Search, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let text = options.words.join(" ");
+    if text.trim().is_empty() {
+        let error = CommandError::new(ErrorKind::Usage, "the query is empty");
+        return Err(error.hint("give words, or the beginnings of words"));
+    }
     let opened = Opened::new(&options.sources)?;
     let catalog = opened.live.snapshot();
     let query = Query {
-        text: options.words.join(" "),
+        text,
         scope: Scope::All,
         limit: MOST,
     };
@@ -63,7 +68,7 @@ pub(super) fn run(options: &cli::Search, ui: &mut Ui) -> Result<ExitCode, Comman
 fn lines(hit: &Hit, words: &str) -> Vec<Vec<String>> {
     let name = match &hit.target {
         Target::Prompt(name) => name.to_string(),
-        Target::Document(uri) => uri.to_string(),
+        Target::Document { uri, .. } => uri.to_string(),
     };
     let label = hit.description.as_deref().or(hit.title.as_deref());
     let label = one_line(label.unwrap_or_default());
@@ -92,7 +97,7 @@ fn row<'c>(catalog: &'c Catalog, hit: &'c Hit) -> Option<Row<'c>> {
             Lookup::Found(found) => What::Prompt(list::row(found.library, found.prompt, None)),
             _ => return None,
         },
-        Target::Document(uri) => What::Document(documents::row(catalog.document(uri)?)),
+        Target::Document { uri, .. } => What::Document(documents::row(catalog.document(uri)?)),
     };
     Some(Row {
         what,

@@ -6,6 +6,7 @@ use serde::Serialize;
 use twig_core::{Bodies, Content, MessageSource, PromptRef, RelativePath, Role};
 
 use super::list::{self, Row};
+use super::origin::{Origin, path_of};
 use super::{Opened, documents, find};
 use crate::cli;
 use crate::command_error::CommandError;
@@ -27,11 +28,11 @@ struct ShownMessage {
 
 pub(super) fn run(options: &cli::Show, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let opened = Opened::new(&options.sources)?;
-    if options.name.contains("://") {
+    let catalog = opened.live.snapshot();
+    if catalog.document(&options.name).is_some() || options.name.contains("://") {
         documents::show(&opened, &options.name, options.json, ui)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let catalog = opened.live.snapshot();
     let found = find(&catalog, &options.name)?;
     if let Some(reason) = &found.prompt.unavailable {
         return Err(
@@ -59,46 +60,45 @@ fn shown(
     message: &MessageSource,
 ) -> Result<ShownMessage, CommandError> {
     let role = message.role.as_str();
-    let absolute = |path: &RelativePath| format!("{}/{path}", found.library.root);
+    let absolute = |path: &RelativePath| path_of(found.library, path);
     match &message.content {
         Content::File(path) => {
             let body = bodies.read(found.library, path).map_err(|error| {
                 let shown = format!("{}/{path}", found.library.shown_root);
                 CommandError::fixable(twig_core::render::body_sentence(&shown, &error))
             })?;
-            let path = Some(format!("{}/{path}", found.library.root));
             Ok(ShownMessage {
                 role,
-                path,
+                path: absolute(path),
                 text: body.text,
             })
         }
         Content::Text { text, file, .. } => Ok(ShownMessage {
             role,
-            path: file.as_ref().map(absolute),
+            path: file.as_ref().and_then(absolute),
             text: text.to_string(),
         }),
         Content::Braces { text, file } => Ok(ShownMessage {
             role,
-            path: Some(absolute(file)),
+            path: absolute(file),
             text: text.as_str().to_owned(),
         }),
         Content::Document { uri, is_link, file } => {
             let link = if *is_link { "link to " } else { "" };
             Ok(ShownMessage {
                 role,
-                path: Some(absolute(file)),
+                path: absolute(file),
                 text: format!("[{link}{}]", uri.as_str()),
             })
         }
         Content::Media { mime, path, .. } => Ok(ShownMessage {
             role,
-            path: Some(format!("{}/{path}", found.library.root)),
+            path: absolute(path),
             text: format!("[{mime}: {path}]"),
         }),
         Content::Function(function) => Ok(ShownMessage {
             role,
-            path: Some(format!("{}/{}", found.library.root, function.file())),
+            path: absolute(function.file()),
             text: format!("[what {} prints]", function.file()),
         }),
         _ => Err(CommandError::fixable("this prompt has no text to show")),
@@ -114,9 +114,22 @@ fn print(row: &Row<'_>, messages: &[ShownMessage], ui: &mut Ui) -> Result<(), Co
     };
     fact("title", row.title);
     fact("description", row.description);
-    fact("library", Some(row.library));
-    fact("kind", Some(row.kind));
-    fact("path", Some(&row.path));
+    match &row.origin {
+        Origin::File { library, path } => {
+            fact("library", Some(library));
+            fact("kind", Some(row.kind));
+            fact("path", Some(path));
+        }
+        Origin::Project {
+            project,
+            workspace,
+            version,
+        } => {
+            fact("project", Some(project));
+            fact("workspace", Some(workspace));
+            fact("version", version.map(|it| it.to_string()).as_deref());
+        }
+    }
     fact("runs", row.runs);
     ui.table(&facts)?;
     if !row.arguments.is_empty() {

@@ -4,6 +4,7 @@ mod folders;
 mod items;
 mod names;
 mod projects;
+mod selected;
 mod terminal;
 
 use std::io::Write;

@@ -1,7 +1,7 @@
 //! Texts that hide something.
 
 /// Refused wherever a stranger's text may stand.
-pub(super) const EVERYWHERE: [(&str, &str); 60] = [
+pub(super) const EVERYWHERE: [(&str, &str); 65] = [
     ("NUL", "a\0b"),
     ("colour", "Safe \u{1b}[8minvisible\u{1b}[0m text"),
     ("clipboard", "x\u{1b}]52;c;cm0gLXJmIH4=\u{7}"),
@@ -9,6 +9,11 @@ pub(super) const EVERYWHERE: [(&str, &str); 60] = [
     ("screen erased", "rm -rf /\u{1b}[2K\u{1b}[1Gecho hello"),
     ("terminal reset", "\u{1b}c"),
     ("eight-bit CSI", "a\u{9b}31mb"),
+    ("eight-bit DCS", "a\u{90}q\u{9c}"),
+    ("eight-bit SOS", "a\u{98}b"),
+    ("eight-bit OSC", "a\u{9d}52;c;cm0gLXJmIH4=\u{9c}"),
+    ("eight-bit PM", "a\u{9e}b"),
+    ("eight-bit APC", "a\u{9f}b\u{9c}"),
     ("escape at the end", "text\u{1b}"),
     (
         "tags in plain text",
@@ -104,7 +109,7 @@ pub(super) const LABELS: [(&str, &str); 22] = [
     ("carriage return at the end", "a\r"),
     ("delete", "a\u{7f}b"),
     ("next line", "a\u{85}b"),
-    ("eight-bit OSC", "a\u{9d}0;x\u{9c}"),
+    ("eight-bit ST", "a\u{9c}b"),
     ("line separator", "a\u{2028}b"),
     ("paragraph separator", "a\u{2029}b"),
     ("balanced isolate", "שלום \u{2068}Twig\u{2069} עולם"),

@@ -151,7 +151,7 @@ fn half_a_character_is_no_text() {
     for (arguments, sentence) in [
         (
             r#"{"name":"a","content":"\ud800"}"#,
-            "Argument `content` must be a string",
+            "Argument `content` has half of a surrogate pair, which is no character",
         ),
         (r#"{"\ud800":"a"}"#, "The arguments are malformed"),
     ] {

@@ -242,7 +242,12 @@ fn a_prompt_that_is_not_there_brings_near_names() {
         fails(&mut agent, "zzz", "x"),
         "Error: Prompt not found: zzz"
     );
-    assert_eq!(fails(&mut agent, "", "x"), "Error: Prompt not found: ");
+    for command in ["", " ", ":", " : "] {
+        assert_eq!(
+            fails(&mut agent, command, "x"),
+            "Error: `command` is empty: give the name of a prompt"
+        );
+    }
     let mut agent = with(prompts());
     assert_eq!(
         fails(&mut agent, ":reveiw", "x"),

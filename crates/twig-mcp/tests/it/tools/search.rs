@@ -54,7 +54,10 @@ fn what_was_found_is_told_as_text_and_as_data() {
             snippet: "… code …".into(),
         },
         Hit {
-            target: Target::Document("a://x".into()),
+            target: Target::Document {
+                uri: "a://x".into(),
+                name: "x.md".into(),
+            },
             title: None,
             description: None,
             snippet: "x".into(),
@@ -63,7 +66,7 @@ fn what_was_found_is_told_as_text_and_as_data() {
     let expected = json!({"results": [
         {"type": "prompt", "name": "l:review", "title": "Code review", "description": "Reviews",
             "snippet": "… code …"},
-        {"type": "resource", "uri": "a://x", "snippet": "x"},
+        {"type": "resource", "name": "x.md", "uri": "a://x", "snippet": "x"},
     ]});
     agent.is_modern = true;
     let result = agent.call("search", json!({"query": "x"}));

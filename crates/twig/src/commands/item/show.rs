@@ -81,14 +81,21 @@ pub(super) fn list(
 }
 
 fn cells(item: &Item) -> Vec<String> {
-    let head = &item.head;
     let mut cells = vec![item.name.to_string()];
-    if item.kind == ItemKind::Resource {
-        let own = [head.uri.as_deref(), head.mime.as_deref()];
-        cells.extend(own.map(|text| text.unwrap_or_default().to_owned()));
-    }
-    cells.push(head.description.as_deref().unwrap_or_default().to_owned());
+    cells.extend(own_cells(item.kind, &item.head));
     cells
+}
+
+/// What people gave it besides its content; a prompt has neither URI nor type.
+fn own_cells(kind: ItemKind, version: &Version) -> Vec<String> {
+    let (uri, mime) = (version.uri.as_deref(), version.mime.as_deref());
+    let description = version.description.as_deref();
+    let own = match kind {
+        ItemKind::Prompt => vec![description],
+        ItemKind::Resource => vec![uri, mime, description],
+    };
+    let own = own.into_iter().map(Option::unwrap_or_default);
+    own.map(str::to_owned).collect()
 }
 
 pub(super) fn show(
@@ -161,18 +168,15 @@ pub(super) fn history(
             other => other.as_str().to_owned(),
         };
         let size = usize::try_from(version.content.size).unwrap_or(usize::MAX);
-        vec![
+        let mut cells = vec![
             version.number.to_string(),
             version.at.to_string(),
             operation,
             version.author.to_string(),
             counted(size, "byte", "bytes"),
-            version
-                .description
-                .as_deref()
-                .unwrap_or_default()
-                .to_owned(),
-        ]
+        ];
+        cells.extend(own_cells(kind, version));
+        cells
     });
     ui.table(&cells.collect::<Vec<_>>())?;
     Ok(ExitCode::SUCCESS)

@@ -130,6 +130,10 @@ fn a_resource_is_added_shown_changed_and_listed() {
       "text": "# API"
     }
     "##);
+    insta::assert_snapshot!(timeless(&done(&env, &["resource", "history", "api"])), @"
+    1  [time]  create  twig  5 bytes  file:///api.md  text/markdown  The API
+    2  [time]  update  twig  5 bytes  file:///v2.md   text/x-rst     The API
+    ");
 }
 
 #[test]
@@ -246,6 +250,16 @@ fn a_stale_change_is_refused_with_both_versions() {
     --- exit 1
     ");
     assert_eq!(done(&env, &["prompt", "show", "water"]), "two");
+    for number in ["-1", "0", "1.5", "x", "99999999999999999999"] {
+        let outcome = env.run(["prompt", "show", "water", &format!("--version={number}")]);
+        let told = format!(
+            "invalid value '{number}' for '--version <N>': it has to be a whole number from 1"
+        );
+        assert!(
+            outcome.code == 2 && outcome.stderr.contains(&told),
+            "{outcome}"
+        );
+    }
 }
 
 #[test]
@@ -270,6 +284,12 @@ fn content_comes_from_files_and_standard_input() {
     assert_eq!(done(&env, &["prompt", "show", "dash"]), "--not a flag");
     done(&env, &["prompt", "add", "empty", "-c", ""]);
     assert_eq!(done(&env, &["prompt", "show", "empty"]), "");
+    for verb in ["add", "update"] {
+        let output = fed(&env, &["prompt", verb, "fed", "-c", "-"], b"");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(told.ends_with("\nwarning: it is empty\n"), "{told}");
+        done(&env, &["prompt", "update", "fed", "-c", "x"]);
+    }
     insta::assert_snapshot!(env.run(["prompt", "add", "x", "-c", "@nowhere.txt"]), @"
     --- stderr
     error: the file `nowhere.txt` cannot be read: there is no such file
