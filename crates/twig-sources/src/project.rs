@@ -41,6 +41,15 @@ impl ProjectSource {
         let revision = match store.revision() {
             Ok(revision) if known.revision == Some(revision) && known.problem.is_none() => return,
             Ok(revision) => revision,
+            // Deleted with its workspace: that is no fault to sit out.
+            Err(StoreError::NoWorkspace { .. }) => {
+                known.revision = None;
+                known.problem = None;
+                if known.take(None, store.workspace().as_str()) {
+                    publish(None);
+                }
+                return;
+            }
             Err(error) => return known.keep(error),
         };
         match store.project(&self.selected.name) {
@@ -87,7 +96,10 @@ impl ProjectSource {
                 let message =
                     format!("project '{name}' does not exist in workspace '{workspace}' any more");
                 let problem = Problem::of_file("no-project", Severity::Warning, &place, message);
-                Some(problem.with_help(format!("make it again: twig project create {name}")))
+                let help = format!(
+                    "it was deleted or renamed; make it again with `twig project create {name} -w {workspace}`"
+                );
+                Some(problem.with_help(help))
             }
             (None, Some(_)) => None,
         }

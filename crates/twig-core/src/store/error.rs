@@ -143,6 +143,14 @@ pub enum StoreError {
         /// How many it may have.
         limit: usize,
     },
+    /// There is no such workspace, or no longer.
+    #[error(
+        "Workspace '{workspace}' does not exist: make it with `twig workspace create {workspace}`"
+    )]
+    NoWorkspace {
+        /// Its name.
+        workspace: StoreName,
+    },
     /// There is no such project.
     #[error("Project '{project}' does not exist in workspace '{workspace}'")]
     NoProject {

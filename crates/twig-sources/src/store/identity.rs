@@ -3,6 +3,7 @@
 //! Closing any descriptor of a file drops all locks that the process has on it, SQLite's too. So a
 //! workspace is looked into by other means only while no connection of this process has it open.
 
+use std::fmt;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,6 +40,13 @@ impl Identity {
             device: 0,
             inode: 0,
         }
+    }
+}
+
+/// As it is noted and as files are named after it.
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.device, self.inode)
     }
 }
 
@@ -135,10 +143,9 @@ fn is_at(path: &Path, identity: Identity) -> bool {
 /// Which log goes with which file, as text to be kept: a log is known by its file's number and the
 /// time of its making, since numbers come again. `None` where there is no log.
 pub(super) fn pair(main: &Path, log: &Path) -> Option<(String, String)> {
-    let tag = |identity: Identity| format!("{}:{}", identity.device, identity.inode);
     let metadata = fs::metadata(log).ok()?;
     let made = metadata.created().ok()?;
     let made = made.duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos();
-    let log = format!("{}:{made}", tag(Identity::of(&metadata)));
-    Some((tag(Identity::at(main).ok()?), log))
+    let log = format!("{}:{made}", Identity::of(&metadata));
+    Some((Identity::at(main).ok()?.to_string(), log))
 }

@@ -84,6 +84,7 @@ fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     private(&mut options);
+    follow_no_link(&mut options);
     match options.open(path) {
         // One that others made locks as well.
         Err(error)
@@ -96,6 +97,17 @@ fn open(path: &Path) -> io::Result<File> {
         }
         opened => opened,
     }
+}
+
+/// What somebody else linked there is not written to.
+fn follow_no_link(options: &mut OpenOptions) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+    }
+    #[cfg(not(unix))]
+    let _ = options;
 }
 
 /// Makes a new file for its owner alone.

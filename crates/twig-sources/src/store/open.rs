@@ -66,6 +66,9 @@ impl Opened {
     }
 }
 
+/// How a log that belongs to another file is called.
+const STRAY: &str = "-wal.stray-";
+
 /// How SQLite gets at a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
@@ -106,16 +109,14 @@ pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
         (Access::Read, Err(_), _) | (Access::Read, _, Err(_)) => Way::ReadOnly,
         _ => Way::Shared,
     };
-    if let Some(lock) = lock.as_ref().filter(|_| way == Way::Shared) {
-        set_stray_log_aside(lock, &path);
-    }
-    let opened = match site.connect(&path, way) {
+    let sorting = lock.as_ref().filter(|_| way == Way::Shared);
+    let opened = match site.connect(&path, way, sorting) {
         // A log and its index can be neither found nor made.
         Err(Fault::Sql(rusqlite::Error::SqliteFailure(code, _)))
             if way == Way::ReadOnly && is_without_log(code.code) =>
         {
             if log_is_empty(&path) {
-                site.connect(&path, Way::Immutable)
+                site.connect(&path, Way::Immutable, None)
             } else {
                 Err(site.cut_off().into())
             }
@@ -135,29 +136,53 @@ pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
     opened.map_err(|fault| site.tell(fault))
 }
 
-/// Moves away a log that is known to belong to a file which was there before: SQLite would take
-/// its pages for this one's.
-fn set_stray_log_aside(lock: &Lock, path: &Path) {
+/// Sees to it that a file has its own log: SQLite would take the pages of another one's for its own.
+///
+/// A log that is known to belong to a file which was there before is moved away under that file's
+/// number, and comes back with it.
+fn sort_logs(lock: &Lock, path: &Path) {
     let log = with_end(path, "-wal");
-    let (Some((main, log_now)), Some(note)) = (pair(path, &log), lock.note()) else {
-        return;
-    };
-    if note
-        .split_once(' ')
-        .is_none_or(|(noted, noted_log)| noted == main || noted_log != log_now)
+    if let (Some((main, log_now)), Some(note)) = (pair(path, &log), lock.note())
+        && let Some((noted, noted_log)) = note.split_once(' ')
+        && noted != main
+        && noted_log == log_now
     {
-        return;
+        let aside = stray(path, noted);
+        match fs::rename(&log, &aside) {
+            Ok(()) => tracing::warn!(
+                "{} was replaced by another file; changes that were not yet in the old one are kept in {}",
+                path.display(),
+                aside.display()
+            ),
+            Err(error) => tracing::warn!("{}: {error}", log.display()),
+        }
+        let _ = fs::remove_file(with_end(path, "-shm"));
     }
-    let aside = with_end(path, "-wal.stray");
-    match fs::rename(&log, &aside) {
-        Ok(()) => tracing::warn!(
-            "{} took the place of another file, whose log is now {}",
-            path.display(),
-            aside.display()
-        ),
-        Err(error) => tracing::warn!("{}: {error}", log.display()),
+    let Ok(main) = Identity::at(path) else { return };
+    let own = stray(path, &main.to_string());
+    let is_missing = |path: &Path| fs::symlink_metadata(path).is_err();
+    if !is_missing(&own) && is_missing(&log) && fs::rename(&own, &log).is_ok() {
+        tracing::warn!("{} has its log again", path.display());
     }
-    let _ = fs::remove_file(with_end(path, "-shm"));
+}
+
+/// Where the log of another file is kept.
+fn stray(path: &Path, main: &str) -> PathBuf {
+    with_end(path, &format!("{STRAY}{}", main.replace(':', "-")))
+}
+
+/// The logs that were moved away.
+pub(super) fn strays(path: &Path) -> Vec<PathBuf> {
+    let first = with_end(path, STRAY);
+    let (Some(folder), Some(first)) = (path.parent(), first.file_name()) else {
+        return Vec::new();
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_stray = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        name.starts_with(first.as_encoded_bytes())
+    };
+    entries.map(|entry| entry.path()).filter(is_stray).collect()
 }
 
 /// Refuses a folder on another machine, whose log's index cannot be shared.
@@ -190,11 +215,18 @@ fn check_engine(version: i32) -> Result<(), String> {
 }
 
 impl Site {
-    fn connect(&self, path: &Path, way: Way) -> Result<Opened, Fault> {
+    fn connect(&self, path: &Path, way: Way, lock: Option<&Lock>) -> Result<Opened, Fault> {
         let metadata = fs::metadata(path).map_err(|error| self.cannot_open(&error))?;
         let main = Identity::of(&metadata);
         let look = || match look(path, &metadata) {
-            Ok(Look::Ours { seen }) if seen <= MIGRATIONS.len() => Ok(()),
+            Ok(Look::Ours { .. }) if has_other_names(&metadata) => Err(self.linked().into()),
+            Ok(Look::Ours { seen }) if seen <= MIGRATIONS.len() => {
+                // Only of a file that is ours: what is refused is left as it is, its log too.
+                if let Some(lock) = lock {
+                    sort_logs(lock, path);
+                }
+                Ok(())
+            }
             Ok(Look::Ours { seen }) => Err(Fault::from(self.newer(seen))),
             Ok(Look::Foreign(what)) => Err(Fault::from(self.foreign(what))),
             Err(error) => Err(self.cannot_open(&error).into()),
@@ -280,6 +312,20 @@ fn connect(path: &Path, way: Way) -> rusqlite::Result<Connection> {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
             Connection::open_with_flags(immutable_uri(path), shared | flags)
         }
+    }
+}
+
+/// Each name has a log of its own, and whoever uses another one would not see it.
+fn has_other_names(metadata: &fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        metadata.nlink() > 1
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        false
     }
 }
 

@@ -105,9 +105,9 @@ impl Site {
     pub(super) fn cannot_open(&self, error: &io::Error) -> StoreError {
         let workspace = &self.workspace;
         if error.kind() == io::ErrorKind::NotFound {
-            return StoreError::Unavailable(format!(
-                "Workspace '{workspace}' does not exist: make it with `twig workspace create {workspace}`"
-            ));
+            return StoreError::NoWorkspace {
+                workspace: workspace.clone(),
+            };
         }
         let reason = sentence(error);
         self.file(format!(
@@ -127,6 +127,14 @@ impl Site {
         self.file(format!(
             "The last changes of workspace '{}' are in the log of its file and cannot be read while \
              its folder cannot be written: open it once where that can be",
+            self.workspace
+        ))
+    }
+
+    pub(super) fn linked(&self) -> StoreError {
+        self.file(format!(
+            "The file of workspace '{}' has several names (hard links), and who uses another one \
+             would not see what is written here: remove the others",
             self.workspace
         ))
     }

@@ -13,8 +13,9 @@ use uuid::Uuid;
 
 use super::fault::Fault;
 use super::lock::{Lock, NoLock, private};
+use super::look::{Look, look};
 use super::migrations::{MIGRATIONS, migrate};
-use super::open::{check_near, lock_path, with_end};
+use super::open::{check_near, lock_path, strays, with_end};
 use super::site::{Deadline, Site};
 use super::{Access, SqliteStore};
 use crate::root::sentence;
@@ -82,8 +83,11 @@ impl Workspaces {
     }
 
     /// Whether there is a workspace of that name.
+    ///
+    /// One that cannot be looked at may well be there: opening it says what is wrong.
     pub fn exists(&self, name: &StoreName) -> bool {
-        fs::symlink_metadata(self.path(name)).is_ok()
+        let looked = fs::symlink_metadata(self.path(name));
+        looked.map_or_else(|error| error.kind() != ErrorKind::NotFound, |_| true)
     }
 
     /// Makes an empty workspace.
@@ -106,7 +110,11 @@ impl Workspaces {
             return Err(self.missing(name));
         }
         let lock = self.lock(name)?;
+        refuse_foreign(name, &path)?;
         remove_all(&path)?;
+        for stray in strays(&path) {
+            remove(&stray)?;
+        }
         remove(&lock_path(&path))?;
         drop(lock);
         Ok(())
@@ -237,6 +245,22 @@ fn fill(path: &Path) -> rusqlite::Result<()> {
     )?;
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     connection.close().map_err(|(_, error)| error)
+}
+
+/// What is not ours is not ours to delete, whatever it is called.
+fn refuse_foreign(name: &StoreName, path: &Path) -> Result<(), StoreError> {
+    let Ok(metadata) = fs::metadata(path) else {
+        return Ok(());
+    };
+    let Ok(Look::Foreign(what)) = look(path, &metadata) else {
+        return Ok(());
+    };
+    Err(file(
+        path,
+        format!(
+            "The file of workspace '{name}' is not one of Twig's: {what}; it was left as it is"
+        ),
+    ))
 }
 
 /// Removes a file and what SQLite keeps beside it. The file first: once that is gone, the rest

@@ -16,6 +16,7 @@ mod model;
 mod slow;
 mod soak;
 mod support;
+mod swapped;
 mod users;
 mod weight;
 
