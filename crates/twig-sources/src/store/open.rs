@@ -218,7 +218,7 @@ impl Site {
     fn connect(&self, path: &Path, way: Way, lock: Option<&Lock>) -> Result<Opened, Fault> {
         let metadata = fs::metadata(path).map_err(|error| self.cannot_open(&error))?;
         let main = Identity::of(&metadata);
-        let look = || match look(path, &metadata) {
+        let refuse = || match look(path, &metadata) {
             Ok(Look::Ours { .. }) if has_other_names(&metadata) => Err(self.linked().into()),
             Ok(Look::Ours { seen }) if seen <= MIGRATIONS.len() => {
                 // Only of a file that is ours: what is refused is left as it is, its log too.
@@ -231,7 +231,7 @@ impl Site {
             Ok(Look::Foreign(what)) => Err(Fault::from(self.foreign(what))),
             Err(error) => Err(self.cannot_open(&error).into()),
         };
-        let (held, mut connection) = Held::take(main, look, || Ok(connect(path, way)?))?;
+        let (held, mut connection) = Held::take(main, refuse, || Ok(connect(path, way)?))?;
         if Identity::at(path).ok() != Some(main) {
             let workspace = self.workspace.clone();
             return Err(StoreError::Moved { workspace }.into());
