@@ -4,10 +4,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde::Serialize;
+use twig_core::store::place_of;
 use twig_core::{Argument, Library, Prompt};
 
 use super::check::counted;
-use super::origin::Origin;
+use super::origin::{Origin, project_flags};
 use super::{Opened, documents};
 use crate::cli;
 use crate::command_error::CommandError;
@@ -97,6 +98,12 @@ pub(super) fn nothing(opened: &Opened) -> String {
         .as_deref()
         .map(|path| opened.places.shown(path));
     let data = data.unwrap_or_else(|| "the data folder".to_owned());
+    let catalog = opened.live.snapshot();
+    if let Some((_, project)) = catalog.project().and_then(|library| place_of(library)) {
+        let flags = project_flags(&catalog);
+        let hint = format!("add one with `twig prompt add NAME{flags} -c TEXT`");
+        return format!("no prompts in project '{project}' and none in {data}\nhint: {hint}");
+    }
     format!("no prompts in {data}\nhint: make a first library with `twig new library NAME`")
 }
 
