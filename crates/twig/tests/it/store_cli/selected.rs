@@ -162,7 +162,7 @@ fn an_empty_project_says_how_to_fill_it() {
     let env = garden();
     insta::assert_snapshot!(env.run(["list", "-p", "garden"]), @"
     --- stderr
-    no prompts in project 'garden' and none in ~/.local/share/twig/prompts
+    no prompts in project 'garden' and none in libraries
     hint: add one with `twig prompt add NAME -p garden -c TEXT`
     --- exit 0
     ");
@@ -196,6 +196,8 @@ fn doctor_tells_a_project_from_libraries() {
     );
     let report = read(&env, &["doctor", "--json"]);
     assert_eq!(report.get("project"), None);
+    let libraries = read(&env, &[&["library", "list", "--json"], &PLACE[..]].concat());
+    assert_eq!(libraries, json!([]));
 }
 
 #[test]
