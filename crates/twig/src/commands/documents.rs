@@ -48,7 +48,11 @@ pub(super) fn list(opened: &Opened, json: bool, ui: &mut Ui) -> Result<(), Comma
     });
     ui.table(&cells.collect::<Vec<_>>())?;
     if catalog.document_count() == 0 {
-        ui.say("no documents\nhint: put files into the `docs` folder of a library");
+        let hint = match &*project_flags(&catalog) {
+            "" => "put files into the `docs` folder of a library".to_owned(),
+            flags => format!("add one with `twig resource add NAME{flags} --uri URI -c TEXT`"),
+        };
+        ui.say(format!("no documents\nhint: {hint}"));
     }
     Ok(())
 }

@@ -46,6 +46,7 @@ fn list(sources: &Sources, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandE
     let rows: Vec<Row<'_>> = catalog
         .libraries()
         .iter()
+        .filter(|library| library.kind != Kind::Store)
         .map(|library| row(library, &record))
         .collect();
     if json {

@@ -4,10 +4,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde::Serialize;
-use twig_core::{Argument, Library, Prompt};
+use twig_core::store::place_of;
+use twig_core::{Argument, Catalog, Library, Prompt};
 
 use super::check::counted;
-use super::origin::Origin;
+use super::origin::{Origin, project_flags};
 use super::{Opened, documents};
 use crate::cli;
 use crate::command_error::CommandError;
@@ -79,7 +80,7 @@ pub(super) fn run(options: &cli::List, ui: &mut Ui) -> Result<ExitCode, CommandE
     let table: Vec<Vec<String>> = rows.iter().map(cells).collect();
     ui.table(&table)?;
     if rows.is_empty() {
-        ui.say(nothing(&opened));
+        ui.say(nothing_in_project(&catalog).unwrap_or_else(|| nothing(&opened)));
     }
     let problems = catalog.problems().count() + opened.live.problems().len();
     if problems > 0 {
@@ -87,6 +88,15 @@ pub(super) fn run(options: &cli::List, ui: &mut Ui) -> Result<ExitCode, CommandE
         ui.say(format!("hint: {count} found; run `twig check`"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a person reads whose project has no prompts yet, where one is selected.
+fn nothing_in_project(catalog: &Catalog) -> Option<String> {
+    let (_, project) = catalog.project().and_then(|library| place_of(library))?;
+    let hint = format!("twig prompt add NAME{} -c TEXT", project_flags(catalog));
+    Some(format!(
+        "no prompts in project '{project}' and none in libraries\nhint: add one with `{hint}`"
+    ))
 }
 
 /// What a person reads who has no prompts yet.

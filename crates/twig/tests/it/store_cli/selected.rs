@@ -158,6 +158,23 @@ fn what_is_not_there_is_told_as_clients_hear_it() {
 }
 
 #[test]
+fn an_empty_project_says_how_to_fill_it() {
+    let env = garden();
+    insta::assert_snapshot!(env.run(["list", "-p", "garden"]), @"
+    --- stderr
+    no prompts in project 'garden' and none in libraries
+    hint: add one with `twig prompt add NAME -p garden -c TEXT`
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["list", "--documents", "-p", "garden"]), @"
+    --- stderr
+    no documents
+    hint: add one with `twig resource add NAME -p garden --uri URI -c TEXT`
+    --- exit 0
+    ");
+}
+
+#[test]
 fn doctor_tells_a_project_from_libraries() {
     let env = zoo();
     let told = done(&env, &[&["doctor"], &PLACE[..]].concat());
@@ -179,6 +196,8 @@ fn doctor_tells_a_project_from_libraries() {
     );
     let report = read(&env, &["doctor", "--json"]);
     assert_eq!(report.get("project"), None);
+    let libraries = read(&env, &[&["library", "list", "--json"], &PLACE[..]].concat());
+    assert_eq!(libraries, json!([]));
 }
 
 #[test]
