@@ -92,7 +92,10 @@ fn a_server_out_of_files_fails_the_write_and_nothing_else() {
     for _ in 0..3 {
         let said = failed(&mut server, "create_prompt", create("b"));
         assert!(said.starts_with("Error: The file of workspace"), "{said}");
-        assert!(said.contains("Too many open files"), "{said}");
+        assert!(
+            said.to_lowercase().contains("too many open files"),
+            "{said}"
+        );
     }
     assert_eq!(text(&mut server, "a"), content("a"), "reads go on");
     done(&mut other, "create_prompt", create("c"));
@@ -148,8 +151,9 @@ impl Kept {
             }
             Some(1) => {
                 assert!(ended.rest.is_empty(), "{fault}: {:?}", ended.rest);
-                assert_eq!(said.lines().count(), 1, "{fault}: {said}");
-                assert!(said.starts_with("error: "), "{fault}: {said}");
+                let errors = said.lines().filter(|line| line.starts_with("error: "));
+                assert_eq!(errors.count(), 1, "{fault}: {said}");
+                assert!(said.lines().count() <= 3, "{fault}: {said}");
             }
             code => panic!("{fault}: it ended with {code:?}: {said}"),
         }
@@ -170,7 +174,7 @@ impl Kept {
             self.felt += 1;
         }
         // A store that cannot be read is served as it was last, and that is said.
-        if !said.contains("WARN") {
+        if !said.contains("WARN The file") && !said.contains("WARN Another") {
             self.check_listed(&listed(&ended.rest), fault, false);
         }
         let after = env.run(["prompt", "list", "-p", PROJECT, "--json"]);

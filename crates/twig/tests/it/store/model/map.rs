@@ -134,7 +134,7 @@ pub(super) fn any_step(random: &mut Random, model: &Model) -> Step {
             Change::Update { text, description }
         }
         8..10 => Change::Delete,
-        _ => Change::Restore(random.below(9) as u64),
+        _ => Change::Restore(1 + random.below(9) as u64),
     };
     // Creating and restoring take none.
     let may = matches!(change, Change::Update { .. } | Change::Delete);
