@@ -98,6 +98,7 @@ fn outcome(job: &Job, at: usize) -> Done {
             kind: write.kind,
             name: write.name.clone(),
             project: write.project.clone(),
+            near: vec!["x".into()],
         })),
         Work::Write(_) => Done::Write(Ok(Written {
             version: 2,

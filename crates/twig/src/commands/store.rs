@@ -35,7 +35,7 @@ impl Stores {
     pub(super) fn of(places: Places, limits: Limits) -> Result<Self, CommandError> {
         let Some(folder) = places.workspaces.clone() else {
             let error = CommandError::fixable("there is no place for workspaces");
-            return Err(error.hint("set HOME or XDG_DATA_HOME"));
+            return Err(error.hint("set HOME or XDG_DATA_HOME to an absolute path"));
         };
         Ok(Self {
             places,
