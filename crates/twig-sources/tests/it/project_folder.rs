@@ -298,3 +298,46 @@ fn more_than_a_project_may_hold_is_refused_before_anything_is_written() {
     let error = check_project(&exported, &limits).unwrap_err();
     assert!(error.to_string().contains("which is the limit"), "{error}");
 }
+
+#[cfg(unix)]
+#[test]
+fn links_of_a_folder_are_not_followed() {
+    use std::os::unix::fs::symlink;
+    let told = |make: fn(&Path)| {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        std::fs::write(root.join(".env"), "KEY=secret").unwrap();
+        let json = r#"{"format": 1, "name": "p", "resources": [],
+            "prompts": [{"name": "a", "file": "prompts/a.md"}]}"#;
+        std::fs::write(root.join("project.json"), json).unwrap();
+        make(root);
+        let limits = Limits::default();
+        let checked = check_project(root, &limits);
+        checked.map(drop).map_err(|error| error.to_string())
+    };
+    let sentence = |path: &str| {
+        let what = "is a link, and links are not taken: put the file itself there";
+        Err(format!("{path} {what}"))
+    };
+    let file = told(|root| {
+        std::fs::create_dir(root.join("prompts")).unwrap();
+        symlink("../.env", root.join("prompts/a.md")).unwrap();
+    });
+    assert_eq!(file, sentence("prompts/a.md"));
+    let way = told(|root| {
+        std::fs::create_dir(root.join(".git")).unwrap();
+        std::fs::write(root.join(".git/a.md"), "secret").unwrap();
+        symlink(".git", root.join("prompts")).unwrap();
+    });
+    assert_eq!(way, sentence("prompts"));
+    let manifest = told(|root| {
+        std::fs::rename(root.join("project.json"), root.join("real")).unwrap();
+        symlink("real", root.join("project.json")).unwrap();
+    });
+    assert_eq!(manifest, sentence("project.json"));
+    let plain = told(|root| {
+        std::fs::create_dir(root.join("prompts")).unwrap();
+        std::fs::write(root.join("prompts/a.md"), "text").unwrap();
+    });
+    assert_eq!(plain, Ok(()));
+}
