@@ -1,10 +1,10 @@
 //! A project becomes a folder. Nothing that somebody else put there is lost.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, DirEntry, OpenOptions};
 use sha2::{Digest as _, Sha256};
 use twig_core::BodyError;
 use twig_core::store::{Digest, Entry, Folder, FolderError, Project, Store};
@@ -148,12 +148,20 @@ fn look<'f>(
 /// Takes away what the earlier export wrote and this one has no more.
 fn remove(root: &Root, next: &Folder, before: &[Entry], exported: &mut Exported) {
     let dir = root.dir();
-    // A file system may know no upper case.
     let key = |entry: &Entry| entry.file.as_str().to_lowercase();
-    let wanted: BTreeSet<String> = next.entries.iter().map(key).collect();
+    let wanted: BTreeMap<String, &str> = next
+        .entries
+        .iter()
+        .map(|entry| (key(entry), entry.file.as_str()))
+        .collect();
     for entry in before {
         let path = entry.file.as_str();
-        if wanted.contains(&key(entry)) {
+        // To a file system that knows no upper case, two names may be one file.
+        let is_wanted = |twin: &&str| {
+            let are_two = path != *twin && is_listed(root, path) && is_listed(root, twin);
+            !are_two
+        };
+        if wanted.get(&key(entry)).is_some_and(is_wanted) {
             continue;
         }
         match digest_of(root, path) {
@@ -168,6 +176,14 @@ fn remove(root: &Root, next: &Folder, before: &[Entry], exported: &mut Exported)
         // It is in the way of nobody where it is not empty.
         let _ = dir.remove_dir(folder);
     }
+}
+
+/// Whether a folder's listing has this very name.
+fn is_listed(root: &Root, path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let is_it = |entry: io::Result<DirEntry>| entry.is_ok_and(|entry| entry.file_name() == name);
+    root.entries(folder)
+        .is_ok_and(|mut entries| entries.any(is_it))
 }
 
 /// The digest of what is there now, however large it is.

@@ -401,3 +401,32 @@ fn update(store: &dyn Store, prompt: &str, text: &str) {
     };
     write(store, Write::Item(Box::new(item))).unwrap();
 }
+
+#[test]
+fn a_name_in_another_case_takes_the_place_of_the_old_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let item = |name: &str| Any {
+        kind: ItemKind::Prompt,
+        name: name.to_owned(),
+        description: None,
+        mime: None,
+        content: b"one".to_vec(),
+    };
+    let exported = folder.path().join("exported");
+    for (name, other) in [("Readme", "p1"), ("README", "p2")] {
+        fill(&store, "p", &[item(name)]);
+        export(&store, "p", &exported);
+        let rename = Write::RenameProject {
+            name: self::name("p"),
+            to: self::name(other),
+        };
+        write(&store, rename).unwrap();
+    }
+    let there = files(&exported);
+    let prompts: Vec<&str> = there.keys().map(String::as_str).collect();
+    assert_eq!(
+        prompts,
+        [".gitattributes", "project.json", "prompts/README.md"]
+    );
+}
