@@ -16,11 +16,11 @@ mod write;
 pub use self::decide::{Decision, Next, decide};
 pub use self::error::StoreError;
 pub use self::folder::{Entry, Folder, FolderError};
-pub use self::given::{Given, base64, is_text_mime};
+pub use self::given::{Given, base64, is_text_mime, mime_or_plain};
 pub use self::library::{content_of, library, place_of, version_of};
 pub use self::name::{ItemKind, NameProblem, Noun, StoreName};
 pub use self::version::{
-    ContentInfo, Digest, Item, Operation, Project, Summary, Timestamp, Version, hex,
+    ContentInfo, Digest, Item, LONGEST_AUTHOR, Operation, Project, Summary, Timestamp, Version, hex,
 };
 pub use self::write::{Change, Draft, ItemWrite, Patch, Write, Written};
 

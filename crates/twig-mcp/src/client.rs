@@ -3,13 +3,10 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use twig_core::hidden::{self, Place};
-use twig_core::problem::shorten;
+use twig_core::store::LONGEST_AUTHOR;
 
 use crate::id;
 use crate::params::Members;
-
-/// The longest name that is kept, in characters.
-const LONGEST: usize = 100;
 
 /// The name of whoever gave none.
 pub(crate) const UNKNOWN: &str = "unknown";
@@ -26,7 +23,7 @@ pub(crate) fn name(info: Option<&RawValue>) -> Option<Box<str>> {
     let name = name.trim();
     let is_readable =
         !name.contains(char::is_control) && hidden::find(name, Place::Label).is_none();
-    (!name.is_empty() && is_readable).then(|| shorten(name, LONGEST).into())
+    (!name.is_empty() && is_readable).then(|| name.chars().take(LONGEST_AUTHOR).collect())
 }
 
 #[cfg(test)]
@@ -41,8 +38,8 @@ mod tests {
     fn a_name_is_kept_as_people_can_read_it() {
         let info = r#"{"name":" claude-code ","version":"2"}"#;
         assert_eq!(named(info).as_deref(), Some("claude-code"));
-        let long = format!(r#"{{"name":"{}"}}"#, "n".repeat(101));
-        assert_eq!(named(&long).unwrap().chars().count(), LONGEST + 1);
+        let long = format!(r#"{{"name":"{}"}}"#, "n".repeat(LONGEST_AUTHOR + 1));
+        assert_eq!(named(&long).unwrap().chars().count(), LONGEST_AUTHOR);
     }
 
     #[test]

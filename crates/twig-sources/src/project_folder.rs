@@ -32,6 +32,12 @@ pub enum ProjectFolderError {
         /// Why not.
         error: BodyError,
     },
+    /// A link, which could lead to what nobody meant to hand over.
+    #[error("{path} is a link, and links are not taken: put the file itself there")]
+    Link {
+        /// Which file or folder.
+        path: String,
+    },
     /// Something cannot be written.
     #[error("{path} cannot be written: {reason}")]
     Write {

@@ -3,16 +3,13 @@
 use sha2::{Digest as _, Sha256};
 
 use super::error::StoreError;
-use super::given::{Given, is_text_mime};
+use super::given::{Given, is_text_mime, mime_or_plain};
 use super::name::ItemKind;
 use super::version::{ContentInfo, Operation, Version};
 use super::write::{Change, Draft, ItemWrite, Patch};
 use crate::document::Contents;
 use crate::hidden::{self, Place};
 use crate::limits::Limits;
-
-/// The type of a resource that was given none.
-const PLAIN: &str = "text/plain";
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,8 +116,8 @@ fn create(kind: ItemKind, draft: &Draft, limits: &Limits) -> Result<Next, StoreE
         ItemKind::Prompt => (None, None),
         ItemKind::Resource => {
             let uri = draft.uri.clone().unwrap_or_default();
-            let mime = draft.mime.as_deref().filter(|mime| !mime.is_empty());
-            (Some(uri), Some(Box::from(mime.unwrap_or(PLAIN))))
+            let mime = mime_or_plain(draft.mime.as_deref());
+            (Some(uri), Some(Box::from(mime)))
         }
     };
     check_labels(
@@ -199,7 +196,7 @@ fn read(
         ItemKind::Prompt => ("The content of the prompt", limits.verbatim),
         ItemKind::Resource => ("The content of the resource", limits.document),
     };
-    let contents = given.read(mime.unwrap_or(PLAIN))?;
+    let contents = given.read(mime_or_plain(mime))?;
     if contents.len() > limit {
         let size = contents.len();
         return Err(StoreError::TooLarge { what, size, limit });

@@ -60,6 +60,9 @@ pub enum FolderError {
     /// A path that cannot be one.
     #[error("has a path that does not lead to a file inside the folder: `{}`", shorten(.0, 200))]
     Path(Box<str>),
+    /// A path to something that is none of a project's files.
+    #[error("names a file that is not taken: `{}`; files of a project are beneath prompts/ or resources/, and no part of their path begins with a dot", shorten(.0, 200))]
+    NotTaken(Box<str>),
     /// The same name or URI again.
     #[error("names {what} '{}' twice", shorten(.name, 200))]
     Twice {
@@ -142,8 +145,17 @@ impl Entry {
     }
 }
 
+/// A file of a project. Whoever wrote a folder must not make a prompt of what just lies there, such
+/// as the keys of whoever imports it.
 fn path(text: &str) -> Result<RelativePath, FolderError> {
-    RelativePath::parse(text).map_err(|_| FolderError::Path(text.into()))
+    let path = RelativePath::parse(text).map_err(|_| FolderError::Path(text.into()))?;
+    let mut parts = path.as_str().split('/');
+    let is_beneath = matches!(parts.next(), Some("prompts" | "resources"));
+    let is_there = parts.clone().next().is_some();
+    if is_beneath && is_there && parts.all(|part| !part.starts_with('.')) {
+        return Ok(path);
+    }
+    Err(FolderError::NotTaken(text.into()))
 }
 
 fn check_twins(entries: &[Entry]) -> Result<(), FolderError> {

@@ -45,6 +45,14 @@ pub fn base64(bytes: &[u8]) -> String {
     BASE64_STANDARD.encode(bytes)
 }
 
+/// The type of content that was given none.
+const PLAIN: &str = "text/plain";
+
+/// The type that is meant: what is missing or empty is `text/plain`.
+pub fn mime_or_plain(mime: Option<&str>) -> &str {
+    mime.filter(|mime| !mime.is_empty()).unwrap_or(PLAIN)
+}
+
 /// Types outside `text/` whose content people read.
 const TEXTS: [&str; 19] = [
     "application/ecmascript",

@@ -8,6 +8,9 @@ use crate::document::rfc3339;
 /// The SHA-256 of something.
 pub type Digest = [u8; 32];
 
+/// The most characters of an author's name that are kept.
+pub const LONGEST_AUTHOR: usize = 128;
+
 /// A digest as people write it: 64 digits.
 pub fn hex(digest: &Digest) -> String {
     let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);

@@ -170,7 +170,15 @@ fn what_cannot_be_is_refused_with_its_reason() {
         with(&prompt("a", "/etc/passwd"), ""),
         with(&prompt("a", "C:/a"), ""),
         with(&prompt("a", r"x\\a"), ""),
-        with(&[prompt("a", "x"), prompt("a", "y")].join(","), ""),
+        with(&prompt("a", ".git/config"), ""),
+        with(&prompt("a", "prompts/.env"), ""),
+        with(&prompt("a", "prompts/.ssh/key"), ""),
+        with(&prompt("a", "secrets.txt"), ""),
+        with(&prompt("a", "prompts"), ""),
+        with(
+            &[prompt("a", "prompts/x"), prompt("a", "prompts/y")].join(","),
+            "",
+        ),
         with("", &[resource("a", "u:1"), resource("b", "u:1")].join(",")),
     ];
     insta::assert_snapshot!(all.join("\n"), @r"
@@ -185,6 +193,11 @@ fn what_cannot_be_is_refused_with_its_reason() {
     has a path that does not lead to a file inside the folder: `/etc/passwd`
     has a path that does not lead to a file inside the folder: `C:/a`
     has a path that does not lead to a file inside the folder: `x\a`
+    names a file that is not taken: `.git/config`; files of a project are beneath prompts/ or resources/, and no part of their path begins with a dot
+    names a file that is not taken: `prompts/.env`; files of a project are beneath prompts/ or resources/, and no part of their path begins with a dot
+    names a file that is not taken: `prompts/.ssh/key`; files of a project are beneath prompts/ or resources/, and no part of their path begins with a dot
+    names a file that is not taken: `secrets.txt`; files of a project are beneath prompts/ or resources/, and no part of their path begins with a dot
+    names a file that is not taken: `prompts`; files of a project are beneath prompts/ or resources/, and no part of their path begins with a dot
     names prompt 'a' twice
     names URI 'u:1' twice
     ");

@@ -2,6 +2,7 @@
 
 use twig_core::store::{
     Change, Draft, Given as Content, ItemKind, ItemWrite, Patch, StoreError, StoreName, Written,
+    mime_or_plain,
 };
 use twig_core::suggest;
 
@@ -12,9 +13,6 @@ use crate::client;
 use crate::dispatch::{Call, Outcome};
 use crate::in_flight::{Errand, Pending, Work};
 use crate::json::Object;
-
-/// The type of a resource that was given none.
-const PLAIN: &str = "text/plain";
 
 /// A write under way: what its answer says.
 #[derive(Debug)]
@@ -48,10 +46,7 @@ pub(super) fn call(call: &Call<'_>, kind: ItemKind, verb: Verb, given: &Given<'_
             };
             if kind == ItemKind::Resource {
                 let uri: Box<str> = given.text("uri").into();
-                let mime = given
-                    .maybe_text("mime_type")
-                    .filter(|mime| !mime.is_empty());
-                let mime: Box<str> = mime.unwrap_or(PLAIN).into();
+                let mime: Box<str> = mime_or_plain(given.maybe_text("mime_type")).into();
                 draft.uri = Some(uri.clone());
                 draft.mime = Some(mime.clone());
                 resource = Some((uri, mime));

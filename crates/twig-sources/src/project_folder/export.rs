@@ -1,10 +1,10 @@
 //! A project becomes a folder. Nothing that somebody else put there is lost.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, DirEntry, OpenOptions};
 use sha2::{Digest as _, Sha256};
 use twig_core::BodyError;
 use twig_core::store::{Digest, Entry, Folder, FolderError, Project, Store};
@@ -55,9 +55,15 @@ pub fn export_project(
     {
         return Err(ProjectFolderError::OtherProject(before.name.to_string()));
     }
-    let before = before.map_or_else(Vec::new, |before| before.entries);
-    let stale = look(&root, &next, &before, force)?;
     let dir = root.dir();
+    let json = next.to_json();
+    if before.is_none() {
+        // First: whatever cuts this off, the folder is an export, and filled the next time.
+        write(dir, MANIFEST, json.as_bytes())?;
+    }
+    let before = before.map_or_else(Vec::new, |before| before.entries);
+    let is_spare = |digest: &Digest| store.content(digest).is_ok();
+    let stale = look(&root, &next, &before, force, is_spare)?;
     for entry in &stale {
         let digest = entry.sha256.unwrap_or_default();
         write(dir, entry.file.as_str(), &store.content(&digest)?)?;
@@ -66,7 +72,6 @@ pub fn export_project(
         write(dir, ATTRIBUTES, b"* -text\n")?;
     }
     // Last: until then the folder is still the earlier export, with newer files.
-    let json = next.to_json();
     if dir.read(MANIFEST).ok().as_deref() != Some(json.as_bytes()) {
         write(dir, MANIFEST, json.as_bytes())?;
     }
@@ -102,12 +107,14 @@ fn earlier(root: &Root, path: &Path) -> Result<Option<Folder>, ProjectFolderErro
     }
 }
 
-/// The entries whose files have to be written.
+/// The entries whose files have to be written. What `is_spare` is not lost with its file: an export
+/// that was cut off left what the store still has.
 fn look<'f>(
     root: &Root,
     next: &'f Folder,
     before: &[Entry],
     force: bool,
+    is_spare: impl Fn(&Digest) -> bool,
 ) -> Result<Vec<&'f Entry>, ProjectFolderError> {
     let known: BTreeMap<&str, Option<Digest>> = before
         .iter()
@@ -123,7 +130,7 @@ fn look<'f>(
         }
         let is_ours = match now {
             Err(BodyError::NotFound) => true,
-            Ok(now) => known.get(path) == Some(&Some(now)),
+            Ok(now) => known.get(path) == Some(&Some(now)) || is_spare(&now),
             Err(_) => false,
         };
         if !is_ours {
@@ -141,14 +148,20 @@ fn look<'f>(
 /// Takes away what the earlier export wrote and this one has no more.
 fn remove(root: &Root, next: &Folder, before: &[Entry], exported: &mut Exported) {
     let dir = root.dir();
-    // A file system may know no upper case.
     let key = |entry: &Entry| entry.file.as_str().to_lowercase();
-    let wanted: BTreeSet<String> = next.entries.iter().map(key).collect();
+    let wanted: BTreeMap<String, &str> = next
+        .entries
+        .iter()
+        .map(|entry| (key(entry), entry.file.as_str()))
+        .collect();
     for entry in before {
         let path = entry.file.as_str();
-        // A `project.json` may name anything; only here are files of our making.
-        let is_ours = path.starts_with("prompts/") || path.starts_with("resources/");
-        if !is_ours || wanted.contains(&key(entry)) {
+        // To a file system that knows no upper case, two names may be one file.
+        let is_wanted = |twin: &&str| {
+            let are_two = path != *twin && is_listed(root, path) && is_listed(root, twin);
+            !are_two
+        };
+        if wanted.get(&key(entry)).is_some_and(is_wanted) {
             continue;
         }
         match digest_of(root, path) {
@@ -163,6 +176,14 @@ fn remove(root: &Root, next: &Folder, before: &[Entry], exported: &mut Exported)
         // It is in the way of nobody where it is not empty.
         let _ = dir.remove_dir(folder);
     }
+}
+
+/// Whether a folder's listing has this very name.
+fn is_listed(root: &Root, path: &str) -> bool {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let is_it = |entry: io::Result<DirEntry>| entry.is_ok_and(|entry| entry.file_name() == name);
+    root.entries(folder)
+        .is_ok_and(|mut entries| entries.any(is_it))
 }
 
 /// The digest of what is there now, however large it is.
@@ -180,7 +201,8 @@ fn digest_of(root: &Root, path: &str) -> Result<Digest, BodyError> {
     }
 }
 
-/// Writes a file that is whole from the moment it has its name.
+/// Writes a file under another name first, so that whoever looks finds the old one or all of the new
+/// one. It is not made durable: an export can be repeated.
 fn write(dir: &Dir, path: &str, bytes: &[u8]) -> Result<(), ProjectFolderError> {
     let whole = || -> io::Result<()> {
         if let Some((folder, _)) = path.rsplit_once('/') {

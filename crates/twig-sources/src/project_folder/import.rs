@@ -12,7 +12,7 @@ use twig_core::store::{
 };
 use uuid::Uuid;
 
-use super::{ProjectFolderError, read_manifest};
+use super::{MANIFEST, ProjectFolderError, read_manifest};
 use crate::reader::{Patience, read_bytes};
 
 /// Writes that are under way at once, so that the next file is read meanwhile.
@@ -48,6 +48,7 @@ pub fn check_project<'l>(
     root: &Path,
     limits: &'l Limits,
 ) -> Result<CheckedFolder<'l>, ProjectFolderError> {
+    refuse_links(root, MANIFEST)?;
     let folder = read_manifest(root)?;
     let edited = check(root, &folder, limits)?;
     Ok(CheckedFolder {
@@ -170,6 +171,7 @@ fn read(root: &Path, entry: &Entry, limits: &Limits) -> Result<Vec<u8>, ProjectF
         ItemKind::Prompt => limits.verbatim,
         ItemKind::Resource => limits.document,
     };
+    refuse_links(root, entry.file.as_str())?;
     match read_bytes(root, entry.file.as_str(), limit, Patience::NONE) {
         Ok(read) => Ok(read.bytes),
         Err(error) => Err(ProjectFolderError::Read {
@@ -177,6 +179,20 @@ fn read(root: &Path, entry: &Entry, limits: &Limits) -> Result<Vec<u8>, ProjectF
             error,
         }),
     }
+}
+
+/// Refuses a path with a link on its way.
+fn refuse_links(root: &Path, path: &str) -> Result<(), ProjectFolderError> {
+    let ends = path.match_indices('/').map(|(at, _)| at);
+    for end in ends.chain([path.len()]) {
+        let part = &path[..end];
+        let is_link = root.join(part).symlink_metadata();
+        if is_link.is_ok_and(|metadata| metadata.is_symlink()) {
+            let path = part.to_owned();
+            return Err(ProjectFolderError::Link { path });
+        }
+    }
+    Ok(())
 }
 
 fn of_item(entry: &Entry, error: StoreError) -> ProjectFolderError {

@@ -4,8 +4,8 @@ mod projects;
 
 use twig_core::Limits;
 use twig_core::store::{
-    Change, Decision, Digest, ItemKind, ItemWrite, Next, Noun, Operation, StoreError, StoreName,
-    Timestamp, Version, Write, Written, decide,
+    Change, Decision, Digest, ItemKind, ItemWrite, LONGEST_AUTHOR, Next, Noun, Operation,
+    StoreError, StoreName, Timestamp, Version, Write, Written, decide,
 };
 use twig_core::suggest;
 use uuid::Uuid;
@@ -14,9 +14,6 @@ use super::fault::Fault;
 use super::rows::{self, ItemRow, signed};
 use super::seal::{self, ProjectRow, toggle};
 use super::sql::Sql;
-
-/// Characters of an author's name that are kept.
-const AUTHOR: usize = 128;
 
 /// Carries out a write at a moment.
 pub(super) fn apply(
@@ -215,7 +212,7 @@ fn clean(author: &str) -> Box<str> {
     let kept: String = author
         .chars()
         .filter(|c| !c.is_control())
-        .take(AUTHOR)
+        .take(LONGEST_AUTHOR)
         .collect();
     match kept.trim() {
         "" => "unknown".into(),

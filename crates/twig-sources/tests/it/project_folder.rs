@@ -11,8 +11,8 @@ use tempfile::TempDir;
 use twig_core::Limits;
 use twig_core::hidden::{self, Place};
 use twig_core::store::{
-    Change, Digest, Draft, Given, ItemKind, ItemWrite, Noun, OnWritten, Project, Store, StoreError,
-    StoreName, Summary, Version, Write,
+    Change, Digest, Draft, Given, ItemKind, ItemWrite, Noun, OnWritten, Patch, Project, Store,
+    StoreError, StoreName, Summary, Version, Write,
 };
 use twig_sources::{
     Access, SqliteStore, Workspaces, check_project, export_project, import_project,
@@ -217,6 +217,9 @@ impl Store for Failing {
         self.inner.project(name)
     }
     fn content(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
+        if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            return Err(StoreError::DiskFull);
+        }
         self.inner.content(digest)
     }
     fn history(
@@ -297,4 +300,133 @@ fn more_than_a_project_may_hold_is_refused_before_anything_is_written() {
     limits.project_items = 1;
     let error = check_project(&exported, &limits).unwrap_err();
     assert!(error.to_string().contains("which is the limit"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_of_a_folder_are_not_followed() {
+    use std::os::unix::fs::symlink;
+    let told = |make: fn(&Path)| {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        std::fs::write(root.join(".env"), "KEY=secret").unwrap();
+        let json = r#"{"format": 1, "name": "p", "resources": [],
+            "prompts": [{"name": "a", "file": "prompts/a.md"}]}"#;
+        std::fs::write(root.join("project.json"), json).unwrap();
+        make(root);
+        let limits = Limits::default();
+        let checked = check_project(root, &limits);
+        checked.map(drop).map_err(|error| error.to_string())
+    };
+    let sentence = |path: &str| {
+        let what = "is a link, and links are not taken: put the file itself there";
+        Err(format!("{path} {what}"))
+    };
+    let file = told(|root| {
+        std::fs::create_dir(root.join("prompts")).unwrap();
+        symlink("../.env", root.join("prompts/a.md")).unwrap();
+    });
+    assert_eq!(file, sentence("prompts/a.md"));
+    let way = told(|root| {
+        std::fs::create_dir(root.join(".git")).unwrap();
+        std::fs::write(root.join(".git/a.md"), "secret").unwrap();
+        symlink(".git", root.join("prompts")).unwrap();
+    });
+    assert_eq!(way, sentence("prompts"));
+    let manifest = told(|root| {
+        std::fs::rename(root.join("project.json"), root.join("real")).unwrap();
+        symlink("real", root.join("project.json")).unwrap();
+    });
+    assert_eq!(manifest, sentence("project.json"));
+    let plain = told(|root| {
+        std::fs::create_dir(root.join("prompts")).unwrap();
+        std::fs::write(root.join("prompts/a.md"), "text").unwrap();
+    });
+    assert_eq!(plain, Ok(()));
+}
+
+#[test]
+fn an_export_that_was_cut_off_is_taken_up_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let item = |name: &str| Any {
+        kind: ItemKind::Prompt,
+        name: name.to_owned(),
+        description: None,
+        mime: None,
+        content: b"one".to_vec(),
+    };
+    let names = ["a", "b", "c"];
+    fill(&store, "p", &names.map(item));
+    let exported = folder.path().join("exported");
+    let mut store = Failing {
+        inner: store,
+        left: AtomicUsize::new(0),
+    };
+    let project = |store: &Failing| store.project(&name("p")).unwrap().unwrap();
+    // The first time, and whenever the project has moved on since.
+    for round in ["one", "two", "three"] {
+        if round != "one" {
+            for prompt in names {
+                update(&store.inner, prompt, round);
+            }
+        }
+        store.left = AtomicUsize::new(2);
+        export_project(&store, &project(&store), &exported, false).unwrap_err();
+    }
+    store.left = AtomicUsize::new(0);
+    export_project(&store, &project(&store), &exported, false).unwrap();
+    let there = files(&exported);
+    for prompt in names {
+        assert_eq!(there[&format!("prompts/{prompt}.md")], b"three");
+    }
+    std::fs::write(exported.join("prompts/a.md"), "edited").unwrap();
+    update(&store.inner, "a", "four");
+    let error = export_project(&store, &project(&store), &exported, false).unwrap_err();
+    assert!(error.to_string().contains("prompts/a.md"), "{error}");
+}
+
+fn update(store: &dyn Store, prompt: &str, text: &str) {
+    let change = Change::Update(Patch {
+        content: Some(Given::Text(text.to_owned())),
+        ..Patch::default()
+    });
+    let item = ItemWrite {
+        project: name("p"),
+        kind: ItemKind::Prompt,
+        name: name(prompt),
+        change,
+        expected: None,
+        author: "test".into(),
+    };
+    write(store, Write::Item(Box::new(item))).unwrap();
+}
+
+#[test]
+fn a_name_in_another_case_takes_the_place_of_the_old_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let item = |name: &str| Any {
+        kind: ItemKind::Prompt,
+        name: name.to_owned(),
+        description: None,
+        mime: None,
+        content: b"one".to_vec(),
+    };
+    let exported = folder.path().join("exported");
+    for (name, other) in [("Readme", "p1"), ("README", "p2")] {
+        fill(&store, "p", &[item(name)]);
+        export(&store, "p", &exported);
+        let rename = Write::RenameProject {
+            name: self::name("p"),
+            to: self::name(other),
+        };
+        write(&store, rename).unwrap();
+    }
+    let there = files(&exported);
+    let prompts: Vec<&str> = there.keys().map(String::as_str).collect();
+    assert_eq!(
+        prompts,
+        [".gitattributes", "project.json", "prompts/README.md"]
+    );
 }

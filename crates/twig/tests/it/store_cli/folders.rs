@@ -366,10 +366,10 @@ fn an_edited_file_is_taken_as_it_is_now() {
 fn a_folder_by_hand_is_imported_too() {
     let env = garden();
     let folder = env.work().join("mine");
-    fs::create_dir(&folder).expect("writable");
-    fs::write(folder.join("hello.txt"), "Hello").expect("writable");
-    let json = r#"{"format": 1, "name": "mine", "prompts": [{"name": "hello", "file": "hello.txt"}],
-        "resources": [{"name": "hi", "uri": "note:hi", "file": "./hello.txt"}]}"#;
+    fs::create_dir_all(folder.join("prompts")).expect("writable");
+    fs::write(folder.join("prompts/hello.txt"), "Hello").expect("writable");
+    let json = r#"{"format": 1, "name": "mine", "prompts": [{"name": "hello", "file": "prompts/hello.txt"}],
+        "resources": [{"name": "hi", "uri": "note:hi", "file": "./prompts/hello.txt"}]}"#;
     fs::write(folder.join("project.json"), json).expect("writable");
     done(&env, &["project", "import", "mine"]);
     assert_eq!(
@@ -385,10 +385,18 @@ fn a_folder_with_a_mistake_makes_no_project() {
     let env = exported();
     let good = fs::read(env.work().join("out/project.json")).expect("readable");
     fs::write(env.root().join("secret"), "secret").expect("writable");
-    symlink(env.root().join("secret"), env.work().join("out/link")).expect("writable");
-    symlink(env.root(), env.work().join("out/up")).expect("writable");
-    fs::write(env.work().join("out/binary"), b"\xff\xfe").expect("writable");
-    fs::write(env.work().join("out/large"), vec![b'x'; 1024 * 1024 + 1]).expect("writable");
+    symlink(
+        env.root().join("secret"),
+        env.work().join("out/prompts/link"),
+    )
+    .expect("writable");
+    symlink(env.root(), env.work().join("out/prompts/up")).expect("writable");
+    fs::write(env.work().join("out/prompts/binary"), b"\xff\xfe").expect("writable");
+    fs::write(
+        env.work().join("out/prompts/large"),
+        vec![b'x'; 1024 * 1024 + 1],
+    )
+    .expect("writable");
     let mut told = Vec::new();
     let mut check = |change: &dyn Fn(&mut Value)| {
         fs::write(env.work().join("out/project.json"), &good).expect("writable");
@@ -399,13 +407,14 @@ fn a_folder_with_a_mistake_makes_no_project() {
         ));
     };
     for file in [
-        "link",
-        "up/secret",
+        "prompts/link",
+        "prompts/up/secret",
         "../secret",
         "/etc/passwd",
-        "gone",
-        "binary",
-        "large",
+        ".git/config",
+        "prompts/gone",
+        "prompts/binary",
+        "prompts/large",
         ".",
     ] {
         check(&|json| json["prompts"][0]["file"] = file.into());
@@ -419,13 +428,14 @@ fn a_folder_with_a_mistake_makes_no_project() {
     check(&|json| json["prompts"][0]["name"] = "a\0b".into());
     check(&|json| json["format"] = 7.into());
     insta::assert_snapshot!(told.concat(), @"
-    error: [work]/out: link leads outside the folder
-    error: [work]/out: up/secret leads outside the folder
+    error: [work]/out: prompts/link is a link, and links are not taken: put the file itself there
+    error: [work]/out: prompts/up is a link, and links are not taken: put the file itself there
     error: [work]/out: project.json has a path that does not lead to a file inside the folder: `../secret`
     error: [work]/out: project.json has a path that does not lead to a file inside the folder: `/etc/passwd`
-    error: [work]/out: gone is not there
-    error: [work]/out: binary: Content of type 'text/plain' has to be UTF-8 text, which ends at byte 0
-    error: [work]/out: large is 1048577 bytes long; the limit is 1048576
+    error: [work]/out: project.json names a file that is not taken: `.git/config`; files of a project are beneath prompts/ or resources/, and no part of their path begins with a dot
+    error: [work]/out: prompts/gone is not there
+    error: [work]/out: prompts/binary: Content of type 'text/plain' has to be UTF-8 text, which ends at byte 0
+    error: [work]/out: prompts/large is 1048577 bytes long; the limit is 1048576
     error: [work]/out: project.json has a path that does not lead to a file inside the folder: `.`
     error: [work]/out: project.json has a name that cannot be: Prompt name 'a/b' contains invalid characters. Allowed: a-z, A-Z, 0-9, -, _, .
     error: [work]/out: project.json names prompt 'Water' twice
