@@ -120,9 +120,10 @@ impl Known {
 
     fn keep(&mut self, error: StoreError) {
         if self.problem.as_ref() != Some(&error) {
-            match error.path() {
-                Some(path) => tracing::warn!("{}: {error}", path.display()),
-                None => tracing::warn!("{error}"),
+            if let Some(path) = error.path() {
+                tracing::warn!("{}: {error}", path.display());
+            } else {
+                tracing::warn!("{error}");
             }
         }
         self.problem = Some(error);

@@ -92,7 +92,7 @@ impl Workspaces {
 
     /// Makes an empty workspace.
     pub fn create(&self, name: &StoreName) -> Result<(), StoreError> {
-        self.check_name(name)?;
+        Self::check_name(name)?;
         check_near(&self.folder, self.is_network)?;
         if self.make(name)? {
             Ok(())
@@ -127,7 +127,7 @@ impl Workspaces {
         access: Access,
         limits: &Limits,
     ) -> Result<SqliteStore, StoreError> {
-        self.check_name(name)?;
+        Self::check_name(name)?;
         if !self.exists(name) {
             if access != Access::Write || name.as_str() != DEFAULT_WORKSPACE {
                 return Err(self.missing(name));
@@ -156,7 +156,7 @@ impl Workspaces {
         self.folder.join(format!("{name}.db"))
     }
 
-    fn check_name(&self, name: &StoreName) -> Result<(), StoreError> {
+    fn check_name(name: &StoreName) -> Result<(), StoreError> {
         let length = name.as_str().len();
         if length <= LONGEST {
             return Ok(());
