@@ -312,11 +312,9 @@ fn force_deletes_for_good() {
 fn a_damaged_workspace_is_told_and_can_still_be_deleted() {
     let env = garden();
     let file = env.home().join(".local/share/twig/workspaces/default.db");
-    fs::write(
-        &file,
-        "not a database, but long enough to look like one at first",
-    )
-    .expect("writable");
+    let mut bytes = fs::read(&file).expect("readable");
+    bytes[100..].fill(b'x');
+    fs::write(&file, bytes).expect("writable");
     let talk = refused(&env, &["project", "list"]);
     assert!(talk.starts_with("error: "), "{talk}");
     let list = env.run(["workspace", "list"]);
@@ -337,7 +335,7 @@ fn without_a_home_there_is_no_place() {
     let output = output.expect("the binary starts");
     insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
     error: there is no place for workspaces
-    hint: set HOME or XDG_DATA_HOME
+    hint: set HOME or XDG_DATA_HOME to an absolute path
     ");
     assert_eq!(output.status.code(), Some(1));
 }
