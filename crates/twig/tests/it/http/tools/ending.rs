@@ -1,11 +1,12 @@
 //! Clients that leave, and servers that end, in the middle of a write.
 
+use std::fs;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use serde_json::json;
 
-use super::{Agent, Era, Served, Signal, both, piped, said, with_project};
+use super::{Agent, Era, PROMPTS, Served, Signal, piped, said, with_project};
 use crate::http::client::PATIENCE;
 
 /// The lock of the project's file, as another program would hold it.
@@ -22,6 +23,31 @@ fn lock(served: &Served) -> Connection {
     other
 }
 
+/// How often the thread that writes has waited for something; it is started by the first write.
+fn waits(served: &Served) -> u64 {
+    let tasks = format!("/proc/{}/task", served.child.id());
+    let tasks = fs::read_dir(tasks).expect("the server is there").flatten();
+    let status = |task: fs::DirEntry| fs::read_to_string(task.path().join("status")).ok();
+    let is_writer = |status: &String| status.contains("twig-store-writ");
+    let status = tasks.filter_map(status).find(is_writer).unwrap_or_default();
+    let mut lines = status.lines();
+    let waits = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    waits.map_or(0, |waits| waits.trim().parse().expect("a number"))
+}
+
+/// Sends a write to a server that cannot write now, and waits until it tries to, again and again.
+fn begin(served: &Served, era: Era, name: &str) -> Agent {
+    let mut writer = Agent::new(served, era, "writer");
+    let before = waits(served);
+    writer.start_call("create_prompt", &json!({"name": name, "content": "kept"}));
+    let start = Instant::now();
+    while waits(served) < before + 4 {
+        assert!(start.elapsed() < PATIENCE, "the write is never begun");
+        std::thread::yield_now();
+    }
+    writer
+}
+
 #[test]
 fn a_write_whose_client_left_is_carried_out() {
     let served = with_project();
@@ -29,16 +55,11 @@ fn a_write_whose_client_left_is_carried_out() {
     let mut stream = reader.listen(&served);
     for era in [Era::Legacy, Era::Modern] {
         let held = lock(&served);
-        let mut writer = Agent::new(&served, era, "writer");
         let name = format!("{era:?}");
-        writer.start_call("create_prompt", &json!({"name": name, "content": "kept"}));
-        // It is under way once a later request is answered.
-        assert!(!reader.prompts().contains(&name));
-        drop(writer);
+        drop(begin(&served, era, &name));
         assert!(!reader.prompts().contains(&name));
         held.execute_batch("ROLLBACK").expect("ours");
-        drop(held);
-        stream.event().expect("the write is announced");
+        assert_eq!(stream.event().expect("news")["method"], PROMPTS);
         assert_eq!(reader.text(&name), "kept");
     }
 }
@@ -113,32 +134,22 @@ fn a_signal_in_the_middle_of_writes_loses_none_that_was_acknowledged() {
 
 #[test]
 fn a_server_does_not_wait_for_another_programs_lock_to_end() {
-    let mut served = with_project();
-    let mut writers = both(&served);
-    let held = lock(&served);
-    for (at, writer) in writers.iter_mut().enumerate() {
-        writer.start_call(
-            "create_prompt",
-            &json!({"name": format!("p{at}"), "content": "x"}),
-        );
-    }
-    Agent::new(&served, Era::Modern, "reader").prompts();
-    let start = Instant::now();
-    served.signal(Signal::TERM);
-    for writer in &mut writers {
+    for era in [Era::Legacy, Era::Modern] {
+        let mut served = with_project();
+        let _held = lock(&served);
+        let mut writer = begin(&served, era, "p");
+        let start = Instant::now();
+        served.signal(Signal::TERM);
         let result = writer.result();
         assert_eq!(result["isError"], true, "{result}");
+        let is_told = said(&result).starts_with("Error: The server is stopping");
+        assert!(is_told, "{result}");
+        let (status, _, talk) = served.ended();
+        assert_eq!(status.code(), Some(0), "{talk}");
         assert!(
-            said(&result).starts_with("Error: The server is stopping"),
-            "{result}"
+            start.elapsed() < Duration::from_secs(2),
+            "{:?}",
+            start.elapsed()
         );
     }
-    let (status, _, talk) = served.ended();
-    assert_eq!(status.code(), Some(0), "{talk}");
-    assert!(
-        start.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        start.elapsed()
-    );
-    drop(held);
 }
