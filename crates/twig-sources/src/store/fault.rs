@@ -49,7 +49,7 @@ impl Fault {
             Self::Sql(error) => error,
         };
         let rusqlite::Error::SqliteFailure(code, _) = &error else {
-            tracing::warn!("{}: {error}", path.display());
+            tracing::debug!("{}: {error}", path.display());
             // Statements are fixed, so what does not fit them is what was read.
             return damaged(workspace, "a value is not one that was written".to_owned());
         };
@@ -57,7 +57,7 @@ impl Fault {
             code.code,
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked
         ) {
-            tracing::warn!("{}: {error} ({})", path.display(), code.extended_code);
+            tracing::debug!("{}: {error} ({})", path.display(), code.extended_code);
         }
         let what = ffi::code_to_str(code.extended_code).to_owned();
         match code.code {
