@@ -115,10 +115,8 @@ impl Known {
 
     fn keep(&mut self, error: StoreError) {
         if self.problem.as_ref() != Some(&error) {
-            match error.path() {
-                Some(path) => tracing::warn!("{}: {error}", path.display()),
-                None => tracing::warn!("{error}"),
-            }
+            let path = error.path().map(|path| path.display().to_string());
+            tracing::warn!(path, "{error}");
         }
         self.problem = Some(error);
     }
