@@ -120,11 +120,8 @@ impl Known {
 
     fn keep(&mut self, error: StoreError) {
         if self.problem.as_ref() != Some(&error) {
-            if let Some(path) = error.path() {
-                tracing::warn!("{}: {error}", path.display());
-            } else {
-                tracing::warn!("{error}");
-            }
+            let path = error.path().map(|path| path.display().to_string());
+            tracing::warn!(path, "{error}");
         }
         self.problem = Some(error);
     }

@@ -80,7 +80,7 @@ impl SqliteStore {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hand_over(&self, job: Job) -> Result<(), (Job, StoreError)> {
+    fn hand_over(&self, job: Job) -> Result<(), Box<(Job, StoreError)>> {
         let could_not = |reason: &str| {
             StoreError::Unavailable(format!(
                 "The change could not be made, nothing was written: {reason}"
@@ -91,16 +91,19 @@ impl SqliteStore {
             Some(started) => started,
             None => match Writer::start(&self.site, self.limits.clone()) {
                 Ok(started) => started,
-                Err(error) => return Err((job, could_not(&error.to_string()))),
+                Err(error) => return Err(Box::new((job, could_not(&error.to_string())))),
             },
         };
         let sent = started.send(job);
         if !matches!(sent, Err((_, NotTaken::Ended))) {
             *writer = Some(started);
         }
-        sent.map_err(|(job, reason)| match reason {
-            NotTaken::Full => (job, self.site.full()),
-            NotTaken::Ended => (job, could_not("the thread that writes has ended")),
+        sent.map_err(|(job, reason)| {
+            let error = match reason {
+                NotTaken::Full => self.site.full(),
+                NotTaken::Ended => could_not("the thread that writes has ended"),
+            };
+            Box::new((job, error))
         })
     }
 }
@@ -196,7 +199,8 @@ impl Store for SqliteStore {
             let workspace = self.site.workspace.clone();
             return job.tell(Err(StoreError::ReadOnly { workspace }));
         }
-        if let Err((job, error)) = self.hand_over(job) {
+        if let Err(refused) = self.hand_over(job) {
+            let (job, error) = *refused;
             job.tell(Err(error));
         }
     }

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::{MANIFEST, ProjectFolderError, read_manifest};
 use crate::reader::{Patience, read_bytes};
 
-/// Writes that are under way at once, so that the next file is read meanwhile.
+/// Writes that are under way at once, so that several are made durable together.
 const UNDER_WAY: usize = 32;
 
 /// Bytes of them: a store takes only so much before it is written.

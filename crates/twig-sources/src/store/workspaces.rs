@@ -92,7 +92,7 @@ impl Workspaces {
 
     /// Makes an empty workspace.
     pub fn create(&self, name: &StoreName) -> Result<(), StoreError> {
-        Self::check_name(name)?;
+        check_name(name)?;
         check_near(&self.folder, self.is_network)?;
         if self.make(name)? {
             Ok(())
@@ -127,7 +127,7 @@ impl Workspaces {
         access: Access,
         limits: &Limits,
     ) -> Result<SqliteStore, StoreError> {
-        Self::check_name(name)?;
+        check_name(name)?;
         if !self.exists(name) {
             if access != Access::Write || name.as_str() != DEFAULT_WORKSPACE {
                 return Err(self.missing(name));
@@ -154,17 +154,6 @@ impl Workspaces {
 
     fn path(&self, name: &StoreName) -> PathBuf {
         self.folder.join(format!("{name}.db"))
-    }
-
-    fn check_name(name: &StoreName) -> Result<(), StoreError> {
-        let length = name.as_str().len();
-        if length <= LONGEST {
-            return Ok(());
-        }
-        Err(StoreError::Unavailable(format!(
-            "Workspace name is {length} characters long; the limit is {LONGEST}, \
-             since it names a file"
-        )))
     }
 
     fn missing(&self, name: &StoreName) -> StoreError {
@@ -227,6 +216,16 @@ impl Workspaces {
         sync_folder(&self.folder).map_err(cannot)?;
         Ok(true)
     }
+}
+
+fn check_name(name: &StoreName) -> Result<(), StoreError> {
+    let length = name.as_str().len();
+    if length <= LONGEST {
+        return Ok(());
+    }
+    Err(StoreError::Unavailable(format!(
+        "Workspace name is {length} characters long; the limit is {LONGEST}, since it names a file"
+    )))
 }
 
 fn file(path: &Path, sentence: String) -> StoreError {

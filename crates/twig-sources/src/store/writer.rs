@@ -1,5 +1,7 @@
-//! The thread that writes, one write after the other, each durable before anybody hears of it.
+//! The thread that writes, one write after the other, each durable before anybody hears of it: those
+//! that wait together are written together, and the disk is waited for once.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -20,6 +22,9 @@ use crate::stamp::FileStamp;
 
 /// How long the end waits for a write that was begun: whoever stops a server waits two seconds.
 const LAST_WRITE: Duration = Duration::from_millis(1_500);
+
+/// Writes that are made durable together, at most.
+const TOGETHER: usize = 32;
 
 /// Something to do, and whom to tell.
 pub(super) struct Job {
@@ -105,24 +110,46 @@ struct Hand {
 enum End {
     /// There is nothing more to do.
     Done,
-    /// Something is wrong with it or its files; a job may be left that it was not used for.
-    Wrong(Option<Queued>),
+    /// Something is wrong with it or its files; what it was not used for is left.
+    Wrong(Vec<Queued>),
+}
+
+/// What came of each of several writes.
+type Outcomes = Vec<Result<Written, StoreError>>;
+
+/// Why none of several writes was made.
+struct Failed {
+    /// The one whose fault it is, where it is not everybody's: the others may be tried again.
+    at: Option<usize>,
+    fault: Fault,
+}
+
+impl From<Fault> for Failed {
+    fn from(fault: Fault) -> Self {
+        Self { at: None, fault }
+    }
 }
 
 impl Hand {
     fn run(&mut self, jobs: &Waiting) {
-        let mut left = None;
-        while let Some(queued) = left.take().or_else(|| jobs.recv().ok()) {
+        let mut left = Vec::new();
+        loop {
+            if left.is_empty() {
+                left.extend(jobs.recv());
+            }
+            let Some(first) = left.first() else {
+                return;
+            };
             if self.site.is_closing.load(Ordering::Acquire) {
-                queued.tell(Err(stopping()));
+                tell_all(left.drain(..), &stopping());
                 continue;
             }
-            self.site.deadline.set(queued.job.until);
+            self.site.deadline.set(first.job.until);
             match open(&self.site) {
-                Err(error) => queued.tell(Err(error)),
+                Err(error) => left.remove(0).tell(Err(error)),
                 Ok(opened) => {
                     self.sound = opened.files.stamp();
-                    match self.work(&opened, queued, jobs) {
+                    match self.work(&opened, left, jobs) {
                         End::Done => return,
                         End::Wrong(queued) => {
                             opened.leave(&self.site);
@@ -134,81 +161,115 @@ impl Hand {
         }
     }
 
-    /// Does one job after the other with one connection.
-    fn work(&mut self, opened: &Opened, first: Queued, jobs: &Waiting) -> End {
+    /// Does one job after the other with one connection; those that wait together are made durable
+    /// together.
+    fn work(&mut self, opened: &Opened, mut batch: Vec<Queued>, jobs: &Waiting) -> End {
         let sql = Sql::new(&opened.connection);
-        let mut queued = first;
         loop {
+            if batch.is_empty() {
+                batch.extend(jobs.recv());
+            }
+            batch.extend(jobs.try_iter().take(TOGETHER.saturating_sub(batch.len())));
+            // The first one has waited longest.
+            let Some(first) = batch.first() else {
+                return End::Done;
+            };
+            if self.site.is_closing.load(Ordering::Acquire) {
+                tell_all(batch.into_iter().chain(jobs), &stopping());
+                return End::Done;
+            }
+            self.site.deadline.set(first.job.until);
             // What was removed or replaced meanwhile is not written to.
             if !opened.files.are_there() {
-                return End::Wrong(Some(queued));
+                return End::Wrong(batch);
             }
-            self.site.deadline.set(queued.job.until);
-            let attempt = || self.carry_out(opened, &sql, &queued.job.write);
+            let attempt = || self.carry_out(opened, &sql, &batch);
             match catch_unwind(AssertUnwindSafe(attempt)) {
-                Ok(Ok(written)) => queued.tell(Ok(written)),
-                Ok(Err(Fault::Refused(error))) if error.is_callers() => queued.tell(Err(error)),
-                Ok(Err(fault)) => {
-                    queued.tell(Err(self.site.tell(fault)));
-                    return End::Wrong(None);
+                Ok(Ok(outcomes)) => {
+                    for (queued, outcome) in batch.drain(..).zip(outcomes) {
+                        queued.tell(outcome);
+                    }
+                }
+                Ok(Err(Failed { at, fault })) => {
+                    let error = self.site.tell(fault);
+                    match at {
+                        Some(at) => batch.remove(at).tell(Err(error)),
+                        None => tell_all(batch.drain(..), &error),
+                    }
+                    return End::Wrong(batch);
                 }
                 Err(_) => {
-                    queued.tell(Err(mistake(opened.connection.is_autocommit())));
-                    return End::Wrong(None);
+                    let error = mistake(opened.connection.is_autocommit());
+                    tell_all(batch.drain(..), &error);
+                    return End::Wrong(batch);
                 }
             }
-            queued = match jobs.recv() {
-                Ok(queued) if self.site.is_closing.load(Ordering::Acquire) => {
-                    queued.tell(Err(stopping()));
-                    for queued in jobs {
-                        queued.tell(Err(stopping()));
-                    }
-                    return End::Done;
-                }
-                Ok(queued) => queued,
-                Err(_) => return End::Done,
-            };
         }
     }
 
-    /// Carries out a write and makes sure that it is really there.
+    /// Carries out several writes in one transaction and makes sure that they are really there.
     fn carry_out(
         &mut self,
         opened: &Opened,
         sql: &Sql<'_>,
-        write: &Write,
-    ) -> Result<Written, Fault> {
+        batch: &[Queued],
+    ) -> Result<Outcomes, Failed> {
         let before = opened.files.stamp();
-        sql.run("BEGIN IMMEDIATE", [])?;
-        let applied = apply(sql, &self.site.workspace, &self.limits, write, now());
-        let ended = match &applied {
-            Ok(written) if written.is_new => sql.run("COMMIT", []),
+        let begun = sql.run("BEGIN IMMEDIATE", []);
+        // The others have more patience left.
+        begun.map_err(|fault| Failed { at: Some(0), fault })?;
+        let applied = self.apply_each(sql, batch);
+        let is_news = |outcomes: &Outcomes| outcomes.iter().flatten().any(|it| it.is_new);
+        let ended = if applied.as_ref().is_ok_and(is_news) {
+            sql.run("COMMIT", [])
+        } else {
             // Nothing was changed, or nothing is to be.
-            _ => sql.run("ROLLBACK", []),
+            sql.run("ROLLBACK", [])
         };
         if !opened.files.are_there() {
             let workspace = self.site.workspace.clone();
-            return Err(StoreError::Moved { workspace }.into());
+            return Err(Fault::from(StoreError::Moved { workspace }).into());
         }
-        // What SQLite says of the write comes before what it says of the end, which it may have
+        // What SQLite says of a write comes before what it says of the end, which it may have
         // brought about itself.
-        if matches!(applied, Ok(_) | Err(Fault::Refused(_))) {
-            ended?;
-        }
-        let written = applied?;
+        let outcomes = applied?;
+        ended?;
         if before == self.sound {
             // If it differs now, it was this very write that wrote the log back.
             self.sound = opened.files.stamp();
         } else {
-            self.look_again(opened, write)?;
+            self.look_again(opened, batch)?;
         }
-        Ok(written)
+        Ok(outcomes)
+    }
+
+    /// Applies one write after the other; one that is refused leaves no trace.
+    fn apply_each(&self, sql: &Sql<'_>, batch: &[Queued]) -> Result<Outcomes, Failed> {
+        let apply_one = |write: &Write| {
+            sql.run("SAVEPOINT one", [])?;
+            let outcome = match apply(sql, &self.site.workspace, &self.limits, write, now()) {
+                Ok(written) => Ok(written),
+                Err(Fault::Refused(error)) if error.is_callers() => {
+                    sql.run("ROLLBACK TO one", [])?;
+                    Err(error)
+                }
+                Err(fault) => return Err(fault),
+            };
+            sql.run("RELEASE one", [])?;
+            Ok(outcome)
+        };
+        let each = batch.iter().enumerate();
+        each.map(|(at, queued)| {
+            let at = Some(at);
+            apply_one(&queued.job.write).map_err(|fault| Failed { at, fault })
+        })
+        .collect()
     }
 
     /// Looks with fresh eyes whether what was written is really there, since somebody else wrote to
     /// the file. Mostly the log was only written back; but a file that was copied over it goes
     /// unnoticed by who keeps its pages in memory.
-    fn look_again(&mut self, opened: &Opened, write: &Write) -> Result<(), Fault> {
+    fn look_again(&mut self, opened: &Opened, batch: &[Queued]) -> Result<(), Fault> {
         let stamp = opened.files.stamp();
         let fresh = match open(&self.site) {
             Ok(fresh) => fresh,
@@ -220,13 +281,16 @@ impl Hand {
             let transaction = fresh.connection.unchecked_transaction()?;
             let sql = Sql::new(&transaction);
             rows::projects(&sql)?;
-            let Write::Item(write) = write else {
-                return Ok(());
-            };
-            // Who deleted the project since then found it sound.
-            if let Some(project) = rows::project(&sql, &write.project)? {
-                rows::items(&sql, &project, false)?;
-                rows::items(&sql, &project, true)?;
+            let written = batch.iter().filter_map(|queued| match &queued.job.write {
+                Write::Item(write) => Some(&write.project),
+                _ => None,
+            });
+            for name in written.collect::<BTreeSet<_>>() {
+                // Who deleted the project since then found it sound.
+                if let Some(project) = rows::project(&sql, name)? {
+                    rows::items(&sql, &project, false)?;
+                    rows::items(&sql, &project, true)?;
+                }
             }
             Ok(())
         })();
@@ -235,6 +299,12 @@ impl Hand {
             Err(_) => fresh.leave(&self.site),
         }
         looked
+    }
+}
+
+fn tell_all(all: impl IntoIterator<Item = Queued>, error: &StoreError) {
+    for queued in all {
+        queued.tell(Err(error.clone()));
     }
 }
 

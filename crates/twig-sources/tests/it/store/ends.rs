@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use twig_core::Limits;
-use twig_core::store::{ItemKind, Store, StoreError, Write};
+use twig_core::store::{Change, ItemKind, Store, StoreError, Write, Written};
 use twig_sources::Access;
 
 use super::support::*;
@@ -198,6 +198,58 @@ fn only_so_many_bytes_wait() {
     let refused = refused_at_once(&home, &store, (0..6).map(large).collect());
     assert_eq!(refused, 2);
     prompt(&store, "a", text("one")).unwrap();
+}
+
+#[test]
+fn writes_that_are_made_together_hear_each_of_their_own() {
+    let home = Home::with_project();
+    let store = home.open();
+    // The thread is there, and has the next ones wait for somebody else together.
+    prompt(&store, "first", text("one")).unwrap();
+    let before = store.revision().unwrap();
+    let other = hold(&home);
+    let (sender, told) = channel();
+    let wanted = [
+        ("a", text("one")),
+        ("a", text("again")),
+        ("b", text("one")),
+        ("a", new_text("two")),
+        ("a", new_text("two")),
+        ("gone", Change::Delete),
+        ("b", Change::Delete),
+    ];
+    for (at, (prompt, change)) in wanted.into_iter().enumerate() {
+        let sender = sender.clone();
+        let done = move |outcome: Result<Written, StoreError>| {
+            let outcome = outcome.map(|written| (written.version, written.is_new));
+            let outcome = outcome.map_err(|error| error.to_string());
+            sender.send((at, outcome)).unwrap();
+        };
+        let write = item_write(ItemKind::Prompt, prompt, change);
+        store.write(Write::Item(Box::new(write)), Box::new(done));
+    }
+    drop(other);
+    let refused = |sentence: &str| Err(format!("Prompt {sentence} in project 'p'"));
+    let expected = [
+        Ok((1, true)),
+        refused("'a' already exists"),
+        Ok((1, true)),
+        Ok((2, true)),
+        Ok((2, false)),
+        refused("'gone' does not exist"),
+        Ok((2, true)),
+    ];
+    for expected in expected.into_iter().enumerate() {
+        assert_eq!(told.recv_timeout(LONG).unwrap(), expected);
+    }
+    assert_eq!(store.revision().unwrap(), before + 4);
+    assert_eq!(
+        contents(&store),
+        [
+            ("a".to_owned(), "two".to_owned()),
+            ("first".to_owned(), "one".to_owned())
+        ]
+    );
 }
 
 #[test]

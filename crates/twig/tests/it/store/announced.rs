@@ -38,7 +38,7 @@ fn five_servers_hear_soon_of_three_hundred_writes() {
             written.insert(name(at), Instant::now());
             // Nothing is waited for here: the pace is what the figure is about.
             let next = PAUSE * u32::try_from(at + 1).expect("a small number");
-            thread::sleep(next.saturating_sub(start.elapsed()));
+            thread::park_timeout(next.saturating_sub(start.elapsed()));
         }
         let heard = listening
             .into_iter()
