@@ -85,14 +85,14 @@ mod tests {
         assert!(
             storm
                 .last()
-                .is_some_and(|last| *last >= second - Duration::from_millis(1))
+                .is_some_and(|last| *last >= Duration::from_millis(999))
         );
     }
 
     #[test]
     fn a_steady_hand_is_followed_closely() {
         let told = announcements(Duration::from_millis(20), Duration::from_secs(2));
-        let waits = told.windows(2).map(|pair| pair[1] - pair[0]);
+        let waits = told.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
         assert!(
             waits
                 .max()
