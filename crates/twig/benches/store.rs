@@ -223,7 +223,7 @@ fn search(count: usize, rounds: usize) {
         "careful",
         "prompt number 100",
         "q1",
-        "tokens expire",
+        "tokens ref",
     ];
     let times = (0..rounds).flat_map(|_| queries).map(&mut find).collect();
     println!(

@@ -225,6 +225,7 @@ impl StoreError {
             Self::Busy { .. }
                 | Self::DiskFull
                 | Self::Moved { .. }
+                | Self::NoWorkspace { .. }
                 | Self::Damaged { .. }
                 | Self::File { .. }
                 | Self::Unavailable(_)

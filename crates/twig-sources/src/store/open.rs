@@ -220,18 +220,18 @@ impl Site {
         let main = Identity::of(&metadata);
         let refuse = || match look(path, &metadata) {
             Ok(Look::Ours { .. }) if has_other_names(&metadata) => Err(self.linked().into()),
-            Ok(Look::Ours { seen }) if seen <= MIGRATIONS.len() => {
-                // Only of a file that is ours: what is refused is left as it is, its log too.
-                if let Some(lock) = lock {
-                    sort_logs(lock, path);
-                }
-                Ok(())
-            }
+            Ok(Look::Ours { seen }) if seen <= MIGRATIONS.len() => Ok(()),
             Ok(Look::Ours { seen }) => Err(Fault::from(self.newer(seen))),
             Ok(Look::Foreign(what)) => Err(Fault::from(self.foreign(what))),
             Err(error) => Err(self.cannot_open(&error).into()),
         };
-        let (held, mut connection) = Held::take(main, refuse, || Ok(connect(path, way)?))?;
+        let (held, mut connection) = Held::take(main, refuse, || {
+            // Only now: what is refused is left as it is, and its log too.
+            if let Some(lock) = lock {
+                sort_logs(lock, path);
+            }
+            Ok(connect(path, way)?)
+        })?;
         if Identity::at(path).ok() != Some(main) {
             let workspace = self.workspace.clone();
             return Err(StoreError::Moved { workspace }.into());

@@ -25,6 +25,9 @@ const LOOKS: [Duration; 5] = [
     Duration::from_millis(100),
 ];
 
+/// How often it is asked at most while events come without a pause.
+const PACE: Duration = Duration::from_millis(5);
+
 /// How often it is asked by itself.
 const TICK: Duration = Duration::from_millis(250);
 
@@ -139,12 +142,13 @@ impl Ears {
     /// `false` when it is over.
     fn look_again_and_again(&mut self) -> bool {
         let mut since = Instant::now();
+        let mut looked = None;
         let mut next = 0;
         while let Some(after) = LOOKS.get(next) {
             let left = (since + *after).saturating_duration_since(Instant::now());
             match self.received.recv_timeout(left) {
                 Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
-                // One more write: all over again, and a look now, however many there are.
+                // One more write: all over again.
                 Ok(Signal::Touched) => {
                     while let Ok(signal) = self.received.try_recv() {
                         if matches!(signal, Signal::Stop) {
@@ -153,10 +157,15 @@ impl Ears {
                     }
                     since = Instant::now();
                     next = 1;
+                    // A write is many events, and a storm of them leaves its writer some time.
+                    if looked.is_some_and(|looked: Instant| looked.elapsed() < PACE) {
+                        continue;
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => next += 1,
             }
             self.look();
+            looked = Some(Instant::now());
         }
         true
     }

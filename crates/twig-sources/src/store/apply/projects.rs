@@ -114,7 +114,7 @@ fn delete_project(sql: &Sql<'_>, project: &ProjectRow) -> Result<(), Fault> {
     sql.run("DELETE FROM project WHERE id = ?1", id)?;
     sql.run(
         "DELETE FROM content WHERE digest IN (SELECT digest FROM gone) \
-         AND NOT EXISTS (SELECT 1 FROM version WHERE version.content = content.digest)",
+         AND digest NOT IN (SELECT content FROM version)",
         [],
     )?;
     sql.run("DELETE FROM gone", [])?;

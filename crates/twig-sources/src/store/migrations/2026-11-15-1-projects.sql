@@ -39,7 +39,7 @@ CREATE UNIQUE INDEX live_uri ON item (project, uri) WHERE deleted = 0 AND uri IS
 CREATE TABLE content (
   digest BLOB NOT NULL PRIMARY KEY,
   bytes BLOB NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE version (
   item BLOB NOT NULL REFERENCES item (id),
@@ -49,7 +49,8 @@ CREATE TABLE version (
   description TEXT,
   uri TEXT,
   mime TEXT,
-  content BLOB NOT NULL REFERENCES content (digest),
+  -- The digest of its content: no reference, which would want an index and so a page in each write.
+  content BLOB NOT NULL,
   size INTEGER NOT NULL,
   is_text INTEGER NOT NULL CHECK (is_text IN (0, 1)),
   at INTEGER NOT NULL,
@@ -58,8 +59,6 @@ CREATE TABLE version (
   digest BLOB NOT NULL,
   PRIMARY KEY (item, number)
 ) STRICT, WITHOUT ROWID;
-
-CREATE INDEX content_use ON version (content);
 
 CREATE TRIGGER version_is_final BEFORE UPDATE ON version
 BEGIN
