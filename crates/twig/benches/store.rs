@@ -281,7 +281,7 @@ fn long(at: usize) -> String {
         "review", "security", "tokens", "expire", "careful", "module", "database", "latency",
         "schema", "refactor", "deploy", "metrics",
     ];
-    let words = (0..250).map(|word| WORDS[(at * 7 + word * word + word * at) % WORDS.len()]);
+    let words = (0..250).map(|word| WORDS[(at + word * 5) % WORDS.len()]);
     format!("# Number {at}\n\n{}\n", words.collect::<Vec<_>>().join(" "))
 }
 

@@ -3,7 +3,6 @@
 //! Closing any descriptor of a file drops all locks that the process has on it, SQLite's too. So a
 //! workspace is looked into by other means only while no connection of this process has it open.
 
-use std::fmt;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -40,13 +39,6 @@ impl Identity {
             device: 0,
             inode: 0,
         }
-    }
-}
-
-/// As it is noted and as files are named after it.
-impl fmt::Display for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.device, self.inode)
     }
 }
 
@@ -140,12 +132,17 @@ fn is_at(path: &Path, identity: Identity) -> bool {
     Identity::at(path).is_ok_and(|found| found == identity)
 }
 
-/// Which log goes with which file, as text to be kept: a log is known by its file's number and the
-/// time of its making, since numbers come again. `None` where there is no log.
+/// The tags of a file and of its log.
 pub(super) fn pair(main: &Path, log: &Path) -> Option<(String, String)> {
-    let metadata = fs::metadata(log).ok()?;
+    Some((tag(main)?, tag(log)?))
+}
+
+/// Which file it is, as it is noted and as files are named after it. A number of a file that is gone
+/// is given to another one, so it says when it was made, too.
+pub(super) fn tag(path: &Path) -> Option<String> {
+    let metadata = fs::metadata(path).ok()?;
     let made = metadata.created().ok()?;
     let made = made.duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos();
-    let log = format!("{}:{made}", Identity::of(&metadata));
-    Some((Identity::at(main).ok()?.to_string(), log))
+    let Identity { device, inode } = Identity::of(&metadata);
+    Some(format!("{device}:{inode}:{made}"))
 }

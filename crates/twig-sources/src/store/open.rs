@@ -13,7 +13,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use twig_core::store::StoreError;
 
 use super::fault::Fault;
-use super::identity::{Files, Held, Identity, pair};
+use super::identity::{Files, Held, Identity, pair, tag};
 use super::lock::{Lock, NoLock};
 use super::look::{Look, look};
 use super::migrations::{self, APPLICATION, MIGRATIONS};
@@ -158,8 +158,8 @@ fn sort_logs(lock: &Lock, path: &Path) {
         }
         let _ = fs::remove_file(with_end(path, "-shm"));
     }
-    let Ok(main) = Identity::at(path) else { return };
-    let own = stray(path, &main.to_string());
+    let Some(main) = tag(path) else { return };
+    let own = stray(path, &main);
     let is_missing = |path: &Path| fs::symlink_metadata(path).is_err();
     if !is_missing(&own) && is_missing(&log) && fs::rename(&own, &log).is_ok() {
         tracing::warn!("{} has its log again", path.display());

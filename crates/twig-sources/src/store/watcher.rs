@@ -7,7 +7,9 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
@@ -45,7 +47,8 @@ enum Signal {
 
 /// The thread; dropping this ends it.
 pub(super) struct Watcher {
-    signals: Sender<Signal>,
+    signals: SyncSender<Signal>,
+    is_over: Arc<AtomicBool>,
     /// Where there could be one.
     thread: Option<ThreadId>,
     /// Closed when the thread has ended.
@@ -54,7 +57,9 @@ pub(super) struct Watcher {
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        let _ = self.signals.send(Signal::Stop);
+        self.is_over.store(true, Ordering::Release);
+        // Where there is no room for the word, another one wakes it.
+        let _ = self.signals.try_send(Signal::Stop);
         // It may be busy telling of a write, even to whoever drops this.
         if self.thread != Some(std::thread::current().id()) {
             let _ = self.ended.recv_timeout(LAST_LOOK);
@@ -69,10 +74,13 @@ impl Watcher {
 
     /// The same with another way to have the system tell of what happens.
     fn start_with(site: Site, on_write: Box<dyn Fn() + Send + Sync>, listen: Listen) -> Self {
-        let (signals, received) = channel();
+        // More than one word of a write says no more than one.
+        let (signals, received) = sync_channel(1);
         let (ending, ended) = channel();
         let hints = signals.clone();
+        let is_over = Arc::new(AtomicBool::new(false));
         let ears = Ears {
+            is_over: Arc::clone(&is_over),
             seen: None,
             site,
             opened: None,
@@ -95,6 +103,7 @@ impl Watcher {
         };
         Self {
             signals,
+            is_over,
             thread,
             ended,
         }
@@ -102,9 +111,10 @@ impl Watcher {
 }
 
 /// Has the system send hints of what happens to a workspace's files.
-type Listen = fn(&Path, Sender<Signal>) -> notify::Result<RecommendedWatcher>;
+type Listen = fn(&Path, SyncSender<Signal>) -> notify::Result<RecommendedWatcher>;
 
 struct Ears {
+    is_over: Arc<AtomicBool>,
     site: Site,
     opened: Option<Opened>,
     /// What `data_version` was last; `None` until the file could be asked.
@@ -114,7 +124,7 @@ struct Ears {
 }
 
 impl Ears {
-    fn run(&mut self, listen: Listen, hints: Sender<Signal>) {
+    fn run(&mut self, listen: Listen, hints: SyncSender<Signal>) {
         let native = match listen(&self.site.path, hints) {
             Ok(native) => Some(native),
             Err(error) => {
@@ -126,7 +136,7 @@ impl Ears {
         // Opening counts as news, so that nothing that was written before goes by unseen.
         self.look();
         let tick = if native.is_some() { TICK } else { FAST_TICK };
-        loop {
+        while !self.is_over.load(Ordering::Acquire) {
             match self.received.recv_timeout(tick) {
                 Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => self.look(),
@@ -145,6 +155,9 @@ impl Ears {
         let mut looked = None;
         let mut next = 0;
         while let Some(after) = LOOKS.get(next) {
+            if self.is_over.load(Ordering::Acquire) {
+                return false;
+            }
             let left = (since + *after).saturating_duration_since(Instant::now());
             match self.received.recv_timeout(left) {
                 Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
@@ -155,12 +168,12 @@ impl Ears {
                             return false;
                         }
                     }
+                    // A write is many events, and a storm of them leaves its writer some time.
+                    if let Some(looked) = looked {
+                        std::thread::sleep(PACE.saturating_sub(Instant::elapsed(&looked)));
+                    }
                     since = Instant::now();
                     next = 1;
-                    // A write is many events, and a storm of them leaves its writer some time.
-                    if looked.is_some_and(|looked: Instant| looked.elapsed() < PACE) {
-                        continue;
-                    }
                 }
                 Err(RecvTimeoutError::Timeout) => next += 1,
             }
@@ -198,7 +211,7 @@ impl Ears {
 }
 
 /// Has the system tell of what happens to a file and its log.
-fn listen(path: &Path, hints: Sender<Signal>) -> notify::Result<RecommendedWatcher> {
+fn listen(path: &Path, hints: SyncSender<Signal>) -> notify::Result<RecommendedWatcher> {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let name: OsString = path.file_name().unwrap_or_default().to_owned();
     let hear = move |event: notify::Result<notify::Event>| {
@@ -212,7 +225,7 @@ fn listen(path: &Path, hints: Sender<Signal>) -> notify::Result<RecommendedWatch
                 && (event.paths.is_empty() || event.paths.iter().any(is_ours))
         });
         if is_news {
-            let _ = hints.send(Signal::Touched);
+            let _ = hints.try_send(Signal::Touched);
         }
     };
     let mut native = RecommendedWatcher::new(hear, Config::default())?;
