@@ -142,7 +142,7 @@ fn a_server_does_not_wait_for_another_programs_lock_to_end() {
         served.signal(Signal::TERM);
         let result = writer.result();
         assert_eq!(result["isError"], true, "{result}");
-        let is_told = said(&result).starts_with("Error: The server is stopping");
+        let is_told = said(&result).starts_with("Error: The server is ending");
         assert!(is_told, "{result}");
         let (status, _, talk) = served.ended();
         assert_eq!(status.code(), Some(0), "{talk}");
