@@ -44,7 +44,8 @@ fn ten_busy_servers_agree_in_the_end() {
     for (server, (memory, files)) in servers.iter().zip(before) {
         let (now, open) = weight(server);
         assert!(now < memory + 6 * 1024, "{memory} KiB became {now}");
-        assert!(open <= files + 3, "{files} files became {open}");
+        // Whoever watches opens the file in its own time: a database, its log, its index and a lock.
+        assert!(open <= files + 5, "{files} files became {open}");
     }
     let log = env
         .home()
