@@ -221,8 +221,8 @@ fn search(count: usize, rounds: usize) {
         "number",
         "rev sec",
         "careful",
-        "prompt number 100",
-        "q1",
+        "prompt number",
+        "q0",
         "tokens ref",
     ];
     let times = (0..rounds).flat_map(|_| queries).map(&mut find).collect();
