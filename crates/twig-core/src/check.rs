@@ -31,7 +31,7 @@ pub fn check(world: World<'_>) -> Vec<Problem> {
             match prompt.dialect {
                 Dialect::Jinja => check_prompt(world, library, prompt, &mut problems),
                 Dialect::Braces => definition::prompt(world, library, prompt, &mut problems),
-                Dialect::Input | Dialect::Function | Dialect::Verbatim => {}
+                Dialect::Input | Dialect::Marks(_) | Dialect::Function | Dialect::Verbatim => {}
             }
         }
         hidden::documents(world, library, &mut problems);

@@ -10,6 +10,8 @@ pub mod braces;
 pub mod catalog;
 pub mod check;
 pub mod document;
+pub mod format;
+pub mod front_matter;
 pub mod function;
 pub mod hidden;
 pub mod limits;
@@ -32,7 +34,8 @@ pub use function::{FunctionCall, FunctionOutcome};
 pub use limits::Limits;
 pub use media::{Media, MediaKind};
 pub use model::{
-    Argument, Content, Dialect, Function, Kind, Library, MessageSource, Prompt, Role, TextForm,
+    Argument, Content, Dialect, Function, Kind, Library, Marks, MessageSource, Prompt, Role, Skill,
+    SkillFile, TextForm,
 };
 pub use name::{LibraryName, PromptName, RelativePath};
 pub use problem::{Excerpt, Problem, Severity};

@@ -3,6 +3,8 @@
 //! These are plain values. How they are written in files is `parse`'s business, how they look on a
 //! wire is the protocol's.
 
+use std::sync::Arc;
+
 use crate::braces::{Braces, UriPattern};
 use crate::document::{Document, UriTemplate};
 use crate::media::MediaKind;
@@ -17,21 +19,51 @@ pub enum Kind {
     Twig,
     /// `prompts/*.json` and the documents that they embed.
     Definitions,
-    /// Markdown files with front matter, one prompt each.
+    /// Markdown files, one prompt each.
     Markdown,
     /// `prompts.json` and the bash functions of `prompts.bash`.
     Functions,
+    /// Folders with a `SKILL.md` and the files that it brings.
+    Skills,
+    /// Commands of Claude Code: `.claude/commands`.
+    Claude,
+    /// Prompt files of VS Code: `.github/prompts/*.prompt.md`.
+    Copilot,
+    /// Prompts of the Codex command line: `~/.codex/prompts`.
+    Codex,
+    /// Commands of the Gemini command line: `.gemini/commands`, TOML.
+    Gemini,
+    /// Commands of Cursor: `.cursor/commands`.
+    Cursor,
+    /// Commands of opencode: `.opencode/command`.
+    Opencode,
+    /// Workflows of Windsurf: `.windsurf/workflows`.
+    Windsurf,
+    /// Patterns of Fabric: a folder each, with a `system.md`.
+    Fabric,
+    /// Prompts of GitHub Models: `*.prompt.yml`.
+    Models,
     /// A project in a workspace; its content is served verbatim.
     Store,
 }
 
 impl Kind {
     /// Every kind of folder, in the order in which they are offered.
-    pub const ALL: [Kind; 4] = [
+    pub const ALL: [Kind; 14] = [
         Kind::Twig,
         Kind::Definitions,
         Kind::Markdown,
         Kind::Functions,
+        Kind::Skills,
+        Kind::Claude,
+        Kind::Copilot,
+        Kind::Codex,
+        Kind::Gemini,
+        Kind::Cursor,
+        Kind::Opencode,
+        Kind::Windsurf,
+        Kind::Fabric,
+        Kind::Models,
     ];
 
     /// The word for it in flags, files and listings.
@@ -41,8 +73,26 @@ impl Kind {
             Kind::Definitions => "definitions",
             Kind::Markdown => "markdown",
             Kind::Functions => "functions",
+            Kind::Skills => "skills",
+            Kind::Claude => "claude",
+            Kind::Copilot => "copilot",
+            Kind::Codex => "codex",
+            Kind::Gemini => "gemini",
+            Kind::Cursor => "cursor",
+            Kind::Opencode => "opencode",
+            Kind::Windsurf => "windsurf",
+            Kind::Fabric => "fabric",
+            Kind::Models => "models",
             Kind::Store => "store",
         }
+    }
+
+    /// Whether its files are read in place by the rules of [`crate::format`]: one file, one prompt.
+    pub fn is_format(self) -> bool {
+        !matches!(
+            self,
+            Kind::Twig | Kind::Definitions | Kind::Functions | Kind::Store
+        )
     }
 }
 
@@ -62,7 +112,9 @@ pub struct Library {
     /// What the manifest says of the library itself.
     pub about: About,
     /// Its prompts, sorted by name; those that cannot be served say why.
-    pub prompts: Vec<Prompt>,
+    pub prompts: Vec<Arc<Prompt>>,
+    /// Its skills, sorted by URI.
+    pub skills: Vec<Arc<Skill>>,
     /// Its documents, sorted by URI.
     pub documents: Vec<Document>,
     /// Templates for the URIs of its documents.
@@ -129,12 +181,67 @@ pub enum Dialect {
     Jinja,
     /// `{{input}}` is replaced; without one the input is appended. Front matter is taken off.
     Input,
+    /// The marks of a client's own format are replaced. Front matter is taken off.
+    Marks(Marks),
     /// `{{name}}` and `{{resource:URI}}`.
     Braces,
     /// A program prints the messages.
     Function,
     /// The text is the message.
     Verbatim,
+}
+
+/// Which marks of a text stand for arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Marks {
+    /// None: the text is the message.
+    None,
+    /// `$ARGUMENTS`, `$ARGUMENTS[N]`, `$N` and `$name` for each argument that has that name.
+    Dollar {
+        /// The number of the first argument: 0 or 1.
+        first: u8,
+        /// Whether the mark with the highest number takes all that is left (opencode).
+        is_greedy: bool,
+    },
+    /// There is no mark: a value is appended as a last line, `ARGUMENTS: value`.
+    Appended,
+    /// `$NAME` (Codex).
+    Capitals,
+    /// `${input:name}` and `${input:name:what to put there}` (Copilot).
+    Inputs,
+    /// `{{args}}` (Gemini).
+    Args,
+    /// `{{name}}`, and the argument `input` appended where it has no mark (Fabric).
+    Patterns,
+    /// `{{name}}`, which stays where no value is given (GitHub Models).
+    Variables,
+}
+
+/// A folder with a `SKILL.md` and the files that it brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skill {
+    /// Its name, as its front matter has it; the last part of its folder's URI.
+    pub name: Box<str>,
+    /// The URI of its `SKILL.md`.
+    pub uri: Box<str>,
+    /// Its front matter as a JSON object.
+    pub front_matter: Box<str>,
+    /// Every file of it, sorted by URI, `SKILL.md` too.
+    pub files: Vec<SkillFile>,
+    /// Whether it has more than a list of its files may hold: then there is no list.
+    pub is_unlisted: bool,
+}
+
+/// One file of a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillFile {
+    /// Its URI.
+    pub uri: Box<str>,
+    /// SHA-256 of its bytes.
+    pub digest: [u8; 32],
+    /// Its length in bytes.
+    pub size: u64,
 }
 
 /// Who speaks.

@@ -2,14 +2,12 @@
 
 mod definition;
 pub mod documents;
-pub mod front_matter;
 pub mod functions;
 mod json;
 pub(crate) mod labels;
 pub mod library;
 pub(crate) mod located;
 mod manifest;
-mod markdown;
 pub mod project;
 mod toml;
 

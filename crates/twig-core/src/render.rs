@@ -6,6 +6,7 @@ mod arguments;
 mod definition;
 mod embed;
 mod error;
+mod marked;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,11 +20,11 @@ pub use self::error::{RenderError, body_sentence};
 use crate::body::{Blob, Bodies, BodyError};
 use crate::catalog::{Catalog, PromptRef};
 use crate::document::{Contents, sniff};
+use crate::front_matter;
 use crate::function::FunctionCall;
 use crate::media::Media;
 use crate::model::{Content, Dialect, Kind, Library, MessageSource, Role};
 use crate::name::RelativePath;
-use crate::parse::front_matter;
 use crate::template::{ComputedJob, JobOutcome, Room, Templates, Values};
 
 /// Everything that a request is answered from.
@@ -156,6 +157,7 @@ pub fn render(
         Dialect::Braces => definition::render(world, found, given).map(Rendering::Done),
         Dialect::Jinja => jinja(world, found, given),
         Dialect::Input => input(world, found, given).map(Rendering::Done),
+        Dialect::Marks(marks) => marked::render(world, found, marks, given).map(Rendering::Done),
         Dialect::Function => function(world, found, given),
         Dialect::Verbatim => verbatim(world, found).map(Rendering::Done),
     }

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use twig_core::format::Options;
 use twig_core::parse::library::Folder;
 use twig_core::{Kind, Library, LibraryName, Problem, Severity};
 
 use crate::definitions_folder::DefinitionsFolder;
+use crate::format_folder::FormatFolder;
 use crate::functions_folder::FunctionsFolder;
-use crate::markdown_folder::MarkdownFolder;
 use crate::place::Candidate;
 use crate::settings::Settings;
 use crate::trust::Trust;
@@ -29,16 +30,16 @@ pub(crate) struct Kept {
 enum State {
     Twig(TwigFolder),
     Definitions(Box<DefinitionsFolder>),
-    Markdown(MarkdownFolder),
+    Format(FormatFolder),
     Functions(FunctionsFolder),
 }
 
 impl Kept {
     pub(crate) fn kind(&self) -> Kind {
-        match self.state {
+        match &self.state {
             State::Twig(_) => Kind::Twig,
             State::Definitions(_) => Kind::Definitions,
-            State::Markdown(_) => Kind::Markdown,
+            State::Format(format) => format.kind,
             State::Functions(_) => Kind::Functions,
         }
     }
@@ -52,7 +53,7 @@ impl Kept {
         let mut folders: Vec<PathBuf> = match &self.state {
             State::Twig(twig) => twig.watched().cloned().collect(),
             State::Definitions(definitions) => definitions.watched(Path::new(&*self.folder.root)),
-            State::Markdown(_) | State::Functions(_) => Vec::new(),
+            State::Format(_) | State::Functions(_) => Vec::new(),
         };
         folders.extend_from_slice(self.guard.watched());
         folders
@@ -64,7 +65,7 @@ impl State {
         match self {
             Self::Twig(twig) => &twig.library,
             Self::Definitions(definitions) => &definitions.library,
-            Self::Markdown(markdown) => &markdown.library,
+            Self::Format(format) => &format.library,
             Self::Functions(functions) => &functions.library,
         }
     }
@@ -129,13 +130,14 @@ fn load(
     };
     let limits = &settings.limits;
     let state = match (candidate.kind, before) {
-        (Kind::Markdown, before) => {
+        (kind, before) if kind.is_format() => {
             let before = match before {
-                Some(State::Markdown(before)) => Some(before),
+                Some(State::Format(before)) => Some(before).filter(|before| before.kind == kind),
                 _ => None,
             };
-            Some(State::Markdown(MarkdownFolder::load(
-                &folder, limits, before,
+            let options = Options::default();
+            Some(State::Format(FormatFolder::load(
+                &folder, kind, options, limits, before,
             )))
         }
         (Kind::Definitions, before) => {

@@ -8,12 +8,12 @@
 mod bodies;
 mod definitions_folder;
 mod document_folder;
+mod format_folder;
 mod found;
 mod functions_folder;
 mod kept;
 mod listing;
 mod live;
-mod markdown_folder;
 mod place;
 mod problem_log;
 mod project;
@@ -38,7 +38,7 @@ pub use project_folder::{
     import_project,
 };
 pub use search::{Heard, SearchIndex, Searcher};
-pub use settings::{Selected, Settings, Watching};
+pub use settings::{Remembered, Selected, Settings, Watching};
 pub use store::{Access, DEFAULT_WORKSPACE, SqliteStore, Workspaces};
 pub use trust::{CodeFiles, Trust, Verdict, program, survey};
 pub use watch::{Watch, is_network};

@@ -10,10 +10,10 @@ use twig_core::parse::library::MANIFEST;
 use twig_core::{Kind, Problem, Severity};
 
 use crate::definitions_folder::has_definitions;
+use crate::format_folder::{has_front_matter, is_markdown};
 use crate::found::{FoundState, Skipped};
 use crate::functions_folder::has_functions;
 use crate::listing::is_leftover;
-use crate::markdown_folder::{has_front_matter, is_markdown};
 use crate::root::sentence;
 use crate::settings::Settings;
 use crate::stamp::{Seen, is_absence};
@@ -233,13 +233,13 @@ impl Place {
         if is_definitions {
             return Some(candidate(Kind::Definitions, Seen::never()));
         }
-        let is_markdown = match self.kind {
-            Some(kind) => kind == Kind::Markdown,
-            None => {
-                known == Some(Kind::Markdown) || (self.has_markdown && has_front_matter(&self.path))
-            }
+        let format = match self.kind {
+            Some(kind) => Some(kind).filter(|kind| kind.is_format()),
+            None => (known == Some(Kind::Markdown)
+                || (self.has_markdown && has_front_matter(&self.path)))
+            .then_some(Kind::Markdown),
         };
-        is_markdown.then(|| candidate(Kind::Markdown, Seen::never()))
+        format.map(|kind| candidate(kind, Seen::never()))
     }
 
     fn libraries_inside(&mut self, known: &impl Fn(&Path) -> Option<Kind>) -> Vec<Candidate> {

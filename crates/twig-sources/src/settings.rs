@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use twig_core::format::Options;
 use twig_core::store::{Store, StoreName};
-use twig_core::{Kind, Limits};
+use twig_core::{Kind, LibraryName, Limits};
 
 /// Where libraries are looked for, and how.
 #[derive(Debug, Clone)]
@@ -15,6 +16,9 @@ pub struct Settings {
     ///
     /// Each is a library, or a folder whose subfolders are libraries.
     pub libraries: Vec<PathBuf>,
+    /// Folders that the configuration remembers; they come after a project's own, before those of
+    /// the data folder.
+    pub remembered: Vec<Remembered>,
     /// A project's own folders (`.twig`), the nearest first; they come before the data folder.
     /// None need exist.
     pub projects: Vec<PathBuf>,
@@ -36,6 +40,19 @@ pub struct Settings {
     pub project: Option<Selected>,
 }
 
+/// A folder that the person added.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Remembered {
+    /// The folder: a library, or a folder in which libraries are.
+    pub path: PathBuf,
+    /// How it is read; told by its layout where this is `None`.
+    pub kind: Option<Kind>,
+    /// What it is called, where its own name will not do.
+    pub name: Option<LibraryName>,
+    /// How its files are read, as far as they do not tell.
+    pub options: Options,
+}
+
 /// A project of a workspace, by name: whatever has that name at the moment.
 #[derive(Debug, Clone)]
 pub struct Selected {
@@ -50,6 +67,7 @@ impl Default for Settings {
         Self {
             data: None,
             libraries: Vec::new(),
+            remembered: Vec::new(),
             projects: Vec::new(),
             kind: None,
             home: None,
@@ -79,6 +97,9 @@ impl Settings {
         self.data = self.data.map(|path| absolute(&path));
         for paths in [&mut self.libraries, &mut self.projects] {
             *paths = paths.iter().map(|path| absolute(path)).collect();
+        }
+        for remembered in &mut self.remembered {
+            remembered.path = absolute(&remembered.path);
         }
         self.trust = self.trust.map(|path| absolute(&path));
         self

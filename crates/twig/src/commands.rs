@@ -114,6 +114,7 @@ fn settings(places: &Places, config: &Config, sources: &Sources) -> Settings {
     Settings {
         data: places.data.clone(),
         libraries: sources.library.iter().map(|path| on_disk(path)).collect(),
+        remembered: Vec::new(),
         projects: places.projects.clone(),
         kind: sources.kind,
         home: places.home.clone(),

@@ -14,7 +14,7 @@ use crate::problem::{Problem, Severity};
 pub(crate) const CODE: &str = "hidden-text";
 
 /// Makes prompts of a file unavailable that hide something in a text by which they are chosen.
-pub(super) fn check(path: &str, text: &str, prompts: &mut [Prompt], problems: &mut Vec<Problem>) {
+pub(crate) fn check(path: &str, text: &str, prompts: &mut [Prompt], problems: &mut Vec<Problem>) {
     let mut file = File::new(path, text);
     for prompt in prompts {
         let name = &prompt.full_name;

@@ -1,12 +1,14 @@
 //! From a folder's documents to a [`Library`]: loading never fails, it reports.
 
+use std::sync::Arc;
+
 use sha2::{Digest, Sha256};
 
 pub use super::definition::DefinitionFile;
 use super::documents::{Layout, templates};
 use super::functions::{self, FunctionFiles, LIST, SCRIPT};
 use super::manifest::Manifest;
-use super::{definition, labels, markdown, toml};
+use super::{definition, labels, toml};
 use crate::body::BodyError;
 use crate::document::Document;
 use crate::limits::Limits;
@@ -84,7 +86,7 @@ pub fn twig_layout(
                 .problems
                 .sort_by_key(|problem| (problem.line, problem.column));
             library.about = contents.about;
-            library.prompts = contents.prompts;
+            library.prompts = shared(contents.prompts);
             layout = Some(contents.layout);
         }
         Err(error) => {
@@ -120,29 +122,6 @@ pub fn add_documents(library: &mut Library, layout: &Layout, mut documents: Vec<
     library.digest = hash.finalize().into();
     library.templates = templates(layout, &documents);
     library.documents = documents;
-}
-
-/// Makes a library of Markdown files with front matter, each with its text or why it has none.
-pub fn markdown_library(
-    folder: &Folder,
-    files: &[(RelativePath, Result<String, BodyError>)],
-    limits: &Limits,
-) -> Library {
-    let mut library = empty_library(folder, Kind::Markdown, Vec::new());
-    for (path, text) in files {
-        let mut prompt = markdown::read(folder, path, text, limits, &mut library.problems);
-        let file = format!("{}/{path}", folder.root);
-        let text = text.as_ref().map(String::as_str).unwrap_or_default();
-        labels::check(&file, text, prompt.as_mut_slice(), &mut library.problems);
-        library.prompts.extend(prompt);
-    }
-    library.prompts.sort_by(|one, two| one.name.cmp(&two.name));
-    let documents = files.iter().flat_map(|(path, text)| {
-        let text = text.as_ref().map(String::as_str).unwrap_or_default();
-        [path.as_str().as_bytes(), text.as_bytes()]
-    });
-    library.digest = digest(&library.prompts, documents);
-    library
 }
 
 /// Makes a library of definitions, each a JSON file with its text or why it has none.
@@ -185,7 +164,7 @@ pub fn definitions_library(
         }
         is_double
     });
-    library.prompts = prompts.into_iter().map(|(_, prompt)| prompt).collect();
+    library.prompts = shared(prompts.into_iter().map(|(_, prompt)| prompt));
     let texts = definitions.iter().flat_map(|(path, text)| {
         let text = text.as_ref().map(String::as_str).unwrap_or_default();
         [path.as_str().as_bytes(), text.as_bytes()]
@@ -211,7 +190,7 @@ pub fn functions_library(folder: &Folder, files: &FunctionFiles<'_>, limits: &Li
         Ok(Ok(mut prompts)) => {
             let path = format!("{}/{LIST}", folder.root);
             labels::check(&path, files.list, &mut prompts, &mut library.problems);
-            library.prompts = prompts;
+            library.prompts = shared(prompts);
         }
         Ok(Err(problem)) => library.problems.push(*problem),
         Err(_) => {}
@@ -232,6 +211,7 @@ pub fn empty_library(folder: &Folder, kind: Kind, problems: Vec<Problem>) -> Lib
         shown_root: folder.shown_root.clone(),
         about: About::default(),
         prompts: Vec::new(),
+        skills: Vec::new(),
         documents: Vec::new(),
         templates: Vec::new(),
         problems,
@@ -239,8 +219,13 @@ pub fn empty_library(folder: &Folder, kind: Kind, problems: Vec<Problem>) -> Lib
     }
 }
 
+/// Prompts as libraries hold them: one that did not change is shared by the next catalog.
+fn shared(prompts: impl IntoIterator<Item = Prompt>) -> Vec<Arc<Prompt>> {
+    prompts.into_iter().map(Arc::new).collect()
+}
+
 /// The documents that were read, and which of the prompts can be served.
-fn digest<'d>(prompts: &[Prompt], documents: impl IntoIterator<Item = &'d [u8]>) -> [u8; 32] {
+fn digest<'d>(prompts: &[Arc<Prompt>], documents: impl IntoIterator<Item = &'d [u8]>) -> [u8; 32] {
     let mut hash = Sha256::new();
     for document in documents {
         hash.update((document.len() as u64).to_le_bytes());

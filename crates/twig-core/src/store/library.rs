@@ -1,5 +1,7 @@
 //! A project as a library of the catalog: bare names, content verbatim.
 
+use std::sync::Arc;
+
 use sha2::{Digest as _, Sha256};
 
 use super::name::ItemKind;
@@ -27,7 +29,7 @@ pub fn library(project: &Project, workspace: &str) -> Library {
             hash.update(part);
         }
         match item.kind {
-            ItemKind::Prompt => prompts.push(prompt(item)),
+            ItemKind::Prompt => prompts.push(Arc::new(prompt(item))),
             ItemKind::Resource => documents.push(document(item)),
         }
     }
@@ -45,6 +47,7 @@ pub fn library(project: &Project, workspace: &str) -> Library {
             ..About::default()
         },
         prompts,
+        skills: Vec::new(),
         documents,
         templates: Vec::new(),
         problems: Vec::new(),

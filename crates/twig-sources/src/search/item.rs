@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use twig_core::parse::front_matter;
+use twig_core::front_matter;
 use twig_core::search::{Hit, Scope, Target};
 use twig_core::{
     Bodies, BodyError, Catalog, Content, Contents, DocumentRef, Kind, Limits, PromptRef, Stamp,
@@ -224,7 +224,7 @@ fn prompt_text(found: PromptRef<'_>, bodies: &dyn Bodies, stamps: &mut Stamps) -
                 // What cannot be read is found by its name; whoever asks for it hears why.
                 let Ok(body) = body else { continue };
                 text.push_str(match found.library.kind {
-                    Kind::Markdown => front_matter::split(&body.text).body,
+                    kind if kind.is_format() => front_matter::split(&body.text).body,
                     _ => &body.text,
                 });
             }

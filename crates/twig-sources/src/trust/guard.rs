@@ -91,7 +91,7 @@ fn withhold(library: &Library, verdict: &Verdict) -> Library {
                 "Prompt `{}` runs {program}, and {why}: {trust}",
                 prompt.full_name
             );
-            prompt.unavailable = Some(sentence.into());
+            Arc::make_mut(prompt).unavailable = Some(sentence.into());
             count += 1;
         }
     }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use super::documents::{self, Embed};
 use super::{BundleError, Dependency, Source};
 use crate::body::{BodyError, Stamp};
+use crate::front_matter;
 use crate::limits::Limits;
-use crate::model::{Content, Kind, Library, TextForm};
+use crate::model::{Content, Library, TextForm};
 use crate::name::RelativePath;
-use crate::parse::front_matter;
 use crate::render::World;
 use crate::template::engine::{Failure, Lines, Links};
 use crate::template::scan::{Fault, How, Reference, Scan, Sort, scan};
@@ -125,7 +125,7 @@ impl Builder<'_> {
         })?;
         self.depend(library, path, Some(body.stamp));
         let (text, before) = match library.kind {
-            Kind::Markdown => {
+            kind if kind.is_format() => {
                 let split = front_matter::split(&body.text);
                 let front = &body.text[..body.text.len() - split.body.len()];
                 (split.body.into(), front.matches('\n').count())

@@ -1,0 +1,144 @@
+//! Files that were written for other clients, read in place: one file, one prompt.
+//!
+//! [`part`] says what a file of a library is, [`read`] makes a prompt of one, [`library`] puts the
+//! prompts of all of them together, and [`bodies`] and [`pieces`] are how such a file becomes
+//! messages. A client's own rules decide what is an argument; nothing is guessed from the text,
+//! and nothing in it is run.
+
+mod library;
+mod marks;
+mod text;
+
+use std::sync::Arc;
+
+pub use self::library::{Bundled, library};
+pub use self::marks::{Piece, pieces};
+pub use self::text::{Spoken, bodies};
+use crate::body::BodyError;
+use crate::front_matter;
+use crate::limits::Limits;
+use crate::model::{Content, Dialect, Kind, Marks, MessageSource, Prompt, Role};
+use crate::name::{PromptName, RelativePath};
+use crate::parse::labels;
+use crate::parse::library::Folder;
+use crate::problem::{Problem, Severity};
+use crate::render::body_sentence;
+use crate::template::body_problem;
+
+/// What a file of a library is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// A prompt: its text is read.
+    Prompt,
+    /// Text that says something of prompts, such as Fabric's list of descriptions.
+    Aside,
+    /// A file that a skill may bring.
+    Bundled,
+    /// A file of the right type that is no prompt all the same; why, after its name.
+    Skipped(&'static str),
+}
+
+/// What one file says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    /// The prompt, under the name that it wishes for.
+    pub prompt: Option<Arc<Prompt>>,
+    /// The front matter of a skill that can be served as one.
+    pub skill: Option<SkillHead>,
+    /// Descriptions of other prompts, by their names.
+    pub descriptions: Vec<(Box<str>, Box<str>)>,
+    /// What is wrong with it, and what was mended.
+    pub problems: Vec<Problem>,
+}
+
+/// What a skill's front matter says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillHead {
+    /// Its name, by the rules of skills.
+    pub name: Box<str>,
+    /// What it is for.
+    pub description: Box<str>,
+    /// All of it, as a JSON object.
+    pub front_matter: Box<str>,
+}
+
+/// What a person said about how a library is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The number of the first argument, where the text does not tell: 0 or 1.
+    pub first_argument: Option<u8>,
+}
+
+/// What a file of a library is; `None` for files that are none of its business.
+pub fn part(kind: Kind, path: &RelativePath) -> Option<Part> {
+    let name = path.file_name();
+    let ends = |ending: &str| {
+        name.len() > ending.len()
+            && name.is_char_boundary(name.len() - ending.len())
+            && name[name.len() - ending.len()..].eq_ignore_ascii_case(ending)
+    };
+    match kind {
+        Kind::Skills if name.eq_ignore_ascii_case("SKILL.md") => Some(Part::Prompt),
+        Kind::Skills => Some(Part::Bundled),
+        _ if ends(".md") => Some(Part::Prompt),
+        _ => None,
+    }
+}
+
+/// Makes a prompt of one file, or says why there is none. Never fails, whatever the bytes are.
+pub fn read(
+    kind: Kind,
+    folder: &Folder,
+    path: &RelativePath,
+    text: Result<&str, &BodyError>,
+    _options: Options,
+    limits: &Limits,
+) -> Reading {
+    let file = format!("{}/{path}", folder.root);
+    let mut reading = Reading::default();
+    let stem = path
+        .file_name()
+        .rsplit_once('.')
+        .map_or("", |(stem, _)| stem);
+    let Ok(name) = PromptName::parse(stem) else {
+        return reading;
+    };
+    let mut prompt = Prompt {
+        full_name: name.as_str().into(),
+        name,
+        title: None,
+        description: None,
+        arguments: Vec::new(),
+        messages: vec![MessageSource {
+            role: Role::User,
+            content: Content::File(path.clone()),
+        }],
+        dialect: Dialect::Marks(Marks::None),
+        unavailable: None,
+    };
+    match text {
+        Ok(text) => {
+            let front = front_matter::read(text, limits);
+            prompt.title = front.fields.text("title").map(Into::into);
+            prompt.description = front.fields.text("description").map(Into::into);
+            for repair in front.repairs {
+                let code = "front-matter";
+                let note = Severity::Note;
+                let problem = Problem::at(code, note, &file, text, repair.at, repair.message);
+                reading.problems.push(problem);
+            }
+            let prompts = std::slice::from_mut(&mut prompt);
+            labels::check(&file, text, prompts, &mut reading.problems);
+        }
+        Err(error) => {
+            let shown = format!("{}/{path}", folder.shown_root);
+            reading.problems.push(body_problem(&file, &shown, error));
+            prompt.unavailable = Some(body_sentence(&shown, error).into());
+        }
+    }
+    if kind == Kind::Markdown {
+        prompt.dialect = Dialect::Input;
+    }
+    reading.prompt = Some(Arc::new(prompt));
+    reading
+}
