@@ -5,8 +5,12 @@
 //! messages. A client's own rules decide what is an argument; nothing is guessed from the text,
 //! and nothing in it is run.
 
+mod curly;
+mod fabric;
+mod gemini;
 mod library;
 mod marks;
+mod models;
 mod text;
 
 use std::sync::Arc;
