@@ -34,7 +34,8 @@ pub enum Part {
     Aside,
     /// A file that a skill may bring.
     Bundled,
-    /// A file of the right type that is no prompt all the same; why, after its name.
+    /// A file of the right type that is no prompt all the same; why, as words that
+    /// read on after its name; [`skipped`] says so.
     Skipped(&'static str),
 }
 
@@ -82,6 +83,18 @@ pub fn part(kind: Kind, path: &RelativePath) -> Option<Part> {
         Kind::Skills => Some(Part::Bundled),
         _ if ends(".md") => Some(Part::Prompt),
         _ => None,
+    }
+}
+
+/// What is said of a file that is [`Part::Skipped`]; whoever lists files hands it to [`library`] with
+/// the readings of the others.
+pub fn skipped(folder: &Folder, path: &RelativePath, why: &str) -> Reading {
+    let file = format!("{}/{path}", folder.root);
+    let message = format!("{} {why}, so it is no prompt", path.file_name());
+    let problem = Problem::of_file("not-a-prompt", Severity::Note, &file, message);
+    Reading {
+        problems: vec![problem],
+        ..Reading::default()
     }
 }
 
