@@ -136,8 +136,8 @@ pub fn read(
             prompt.description = front.fields.text("description").map(Into::into);
             for repair in front.repairs {
                 let code = "front-matter";
-                let note = Severity::Note;
-                let problem = Problem::at(code, note, &file, text, repair.at, repair.message);
+                let severity = repair.severity;
+                let problem = Problem::at(code, severity, &file, text, repair.at, repair.message);
                 reading.problems.push(problem);
             }
             let prompts = std::slice::from_mut(&mut prompt);
