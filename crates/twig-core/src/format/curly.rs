@@ -9,7 +9,7 @@ use crate::model::Argument;
 /// The argument that Gemini's commands take.
 pub(super) const ARGS: &str = "args";
 /// The argument that every pattern of Fabric takes: what the person wants it applied to.
-pub(super) const INPUT: &str = "input";
+pub(crate) const INPUT: &str = "input";
 
 /// The names in double braces that are variables of a Fabric pattern, each once, in the order of
 /// the text, without `input`.

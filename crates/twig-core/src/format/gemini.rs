@@ -3,7 +3,44 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::about::About;
+use super::curly::ARGS;
+use super::files::without_ending;
+use super::{Reading, draft, refused};
+use crate::model::{Argument, Dialect, Kind, Marks};
+use crate::name::RelativePath;
+use crate::parse::library::Folder;
 use crate::parse::{Value, read_toml};
+
+/// Makes a prompt of a command's file.
+pub(super) fn read(folder: &Folder, path: &RelativePath, text: &str) -> Reading {
+    let command = match command(text) {
+        Ok(command) => command,
+        Err(NoCommand { why, at, help }) => {
+            return refused(Kind::Gemini, folder, path, text, &why, at, help);
+        }
+    };
+    let id = without_ending(Kind::Gemini, path).replace('/', ":");
+    let mut prompt = draft(Kind::Gemini, folder, path, &id);
+    let about = About::of(&command.prompt);
+    if id == prompt.name.as_str() {
+        prompt.title = about.heading.clone().map(Into::into).or(prompt.title);
+    }
+    prompt.description = Some(match command.description {
+        Some(said) => said.trim().into(),
+        None => about.description(&id).into(),
+    });
+    prompt.dialect = Dialect::Marks(Marks::None);
+    if command.prompt.contains("{{args}}") {
+        prompt.dialect = Dialect::Marks(Marks::Args);
+        prompt.arguments.push(Argument {
+            name: ARGS.into(),
+            description: Some("What follows the command".into()),
+            ..Argument::default()
+        });
+    }
+    Reading::of(folder, path, text, prompt)
+}
 
 /// What a command's file holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +62,8 @@ pub(super) struct NoCommand {
     pub(super) help: &'static str,
 }
 
-/// Reads a command; keys that Gemini does not know are passed over as it does.
-pub(super) fn read(text: &str) -> Result<Command<'_>, NoCommand> {
+/// The command in a file; keys that Gemini does not know are passed over as it does.
+pub(super) fn command(text: &str) -> Result<Command<'_>, NoCommand> {
     let table = read_toml(text).map_err(|error| NoCommand {
         why: format!("is not valid TOML: {}", error.message),
         at: error.span.unwrap_or(0..0),
@@ -74,7 +111,9 @@ mod tests {
         assert_eq!(command.prompt, "Do {{args}}\n!{ls}\n");
         assert_eq!(command.description.as_deref(), Some("Plan"));
         assert_eq!(
-            read("prompt = 'x'\ndescription = ' '").unwrap().description,
+            command("prompt = 'x'\ndescription = ' '")
+                .unwrap()
+                .description,
             None
         );
     }
@@ -88,9 +127,9 @@ mod tests {
                 "has a number as its `prompt`, which has to be a string",
             ),
         ] {
-            assert_eq!(read(text).unwrap_err().why, why);
+            assert_eq!(command(text).unwrap_err().why, why);
         }
-        let wrong = read("prompt = \"\"\"\nnever closed").unwrap_err();
+        let wrong = command("prompt = \"\"\"\nnever closed").unwrap_err();
         assert!(
             wrong.why.starts_with("is not valid TOML: "),
             "{}",

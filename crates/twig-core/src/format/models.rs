@@ -4,8 +4,59 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use super::Spoken;
-use crate::model::Role;
+use super::about::About;
+use super::files::without_ending;
+use super::{Reading, Spoken, curly, draft, refused};
+use crate::limits::Limits;
+use crate::model::{Argument, Dialect, Kind, Marks, Role};
+use crate::name::RelativePath;
+use crate::parse::library::Folder;
+
+/// Makes a prompt of a file.
+pub(super) fn read(folder: &Folder, path: &RelativePath, text: &str, limits: &Limits) -> Reading {
+    let read = match prompt(text) {
+        Ok(read) => read,
+        Err(NoPrompt { why, line }) => {
+            let lines = text.split_inclusive('\n');
+            let before = lines.take(line.unwrap_or(1).saturating_sub(1));
+            let at = before.map(str::len).sum();
+            let help = "give it `messages`, each with a `role` and a `content`";
+            return refused(Kind::Models, folder, path, text, &why, at..at, help);
+        }
+    };
+    let id = without_ending(Kind::Models, path).replace('/', ":");
+    let mut prompt = draft(Kind::Models, folder, path, &id);
+    let spoken = read.spoken();
+    let about = spoken.first().map(|first| About::of(&first.text));
+    let said = |text: &Option<String>| text.as_deref().map(str::trim).map(str::to_owned);
+    let named = said(&read.name).filter(|name| !name.is_empty());
+    if let Some(name) = named {
+        prompt.title = Some(name.into());
+    }
+    let description = said(&read.description).filter(|text| !text.is_empty());
+    let seen = || about.unwrap_or_default().description(&id);
+    prompt.description = Some(description.unwrap_or_else(seen).into());
+    let mut names: Vec<&str> = Vec::new();
+    for spoken in &spoken {
+        for name in curly::variable_names(&spoken.text) {
+            if !names.contains(&name) && names.len() < limits.arguments {
+                names.push(name);
+            }
+        }
+    }
+    // What is free text comes last: several clients give it all that is left of a line.
+    names.sort_by_key(|name| *name == curly::INPUT);
+    prompt.dialect = Dialect::Marks(match names[..] {
+        [] => Marks::None,
+        _ => Marks::Variables,
+    });
+    let arguments = names.into_iter().map(|name| Argument {
+        name: name.into(),
+        ..Argument::default()
+    });
+    prompt.arguments = arguments.collect();
+    Reading::of(folder, path, text, prompt)
+}
 
 /// What a file holds; settings of the model and tests of the prompt are its author's business.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -35,8 +86,8 @@ pub(super) struct NoPrompt {
     pub(super) line: Option<usize>,
 }
 
-/// Reads a file.
-pub(super) fn read(text: &str) -> Result<ModelPrompt, NoPrompt> {
+/// The prompt in a file.
+pub(super) fn prompt(text: &str) -> Result<ModelPrompt, NoPrompt> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_aliases: 0, max_anchors: 64, max_depth: 64 },
         strict_booleans: true,
@@ -125,7 +176,7 @@ mod tests {
     #[test]
     fn the_system_speaks_first_in_the_persons_message() {
         let text = "name: Sum\ndescription: d\nmodel: x\nmessages:\n  - role: system\n    content: Be short.\n  - role: user\n    content: |\n      Sum {{text}}\n  - role: assistant\n    content: ok\ntestData:\n  - text: a\n";
-        let read = read(text).unwrap();
+        let read = prompt(text).unwrap();
         assert_eq!(read.name.as_deref(), Some("Sum"));
         let spoken = read.spoken();
         assert_eq!(spoken[0].role, Role::User);
@@ -136,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_system_alone_is_the_message() {
-        let spoken = read("messages: [{role: system, content: Hi}]")
+        let spoken = prompt("messages: [{role: system, content: Hi}]")
             .unwrap()
             .spoken();
         assert_eq!((spoken[0].role, &*spoken[0].text), (Role::User, "Hi"));
@@ -151,7 +202,7 @@ mod tests {
             ("messages: [{role: user}]", "has no message with a text"),
             ("a: [", "cannot be read as a prompt: "),
         ] {
-            let error = read(text).unwrap_err();
+            let error = prompt(text).unwrap_err();
             assert!(error.why.starts_with(why), "{text}: {}", error.why);
         }
     }
