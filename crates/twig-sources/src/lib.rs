@@ -26,6 +26,7 @@ mod shelf;
 mod stamp;
 mod store;
 mod text_files;
+mod tree;
 mod trust;
 mod twig_folder;
 mod watch;
