@@ -50,6 +50,8 @@ pub(crate) struct Place {
     pub(crate) roots: Vec<PathBuf>,
     /// Whether these are all there is: other folders in it do not count.
     is_told: bool,
+    /// Whether a library that says itself what cannot be listed is the place itself.
+    tells_itself: bool,
     /// Folders in it that may be libraries, and why they cannot be looked into.
     locked: Vec<(PathBuf, String)>,
 }
@@ -138,6 +140,7 @@ impl Place {
             layouts: BTreeMap::new(),
             roots: Vec::new(),
             is_told: false,
+            tells_itself: false,
             locked: Vec::new(),
         }
     }
@@ -169,6 +172,8 @@ impl Place {
             }
         }
         self.call(&mut candidates);
+        let mut formats = candidates.iter().filter(|it| it.kind.is_format());
+        self.tells_itself = formats.any(|it| it.root == self.path);
         self.roots.clear();
         self.roots
             .extend(candidates.iter().map(|one| one.root.clone()));

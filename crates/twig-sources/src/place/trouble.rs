@@ -41,6 +41,7 @@ impl Place {
                     "move the file away, or name another data folder"
                 },
             ),
+            FoundState::Unreadable(_) if self.tells_itself => return None,
             FoundState::Unreadable(why) => return Some(unreadable(settings, &self.path, why)),
             FoundState::Folder if is_named && self.roots.is_empty() => (
                 "no-library",
