@@ -97,6 +97,11 @@ pub fn well_known_folders(project: &Path) -> Vec<PathBuf> {
     inside(project, |_| false).map(|(path, _)| path).collect()
 }
 
+/// Whether a path is that of a folder that a client reads, told by its end.
+pub fn is_well_known(path: &Path) -> bool {
+    at(path).is_some()
+}
+
 impl WellKnown {
     pub(crate) fn spot(&self, root: PathBuf, kind: Option<Kind>) -> Spot {
         Spot {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use twig_core::{Kind, Library};
+use twig_core::{Kind, Library, Severity};
 
 /// A place that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub struct FoundLibrary {
     pub unavailable: usize,
     /// Skills, each of which is a prompt too.
     pub skills: usize,
-    /// Problems known without reading bodies.
+    /// Problems known without reading bodies; notes do not count.
     pub problems: usize,
 }
 
@@ -108,7 +108,11 @@ impl FoundLibrary {
             prompts: library.prompts.len() - unavailable,
             unavailable,
             skills: library.skills.len(),
-            problems: library.problems.len(),
+            problems: library
+                .problems
+                .iter()
+                .filter(|problem| problem.severity != Severity::Note)
+                .count(),
         }
     }
 }

@@ -33,7 +33,7 @@ mod trust;
 mod twig_folder;
 mod watch;
 
-pub use detect::well_known_folders;
+pub use detect::{is_well_known, well_known_folders};
 pub use found::{Found, FoundLibrary, FoundState, Origin, Skipped};
 pub use live::{LiveCatalog, Refresh};
 pub use place::PROJECT;
