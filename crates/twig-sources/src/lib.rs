@@ -7,6 +7,7 @@
 
 mod bodies;
 mod definitions_folder;
+mod detect;
 mod document_folder;
 mod format_folder;
 mod found;
@@ -14,6 +15,7 @@ mod functions_folder;
 mod kept;
 mod listing;
 mod live;
+mod names;
 mod place;
 mod problem_log;
 mod project;
@@ -26,11 +28,13 @@ mod shelf;
 mod stamp;
 mod store;
 mod text_files;
+mod tree;
 mod trust;
 mod twig_folder;
 mod watch;
 
-pub use found::{Found, FoundLibrary, FoundState, Skipped};
+pub use detect::{is_well_known, well_known_folders};
+pub use found::{Found, FoundLibrary, FoundState, Origin, Skipped};
 pub use live::{LiveCatalog, Refresh};
 pub use place::PROJECT;
 pub use project_folder::{

@@ -1,5 +1,6 @@
 //! The command line, as one clap definition: help, completions and the man page come out of it.
 
+mod library;
 mod store;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use twig_core::Kind;
 
+pub(crate) use self::library::{AddLibrary, Library};
 pub(crate) use self::store::{
     AddItem, AddResource, DeleteItem, InProject, InWorkspace, ItemHistory, ListItems, Project,
     Prompt, Resource, RestoreItem, ShowItem, UpdateItem, UpdateResource, Workspace,
@@ -64,7 +66,7 @@ pub(crate) enum Command {
     /// Make a new library or prompt
     #[command(subcommand)]
     New(New),
-    /// See which libraries there are, and trust those that run programs
+    /// See which libraries there are, add folders, and trust those that run programs
     #[command(subcommand)]
     Library(Library),
     /// Make and delete workspaces, which hold projects
@@ -285,33 +287,6 @@ pub(crate) enum New {
         description: String,
         #[command(flatten)]
         sources: Sources,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Library {
-    /// List libraries: where they are, what they have, whether they are trusted
-    List {
-        #[command(flatten)]
-        sources: Sources,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Let a library run its programs, as they are now
-    Trust {
-        /// The library's name, or its folder
-        #[arg(value_name = "NAME|PATH")]
-        library: String,
-        /// Trust it without asking
-        #[arg(long)]
-        yes: bool,
-    },
-    /// Let a library run its programs no longer
-    Distrust {
-        /// The library's name, or its folder
-        #[arg(value_name = "NAME|PATH")]
-        library: String,
     },
 }
 

@@ -30,7 +30,9 @@ use twig_core::parse::library::MANIFEST;
 use twig_core::store::{Noun, StoreError, StoreName, place_of};
 use twig_core::template::Templates;
 use twig_core::{Catalog, Lookup, PromptRef};
-use twig_sources::{Access, DEFAULT_WORKSPACE, LiveCatalog, PROJECT, Selected, Settings, Watching};
+use twig_sources::{
+    Access, DEFAULT_WORKSPACE, LiveCatalog, PROJECT, Selected, Settings, Watching, is_well_known,
+};
 
 use self::origin::project_flags;
 use self::store::{Stores, Target, no_project};
@@ -114,7 +116,7 @@ fn settings(places: &Places, config: &Config, sources: &Sources) -> Settings {
     Settings {
         data: places.data.clone(),
         libraries: sources.library.iter().map(|path| on_disk(path)).collect(),
-        remembered: Vec::new(),
+        remembered: config.libraries.clone(),
         projects: places.projects.clone(),
         kind: sources.kind,
         home: places.home.clone(),
@@ -224,7 +226,12 @@ fn library_of(path: &Path) -> Result<PathBuf, CommandError> {
 fn is_library(folder: &Path) -> bool {
     let is_project = folder.file_name().is_some_and(|name| name == PROJECT);
     let has = |file: &str| folder.join(file).exists();
-    is_project || has(MANIFEST) || has("prompts") || has("mcp/prompts") || has("prompts.bash")
+    is_project
+        || is_well_known(folder)
+        || has(MANIFEST)
+        || has("prompts")
+        || has("mcp/prompts")
+        || has("prompts.bash")
 }
 
 /// The prompt of that name, or an error that says which names are near.

@@ -76,6 +76,11 @@ fn projects() -> Vec<PathBuf> {
     projects
 }
 
+/// The folder that this is run in.
+pub(crate) fn working_folder() -> Option<PathBuf> {
+    env::current_dir().ok()
+}
+
 /// The token that clients over HTTP have to show.
 #[allow(clippy::disallowed_methods, reason = "this is the door")]
 pub(crate) fn token_from_environment() -> Option<OsString> {
