@@ -34,6 +34,7 @@ mod prompts;
 mod resources;
 mod schema;
 mod server;
+mod skills;
 mod subscriptions;
 mod tools;
 
