@@ -27,6 +27,7 @@ mod json;
 mod latest;
 mod lifecycle;
 mod logging;
+mod opencode;
 mod outbox;
 mod pages;
 mod params;

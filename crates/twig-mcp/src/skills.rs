@@ -64,7 +64,10 @@ pub(crate) fn read_directory(
     if rest.is_empty() {
         return Err(Refusal::Cursor);
     }
-    let (count, bytes) = (call.server.limits.page.max(1), page_bytes(&call.server.limits));
+    let (count, bytes) = (
+        call.server.limits.page.max(1),
+        page_bytes(&call.server.limits),
+    );
     let mut items: Vec<Vec<u8>> = Vec::new();
     let mut written = 0;
     for child in rest.iter().take(count) {
@@ -132,10 +135,8 @@ fn length(skill: &Skill) -> usize {
     const AROUND: usize = 160;
     // URIs hold nothing that JSON escapes, except where somebody made them up.
     let text = |text: &str| 2 * text.len() + AROUND;
-    let files = match skill.is_unlisted {
-        true => 0,
-        false => skill.files.iter().map(|file| text(&file.uri)).sum(),
-    };
+    let listed = skill.files.iter().filter(|_| !skill.is_unlisted);
+    let files: usize = listed.map(|file| text(&file.uri)).sum();
     text(&skill.uri) + skill.front_matter.len() + files
 }
 

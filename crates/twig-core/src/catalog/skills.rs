@@ -44,7 +44,9 @@ impl SkillIndex {
         let mut index = Self::default();
         for (library_at, library) in (0..).zip(libraries) {
             for (skill_at, skill) in (0..).zip(&library.skills) {
-                let mut uris = [&skill.uri].into_iter().chain(skill.files.iter().map(|it| &it.uri));
+                let mut uris = [&skill.uri]
+                    .into_iter()
+                    .chain(skill.files.iter().map(|it| &it.uri));
                 if let Some(uri) = uris.find(|uri| documents.library_of(uri) != Some(library_at)) {
                     problems.push(shadowed(library, skill, uri));
                     continue;
@@ -59,9 +61,8 @@ impl SkillIndex {
                 }
             }
         }
-        let uri = |place: &Place| {
-            &libraries[place.library as usize].skills[place.skill as usize].uri
-        };
+        let uri =
+            |place: &Place| &libraries[place.library as usize].skills[place.skill as usize].uri;
         index.listed.sort_by(|one, two| uri(one).cmp(uri(two)));
         index
     }

@@ -57,10 +57,9 @@ impl DocumentCache {
             (Kind::Store, false) => Contents::Bytes(read.bytes),
             (Kind::Store, true) => Contents::exactly(read.bytes),
             // So is a skill's file: whoever reads it compares it with the digest in the skill's list.
-            _ if document.uri.starts_with(SKILL_SCHEME) => match read.bytes.contains(&0) {
-                true => Contents::Bytes(read.bytes),
-                false => Contents::exactly(read.bytes),
-            },
+            _ if document.uri.starts_with(SKILL_SCHEME) && !read.bytes.contains(&0) => {
+                Contents::exactly(read.bytes)
+            }
             _ => Contents::of(read.bytes),
         });
         let kept = Arc::clone(&contents);
