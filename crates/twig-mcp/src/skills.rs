@@ -94,6 +94,8 @@ pub(crate) fn read_directory(
         result.text("nextCursor", &cursor.to_string());
         call.server.pages().keep(&catalog);
     }
+    // The extension does not ask for it here; there are clients that do.
+    call.era.keep_list(result);
     Ok(Outcome::Complete)
 }
 

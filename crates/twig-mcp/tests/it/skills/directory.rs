@@ -38,7 +38,13 @@ fn a_folder_has_its_files_and_folders() {
     let modern = peer.ask_modern("resources/directory/read", uri);
     assert_eq!(
         modern["result"],
-        json!({"resources": resources, "resultType": "complete", "_meta": server_meta()})
+        json!({
+            "resources": resources,
+            "ttlMs": 5000,
+            "cacheScope": "private",
+            "resultType": "complete",
+            "_meta": server_meta(),
+        })
     );
     for (folder, expected) in [
         ("skill://team", vec!["skill://team/pdf"]),
