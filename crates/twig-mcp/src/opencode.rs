@@ -196,6 +196,20 @@ mod tests {
         }
     }
 
+    #[test]
+    fn an_error_says_the_mark_that_was_given() {
+        let guard = Some(&Guard::StandIns);
+        let missing = || RenderError::MissingDocument {
+            uri: stood("a://{a}"),
+        };
+        let told = error(guard, missing()).to_string();
+        assert_eq!(told, "Resource not found: a://$1");
+        let limit = RenderError::Limit(stood("too long: {b}"));
+        assert_eq!(error(guard, limit).to_string(), "too long: $2");
+        let untouched = error(None, missing()).to_string();
+        assert_eq!(untouched, missing().to_string());
+    }
+
     /// What opencode makes of a template: the text that it would look for commands in.
     fn filled(template: &str, words: &[&str]) -> String {
         let mut filled = String::new();

@@ -47,13 +47,14 @@ impl Catalog {
         if scheme.is_empty() || path.is_empty() || path.ends_with('/') {
             return None;
         }
-        // A document is no folder, whatever else begins like it.
-        if self.document(uri).is_some() {
-            return None;
-        }
-        let owner = self.skill_around(uri).map(|found| found.library);
         let folder = format!("{uri}/");
         let mut rest = self.below(&folder, 0..self.document_count());
+        // A document is no folder, whatever else begins like it.
+        if rest.is_empty() || self.document(uri).is_some() {
+            return None;
+        }
+        // Only now is it known to be no longer than the URI of some document.
+        let owner = self.skill_around(uri).map(|found| found.library);
         let mut children: Vec<Child<'_>> = Vec::new();
         while !rest.is_empty() {
             let found = self.listed_document(rest.start);

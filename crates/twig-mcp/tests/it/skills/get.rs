@@ -64,6 +64,7 @@ fn params_that_make_no_sense_are_refused() {
             json!({"uri": {}}),
             json!({"uri": long}),
             json!({"uri": format!("skill://{long}/SKILL.md")}),
+            json!({"uri": format!("skill://team{}", "/x".repeat(1_000_000))}),
             json!({"uri": "skill://team/pdf/../pdf/SKILL.md"}),
             json!({"uri": "SKILL://team/pdf/SKILL.md"}),
         ] {
