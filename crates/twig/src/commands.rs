@@ -1,6 +1,7 @@
 //! One module a command; this one picks which, and opens the catalog that most of them need.
 
 mod check;
+mod client;
 mod connect;
 mod content;
 mod demo;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 /// Writing Twig into a client's configuration.
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[derive(Debug, Args)]
 #[command(
     after_help = "Clients: claude-code, claude-desktop, vscode, cursor, zed, codex, gemini, opencode, windsurf."

@@ -3,6 +3,9 @@
 mod list;
 mod server;
 
+pub(super) use self::list::problem;
+pub(super) use self::server::is_same;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -156,7 +159,7 @@ impl Step<'_> {
                 return self.end(&report, None, &said, ui);
             }
             report.action = "updated";
-            if !self.moved(entry, &launch) && !self.is_meant(entry, "replace", ui)? {
+            if !is_moved(entry, &launch) && !self.is_meant(entry, "replace", ui)? {
                 return Ok(ExitCode::FAILURE);
             }
         }
@@ -188,7 +191,15 @@ impl Step<'_> {
         let verb = report.action;
         let next = self.config.client.next(self.config.scope);
         let said = format!("{verb} `{name}` in the servers of {title}; {next}");
-        self.end(&report, Some(&self.config.path), &said, ui)
+        let code = self.end(&report, Some(&self.config.path), &said, ui)?;
+        let mut others = self.config.twigs().filter(|entry| entry.name != *name);
+        if let Some(other) = others.next() {
+            ui.say(format!(
+                "`{}` there is Twig too: prompts may be listed twice",
+                other.name
+            ));
+        }
+        Ok(code)
     }
 
     fn remove(&self, ui: &mut Ui) -> Result<ExitCode, CommandError> {
@@ -252,16 +263,6 @@ impl Step<'_> {
 
     fn refused(&self, error: &ConfigError) -> CommandError {
         refused(&self.shown, error)
-    }
-
-    /// Whether an entry is ours but for a program that is no longer where it was.
-    fn moved(&self, entry: &Entry, launch: &Launch) -> bool {
-        let Some(there) = entry.launch.as_ref().filter(|_| !entry.is_off) else {
-            return false;
-        };
-        let same = there.args == launch.args && there.env == launch.env;
-        let program = Path::new(&there.program);
-        there.is_twig() && same && program.is_absolute() && !program.exists()
     }
 
     /// Whether an entry that is not as we would write it may go.
@@ -352,4 +353,14 @@ impl Step<'_> {
             }
         }
     }
+}
+
+/// Whether an entry is ours but for a program that is no longer where it was.
+fn is_moved(entry: &Entry, launch: &Launch) -> bool {
+    let Some(there) = entry.launch.as_ref().filter(|_| !entry.is_off) else {
+        return false;
+    };
+    let same = there.args == launch.args && there.env == launch.env;
+    let program = Path::new(&there.program);
+    there.is_twig() && same && program.is_absolute() && !program.exists()
 }

@@ -91,7 +91,7 @@ impl Client {
 
     /// The client of a name, also in other usual spellings of it.
     pub(crate) fn of(text: &str) -> Option<Self> {
-        let letters = text.chars().filter(|c| c.is_ascii_alphanumeric());
+        let letters = text.chars().filter(char::is_ascii_alphanumeric);
         let plain: String = letters.map(|c| c.to_ascii_lowercase()).collect();
         Some(match plain.as_str() {
             "claudecode" => Client::ClaudeCode,
@@ -230,7 +230,7 @@ impl Client {
                 "Codex reads it in folders that you trust; it reaches prompts with two tools"
             }
             (Client::Gemini, _) => "start Gemini CLI anew, then type / and a prompt's name",
-            (Client::OpenCode, _) => "start opencode anew, then type /twig:",
+            (Client::OpenCode, _) => "start opencode anew, then type / and a prompt's name",
             (Client::Windsurf, _) => "reload the MCP servers in its settings",
         }
     }

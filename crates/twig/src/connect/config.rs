@@ -166,7 +166,10 @@ pub(crate) fn survey(
     let all = all.flat_map(|client| Scope::ALL.map(|scope| (client, scope)));
     let files = all.filter_map(|(client, scope)| {
         let path = client.file(scope, project, places)?;
-        Some((client, scope, path))
+        // In the home folder a project's file may be the person's own.
+        let own = client.file(Scope::User, project, places);
+        let is_own = scope == Scope::Project && own.as_ref() == Some(&path);
+        (!is_own).then_some((client, scope, path))
     });
     files
         .map(|(client, scope, path)| {

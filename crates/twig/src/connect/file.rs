@@ -1,8 +1,8 @@
 //! Configuration files on disk: read whole, written in one step, with what was there kept beside.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use super::clients::Scope;
@@ -47,7 +47,7 @@ pub(crate) fn write(path: &Path, before: Option<&str>, text: &str, scope: Scope)
         .tempfile_in(folder)?;
     file.write_all(text.as_bytes())?;
     if let Ok(found) = fs::metadata(&path) {
-        file.as_file().set_permissions(found.permissions())?;
+        keep_as(&found, file.as_file())?;
     }
     file.as_file().sync_all()?;
     still(&path, before)?;
@@ -67,6 +67,9 @@ pub(crate) fn delete(path: &Path, before: &str) -> io::Result<()> {
 ///
 /// The first copy is what was there before Twig: it is never written over. Later ones, of a file
 /// that somebody went on editing, get numbers.
+///
+/// Where the path is a link the copy is beside the link: the folder that it leads to may be one
+/// that is published.
 pub(crate) fn back_up(path: &Path, text: &str) -> io::Result<PathBuf> {
     for (copy, there) in backups(path)? {
         if there.as_deref() == Some(text) {
@@ -75,12 +78,11 @@ pub(crate) fn back_up(path: &Path, text: &str) -> io::Result<PathBuf> {
         if there.is_some() {
             continue;
         }
-        let found = fs::metadata(path)?;
         let mut file = tempfile::Builder::new()
             .prefix(".twig-")
             .tempfile_in(copy.parent().unwrap_or(Path::new("/")))?;
         file.write_all(text.as_bytes())?;
-        file.as_file().set_permissions(found.permissions())?;
+        keep_as(&fs::metadata(path)?, file.as_file())?;
         file.as_file().sync_all()?;
         file.persist_noclobber(&copy).map_err(|error| error.error)?;
         return Ok(copy);
@@ -90,7 +92,6 @@ pub(crate) fn back_up(path: &Path, text: &str) -> io::Result<PathBuf> {
 
 /// The copies beside a file, oldest first, and at last the first name that is free.
 pub(crate) fn backups(path: &Path) -> io::Result<Vec<(PathBuf, Option<String>)>> {
-    let path = target(path)?;
     let mut copies = Vec::new();
     for number in 1..1000 {
         let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -113,6 +114,18 @@ pub(crate) fn backups(path: &Path) -> io::Result<Vec<(PathBuf, Option<String>)>>
         }
     }
     Ok(copies)
+}
+
+/// The owner, group and permissions that a file had.
+fn keep_as(found: &Metadata, file: &File) -> io::Result<()> {
+    let own = file.metadata()?;
+    let is_own = own.uid() == found.uid();
+    if let Err(error) = fchown(file, Some(found.uid()), Some(found.gid()))
+        && !is_own
+    {
+        return Err(error);
+    }
+    file.set_permissions(found.permissions())
 }
 
 fn still(path: &Path, before: Option<&str>) -> io::Result<()> {

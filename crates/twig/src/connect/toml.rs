@@ -38,21 +38,16 @@ pub(crate) fn set(text: &str, key: &str, name: &str, entry: &Node) -> Result<Str
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let lines = table(key, name, entry).join(newline);
     let there = servers.filter(|servers| servers.contains_key(name));
-    let edited = match there {
-        Some(servers) => {
-            let cuts = cuts(text, servers, name).ok_or_else(|| by_hand(text, servers, name))?;
-            replaced(text, &cuts, Some(&lines), newline)
-        }
-        None => {
-            let is_blank = text.trim_start_matches('\u{feff}').is_empty();
-            let is_closed = is_blank || text.ends_with('\n');
-            match (is_blank, is_closed) {
-                (true, _) => format!("{text}{lines}{newline}"),
-                (_, true) => format!("{text}{newline}{lines}{newline}"),
-                // A file without a last line end gets none.
-                (_, false) => format!("{text}{newline}{newline}{lines}"),
-            }
-        }
+    let edited = if let Some(servers) = there {
+        let cuts = cuts(text, servers, name).ok_or_else(|| by_hand(text, servers, name))?;
+        replaced(text, &cuts, Some(&lines), newline)
+    } else if text.trim_start_matches('\u{feff}').is_empty() {
+        format!("{text}{lines}{newline}")
+    } else if text.ends_with('\n') {
+        format!("{text}{newline}{lines}{newline}")
+    } else {
+        // A file without a last line end gets none.
+        format!("{text}{newline}{newline}{lines}")
     };
     checked(text, edited, key, name)
 }
