@@ -6,7 +6,7 @@ mod entries;
 mod files;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use twig_testkit::{Outcome, TestEnv};
@@ -70,11 +70,11 @@ fn put(env: &TestEnv, path: &str, text: &str) -> PathBuf {
     path
 }
 
-fn text(path: &PathBuf) -> String {
+fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// The copy beside a file.
-fn backup(path: &PathBuf) -> PathBuf {
+fn backup(path: &Path) -> PathBuf {
     PathBuf::from(format!("{}.twig-backup", path.display()))
 }

@@ -131,7 +131,7 @@ fn told(row: Row, verdict: Verdict) -> Row {
 
 fn judge(config: &Config, entry: &Entry, folder: &Path, homes: &ClientPlaces) -> Verdict {
     let Some(launch) = entry.launch.as_ref().filter(|launch| launch.is_twig()) else {
-        let why = "its entry `twig` starts something else, which is not started here";
+        let why = "its entry `twig` does not start Twig, and is left alone";
         return Verdict::Skip(why.to_owned());
     };
     if entry.is_off {
@@ -139,6 +139,11 @@ fn judge(config: &Config, entry: &Entry, folder: &Path, homes: &ClientPlaces) ->
     }
     if launch.program.contains('$') {
         let why = "only the client knows the variable in its command, so it is not started here";
+        return Verdict::Skip(why.to_owned());
+    }
+    let path = Path::new(&launch.program);
+    if config.scope == Scope::User && path.is_relative() && path.components().count() > 1 {
+        let why = "its command depends on where the client is started, so it is not started here";
         return Verdict::Skip(why.to_owned());
     }
     let Some(program) = resolve(&launch.program, folder, homes) else {

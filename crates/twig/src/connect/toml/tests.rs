@@ -1,6 +1,8 @@
 //! Files as people have them, with our table put in and taken out again.
 
-use super::{entries, has_container, remove, set};
+mod any;
+
+use super::{entries, has_container, parse, remove, set};
 use crate::connect::launch::{Form, Launch};
 use crate::connect::node::Node;
 

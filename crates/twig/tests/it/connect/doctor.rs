@@ -121,6 +121,10 @@ fn another_program_is_not_started() {
     put(&env, ".cursor/mcp.json", &file.to_string());
     let (code, rows) = clients(&env);
     assert_eq!((code, &rows[0]["state"]), (0, &json!("skipped")));
+    // Which program this is depends on the folder that one happens to be in.
+    let file = json!({"mcpServers": {"twig": {"command": "./bin/twig", "args": ["serve"]}}});
+    put(&env, ".cursor/mcp.json", &file.to_string());
+    assert_eq!(clients(&env).1[0]["state"], "skipped");
     // Twig itself, but not to serve.
     let file = json!({"mcpServers": {"twig": {"command": TWIG, "args": ["new", "library", "x"]}}});
     put(&env, ".cursor/mcp.json", &file.to_string());

@@ -7,6 +7,7 @@ use twig_testkit::TestEnv;
 
 use super::{backup, connect, done, json, put, text};
 use crate::TWIG;
+use crate::store_cli::terminal::answered;
 
 #[test]
 fn the_program_is_named_so_that_it_is_found() {
@@ -158,4 +159,21 @@ fn a_program_that_moved_is_written_anew() {
     let report = json(&done(&env, &["gemini", "--json"]));
     assert_eq!(report["action"], "updated");
     assert_eq!(text(&path), written);
+}
+
+#[test]
+fn on_a_terminal_an_entry_of_somebody_else_is_asked_about() {
+    let env = TestEnv::new(TWIG);
+    let file = "{\"mcpServers\": {\"twig\": {\"command\": \"node\"}}}";
+    let path = put(&env, ".cursor/mcp.json", file);
+    let output = answered(&env, &["connect", "cursor"], "n\n");
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stderr);
+    let asked = "\"twig\": {\"command\": \"node\"}\nreplace it? [y/N]\nnothing was changed\n";
+    assert!(said.ends_with(asked), "{said}");
+    assert_eq!(text(&path), file);
+    let output = answered(&env, &["connect", "cursor"], "y\n");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&path).contains(TWIG));
+    assert_eq!(text(&backup(&path)), file);
 }

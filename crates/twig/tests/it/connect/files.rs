@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use twig_testkit::TestEnv;
 
@@ -56,7 +56,7 @@ fn what_was_edited_since_is_kept() {
     // The first copy is of before Twig, the second of just now.
     assert_eq!(text(&backup(&path)), SETTINGS);
     let second = format!("{}.2", backup(&path).display());
-    assert_eq!(text(&second.into()), edited);
+    assert_eq!(text(Path::new(&second)), edited);
     assert_eq!(
         report["backup"],
         "[home]/.config/zed/settings.json.twig-backup.2"
