@@ -16,7 +16,7 @@ const MOST: u64 = 256 * 1024 * 1024;
 /// How much of what a server complains about is looked at.
 const KEPT: u64 = 64 * 1024;
 
-/// How long a server may take to end by itself once its input is closed.
+/// How long a server that is not needed any more may take to end by itself.
 const GRACE: Duration = Duration::from_secs(2);
 
 pub(super) struct Client {
@@ -125,7 +125,7 @@ impl Client {
 
     /// Closes the server's input and waits until it has ended.
     pub(super) fn end(mut self) -> Result<(), CommandError> {
-        self.close();
+        self.close(self.patience);
         let status = self.child.wait()?;
         if status.success() {
             return Ok(());
@@ -158,9 +158,9 @@ impl Client {
     }
 
     /// Closes the server's input and lets it end by itself, for a while.
-    fn close(&mut self) {
+    fn close(&mut self, grace: Duration) {
         self.input = None;
-        let deadline = Instant::now() + GRACE;
+        let deadline = Instant::now() + grace;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.messages.recv_timeout(left) {
@@ -181,7 +181,7 @@ impl Client {
 impl Drop for Client {
     fn drop(&mut self) {
         if !matches!(self.child.try_wait(), Ok(Some(_))) {
-            self.close();
+            self.close(GRACE);
             self.kill();
         }
     }

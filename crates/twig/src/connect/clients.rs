@@ -229,7 +229,9 @@ impl Client {
             (Client::Codex, Scope::Project) => {
                 "Codex reads it in folders that you trust; it reaches prompts with two tools"
             }
-            (Client::Gemini, _) => "start Gemini CLI anew, then type / and a prompt's name",
+            (Client::Gemini, _) => {
+                "start Gemini CLI anew in a folder that it trusts, then type / and a prompt's name"
+            }
             (Client::OpenCode, _) => "start opencode anew, then type / and a prompt's name",
             (Client::Windsurf, _) => "reload the MCP servers in its settings",
         }

@@ -31,15 +31,18 @@ impl Cut {
         self.start.saturating_sub(newline.len() * ends)
     }
 
-    /// Its end, with the end of its last line.
+    /// Its end, with the end of its last line; where nothing is above, with the empty line that set
+    /// it apart from what is below.
     pub(super) fn end_with_line(&self, text: &str) -> usize {
-        let rest = &text[self.end..];
-        let line_end = if rest.starts_with("\r\n") {
-            2
-        } else {
-            usize::from(rest.starts_with('\n'))
+        let line_end = |at: usize| match &text[at..] {
+            rest if rest.starts_with("\r\n") => at + 2,
+            rest => at + usize::from(rest.starts_with('\n')),
         };
-        self.end + line_end
+        let end = line_end(self.end);
+        if text[..self.start].trim_start_matches('\u{feff}').is_empty() {
+            return line_end(end);
+        }
+        end
     }
 }
 

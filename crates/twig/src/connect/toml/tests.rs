@@ -90,6 +90,14 @@ fn a_table_in_the_middle_goes_with_those_below_it() {
 }
 
 #[test]
+fn what_a_client_adds_below_our_table_moves_up() {
+    let theirs = "[mcp_servers.other]\ncommand = \"x\"\n";
+    let text = format!("{OURS}\n\n{theirs}");
+    let left = remove(&text, "mcp_servers", "twig", false);
+    assert_eq!(left, Ok(theirs.to_owned()));
+}
+
+#[test]
 fn an_inline_table_is_replaced_and_removed() {
     let text = "[mcp_servers]\ntwig = { command = \"twig\", args = [\"serve\"] }\nx = {}\n";
     let left = "[mcp_servers]\nx = {}\n";

@@ -282,3 +282,18 @@ fn names_that_are_nearly_right() {
         "error: [work]/nowhere is not a folder\nhint: name the folder of a project\n"
     );
 }
+
+#[test]
+fn a_project_is_this_folder_or_the_one_that_is_named() {
+    let env = TestEnv::new(TWIG);
+    let file = |folder: &str| env.work().join(folder).join(".cursor/mcp.json").exists();
+    fs::create_dir(env.work().join("inner")).expect("own folder");
+    done(&env, &["cursor", "--project", "inner"]);
+    assert_eq!((file("inner"), file(".")), (true, false));
+    // A client after the flag is a client.
+    done(&env, &["--project", "cursor"]);
+    assert!(file("."));
+    let rows = json(&done(&env, &["--project", "inner", "--json"]));
+    assert_eq!(rows[3]["project"]["file"], "[work]/inner/.cursor/mcp.json");
+    assert!(!env.home().join(".cursor").exists());
+}
