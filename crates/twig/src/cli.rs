@@ -1,5 +1,6 @@
 //! The command line, as one clap definition: help, completions and the man page come out of it.
 
+mod connect;
 mod library;
 mod store;
 
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use twig_core::Kind;
 
+pub(crate) use self::connect::Connect;
 pub(crate) use self::library::{AddLibrary, Library};
 pub(crate) use self::store::{
     AddItem, AddResource, DeleteItem, InProject, InWorkspace, ItemHistory, ListItems, Project,
@@ -23,7 +25,9 @@ pub(crate) use self::store::{
     propagate_version = true,
     arg_required_else_help = true
 )]
-#[command(after_help = "Start with `twig demo`, then `twig doctor` to connect a client.")]
+#[command(
+    after_help = "Start with `twig demo`, then `twig connect` to have your prompts in a client."
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -81,7 +85,9 @@ pub(crate) enum Command {
     /// Change the resources of a project, and bring earlier versions back
     #[command(subcommand)]
     Resource(Resource),
-    /// Say what was found where, what is wrong, and how to connect a client
+    /// Write Twig into the configuration of an AI client
+    Connect(Connect),
+    /// Say what was found where, what is wrong, and whether clients reach it
     Doctor(Doctor),
     /// Print a shell completion script
     Completions {

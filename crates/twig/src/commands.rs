@@ -1,6 +1,8 @@
 //! One module a command; this one picks which, and opens the catalog that most of them need.
 
 mod check;
+mod client;
+mod connect;
 mod content;
 mod demo;
 mod doctor;
@@ -56,6 +58,7 @@ pub(crate) fn run(command: Command, ui: &mut Ui) -> Result<ExitCode, CommandErro
         Command::Check(options) => check::run(&options, ui)?,
         Command::Init(options) => init::run(&options, ui)?,
         Command::New(what) => new::run(what, ui)?,
+        Command::Connect(options) => connect::run(&options, ui)?,
         Command::Doctor(options) => doctor::run(&options, ui)?,
         Command::Completions { shell } => completions(shell, ui)?,
         Command::Man { command } => man(&command, ui)?,

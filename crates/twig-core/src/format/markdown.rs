@@ -63,7 +63,9 @@ pub(super) fn read(
     let about = About::of(front.body);
     let mut prompt = draft(kind, folder, path, &id);
     label(&mut prompt, fields, &about, &id);
-    let engine = ["template", "engine"].iter().find_map(|key| fields.word(key));
+    let engine = ["template", "engine"]
+        .iter()
+        .find_map(|key| fields.word(key));
     if engine.is_some_and(|engine| JINJA.contains(&&*engine.to_ascii_lowercase())) {
         let mut remarks = Vec::new();
         prompt.dialect = Dialect::Jinja;
