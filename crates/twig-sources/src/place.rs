@@ -163,8 +163,10 @@ impl Place {
         self.is_told = !candidates.is_empty();
         if candidates.is_empty() && !self.is_project {
             candidates = self.libraries_inside(&known);
-            let has_twig = candidates.iter().any(|it| !it.kind.is_format());
-            if self.is_named() && self.kind.is_none() && !has_twig {
+            // Manifests and the folders of clients say more than names of files do.
+            let is_sure = |it: &Candidate| !it.kind.is_format() || detect::at(&it.root).is_some();
+            let is_sure = candidates.iter().any(is_sure);
+            if self.is_named() && self.kind.is_none() && !is_sure {
                 let own = self.by_layout(candidates.is_empty());
                 if !own.is_empty() {
                     (candidates, self.is_told) = (own, true);

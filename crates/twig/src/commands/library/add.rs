@@ -81,7 +81,13 @@ pub(super) fn run(options: &AddLibrary, ui: &mut Ui) -> Result<ExitCode, Command
             say_known(&places, known, &remembered, ui);
             continue;
         }
-        let found = look(&places, &config, remembered)?;
+        let Some(found) = look(&places, &config, remembered)? else {
+            let shown = places.shown(&path);
+            ui.say(format!(
+                "what is in {shown} is served already, and nothing changed"
+            ));
+            continue;
+        };
         file.add(&places, &entry(&places, &path, options.kind, name.as_ref()))?;
         is_new = true;
         ui.say(format!("added {}", places.shown(&path)));
@@ -154,21 +160,32 @@ fn checked_name(text: &str) -> Result<LibraryName, CommandError> {
     name.ok_or_else(|| CommandError::new(ErrorKind::Usage, bad_name(text)))
 }
 
-/// What would be served of a folder, under which names.
-fn look(places: &Places, config: &Config, folder: Remembered) -> Result<Found, CommandError> {
+/// What would be served of a folder, under which names; `None` where all of it is already.
+fn look(
+    places: &Places,
+    config: &Config,
+    folder: Remembered,
+) -> Result<Option<Found>, CommandError> {
     let path = folder.path.clone();
     let mut config = config.clone();
     config.libraries.push(folder);
     let live = LiveCatalog::load(settings(places, &config, &Sources::default()));
     let is_it = |found: &Found| found.origin == Origin::Configuration && found.path == path;
     let shown = places.shown(&path);
-    let Some(found) = live.found().into_iter().find(is_it) else {
-        let message = format!("{shown} is served already: it is the data folder or this project's");
-        return Err(CommandError::fixable(message));
+    let (own, others): (Vec<Found>, Vec<Found>) = live.found().into_iter().partition(is_it);
+    let Some(found) = own.into_iter().next() else {
+        return Ok(None);
     };
+    let is_served = |library: &FoundLibrary| {
+        let mut served = others.iter().flat_map(|place| &place.libraries);
+        served.any(|it| it.root == library.root)
+    };
+    if !found.libraries.is_empty() && found.libraries.iter().all(is_served) {
+        return Ok(None);
+    }
     let is_empty = |library: &FoundLibrary| library.kind.is_format() && library.prompts == 0;
     if !found.libraries.iter().all(is_empty) {
-        return Ok(found);
+        return Ok(Some(found));
     }
     // The worst word of it says most.
     let mut problems = live.problems();

@@ -110,27 +110,18 @@ fn same(one: &Path, two: &Path) -> bool {
 
 /// Where clients look: in the home, and from the working folder up to its repository's.
 fn bases(places: &Places) -> Vec<PathBuf> {
-    let mut bases: Vec<PathBuf> = Vec::new();
+    let home = places.home.clone();
+    let is_home = |folder: &Path| home.as_deref() == Some(folder);
+    let mut project: Vec<PathBuf> = Vec::new();
     if let Some(here) = working_folder() {
-        let is_root = |folder: &Path| folder.join(".git").exists();
-        let is_home = |folder: &Path| places.home.as_deref() == Some(folder);
-        let mut up = Vec::new();
-        for folder in here.ancestors() {
-            if is_home(folder) {
-                break;
-            }
-            up.push(folder.to_path_buf());
-            if is_root(folder) {
-                bases.append(&mut up);
-                break;
-            }
-        }
-        if bases.is_empty() && !is_home(&here) {
-            bases.push(here);
-        }
+        let up = here.ancestors().take_while(|folder| !is_home(folder));
+        let up: Vec<&Path> = up.collect();
+        let root = up.iter().position(|folder| folder.join(".git").exists());
+        let count = root.map_or(1, |root| root + 1);
+        project.extend(up.into_iter().take(count).map(Path::to_path_buf));
     }
-    bases.extend(places.home.clone());
-    bases
+    // What is in the home keeps its name in every project.
+    home.into_iter().chain(project).collect()
 }
 
 fn show(places: &Places, rows: &[Row], ui: &mut Ui) -> Result<(), CommandError> {
