@@ -17,6 +17,7 @@ mod definitions;
 mod documents;
 mod ending;
 mod flood;
+mod formats;
 mod functions;
 mod hidden;
 mod hostile;
