@@ -7,6 +7,7 @@
 
 mod about;
 mod arguments;
+mod codex;
 mod declared;
 mod files;
 mod library;

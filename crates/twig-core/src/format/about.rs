@@ -12,8 +12,10 @@ const TITLE: usize = 200;
 /// The first heading and the first paragraph of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct About {
-    pub(super) heading: Option<String>,
-    pub(super) paragraph: Option<String>,
+    heading: Option<String>,
+    /// The same where it is one of the first level: others are headings of a part.
+    pub(super) title: Option<String>,
+    paragraph: Option<String>,
 }
 
 impl About {
@@ -31,8 +33,8 @@ impl About {
             if in_comment && said.contains("-->") {
                 in_comment = false;
             }
-            let is_comment = was_comment || said.starts_with("<!--");
-            let is_quiet = line.is_code || is_comment || said.is_empty() || is_rule(said);
+            let is_remark = was_comment || said.starts_with("<!--");
+            let is_quiet = line.is_code || is_remark || said.is_empty() || is_rule(said);
             let heading = heading(said).filter(|_| !is_quiet);
             if !is_quiet && heading.is_none() && !is_tag(said) {
                 add(&mut paragraph, said);
@@ -44,6 +46,7 @@ impl About {
             let is_underlined = !line.is_code && said.starts_with("==") && is_rule(said);
             if is_underlined && about.heading.is_none() {
                 about.heading = label(&std::mem::take(&mut paragraph), TITLE);
+                about.title.clone_from(&about.heading);
             }
             if let Some(found) = finished(&paragraph) {
                 // A heading after the first paragraph is no title any more.
@@ -53,6 +56,8 @@ impl About {
             paragraph.clear();
             if about.heading.is_none() {
                 about.heading = heading.and_then(|heading| label(heading, TITLE));
+                let is_first = said.starts_with('#') && !said.starts_with("##");
+                about.title = about.heading.clone().filter(|_| is_first);
             }
         }
         about.paragraph = finished(&paragraph);
@@ -207,7 +212,10 @@ mod tests {
             let about = About::of(body);
             assert_eq!(about.heading.as_deref(), heading, "{body:?}");
             assert_eq!(about.paragraph.as_deref(), paragraph, "{body:?}");
+            assert_eq!(about.title, about.heading, "{body:?}");
         }
+        let part = About::of("## Part\n");
+        assert_eq!((part.title, part.heading.as_deref()), (None, Some("Part")));
         let long = About::of(&"wörd ".repeat(1_000)).paragraph.unwrap();
         assert_eq!(long.chars().count(), DESCRIPTION);
     }

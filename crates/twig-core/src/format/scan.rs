@@ -50,10 +50,10 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
         let info = &said[count..];
         let was_open = fence.is_some();
         match (fence, mark) {
-            (Some((open, length)), Some(mark)) if mark == open && count >= length => {
-                if info.is_empty() {
-                    fence = None;
-                }
+            (Some((open, length)), Some(mark))
+                if mark == open && count >= length && info.is_empty() =>
+            {
+                fence = None;
             }
             (None, Some(mark)) if count >= 3 && !info.contains('`') => fence = Some((mark, count)),
             _ => {}
