@@ -121,8 +121,8 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(name) = LibraryName::from_folder("lib") else { return };
     let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
     let mut library = empty_library(&folder, Kind::Twig, Vec::new());
-    library.prompts.extend(prompt("p", "{{ x }}{{ y }}"));
-    library.prompts.extend(prompt("q", "{% for i in [1] %}{{ x }}{% endfor %}"));
+    library.prompts.extend(prompt("p", "{{ x }}{{ y }}").map(Arc::new));
+    library.prompts.extend(prompt("q", "{% for i in [1] %}{{ x }}{% endfor %}").map(Arc::new));
     let Ok(docs) = RelativePath::parse("docs") else { return };
     let found: Vec<FoundDocument> = ["docs/x/a.md", "docs/x/b c.md", "docs/adr/001-y.md"]
         .into_iter()
