@@ -106,23 +106,35 @@ impl Found {
     fn of(kind: Kind, body: &str) -> Self {
         let mut found = Self::default();
         let has_escapes = kind != Kind::Opencode;
-        for (at, place) in dollars(body) {
-            let before = &body[..at];
-            if has_escapes && is_escaped(before) {
-                continue;
-            }
-            match word(&body[at..]) {
-                Some(Word::All { .. }) => found.has_all = true,
-                Some(Word::Place { number, .. }) => {
-                    found.numbers.insert(number);
-                }
-                // In a block of code they are a shell's, a database's or a pattern's.
-                Some(Word::Number { number, .. })
-                    if place != Place::Block && is_number_mark(place, before) =>
-                {
-                    found.numbers.insert(number);
-                }
+        let counts = |at: usize| !(has_escapes && is_escaped(&body[..at]));
+        // What stands in code matters for numbers only, and few texts have any.
+        let mut has_numbers = false;
+        for (at, _) in body.match_indices('$') {
+            match body.as_bytes().get(at + 1) {
+                Some(b'0'..=b'9') => has_numbers = true,
+                Some(b'A') if counts(at) => match word(&body[at..]) {
+                    Some(Word::All { .. }) => found.has_all = true,
+                    Some(Word::Place { number, .. }) => {
+                        found.numbers.insert(number);
+                    }
+                    _ => {}
+                },
                 _ => {}
+            }
+        }
+        let places = if has_numbers {
+            dollars(body)
+        } else {
+            Vec::new()
+        };
+        for (at, place) in places {
+            // In a block of code they are a shell's, a database's or a pattern's.
+            if let Some(Word::Number { number, .. }) = word(&body[at..])
+                && place != Place::Block
+                && is_number_mark(place, &body[..at])
+                && counts(at)
+            {
+                found.numbers.insert(number);
             }
         }
         found

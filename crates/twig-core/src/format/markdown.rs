@@ -152,12 +152,11 @@ fn label(prompt: &mut Prompt, fields: &Fields, about: &About, id: &str) {
         let named = fields
             .word("name")
             .filter(|name| *name != prompt.name.as_str());
-        let heading = about.title.clone();
         let id = title(id);
         if is_renamed && id.is_some() {
             return id;
         }
-        named.and_then(title).or(heading).or(id)
+        named.and_then(title).or_else(|| about.title()).or(id)
     };
     let title = fields.text("title").map(str::to_owned).or_else(seen);
     let description = match fields.text("description") {
