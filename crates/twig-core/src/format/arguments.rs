@@ -107,11 +107,13 @@ impl Found {
         let mut found = Self::default();
         let has_escapes = kind != Kind::Opencode;
         let counts = |at: usize| !(has_escapes && is_escaped(&body[..at]));
-        // What stands in code matters for numbers only, and few texts have any.
+        // What stands in code matters for numbers only, and few texts have a first one.
         let mut has_numbers = false;
         for (at, _) in body.match_indices('$') {
             match body.as_bytes().get(at + 1) {
-                Some(b'0'..=b'9') => has_numbers = true,
+                Some(b'0' | b'1') => {
+                    has_numbers |= matches!(word(&body[at..]), Some(Word::Number { .. }));
+                }
                 Some(b'A') if counts(at) => match word(&body[at..]) {
                     Some(Word::All { .. }) => found.has_all = true,
                     Some(Word::Place { number, .. }) => {

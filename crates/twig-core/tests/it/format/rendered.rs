@@ -1,6 +1,10 @@
 //! What such a prompt says: its text byte for byte, and values where their marks are.
 
-use twig_core::{Kind, RenderError};
+use std::sync::Arc;
+
+use twig_core::render::World;
+use twig_core::template::Templates;
+use twig_core::{Catalog, Kind, RenderError};
 
 use super::{KINDS, Shelf};
 
@@ -156,6 +160,25 @@ fn values_are_never_looked_at() {
             .text("one", &[("arguments", value)])
             .starts_with(value)
     );
+}
+
+#[test]
+fn check_tells_of_what_a_text_hides() {
+    for kind in KINDS.into_iter().filter(|kind| *kind != Kind::Skills) {
+        let file = "---\ndescription: d\n---\nhid\u{200b}den";
+        let shelf = Shelf::new(kind, [(path(kind), file)]);
+        let catalog = Catalog::build(vec![Arc::new(shelf.library())]);
+        let templates = Templates::new(shelf.limits.clone());
+        let world = World {
+            catalog: &catalog,
+            bodies: &shelf,
+            templates: &templates,
+        };
+        let problems = twig_core::check::check(world);
+        let codes: Vec<&str> = problems.iter().map(|problem| problem.code).collect();
+        assert_eq!(codes, ["hidden-text"], "{}", kind.as_str());
+        assert_eq!(problems[0].line, Some(4));
+    }
 }
 
 #[test]
