@@ -219,7 +219,7 @@ fn the_project_is_looked_at_up_to_its_repository_and_no_further() {
     ];
     assert_eq!(find(&deep), expected);
     fs::remove_dir_all(env.work().join(".git")).expect("writable");
-    assert_eq!(find(&deep), [home.clone()]);
+    assert_eq!(find(&deep), [home.as_str()]);
     assert_eq!(find(&env.home()), [home]);
 }
 

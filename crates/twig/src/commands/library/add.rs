@@ -201,7 +201,7 @@ fn look(
         Severity::Warning => 1,
         Severity::Note => 2,
     });
-    let why = problems.first().map(|problem| problem.message.to_string());
+    let why = problems.first().map(|problem| problem.message.clone());
     let why = why.unwrap_or_else(|| "nothing there is read as a prompt".to_owned());
     let error = CommandError::fixable(format!("{shown} was not added: {why}"));
     Err(error.hint("say how to read it with --kind, or name another folder"))
