@@ -20,6 +20,7 @@ pub mod parse;
 pub mod problem;
 pub mod render;
 pub mod search;
+pub mod slug;
 pub mod store;
 pub mod suggest;
 pub mod template;

@@ -1,0 +1,187 @@
+//! Names that every client takes, made of whatever people call things: `[a-z0-9_-]`, 1 to 64 long.
+//!
+//! The same text gives the same name on every machine and in every run, and two texts in one library
+//! never share one.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+/// The longest name, in bytes.
+pub const LIMIT: usize = 64;
+
+/// A name made of a title, a file's name or anything else.
+///
+/// Letters of other scripts are written in Latin ones, runs of what is left become one `-`. A text
+/// of which too much or nothing is left gets a part of its digest.
+pub fn slug(text: &str) -> String {
+    let latin = deunicode::deunicode_with_tofu(text, "-");
+    let mut name = String::with_capacity(latin.len().min(2 * LIMIT));
+    for c in latin.chars().map(|c| c.to_ascii_lowercase()) {
+        if c.is_ascii_alphanumeric() || c == '_' {
+            name.push(c);
+        } else if !name.is_empty() && !name.ends_with('-') {
+            name.push('-');
+        }
+    }
+    let name = name.trim_end_matches('-');
+    if name.is_empty() {
+        return format!("prompt-{}", digest(text, 4));
+    }
+    if name.len() <= LIMIT {
+        return name.to_owned();
+    }
+    with_digest(name, &digest(text, 4))
+}
+
+/// Hands out the names of one library: none twice, not even with other capitals.
+#[derive(Debug, Clone, Default)]
+pub struct Unique {
+    taken: BTreeSet<String>,
+}
+
+impl Unique {
+    /// No name is taken yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Marks a name that is there already.
+    pub fn reserve(&mut self, name: &str) {
+        self.taken.insert(name.to_lowercase());
+    }
+
+    /// Whether somebody has this name.
+    pub fn is_taken(&self, name: &str) -> bool {
+        self.taken.contains(&name.to_lowercase())
+    }
+
+    /// This name for whoever asks first; whoever comes later gets a part of the digest of a key that
+    /// is its own, such as a path, so that the order of the others does not matter.
+    pub fn name(&mut self, wanted: &str, key: &str) -> String {
+        if self.taken.insert(wanted.to_lowercase()) {
+            return wanted.to_owned();
+        }
+        let mut turn = 0_u32;
+        loop {
+            let key = match turn {
+                0 => key.to_owned(),
+                turn => format!("{key}\n{turn}"),
+            };
+            let name = with_digest(wanted, &digest(&key, 3));
+            if self.taken.insert(name.to_lowercase()) {
+                return name;
+            }
+            turn += 1;
+        }
+    }
+}
+
+/// A name with a digest behind it, cut so that both fit.
+fn with_digest(name: &str, digest: &str) -> String {
+    let room = LIMIT - digest.len() - 1;
+    let end = (0..=room.min(name.len()))
+        .rev()
+        .find(|end| name.is_char_boundary(*end));
+    let kept = &name[..end.unwrap_or_default()];
+    format!("{}-{digest}", kept.trim_end_matches('-'))
+}
+
+fn digest(text: &str, bytes: usize) -> String {
+    let mut hex = String::with_capacity(2 * bytes);
+    for byte in Sha256::digest(text.as_bytes()).iter().take(bytes) {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::name::PromptName;
+
+    #[test]
+    fn titles_become_readable_names() {
+        let cases = [
+            ("Life Coach", "life-coach"),
+            ("Недвижимость ", "nedvizhimost"),
+            ("確定申告について", "que-ding-shen-gao-nituite"),
+            (
+                "Harry Potter / Marauder’s Map",
+                "harry-potter-marauder-s-map",
+            ),
+            ("svelte:a11y", "svelte-a11y"),
+            ("Crème brûlée", "creme-brulee"),
+            ("snake_case", "snake_case"),
+            ("--x--", "x"),
+        ];
+        for (title, name) in cases {
+            assert_eq!(slug(title), name, "{title}");
+        }
+    }
+
+    #[test]
+    fn nothing_left_is_told_apart_by_digest() {
+        let (dots, bars) = (slug("..."), slug("|||"));
+        assert!(dots.starts_with("prompt-") && dots.len() == 15, "{dots}");
+        assert_ne!(dots, bars);
+    }
+
+    #[test]
+    fn long_titles_are_cut_and_told_apart() {
+        let one = slug(&format!("{} one", "word ".repeat(20)));
+        let two = slug(&format!("{} two", "word ".repeat(20)));
+        assert!(one.len() <= LIMIT && one.starts_with("word-word-"), "{one}");
+        assert_ne!(one, two);
+        assert_eq!(slug(&"a".repeat(LIMIT)), "a".repeat(LIMIT));
+        assert_eq!(slug(&"a".repeat(LIMIT + 1)).len(), LIMIT);
+    }
+
+    #[test]
+    fn the_first_keeps_its_name() {
+        let mut names = Unique::new();
+        names.reserve("Taken");
+        assert_eq!(names.name("life-coach", "1"), "life-coach");
+        let second = names.name("life-coach", "2");
+        assert!(
+            second.starts_with("life-coach-") && second.len() == 17,
+            "{second}"
+        );
+        assert_ne!(names.name("life-coach", "2"), second);
+        assert_ne!(names.name("taken", "3"), "taken");
+        assert!(names.is_taken("LIFE-coach"));
+    }
+
+    #[test]
+    fn a_long_name_is_cut_to_stay_unique() {
+        let mut names = Unique::new();
+        let long = "b".repeat(LIMIT);
+        assert_eq!(names.name(&long, "1"), long);
+        assert_eq!(names.name(&long, "2").len(), LIMIT);
+    }
+
+    proptest! {
+        #[test]
+        fn every_text_has_a_name(text in ".{0,200}") {
+            let name = slug(&text);
+            let is_good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+            prop_assert!(!name.is_empty() && name.len() <= LIMIT);
+            prop_assert!(name.chars().all(is_good), "{name}");
+            prop_assert!(PromptName::parse(&name).is_ok(), "{name}");
+            prop_assert_eq!(slug(&text), name);
+        }
+
+        #[test]
+        fn names_differ(titles in proptest::collection::vec("[aAbB]{1,2}", 1..40)) {
+            let mut names = Unique::new();
+            let mut seen = BTreeSet::new();
+            for (at, title) in titles.iter().enumerate() {
+                let name = names.name(&slug(title), &at.to_string());
+                prop_assert!(seen.insert(name.to_lowercase()));
+            }
+        }
+    }
+}
