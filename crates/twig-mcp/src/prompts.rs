@@ -61,7 +61,7 @@ pub(crate) fn get(
     match render::render(call.host.world(), found, &given).map(Rendered::from) {
         Ok(Rendered::Done(rendered)) => {
             messages(found.prompt.description.as_deref(), &rendered, result);
-            Ok(schema::stored_prompt(found.prompt).map_or(Outcome::Complete, Outcome::Stored))
+            Ok(schema::stored_prompt(found).map_or(Outcome::Complete, Outcome::Stored))
         }
         Ok(Rendered::Elsewhere(work, rest)) => {
             let pending = Pending::Get(Render {
