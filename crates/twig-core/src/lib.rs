@@ -12,6 +12,7 @@ pub mod check;
 pub mod document;
 pub mod function;
 pub mod hidden;
+pub mod import;
 pub mod limits;
 pub mod media;
 pub mod model;

@@ -11,6 +11,7 @@ pub(crate) mod located;
 mod manifest;
 mod markdown;
 pub mod project;
+pub mod table;
 mod toml;
 
 pub use toml::{Entry, Item, SyntaxError, Table, Value, read as read_toml};

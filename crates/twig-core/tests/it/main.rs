@@ -13,6 +13,7 @@ mod documents;
 mod front_matter;
 mod functions;
 mod hidden;
+mod import;
 mod manifest;
 mod names;
 mod project_folder;
