@@ -10,6 +10,7 @@ mod definitions_folder;
 mod document_folder;
 mod found;
 mod functions_folder;
+mod import;
 mod kept;
 mod listing;
 mod live;
@@ -31,6 +32,10 @@ mod twig_folder;
 mod watch;
 
 pub use found::{Found, FoundLibrary, FoundState, Skipped};
+pub use import::{
+    Fate, Gathered, ImportError, LibraryPlan, ProjectPlan, gather, plan_library, plan_project,
+    replace_manifest,
+};
 pub use live::{LiveCatalog, Refresh};
 pub use place::PROJECT;
 pub use project_folder::{

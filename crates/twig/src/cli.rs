@@ -1,5 +1,6 @@
 //! The command line, as one clap definition: help, completions and the man page come out of it.
 
+mod import;
 mod store;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use twig_core::Kind;
 
+pub(crate) use self::import::Import;
 pub(crate) use self::store::{
     AddItem, AddResource, DeleteItem, InProject, InWorkspace, ItemHistory, ListItems, Project,
     Prompt, Resource, RestoreItem, ShowItem, UpdateItem, UpdateResource, Workspace,
@@ -64,6 +66,8 @@ pub(crate) enum Command {
     /// Make a new library or prompt
     #[command(subcommand)]
     New(New),
+    /// Take prompts over that were written for other tools
+    Import(Import),
     /// See which libraries there are, and trust those that run programs
     #[command(subcommand)]
     Library(Library),

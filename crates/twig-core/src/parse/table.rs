@@ -25,12 +25,13 @@ pub struct PromptTable<'a> {
 
 /// A manifest with more prompts, in its own line ends.
 pub fn with_prompts(manifest: &str, prompts: &[PromptTable<'_>]) -> String {
-    let mut text = String::new();
-    for prompt in prompts {
-        write(prompt, &mut text);
-    }
-    let text = text.trim_start_matches('\n');
-    if text.is_empty() {
+    let tables: Vec<String> = prompts.iter().map(table).collect();
+    append(manifest, &tables.join("\n"))
+}
+
+/// A manifest with the text of more tables, in its own line ends.
+pub fn append(manifest: &str, tables: &str) -> String {
+    if tables.is_empty() {
         return manifest.to_owned();
     }
     let is_crlf = manifest.contains("\r\n");
@@ -41,13 +42,19 @@ pub fn with_prompts(manifest: &str, prompts: &[PromptTable<'_>]) -> String {
         _ => end.repeat(2),
     };
     // Values are on one line each, so that every line end here is ours.
-    let text = text.replace('\n', end);
-    format!("{manifest}{gap}{text}")
+    format!("{manifest}{gap}{}", tables.replace('\n', end))
+}
+
+/// The tables of one prompt.
+pub fn table(prompt: &PromptTable<'_>) -> String {
+    let mut text = String::new();
+    write(prompt, &mut text);
+    text
 }
 
 fn write(prompt: &PromptTable<'_>, text: &mut String) {
     let key = prompt.name.as_toml_key();
-    let _ = writeln!(text, "\n[prompts.{key}]");
+    let _ = writeln!(text, "[prompts.{key}]");
     field(text, "title", prompt.title);
     field(text, "description", prompt.description);
     if !prompt.is_template {
