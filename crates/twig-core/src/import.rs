@@ -26,6 +26,11 @@ mod prompty;
 mod turns;
 mod words;
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use sha2::{Digest, Sha256};
+
 use crate::limits::Limits;
 use crate::model::{Argument, Role};
 use crate::slug::{Unique, slug};
@@ -250,29 +255,27 @@ impl<'b> Batch<'b> {
 /// Gives each prompt a name of its own. One that is there twice, word for word, is taken once.
 fn give_names(items: &mut [Item]) {
     let mut names = Unique::new();
-    let mut seen: Vec<(String, String, String)> = Vec::new();
+    let mut seen: BTreeMap<(String, [u8; 32]), String> = BTreeMap::new();
     for item in items {
         let Ok(prompt) = &mut item.prompt else {
             continue;
         };
         let wanted = slug(&prompt.wished);
-        if names.is_taken(&wanted) {
-            let is_same = |(name, original, _): &&(String, String, String)| {
-                *name == wanted && *original == prompt.original
-            };
-            if let Some((_, _, first)) = seen.iter().find(is_same) {
-                item.prompt = Err(format!("says the same as {first}"));
+        let digest = Sha256::digest(prompt.original.as_bytes()).into();
+        match seen.entry((wanted.clone(), digest)) {
+            Entry::Occupied(first) => {
+                item.prompt = Err(format!("says the same as {}", first.get()));
                 continue;
             }
-            prompt.name = names.name(&wanted, &prompt.key);
+            Entry::Vacant(place) => drop(place.insert(item.from.clone())),
+        }
+        prompt.name = names.name(&wanted, &prompt.key);
+        if prompt.name != wanted {
             item.changes.push(format!(
                 "another prompt is called `{wanted}`: this one is `{}`",
                 prompt.name
             ));
-        } else {
-            prompt.name = names.name(&wanted, &prompt.key);
         }
-        seen.push((wanted, prompt.original.clone(), item.from.clone()));
     }
 }
 

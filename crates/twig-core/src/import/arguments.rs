@@ -36,7 +36,7 @@ impl Arguments {
 
     /// Takes in what a file says of an argument; the first word on it counts.
     pub(super) fn declare(&mut self, written: &str, argument: Argument) {
-        if self.find(written).is_some() {
+        if self.find(written).is_some() || self.known.len() >= 4 * self.limit {
             return;
         }
         let name = self.free_name(written);
@@ -53,30 +53,26 @@ impl Arguments {
 
     /// The name that a template has for an argument; `None` where there are too many.
     pub(super) fn used(&mut self, written: &str) -> Option<String> {
-        let at = match self.find(written) {
-            Some(at) => at,
-            None => {
-                let name = self.free_name(written);
-                self.known.push(Known {
-                    written: written.to_owned(),
-                    argument: Argument {
-                        name: name.into(),
-                        ..Argument::default()
-                    },
-                    is_declared: false,
-                    is_used: false,
-                });
-                self.known.len() - 1
-            }
-        };
-        if !self.known[at].is_used {
-            let count = self.known.iter().filter(|known| known.is_used).count();
-            if count >= self.limit {
-                self.is_full = true;
-                return None;
-            }
-            self.known[at].is_used = true;
+        let count = self.known.iter().filter(|known| known.is_used).count();
+        let found = self.find(written);
+        if count >= self.limit && !found.is_some_and(|at| self.known[at].is_used) {
+            self.is_full = true;
+            return None;
         }
+        let at = found.unwrap_or_else(|| {
+            let name = self.free_name(written);
+            self.known.push(Known {
+                written: written.to_owned(),
+                argument: Argument {
+                    name: name.into(),
+                    ..Argument::default()
+                },
+                is_declared: false,
+                is_used: false,
+            });
+            self.known.len() - 1
+        });
+        self.known[at].is_used = true;
         Some(self.known[at].argument.name.to_string())
     }
 

@@ -80,18 +80,15 @@ fn input(text: &str, draft: &mut Draft) -> Words {
         let until = start + 2 * braces + end;
         words.text(&rest[..start]);
         let written = &rest[start..until];
-        match (name == "input")
-            .then(|| draft.arguments.used(name))
-            .flatten()
-        {
-            Some(argument) => words.value(&argument),
-            None => {
-                if CONTEXT.contains(&name) {
-                    let change = format!("`{written}` is filled in by Continue and stays as it is");
-                    draft.changes.push(change);
-                }
-                words.text(written);
+        let argument = (name == "input").then(|| draft.arguments.used(name));
+        if let Some(argument) = argument.flatten() {
+            words.value(&argument);
+        } else {
+            if CONTEXT.contains(&name) {
+                let change = format!("`{written}` is filled in by Continue and stays as it is");
+                draft.changes.push(change);
             }
+            words.text(written);
         }
         rest = &rest[until..];
     }

@@ -1,14 +1,12 @@
 //! dotprompt: `#` lines, front matter with a schema, and Handlebars.
 
-use super::arguments::Arguments;
 use super::draft::Draft;
 use super::front::split_and_read;
 use super::node::Node;
 use super::picoschema;
 use super::turns::{Speaker, fold};
-use super::words::Words;
 use super::{Batch, Item, SourceFile, handlebars, logic, stem, wished_name};
-use crate::model::Role;
+use crate::model::Argument;
 
 /// How files end.
 const END: &str = ".prompt";
@@ -44,16 +42,17 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
     if let Some(defaults) = input.and_then(|input| input.get("default")?.as_map()) {
         for (name, value) in &defaults.0 {
             if !draft.arguments.offer_default(name, &value.to_text()) {
-                let argument = crate::model::Argument {
+                let argument = Argument {
                     default: Some(value.to_text().into()),
-                    ..crate::model::Argument::default()
+                    ..Argument::default()
                 };
                 draft.arguments.declare(name, argument);
             }
         }
     }
     let partials = |name: &str| partial(batch, file, name);
-    let steps = handlebars::parse(front.body, &partials, &mut draft.changes);
+    let length = draft.check_length(batch.limits);
+    let steps = length.and_then(|()| handlebars::parse(front.body, &partials, &mut draft.changes));
     let turns = steps.and_then(|steps| {
         let Draft {
             arguments, changes, ..
@@ -62,12 +61,7 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
     });
     match turns {
         Ok(turns) => draft.messages = fold(turns, &mut draft.changes),
-        Err(why) => {
-            let change = format!("it is taken as it is, without arguments: {why}");
-            draft.changes = vec![change];
-            draft.arguments = Arguments::new(batch.limits.arguments);
-            draft.messages = vec![(Role::User, Words::of(front.body))];
-        }
+        Err(why) => draft.keep_as_it_is(&why, batch.limits),
     }
     draft.arguments.drop_unused_parts();
     vec![draft.finish(batch.limits)]

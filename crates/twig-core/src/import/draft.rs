@@ -1,5 +1,7 @@
 //! A prompt as a format has read it, and how it becomes one that can be kept and served.
 
+use std::collections::BTreeSet;
+
 use super::arguments::Arguments;
 use super::probe::probe;
 use super::words::Words;
@@ -13,6 +15,17 @@ const TITLE: usize = 256;
 const DESCRIPTION: usize = 1024;
 /// The longest description that is made of the text, in characters.
 const SUMMARY: usize = 200;
+
+/// How a sentence starts that says how front matter was read.
+pub(super) const REPAIR: &str = "its front matter";
+
+/// Changes of one prompt that are told.
+const TOLD: usize = 12;
+
+/// Says that a text is no template here, and why.
+fn as_it_is(why: &str) -> String {
+    format!("it is taken as it is, without arguments: {why}")
+}
 
 /// A prompt in the making.
 pub(super) struct Draft {
@@ -49,6 +62,23 @@ impl Draft {
         }
     }
 
+    /// Whether the text is too long for a template: then it is not even read as one.
+    pub(super) fn check_length(&self, limits: &Limits) -> Result<(), String> {
+        let limit = limits.template_source;
+        if self.original.len() > limit {
+            return Err(format!("a template may have {limit} bytes"));
+        }
+        Ok(())
+    }
+
+    /// Gives up reading it as a template.
+    pub(super) fn keep_as_it_is(&mut self, why: &str, limits: &Limits) {
+        self.changes.retain(|change| change.starts_with(REPAIR));
+        self.changes.push(as_it_is(why));
+        self.arguments = Arguments::new(limits.arguments);
+        self.messages = vec![(Role::User, Words::of(&self.original))];
+    }
+
     /// The prompt, or why it is left.
     pub(super) fn finish(mut self, limits: &Limits) -> Item {
         let mut changes = std::mem::take(&mut self.changes);
@@ -78,7 +108,8 @@ impl Draft {
                 probe(&message.text, &arguments, limits).err()
             })
         {
-            own_changes = vec![format!("it is taken as it is, without arguments: {why}")];
+            changes.retain(|change| change.starts_with(REPAIR));
+            own_changes = vec![as_it_is(&why)];
             is_template = false;
             arguments = Vec::new();
             messages = vec![ImportedMessage {
@@ -114,6 +145,13 @@ impl Draft {
             let text = argument.description.take();
             let text = text.and_then(|text| label(&text, DESCRIPTION, &what, &mut changes));
             argument.description = text.map(Into::into);
+        }
+        let mut seen = BTreeSet::new();
+        changes.retain(|change| seen.insert(change.clone()));
+        if changes.len() > TOLD {
+            let more = changes.len() - TOLD;
+            changes.truncate(TOLD);
+            changes.push(format!("and {more} more like that"));
         }
         let prompt = Imported {
             name: String::new(),

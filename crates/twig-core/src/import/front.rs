@@ -86,13 +86,11 @@ fn of_parts<'t>(front: &str, body: &'t str, limits: &Limits) -> Front<'t> {
         ));
         return read;
     }
-    match yaml(front) {
-        Ok(Node::Map(fields)) => read.fields = fields,
-        Ok(_) | Err(_) => {
-            read.fields = by_lines(front);
-            read.repair =
-                Some("its front matter is not valid YAML and is read line by line".into());
-        }
+    if let Ok(Node::Map(fields)) = yaml(front) {
+        read.fields = fields;
+    } else {
+        read.fields = by_lines(front);
+        read.repair = Some("its front matter is not valid YAML and is read line by line".into());
     }
     read
 }

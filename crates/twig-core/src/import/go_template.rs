@@ -5,13 +5,10 @@ mod tags;
 
 use self::expression::{Dot, Scope};
 use self::tags::{Token, tokens};
-use super::arguments::Arguments;
 use super::draft::Draft;
 use super::logic::{self, DEPTH, Step, Test, Value};
 use super::turns::{Speaker, fold};
-use super::words::Words;
 use super::{Batch, Item, SourceFile, stem, wished_name};
-use crate::model::Role;
 
 /// How files end.
 const ENDS: [&str; 3] = [".tmpl", ".gotmpl", ".tpl"];
@@ -34,13 +31,14 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
         Token::Comment(text) => Some(text.trim().to_owned()),
         _ => None,
     });
+    let length = draft.check_length(batch.limits);
     let mut reader = Reader {
         batch,
         file,
         changes: &mut draft.changes,
         inlined: 0,
     };
-    let steps = reader.template(text, &Scope::root(), 0);
+    let steps = length.and_then(|()| reader.template(text, &Scope::root(), 0));
     let turns = steps.and_then(|steps| {
         let Draft {
             arguments, changes, ..
@@ -58,12 +56,7 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
                     .describe("date", "The date, such as that of today");
             }
         }
-        Err(why) => {
-            let change = format!("it is taken as it is, without arguments: {why}");
-            draft.changes = vec![change];
-            draft.arguments = Arguments::new(batch.limits.arguments);
-            draft.messages = vec![(Role::User, Words::of(text))];
-        }
+        Err(why) => draft.keep_as_it_is(&why, batch.limits),
     }
     vec![draft.finish(batch.limits)]
 }
@@ -84,7 +77,8 @@ struct Reader<'r> {
 /// How a list of steps ended.
 enum End<'t> {
     Source,
-    End,
+    /// `{{end}}`
+    Block,
     /// `{{else}}`, and what it goes on with.
     Else(&'t str),
 }
@@ -97,7 +91,7 @@ impl Reader<'_> {
         let (steps, end) = self.steps(&tokens, &mut at, &mut scope, depth)?;
         match end {
             End::Source => Ok(steps),
-            End::End => Err("an `{{end}}` ends what did not begin".to_owned()),
+            End::Block => Err("an `{{end}}` ends what did not begin".to_owned()),
             End::Else(_) => Err("an `{{else}}` stands outside of a block".to_owned()),
         }
     }
@@ -125,7 +119,7 @@ impl Reader<'_> {
             };
             let (keyword, rest) = inner.split_once(char::is_whitespace).unwrap_or((inner, ""));
             match keyword {
-                "end" => return Ok((steps, End::End)),
+                "end" => return Ok((steps, End::Block)),
                 "else" => return Ok((steps, End::Else(rest.trim()))),
                 "if" => steps.push(self.branch(rest, tokens, at, scope, depth)?),
                 "with" => steps.push(self.with(rest, tokens, at, scope, depth)?),
@@ -145,14 +139,15 @@ impl Reader<'_> {
                 }
                 "break" | "continue" => return Err(format!("`{keyword}` has no counterpart")),
                 _ if scope.assign(inner)? => {}
-                _ => steps.push(match scope.operand(inner) {
-                    Some(value) => Step::Print(value, written.to_owned()),
-                    None => {
+                _ => {
+                    let Some(value) = scope.operand(inner) else {
                         let change = format!("`{written}` has no counterpart and stays as it is");
                         self.changes.push(change);
-                        Step::Text(written.to_owned())
-                    }
-                }),
+                        steps.push(Step::Text(written.to_owned()));
+                        continue;
+                    };
+                    steps.push(Step::Print(value, written.to_owned()));
+                }
             }
         }
         Ok((steps, End::Source))
@@ -172,7 +167,7 @@ impl Reader<'_> {
             let (body, end) = self.steps(tokens, at, &mut scope.clone(), depth + 1)?;
             branches.push((test, body));
             match end {
-                End::End => return Ok(Step::If(branches, Vec::new())),
+                End::Block => return Ok(Step::If(branches, Vec::new())),
                 End::Else("") => {
                     let (otherwise, end) = self.steps(tokens, at, &mut scope.clone(), depth + 1)?;
                     closed(&end)?;
@@ -303,7 +298,7 @@ impl Reader<'_> {
 
 fn closed(end: &End<'_>) -> Result<(), String> {
     match end {
-        End::End => Ok(()),
+        End::Block => Ok(()),
         _ => Err("a block does not end".to_owned()),
     }
 }

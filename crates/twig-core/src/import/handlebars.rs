@@ -64,10 +64,16 @@ impl Scope {
 
     /// The value of a path; `None` for what has no counterpart.
     fn value(&self, path: &str) -> Option<Value> {
-        if let Some(rest) = path.strip_prefix("../") {
-            let parent = self.parent.as_deref().unwrap_or(self);
-            return parent.value(rest);
+        let mut scope = self;
+        let mut path = path;
+        while let Some(rest) = path.strip_prefix("../") {
+            scope = scope.parent.as_deref().unwrap_or(scope);
+            path = rest;
         }
+        scope.own_value(path)
+    }
+
+    fn own_value(&self, path: &str) -> Option<Value> {
         if let Some(rest) = path.strip_prefix("@root.") {
             return names(rest).map(Value::Argument);
         }
@@ -249,11 +255,11 @@ impl Reader<'_> {
         self.template(&source, &scope, depth + 1)
     }
 
-    fn block<'t>(
+    fn block(
         &mut self,
         inner: &str,
         is_inverse: bool,
-        tokens: &[Token<'t>],
+        tokens: &[Token<'_>],
         at: &mut usize,
         scope: &Scope,
         depth: usize,
@@ -367,7 +373,6 @@ fn split(inner: &str) -> Vec<&str> {
     for (at, c) in inner.char_indices() {
         match (c, quote) {
             (c, Some(open)) if c == open => quote = None,
-            (_, Some(_)) => {}
             ('"' | '\'', None) => quote = Some(c),
             ('(', None) => brackets += 1,
             (')', None) => brackets = brackets.saturating_sub(1),

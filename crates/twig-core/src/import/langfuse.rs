@@ -72,7 +72,8 @@ impl Version {
     fn shown(&self) -> String {
         let label = ["production", "latest"].into_iter();
         let label = label.filter(|label| self.labels.iter().any(|own| own == label));
-        let label: String = label.take(1).map(|label| format!(" ({label})")).collect();
+        let label = label.map(|label| format!(" ({label})")).next();
+        let label = label.unwrap_or_default();
         match self.number {
             Some(number) => format!(" version {number}{label}"),
             None => format!(" version {}{label}", self.at + 1),

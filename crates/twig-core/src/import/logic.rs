@@ -99,9 +99,8 @@ impl Writer<'_> {
 
     fn step(&mut self, step: &Step, level: usize, words: &mut Words) -> Result<(), String> {
         match step {
-            Step::Text(text) => words.text(text),
+            Step::Text(text) | Step::Print(Value::Text(text), _) => words.text(text),
             Step::Role(_) => return Err("who speaks depends on a condition".to_owned()),
-            Step::Print(Value::Text(text), _) => words.text(text),
             Step::Print(value, written) => match self.expression(value) {
                 Some(code) => words.value(&code),
                 None => words.text(written),

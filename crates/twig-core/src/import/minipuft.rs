@@ -1,19 +1,25 @@
 //! Folders of claude-prompts: `prompt.yaml` beside `user-message.md` and `system-message.md`.
 
-use super::arguments::Arguments;
+use std::fmt::Write;
+
 use super::draft::Draft;
 use super::jinja;
 use super::node::{Fields, Node, yaml};
 use super::turns::{Speaker, fold};
 use super::words::{Words, quote};
 use super::{Batch, Item, SourceFile};
-use crate::model::{Argument, Pattern, Role};
+use crate::model::{Argument, Pattern};
 
 /// Prompts that may stand in another, each counted as often as it stands there.
 const REFERENCES: usize = 32;
 
 /// Reads one `prompt.yaml`.
 pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
+    if file.text.len() > batch.limits.manifest {
+        let limit = batch.limits.manifest;
+        let why = format!("it is longer than the limit of {limit} bytes");
+        return vec![Item::left(&file.path, why)];
+    }
     let fields = match yaml(&file.text) {
         Ok(Node::Map(fields)) => fields,
         Ok(_) => return vec![Item::left(&file.path, "it is no map of fields")],
@@ -47,23 +53,29 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
             .push("was not offered over MCP there".to_owned());
     }
     declare(&fields, &mut draft);
-    let mut turns = Vec::new();
-    let mut trouble = None;
-    for (speaker, text) in [(Speaker::System, system), (Speaker::User, user)] {
-        let text = references(batch, &text, &mut draft);
-        match jinja::convert(&text, &mut draft.arguments, &mut draft.changes) {
-            Ok(words) => turns.push((speaker, words)),
-            Err(why) => trouble = Some(why),
-        }
-    }
-    draft.messages = fold(turns, &mut draft.changes);
-    if let Some(why) = trouble {
-        let change = format!("it is taken as it is, without arguments: {why}");
-        draft.changes = vec![change];
-        draft.arguments = Arguments::new(batch.limits.arguments);
-        draft.messages = vec![(Role::User, Words::of(&original))];
+    let said = draft
+        .check_length(batch.limits)
+        .and_then(|()| turns(batch, &system, &user, &mut draft));
+    match said {
+        Ok(turns) => draft.messages = fold(turns, &mut draft.changes),
+        Err(why) => draft.keep_as_it_is(&why, batch.limits),
     }
     vec![draft.finish(batch.limits)]
+}
+
+fn turns(
+    batch: Batch<'_>,
+    system: &str,
+    user: &str,
+    draft: &mut Draft,
+) -> Result<Vec<(Speaker, Words)>, String> {
+    let turns = [(Speaker::System, system), (Speaker::User, user)];
+    let turns = turns.into_iter().map(|(speaker, text)| {
+        let text = references(batch, text, draft);
+        let words = jinja::convert(&text, &mut draft.arguments, &mut draft.changes)?;
+        Ok((speaker, words))
+    });
+    turns.collect()
 }
 
 /// Whether YAML could be a prompt of this kind.
@@ -153,13 +165,13 @@ fn declare(fields: &Fields, draft: &mut Draft) {
         };
         let rules = given.get("validation").and_then(Node::as_map);
         let pattern = rules.and_then(|rules| rules.text("pattern"));
-        let pattern = pattern.and_then(|source| match Pattern::parse(&source) {
-            Ok(pattern) => Some(pattern),
-            Err(_) => {
+        let pattern = pattern.and_then(|source| {
+            let pattern = Pattern::parse(&source).ok();
+            if pattern.is_none() {
                 let change = format!("the pattern of `{name}` cannot be read and is left out");
                 draft.changes.push(change);
-                None
             }
+            pattern
         });
         let longest = rules.and_then(|rules| rules.text("maxLength")?.parse().ok());
         let choices = given.get("options").and_then(Node::as_list);
@@ -226,7 +238,7 @@ fn expand(
         draft
             .changes
             .push(format!("`{written}` {why} and stays as it is"));
-        result.push_str(&format!("{{{{ {} }}}}", quote(written)));
+        let _ = write!(result, "{{{{ {} }}}}", quote(written));
     }
     result.push_str(rest);
 }
@@ -235,8 +247,12 @@ fn expand(
 fn other(batch: Batch<'_>, id: &str, draft: &mut Draft) -> Option<String> {
     let mut files = batch.files.iter();
     files.find_map(|file| {
-        let is_yaml = file.path.ends_with(".yaml") || file.path.ends_with(".yml");
-        let Node::Map(fields) = yaml(&file.text).ok().filter(|_| is_yaml)? else {
+        let is_yaml = super::detect::fits(super::Format::Minipuft, &file.path);
+        let is_near = file.text.contains(id) || file.path.contains(id);
+        if !is_yaml || !is_near || file.text.len() > batch.limits.manifest {
+            return None;
+        }
+        let Node::Map(fields) = yaml(&file.text).ok()? else {
             return None;
         };
         if id_of(file, &fields) != id {

@@ -3,6 +3,9 @@
 use super::arguments::Arguments;
 use super::words::Words;
 
+/// The longest variable, braces included.
+const LONGEST: usize = 128;
+
 /// Reads a text whose variables are single names.
 pub(super) fn simple(text: &str, arguments: &mut Arguments) -> Words {
     let mut words = Words::default();
@@ -30,7 +33,12 @@ pub(super) fn simple(text: &str, arguments: &mut Arguments) -> Words {
 
 /// The variable that a text starts with: all of it, and its name.
 fn variable(text: &str) -> Option<(&str, &str)> {
-    let end = text.find("}}")? + 2;
+    // Names are short: nobody looks further for where one ends.
+    let window = text
+        .char_indices()
+        .nth(LONGEST)
+        .map_or(text, |(end, _)| &text[..end]);
+    let end = window.find("}}")? + 2;
     let name = text[2..end - 2].trim();
     let first = name.chars().next()?;
     let is_good = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');

@@ -3,6 +3,8 @@
 mod code;
 mod table;
 
+use std::collections::BTreeSet;
+
 use self::code::Code;
 use self::table::rows;
 use super::draft::Draft;
@@ -75,10 +77,9 @@ fn placeholders(text: &str, draft: &mut Draft) -> Words {
     let code = Code::of(text);
     let all: Vec<Found<'_>> = find(text).collect();
     // No language writes `${name:some words}`: who has a default is meant, in code too.
-    let is_meant = |name: &str| {
-        let mut same = all.iter().filter(|other| other.name == name);
-        name.contains(' ') || same.any(Found::has_words)
-    };
+    let with_words = all.iter().filter(|found| found.has_words());
+    let with_words: BTreeSet<&str> = with_words.map(|found| found.name).collect();
+    let is_meant = |name: &str| name.contains(' ') || with_words.contains(name);
     let is_placeholder = |found: &&Found<'_>| !code.covers(found) || is_meant(found.name);
     let found: Vec<&Found<'_>> = all.iter().filter(is_placeholder).collect();
     for found in found.iter().copied() {
@@ -140,7 +141,7 @@ fn find(text: &str) -> impl Iterator<Item = Found<'_>> {
         let is_shell = default.is_some_and(|text| text.starts_with(['-', '=', '?', '+']));
         (is_name(name) && !is_shell).then(|| Found {
             start,
-            written: &text[start..start + 2 + end + 1],
+            written: &text[start..=start + 2 + end],
             name,
             default: default.map(str::trim),
         })

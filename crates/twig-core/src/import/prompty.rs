@@ -6,7 +6,7 @@ use super::node::{Fields, Node};
 use super::turns::{Speaker, fold};
 use super::words::Words;
 use super::{Batch, Item, SourceFile, handlebars, jinja, logic, wished_name};
-use crate::model::{Argument, Role};
+use crate::model::Argument;
 
 /// Reads one file.
 pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
@@ -25,19 +25,16 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
         draft.notes.push(note.to_owned());
     }
     inputs(fields, &mut draft);
-    let said = if is_mustache(fields) {
-        mustache(front.body, &mut draft)
-    } else {
-        markers(front.body, &mut draft)
-    };
+    let said = draft.check_length(batch.limits).and_then(|()| {
+        if is_mustache(fields) {
+            mustache(front.body, &mut draft)
+        } else {
+            markers(front.body, &mut draft)
+        }
+    });
     match said {
         Ok(turns) => draft.messages = fold(turns, &mut draft.changes),
-        Err(why) => {
-            let change = format!("it is taken as it is, without arguments: {why}");
-            draft.changes = vec![change];
-            draft.arguments = super::arguments::Arguments::new(batch.limits.arguments);
-            draft.messages = vec![(Role::User, Words::of(front.body))];
-        }
+        Err(why) => draft.keep_as_it_is(&why, batch.limits),
     }
     vec![draft.finish(batch.limits)]
 }

@@ -2,6 +2,9 @@
 
 use crate::import::logic::{Test, Value};
 
+/// How deep brackets may nest.
+const BRACKETS: usize = 16;
+
 /// What `.` is.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Dot {
@@ -111,11 +114,16 @@ impl Scope {
 
     /// What a branch depends on.
     pub(super) fn test(&self, condition: &str) -> Result<Test, String> {
+        self.test_inside(condition, BRACKETS)
+    }
+
+    fn test_inside(&self, condition: &str, depth: usize) -> Result<Test, String> {
         let words = split(condition);
         let trouble = || format!("`if {}` has no counterpart", condition.trim());
         let inner = |word: &&str| -> Result<Test, String> {
             match word.strip_prefix('(').and_then(|it| it.strip_suffix(')')) {
-                Some(inner) => self.test(inner),
+                Some(inner) if depth > 0 => self.test_inside(inner, depth - 1),
+                Some(_) => Err("its brackets nest too deep".to_owned()),
                 None => self.operand(word).map(Test::Has).ok_or_else(trouble),
             }
         };
@@ -207,7 +215,6 @@ fn split(text: &str) -> Vec<&str> {
             (_, Some('"')) if is_escaped => is_escaped = false,
             ('\\', Some('"')) => is_escaped = true,
             (c, Some(open)) if c == open => quote = None,
-            (_, Some(_)) => {}
             ('"' | '`', None) => quote = Some(c),
             ('(', None) => brackets += 1,
             (')', None) => brackets = brackets.saturating_sub(1),

@@ -27,7 +27,7 @@ impl Code {
                     None => open = Some((at + line.len(), fence, is_foreign(&bare[3..]))),
                     Some(_) => {}
                 }
-            } else if open.is_none() && has_expression(line) {
+            } else if open.is_none() && is_code(line) {
                 stretches.push(at..at + line.len());
             }
             at += line.len();
@@ -54,7 +54,7 @@ fn is_foreign(info: &str) -> bool {
     let language: String = info
         .trim_start_matches(['`', '~', ' '])
         .chars()
-        .take_while(|c| c.is_ascii_alphanumeric())
+        .take_while(char::is_ascii_alphanumeric)
         .collect();
     matches!(
         language.to_ascii_lowercase().as_str(),
@@ -94,10 +94,18 @@ fn is_foreign(info: &str) -> bool {
     )
 }
 
+/// Whether a line outside of fences is one of code: an expression, and what only code ends with.
+fn is_code(line: &str) -> bool {
+    let looks = line.contains('`') || line.trim_end().ends_with([';', '{', '(', ',']);
+    looks && has_expression(line)
+}
+
 /// Whether a text has `${…}` with an expression in it: a call, a member, an operator.
 fn has_expression(text: &str) -> bool {
     text.match_indices("${").any(|(start, _)| {
         let inner = &text[start + 2..];
+        let window = inner.char_indices().nth(200);
+        let inner = window.map_or(inner, |(end, _)| &inner[..end]);
         let Some(end) = inner.find(['}', '\n']) else {
             return false;
         };
