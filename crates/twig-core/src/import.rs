@@ -184,6 +184,9 @@ pub struct ImportedMessage {
     pub text: String,
 }
 
+/// How a change begins that says which name a prompt got instead of its own.
+pub const NAMED: &str = "another prompt is called";
+
 /// What the person asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wish {
@@ -271,10 +274,8 @@ fn give_names(items: &mut [Item]) {
         }
         prompt.name = names.name(&wanted, &prompt.key);
         if prompt.name != wanted {
-            item.changes.push(format!(
-                "another prompt is called `{wanted}`: this one is `{}`",
-                prompt.name
-            ));
+            item.changes
+                .push(format!("{NAMED} `{wanted}`: this one is `{}`", prompt.name));
         }
     }
 }

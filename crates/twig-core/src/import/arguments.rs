@@ -81,6 +81,12 @@ impl Arguments {
         self.find(written).is_some_and(|at| self.known[at].is_used)
     }
 
+    /// Whether there is a value even where none is given.
+    pub(super) fn has_default(&self, written: &str) -> bool {
+        let found = self.find(written);
+        found.is_some_and(|at| self.known[at].argument.default.is_some())
+    }
+
     /// Gives a default to an argument that has none; says whether it has that one now.
     pub(super) fn offer_default(&mut self, written: &str, default: &str) -> bool {
         let Some(at) = self.find(written) else {

@@ -39,6 +39,10 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
         Ok(text) => text.unwrap_or_default(),
         Err(why) => return vec![Item::left(&file.path, why)],
     };
+    if system.is_empty() && user.is_empty() && batch.files.len() == 1 {
+        let why = "its texts are in files beside it: import its folder";
+        return vec![Item::left(&file.path, why)];
+    }
     let original = match (system.is_empty(), user.is_empty()) {
         (false, false) => format!("{}\n\n{user}", system.trim_end()),
         (false, true) => system.clone(),

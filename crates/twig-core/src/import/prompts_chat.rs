@@ -99,6 +99,8 @@ fn placeholders(text: &str, draft: &mut Draft) -> Words {
         words.text(&text[at..found.start]);
         at = found.start + found.written.len();
         match draft.arguments.used(found.name) {
+            // Where no value is given there is still the default.
+            Some(argument) if draft.arguments.has_default(found.name) => words.value(&argument),
             Some(argument) => words.value_or(&argument, found.written),
             None => words.text(found.written),
         }

@@ -2,6 +2,7 @@
 //!
 //! Nothing outside the path that was named is read. Links to folders are not followed.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use twig_core::BodyError;
@@ -107,6 +108,7 @@ fn folder(path: &Path) -> Result<Gathered, ImportError> {
         }
     }
     paths.sort();
+    found.others += drop_stray_texts(&mut paths);
     let mut total = 0;
     for file in paths {
         match read_text_beneath(&root, path, &file, FILE, Patience::NONE) {
@@ -120,12 +122,35 @@ fn folder(path: &Path) -> Result<Gathered, ImportError> {
                     text: read.text,
                 });
             }
+            Err(BodyError::Outside) => {
+                let why = "leads outside the folder that is imported";
+                found.unread.push((file, why.to_owned()));
+            }
             // A link to a folder that is called like a file.
             Err(BodyError::NotAFile("a folder")) => found.others += 1,
             Err(error) => found.unread.push((file, error.to_string())),
         }
     }
     Ok(found)
+}
+
+/// Takes out Markdown that belongs to no `prompt.yaml` beside it; says how many files that are.
+fn drop_stray_texts(paths: &mut Vec<String>) -> usize {
+    fn cut(path: &str) -> (&str, &str) {
+        path.rsplit_once('/').unwrap_or(("", path))
+    }
+    let homes: BTreeSet<String> = paths
+        .iter()
+        .map(|path| cut(path))
+        .filter(|(_, name)| matches!(*name, "prompt.yaml" | "prompt.yml"))
+        .map(|(folder, _)| folder.to_owned())
+        .collect();
+    let before = paths.len();
+    paths.retain(|path| {
+        let is_text = path.to_ascii_lowercase().ends_with(".md");
+        !is_text || homes.contains(cut(path).0)
+    });
+    before - paths.len()
 }
 
 fn trouble(error: &std::io::Error) -> ImportError {

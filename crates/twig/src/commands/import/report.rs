@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use twig_core::import::Item;
+use twig_core::import::{Item, NAMED};
 use twig_sources::Fate;
 
 use crate::cli;
@@ -214,7 +214,8 @@ fn row(item: &Item, fate: Fate, is_verbatim: bool) -> Row<'_> {
     let changes = || match prompt {
         // A project keeps texts as they were written.
         Some(prompt) if is_verbatim => {
-            let mut changes: Vec<String> = Vec::new();
+            let is_name = |change: &&String| change.starts_with(NAMED);
+            let mut changes: Vec<String> = item.changes.iter().filter(is_name).cloned().collect();
             if !prompt.arguments.is_empty() {
                 let names: Vec<&str> = prompt.arguments.iter().map(|it| &*it.name).collect();
                 changes.push(format!(
