@@ -26,6 +26,10 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
     let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
     let wished = wished_name(&file.path, end);
     let mut draft = Draft::new(&file.path, &wished, text, batch.limits);
+    // A file may define what it is called: then that is what it says.
+    let own = tags::defined(text, stem(&file.path, end));
+    let own = own.or_else(|| tags::defined(text, stem(&file.path, "")));
+    let source = own.as_deref().unwrap_or(text);
     let tokens = tokens(text);
     draft.description = tokens.iter().find_map(|token| match token {
         Token::Comment(text) => Some(text.trim().to_owned()),
@@ -38,7 +42,7 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
         changes: &mut draft.changes,
         inlined: 0,
     };
-    let steps = length.and_then(|()| reader.template(text, &Scope::root(), 0));
+    let steps = length.and_then(|()| reader.template(source, &Scope::root(), 0));
     let turns = steps.and_then(|steps| {
         let Draft {
             arguments, changes, ..

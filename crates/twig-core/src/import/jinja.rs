@@ -21,16 +21,25 @@ pub(super) fn convert(
         words.text(source);
         return Ok(words);
     }
-    let tags = tags(source);
+    let all = tags(source);
+    let loops = object_loops(&all);
+    let is_inside = |tag: &TagTokens<'_>| {
+        let mut around = loops.iter();
+        around.any(|found| found.range.contains(&tag.range.start))
+    };
+    let tags: Vec<&TagTokens<'_>> = all.iter().filter(|tag| !is_inside(tag)).collect();
     let mut reader = Reader {
-        bound: tags.iter().flat_map(|(_, tokens)| bound(tokens)).collect(),
+        bound: tags.iter().flat_map(|tag| bound(&tag.tokens)).collect(),
         lists: BTreeSet::new(),
         edits: Vec::new(),
         arguments,
         changes,
     };
-    for (tag, tokens) in &tags {
-        reader.tag(*tag, tokens)?;
+    for tag in &tags {
+        reader.tag(tag.tag, &tag.tokens)?;
+    }
+    for found in loops {
+        reader.print_list(found)?;
     }
     let mut template = source.to_owned();
     let mut edits = reader.edits;
@@ -42,21 +51,93 @@ pub(super) fn convert(
     Ok(words)
 }
 
+/// A tag, where it stands and what stands in it.
+struct TagTokens<'s> {
+    tag: Tag,
+    range: Range<usize>,
+    tokens: Vec<Token<'s>>,
+}
+
 /// The tags of a template with what stands in them.
-fn tags(source: &str) -> Vec<(Tag, Vec<Token<'_>>)> {
-    let mut tags: Vec<(Tag, Vec<Token<'_>>)> = Vec::new();
+fn tags(source: &str) -> Vec<TagTokens<'_>> {
+    let mut tags: Vec<TagTokens<'_>> = Vec::new();
     for token in Tokens::new(source) {
-        match token.kind {
-            Kind::Open(tag) => tags.push((tag, Vec::new())),
-            Kind::Close => {}
-            _ => {
-                if let Some((_, tokens)) = tags.last_mut() {
-                    tokens.push(token);
-                }
-            }
+        match (token.kind, tags.last_mut()) {
+            (Kind::Open(tag), _) => tags.push(TagTokens {
+                tag,
+                range: token.range,
+                tokens: Vec::new(),
+            }),
+            (Kind::Close, Some(last)) => last.range.end = token.range.end,
+            (_, Some(last)) => last.tokens.push(token),
+            (_, None) => {}
         }
     }
     tags
+}
+
+/// A loop that asks its items for fields: from its first tag to its last, and over what it goes.
+struct ObjectLoop {
+    range: Range<usize>,
+    list: String,
+}
+
+/// The outermost loops over lists of objects, which no text can be.
+fn object_loops(tags: &[TagTokens<'_>]) -> Vec<ObjectLoop> {
+    let keyword = |tag: &TagTokens<'_>| match tag.tokens.first().map(|token| token.kind) {
+        Some(Kind::Name(name)) if tag.tag == Tag::Block => name.to_owned(),
+        _ => String::new(),
+    };
+    let mut found: Vec<ObjectLoop> = Vec::new();
+    for (at, tag) in tags.iter().enumerate() {
+        let is_inside = found
+            .last()
+            .is_some_and(|it| it.range.contains(&tag.range.start));
+        let kinds: Vec<Kind<'_>> = tag.tokens.iter().map(|token| token.kind).collect();
+        let [
+            Kind::Name("for"),
+            Kind::Name(item),
+            Kind::Name("in"),
+            Kind::Name(list),
+            rest @ ..,
+        ] = kinds.as_slice()
+        else {
+            continue;
+        };
+        if is_inside || tag.tag != Tag::Block {
+            continue;
+        }
+        let mut path = vec![*list];
+        let mut rest = rest;
+        while let [Kind::Sign("."), Kind::Name(field), others @ ..] = rest {
+            path.push(field);
+            rest = others;
+        }
+        let mut depth = 0_usize;
+        let end = tags[at..].iter().position(|tag| {
+            match keyword(tag).as_str() {
+                "for" => depth += 1,
+                "endfor" => depth = depth.saturating_sub(1),
+                _ => return false,
+            }
+            depth == 0
+        });
+        let Some(end) = end.filter(|_| rest.is_empty()) else {
+            continue;
+        };
+        let asks = tags[at + 1..at + end].iter().any(|tag| {
+            tag.tokens
+                .windows(2)
+                .any(|pair| pair[0].kind == Kind::Name(item) && pair[1].kind == Kind::Sign("."))
+        });
+        if asks {
+            found.push(ObjectLoop {
+                range: tag.range.start..tags[at + end].range.end,
+                list: path.join("."),
+            });
+        }
+    }
+    found
 }
 
 /// Names to which a block tag gives a value.
@@ -88,6 +169,24 @@ struct Reader<'s, 'r> {
 }
 
 impl<'s> Reader<'s, '_> {
+    /// Prints the text that is given for a list in the place of a loop.
+    fn print_list(&mut self, found: ObjectLoop) -> Result<(), String> {
+        let ObjectLoop { range, list } = found;
+        if self
+            .bound
+            .contains(list.split('.').next().unwrap_or_default())
+        {
+            return Err(format!("`{list}` is a field of what a text cannot hold"));
+        }
+        let own = self.arguments.used(&list);
+        let own = own.ok_or("it has too many placeholders")?;
+        self.changes.push(format!(
+            "the loop over `{list}` prints it as one text, since its items have fields"
+        ));
+        self.edits.push((range, format!("{{{{ {own} }}}}")));
+        Ok(())
+    }
+
     fn tag(&mut self, tag: Tag, tokens: &[Token<'s>]) -> Result<(), String> {
         let mut rest = tokens;
         let mut is_loop = false;

@@ -3,6 +3,8 @@
 //! Handlebars and Go templates are read into [`Step`]s; here these become Jinja. Arguments are texts,
 //! so a list is given one item a line, and a list whose items have fields is given as one text.
 
+use std::collections::BTreeSet;
+
 use super::arguments::Arguments;
 use super::turns::Speaker;
 use super::words::{Words, quote};
@@ -68,7 +70,13 @@ pub(super) fn write(
     changes: &mut Vec<String>,
 ) -> Result<Vec<(Speaker, Words)>, String> {
     let mut turns = vec![(first, Words::default())];
-    let mut writer = Writer { arguments, changes };
+    let mut printed = BTreeSet::new();
+    collect(steps, &mut printed);
+    let mut writer = Writer {
+        arguments,
+        changes,
+        printed,
+    };
     let has_roles = steps.iter().any(|step| matches!(step, Step::Role(_)));
     for step in steps {
         if let Step::Role(speaker) = step {
@@ -88,6 +96,31 @@ pub(super) fn write(
 struct Writer<'w> {
     arguments: &'w mut Arguments,
     changes: &'w mut Vec<String>,
+    /// The arguments and fields that stand somewhere in the text.
+    printed: BTreeSet<Vec<String>>,
+}
+
+/// Every argument and field that is printed or gone over.
+fn collect(steps: &[Step], printed: &mut BTreeSet<Vec<String>>) {
+    for step in steps {
+        match step {
+            Step::Print(Value::Argument(path), _) => drop(printed.insert(path.clone())),
+            Step::If(branches, otherwise) => {
+                for (_, steps) in branches {
+                    collect(steps, printed);
+                }
+                collect(otherwise, printed);
+            }
+            Step::Each(list, body, otherwise) => {
+                if let Value::Argument(path) = list {
+                    printed.insert(path.clone());
+                }
+                collect(body, printed);
+                collect(otherwise, printed);
+            }
+            Step::Print(..) | Step::Text(_) | Step::Role(_) => {}
+        }
+    }
 }
 
 impl Writer<'_> {
@@ -180,6 +213,17 @@ impl Writer<'_> {
     fn test(&mut self, test: &Test) -> Result<String, String> {
         let name = |value: Option<String>| value.ok_or("it has too many placeholders".to_owned());
         Ok(match test {
+            Test::Has(Value::Argument(path)) => match self.fields(path).as_slice() {
+                [] => name(self.name(path))?,
+                // Something that is only known by its fields is there if one of them is.
+                fields => {
+                    let fields = fields.iter().map(|path| self.name(path));
+                    fields
+                        .collect::<Option<Vec<_>>>()
+                        .map(|it| it.join(" or "))
+                        .ok_or("it has too many placeholders")?
+                }
+            },
             Test::Has(value) => name(self.expression(value))?,
             Test::Equal(one, two) => {
                 let (one, two) = (self.expression(one), self.expression(two));
@@ -189,6 +233,15 @@ impl Writer<'_> {
             Test::All(tests) => self.joined(tests, " and ")?,
             Test::Any(tests) => self.joined(tests, " or ")?,
         })
+    }
+
+    /// The fields by which an argument is known that never stands for itself.
+    fn fields(&self, path: &[String]) -> Vec<Vec<String>> {
+        if self.printed.contains(path) {
+            return Vec::new();
+        }
+        let is_field = |other: &&Vec<String>| other.len() > path.len() && other.starts_with(path);
+        self.printed.iter().filter(is_field).cloned().collect()
     }
 
     fn joined(&mut self, tests: &[Test], word: &str) -> Result<String, String> {

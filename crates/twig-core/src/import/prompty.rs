@@ -116,7 +116,9 @@ fn marker(line: &str) -> Option<Speaker> {
 
 /// Declares what `inputs` says, as a list, a map, or a map of values.
 fn inputs(fields: &Fields, draft: &mut Draft) {
-    match fields.get("inputs") {
+    let given = fields.get("inputs").or_else(|| fields.get("inputSchema"));
+    let inner = given.and_then(|node| node.as_map()?.get("properties"));
+    match inner.or(given) {
         Some(Node::List(items)) => {
             for item in items {
                 match item {
@@ -142,7 +144,11 @@ fn inputs(fields: &Fields, draft: &mut Draft) {
                 }
             }
         }
-        _ => {}
+        Some(_) => {
+            let change = "its inputs are looked up elsewhere and are not known";
+            draft.changes.push(change.to_owned());
+        }
+        None => {}
     }
 }
 

@@ -47,20 +47,17 @@ pub fn plan_project(
                 "the project has another prompt `{}`, which stays as it is",
                 prompt.name
             )),
-            None => match creation(name, prompt, author) {
+            None => match checked(name, prompt, author, limits) {
                 Err(error) => Fate::Left(error.to_string()),
                 Ok(_) if room == 0 => Fate::Left(format!(
                     "the project may hold {} prompts and resources",
                     limits.project_items
                 )),
-                Ok(write) => match decide(&write, None, None, limits) {
-                    Err(error) => Fate::Left(error.to_string()),
-                    Ok(_) => {
-                        room -= 1;
-                        plan.writes.push((at, write));
-                        Fate::New
-                    }
-                },
+                Ok(write) => {
+                    room -= 1;
+                    plan.writes.push((at, write));
+                    Fate::New
+                }
             },
         };
         plan.fates.push(fate);
@@ -100,8 +97,14 @@ impl ProjectPlan {
     }
 }
 
-fn creation(project: &StoreName, prompt: &Imported, author: &str) -> Result<ItemWrite, StoreError> {
-    Ok(ItemWrite {
+/// The write that makes a prompt, where the store would take it.
+fn checked(
+    project: &StoreName,
+    prompt: &Imported,
+    author: &str,
+    limits: &Limits,
+) -> Result<ItemWrite, StoreError> {
+    let write = ItemWrite {
         project: project.clone(),
         kind: ItemKind::Prompt,
         name: StoreName::parse(Noun::Prompt, &prompt.name)?,
@@ -113,7 +116,9 @@ fn creation(project: &StoreName, prompt: &Imported, author: &str) -> Result<Item
         }),
         expected: None,
         author: author.into(),
-    })
+    };
+    decide(&write, None, None, limits)?;
+    Ok(write)
 }
 
 fn size(content: &Given) -> usize {

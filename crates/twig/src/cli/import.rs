@@ -6,6 +6,7 @@ use clap::Args;
 use twig_core::import::Format;
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Import {
     /// A file, or a folder with files
     pub(crate) path: PathBuf,

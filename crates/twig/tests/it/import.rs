@@ -28,8 +28,8 @@ fn with_file(path: &str, text: impl AsRef<[u8]>) -> TestEnv {
 
 fn put(env: &TestEnv, path: &str, text: impl AsRef<[u8]>) {
     let path = env.work().join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
+    fs::create_dir_all(path.parent().expect("as the test made it")).expect("as the test made it");
+    fs::write(path, text).expect("as the test made it");
 }
 
 /// Runs an import that has to succeed; gives what it says as JSON.
@@ -37,11 +37,12 @@ fn imported(env: &TestEnv, args: &[&str]) -> Value {
     let args = ["import", "--json"].into_iter().chain(args.iter().copied());
     let outcome = env.run(args);
     assert_eq!(outcome.code, 0, "{outcome}");
-    serde_json::from_str(&outcome.stdout).unwrap()
+    serde_json::from_str(&outcome.stdout).expect("as the test made it")
 }
 
 fn counts(report: &Value) -> [u64; 4] {
-    ["taken", "changed", "unchanged", "left"].map(|key| report[key].as_u64().unwrap())
+    ["taken", "changed", "unchanged", "left"]
+        .map(|key| report[key].as_u64().expect("as the test made it"))
 }
 
 /// Every file below a folder, with its bytes.
@@ -53,12 +54,16 @@ fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
             continue;
         };
         for entry in entries {
-            let path = entry.unwrap().path();
+            let path = entry.expect("as the test made it").path();
             if path.is_dir() {
                 folders.push(path);
             } else {
-                let name = path.strip_prefix(folder).unwrap().display().to_string();
-                files.insert(name, fs::read(path).unwrap());
+                let name = path
+                    .strip_prefix(folder)
+                    .expect("as the test made it")
+                    .display()
+                    .to_string();
+                files.insert(name, fs::read(path).expect("as the test made it"));
             }
         }
     }

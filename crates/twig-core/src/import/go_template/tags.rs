@@ -106,14 +106,23 @@ pub(super) fn defined(source: &str, name: &str) -> Option<String> {
                 depth += 1;
                 let own = super::expression::unquoted(rest.trim());
                 if keyword == "define" && found.is_none() && own.as_deref() == Some(name) {
-                    found = Some((end, depth));
+                    let trims = source[..end].ends_with("-}}");
+                    let from = if trims {
+                        source.len() - source[end..].trim_start().len()
+                    } else {
+                        end
+                    };
+                    found = Some((from, depth));
                 }
             }
             "end" => {
                 if let Some((from, opened)) = found
                     && opened == depth
                 {
-                    return Some(source[from..start].to_owned());
+                    let body = source.get(from..start).unwrap_or_default();
+                    let trims = source[start..].starts_with("{{-");
+                    let body = if trims { body.trim_end() } else { body };
+                    return Some(body.to_owned());
                 }
                 depth = depth.saturating_sub(1);
             }

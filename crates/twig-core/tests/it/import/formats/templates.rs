@@ -71,7 +71,7 @@ fn prompty_speaks_mustache_too() {
 fn what_cannot_be_kept_as_a_template_is_kept_as_text() {
     for body in [
         "{% include 'x' %} {{ y }}",
-        "{% for t in turns %}{{ t.role }}{% endfor %}",
+        "{% for a, b in turns %}{{ a.role }}{% endfor %}",
         "{{ x | nosuchfilter }}",
         "{% if x %}\nassistant:\nA\n{% endif %}\n",
         "{{ x",
@@ -84,6 +84,32 @@ fn what_cannot_be_kept_as_a_template_is_kept_as_text() {
         );
         assert_eq!(rendered("a.prompty", body, &[]), body);
     }
+}
+
+#[test]
+fn what_is_only_known_by_its_fields_is_given_by_its_fields() {
+    let text = "---\ninputSchema:\n  properties:\n    - name: question\n      kind: string\n      required: true\n---\n{% for item in docs %}\n{{ item.id }}: {{ item.name }}\n{% endfor %}\nHi {{ customer.name }}. {{ question }}";
+    let values = [
+        ("docs", "A, B"),
+        ("customer_name", "Jo"),
+        ("question", "Why?"),
+    ];
+    assert_eq!(rendered("a.prompty", text, &values), "A, B\nHi Jo. Why?");
+    assert!(taken(&one("a.prompty", text)).arguments[0].required);
+    let text = "---\nmodel: x\n---\n{{#if customer}}Hi {{customer.name}}{{else}}Hi{{/if}}";
+    assert_eq!(
+        rendered("a.prompt", text, &[("customer_name", "Jo")]),
+        "Hi Jo"
+    );
+    assert_eq!(rendered("a.prompt", text, &[]), "Hi");
+    let text = "{{- define \"a\" -}}\n{{with .config}}{{.name}} {{.mode}}{{else}}none{{end}}\n{{- end -}}\n";
+    assert_eq!(rendered("a.tmpl", text, &[("config_mode", "x")]), " x");
+    assert_eq!(rendered("a.tmpl", text, &[]), "none");
+    let elsewhere = one("a.prompty", "---\ninputs: ${file:x.json}\n---\n{{a}}");
+    assert_eq!(
+        elsewhere.changes,
+        ["its inputs are looked up elsewhere and are not known"]
+    );
 }
 
 const DOTPROMPT: &str = "# Copyright\n#\n\n---\nmodel: x/y\ninput:\n  schema:\n    topic: string, what it is about\n    tone?(enum): [kind, formal]\n    tags?(array, some words): string\n    customer(object):\n      name: string\n      age?: number\n  default:\n    tone: kind\n---\n\
