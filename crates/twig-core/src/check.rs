@@ -2,6 +2,7 @@
 
 mod definition;
 mod hidden;
+mod verbatim;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -31,7 +32,8 @@ pub fn check(world: World<'_>) -> Vec<Problem> {
             match prompt.dialect {
                 Dialect::Jinja => check_prompt(world, library, prompt, &mut problems),
                 Dialect::Braces => definition::prompt(world, library, prompt, &mut problems),
-                Dialect::Input | Dialect::Marks(_) | Dialect::Function | Dialect::Verbatim => {}
+                Dialect::Verbatim => verbatim::prompt(world, library, prompt, &mut problems),
+                Dialect::Input | Dialect::Marks(_) | Dialect::Function => {}
             }
         }
         hidden::documents(world, library, &mut problems);

@@ -14,6 +14,7 @@ pub mod format;
 pub mod front_matter;
 pub mod function;
 pub mod hidden;
+pub mod import;
 pub mod limits;
 pub mod media;
 pub mod model;

@@ -67,7 +67,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             template_source: 128 * 1024,
-            manifest: 256 * 1024,
+            manifest: 1024 * 1024,
             front_matter: 64 * 1024,
             arguments: 64,
             messages: 64,

@@ -9,6 +9,7 @@ pub mod library;
 pub(crate) mod located;
 mod manifest;
 pub mod project;
+pub mod table;
 mod toml;
 
 pub use toml::{Entry, Item, SyntaxError, Table, Value, read as read_toml};

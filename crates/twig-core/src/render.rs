@@ -338,20 +338,50 @@ fn input(
     Ok(messages)
 }
 
-/// A project's prompt: what was stored is what is said, braces and all.
+/// A prompt that is no template: what its author wrote is what is said, braces and all.
 fn verbatim(world: World<'_>, found: PromptRef<'_>) -> Result<Vec<Message>, RenderError> {
-    let messages = found.prompt.messages.iter().filter_map(|message| {
-        let Content::File(path) = &message.content else {
-            return None;
+    let mut media_room = world.templates.limits().media;
+    let mut embedding = Embedding::new(world);
+    let mut messages = Vec::with_capacity(found.prompt.messages.len());
+    for message in &found.prompt.messages {
+        let media = media(world, found.library, message, &mut media_room)?;
+        let block = match (media, &message.content) {
+            (Some(media), _) => Block::Media(media),
+            (None, Content::Document { uri, is_link, .. }) => {
+                embedding.block(uri, *is_link, &[])?
+            }
+            (None, content) => Block::Text(verbatim_text(world, found.library, content)?),
         };
-        let text = read(world, found.library, path);
         let role = message.role;
-        Some(text.map(|text| Message {
-            role,
-            block: Block::Text(text),
-        }))
-    });
-    messages.collect()
+        messages.push(Message { role, block });
+    }
+    Ok(messages)
+}
+
+/// The text of a message that is no template, within its limit.
+pub(crate) fn verbatim_text(
+    world: World<'_>,
+    library: &Arc<Library>,
+    content: &Content,
+) -> Result<String, RenderError> {
+    let limit = world.templates.limits().verbatim;
+    let text = match content {
+        Content::Text { text, .. } => text.to_string(),
+        content => match content.file() {
+            Some(path) => read(world, library, path)?,
+            None => String::new(),
+        },
+    };
+    // What a store holds was measured when it was written.
+    if text.len() > limit && library.kind != Kind::Store {
+        let file = content.file();
+        let file = file.map_or(crate::parse::library::MANIFEST, RelativePath::as_str);
+        return Err(RenderError::Limit(format!(
+            "{}/{file} exceeds the limit of {limit} bytes for text that is served as it is",
+            library.shown_root
+        )));
+    }
+    Ok(text)
 }
 
 pub(crate) fn read(

@@ -18,4 +18,5 @@ pub use cache::Templates;
 pub use engine::Failure;
 pub(crate) use engine::Room;
 pub use job::{ComputedJob, JobOutcome, run};
+pub(crate) use scan::{Kind, Tag, Token, Tokens};
 pub use values::Values;

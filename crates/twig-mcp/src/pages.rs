@@ -273,7 +273,7 @@ fn write(
             List::Prompts => {
                 let prompts = catalog.prompts(offset).take(count);
                 result.list("prompts", prompts, |buffer, found| {
-                    json::object(buffer, |item| schema::prompt(found.prompt, item));
+                    json::object(buffer, |item| schema::prompt(found, item));
                 });
             }
             List::Documents => {

@@ -66,7 +66,7 @@ pub(crate) fn get(
                 guard.messages(&mut rendered);
             }
             messages(found.prompt.description.as_deref(), &rendered, result);
-            Ok(schema::stored_prompt(found.prompt).map_or(Outcome::Complete, Outcome::Stored))
+            Ok(schema::stored_prompt(found).map_or(Outcome::Complete, Outcome::Stored))
         }
         Ok(Rendered::Elsewhere(work, rest)) => {
             let render = Render {

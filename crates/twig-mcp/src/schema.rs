@@ -2,7 +2,7 @@
 
 use twig_core::document::rfc3339;
 use twig_core::store::version_of;
-use twig_core::{Argument, Child, Dialect, DocumentRef, Kind, Prompt, TemplateRef};
+use twig_core::{Argument, Child, DocumentRef, Kind, PromptRef, TemplateRef};
 
 use crate::json::{self, Object};
 
@@ -13,9 +13,9 @@ pub(crate) const RUNS_KEY: &str = "twig/runs";
 pub(crate) const STORED_KEY: &str = "twig/version";
 
 /// The version of a project's prompt; `None` for all others.
-pub(crate) fn stored_prompt(prompt: &Prompt) -> Option<u64> {
-    let is_stored = prompt.dialect == Dialect::Verbatim;
-    let message = prompt.messages.first().filter(|_| is_stored)?;
+pub(crate) fn stored_prompt(found: PromptRef<'_>) -> Option<u64> {
+    let is_stored = found.library.kind == Kind::Store;
+    let message = found.prompt.messages.first().filter(|_| is_stored)?;
     version_of(message.content.file()?)
 }
 
@@ -82,7 +82,8 @@ pub(crate) fn template(found: TemplateRef<'_>, item: &mut Object<'_>) {
 }
 
 /// Writes the members of an item of `prompts/list`.
-pub(crate) fn prompt(prompt: &Prompt, item: &mut Object<'_>) {
+pub(crate) fn prompt(found: PromptRef<'_>, item: &mut Object<'_>) {
+    let prompt = found.prompt;
     item.text("name", &prompt.full_name);
     item.maybe("title", prompt.title.as_deref());
     item.maybe("description", prompt.description.as_deref());
@@ -106,7 +107,7 @@ pub(crate) fn prompt(prompt: &Prompt, item: &mut Object<'_>) {
             meta.text(RUNS_KEY, function.file().as_str());
         });
     }
-    if let Some(version) = stored_prompt(prompt) {
+    if let Some(version) = stored_prompt(found) {
         item.object("_meta", |meta| meta.number(STORED_KEY, version));
     }
 }

@@ -18,7 +18,7 @@ const AT_LEAST: usize = 1024 * 1024;
 
 /// The most that is read of one file; what a template may measure is seen to later.
 pub(crate) fn most(limits: &Limits) -> usize {
-    limits.template_source.max(AT_LEAST)
+    limits.template_source.max(limits.verbatim).max(AT_LEAST)
 }
 
 impl LiveCatalog {

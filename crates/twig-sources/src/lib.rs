@@ -12,6 +12,7 @@ mod document_folder;
 mod format_folder;
 mod found;
 mod functions_folder;
+mod import;
 mod kept;
 mod listing;
 mod live;
@@ -35,6 +36,10 @@ mod watch;
 
 pub use detect::{is_well_known, well_known_folders};
 pub use found::{Found, FoundLibrary, FoundState, Origin, Skipped};
+pub use import::{
+    Fate, Gathered, ImportError, LibraryPlan, ProjectPlan, gather, plan_library, plan_project,
+    replace_manifest,
+};
 pub use live::{LiveCatalog, Refresh};
 pub use place::PROJECT;
 pub use project_folder::{

@@ -12,6 +12,7 @@ use twig_core::store::{Folder, FolderError, StoreError};
 
 pub use self::export::{Exported, export_project};
 pub use self::import::{CheckedFolder, Imported, check_project, import_project};
+pub(crate) use self::import::{Outcome, UNDER_WAY, UNDER_WAY_BYTES, start, wait};
 use crate::reader::{Patience, read_text};
 
 /// The file that says what is in the folder.

@@ -1,6 +1,7 @@
 //! The command line, as one clap definition: help, completions and the man page come out of it.
 
 mod connect;
+mod import;
 mod library;
 mod store;
 
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use twig_core::Kind;
 
 pub(crate) use self::connect::Connect;
+pub(crate) use self::import::Import;
 pub(crate) use self::library::{AddLibrary, Library};
 pub(crate) use self::store::{
     AddItem, AddResource, DeleteItem, InProject, InWorkspace, ItemHistory, ListItems, Project,
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     /// Make a new library or prompt
     #[command(subcommand)]
     New(New),
+    /// Take prompts over that were written for other tools
+    Import(Import),
     /// See which libraries there are, add folders, and trust those that run programs
     #[command(subcommand)]
     Library(Library),

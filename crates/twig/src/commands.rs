@@ -7,6 +7,7 @@ mod content;
 mod demo;
 mod doctor;
 mod documents;
+mod import;
 mod init;
 mod item;
 mod library;
@@ -62,6 +63,7 @@ pub(crate) fn run(command: Command, ui: &mut Ui) -> Result<ExitCode, CommandErro
         Command::Doctor(options) => doctor::run(&options, ui)?,
         Command::Completions { shell } => completions(shell, ui)?,
         Command::Man { command } => man(&command, ui)?,
+        Command::Import(options) => import::run(&options, ui)?,
         Command::Library(what) => library::run(&what, ui)?,
         Command::Workspace(what) => workspace::run(what, ui)?,
         Command::Project(what) => project::run(what, ui)?,

@@ -164,12 +164,17 @@ impl Manifest<'_> {
         if let Some(item) = fields.take("arguments") {
             prompt.arguments = self.arguments(item)?;
         }
+        if let Some(item) = fields.take("template") {
+            prompt.dialect = self.dialect(item, prompt)?;
+        }
         let command = fields.take("command");
         let file = fields.take("file");
         let messages = fields.take("messages");
         if let Some(command) = command {
-            if let Some(other) = file.or(messages) {
-                let message = "a prompt with a `command` has neither `file` nor `messages`";
+            let template = table.get("template");
+            if let Some(other) = file.or(messages).or(template) {
+                let message =
+                    "a prompt with a `command` has neither `file`, `messages` nor `template`";
                 return Err(self.error("command-and-text", other.span.clone(), message.to_owned()));
             }
             prompt.dialect = Dialect::Function;
@@ -203,5 +208,30 @@ impl Manifest<'_> {
         }
         self.unknown(&fields, "a prompt");
         Ok(())
+    }
+
+    /// `template = "none"`: the text is served as it is, braces and all.
+    fn dialect(&mut self, item: &Item<'_>, prompt: &Prompt) -> Result<Dialect, Refusal> {
+        match &item.value {
+            Value::Text(text) if text == "jinja" => Ok(Dialect::Jinja),
+            Value::Text(text) if text == "none" => match prompt.arguments.first() {
+                None => Ok(Dialect::Verbatim),
+                Some(argument) => {
+                    let message = format!(
+                        "argument `{}` has no place in a text that is no template",
+                        argument.name
+                    );
+                    let refusal =
+                        self.error("argument-without-template", item.span.clone(), message);
+                    self.help("leave the arguments out, or `template = \"none\"`".to_owned());
+                    Err(refusal)
+                }
+            },
+            Value::Text(_) => {
+                let message = "`template` is \"jinja\" or \"none\"".to_owned();
+                Err(self.error("bad-template-kind", item.span.clone(), message))
+            }
+            _ => Err(self.wrong_type("template", "a string", item)),
+        }
     }
 }

@@ -15,6 +15,7 @@ mod format;
 mod front_matter;
 mod functions;
 mod hidden;
+mod import;
 mod manifest;
 mod names;
 mod project_folder;

@@ -32,7 +32,7 @@ fn write(catalog: &Catalog, content: &mut json::Object<'_>) {
             let description = prompt.description.as_deref();
             let description = description.or(prompt.title.as_deref());
             item.text("description", description.unwrap_or_default());
-            if let Some(version) = schema::stored_prompt(prompt) {
+            if let Some(version) = schema::stored_prompt(found) {
                 item.number("version", version);
             }
             if !takes_input_alone(prompt) {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use twig_core::render::{self, Block, Message, RenderError};
-use twig_core::{Dialect, Limits, Lookup, Prompt, PromptRef, Role, suggest};
+use twig_core::{Dialect, Kind, Limits, Lookup, Prompt, PromptRef, Role, suggest};
 
 use super::given::Given;
 use super::{Answer, input, reply, trigger};
@@ -42,7 +42,7 @@ pub(super) fn call(call: &Call<'_>, given: &Given<'_>, result: &mut Object<'_>) 
         return Err(error.to_string());
     }
     let prompt = found.prompt;
-    let (values, tail) = arguments(prompt, text);
+    let (values, tail) = arguments(found, text);
     let rendered = render::render(call.host.world(), found, &values);
     match rendered.map(Rendered::from) {
         Ok(Rendered::Done(messages)) => {
@@ -94,7 +94,7 @@ fn find<'a>(call: &Call<'a>, command: &str) -> Result<PromptRef<'a>, String> {
 type Values<'v> = Vec<(Cow<'v, str>, Cow<'v, str>)>;
 
 /// The values of a prompt's arguments, and what remains.
-fn arguments<'v>(prompt: &'v Prompt, text: &'v str) -> (Values<'v>, Tail) {
+fn arguments<'v>(found: PromptRef<'v>, text: &'v str) -> (Values<'v>, Tail) {
     let append = |rest: String| {
         if rest.is_empty() {
             Tail::None
@@ -102,9 +102,12 @@ fn arguments<'v>(prompt: &'v Prompt, text: &'v str) -> (Values<'v>, Tail) {
             Tail::Append(rest)
         }
     };
+    let prompt = found.prompt;
     match prompt.dialect {
         Dialect::Input => (vec![("input".into(), text.into())], Tail::None),
-        Dialect::Verbatim => (Vec::new(), Tail::Slot(text.to_owned())),
+        Dialect::Verbatim if found.library.kind == Kind::Store => {
+            (Vec::new(), Tail::Slot(text.to_owned()))
+        }
         _ if prompt.arguments.is_empty() => (Vec::new(), append(text.to_owned())),
         _ => {
             let names: Vec<&str> = prompt.arguments.iter().map(|it| &*it.name).collect();

@@ -16,10 +16,10 @@ use super::{MANIFEST, ProjectFolderError, read_manifest};
 use crate::reader::{Patience, read_bytes};
 
 /// Writes that are under way at once, so that several are made durable together.
-const UNDER_WAY: usize = 32;
+pub(crate) const UNDER_WAY: usize = 32;
 
 /// Bytes of them: a store takes only so much before it is written.
-const UNDER_WAY_BYTES: usize = 16 * 1024 * 1024;
+pub(crate) const UNDER_WAY_BYTES: usize = 16 * 1024 * 1024;
 
 /// What an import made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -201,16 +201,16 @@ fn of_item(entry: &Entry, error: StoreError) -> ProjectFolderError {
 }
 
 /// What comes of a write.
-type Outcome = mpsc::Receiver<Result<Written, StoreError>>;
+pub(crate) type Outcome = mpsc::Receiver<Result<Written, StoreError>>;
 
-fn start(store: &dyn Store, write: Write) -> Outcome {
+pub(crate) fn start(store: &dyn Store, write: Write) -> Outcome {
     let (told, outcome) = mpsc::channel();
     // Nobody listens any more after the first trouble.
     store.write(write, Box::new(move |written| drop(told.send(written))));
     outcome
 }
 
-fn wait(outcome: &Outcome) -> Result<(), StoreError> {
+pub(crate) fn wait(outcome: &Outcome) -> Result<(), StoreError> {
     let ended = "The store has ended before the write was done";
     match outcome.recv() {
         Ok(written) => written.map(drop),

@@ -219,14 +219,14 @@ fn manifests_that_cannot_be_read_are_problems_and_the_rest_is_served() {
     fs::create_dir_all(tree.path("data/c_folder/twig.toml")).unwrap();
     fs::create_dir(tree.path("data/d_fifo")).unwrap();
     rustix_fifo(&tree, "data/d_fifo/twig.toml");
-    tree.write("data/e_large/twig.toml", "#".repeat(256 * 1024 + 1));
+    tree.write("data/e_large/twig.toml", "#".repeat(1024 * 1024 + 1));
     tree.write("data/f_latin/twig.toml", b"# \xe4");
     tree.write("outside.toml", manifest(&["secret"]));
     fs::create_dir(tree.path("data/g_out")).unwrap();
     symlink(tree.path("outside.toml"), tree.path("data/g_out/twig.toml")).unwrap();
     fs::create_dir(tree.path("data/h_dangling")).unwrap();
     symlink("nowhere", tree.path("data/h_dangling/twig.toml")).unwrap();
-    tree.write("data/i_edge/twig.toml", "#".repeat(256 * 1024));
+    tree.write("data/i_edge/twig.toml", "#".repeat(1024 * 1024));
     let live = tree.load();
     assert_eq!(names(&live), ["lib:a"]);
     let expected = [

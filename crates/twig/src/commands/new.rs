@@ -10,8 +10,10 @@ use std::process::ExitCode;
 
 use twig_core::name::twin_key;
 use twig_core::parse::library::MANIFEST;
+use twig_core::parse::table::{PromptTable, with_prompts};
 use twig_core::parse::{Value, read_toml};
 use twig_core::{Catalog, Kind, Library, LibraryName, PromptName};
+use twig_sources::replace_manifest;
 
 use super::Opened;
 use crate::cli::{New, Sources};
@@ -81,7 +83,7 @@ fn library(name: &str, folder: Option<PathBuf>, ui: &mut Ui) -> Result<(), Comma
 }
 
 /// A folder beside the new one that has its name already, to clients if not on disk.
-fn taken(parent: &Path, root: &Path, library: &LibraryName) -> Option<PathBuf> {
+pub(super) fn taken(parent: &Path, root: &Path, library: &LibraryName) -> Option<PathBuf> {
     if root.exists() {
         return Some(root.to_owned());
     }
@@ -165,7 +167,7 @@ fn prompt(
         &file,
         &format!("Write what `{prompt}` should say here.\n"),
     )?;
-    if let Err(error) = replace(&manifest, &text) {
+    if let Err(error) = replace_manifest(&manifest, &text) {
         // A prompt that no manifest has would only stand in the way of the next try.
         let _ = fs::remove_file(&file);
         let shown = opened.places.shown(&manifest);
@@ -227,25 +229,22 @@ fn declared(manifest: &str, prompt: &PromptName) -> Option<String> {
     names.find(|name| twin_key(name) == twin_key(prompt.as_str()))
 }
 
-/// The manifest with one more table, in its own line ends.
+/// The manifest with one more table.
 fn with_table(manifest: &str, prompt: &PromptName, description: &str) -> String {
-    let end = if manifest.contains("\r\n") {
-        "\r\n"
-    } else {
-        "\n"
-    };
-    let gap = if manifest.is_empty() || manifest.ends_with('\n') {
-        end.to_owned()
-    } else {
-        end.repeat(2)
-    };
     let description = if description.is_empty() {
         "Say what this prompt does"
     } else {
         description
     };
-    let (key, description) = (prompt.as_toml_key(), basic_string(description));
-    format!("{manifest}{gap}[prompts.{key}]{end}description = {description}{end}")
+    let table = PromptTable {
+        name: prompt,
+        title: None,
+        description: Some(description),
+        is_template: true,
+        messages: &[],
+        arguments: &[],
+    };
+    with_prompts(manifest, &[table])
 }
 
 fn is_inside(folder: &Path, root: &Path) -> bool {
@@ -268,29 +267,6 @@ fn write_new(places: &Places, path: &Path, text: &str) -> Result<(), CommandErro
     let file = OpenOptions::new().write(true).create_new(true).open(path);
     let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| cannot_make(places, path, &error))
-}
-
-/// Puts a new text in a file's place, whole or not at all.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    // A manifest may be a link; what it leads to is what people edit.
-    let path = path.canonicalize()?;
-    let folder = path.parent().unwrap_or(&path);
-    let mut file = tempfile::Builder::new()
-        .prefix(".twig-")
-        .tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file()
-        .set_permissions(fs::metadata(&path)?.permissions())?;
-    file.as_file().sync_all()?;
-    file.persist(&path).map_err(|error| error.error)?;
-    Ok(())
-}
-
-fn basic_string(text: &str) -> String {
-    // JSON's escapes are a part of TOML's.
-    serde_json::Value::from(text)
-        .to_string()
-        .replace('\u{7f}', "\\u007f")
 }
 
 const STARTER_MANIFEST: &str = r#"[library]

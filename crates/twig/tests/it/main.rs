@@ -22,6 +22,7 @@ mod functions;
 mod hidden;
 mod hostile;
 mod http;
+mod import;
 mod live;
 mod markdown;
 mod media;

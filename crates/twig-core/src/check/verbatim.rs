@@ -1,0 +1,54 @@
+//! Prompts of a library that are no templates: whether their texts and pictures can be had.
+
+use std::sync::Arc;
+
+use super::media_problem;
+use crate::model::{Content, Kind, Library, Prompt};
+use crate::name::RelativePath;
+use crate::parse::library::MANIFEST;
+use crate::problem::{Problem, Severity};
+use crate::render::{RenderError, World, media, verbatim_text};
+
+/// Looks at each message as rendering does.
+pub(super) fn prompt(
+    world: World<'_>,
+    library: &Arc<Library>,
+    prompt: &Prompt,
+    problems: &mut Vec<Problem>,
+) {
+    // What a store holds was looked at when it was written.
+    if library.kind == Kind::Store {
+        return;
+    }
+    let mut media_room = world.templates.limits().media;
+    for message in &prompt.messages {
+        match media(world, library, message, &mut media_room) {
+            Ok(Some(_)) => continue,
+            Ok(None) if matches!(message.content, Content::Document { .. }) => continue,
+            Ok(None) => {}
+            Err(error) => {
+                problems.push(media_problem(library, message, &error));
+                continue;
+            }
+        }
+        let file = message.content.file();
+        let file = file.map_or(MANIFEST, RelativePath::as_str);
+        let path = format!("{}/{file}", library.root);
+        match verbatim_text(world, library, &message.content) {
+            Ok(text) if text.trim().is_empty() => {
+                let sentence = "the prompt says nothing";
+                let problem = Problem::of_file("empty-file", Severity::Warning, &path, sentence);
+                problems.push(problem.with_help("write something"));
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let code = match error {
+                    RenderError::Limit(_) => "too-large",
+                    _ => "unreadable-file",
+                };
+                let sentence = error.to_string();
+                problems.push(Problem::of_file(code, Severity::Error, &path, sentence));
+            }
+        }
+    }
+}

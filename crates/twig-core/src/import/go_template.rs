@@ -1,0 +1,308 @@
+//! Go templates of mcp-prompt-engine: fields are arguments, `_name.tmpl` files are partials.
+
+mod expression;
+mod tags;
+
+use self::expression::{Dot, Scope};
+use self::tags::{Token, tokens};
+use super::draft::Draft;
+use super::logic::{self, DEPTH, Step, Test, Value};
+use super::turns::{Speaker, fold};
+use super::{Batch, Item, SourceFile, stem, wished_name};
+
+/// How files end.
+const ENDS: [&str; 3] = [".tmpl", ".gotmpl", ".tpl"];
+
+/// Templates that may stand in one prompt, each counted as often as it stands there.
+const INLINED: usize = 64;
+
+/// Reads one file; partials only stand in others.
+pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
+    let end = end_of(&file.path);
+    if stem(&file.path, end).starts_with('_') {
+        let why = "a partial: it stands in the prompts that use it";
+        return vec![Item::left(&file.path, why)];
+    }
+    let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
+    let wished = wished_name(&file.path, end);
+    let mut draft = Draft::new(&file.path, &wished, text, batch.limits);
+    // A file may define what it is called: then that is what it says.
+    let own = tags::defined(text, stem(&file.path, end));
+    let own = own.or_else(|| tags::defined(text, stem(&file.path, "")));
+    let source = own.as_deref().unwrap_or(text);
+    let tokens = tokens(text);
+    draft.description = tokens.iter().find_map(|token| match token {
+        Token::Comment(text) => Some(text.trim().to_owned()),
+        _ => None,
+    });
+    let length = draft.check_length(batch.limits);
+    let mut reader = Reader {
+        batch,
+        file,
+        changes: &mut draft.changes,
+        inlined: 0,
+    };
+    let steps = length.and_then(|()| reader.template(source, &Scope::root(), 0));
+    let turns = steps.and_then(|steps| {
+        let Draft {
+            arguments, changes, ..
+        } = &mut draft;
+        logic::write(&steps, Speaker::User, arguments, changes)
+    });
+    match turns {
+        Ok(turns) => {
+            draft.messages = fold(turns, &mut draft.changes);
+            if draft.arguments.is_used("date") {
+                let change = "`date` is not filled in with the day: it is an argument";
+                draft.changes.push(change.to_owned());
+                draft
+                    .arguments
+                    .describe("date", "The date, such as that of today");
+            }
+        }
+        Err(why) => draft.keep_as_it_is(&why, batch.limits),
+    }
+    vec![draft.finish(batch.limits)]
+}
+
+/// How this file ends.
+pub(super) fn end_of(path: &str) -> &'static str {
+    let found = ENDS.into_iter().find(|end| path.ends_with(end));
+    found.unwrap_or_default()
+}
+
+struct Reader<'r> {
+    batch: Batch<'r>,
+    file: &'r SourceFile,
+    changes: &'r mut Vec<String>,
+    inlined: usize,
+}
+
+/// How a list of steps ended.
+enum End<'t> {
+    Source,
+    /// `{{end}}`
+    Block,
+    /// `{{else}}`, and what it goes on with.
+    Else(&'t str),
+}
+
+impl Reader<'_> {
+    fn template(&mut self, source: &str, scope: &Scope, depth: usize) -> Result<Vec<Step>, String> {
+        let tokens = tokens(source);
+        let mut at = 0;
+        let mut scope = scope.clone();
+        let (steps, end) = self.steps(&tokens, &mut at, &mut scope, depth)?;
+        match end {
+            End::Source => Ok(steps),
+            End::Block => Err("an `{{end}}` ends what did not begin".to_owned()),
+            End::Else(_) => Err("an `{{else}}` stands outside of a block".to_owned()),
+        }
+    }
+
+    fn steps<'t>(
+        &mut self,
+        tokens: &[Token<'t>],
+        at: &mut usize,
+        scope: &mut Scope,
+        depth: usize,
+    ) -> Result<(Vec<Step>, End<'t>), String> {
+        if depth > DEPTH {
+            return Err("its blocks nest too deep".to_owned());
+        }
+        let mut steps = Vec::new();
+        while let Some(token) = tokens.get(*at) {
+            *at += 1;
+            let (inner, written) = match token {
+                Token::Text(text) => {
+                    steps.push(Step::Text((*text).to_owned()));
+                    continue;
+                }
+                Token::Comment(_) => continue,
+                Token::Tag(inner, written) => (*inner, *written),
+            };
+            let (keyword, rest) = inner.split_once(char::is_whitespace).unwrap_or((inner, ""));
+            match keyword {
+                "end" => return Ok((steps, End::Block)),
+                "else" => return Ok((steps, End::Else(rest.trim()))),
+                "if" => steps.push(self.branch(rest, tokens, at, scope, depth)?),
+                "with" => steps.push(self.with(rest, tokens, at, scope, depth)?),
+                "range" => steps.push(self.range(rest, tokens, at, scope, depth)?),
+                "define" => {
+                    self.steps(tokens, at, &mut Scope::root(), depth + 1)?;
+                }
+                "block" => {
+                    let (_, dot) = scope.call(rest)?;
+                    let mut inner = scope.with_dot(dot);
+                    let (body, _) = self.steps(tokens, at, &mut inner, depth + 1)?;
+                    steps.extend(body);
+                }
+                "template" => {
+                    let (name, dot) = scope.call(rest)?;
+                    steps.extend(self.inline(&name, scope, dot, depth)?);
+                }
+                "break" | "continue" => return Err(format!("`{keyword}` has no counterpart")),
+                _ if scope.assign(inner)? => {}
+                _ => {
+                    let Some(value) = scope.operand(inner) else {
+                        let change = format!("`{written}` has no counterpart and stays as it is");
+                        self.changes.push(change);
+                        steps.push(Step::Text(written.to_owned()));
+                        continue;
+                    };
+                    steps.push(Step::Print(value, written.to_owned()));
+                }
+            }
+        }
+        Ok((steps, End::Source))
+    }
+
+    fn branch(
+        &mut self,
+        condition: &str,
+        tokens: &[Token<'_>],
+        at: &mut usize,
+        scope: &Scope,
+        depth: usize,
+    ) -> Result<Step, String> {
+        let mut branches = Vec::new();
+        let mut test = scope.test(condition)?;
+        loop {
+            let (body, end) = self.steps(tokens, at, &mut scope.clone(), depth + 1)?;
+            branches.push((test, body));
+            match end {
+                End::Block => return Ok(Step::If(branches, Vec::new())),
+                End::Else("") => {
+                    let (otherwise, end) = self.steps(tokens, at, &mut scope.clone(), depth + 1)?;
+                    closed(&end)?;
+                    return Ok(Step::If(branches, otherwise));
+                }
+                End::Else(rest) => match rest.strip_prefix("if ") {
+                    Some(condition) => test = scope.test(condition)?,
+                    None => return Err(format!("`else {rest}` has no counterpart")),
+                },
+                End::Source => return Err("an `{{if}}` does not end".to_owned()),
+            }
+        }
+    }
+
+    fn with(
+        &mut self,
+        rest: &str,
+        tokens: &[Token<'_>],
+        at: &mut usize,
+        scope: &Scope,
+        depth: usize,
+    ) -> Result<Step, String> {
+        let (variable, rest) = expression::declared(rest);
+        let value = scope.operand(rest);
+        let value = value.ok_or_else(|| format!("`with {rest}` has no counterpart"))?;
+        let mut inner = scope.with_dot(Dot::Value(value.clone()));
+        if let Some(variable) = variable {
+            inner.set(variable, value.clone());
+        }
+        let (body, end) = self.steps(tokens, at, &mut inner, depth + 1)?;
+        let otherwise = self.otherwise(end, tokens, at, scope, depth)?;
+        Ok(Step::If(vec![(Test::Has(value), body)], otherwise))
+    }
+
+    fn range(
+        &mut self,
+        rest: &str,
+        tokens: &[Token<'_>],
+        at: &mut usize,
+        scope: &Scope,
+        depth: usize,
+    ) -> Result<Step, String> {
+        let (variables, rest) = expression::declared(rest);
+        let list = scope.operand(rest);
+        let list = list.ok_or_else(|| format!("`range {rest}` has no counterpart"))?;
+        let level = scope.level + 1;
+        let item = Value::Item(level, Vec::new());
+        let mut inner = scope.with_dot(Dot::Value(item.clone()));
+        inner.level = level;
+        match variables.map(|text| text.split(',').map(str::trim).collect::<Vec<_>>()) {
+            None => {}
+            Some(names) => match names.as_slice() {
+                [name] => inner.set(name, item),
+                [index, name] => {
+                    inner.set(index, Value::Loop("index0"));
+                    inner.set(name, item);
+                }
+                _ => return Err("a loop has too many variables".to_owned()),
+            },
+        }
+        let (body, end) = self.steps(tokens, at, &mut inner, depth + 1)?;
+        let otherwise = self.otherwise(end, tokens, at, scope, depth)?;
+        Ok(Step::Each(list, body, otherwise))
+    }
+
+    fn otherwise(
+        &mut self,
+        end: End<'_>,
+        tokens: &[Token<'_>],
+        at: &mut usize,
+        scope: &Scope,
+        depth: usize,
+    ) -> Result<Vec<Step>, String> {
+        match end {
+            End::Else("") => {
+                let (steps, end) = self.steps(tokens, at, &mut scope.clone(), depth + 1)?;
+                closed(&end)?;
+                Ok(steps)
+            }
+            End::Else(rest) => Err(format!("`else {rest}` has no counterpart")),
+            end => closed(&end).map(|()| Vec::new()),
+        }
+    }
+
+    /// The steps of another template.
+    fn inline(
+        &mut self,
+        name: &str,
+        scope: &Scope,
+        dot: Dot,
+        depth: usize,
+    ) -> Result<Vec<Step>, String> {
+        let source = self
+            .find(name)
+            .ok_or_else(|| format!("the template `{name}` is not there"))?;
+        self.inlined += 1;
+        if self.inlined > INLINED {
+            return Err(format!("it brings in more than {INLINED} templates"));
+        }
+        let mut inner = Scope::of(dot);
+        inner.level = scope.level;
+        self.template(&source, &inner, depth + 1)
+    }
+
+    /// A template by its name: one that is defined, or a file beside this one.
+    fn find(&self, name: &str) -> Option<String> {
+        let folder = |path: &str| {
+            path.rsplit_once('/')
+                .map_or("", |(folder, _)| folder)
+                .to_owned()
+        };
+        let home = folder(&self.file.path);
+        let mut files = self.batch.files.iter();
+        let is_near =
+            |file: &&SourceFile| folder(&file.path) == home && !end_of(&file.path).is_empty();
+        let near: Vec<&SourceFile> = files.by_ref().filter(is_near).collect();
+        let defined = near.iter().find_map(|file| tags::defined(&file.text, name));
+        defined.or_else(|| {
+            let is_it = |file: &&&SourceFile| {
+                stem(&file.path, end_of(&file.path)) == name || stem(&file.path, "") == name
+            };
+            let found = near.iter().find(is_it)?;
+            let text = found.text.strip_prefix('\u{feff}').unwrap_or(&found.text);
+            Some(text.to_owned())
+        })
+    }
+}
+
+fn closed(end: &End<'_>) -> Result<(), String> {
+    match end {
+        End::Block => Ok(()),
+        _ => Err("a block does not end".to_owned()),
+    }
+}

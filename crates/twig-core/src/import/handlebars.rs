@@ -1,0 +1,389 @@
+//! Handlebars, read in one pass. What it cannot say here stays as it was written, and is told.
+
+mod tags;
+
+use self::tags::{Tag, Token, tokens};
+use super::logic::{DEPTH, Step, Test, Value};
+use super::turns::Speaker;
+
+/// Partials that may stand in one prompt, each counted as often as it stands there.
+const PARTIALS: usize = 64;
+
+/// Finds the text of a partial.
+pub(super) type Partials<'p> = &'p dyn Fn(&str) -> Option<String>;
+
+/// Reads a template; the error says what cannot be read.
+pub(super) fn parse(
+    source: &str,
+    partials: Partials<'_>,
+    changes: &mut Vec<String>,
+) -> Result<Vec<Step>, String> {
+    let mut reader = Reader {
+        partials,
+        changes,
+        inlined: 0,
+    };
+    reader.template(source, &Scope::root(), 0)
+}
+
+/// What a name means where it stands.
+#[derive(Clone)]
+struct Scope {
+    /// What `this` is; nothing outside of blocks that change it.
+    this: Option<Value>,
+    /// Whether a bare name is a field of `this`.
+    has_fields: bool,
+    /// Loops around.
+    level: usize,
+    /// The scope around.
+    parent: Option<Box<Scope>>,
+    /// What a partial was given.
+    given: Vec<(String, Value)>,
+}
+
+impl Scope {
+    fn root() -> Self {
+        Self {
+            this: None,
+            has_fields: false,
+            level: 0,
+            parent: None,
+            given: Vec::new(),
+        }
+    }
+
+    fn inside(&self, this: Value, has_fields: bool, level: usize) -> Self {
+        Self {
+            this: Some(this),
+            has_fields,
+            level,
+            parent: Some(Box::new(self.clone())),
+            given: self.given.clone(),
+        }
+    }
+
+    /// The value of a path; `None` for what has no counterpart.
+    fn value(&self, path: &str) -> Option<Value> {
+        let mut scope = self;
+        let mut path = path;
+        while let Some(rest) = path.strip_prefix("../") {
+            scope = scope.parent.as_deref().unwrap_or(scope);
+            path = rest;
+        }
+        scope.own_value(path)
+    }
+
+    fn own_value(&self, path: &str) -> Option<Value> {
+        if let Some(rest) = path.strip_prefix("@root.") {
+            return names(rest).map(Value::Argument);
+        }
+        match path {
+            "this" | "." => return self.this.clone(),
+            "@index" if self.level > 0 => return Some(Value::Loop("index0")),
+            "@first" if self.level > 0 => return Some(Value::Loop("first")),
+            "@last" if self.level > 0 => return Some(Value::Loop("last")),
+            _ => {}
+        }
+        let (is_own, path) = match path
+            .strip_prefix("this.")
+            .or_else(|| path.strip_prefix("this/"))
+            .or_else(|| path.strip_prefix("./"))
+        {
+            Some(rest) => (true, rest),
+            None => (self.has_fields, path),
+        };
+        let names = names(path)?;
+        if let Some((_, value)) = self.given.iter().find(|(name, _)| *name == names[0]) {
+            let fields = names[1..].iter();
+            return Some(fields.fold(value.clone(), |value, name| value.field(name)));
+        }
+        match &self.this {
+            Some(this) if is_own => {
+                let fields = names.iter();
+                Some(fields.fold(this.clone(), |value, name| value.field(name)))
+            }
+            _ => Some(Value::Argument(names)),
+        }
+    }
+}
+
+/// The parts of a path of plain names.
+fn names(path: &str) -> Option<Vec<String>> {
+    let is_name = |part: &str| {
+        let first = part.chars().next();
+        first.is_some_and(|c| c.is_alphabetic() || c == '_')
+            && part
+                .chars()
+                .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+    };
+    let parts: Vec<&str> = path.split(['.', '/']).collect();
+    let is_good = parts.iter().all(|part| is_name(part));
+    is_good.then(|| parts.into_iter().map(str::to_owned).collect())
+}
+
+struct Reader<'r> {
+    partials: Partials<'r>,
+    changes: &'r mut Vec<String>,
+    inlined: usize,
+}
+
+/// How a list of steps ended.
+enum End<'t> {
+    /// With the template.
+    Source,
+    /// With `{{else}}`, and what it goes on with.
+    Else(&'t str),
+    /// With `{{/name}}`.
+    Close(&'t str),
+}
+
+impl Reader<'_> {
+    fn template(&mut self, source: &str, scope: &Scope, depth: usize) -> Result<Vec<Step>, String> {
+        let tokens = tokens(source)?;
+        let mut at = 0;
+        let (steps, end) = self.steps(&tokens, &mut at, scope, depth)?;
+        match end {
+            End::Source => Ok(steps),
+            End::Else(_) => Err("an `{{else}}` stands outside of a block".to_owned()),
+            End::Close(name) => Err(format!("`{{{{/{name}}}}}` ends what did not begin")),
+        }
+    }
+
+    fn steps<'t>(
+        &mut self,
+        tokens: &[Token<'t>],
+        at: &mut usize,
+        scope: &Scope,
+        depth: usize,
+    ) -> Result<(Vec<Step>, End<'t>), String> {
+        if depth > DEPTH {
+            return Err("its blocks nest too deep".to_owned());
+        }
+        let mut steps = Vec::new();
+        while let Some(token) = tokens.get(*at) {
+            *at += 1;
+            match token {
+                Token::Text(text) => steps.push(Step::Text((*text).to_owned())),
+                Token::Tag(Tag::Comment, ..) => {}
+                Token::Tag(Tag::Else, inner, _) => return Ok((steps, End::Else(inner))),
+                Token::Tag(Tag::Close, inner, _) => return Ok((steps, End::Close(inner))),
+                Token::Tag(Tag::Print, inner, written) => {
+                    steps.push(self.print(inner, written, scope));
+                }
+                Token::Tag(Tag::Partial, inner, written) => {
+                    steps.extend(self.partial(inner, written, scope, depth)?);
+                }
+                Token::Tag(tag @ (Tag::Open | Tag::Inverse), inner, _) => {
+                    let is_inverse = *tag == Tag::Inverse;
+                    steps.push(self.block(inner, is_inverse, tokens, at, scope, depth)?);
+                }
+            }
+        }
+        Ok((steps, End::Source))
+    }
+
+    fn print(&mut self, inner: &str, written: &str, scope: &Scope) -> Step {
+        let words = split(inner);
+        let literal = || Step::Text(written.to_owned());
+        match words.as_slice() {
+            [path] if !is_helper(path) => match operand(path, scope) {
+                Some(value) => Step::Print(value, written.to_owned()),
+                None => self.literal(written),
+            },
+            [name, role] if *name == "role" => match unquoted(role).and_then(Speaker::parse) {
+                Some(speaker) => Step::Role(speaker),
+                None => self.literal(written),
+            },
+            [name, path, ..] if *name == "json" => match operand(path, scope) {
+                Some(value) => {
+                    let change = format!("`{written}` prints the text that is given for it");
+                    self.changes.push(change);
+                    Step::Print(value, written.to_owned())
+                }
+                None => self.literal(written),
+            },
+            [] => literal(),
+            _ => self.literal(written),
+        }
+    }
+
+    /// What has no counterpart here.
+    fn literal(&mut self, written: &str) -> Step {
+        self.changes
+            .push(format!("`{written}` has no counterpart and stays as it is"));
+        Step::Text(written.to_owned())
+    }
+
+    fn partial(
+        &mut self,
+        inner: &str,
+        written: &str,
+        scope: &Scope,
+        depth: usize,
+    ) -> Result<Vec<Step>, String> {
+        let words = split(inner);
+        let Some(name) = words.first() else {
+            return Ok(vec![self.literal(written)]);
+        };
+        let name = unquoted(name).unwrap_or(name);
+        let Some(source) = (self.partials)(name) else {
+            self.changes.push(format!(
+                "the partial of `{written}` is not there: it stays as it is"
+            ));
+            return Ok(vec![Step::Text(written.to_owned())]);
+        };
+        self.inlined += 1;
+        if self.inlined > PARTIALS {
+            return Err(format!("it brings in more than {PARTIALS} partials"));
+        }
+        let mut scope = scope.clone();
+        for word in &words[1..] {
+            match word.split_once('=') {
+                Some((key, value)) => match operand(value, &scope) {
+                    Some(value) => scope.given.insert(0, (key.to_owned(), value)),
+                    None => return Ok(vec![self.literal(written)]),
+                },
+                None => match operand(word, &scope) {
+                    Some(this) => {
+                        let level = scope.level;
+                        scope = scope.inside(this, true, level);
+                    }
+                    None => return Ok(vec![self.literal(written)]),
+                },
+            }
+        }
+        self.template(&source, &scope, depth + 1)
+    }
+
+    fn block(
+        &mut self,
+        inner: &str,
+        is_inverse: bool,
+        tokens: &[Token<'_>],
+        at: &mut usize,
+        scope: &Scope,
+        depth: usize,
+    ) -> Result<Step, String> {
+        let words = split(inner);
+        let Some(helper) = words.first().copied() else {
+            return Err("a block has no name".to_owned());
+        };
+        let value = |word: Option<&&str>| {
+            let found = word.and_then(|word| operand(word, scope));
+            found.ok_or_else(|| format!("`{{{{#{inner}}}}}` has no counterpart"))
+        };
+        let mut own = scope.clone();
+        let mut list = None;
+        let mut test = None;
+        match (helper, is_inverse) {
+            ("if", false) => test = Some(Test::Has(value(words.get(1))?)),
+            ("unless", false) => test = Some(Test::Not(Box::new(Test::Has(value(words.get(1))?)))),
+            ("ifEquals", false) => {
+                test = Some(Test::Equal(value(words.get(1))?, value(words.get(2))?));
+            }
+            ("unlessEquals", false) => {
+                let equal = Test::Equal(value(words.get(1))?, value(words.get(2))?);
+                test = Some(Test::Not(Box::new(equal)));
+            }
+            ("each", false) if words.len() == 2 => {
+                list = Some(value(words.get(1))?);
+                let level = scope.level + 1;
+                own = scope.inside(Value::Item(level, Vec::new()), true, level);
+            }
+            ("with", false) if words.len() == 2 => {
+                let this = value(words.get(1))?;
+                test = Some(Test::Has(this.clone()));
+                own = scope.inside(this, true, scope.level);
+            }
+            (path, is_inverse) if words.len() == 1 && !is_helper(path) => {
+                let this = value(words.first())?;
+                let has = Test::Has(this.clone());
+                test = Some(if is_inverse {
+                    Test::Not(Box::new(has))
+                } else {
+                    own = scope.inside(this, false, scope.level);
+                    has
+                });
+            }
+            _ => return Err(format!("`{{{{#{inner}}}}}` has no counterpart")),
+        }
+        let (body, mut end) = self.steps(tokens, at, &own, depth + 1)?;
+        let mut branches = Vec::new();
+        if let Some(test) = test {
+            branches.push((test, body.clone()));
+        }
+        let mut otherwise = Vec::new();
+        while let End::Else(rest) = end {
+            let rest = split(rest);
+            let (steps, next) = self.steps(tokens, at, scope, depth + 1)?;
+            end = next;
+            match rest.as_slice() {
+                [] => otherwise = steps,
+                ["if", path] if list.is_none() => {
+                    branches.push((Test::Has(value(Some(path))?), steps));
+                }
+                _ => return Err("an `{{else}}` of it has no counterpart".to_owned()),
+            }
+        }
+        match end {
+            End::Close(name) if name == helper => {}
+            End::Close(name) => {
+                return Err(format!("`{{{{/{name}}}}}` ends what did not begin"));
+            }
+            End::Source | End::Else(_) => {
+                return Err(format!("`{{{{#{helper}}}}}` does not end"));
+            }
+        }
+        Ok(match list {
+            Some(list) => Step::Each(list, body, otherwise),
+            None => Step::If(branches, otherwise),
+        })
+    }
+}
+
+/// Names that are no variables, even where they stand alone.
+fn is_helper(word: &str) -> bool {
+    matches!(
+        word,
+        "history" | "media" | "section" | "role" | "json" | "lookup" | "log" | "else"
+    )
+}
+
+/// A path or a text in quotes.
+fn operand(word: &str, scope: &Scope) -> Option<Value> {
+    match unquoted(word) {
+        Some(text) => Some(Value::Text(text.to_owned())),
+        None if word.parse::<f64>().is_ok() => Some(Value::Text(word.to_owned())),
+        None => scope.value(word),
+    }
+}
+
+fn unquoted(word: &str) -> Option<&str> {
+    let quotes = ['"', '\''].into_iter();
+    let mut inner = quotes.filter_map(|quote| word.strip_prefix(quote)?.strip_suffix(quote));
+    inner.next()
+}
+
+/// The words of a tag; what stands in quotes or brackets is one.
+fn split(inner: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut start = None;
+    let mut quote = None;
+    let mut brackets = 0_usize;
+    for (at, c) in inner.char_indices() {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            ('"' | '\'', None) => quote = Some(c),
+            ('(', None) => brackets += 1,
+            (')', None) => brackets = brackets.saturating_sub(1),
+            _ => {}
+        }
+        if c.is_whitespace() && quote.is_none() && brackets == 0 {
+            words.extend(start.take().map(|start| &inner[start..at]));
+        } else if start.is_none() {
+            start = Some(at);
+        }
+    }
+    words.extend(start.map(|start| &inner[start..]));
+    words
+}

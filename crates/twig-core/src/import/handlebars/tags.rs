@@ -1,0 +1,177 @@
+//! Cuts a Handlebars template into text and tags, blanks that tags swallow taken off.
+
+/// A piece of a template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Token<'t> {
+    /// Text as it is.
+    Text(&'t str),
+    /// A tag: what it is, what stands in it behind its sign, and all of it.
+    Tag(Tag, &'t str, &'t str),
+}
+
+/// What a tag does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tag {
+    Print,
+    Comment,
+    Partial,
+    Open,
+    Inverse,
+    Else,
+    Close,
+}
+
+/// Cuts a template; the error says what cannot be cut.
+pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, String> {
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    // Where text starts, once blanks are taken off that the tag before it swallows.
+    let mut text = 0;
+    while let Some(found) = source[at..].find("{{") {
+        let start = at + found;
+        let Some(found) = tag(source, start) else {
+            // Nothing ends it, so it is text, and all that follows is looked at again.
+            at = start + 2;
+            continue;
+        };
+        if found.is_raw {
+            return Err("it has raw blocks".to_owned());
+        }
+        let before = &source[text..start];
+        if found.is_escaped {
+            // `\{{name}}` is the text `{{name}}`.
+            tokens.push(Token::Text(before.strip_suffix('\\').unwrap_or(before)));
+            tokens.push(Token::Text(&source[start..found.end]));
+            (at, text) = (found.end, found.end);
+            continue;
+        }
+        let mut before_end = start;
+        let mut after = found.end;
+        if found.kind != Tag::Print
+            && let Some((line, next)) = own_line(source, start, found.end)
+        {
+            before_end = line.max(text);
+            after = next;
+        }
+        if found.trims.0 {
+            before_end = text + source[text..start].trim_end().len();
+        }
+        if found.trims.1 {
+            after = source.len() - source[found.end..].trim_start().len();
+        }
+        tokens.push(Token::Text(&source[text..before_end.max(text)]));
+        tokens.push(Token::Tag(
+            found.kind,
+            found.inner,
+            &source[start..found.end],
+        ));
+        (at, text) = (after, after);
+    }
+    tokens.push(Token::Text(&source[text..]));
+    tokens.retain(|token| !matches!(token, Token::Text("")));
+    Ok(tokens)
+}
+
+struct Found<'t> {
+    kind: Tag,
+    inner: &'t str,
+    end: usize,
+    /// Whether blanks before and behind it are taken off.
+    trims: (bool, bool),
+    is_escaped: bool,
+    is_raw: bool,
+}
+
+/// The tag that starts at a place; `None` where it does not end.
+fn tag(source: &str, start: usize) -> Option<Found<'_>> {
+    let rest = &source[start..];
+    let is_escaped = source[..start].ends_with(['\\', '$']);
+    let is_raw = rest.starts_with("{{{{");
+    let body = rest.get(2..)?;
+    let (first_trim, body) = strip(body, '~');
+    let comment = body.strip_prefix("!--");
+    let (inner_end, close) = if comment.is_some() {
+        let end = body.find("--}}").map(|at| (at, 4));
+        end.or_else(|| body.find("--~}}").map(|at| (at, 5)))?
+    } else if body.starts_with('{') {
+        (unquoted_find(body, "}}}")?, 3)
+    } else {
+        (unquoted_find(body, "}}")?, 2)
+    };
+    let offset = rest.len() - body.len();
+    let end = start + offset + inner_end + close;
+    let inner = &body[..inner_end];
+    let last_trim = if comment.is_some() {
+        close == 5
+    } else {
+        inner.ends_with('~')
+    };
+    let inner = inner.strip_suffix('~').unwrap_or(inner);
+    let inner = inner.strip_prefix('{').unwrap_or(inner).trim();
+    let (kind, inner) = kind(inner);
+    Some(Found {
+        kind,
+        inner,
+        end,
+        trims: (first_trim, last_trim),
+        is_escaped,
+        is_raw,
+    })
+}
+
+fn kind(inner: &str) -> (Tag, &str) {
+    let rest = |sign: usize| inner[sign..].trim();
+    match inner.as_bytes().first() {
+        Some(b'!') => (Tag::Comment, ""),
+        Some(b'>') => (Tag::Partial, rest(1)),
+        Some(b'#') => (Tag::Open, rest(1)),
+        Some(b'/') => (Tag::Close, rest(1)),
+        Some(b'&') => (Tag::Print, rest(1)),
+        Some(b'^') if inner.len() == 1 => (Tag::Else, ""),
+        Some(b'^') => (Tag::Inverse, rest(1)),
+        _ => match inner.strip_prefix("else") {
+            Some(rest) if rest.is_empty() || rest.starts_with(char::is_whitespace) => {
+                (Tag::Else, rest.trim())
+            }
+            _ => (Tag::Print, inner),
+        },
+    }
+}
+
+fn strip(text: &str, sign: char) -> (bool, &str) {
+    match text.strip_prefix(sign) {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    }
+}
+
+/// Where an end stands that is not in quotes.
+fn unquoted_find(text: &str, end: &str) -> Option<usize> {
+    let mut quote = None;
+    for (at, c) in text.char_indices() {
+        match (c, quote) {
+            (_, None) if text[at..].starts_with(end) => return Some(at),
+            (c, Some(open)) if c == open => quote = None,
+            ('"' | '\'', None) => quote = Some(c),
+            _ => {}
+        }
+    }
+    // A quote that is only an apostrophe ends nowhere.
+    text.find(end)
+}
+
+/// A tag that has its line for itself swallows it: where the line starts and where the next does.
+fn own_line(source: &str, start: usize, end: usize) -> Option<(usize, usize)> {
+    let blank = [' ', '\t'];
+    let before = source[..start].trim_end_matches(blank);
+    if !before.is_empty() && !before.ends_with('\n') {
+        return None;
+    }
+    let after = source[end..].trim_start_matches(blank);
+    let next = match after.strip_prefix("\r\n").or(after.strip_prefix('\n')) {
+        Some(rest) => rest,
+        None if after.is_empty() => after,
+        None => return None,
+    };
+    Some((before.len(), source.len() - next.len()))
+}

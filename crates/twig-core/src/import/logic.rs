@@ -1,0 +1,288 @@
+//! What templates of other tools do, apart from how they are written: print, branch, repeat.
+//!
+//! Handlebars and Go templates are read into [`Step`]s; here these become Jinja. Arguments are texts,
+//! so a list is given one item a line, and a list whose items have fields is given as one text.
+
+use std::collections::BTreeSet;
+
+use super::arguments::Arguments;
+use super::turns::Speaker;
+use super::words::{Words, quote};
+
+/// How deep blocks may nest; the template engine takes no more either.
+pub(super) const DEPTH: usize = 30;
+
+/// One thing that a template does.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Step {
+    /// Says something.
+    Text(String),
+    /// Prints a value; what was written there stands in for one that has no name.
+    Print(Value, String),
+    /// Somebody else speaks from here on.
+    Role(Speaker),
+    /// The first branch whose test holds, else the last steps.
+    If(Vec<(Test, Vec<Step>)>, Vec<Step>),
+    /// Once for each item of a list, or else the last steps.
+    Each(Value, Vec<Step>, Vec<Step>),
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    /// An argument, or a field of one.
+    Argument(Vec<String>),
+    /// A field of the item of a loop, or the item itself; loops are counted from the outermost.
+    Item(usize, Vec<String>),
+    /// What a loop knows of itself: the engine's word for it.
+    Loop(&'static str),
+    /// A text.
+    Text(String),
+}
+
+impl Value {
+    /// A field of it.
+    pub(super) fn field(&self, name: &str) -> Self {
+        let with = |path: &[String]| path.iter().cloned().chain([name.to_owned()]).collect();
+        match self {
+            Self::Argument(path) => Self::Argument(with(path)),
+            Self::Item(level, path) => Self::Item(*level, with(path)),
+            Self::Loop(_) | Self::Text(_) => Self::Text(String::new()),
+        }
+    }
+}
+
+/// What a branch depends on.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Test {
+    Has(Value),
+    Equal(Value, Value),
+    Not(Box<Test>),
+    All(Vec<Test>),
+    Any(Vec<Test>),
+}
+
+/// Writes steps as what is said by whom; the error says what has no counterpart.
+pub(super) fn write(
+    steps: &[Step],
+    first: Speaker,
+    arguments: &mut Arguments,
+    changes: &mut Vec<String>,
+) -> Result<Vec<(Speaker, Words)>, String> {
+    let mut turns = vec![(first, Words::default())];
+    let mut printed = BTreeSet::new();
+    collect(steps, &mut printed);
+    let mut writer = Writer {
+        arguments,
+        changes,
+        printed,
+    };
+    let has_roles = steps.iter().any(|step| matches!(step, Step::Role(_)));
+    for step in steps {
+        if let Step::Role(speaker) = step {
+            turns.push((*speaker, Words::default()));
+        } else if let Some((_, words)) = turns.last_mut() {
+            writer.step(step, 0, words)?;
+        }
+    }
+    if has_roles {
+        for (_, words) in &mut turns {
+            words.trim_lines();
+        }
+    }
+    Ok(turns)
+}
+
+struct Writer<'w> {
+    arguments: &'w mut Arguments,
+    changes: &'w mut Vec<String>,
+    /// The arguments and fields that stand somewhere in the text.
+    printed: BTreeSet<Vec<String>>,
+}
+
+/// Every argument and field that is printed or gone over.
+fn collect(steps: &[Step], printed: &mut BTreeSet<Vec<String>>) {
+    for step in steps {
+        match step {
+            Step::Print(Value::Argument(path), _) => drop(printed.insert(path.clone())),
+            Step::If(branches, otherwise) => {
+                for (_, steps) in branches {
+                    collect(steps, printed);
+                }
+                collect(otherwise, printed);
+            }
+            Step::Each(list, body, otherwise) => {
+                if let Value::Argument(path) = list {
+                    printed.insert(path.clone());
+                }
+                collect(body, printed);
+                collect(otherwise, printed);
+            }
+            Step::Print(..) | Step::Text(_) | Step::Role(_) => {}
+        }
+    }
+}
+
+impl Writer<'_> {
+    fn steps(&mut self, steps: &[Step], level: usize, words: &mut Words) -> Result<(), String> {
+        steps
+            .iter()
+            .try_for_each(|step| self.step(step, level, words))
+    }
+
+    fn step(&mut self, step: &Step, level: usize, words: &mut Words) -> Result<(), String> {
+        match step {
+            Step::Text(text) | Step::Print(Value::Text(text), _) => words.text(text),
+            Step::Role(_) => return Err("who speaks depends on a condition".to_owned()),
+            Step::Print(value, written) => match self.expression(value) {
+                Some(code) => words.value(&code),
+                None => words.text(written),
+            },
+            Step::If(branches, otherwise) => {
+                for (at, (test, steps)) in branches.iter().enumerate() {
+                    let keyword = if at == 0 { "if" } else { "elif" };
+                    let test = self.test(test)?;
+                    words.code(format!("{{% {keyword} {test} %}}"));
+                    self.steps(steps, level, words)?;
+                }
+                if !otherwise.is_empty() {
+                    words.code("{% else %}");
+                    self.steps(otherwise, level, words)?;
+                }
+                words.code("{% endif %}");
+            }
+            Step::Each(list, body, otherwise) => self.each(list, body, otherwise, level, words)?,
+        }
+        Ok(())
+    }
+
+    fn each(
+        &mut self,
+        list: &Value,
+        body: &[Step],
+        otherwise: &[Step],
+        level: usize,
+        words: &mut Words,
+    ) -> Result<(), String> {
+        let Value::Argument(path) = list else {
+            return Err("a loop goes over what is no argument".to_owned());
+        };
+        let written = path.join(".");
+        let name = self.name(path).ok_or("it has too many placeholders")?;
+        if needs_fields(body, level + 1) {
+            self.changes.push(format!(
+                "the loop over `{written}` prints it as one text, since its items have fields"
+            ));
+            words.code(format!("{{% if {name} %}}"));
+            words.value(&name);
+        } else {
+            let about = "One item a line";
+            self.changes
+                .push(format!("`{written}` is a list: it takes one item a line"));
+            self.arguments.describe(&written, about);
+            let item = item_name(level + 1);
+            words.code(format!("{{% for {item} in {name}.splitlines() %}}"));
+            self.steps(body, level + 1, words)?;
+        }
+        if !otherwise.is_empty() {
+            words.code("{% else %}");
+            self.steps(otherwise, level, words)?;
+        }
+        words.code(if needs_fields(body, level + 1) {
+            "{% endif %}"
+        } else {
+            "{% endfor %}"
+        });
+        Ok(())
+    }
+
+    fn name(&mut self, path: &[String]) -> Option<String> {
+        self.arguments.used(&path.join("."))
+    }
+
+    fn expression(&mut self, value: &Value) -> Option<String> {
+        match value {
+            Value::Argument(path) => self.name(path),
+            Value::Item(level, path) if path.is_empty() => Some(item_name(*level)),
+            Value::Item(..) => None,
+            Value::Loop(word) => Some(format!("loop.{word}")),
+            Value::Text(text) => Some(quote(text)),
+        }
+    }
+
+    fn test(&mut self, test: &Test) -> Result<String, String> {
+        let name = |value: Option<String>| value.ok_or("it has too many placeholders".to_owned());
+        Ok(match test {
+            Test::Has(Value::Argument(path)) => match self.fields(path).as_slice() {
+                [] => name(self.name(path))?,
+                // Something that is only known by its fields is there if one of them is.
+                fields => {
+                    let fields = fields.iter().map(|path| self.name(path));
+                    fields
+                        .collect::<Option<Vec<_>>>()
+                        .map(|it| it.join(" or "))
+                        .ok_or("it has too many placeholders")?
+                }
+            },
+            Test::Has(value) => name(self.expression(value))?,
+            Test::Equal(one, two) => {
+                let (one, two) = (self.expression(one), self.expression(two));
+                format!("{} == {}", name(one)?, name(two)?)
+            }
+            Test::Not(inner) => format!("not ({})", self.test(inner)?),
+            Test::All(tests) => self.joined(tests, " and ")?,
+            Test::Any(tests) => self.joined(tests, " or ")?,
+        })
+    }
+
+    /// The fields by which an argument is known that never stands for itself.
+    fn fields(&self, path: &[String]) -> Vec<Vec<String>> {
+        if self.printed.contains(path) {
+            return Vec::new();
+        }
+        let is_field = |other: &&Vec<String>| other.len() > path.len() && other.starts_with(path);
+        self.printed.iter().filter(is_field).cloned().collect()
+    }
+
+    fn joined(&mut self, tests: &[Test], word: &str) -> Result<String, String> {
+        let tests: Result<Vec<String>, String> = tests
+            .iter()
+            .map(|test| Ok(format!("({})", self.test(test)?)))
+            .collect();
+        Ok(tests?.join(word))
+    }
+}
+
+fn item_name(level: usize) -> String {
+    format!("_item{level}")
+}
+
+/// Whether steps ask for a field of the item of that loop, or go over the item itself.
+fn needs_fields(steps: &[Step], level: usize) -> bool {
+    let asks =
+        |value: &Value| matches!(value, Value::Item(at, path) if *at == level && !path.is_empty());
+    steps.iter().any(|step| match step {
+        Step::Text(_) | Step::Role(_) => false,
+        Step::Print(value, _) => asks(value),
+        Step::If(branches, otherwise) => {
+            needs_fields(otherwise, level)
+                || branches
+                    .iter()
+                    .any(|(test, steps)| in_test(test, &asks) || needs_fields(steps, level))
+        }
+        Step::Each(list, body, otherwise) => {
+            matches!(list, Value::Item(..))
+                || needs_fields(body, level)
+                || needs_fields(otherwise, level)
+        }
+    })
+}
+
+fn in_test(test: &Test, asks: &dyn Fn(&Value) -> bool) -> bool {
+    match test {
+        Test::Has(value) => asks(value),
+        Test::Equal(one, two) => asks(one) || asks(two),
+        Test::Not(inner) => in_test(inner, asks),
+        Test::All(tests) | Test::Any(tests) => tests.iter().any(|test| in_test(test, asks)),
+    }
+}

@@ -1,0 +1,106 @@
+//! Prompts as text of `twig.toml`: whoever adds one to a manifest writes it here, behind what is
+//! there, so that comments and all else stay as they were.
+
+use std::fmt::Write;
+
+use crate::model::{Argument, Pattern, Role};
+use crate::name::PromptName;
+
+/// What is written of a prompt.
+#[derive(Debug, Clone)]
+pub struct PromptTable<'a> {
+    /// Its name.
+    pub name: &'a PromptName,
+    /// A name for people.
+    pub title: Option<&'a str>,
+    /// What it does.
+    pub description: Option<&'a str>,
+    /// Whether its text is a Jinja template.
+    pub is_template: bool,
+    /// Who says what is in which file; nothing for `prompts/NAME.md`.
+    pub messages: &'a [(Role, String)],
+    /// What it takes.
+    pub arguments: &'a [Argument],
+}
+
+/// A manifest with more prompts, in its own line ends.
+pub fn with_prompts(manifest: &str, prompts: &[PromptTable<'_>]) -> String {
+    let tables: Vec<String> = prompts.iter().map(table).collect();
+    append(manifest, &tables.join("\n"))
+}
+
+/// A manifest with the text of more tables, in its own line ends.
+pub fn append(manifest: &str, tables: &str) -> String {
+    if tables.is_empty() {
+        return manifest.to_owned();
+    }
+    let is_crlf = manifest.contains("\r\n");
+    let end = if is_crlf { "\r\n" } else { "\n" };
+    let gap = match manifest {
+        "" => String::new(),
+        manifest if manifest.ends_with('\n') => end.to_owned(),
+        _ => end.repeat(2),
+    };
+    // Values are on one line each, so that every line end here is ours.
+    format!("{manifest}{gap}{}", tables.replace('\n', end))
+}
+
+/// The tables of one prompt.
+pub fn table(prompt: &PromptTable<'_>) -> String {
+    let mut text = String::new();
+    write(prompt, &mut text);
+    text
+}
+
+fn write(prompt: &PromptTable<'_>, text: &mut String) {
+    let key = prompt.name.as_toml_key();
+    let _ = writeln!(text, "[prompts.{key}]");
+    field(text, "title", prompt.title);
+    field(text, "description", prompt.description);
+    if !prompt.is_template {
+        text.push_str("template = \"none\"\n");
+    }
+    match prompt.messages {
+        [] => {}
+        [(Role::User, file)] => field(text, "file", Some(file)),
+        messages => {
+            for (role, file) in messages {
+                let _ = writeln!(text, "\n[[prompts.{key}.messages]]");
+                field(text, "role", Some(role.as_str()));
+                field(text, "file", Some(file));
+            }
+        }
+    }
+    for argument in prompt.arguments {
+        let _ = writeln!(text, "\n[[prompts.{key}.arguments]]");
+        field(text, "name", Some(&argument.name));
+        field(text, "description", argument.description.as_deref());
+        if argument.required {
+            text.push_str("required = true\n");
+        }
+        field(text, "default", argument.default.as_deref());
+        if !argument.choices.is_empty() {
+            let choices = argument.choices.iter().map(|choice| basic_string(choice));
+            let choices: Vec<String> = choices.collect();
+            let _ = writeln!(text, "choices = [{}]", choices.join(", "));
+        }
+        if let Some(length) = argument.max_length {
+            let _ = writeln!(text, "max_length = {length}");
+        }
+        let pattern = argument.pattern.as_ref();
+        field(text, "pattern", pattern.map(Pattern::as_str));
+    }
+}
+
+fn field(text: &mut String, key: &str, value: Option<&str>) {
+    if let Some(value) = value {
+        let _ = writeln!(text, "{key} = {}", basic_string(value));
+    }
+}
+
+fn basic_string(text: &str) -> String {
+    // JSON's escapes are a part of TOML's.
+    serde_json::Value::from(text)
+        .to_string()
+        .replace('\u{7f}', "\\u007f")
+}

@@ -1,0 +1,316 @@
+//! Imported prompts in a library: a new one, or more of them in one that is there.
+//!
+//! A new library appears whole or not at all. In one that is there texts are written first and the
+//! manifest last, in one step, so that nobody ever meets a prompt without its text. Nothing that is
+//! there is written over.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use cap_std::fs::OpenOptions;
+use twig_core::import::Imported;
+use twig_core::name::twin_key;
+use twig_core::parse::library::{Folder, MANIFEST, twig_library};
+use twig_core::parse::read_toml;
+use twig_core::parse::table::{PromptTable, append, table};
+use twig_core::{BodyError, Content, Dialect, Library, LibraryName, Limits, Prompt, PromptName};
+
+use super::{Fate, ImportError};
+use crate::listing::Looker;
+use crate::reader::{Patience, read_text};
+use crate::root::{Root, sentence};
+
+/// What an import will do to a library.
+#[derive(Debug)]
+pub struct LibraryPlan {
+    root: PathBuf,
+    is_new: bool,
+    /// One for each prompt that was handed over.
+    pub fates: Vec<Fate>,
+    manifest: String,
+    files: Vec<(String, String)>,
+}
+
+/// Decides what becomes of each prompt, and writes nothing.
+///
+/// `head` is what a new manifest starts with.
+pub fn plan_library(
+    root: &Path,
+    prompts: &[&Imported],
+    head: &str,
+    limits: &Limits,
+) -> Result<LibraryPlan, ImportError> {
+    let before = existing(root, limits)?;
+    let is_new = before.is_none();
+    let (text, library) = match before {
+        Some((text, library)) => (text, Some(library)),
+        None => (head.to_owned(), None),
+    };
+    let known: BTreeMap<String, &Prompt> = library
+        .iter()
+        .flat_map(|library| &library.prompts)
+        .map(|prompt| (twin_key(prompt.name.as_str()), &**prompt))
+        .collect();
+    let mut plan = LibraryPlan {
+        root: root.to_owned(),
+        is_new,
+        fates: Vec::with_capacity(prompts.len()),
+        manifest: String::new(),
+        files: Vec::new(),
+    };
+    let mut tables = String::new();
+    for prompt in prompts {
+        let fate = match known.get(&twin_key(&prompt.name)) {
+            Some(other) if is_same(root, other, prompt, limits) => Fate::Same,
+            Some(_) => Fate::Left(format!(
+                "the library has another prompt `{}`, which stays as it is",
+                prompt.name
+            )),
+            None => add(root, is_new, prompt, limits, text.len(), &mut tables),
+        };
+        if fate == Fate::New {
+            let files = prompt.files().into_iter();
+            let files = files.map(|(path, text)| (path, text.to_owned()));
+            plan.files.extend(files);
+        }
+        plan.fates.push(fate);
+    }
+    plan.manifest = append(&text, &tables);
+    if !plan.files.is_empty()
+        && let Err(error) = read_toml(&plan.manifest)
+    {
+        return Err(ImportError::CannotAdd(error.message));
+    }
+    Ok(plan)
+}
+
+impl LibraryPlan {
+    /// Whether the library is made by this.
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// Whether anything would be written.
+    pub fn changes_something(&self) -> bool {
+        !self.files.is_empty()
+    }
+
+    /// Carries it out.
+    pub fn write(&self) -> Result<(), ImportError> {
+        if !self.changes_something() {
+            return Ok(());
+        }
+        if self.is_new {
+            self.make()
+        } else {
+            self.extend()
+        }
+    }
+
+    fn make(&self) -> Result<(), ImportError> {
+        let shown = |error: &io::Error| cannot_write(&self.root.display().to_string(), error);
+        let parent = self.root.parent().unwrap_or(&self.root);
+        fs::create_dir_all(parent).map_err(|error| shown(&error))?;
+        // Folders that begin with a dot are no libraries; should we be killed it is in nobody's way.
+        let mut unfinished = tempfile::Builder::new();
+        let unfinished = unfinished.prefix(".twig-import-").tempdir_in(parent);
+        let unfinished = unfinished.map_err(|error| shown(&error))?;
+        for (path, text) in &self.files {
+            write_beneath(unfinished.path(), path, text)?;
+        }
+        write_beneath(unfinished.path(), MANIFEST, &self.manifest)?;
+        open_to_others(unfinished.path());
+        fs::rename(unfinished.path(), &self.root).map_err(|error| shown(&error))?;
+        // It has another name now: there is nothing left to clean up.
+        let _ = unfinished.keep();
+        Ok(())
+    }
+
+    fn extend(&self) -> Result<(), ImportError> {
+        for path in ["prompts", MANIFEST] {
+            if !is_inside(&self.root.join(path), &self.root) {
+                return Err(ImportError::Outside(path.to_owned()));
+            }
+        }
+        for (path, text) in &self.files {
+            // What an import left that was cut off says the same, or there would be no plan for it.
+            if read_text(&self.root, path, text.len(), Patience::NONE).is_err() {
+                write_beneath(&self.root, path, text)?;
+            }
+        }
+        replace_manifest(&self.root.join(MANIFEST), &self.manifest)
+            .map_err(|error| cannot_write(MANIFEST, &error))
+    }
+}
+
+/// The library that is there, with its manifest's text; `None` where there is room for a new one.
+fn existing(root: &Path, limits: &Limits) -> Result<Option<(String, Library)>, ImportError> {
+    match fs::read_dir(root).map(|mut entries| entries.next().is_none()) {
+        Ok(false) => {}
+        Ok(true) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(ImportError::Unreadable(sentence(&error))),
+    }
+    let read = match read_text(root, MANIFEST, limits.manifest, Patience::for_scan(true)) {
+        Ok(read) => read,
+        Err(BodyError::NotFound) => return Err(ImportError::NoLibrary),
+        Err(error) => return Err(ImportError::Manifest(error.to_string())),
+    };
+    if let Err(error) = read_toml(&read.text) {
+        let what = format!("is not valid TOML: {}", error.message);
+        return Err(ImportError::Manifest(what));
+    }
+    let name = root.file_name().unwrap_or_default().to_string_lossy();
+    let name = LibraryName::from_folder(&name).ok_or(ImportError::NoLibrary)?;
+    let shown: Box<str> = root.display().to_string().into();
+    let folder = Folder {
+        prefix: format!("{name}:").into(),
+        name,
+        root: shown.clone(),
+        shown_root: shown,
+    };
+    let library = twig_library(&folder, &read.text, &Looker::new(root), limits);
+    let mark = if read.has_mark { "\u{feff}" } else { "" };
+    Ok(Some((format!("{mark}{}", read.text), library)))
+}
+
+/// Whether a prompt that is there says what an imported one would.
+fn is_same(root: &Path, known: &Prompt, prompt: &Imported, limits: &Limits) -> bool {
+    let is_template = known.dialect == Dialect::Jinja;
+    let names = known.arguments.iter().map(|argument| &argument.name);
+    let own_names = prompt.arguments.iter().map(|argument| &argument.name);
+    if is_template != prompt.is_template
+        || known.messages.len() != prompt.messages.len()
+        || !names.eq(own_names)
+    {
+        return false;
+    }
+    let limit = limits.verbatim.max(limits.template_source);
+    let mut pairs = known.messages.iter().zip(&prompt.messages);
+    pairs.all(|(known, own)| {
+        let text = match &known.content {
+            Content::File(path) => {
+                let read = read_text(root, path.as_str(), limit, Patience::NONE);
+                read.map(|read| read.text).unwrap_or_default()
+            }
+            Content::Text { text, .. } => text.to_string(),
+            _ => return false,
+        };
+        known.role == own.role && text == own.text
+    })
+}
+
+/// Writes a prompt's table, unless there is no room for it or its file is somebody else's.
+fn add(
+    root: &Path,
+    is_new: bool,
+    prompt: &Imported,
+    limits: &Limits,
+    before: usize,
+    tables: &mut String,
+) -> Fate {
+    let name = match PromptName::parse(&prompt.name) {
+        Ok(name) => name,
+        Err(error) => return Fate::Left(format!("its name `{}` {error}", prompt.name)),
+    };
+    if !is_new {
+        for (path, text) in prompt.files() {
+            let is_free = match read_text(root, &path, text.len(), Patience::NONE) {
+                Ok(read) => read.text == text,
+                Err(error) => error == BodyError::NotFound,
+            };
+            if !is_free {
+                return Fate::Left(format!("another file is at {path}"));
+            }
+        }
+    }
+    let messages = prompt.listed_messages();
+    let table = table(&PromptTable {
+        name: &name,
+        title: prompt.title.as_deref(),
+        description: prompt.description.as_deref(),
+        is_template: prompt.is_template,
+        messages: &messages,
+        arguments: &prompt.arguments,
+    });
+    // Line ends may take two bytes each, and two lines stand between what is there and what is new.
+    let lines = table.matches('\n').count() + 4;
+    if before + tables.len() + table.len() + lines > limits.manifest {
+        return Fate::Left(format!(
+            "the library's twig.toml would exceed the limit of {} bytes",
+            limits.manifest
+        ));
+    }
+    if !tables.is_empty() {
+        tables.push('\n');
+    }
+    tables.push_str(&table);
+    Fate::New
+}
+
+/// Puts a new text in a manifest's place, whole or not at all.
+pub fn replace_manifest(path: &Path, text: &str) -> io::Result<()> {
+    // A manifest may be a link; what it leads to is what people edit.
+    let path = path.canonicalize()?;
+    let folder = path.parent().unwrap_or(&path);
+    let mut file = tempfile::Builder::new()
+        .prefix(".twig-")
+        .tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file()
+        .set_permissions(fs::metadata(&path)?.permissions())?;
+    file.as_file().sync_all()?;
+    file.persist(&path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Writes a file that is not there yet, and never through a link that leads out.
+fn write_beneath(root: &Path, path: &str, text: &str) -> Result<(), ImportError> {
+    let opened = Root::open(root).map_err(|error| ImportError::Write {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })?;
+    let write = || -> io::Result<()> {
+        let dir = opened.dir();
+        if let Some((folder, _)) = path.rsplit_once('/') {
+            dir.create_dir_all(folder)?;
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        dir.open_with(path, &options)?.write_all(text.as_bytes())
+    };
+    write().map_err(|error| cannot_write(path, &error))
+}
+
+fn cannot_write(path: &str, error: &io::Error) -> ImportError {
+    ImportError::Write {
+        path: path.to_owned(),
+        reason: sentence(error),
+    }
+}
+
+/// Whether a path leads to something inside a folder, or to nothing yet.
+fn is_inside(path: &Path, root: &Path) -> bool {
+    match (path.canonicalize(), root.canonicalize()) {
+        (Ok(path), Ok(root)) => path.starts_with(root),
+        (Err(error), Ok(_)) => error.kind() == io::ErrorKind::NotFound && !path.is_symlink(),
+        _ => false,
+    }
+}
+
+/// Gives a folder that only its owner could enter the rights that folders have here.
+#[cfg(unix)]
+fn open_to_others(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    // A folder that was made inside it has those rights; where it cannot be told nothing is lost.
+    if let Ok(inner) = fs::metadata(folder.join("prompts")) {
+        let mode = inner.permissions().mode();
+        let _ = fs::set_permissions(folder, fs::Permissions::from_mode(mode));
+    }
+}
+
+/// Nothing to do where folders have no such rights.
+#[cfg(not(unix))]
+fn open_to_others(_folder: &Path) {}

@@ -1,0 +1,129 @@
+//! Imported prompts in a project: each is a first version, with its text as it was written.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use sha2::{Digest as _, Sha256};
+use twig_core::Limits;
+use twig_core::import::Imported;
+use twig_core::store::{
+    Change, Digest, Draft, Given, ItemKind, ItemWrite, Noun, Project, Store, StoreError, StoreName,
+    Write, decide,
+};
+
+use super::Fate;
+use crate::project_folder::{Outcome, UNDER_WAY, UNDER_WAY_BYTES, start, wait};
+
+/// What an import will do to a project.
+#[derive(Debug)]
+pub struct ProjectPlan {
+    /// One for each prompt that was handed over.
+    pub fates: Vec<Fate>,
+    writes: Vec<(usize, ItemWrite)>,
+}
+
+/// Decides what becomes of each prompt, and writes nothing.
+pub fn plan_project(
+    project: &Project,
+    name: &StoreName,
+    prompts: &[&Imported],
+    author: &str,
+    limits: &Limits,
+) -> ProjectPlan {
+    let of_prompts = project.items.iter();
+    let of_prompts = of_prompts.filter(|item| item.kind == ItemKind::Prompt);
+    let known: BTreeMap<&str, Digest> = of_prompts
+        .map(|item| (item.name.as_str(), item.head.content.digest))
+        .collect();
+    let mut room = limits.project_items.saturating_sub(project.items.len());
+    let mut plan = ProjectPlan {
+        fates: Vec::with_capacity(prompts.len()),
+        writes: Vec::new(),
+    };
+    for (at, prompt) in prompts.iter().enumerate() {
+        let digest: Digest = Sha256::digest(prompt.original.as_bytes()).into();
+        let fate = match known.get(prompt.name.as_str()) {
+            Some(own) if *own == digest => Fate::Same,
+            Some(_) => Fate::Left(format!(
+                "the project has another prompt `{}`, which stays as it is",
+                prompt.name
+            )),
+            None => match checked(name, prompt, author, limits) {
+                Err(error) => Fate::Left(error.to_string()),
+                Ok(_) if room == 0 => Fate::Left(format!(
+                    "the project may hold {} prompts and resources",
+                    limits.project_items
+                )),
+                Ok(write) => {
+                    room -= 1;
+                    plan.writes.push((at, write));
+                    Fate::New
+                }
+            },
+        };
+        plan.fates.push(fate);
+    }
+    plan
+}
+
+impl ProjectPlan {
+    /// Carries it out. What a store refuses after all is left, and why is told.
+    pub fn write(&mut self, store: &dyn Store) {
+        let mut under_way: VecDeque<(usize, usize, Outcome)> = VecDeque::with_capacity(UNDER_WAY);
+        let mut total = 0;
+        let fates = &mut self.fates;
+        let mut finish = |(at, size, outcome): (usize, usize, Outcome)| {
+            if let Err(error) = wait(&outcome) {
+                fates[at] = Fate::Left(error.to_string());
+            }
+            size
+        };
+        for (at, write) in self.writes.drain(..) {
+            let size = match &write.change {
+                Change::Create(draft) => size(&draft.content),
+                _ => 0,
+            };
+            while (under_way.len() == UNDER_WAY || total + size > UNDER_WAY_BYTES)
+                && let Some(first) = under_way.pop_front()
+            {
+                total -= finish(first);
+            }
+            total += size;
+            let outcome = start(store, Write::Item(Box::new(write)));
+            under_way.push_back((at, size, outcome));
+        }
+        for last in under_way {
+            finish(last);
+        }
+    }
+}
+
+/// The write that makes a prompt, where the store would take it.
+fn checked(
+    project: &StoreName,
+    prompt: &Imported,
+    author: &str,
+    limits: &Limits,
+) -> Result<ItemWrite, StoreError> {
+    let write = ItemWrite {
+        project: project.clone(),
+        kind: ItemKind::Prompt,
+        name: StoreName::parse(Noun::Prompt, &prompt.name)?,
+        change: Change::Create(Draft {
+            content: Given::Bytes(prompt.original.clone().into_bytes()),
+            description: prompt.description.as_deref().map(Into::into),
+            uri: None,
+            mime: None,
+        }),
+        expected: None,
+        author: author.into(),
+    };
+    decide(&write, None, None, limits)?;
+    Ok(write)
+}
+
+fn size(content: &Given) -> usize {
+    match content {
+        Given::Text(text) => text.len(),
+        Given::Bytes(bytes) => bytes.len(),
+    }
+}

@@ -1,0 +1,178 @@
+//! `twig import`: prompts of other tools go into a library or a project, and a table says what
+//! became of each.
+
+mod report;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use twig_core::import::{Imported, Item, Wish, read};
+use twig_core::{LibraryName, Limits};
+use twig_sources::{
+    Access, DEFAULT_WORKSPACE, Fate, Gathered, ImportError, gather, plan_library, plan_project,
+};
+
+use self::report::{Goal, Report};
+use super::new::taken;
+use super::store::{AUTHOR, Stores, Target};
+use crate::cli::{self, InProject, InWorkspace};
+use crate::command_error::{CommandError, ErrorKind};
+use crate::config;
+use crate::places::{Places, on_disk};
+use crate::ui::Ui;
+
+pub(super) fn run(options: &cli::Import, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let places = Places::from_environment();
+    let limits = config::load(&places)?.limits;
+    let path = on_disk(&options.path);
+    let gathered = gather(&path).map_err(|error| trouble(&places, &path, &error))?;
+    let wish = Wish {
+        format: options.format,
+        all_rules: options.all_rules,
+    };
+    let (items, others) = items(gathered, wish, &limits);
+    if items.is_empty() {
+        let message = format!("{}: there is nothing to import", places.shown(&path));
+        let known = "docs/import.md lists what is known; `--format` says what a file is";
+        return Err(CommandError::fixable(message).hint(known));
+    }
+    let prompts = items.iter().filter_map(|item| item.prompt.as_ref().ok());
+    let prompts: Vec<&Imported> = prompts.collect();
+    let (goal, fates) = if options.project.is_some() {
+        into_project(options, &places, &limits, &prompts)?
+    } else {
+        into_library(options, &places, &limits, &path, &prompts)?
+    };
+    let report = Report::new(goal, options.dry_run, &items, fates, others);
+    report.print(options, ui)?;
+    let is_left = report.is_all_left();
+    Ok(if is_left {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// What was found, and how many files lie there for another reason.
+fn items(gathered: Gathered, wish: Wish, limits: &Limits) -> (Vec<Item>, usize) {
+    let outcome = read(&gathered.files, wish, limits);
+    let mut items = outcome.items;
+    let mut others = gathered.others;
+    for (path, why) in outcome.others {
+        // A file that the person named should have held something.
+        if gathered.is_file {
+            items.push(Item::left(path, why));
+        } else {
+            others += 1;
+        }
+    }
+    let unread = gathered.unread.into_iter();
+    items.extend(unread.map(|(path, why)| Item::left(path, format!("it {why}"))));
+    (items, others)
+}
+
+fn into_library(
+    options: &cli::Import,
+    places: &Places,
+    limits: &Limits,
+    path: &Path,
+    prompts: &[&Imported],
+) -> Result<(Goal, Vec<Fate>), CommandError> {
+    let (name, root) = library_root(options, places, path)?;
+    let from = path.file_name().unwrap_or_default().to_string_lossy();
+    let about = serde_json::Value::from(format!("Imported from {from}"));
+    let head = format!("[library]\ndescription = {about}\n");
+    let plan = plan_library(&root, prompts, &head, limits);
+    let plan = plan.map_err(|error| trouble(places, &root, &error))?;
+    if !options.dry_run {
+        plan.write()
+            .map_err(|error| trouble(places, &root, &error))?;
+    }
+    let goal = Goal::Library {
+        name: name.to_string(),
+        root,
+        is_new: plan.is_new() && plan.changes_something(),
+    };
+    Ok((goal, plan.fates))
+}
+
+/// The library that is meant, and its folder: one that is there, or a new one.
+fn library_root(
+    options: &cli::Import,
+    places: &Places,
+    path: &Path,
+) -> Result<(LibraryName, PathBuf), CommandError> {
+    let given = options.library.as_deref();
+    let named = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let part = if named.is_dir() {
+        named.file_name()
+    } else {
+        named.file_stem()
+    };
+    let part = part.unwrap_or_default().to_string_lossy();
+    let folder = given.unwrap_or(&part);
+    let is_plain = !folder.starts_with('.') || given.is_none();
+    let is_plain = is_plain && !folder.contains(|c: char| c.is_control() || "/\\".contains(c));
+    let Some(name) = LibraryName::from_folder(folder).filter(|_| is_plain) else {
+        let message = format!("`{}` cannot be a library's name", folder.escape_debug());
+        let error = CommandError::new(ErrorKind::Usage, message);
+        return Err(error.hint("give one with `--library NAME`, such as `my_prompts`"));
+    };
+    let Some(data) = &places.data else {
+        return Err(
+            CommandError::fixable("there is no home folder to put a library in")
+                .hint("set TWIG_DATA_DIR to a folder"),
+        );
+    };
+    let root = data.join(name.as_str());
+    let root = taken(data, &root, &name).unwrap_or(root);
+    Ok((name, root))
+}
+
+fn into_project(
+    options: &cli::Import,
+    places: &Places,
+    limits: &Limits,
+    prompts: &[&Imported],
+) -> Result<(Goal, Vec<Fate>), CommandError> {
+    let workspace = options.workspace.clone();
+    let place = InProject {
+        place: InWorkspace {
+            workspace: workspace.unwrap_or_else(|| DEFAULT_WORKSPACE.to_owned()),
+        },
+        project: options.project.clone(),
+    };
+    let access = if options.dry_run {
+        Access::Read
+    } else {
+        Access::Write
+    };
+    let stores = Stores::of(places.clone(), limits.clone())?;
+    let target = Target::find(stores, &place, access)?;
+    let project = target.read()?;
+    let mut plan = plan_project(&project, &target.project, prompts, AUTHOR, limits);
+    if !options.dry_run {
+        plan.write(&target.store);
+    }
+    let goal = Goal::Project {
+        name: target.project.to_string(),
+        workspace: target.workspace().to_owned(),
+    };
+    Ok((goal, plan.fates))
+}
+
+fn trouble(places: &Places, path: &Path, error: &ImportError) -> CommandError {
+    let hint = match error {
+        ImportError::NotThere => Some("name a file or a folder that is there"),
+        ImportError::NoLibrary => Some("choose another name with `--library NAME`"),
+        ImportError::Manifest(_) => Some("run `twig check`, mend it, and try again"),
+        ImportError::CannotAdd(_) => Some("import into another library with `--library NAME`"),
+        ImportError::TooManyFiles(_) | ImportError::TooManyBytes(_) => {
+            Some("import its folders one by one")
+        }
+        _ => None,
+    };
+    let message = format!("{}: {error}", places.shown(path));
+    hint.into_iter()
+        .fold(CommandError::fixable(message), CommandError::hint)
+}
