@@ -8,6 +8,7 @@
 mod bodies;
 mod definitions_folder;
 mod document_folder;
+mod export;
 mod format_folder;
 mod found;
 mod functions_folder;
@@ -30,6 +31,9 @@ mod trust;
 mod twig_folder;
 mod watch;
 
+pub use export::{
+    ExportAction, ExportMode, ExportState, ExportTarget, ExportedFile, export_prompts,
+};
 pub use found::{Found, FoundLibrary, FoundState, Skipped};
 pub use live::{LiveCatalog, Refresh};
 pub use place::PROJECT;

@@ -1,0 +1,124 @@
+//! Arguments in words: where a format has no place for them, and what it loses of them.
+
+use std::fmt::Write;
+
+use super::speech::{Part, Speech};
+use crate::model::{Argument, Prompt};
+
+/// What of its arguments a format holds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Holds {
+    pub(super) title: bool,
+    pub(super) names: bool,
+    pub(super) descriptions: bool,
+    pub(super) required: bool,
+    /// Defaults and choices.
+    pub(super) values: bool,
+}
+
+/// One sentence about what is lost; nothing where nothing is.
+pub(super) fn lost(prompt: &Prompt, speech: &Speech, holds: Holds) -> Option<String> {
+    let mut lost: Vec<String> = Vec::new();
+    let is_own = |title: &str| title != prompt.name.as_str();
+    if !holds.title && prompt.title.as_deref().is_some_and(is_own) {
+        lost.push("the title".to_owned());
+    }
+    let mut each = |what: &str, has: fn(&Argument) -> bool, is_held: bool| {
+        if is_held {
+            return;
+        }
+        let names = speech.arguments.iter().filter(|argument| has(argument));
+        let names: Vec<String> = names.map(|argument| format!("`{}`", argument.name)).collect();
+        if !names.is_empty() {
+            lost.push(format!("the {what} of {}", names.join(", ")));
+        }
+    };
+    each("name", |_| true, holds.names);
+    each("description", |one| one.description.is_some(), holds.descriptions);
+    each("default", |one| one.default.is_some(), holds.values);
+    each("choices", |one| !one.choices.is_empty(), holds.values);
+    each("need", |one| one.required && one.default.is_none(), holds.required);
+    each("rules", |one| one.max_length.is_some() || one.pattern.is_some(), false);
+    (!lost.is_empty()).then(|| format!("does not hold {}", lost.join(", ")))
+}
+
+/// What people read who are about to give values: `<code> [language]`.
+pub(super) fn hint(arguments: &[Argument]) -> String {
+    let hints = arguments.iter().map(|argument| {
+        let name = &argument.name;
+        if argument.required && argument.default.is_none() {
+            format!("<{name}>")
+        } else {
+            format!("[{name}]")
+        }
+    });
+    hints.collect::<Vec<_>>().join(" ")
+}
+
+/// A list of arguments for a model to read.
+pub(super) fn list(heading: &str, arguments: &[Argument]) -> String {
+    let mut text = format!("{heading}\n");
+    for argument in arguments {
+        let _ = write!(text, "\n- {}", argument.name);
+        if let Some(description) = &argument.description {
+            let words: Vec<&str> = description.split_whitespace().collect();
+            let _ = write!(text, ": {}", words.join(" "));
+        }
+        let mut more = Vec::new();
+        if !argument.choices.is_empty() {
+            more.push(format!("one of {}", argument.choices.join(", ")));
+        }
+        if let Some(default) = &argument.default {
+            let words: Vec<&str> = default.split_whitespace().collect();
+            more.push(format!("default: {}", words.join(" ")));
+        } else if argument.required {
+            more.push("required".to_owned());
+        }
+        if !more.is_empty() {
+            let _ = write!(text, " ({})", more.join("; "));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// A text with the marks of a client; `mark` sees what follows its place.
+pub(super) fn write(
+    parts: &[Part],
+    mut text: impl FnMut(&str) -> String,
+    mut mark: impl FnMut(Option<usize>, &str) -> String,
+) -> Vec<Written> {
+    let mut written = Vec::with_capacity(parts.len());
+    for (at, part) in parts.iter().enumerate() {
+        let after = match parts.get(at + 1) {
+            Some(Part::Text(text)) => text.as_str(),
+            _ => "",
+        };
+        written.push(match part {
+            Part::Text(part) => Written::Text(text(part)),
+            Part::Argument(at) => Written::Mark(mark(Some(*at), after)),
+            Part::All => Written::Mark(mark(None, after)),
+        });
+    }
+    written
+}
+
+/// A part as the client's file has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Written {
+    Text(String),
+    Mark(String),
+}
+
+/// The parts as one text that ends its last line.
+pub(super) fn join(parts: &[Written]) -> String {
+    let mut text = String::new();
+    for part in parts {
+        let (Written::Text(part) | Written::Mark(part)) = part;
+        text.push_str(part);
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,47 @@
+//! Prompt files of VS Code: `.github/prompts/NAME.prompt.md`, `${input:name:description}`.
+
+use super::arguments::{Holds, join, lost, write as written};
+use super::client::Client;
+use super::speech::{Part, Speech};
+use super::{Draft, harmless, yaml};
+use crate::model::{Argument, Prompt};
+
+pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
+    let mut text = "---\n".to_owned();
+    if let Some(description) = &prompt.description {
+        yaml::field(&mut text, "description", description);
+    }
+    text.push_str("---\n");
+    let arguments = &speech.arguments;
+    let mark = |at: Option<usize>, _: &str| match at {
+        Some(at) => arguments.get(at).map(input).unwrap_or_default(),
+        None => arguments.iter().map(input).collect::<Vec<_>>().join(" "),
+    };
+    let mut parts = written(&speech.parts, str::to_owned, mark);
+    let found = harmless::copilot(&mut parts);
+    text.push_str(&join(&parts));
+    let mut notes = found.notes(Client::Copilot.title());
+    if speech.parts.contains(&Part::All) {
+        notes.push("what is typed as a whole is written as one argument after the other".to_owned());
+    }
+    let holds = Holds {
+        names: true,
+        descriptions: true,
+        ..Holds::default()
+    };
+    notes.extend(lost(prompt, speech, holds));
+    Draft { text, notes }
+}
+
+fn input(argument: &Argument) -> String {
+    // A brace would end the mark, and a line's end would break it.
+    let clean = |text: &str| {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words.join(" ").replace(['{', '}'], "")
+    };
+    let name = clean(&argument.name).replace(':', "_");
+    match argument.description.as_deref().map(clean) {
+        Some(description) if !description.is_empty() => format!("${{input:{name}:{description}}}"),
+        _ => format!("${{input:{name}}}"),
+    }
+}

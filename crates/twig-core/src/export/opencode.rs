@@ -1,0 +1,36 @@
+//! Commands of opencode: `.opencode/command/NAME.md`, `$1`, `$2` and `$ARGUMENTS`.
+
+use super::arguments::{Holds, join, lost, write as written};
+use super::claude::ALL;
+use super::client::Client;
+use super::speech::{Part, Speech};
+use super::{Draft, harmless, yaml};
+use crate::model::Prompt;
+
+pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Result<Draft, String> {
+    let is_single = speech.arguments.len() == 1;
+    for pair in speech.parts.windows(2) {
+        if let [Part::Argument(_), Part::Text(text)] = pair
+            && !is_single
+            && text.starts_with(|c: char| c.is_ascii_digit())
+        {
+            let why = "has an argument right before a digit, which would be part of its number";
+            return Err(why.to_owned());
+        }
+    }
+    let mut text = "---\n".to_owned();
+    if let Some(description) = &prompt.description {
+        yaml::field(&mut text, "description", description);
+    }
+    text.push_str("---\n");
+    let mark = |at: Option<usize>, _: &str| match at {
+        Some(at) if !is_single => format!("${}", at + 1),
+        _ => ALL.to_owned(),
+    };
+    let mut parts = written(&speech.parts, str::to_owned, mark);
+    let found = harmless::opencode(&mut parts);
+    text.push_str(&join(&parts));
+    let mut notes = found.notes(Client::Opencode.title());
+    notes.extend(lost(prompt, speech, Holds::default()));
+    Ok(Draft { text, notes })
+}
