@@ -1,5 +1,6 @@
 //! The command line, as one clap definition: help, completions and the man page come out of it.
 
+mod export;
 mod store;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use twig_core::Kind;
 
+pub(crate) use self::export::Export;
 pub(crate) use self::store::{
     AddItem, AddResource, DeleteItem, InProject, InWorkspace, ItemHistory, ListItems, Project,
     Prompt, Resource, RestoreItem, ShowItem, UpdateItem, UpdateResource, Workspace,
@@ -79,6 +81,8 @@ pub(crate) enum Command {
     /// Change the resources of a project, and bring earlier versions back
     #[command(subcommand)]
     Resource(Resource),
+    /// Write prompts as files that another client reads
+    Export(Export),
     /// Say what was found where, what is wrong, and how to connect a client
     Doctor(Doctor),
     /// Print a shell completion script

@@ -5,6 +5,7 @@ mod content;
 mod demo;
 mod doctor;
 mod documents;
+mod export;
 mod init;
 mod item;
 mod library;
@@ -54,6 +55,7 @@ pub(crate) fn run(command: Command, ui: &mut Ui) -> Result<ExitCode, CommandErro
         Command::Check(options) => check::run(&options, ui)?,
         Command::Init(options) => init::run(&options, ui)?,
         Command::New(what) => new::run(what, ui)?,
+        Command::Export(options) => export::run(&options, ui)?,
         Command::Doctor(options) => doctor::run(&options, ui)?,
         Command::Completions { shell } => completions(shell, ui)?,
         Command::Man { command } => man(&command, ui)?,

@@ -14,6 +14,10 @@ pub(crate) struct Places {
     pub(crate) data: Option<PathBuf>,
     /// Whether `TWIG_DATA_DIR` says so.
     pub(crate) data_is_named: bool,
+    /// The folder for settings, where the environment names one.
+    pub(crate) config_home: Option<PathBuf>,
+    /// The folder that Claude Code is told to use.
+    pub(crate) claude_home: Option<PathBuf>,
     /// The configuration file.
     pub(crate) config: Option<PathBuf>,
     /// The folders of the project that this is run in, and of those around it; nearest first.
@@ -43,6 +47,8 @@ impl Places {
             home,
             data,
             data_is_named,
+            config_home: absolute("XDG_CONFIG_HOME"),
+            claude_home: absolute("CLAUDE_CONFIG_DIR"),
             config,
             projects: projects(),
             trust: own.as_ref().map(|own| own.join("trust.json")),

@@ -1,0 +1,132 @@
+//! Where a client's files go: in a project, or among a person's own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use twig_core::BodyError;
+use twig_core::RelativePath;
+use twig_core::export::Client;
+use twig_sources::ExportTarget;
+
+use crate::cli;
+use crate::command_error::{CommandError, ErrorKind, reason};
+use crate::places::{Places, on_disk};
+
+/// A folder, and the one that nothing written to it may leave.
+pub(super) struct Target {
+    base: PathBuf,
+    folder: String,
+    /// Whether the base is made where it is not there.
+    is_made: bool,
+}
+
+impl Target {
+    pub(super) fn find(options: &cli::Export, places: &Places) -> Result<Self, CommandError> {
+        let mut target = if options.user {
+            user(options.to, places).ok_or_else(|| {
+                CommandError::fixable("your home is not known: HOME is not set")
+                    .hint("name a folder with `--project DIR`")
+            })?
+        } else {
+            let base = on_disk(options.project.as_deref().unwrap_or(Path::new(".")));
+            if !base.is_dir() {
+                let message = format!("there is no folder {}", places.shown(&base));
+                return Err(CommandError::fixable(message));
+            }
+            Self {
+                base,
+                folder: options.to.folder().to_owned(),
+                is_made: false,
+            }
+        };
+        if let Some(folder) = &options.folder {
+            let parsed = RelativePath::parse(folder).map_err(|error| {
+                let message = format!("the folder `{folder}` {error}");
+                CommandError::new(ErrorKind::Usage, message)
+            })?;
+            folder_of(&mut target, parsed, options.user, places);
+        }
+        Ok(target)
+    }
+
+    pub(super) fn get(&self, client: Client) -> ExportTarget<'_> {
+        ExportTarget {
+            base: &self.base,
+            folder: &self.folder,
+            client,
+        }
+    }
+
+    /// All of it.
+    pub(super) fn path(&self) -> PathBuf {
+        self.base.join(&self.folder)
+    }
+
+    /// Makes the folder that all of a person's settings are in, where a person has none yet.
+    pub(super) fn make_base(&self) -> Result<(), CommandError> {
+        if !self.is_made {
+            return Ok(());
+        }
+        fs::create_dir_all(&self.base).map_err(|error| {
+            let why = reason(&error);
+            let shown = self.base.display();
+            CommandError::fixable(format!("{shown} cannot be made: {why}"))
+        })
+    }
+
+    pub(super) fn trouble(&self, places: &Places, error: &BodyError) -> CommandError {
+        let shown = places.shown(&self.base);
+        CommandError::fixable(match error {
+            BodyError::NotFound => format!("there is no folder {shown}"),
+            error => format!("{shown} {error}"),
+        })
+    }
+}
+
+/// Another folder than the client's own; a person's is beneath home.
+fn folder_of(target: &mut Target, folder: RelativePath, is_user: bool, places: &Places) {
+    folder.as_str().clone_into(&mut target.folder);
+    if let Some(home) = places.home.clone().filter(|_| is_user) {
+        target.base = home;
+    }
+}
+
+/// Where a client looks for a person's own files.
+fn user(client: Client, places: &Places) -> Option<Target> {
+    let in_home = |folder: &str| {
+        Some(Target {
+            base: places.home.clone()?,
+            folder: folder.to_owned(),
+            is_made: false,
+        })
+    };
+    // A folder of which the environment says where it is.
+    let in_named = |base: &Option<PathBuf>, inner: &str| {
+        Some(Target {
+            base: base.clone()?,
+            folder: inner.to_owned(),
+            is_made: true,
+        })
+    };
+    let in_config = |inner: &str| in_named(&places.config_home, inner);
+    match client {
+        Client::Skills | Client::Cursor | Client::Gemini => in_home(client.folder()),
+        Client::Claude => {
+            in_named(&places.claude_home, "commands").or_else(|| in_home(client.folder()))
+        }
+        Client::Windsurf => in_home(".codeium/windsurf/global_workflows"),
+        Client::Opencode => {
+            in_config("opencode/command").or_else(|| in_home(".config/opencode/command"))
+        }
+        Client::Copilot => {
+            let inner = "Code/User/prompts";
+            if cfg!(target_os = "macos") {
+                return in_home(&format!("Library/Application Support/{inner}"));
+            }
+            if cfg!(windows) {
+                return in_home(&format!("AppData/Roaming/{inner}"));
+            }
+            in_config(inner).or_else(|| in_home(&format!(".config/{inner}")))
+        }
+    }
+}
