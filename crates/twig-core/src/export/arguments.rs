@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::speech::{Part, Speech};
 use crate::model::{Argument, Prompt};
+use crate::problem::shorten;
 
 /// What of its arguments a format holds.
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,9 +38,37 @@ pub(super) fn lost(prompt: &Prompt, speech: &Speech, holds: Holds) -> Option<Str
     each("description", |one| one.description.is_some(), holds.descriptions);
     each("default", |one| one.default.is_some(), holds.values);
     each("choices", |one| !one.choices.is_empty(), holds.values);
-    each("need", |one| one.required && one.default.is_none(), holds.required);
+    let is_needed = |one: &&Argument| one.required && one.default.is_none();
     each("rules", |one| one.max_length.is_some() || one.pattern.is_some(), false);
+    if !holds.required {
+        let needed = speech.arguments.iter().filter(is_needed);
+        lost.extend(needed.map(|argument| format!("that `{}` is required", argument.name)));
+    }
     (!lost.is_empty()).then(|| format!("does not hold {}", lost.join(", ")))
+}
+
+/// What a prompt is for: what it says of itself, else how it begins.
+pub(super) fn description(prompt: &Prompt, speech: &Speech) -> String {
+    let own = prompt.description.as_deref().or(prompt.title.as_deref());
+    if let Some(own) = own.filter(|own| !own.trim().is_empty()) {
+        return own.to_owned();
+    }
+    let mut text = String::new();
+    for part in &speech.parts {
+        let at = match part {
+            Part::Text(part) => {
+                text.push_str(part);
+                continue;
+            }
+            Part::Argument(at) => Some(*at),
+            Part::All => None,
+        };
+        let name = at.and_then(|at| speech.arguments.get(at));
+        text.push_str(name.map_or("…", |argument| &argument.name));
+    }
+    let mut lines = text.lines().map(|line| line.trim_start_matches(['#', '-', ' ']).trim());
+    let first = lines.find(|line| !line.is_empty());
+    first.map_or_else(|| prompt.name.to_string(), |line| shorten(line, 200))
 }
 
 /// What people read who are about to give values: `<code> [language]`.

@@ -1,6 +1,6 @@
 //! Commands of Claude Code: `.claude/commands/NAME.md`, `$name` and `$ARGUMENTS`.
 
-use super::arguments::{Holds, Written, hint, join, lost, write as written};
+use super::arguments::{Holds, Written, description, hint, join, lost, write as written};
 use super::client::Client;
 use super::speech::{Part, Speech};
 use super::{Draft, harmless, yaml};
@@ -11,9 +11,7 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Result<Draft, String> {
     let marks = |at: Option<usize>, after: &str| mark(at, &names, after);
     let (body, mut notes) = body(speech, &names, marks)?;
     let mut text = "---\n".to_owned();
-    if let Some(description) = &prompt.description {
-        yaml::field(&mut text, "description", description);
-    }
+    yaml::field(&mut text, "description", &description(prompt, speech));
     if !names.is_empty() {
         let hint = yaml::quoted(&hint(&speech.arguments));
         text.push_str(&format!("argument-hint: {hint}\n"));

@@ -1,6 +1,6 @@
 //! Prompt files of VS Code: `.github/prompts/NAME.prompt.md`, `${input:name:description}`.
 
-use super::arguments::{Holds, join, lost, write as written};
+use super::arguments::{Holds, description, join, lost, write as written};
 use super::client::Client;
 use super::speech::{Part, Speech};
 use super::{Draft, harmless, yaml};
@@ -8,9 +8,7 @@ use crate::model::{Argument, Prompt};
 
 pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     let mut text = "---\n".to_owned();
-    if let Some(description) = &prompt.description {
-        yaml::field(&mut text, "description", description);
-    }
+    yaml::field(&mut text, "description", &description(prompt, speech));
     text.push_str("---\n");
     let arguments = &speech.arguments;
     let mark = |at: Option<usize>, _: &str| match at {
@@ -23,6 +21,14 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     let mut notes = found.notes(Client::Copilot.title());
     if speech.parts.contains(&Part::All) {
         notes.push("what is typed as a whole is written as one argument after the other".to_owned());
+    }
+    let links = ["](./", "](../", "#file:"];
+    let has_links = |part: &Part| match part {
+        Part::Text(text) => links.iter().any(|link| text.contains(link)),
+        _ => false,
+    };
+    if speech.parts.iter().any(has_links) {
+        notes.push("VS Code attaches files that the text links to".to_owned());
     }
     let holds = Holds {
         names: true,

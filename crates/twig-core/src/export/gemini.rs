@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::arguments::{Holds, Written, join, list, lost, write as written};
+use super::arguments::{Holds, Written, description, join, list, lost, write as written};
 use super::client::Client;
 use super::speech::Speech;
 use super::{Draft, harmless};
@@ -25,16 +25,15 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     let has_list = arguments.len() > 1;
     if has_list {
         let heading = "Arguments, given in this order; put them where the text has their names in double braces:";
-        parts.push(Written::Text(format!("\n\n{}\n", list(heading, arguments))));
+        let gap = if ends_line(&parts) { "\n" } else { "\n\n" };
+        parts.push(Written::Text(format!("{gap}{}\n", list(heading, arguments))));
         parts.push(Written::Mark(ARGS.to_owned()));
         notes.push(
             "Gemini CLI has one argument: a list at the end tells the model what to fill in".to_owned(),
         );
     }
     let mut text = String::new();
-    if let Some(description) = &prompt.description {
-        let _ = writeln!(text, "description = {}", line(description));
-    }
+    let _ = writeln!(text, "description = {}", line(&description(prompt, speech)));
     let _ = writeln!(text, "prompt = {}", lines(&join(&parts)));
     let holds = Holds {
         names: has_list,
@@ -45,6 +44,10 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     };
     notes.extend(lost(prompt, speech, holds));
     Draft { text, notes }
+}
+
+fn ends_line(parts: &[Written]) -> bool {
+    matches!(parts.last(), Some(Written::Text(text)) if text.ends_with('\n'))
 }
 
 /// A text of several lines: byte for byte where TOML lets it be.

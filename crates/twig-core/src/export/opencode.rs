@@ -1,6 +1,6 @@
 //! Commands of opencode: `.opencode/command/NAME.md`, `$1`, `$2` and `$ARGUMENTS`.
 
-use super::arguments::{Holds, join, lost, write as written};
+use super::arguments::{Holds, description, join, lost, write as written};
 use super::claude::ALL;
 use super::client::Client;
 use super::speech::{Part, Speech};
@@ -19,9 +19,7 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Result<Draft, String> {
         }
     }
     let mut text = "---\n".to_owned();
-    if let Some(description) = &prompt.description {
-        yaml::field(&mut text, "description", description);
-    }
+    yaml::field(&mut text, "description", &description(prompt, speech));
     text.push_str("---\n");
     let mark = |at: Option<usize>, _: &str| match at {
         Some(at) if !is_single => format!("${}", at + 1),

@@ -1,7 +1,7 @@
 //! Cursor and Windsurf: Markdown without marks. Arguments stand in the text by name, and a list at the
 //! end says what they are; a model fills them in.
 
-use super::arguments::{Holds, join, list, lost, write as written};
+use super::arguments::{Holds, description, join, list, lost, write as written};
 use super::speech::Speech;
 use super::{Draft, yaml};
 use crate::model::Prompt;
@@ -22,9 +22,7 @@ pub(super) fn cursor(prompt: &Prompt, speech: &Speech) -> Draft {
 pub(super) fn windsurf(prompt: &Prompt, speech: &Speech) -> Draft {
     let mut draft = named(prompt, speech, "Windsurf");
     let mut text = "---\n".to_owned();
-    if let Some(description) = &prompt.description {
-        yaml::field(&mut text, "description", description);
-    }
+    yaml::field(&mut text, "description", &description(prompt, speech));
     text.push_str("---\n");
     draft.text.insert_str(0, &text);
     draft

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::arguments::{Holds, list, lost};
+use super::arguments::{Holds, description, list, lost};
 use super::claude::{self, ALL};
-use super::speech::{Part, Speech};
+use super::speech::Speech;
 use super::{Bundled, Draft, marker, yaml};
 use crate::catalog::PromptRef;
 use crate::model::{Content, Kind};
@@ -47,8 +47,7 @@ pub(super) fn write(
     }
     let mut text = "---\n".to_owned();
     yaml::field(&mut text, "name", name);
-    let description = description(found, speech);
-    let description = shortened("description", &description, DESCRIPTION, &mut notes);
+    let description = shortened("description", &description(prompt, speech), DESCRIPTION, &mut notes);
     yaml::field(&mut text, "description", &description);
     fields(&mut text, found, about, &mut notes);
     text.push_str("metadata:\n");
@@ -65,23 +64,6 @@ pub(super) fn write(
     };
     notes.extend(lost(prompt, speech, holds).filter(|_| !is_skill));
     Ok(Draft { text, notes })
-}
-
-/// A skill has to say what it is for.
-fn description(found: PromptRef<'_>, speech: &Speech) -> String {
-    let prompt = found.prompt;
-    let own = prompt.description.as_deref().or(prompt.title.as_deref());
-    if let Some(own) = own.filter(|own| !own.trim().is_empty()) {
-        return own.to_owned();
-    }
-    let first = speech.parts.iter().find_map(|part| match part {
-        Part::Text(text) => {
-            let mut lines = text.lines().map(|line| line.trim_start_matches('#').trim());
-            lines.find(|line| !line.is_empty()).map(str::to_owned)
-        }
-        _ => None,
-    });
-    first.unwrap_or_else(|| prompt.name.to_string())
 }
 
 /// What the author of a skill, or of a library, says of it.
