@@ -34,7 +34,8 @@ pub enum Part {
     Aside,
     /// A file that a skill may bring.
     Bundled,
-    /// A file of the right type that is no prompt all the same; why, after its name.
+    /// A file of the right type that is no prompt all the same; why, as words that
+    /// read on after its name; [`skipped`] says so.
     Skipped(&'static str),
 }
 
@@ -85,6 +86,18 @@ pub fn part(kind: Kind, path: &RelativePath) -> Option<Part> {
     }
 }
 
+/// What is said of a file that is [`Part::Skipped`]; whoever lists files hands it to [`library`] with
+/// the readings of the others.
+pub fn skipped(folder: &Folder, path: &RelativePath, why: &str) -> Reading {
+    let file = format!("{}/{path}", folder.root);
+    let message = format!("{} {why}, so it is no prompt", path.file_name());
+    let problem = Problem::of_file("not-a-prompt", Severity::Note, &file, message);
+    Reading {
+        problems: vec![problem],
+        ..Reading::default()
+    }
+}
+
 /// Makes a prompt of one file, or says why there is none. Never fails, whatever the bytes are.
 pub fn read(
     kind: Kind,
@@ -123,8 +136,8 @@ pub fn read(
             prompt.description = front.fields.text("description").map(Into::into);
             for repair in front.repairs {
                 let code = "front-matter";
-                let note = Severity::Note;
-                let problem = Problem::at(code, note, &file, text, repair.at, repair.message);
+                let severity = repair.severity;
+                let problem = Problem::at(code, severity, &file, text, repair.at, repair.message);
                 reading.problems.push(problem);
             }
             let prompts = std::slice::from_mut(&mut prompt);

@@ -5,14 +5,17 @@
 //! author wrote them.
 
 mod fields;
+mod lines;
 mod split;
 mod yaml;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 pub use self::fields::{Fields, Value};
 pub use self::split::{Split, split};
 use crate::limits::Limits;
+use crate::problem::Severity;
 
 /// What a file says of itself, and the rest of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,26 +33,54 @@ pub struct FrontMatter<'t> {
 pub struct Repair {
     /// Where it stands in the file.
     pub at: Range<usize>,
+    /// How bad it is: a note, unless something was lost.
+    pub severity: Severity,
     /// What it is and how it was read, in one sentence without a final period.
     pub message: String,
 }
 
 /// Reads a file's front matter and cuts it off.
 pub fn read<'t>(text: &'t str, limits: &Limits) -> FrontMatter<'t> {
-    let Split {
-        front,
-        body,
-        repairs,
-    } = split(text);
+    let split = split(text);
     let mut read = FrontMatter {
         fields: Fields::default(),
-        body,
-        repairs,
+        body: split.body,
+        repairs: split.repairs,
     };
-    let Some(front) = front else { return read };
-    match yaml::read(&text[front.clone()], limits) {
-        Ok(fields) => read.fields = fields,
-        Err(message) => read.repairs.push(Repair { at: front, message }),
+    let Some(at) = split.front else { return read };
+    let front = &text[at.clone()];
+    if front.len() > limits.front_matter {
+        let message = format!(
+            "the front matter is {} bytes long and was not read; the limit is {}",
+            front.len(),
+            limits.front_matter
+        );
+        read.repairs.push(Repair {
+            at: at.start..at.start,
+            severity: Severity::Warning,
+            message,
+        });
+        return read;
+    }
+    match yaml::read(front) {
+        Ok(values) => {
+            let entries = lines::entries(front);
+            let entries: BTreeMap<&str, &lines::Entry<'_>> =
+                entries.iter().map(|entry| (&*entry.key, entry)).collect();
+            for (key, value) in values {
+                let written = entries.get(&*key).and_then(|entry| entry.written());
+                read.fields.push(&key, value, written);
+            }
+        }
+        Err(fault) => {
+            read.fields = lines::read(front);
+            let message = format!(
+                "the front matter {}: it was read line by line",
+                fault.message
+            );
+            let place = at.start + fault.offset.unwrap_or_default().min(front.len());
+            read.repairs.push(Repair::new(place..place + 1, message));
+        }
     }
     read
 }

@@ -27,6 +27,10 @@ pub struct Limits {
     pub embedded: usize,
     /// Bytes of the documents that one prompt embeds.
     pub embedded_bytes: usize,
+    /// Files that the list of one skill may have.
+    pub skill_files: usize,
+    /// Bytes of the files in the list of one skill.
+    pub skill_bytes: usize,
     /// Bytes of one document.
     pub document: usize,
     /// Bytes of a prompt that is served verbatim.
@@ -73,6 +77,8 @@ impl Default for Limits {
             media: 4 * 1024 * 1024,
             embedded: 50,
             embedded_bytes: 1024 * 1024,
+            skill_files: 512,
+            skill_bytes: 16 * 1024 * 1024,
             document: 16 * 1024 * 1024,
             verbatim: 1024 * 1024,
             project_items: 10_000,

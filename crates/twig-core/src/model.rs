@@ -197,7 +197,9 @@ pub enum Dialect {
 pub enum Marks {
     /// None: the text is the message.
     None,
-    /// `$ARGUMENTS`, `$ARGUMENTS[N]`, `$N` and `$name` for each argument that has that name.
+    /// `$ARGUMENTS`, and `$name` for each argument that has that name; numbers are text.
+    Named,
+    /// The same, and `$ARGUMENTS[N]` and `$N` for the argument at that place.
     Dollar {
         /// The number of the first argument: 0 or 1.
         first: u8,

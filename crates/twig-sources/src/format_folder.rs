@@ -50,7 +50,7 @@ impl FormatFolder {
             state.files.push((path, reading));
         }
         let readings = state.files.iter().map(|(path, reading)| (path, reading));
-        let library = format::library(folder, kind, readings, &[]);
+        let library = format::library(folder, kind, readings, &[], limits);
         if *state.library != library {
             state.library = Arc::new(library);
         }

@@ -156,7 +156,7 @@ type Row<T> = (&'static str, usize, fn(&mut T, usize));
 /// As much as a number can say.
 const ANY: usize = usize::MAX;
 
-const LIMITS: [Row<Limits>; 23] = [
+const LIMITS: [Row<Limits>; 25] = [
     ("template_source", ANY, |to, n| to.template_source = n),
     ("manifest", ANY, |to, n| to.manifest = n),
     ("front_matter", ANY, |to, n| to.front_matter = n),
@@ -168,6 +168,8 @@ const LIMITS: [Row<Limits>; 23] = [
     ("media", ANY, |to, n| to.media = n),
     ("embedded", ANY, |to, n| to.embedded = n),
     ("embedded_bytes", ANY, |to, n| to.embedded_bytes = n),
+    ("skill_files", ANY, |to, n| to.skill_files = n),
+    ("skill_bytes", ANY, |to, n| to.skill_bytes = n),
     ("document", ANY, |to, n| to.document = n),
     ("verbatim", ANY, |to, n| to.verbatim = n),
     ("project_items", ANY, |to, n| to.project_items = n),

@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::Reading;
 use crate::document::Head;
+use crate::limits::Limits;
 use crate::model::{Kind, Library};
 use crate::name::RelativePath;
 use crate::parse::library::{Folder, empty_library};
@@ -35,6 +36,7 @@ pub fn library<'r>(
     kind: Kind,
     readings: impl IntoIterator<Item = (&'r RelativePath, &'r Reading)>,
     _bundled: &[Bundled],
+    _limits: &Limits,
 ) -> Library {
     let mut library = empty_library(folder, kind, Vec::new());
     let mut hash = Sha256::new();

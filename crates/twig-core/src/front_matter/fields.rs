@@ -29,6 +29,73 @@ pub enum Value {
     Map(Vec<(Box<str>, Value)>),
 }
 
+impl Value {
+    /// The value as JSON.
+    pub fn to_json(&self) -> String {
+        let mut json = String::new();
+        self.write_json(&mut json);
+        json
+    }
+
+    fn write_json(&self, json: &mut String) {
+        match self {
+            Self::Null => json.push_str("null"),
+            Self::Flag(flag) => json.push_str(if *flag { "true" } else { "false" }),
+            Self::Number(number) => json.push_str(&number.to_string()),
+            Self::Text(text) => write_text(text, json),
+            Self::List(items) => {
+                json.push('[');
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        json.push(',');
+                    }
+                    item.write_json(json);
+                }
+                json.push(']');
+            }
+            Self::Map(entries) => {
+                let entries = entries.iter().map(|(key, value)| (&**key, value));
+                write_map(entries, json);
+            }
+        }
+    }
+
+    /// A single word or text, as text.
+    pub fn word(&self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(text.to_string()),
+            Self::Flag(_) | Self::Number(_) => Some(self.to_json()),
+            Self::Null | Self::List(_) | Self::Map(_) => None,
+        }
+    }
+
+    /// Yes or no, however people write it.
+    pub fn flag(&self) -> Option<bool> {
+        match &*self.word()?.trim().to_ascii_lowercase() {
+            "true" | "yes" | "on" | "1" => Some(true),
+            "false" | "no" | "off" | "0" => Some(false),
+            _ => None,
+        }
+    }
+}
+
+fn write_text(text: &str, json: &mut String) {
+    json.push_str(&serde_json::Value::from(text).to_string());
+}
+
+fn write_map<'m>(entries: impl Iterator<Item = (&'m str, &'m Value)>, json: &mut String) {
+    json.push('{');
+    for (at, (key, value)) in entries.enumerate() {
+        if at > 0 {
+            json.push(',');
+        }
+        write_text(key, json);
+        json.push(':');
+        value.write_json(json);
+    }
+    json.push('}');
+}
+
 impl Fields {
     pub(super) fn push(&mut self, key: &str, value: Value, written: Option<&str>) {
         let written = written.map(Into::into);
@@ -42,17 +109,15 @@ impl Fields {
 
     /// The value of a key.
     pub fn value(&self, key: &str) -> Option<&Value> {
-        let mut entries = self.0.iter();
-        entries
-            .find(|(name, _)| **name == *key)
-            .map(|(_, field)| &field.value)
+        self.field(key).map(|field| &field.value)
     }
 
     /// A key's value as text, as its author wrote it: `[a] | [b]`, `no`, `017` and `Fix #12` stay
     /// what they are. `None` where there is nothing but blanks.
     pub fn text(&self, key: &str) -> Option<&str> {
-        let (_, field) = self.0.iter().find(|(name, _)| **name == *key)?;
+        let field = self.field(key)?;
         let text = match (&field.written, &field.value) {
+            (_, Value::Null) => return None,
             (Some(written), _) => written,
             (None, Value::Text(text)) => text,
             (None, _) => return None,
@@ -60,8 +125,45 @@ impl Fields {
         Some(text.trim()).filter(|text| !text.is_empty())
     }
 
+    /// A key's value as one word, as YAML means it: a comment behind it is none of it, and a number
+    /// is what its author wrote.
+    pub fn word(&self, key: &str) -> Option<&str> {
+        let field = self.field(key)?;
+        let text = match &field.value {
+            Value::Text(text) => text,
+            Value::Flag(_) | Value::Number(_) => {
+                let written = field.written.as_deref()?;
+                return written.split(" #").next().map(str::trim);
+            }
+            _ => return None,
+        };
+        Some(text.trim()).filter(|text| !text.is_empty())
+    }
+
+    /// A key's value as yes or no: `true`, `yes`, `on` and `1`, or `false`, `no`, `off` and `0`.
+    pub fn flag(&self, key: &str) -> Option<bool> {
+        self.value(key).and_then(Value::flag)
+    }
+
     /// All entries.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.0.iter().map(|(key, field)| (&**key, &field.value))
+    }
+
+    /// All of it as a JSON object, words as the core schema of YAML 1.2 means them.
+    pub fn to_json(&self) -> String {
+        let mut json = String::new();
+        write_map(self.iter(), &mut json);
+        json
+    }
+
+    /// Keys are compared as they are written, and only then without regard to capitals.
+    fn field(&self, key: &str) -> Option<&Field> {
+        let with = |is_it: fn(&str, &str) -> bool| {
+            let mut entries = self.0.iter();
+            entries.find(|(name, _)| is_it(name, key))
+        };
+        let found = with(|name, key| name == key).or_else(|| with(str::eq_ignore_ascii_case));
+        found.map(|(_, field)| field)
     }
 }

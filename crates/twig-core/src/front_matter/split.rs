@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::Repair;
+use super::{Repair, lines, yaml};
+use crate::problem::Severity;
 
 /// A file cut in two.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,41 +12,187 @@ pub struct Split<'t> {
     pub front: Option<Range<usize>>,
     /// What follows, byte for byte.
     pub body: &'t str,
+    /// How many bytes of the file stand before the body.
+    pub body_start: usize,
     /// What had to be mended.
     pub repairs: Vec<Repair>,
 }
 
 /// Cuts a file into front matter and body.
 ///
-/// The first line has to be `---` (blanks after it do not count); the block ends with the next line
-/// that is `---` or `...`.
+/// The block stands between a line `---` (blanks after it do not count) and the next one that is
+/// `---` or `...`. Blank lines and `#` lines may come before it, and all of the file may stand in a
+/// fence of backticks. What has no end, or nothing that could be `key: value`, is no front matter.
 pub fn split(text: &str) -> Split<'_> {
-    let whole = Split {
-        front: None,
-        body: text,
-        repairs: Vec::new(),
+    let mark = if text.starts_with('\u{feff}') {
+        '\u{feff}'.len_utf8()
+    } else {
+        0
     };
-    let mut lines = text.split_inclusive('\n');
-    let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else {
-        return whole;
+    let all = mark..text.len();
+    let mut repairs = Vec::new();
+    let (found, end) = match fenced(text, all.clone()) {
+        Some((fence, inside)) => match block(text, inside.clone()) {
+            Found::Block(block) => {
+                let message = "the whole file stands in a code fence, which was taken off";
+                repairs.push(Repair::new(fence, message));
+                (Found::Block(block), inside.end)
+            }
+            _ => (Found::Nothing, all.end),
+        },
+        None => (block(text, all.clone()), all.end),
     };
-    let mut at = first.len();
-    for line in lines {
-        if matches!(line.trim_end(), "---" | "...") {
-            return Split {
-                front: Some(first.len()..at),
-                body: &text[at + line.len()..],
-                ..whole
-            };
+    let (front, start) = match found {
+        Found::Block(Block { lead, front, body }) => {
+            if !lead.is_empty() {
+                let message = "lines before the front matter were left off";
+                repairs.push(Repair::new(lead, message));
+            }
+            (Some(front), body)
         }
-        at += line.len();
-    }
-    let repair = Repair {
-        at: 0..first.len(),
-        message: "the front matter has no closing `---` line: all of the file is its body".into(),
+        Found::Open(line) => {
+            let message = "the front matter has no closing `---` line: all of the file is its body";
+            repairs.push(Repair::new(line, message));
+            (None, mark)
+        }
+        Found::Prose(line) => {
+            let message =
+                "between the `---` lines stands no `key: value`: all of the file is its body";
+            repairs.push(Repair::new(line, message));
+            (None, mark)
+        }
+        Found::Nothing => (None, mark),
     };
     Split {
-        repairs: vec![repair],
-        ..whole
+        front,
+        body: &text[start..end],
+        body_start: start,
+        repairs,
     }
+}
+
+impl Repair {
+    pub(super) fn new(at: Range<usize>, message: impl Into<String>) -> Self {
+        Self {
+            at,
+            severity: Severity::Note,
+            message: message.into(),
+        }
+    }
+}
+
+/// What stands at the top of a text.
+enum Found {
+    Block(Block),
+    /// A first line of which no second one is the end.
+    Open(Range<usize>),
+    /// Two lines with something else between them.
+    Prose(Range<usize>),
+    Nothing,
+}
+
+struct Block {
+    /// Lines before the first fence.
+    lead: Range<usize>,
+    front: Range<usize>,
+    /// Where the body starts.
+    body: usize,
+}
+
+fn block(text: &str, range: Range<usize>) -> Found {
+    let mut has_comments = false;
+    let mut opened: Option<Range<usize>> = None;
+    let mut at = range.start;
+    for line in text[range.clone()].split_inclusive('\n') {
+        let here = at..at + line.len();
+        at = here.end;
+        let word = line.trim_end();
+        let Some(open) = &opened else {
+            match word {
+                "---" => opened = Some(here),
+                "" => {}
+                word if word.starts_with('#') => has_comments = true,
+                _ => return Found::Nothing,
+            }
+            continue;
+        };
+        if !matches!(word, "---" | "...") {
+            continue;
+        }
+        let front = open.end..here.start;
+        let inside = &text[front.clone()];
+        let is_front = if has_comments {
+            // Headings look like comments, and a rule like a fence.
+            lines::is_surely(inside)
+        } else {
+            has_fields(inside)
+        };
+        return if is_front {
+            Found::Block(Block {
+                lead: range.start..open.start,
+                front,
+                body: here.end,
+            })
+        } else if has_comments {
+            Found::Nothing
+        } else {
+            Found::Prose(open.clone())
+        };
+    }
+    match opened {
+        Some(open) if !has_comments => Found::Open(open),
+        _ => Found::Nothing,
+    }
+}
+
+/// Whether a block says something, or nothing at all.
+fn has_fields(front: &str) -> bool {
+    let mut said = front.lines().map(str::trim);
+    let is_empty = said.all(|line| line.is_empty() || line.starts_with('#'));
+    is_empty || lines::has_key(front) || yaml::is_mapping(front)
+}
+
+/// The first line of a fence around all of a text, and what stands in it.
+fn fenced(text: &str, range: Range<usize>) -> Option<(Range<usize>, Range<usize>)> {
+    let part = &text[range.clone()];
+    let lead = part.len() - part.trim_start().len();
+    let first = part[lead..].split_inclusive('\n').next()?;
+    let ticks = ticks(first);
+    let info = first[ticks..].trim();
+    if ticks < 3 || info.contains('`') {
+        return None;
+    }
+    let inside = lead + first.len();
+    if part[inside..].trim_start().lines().next()?.trim_end() != "---" {
+        return None;
+    }
+    let last = part.trim_end();
+    let last_line = last.rfind('\n').map_or(0, |at| at + 1);
+    // The fence that ends it is the first that ends no other.
+    let mut at = inside;
+    let mut inner = None;
+    for line in part[inside..].split_inclusive('\n') {
+        let here = at;
+        at += line.len();
+        let count = self::ticks(line);
+        let is_bare = line[count..].trim().is_empty();
+        match inner {
+            Some(open) if is_bare && count >= open => inner = None,
+            None if is_bare && count >= ticks => {
+                let start = range.start + lead;
+                let fence = start..start + first.len();
+                let inside = range.start + inside..range.start + here;
+                return (here == last_line).then_some((fence, inside));
+            }
+            None if !is_bare && count >= ticks && !line[count..].contains('`') => {
+                inner = Some(count);
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn ticks(line: &str) -> usize {
+    line.bytes().take_while(|byte| *byte == b'`').count()
 }

@@ -1,31 +1,233 @@
 //! Front matter as strict YAML, within a budget.
+//!
+//! What a plain word means is decided here and not by the reader: `null`, `true`, numbers and text
+//! by the core schema of YAML 1.2, as most clients read it.
 
-use super::fields::{Fields, Value};
-use crate::limits::Limits;
+use std::fmt;
 
-/// Reads a mapping; the error is a sentence.
-pub(super) fn read(front: &str, limits: &Limits) -> Result<Fields, String> {
-    let mut fields = Fields::default();
-    if front.len() > limits.front_matter {
-        return Err(format!(
-            "the front matter is {} bytes long and not read; the limit is {}",
-            front.len(),
-            limits.front_matter
-        ));
-    }
-    if front.trim().is_empty() {
-        return Ok(fields);
-    }
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::Spanned;
+
+use super::fields::Value;
+
+/// A block that is longer than this is not asked whether it is YAML.
+const LONGEST: usize = 64 * 1024;
+
+/// Why a block is no YAML, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// What is wrong, in words that read on after "the front matter ".
+    pub(super) message: String,
+    /// Bytes of the block before it.
+    pub(super) offset: Option<usize>,
+}
+
+/// Reads a mapping, in the author's order.
+pub(super) fn read(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_aliases: 0, max_anchors: 64, max_depth: 64 },
         strict_booleans: true,
         with_snippet: false,
+        merge_keys: serde_saphyr::options::MergeKeyPolicy::AsOrdinary,
     };
-    let read: std::collections::BTreeMap<String, String> =
-        serde_saphyr::from_str_with_options(front, options)
-            .map_err(|error| format!("the front matter is not valid YAML: {error}"))?;
-    for (key, text) in read {
-        fields.push(&key, Value::Text(text.into()), None);
+    let node: Spanned<Node> =
+        serde_saphyr::from_str_with_options(front, options).map_err(|error| {
+            let place = error.location();
+            let offset = place.and_then(|place| offset(front, place.line(), place.column()));
+            let message = format!("is not valid YAML ({})", first_line(&error.to_string()));
+            Fault { message, offset }
+        })?;
+    match value(front, node) {
+        Value::Map(entries) => Ok(entries),
+        Value::Null => Ok(Vec::new()),
+        _ => Err(Fault {
+            message: "is no list of `key: value`".into(),
+            offset: None,
+        }),
     }
-    Ok(fields)
+}
+
+/// The byte at a line and a column, both from 1.
+fn offset(front: &str, line: u64, column: u64) -> Option<usize> {
+    let (line, column) = (usize::try_from(line).ok()?, usize::try_from(column).ok()?);
+    let mut lines = front.split_inclusive('\n');
+    let mut before = 0;
+    for _ in 1..line {
+        before += lines.next()?.len();
+    }
+    let line = lines.next().unwrap_or_default();
+    let within = line.char_indices().nth(column.saturating_sub(1));
+    Some(before + within.map_or(line.len(), |(at, _)| at))
+}
+
+/// Whether a block is a mapping that says something.
+pub(super) fn is_mapping(front: &str) -> bool {
+    front.len() <= LONGEST && read(front).is_ok_and(|entries| !entries.is_empty())
+}
+
+fn first_line(message: &str) -> String {
+    // The place is told apart, and in the file's own lines.
+    let message = message
+        .rfind(" at line ")
+        .map_or(message, |at| &message[..at]);
+    let line = message.lines().next().unwrap_or_default();
+    line.trim_end_matches('.').to_owned()
+}
+
+/// What the reader hands over.
+enum Node {
+    Null,
+    Text(Box<str>),
+    List(Vec<Spanned<Node>>),
+    Map(Vec<(Spanned<Node>, Spanned<Node>)>),
+}
+
+/// What a node means.
+fn value(front: &str, node: Spanned<Node>) -> Value {
+    let span = node.defined.span();
+    let start = span.byte_offset().and_then(|at| usize::try_from(at).ok());
+    let length = span
+        .byte_len()
+        .and_then(|length| usize::try_from(length).ok());
+    let source = start
+        .zip(length)
+        .and_then(|(start, length)| Some((start, front.get(start..start.checked_add(length)?)?)));
+    match node.value {
+        Node::List(items) => {
+            Value::List(items.into_iter().map(|item| value(front, item)).collect())
+        }
+        Node::Map(entries) => Value::Map(
+            entries
+                .into_iter()
+                .map(|(key, item)| (key_text(value(front, key)), value(front, item)))
+                .collect(),
+        ),
+        Node::Null => Value::Null,
+        Node::Text(text) => match source {
+            Some((start, source)) if is_plain(front, start, source) => match core(source.trim()) {
+                Some(value) => value,
+                None if source.contains('\n') => Value::Text(text),
+                None => Value::Text(source.trim().into()),
+            },
+            _ => Value::Text(text),
+        },
+    }
+}
+
+/// Whether a scalar is written without quotes, block sign or tag.
+fn is_plain(front: &str, start: usize, source: &str) -> bool {
+    let before = front[..start].trim_end_matches([' ', '\t']);
+    let word = before.rsplit([' ', '\t', '\n']).next().unwrap_or_default();
+    !source.is_empty()
+        && !source.starts_with(['"', '\'', '|', '>', '!', '&'])
+        && !word.starts_with('!')
+        && !before.ends_with(['|', '>'])
+}
+
+/// A word that is no text in the core schema.
+fn core(word: &str) -> Option<Value> {
+    match word {
+        "~" | "null" | "Null" | "NULL" => return Some(Value::Null),
+        "true" | "True" | "TRUE" => return Some(Value::Flag(true)),
+        "false" | "False" | "FALSE" => return Some(Value::Flag(false)),
+        _ => {}
+    }
+    let radix = |prefix, radix| {
+        let digits = word.strip_prefix(prefix)?;
+        let is_digits = !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));
+        is_digits.then(|| u64::from_str_radix(digits, radix).ok())?
+    };
+    if let Some(number) = radix("0x", 16).or_else(|| radix("0o", 8)) {
+        return Some(Value::Number(number.into()));
+    }
+    let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits.is_empty() && is_number(digits) {
+        let word = word.strip_prefix('+').unwrap_or(word);
+        let whole = word.parse::<u64>().map(Into::into);
+        if let Ok(number) = whole.or_else(|_| word.parse::<i64>().map(Into::into)) {
+            return Some(Value::Number(number));
+        }
+    } else {
+        let (mantissa, exponent) = match digits.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+            None => (digits, None),
+        };
+        let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let exponent_fits = exponent.is_none_or(|it| {
+            let digits = it.strip_prefix(['-', '+']).unwrap_or(it);
+            !digits.is_empty() && is_number(digits)
+        });
+        let has_digits = !(whole.is_empty() && part.is_empty());
+        if !(has_digits && is_number(whole) && is_number(part) && exponent_fits) {
+            return None;
+        }
+    }
+    let float = word.parse().ok().and_then(serde_json::Number::from_f64);
+    float.map(Value::Number)
+}
+
+/// A key as JSON has it.
+fn key_text(key: Value) -> Box<str> {
+    match key {
+        Value::Text(text) => text,
+        Value::Null => "".into(),
+        other => other.to_json().into(),
+    }
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NodeVisitor)
+    }
+}
+
+struct NodeVisitor;
+
+impl<'de> Visitor<'de> for NodeVisitor {
+    type Value = Node;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Node, E> {
+        Ok(Node::Null)
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<Node, E> {
+        Ok(Node::Text(flag.to_string().into()))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Node, E> {
+        Ok(Node::Text(number.to_string().into()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Node, E> {
+        Ok(Node::Text(number.to_string().into()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Node, E> {
+        Ok(Node::Text(number.to_string().into()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Node, E> {
+        Ok(Node::Text(text.into()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Node::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Node, A::Error> {
+        let mut map = Vec::new();
+        while let Some(entry) = entries.next_entry()? {
+            map.push(entry);
+        }
+        Ok(Node::Map(map))
+    }
 }

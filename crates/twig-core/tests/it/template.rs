@@ -86,7 +86,7 @@ impl Case {
             dialect: Dialect::Jinja,
             unavailable: None,
         };
-        let libraries = [("lib", vec![prompt]), ("other", Vec::new())];
+        let libraries = [("lib", vec![Arc::new(prompt)]), ("other", Vec::new())];
         let libraries = libraries.map(|(name, prompts)| {
             Arc::new(Library {
                 name: LibraryName::from_folder(name).expect("a name"),
@@ -96,6 +96,7 @@ impl Case {
                 shown_root: format!("~/{name}").into(),
                 about: twig_core::model::About::default(),
                 prompts,
+                skills: Vec::new(),
                 documents: Vec::new(),
                 templates: Vec::new(),
                 problems: Vec::new(),

@@ -127,7 +127,7 @@ impl Builder<'_> {
         let (text, before) = match library.kind {
             kind if kind.is_format() => {
                 let split = front_matter::split(&body.text);
-                let front = &body.text[..body.text.len() - split.body.len()];
+                let front = &body.text[..split.body_start];
                 (split.body.into(), front.matches('\n').count())
             }
             _ => (body.text.into(), 0),

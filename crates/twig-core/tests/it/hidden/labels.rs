@@ -1,11 +1,10 @@
 //! Titles and descriptions in the files of every kind.
 
 use serde_json::{Value, json};
+use twig_core::format::{self, Options};
 use twig_core::parse::functions::FunctionFiles;
-use twig_core::parse::library::{
-    Folder, definitions_library, functions_library, markdown_library, twig_library,
-};
-use twig_core::{Library, LibraryName, Limits, Prompt, RelativePath};
+use twig_core::parse::library::{Folder, definitions_library, functions_library, twig_library};
+use twig_core::{Kind, Library, LibraryName, Limits, Prompt, RelativePath};
 
 use super::{attacks, benign};
 use crate::manifest::NamedFiles;
@@ -99,15 +98,19 @@ fn markdown(field: Field, text: &str) -> Library {
         Field::Title => format!("title: {text}"),
         _ => format!("description: {text}"),
     };
+    let limits = Limits::default();
+    let (folder, kind) = (folder(), Kind::Markdown);
     let file = |name: &str, text: &str| {
         let path = RelativePath::parse(name).expect("a path");
-        (path, Ok(text.to_owned()))
+        let reading = format::read(kind, &folder, &path, Ok(text), Options::default(), &limits);
+        (path, reading)
     };
     let files = [
         file("p.md", &format!("---\n{front}\n---\nbody\n")),
         file("q.md", "---\ntitle: Q\n---\nbody\n"),
     ];
-    markdown_library(&folder(), &files, &Limits::default())
+    let readings = files.iter().map(|(path, reading)| (path, reading));
+    format::library(&folder, kind, readings, &[], &limits)
 }
 
 /// A text as the `p` of each kind of library has it.

@@ -1,0 +1,194 @@
+//! Front matter read line by line: for what is not YAML, and for what stands in the file itself.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::fields::{Fields, Value};
+use super::yaml;
+
+/// The longest key.
+const KEY: usize = 128;
+
+/// So many entries of broken front matter are tried as YAML, each by itself.
+const TRIED: usize = 256;
+
+/// One `key: value` and the lines that belong to it.
+#[derive(Debug)]
+pub(super) struct Entry<'t> {
+    pub(super) key: Cow<'t, str>,
+    /// All its lines.
+    all: Range<usize>,
+    /// What stands on the line of the key.
+    inline: &'t str,
+    /// The lines after it.
+    rest: &'t str,
+}
+
+impl Entry<'_> {
+    /// The value as it stands there, where it is plain text on one line.
+    pub(super) fn written(&self) -> Option<&str> {
+        let is_plain = !self.inline.is_empty()
+            && !self
+                .inline
+                .starts_with(['"', '\'', '|', '>', '&', '!', '#']);
+        let is_alone = self
+            .rest
+            .lines()
+            .all(|line| line.trim().is_empty() || line.starts_with('#'));
+        (is_plain && is_alone).then_some(self.inline)
+    }
+}
+
+/// Reads what has a key at the start of a line; every value is text, or a list of texts, where it
+/// is no YAML by itself.
+pub(super) fn read(front: &str) -> Fields {
+    let mut fields = Fields::default();
+    for (at, entry) in entries(front).into_iter().enumerate() {
+        if fields.value(&entry.key).is_some() {
+            continue;
+        }
+        let by_itself = (at < TRIED)
+            .then(|| yaml::read(&front[entry.all.clone()]).ok())
+            .flatten()
+            .and_then(|mut read| read.pop());
+        let value = match by_itself {
+            Some((_, value)) => value,
+            None => plain(&entry),
+        };
+        fields.push(&entry.key, value, entry.written());
+    }
+    fields
+}
+
+/// The entries of a block, in their order.
+pub(super) fn entries(front: &str) -> Vec<Entry<'_>> {
+    let mut entries: Vec<Entry<'_>> = Vec::new();
+    let mut at = 0;
+    for line in front.split_inclusive('\n') {
+        let here = at..at + line.len();
+        at = here.end;
+        if let Some((key, value)) = key(line) {
+            let inline = value.trim();
+            entries.push(Entry {
+                key,
+                all: here.clone(),
+                inline,
+                rest: &front[here.end..here.end],
+            });
+        } else if let Some(last) = entries.last_mut() {
+            let start = here.start - last.rest.len();
+            last.rest = &front[start..here.end];
+            last.all.end = here.end;
+        }
+    }
+    entries
+}
+
+/// Whether a line of a block starts with a key.
+pub(super) fn has_key(front: &str) -> bool {
+    front.lines().any(|line| key(line).is_some())
+}
+
+/// Whether a block can be nothing else: every line at its edge has a key that is no word of prose.
+pub(super) fn is_surely(front: &str) -> bool {
+    let mut lines = front
+        .lines()
+        .filter(|line| !line.trim().is_empty() && !line.starts_with([' ', '\t', '#', '-']));
+    let is_lower = |key: &str| key.starts_with(|c: char| c.is_ascii_lowercase());
+    has_key(front) && lines.all(|line| key(line).is_some_and(|(key, _)| is_lower(&key)))
+}
+
+/// The key of a line and what follows its colon.
+fn key(line: &str) -> Option<(Cow<'_, str>, &str)> {
+    let line = line.trim_end();
+    let quote = line.chars().next().filter(|c| matches!(c, '"' | '\''));
+    if let Some(quote) = quote {
+        let (key, after) = line[1..].split_once(quote)?;
+        let value = after.trim_start().strip_prefix(':')?;
+        let is_value = value.is_empty() || value.starts_with([' ', '\t']);
+        return (is_value && key.len() <= KEY).then_some((key.into(), value));
+    }
+    let is_inner = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '$' | '/' | '@');
+    let end = line.find(|c: char| !is_inner(c))?;
+    let (key, after) = line.split_at(end);
+    let value = after.trim_start_matches([' ', '\t']).strip_prefix(':')?;
+    let starts = key.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '@'));
+    let is_apart = value.is_empty() || value.starts_with([' ', '\t']);
+    // `description:text` is no YAML, and meant all the same; `https://…` and `12:30` are not.
+    let is_meant = key
+        .bytes()
+        .all(|byte| byte.is_ascii_lowercase() || b"-_".contains(&byte))
+        && !value.starts_with(['/', ':']);
+    (starts && key.len() <= KEY && (is_apart || is_meant)).then_some((key.into(), value))
+}
+
+/// A value that is no YAML.
+fn plain(entry: &Entry<'_>) -> Value {
+    let rest = entry.rest.lines().filter(|line| !line.starts_with('#'));
+    let said: Vec<&str> = rest
+        .clone()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    if entry.inline.is_empty() {
+        let items: Option<Vec<Value>> = said
+            .iter()
+            .map(|line| {
+                let item = line.strip_prefix('-')?;
+                Some(Value::Text(unquoted(item.trim()).into()))
+            })
+            .collect();
+        match items {
+            Some(items) if !items.is_empty() => return Value::List(items),
+            Some(_) => return Value::Null,
+            None => {}
+        }
+    }
+    let is_block = entry.inline.strip_prefix(['|', '>']).is_some_and(|more| {
+        more.len() <= 2 && more.bytes().all(|byte| b"+-123456789".contains(&byte))
+    });
+    if is_block {
+        let lines: Vec<&str> = rest.collect();
+        let margin = |line: &&str| line.len() - line.trim_start().len();
+        let full = lines.iter().filter(|line| !line.trim().is_empty());
+        let margin = full.map(margin).min().unwrap_or_default();
+        let lines = lines
+            .iter()
+            .map(|line| line.get(margin..).unwrap_or_default().trim_end());
+        let between = if entry.inline.starts_with('|') {
+            "\n"
+        } else {
+            " "
+        };
+        let text = lines.collect::<Vec<_>>().join(between);
+        return Value::Text(text.trim().into());
+    }
+    let mut text = entry.inline.to_owned();
+    for line in said {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(line);
+    }
+    Value::Text(unquoted(&text).into())
+}
+
+/// A text without the quotes around it; in `"a" and "b"` they are not around it.
+fn unquoted(text: &str) -> &str {
+    for quote in ['"', '\''] {
+        let inner = text
+            .strip_prefix(quote)
+            .and_then(|it| it.strip_suffix(quote));
+        let Some(inner) = inner else { continue };
+        let mut closes = inner.match_indices(quote).map(|(at, _)| {
+            let (before, after) = (&inner[..at], &inner[at + 1..]);
+            !before.ends_with(char::is_whitespace) && after.starts_with(char::is_whitespace)
+        });
+        return if closes.next() == Some(true) {
+            text
+        } else {
+            inner
+        };
+    }
+    text
+}
