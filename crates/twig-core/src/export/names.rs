@@ -66,11 +66,7 @@ fn file_name(client: Client, name: &str) -> String {
     if client == Client::Skills {
         let parts = name.split(['_', '-']).filter(|part| !part.is_empty());
         let joined = parts.collect::<Vec<_>>().join("-");
-        name = if joined.is_empty() {
-            slug(&format!("prompt-{name}")).trim_end_matches('_').to_owned()
-        } else {
-            joined
-        };
+        name = if joined.is_empty() { "prompt".to_owned() } else { joined };
     }
     if is_reserved(&name) {
         name.push_str("-prompt");

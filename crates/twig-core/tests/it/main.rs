@@ -10,6 +10,7 @@ mod catalog;
 mod check;
 mod definition;
 mod documents;
+mod export;
 mod front_matter;
 mod functions;
 mod hidden;

@@ -15,6 +15,7 @@ mod contract;
 mod definitions;
 mod documents;
 mod ending;
+mod export;
 mod flood;
 mod functions;
 mod hidden;
