@@ -5,8 +5,15 @@
 //! messages. A client's own rules decide what is an argument; nothing is guessed from the text,
 //! and nothing in it is run.
 
+mod about;
+mod arguments;
+mod declared;
+mod files;
 mod library;
+mod markdown;
 mod marks;
+mod scan;
+mod skills;
 mod text;
 
 use std::sync::Arc;
@@ -15,7 +22,6 @@ pub use self::library::{Bundled, library};
 pub use self::marks::{Piece, pieces};
 pub use self::text::{Spoken, bodies};
 use crate::body::BodyError;
-use crate::front_matter;
 use crate::limits::Limits;
 use crate::model::{Content, Dialect, Kind, Marks, MessageSource, Prompt, Role};
 use crate::name::{PromptName, RelativePath};
@@ -72,17 +78,9 @@ pub struct Options {
 
 /// What a file of a library is; `None` for files that are none of its business.
 pub fn part(kind: Kind, path: &RelativePath) -> Option<Part> {
-    let name = path.file_name();
-    let ends = |ending: &str| {
-        name.len() > ending.len()
-            && name.is_char_boundary(name.len() - ending.len())
-            && name[name.len() - ending.len()..].eq_ignore_ascii_case(ending)
-    };
     match kind {
-        Kind::Skills if name.eq_ignore_ascii_case("SKILL.md") => Some(Part::Prompt),
-        Kind::Skills => Some(Part::Bundled),
-        _ if ends(".md") => Some(Part::Prompt),
-        _ => None,
+        Kind::Skills => files::skills(path),
+        _ => files::markdown(kind, path),
     }
 }
 
@@ -104,23 +102,44 @@ pub fn read(
     folder: &Folder,
     path: &RelativePath,
     text: Result<&str, &BodyError>,
-    _options: Options,
+    options: Options,
     limits: &Limits,
 ) -> Reading {
-    let file = format!("{}/{path}", folder.root);
-    let mut reading = Reading::default();
-    let stem = path
-        .file_name()
-        .rsplit_once('.')
-        .map_or("", |(stem, _)| stem);
-    let Ok(name) = PromptName::parse(stem) else {
-        return reading;
+    let text = match text {
+        Ok(text) => text,
+        Err(error) => return unreadable(kind, folder, path, error),
     };
-    let mut prompt = Prompt {
-        full_name: name.as_str().into(),
+    // Kinds that are no Markdown files have readers of their own.
+    markdown::read(kind, folder, path, text, options, limits)
+}
+
+/// A prompt of which only the path is known.
+fn unreadable(kind: Kind, folder: &Folder, path: &RelativePath, error: &BodyError) -> Reading {
+    let file = format!("{}/{path}", folder.root);
+    let shown = format!("{}/{path}", folder.shown_root);
+    let id = match kind {
+        Kind::Skills => markdown::folder_name(folder, path),
+        _ => files::without_ending(kind, path),
+    };
+    let mut prompt = draft(kind, folder, path, id);
+    prompt.unavailable = Some(body_sentence(&shown, error).into());
+    let mut problems = vec![body_problem(&file, &shown, error)];
+    labels::check(&file, "", std::slice::from_mut(&mut prompt), &mut problems);
+    Reading {
+        prompt: Some(Arc::new(prompt)),
+        problems,
+        ..Reading::default()
+    }
+}
+
+/// A prompt that says what its file says, known by what its client calls it.
+fn draft(kind: Kind, folder: &Folder, path: &RelativePath, id: &str) -> Prompt {
+    let name = PromptName::of_format(id);
+    Prompt {
+        full_name: full_name(kind, folder, &name),
+        title: about::title(id).map(Into::into),
+        description: Some(format!("The prompt {name}").into()),
         name,
-        title: None,
-        description: None,
         arguments: Vec::new(),
         messages: vec![MessageSource {
             role: Role::User,
@@ -128,30 +147,13 @@ pub fn read(
         }],
         dialect: Dialect::Marks(Marks::None),
         unavailable: None,
-    };
-    match text {
-        Ok(text) => {
-            let front = front_matter::read(text, limits);
-            prompt.title = front.fields.text("title").map(Into::into);
-            prompt.description = front.fields.text("description").map(Into::into);
-            for repair in front.repairs {
-                let code = "front-matter";
-                let severity = repair.severity;
-                let problem = Problem::at(code, severity, &file, text, repair.at, repair.message);
-                reading.problems.push(problem);
-            }
-            let prompts = std::slice::from_mut(&mut prompt);
-            labels::check(&file, text, prompts, &mut reading.problems);
-        }
-        Err(error) => {
-            let shown = format!("{}/{path}", folder.shown_root);
-            reading.problems.push(body_problem(&file, &shown, error));
-            prompt.unavailable = Some(body_sentence(&shown, error).into());
-        }
     }
-    if kind == Kind::Markdown {
-        prompt.dialect = Dialect::Input;
+}
+
+/// The name that clients use; those of plain Markdown files are theirs alone.
+fn full_name(kind: Kind, folder: &Folder, name: &PromptName) -> Box<str> {
+    match kind {
+        Kind::Markdown => name.as_str().into(),
+        _ => format!("{}{name}", folder.prefix).into(),
     }
-    reading.prompt = Some(Arc::new(prompt));
-    reading
 }

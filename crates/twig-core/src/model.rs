@@ -192,14 +192,15 @@ pub enum Dialect {
 }
 
 /// Which marks of a text stand for arguments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Marks {
     /// None: the text is the message.
+    #[default]
     None,
     /// `$ARGUMENTS`, and `$name` for each argument that has that name; numbers are text.
     Named,
-    /// The same, and `$ARGUMENTS[N]` and `$N` for the argument at that place.
+    /// `$ARGUMENTS`, and `$ARGUMENTS[N]` and `$N` for the argument at that place; names are text.
     Dollar {
         /// The number of the first argument: 0 or 1.
         first: u8,

@@ -116,6 +116,11 @@ impl PromptName {
         Ok(Self(text.into()))
     }
 
+    /// A name made of what another client calls a prompt.
+    pub(crate) fn of_format(id: &str) -> Self {
+        Self(crate::slug::slug(id).into())
+    }
+
     /// The name of a project's prompt, which was checked by another rule.
     pub(crate) fn of_store(name: &StoreName) -> Self {
         Self(name.as_str().into())

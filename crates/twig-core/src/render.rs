@@ -289,7 +289,8 @@ fn function(
     ))))
 }
 
-/// The Markdown kind: every `{{input}}` is replaced, or the input follows after a blank line.
+/// The Markdown kind: every `{{input}}` is replaced, or the input follows after a blank line. Where
+/// none is given the text is what the file says, byte for byte.
 fn input(
     world: World<'_>,
     found: PromptRef<'_>,
@@ -297,15 +298,20 @@ fn input(
 ) -> Result<Vec<Message>, RenderError> {
     const SLOT: &str = "{{input}}";
     let limit = world.templates.limits().rendered;
-    let input = value_of(given, "input").unwrap_or_default();
+    let input = value_of(given, "input");
     let mut messages = Vec::new();
     for message in &found.prompt.messages {
         let Content::File(path) = &message.content else {
             continue;
         };
         let text = read(world, found.library, path)?;
-        let body = front_matter::split(&text).body.trim();
-        let slots = body.matches(SLOT).count();
+        let body = front_matter::split(&text).body;
+        let body = if input.is_some() { body.trim() } else { body };
+        let slots = match input {
+            Some(_) => body.matches(SLOT).count(),
+            None => 0,
+        };
+        let input = input.unwrap_or_default();
         let between = if slots == 0 && !input.is_empty() {
             2
         } else {

@@ -88,7 +88,8 @@ fn with_digest(name: &str, digest: &str) -> String {
     format!("{}-{digest}", kept.trim_end_matches('-'))
 }
 
-fn digest(text: &str, bytes: usize) -> String {
+/// The first bytes of a text's digest, in hexadecimal.
+pub(crate) fn digest(text: &str, bytes: usize) -> String {
     let mut hex = String::with_capacity(2 * bytes);
     for byte in Sha256::digest(text.as_bytes()).iter().take(bytes) {
         let _ = write!(hex, "{byte:02x}");

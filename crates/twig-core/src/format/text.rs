@@ -16,6 +16,7 @@ pub struct Spoken<'t> {
 
 /// The messages of a file of some kind; the error is a sentence that reads on after its path.
 pub fn bodies(_kind: Kind, text: &str) -> Result<Vec<Spoken<'_>>, String> {
+    // Markdown files are one message each, whatever the kind.
     Ok(vec![Spoken {
         role: Role::User,
         text: Cow::Borrowed(front_matter::split(text).body),

@@ -122,7 +122,8 @@ impl Fields {
             (None, Value::Text(text)) => text,
             (None, _) => return None,
         };
-        Some(text.trim()).filter(|text| !text.is_empty())
+        // A block ends with a line end that nobody meant.
+        Some(text.trim_end_matches('\n')).filter(|text| !text.trim().is_empty())
     }
 
     /// A key's value as one word, as YAML means it: a comment behind it is none of it, and a number

@@ -64,7 +64,7 @@ pub(super) fn clean(path: &str, text: &str, about: &mut About, problems: &mut Ve
 }
 
 /// Leaves off titles of documents that hide something, and documents whose names do.
-pub(super) fn clean_documents(
+pub(crate) fn clean_documents(
     root: &str,
     documents: &mut Vec<Document>,
     problems: &mut Vec<Problem>,

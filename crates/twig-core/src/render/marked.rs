@@ -1,14 +1,20 @@
 //! Prompts of other clients' formats: marks become values, in one pass.
 
-use std::borrow::Cow;
-
 use super::arguments::value_at;
 use super::{Block, Given, Message, RenderError, World, read};
 use crate::catalog::PromptRef;
 use crate::format::{self, Piece};
-use crate::model::{Content, Marks};
+use crate::model::{Content, Kind, Library, Marks, Role};
+use crate::name::RelativePath;
+
+/// What a skill's text calls the folder of its files.
+const SKILL_FOLDER: &str = "${CLAUDE_SKILL_DIR}";
 
 /// Renders a prompt whose text has marks for its arguments.
+///
+/// Where no value is given, `$1` and `${input:x}` stay as they are, as their clients leave them;
+/// `$ARGUMENTS` and names become nothing. Each argument has one value: that the last number of
+/// opencode takes all that is left to take happens where a line is cut into values.
 pub(super) fn render(
     world: World<'_>,
     found: PromptRef<'_>,
@@ -16,13 +22,13 @@ pub(super) fn render(
     given: &Given<'_>,
 ) -> Result<Vec<Message>, RenderError> {
     let prompt = found.prompt;
-    let limit = world.templates.limits().rendered;
     let values: Vec<Option<&str>> = prompt
         .arguments
         .iter()
         .enumerate()
         .map(|(at, argument)| value_at(given, at, &argument.name).or(argument.default.as_deref()))
         .collect();
+    let mut room = world.templates.limits().rendered;
     let mut messages = Vec::new();
     for message in &prompt.messages {
         let Content::File(path) = &message.content else {
@@ -32,31 +38,134 @@ pub(super) fn render(
         let spoken = format::bodies(found.library.kind, &text).map_err(|why| {
             RenderError::Unavailable(format!("{}/{path} {why}", found.library.shown_root).into())
         })?;
+        let folder = (found.library.kind == Kind::Skills).then(|| base(found.library, path));
         for spoken in spoken {
-            let mut text = String::with_capacity(spoken.text.len());
+            let mut output = Output {
+                text: String::with_capacity(spoken.text.len().min(room)),
+                limit: room,
+                whole: world.templates.limits().rendered,
+            };
             for piece in format::pieces(marks, &prompt.arguments, &spoken.text) {
-                let part = match piece {
-                    Piece::Text(text) => Cow::Borrowed(text),
-                    Piece::Argument { at, mark } => {
-                        Cow::Borrowed(values.get(at).copied().flatten().unwrap_or(mark))
-                    }
-                    Piece::All { .. } => {
-                        let given: Vec<&str> = values.iter().copied().flatten().collect();
-                        Cow::Owned(given.join(" "))
-                    }
-                };
-                if text.len() + part.len() > limit {
-                    return Err(RenderError::Limit(format!(
-                        "The rendered prompt exceeds the limit of {limit} bytes"
-                    )));
-                }
-                text.push_str(&part);
+                write(&mut output, piece, marks, &values, folder.as_deref())?;
             }
+            if let Some(folder) = &folder {
+                output.line_end()?;
+                output.push("\nBase directory for this skill: ")?;
+                output.push(folder)?;
+                output.push(
+                    "\nRelative paths in this skill are relative to this base directory.\n",
+                )?;
+            }
+            if marks == Marks::Appended && values.iter().any(Option::is_some) {
+                output.line_end()?;
+                output.push("\nARGUMENTS: ")?;
+                output.all(&values)?;
+            }
+            room -= output.text.len().min(room);
             messages.push(Message {
                 role: spoken.role,
-                block: Block::Text(text),
+                block: Block::Text(output.text),
             });
+        }
+        if folder.is_some() {
+            let most = world.templates.limits().embedded;
+            messages.extend(links(found.library, path).take(most));
         }
     }
     Ok(messages)
+}
+
+fn write(
+    output: &mut Output,
+    piece: Piece<'_>,
+    marks: Marks,
+    values: &[Option<&str>],
+    folder: Option<&str>,
+) -> Result<(), RenderError> {
+    match piece {
+        Piece::Text(text) => {
+            let mut parts = text.split(SKILL_FOLDER);
+            output.push(parts.next().unwrap_or_default())?;
+            for part in parts {
+                output.push(folder.unwrap_or(SKILL_FOLDER))?;
+                output.push(part)?;
+            }
+            Ok(())
+        }
+        Piece::Argument { at, mark } => {
+            let absent = if marks == Marks::Named { "" } else { mark };
+            output.push(values.get(at).copied().flatten().unwrap_or(absent))
+        }
+        Piece::All { .. } => output.all(values),
+    }
+}
+
+/// A text that never grows past its limit.
+struct Output {
+    text: String,
+    limit: usize,
+    /// The limit of the whole prompt, for the sentence.
+    whole: usize,
+}
+
+impl Output {
+    fn push(&mut self, part: &str) -> Result<(), RenderError> {
+        if part.len() > self.limit - self.text.len() {
+            let limit = self.whole;
+            return Err(RenderError::Limit(format!(
+                "The rendered prompt exceeds the limit of {limit} bytes"
+            )));
+        }
+        self.text.push_str(part);
+        Ok(())
+    }
+
+    /// Every value that was given, as it was typed: one blank between two.
+    fn all(&mut self, values: &[Option<&str>]) -> Result<(), RenderError> {
+        for (at, value) in values.iter().flatten().enumerate() {
+            if at > 0 {
+                self.push(" ")?;
+            }
+            self.push(value)?;
+        }
+        Ok(())
+    }
+
+    /// What follows starts on a line of its own.
+    fn line_end(&mut self) -> Result<(), RenderError> {
+        if self.text.is_empty() || self.text.ends_with('\n') {
+            return Ok(());
+        }
+        self.push("\n")
+    }
+}
+
+/// The folder of a skill, absolute.
+fn base(library: &Library, path: &RelativePath) -> String {
+    match path.folder() {
+        "" => library.root.to_string(),
+        folder => format!("{}/{folder}", library.root),
+    }
+}
+
+/// Links to the files that a skill brings, itself left out.
+fn links(library: &Library, path: &RelativePath) -> impl Iterator<Item = Message> {
+    let own = library.documents.iter().find(|known| known.path == *path);
+    let base = own.and_then(|own| own.uri.rsplit_once('/').map(|(base, _)| format!("{base}/")));
+    let base = base.unwrap_or_else(|| "\0".to_owned());
+    let start = library.documents.partition_point(|it| *it.uri < *base);
+    let files = library.documents[start..].iter();
+    let files = files.take_while(move |known| known.uri.starts_with(&base));
+    files
+        .filter(|known| known.path != *path)
+        .map(|known| Message {
+            role: Role::User,
+            block: Block::Link {
+                uri: known.uri.clone(),
+                name: known.name.clone(),
+                title: known.title.clone(),
+                description: known.description.clone(),
+                mime: Some(known.mime.clone()),
+            },
+        })
 }

@@ -1,0 +1,370 @@
+//! Which arguments a file has: those that its author or its format names, and no others.
+
+use std::collections::BTreeSet;
+
+use super::Options;
+use super::declared::declared;
+use super::marks::{Piece, Word, capitals, input, is_escaped, is_number_mark, pieces, word};
+use super::scan::{Place, dollars, lines};
+use crate::front_matter::{Fields, Value};
+use crate::limits::Limits;
+use crate::model::{Argument, Kind, Marks};
+use crate::problem::Severity;
+use crate::slug::slug;
+
+/// The argument for all that is typed after a command.
+pub(super) const ALL: &str = "arguments";
+
+/// The longest name of an argument.
+pub(super) const NAME: usize = 64;
+
+/// What a shell has without being told, and what programs around it set.
+const SHELL: [&str; 34] = [
+    "BASH",
+    "CI",
+    "CODEX_HOME",
+    "COLUMNS",
+    "DISPLAY",
+    "EDITOR",
+    "EUID",
+    "HOME",
+    "HOSTNAME",
+    "IFS",
+    "LANG",
+    "LC_ALL",
+    "LINENO",
+    "LINES",
+    "LOGNAME",
+    "OLDPWD",
+    "OPTARG",
+    "OSTYPE",
+    "PAGER",
+    "PATH",
+    "PPID",
+    "PS1",
+    "PWD",
+    "RANDOM",
+    "REPLY",
+    "SECONDS",
+    "SHELL",
+    "TERM",
+    "TMP",
+    "TMPDIR",
+    "UID",
+    "USER",
+    "USERNAME",
+    "VISUAL",
+];
+
+/// Beginnings of names that other programs set.
+const FAMILIES: [&str; 5] = ["BASH_", "GITHUB_", "LC_", "NPM_", "XDG_"];
+
+/// The arguments of a prompt and how its text marks them.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    pub(super) arguments: Vec<Argument>,
+    pub(super) marks: Marks,
+    /// What is worth knowing about it: code, severity, sentence.
+    pub(super) remarks: Vec<(&'static str, Severity, String)>,
+}
+
+/// Finds the arguments of a file, in the order in which clients ask for them.
+pub(super) fn take(
+    kind: Kind,
+    fields: &Fields,
+    body: &str,
+    options: Options,
+    limits: &Limits,
+) -> Taken {
+    let mut taken = Taken::default();
+    let hint = hint(fields);
+    let hint = hint.as_deref();
+    if let Some(value) = fields.value("arguments") {
+        taken.arguments = declared(value, limits, &mut taken.remarks);
+    }
+    let found = match kind {
+        // There is no `$` in what this client replaces.
+        Kind::Copilot => Found::default(),
+        _ => Found::of(kind, body),
+    };
+    if !taken.arguments.is_empty() {
+        taken.marks = match kind {
+            Kind::Copilot => Marks::Inputs,
+            _ => Marks::Named,
+        };
+        let has_marks = |piece: &Piece<'_>| !matches!(piece, Piece::Text(_));
+        let is_used = |marks| pieces(marks, &taken.arguments, body).iter().any(has_marks);
+        if !is_used(taken.marks) {
+            let positions = found.positions(kind, true, options);
+            taken.marks = match positions {
+                Some(positions) => positions.marks(kind),
+                None => Marks::Appended,
+            };
+        }
+    } else if kind == Kind::Copilot {
+        inputs(body, limits, &mut taken);
+    } else if kind == Kind::Codex {
+        codex_names(body, limits, &mut taken);
+    }
+    if taken.arguments.is_empty() {
+        taken.marks = Marks::None;
+        dollar(kind, &found, hint, options, &mut taken);
+    }
+    if taken.arguments.len() > limits.arguments {
+        let message = format!(
+            "the prompt has too many arguments: those after the first {} are left off",
+            limits.arguments
+        );
+        taken.arguments.truncate(limits.arguments);
+        let remark = ("too-many-arguments", Severity::Warning, message);
+        taken.remarks.push(remark);
+    }
+    taken
+}
+
+/// The author's hint, in the form in which it is shown.
+fn hint(fields: &Fields) -> Option<String> {
+    let keys = ["argument-hint", "argument_hint"];
+    keys.into_iter().find_map(|key| match fields.value(key)? {
+        Value::List(items) if fields.text(key).is_none() => {
+            let items = items.iter().filter_map(Value::word);
+            let items: Vec<String> = items.map(|item| format!("[{item}]")).collect();
+            (!items.is_empty()).then(|| items.join(" "))
+        }
+        _ => fields.text(key).map(str::to_owned),
+    })
+}
+
+/// `$ARGUMENTS` and numbers that a text has.
+#[derive(Debug, Default)]
+struct Found {
+    has_all: bool,
+    numbers: BTreeSet<usize>,
+}
+
+impl Found {
+    fn of(kind: Kind, body: &str) -> Self {
+        let mut found = Self::default();
+        let has_escapes = kind != Kind::Opencode;
+        for (at, place) in dollars(body) {
+            let before = &body[..at];
+            if has_escapes && is_escaped(before) {
+                continue;
+            }
+            match word(&body[at..]) {
+                Some(Word::All { .. }) => found.has_all = true,
+                Some(Word::Place { number, .. }) => {
+                    found.numbers.insert(number);
+                }
+                // In a block of code they are a shell's, a database's or a pattern's.
+                Some(Word::Number { number, .. })
+                    if place != Place::Block && is_number_mark(place, before) =>
+                {
+                    found.numbers.insert(number);
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// How many numbers in a row count as arguments, and which is the first.
+    fn positions(&self, kind: Kind, has_hint: bool, options: Options) -> Option<Positions> {
+        let from_one = matches!(kind, Kind::Opencode | Kind::Codex);
+        let has_zero = self.numbers.contains(&0);
+        let (first, why) = match options.first_argument {
+            Some(first) => (first, "so it is set for the library"),
+            None if from_one => (1, "the client counts from 1"),
+            None if has_zero => (0, "the text has `$0`"),
+            None => (1, "the text has no `$0`"),
+        };
+        let start = usize::from(first);
+        let count = (start..)
+            .take_while(|number| self.numbers.contains(number))
+            .count();
+        let is_whole = count == self.numbers.len();
+        let counts = has_hint || self.has_all || (from_one && is_whole);
+        (counts && count > 0).then_some(Positions { first, count, why })
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Positions {
+    first: u8,
+    count: usize,
+    why: &'static str,
+}
+
+impl Positions {
+    fn marks(self, kind: Kind) -> Marks {
+        Marks::Dollar {
+            first: self.first,
+            is_greedy: kind == Kind::Opencode,
+        }
+    }
+}
+
+/// Numbers, else `$ARGUMENTS`, else what a hint promises.
+fn dollar(kind: Kind, found: &Found, hint: Option<&str>, options: Options, taken: &mut Taken) {
+    if let Some(positions) = found.positions(kind, hint.is_some(), options) {
+        let names = hint
+            .map(tokens)
+            .filter(|names| names.len() == positions.count);
+        let names = names.unwrap_or_default();
+        taken.arguments = (0..positions.count)
+            .map(|at| match names.get(at) {
+                Some((name, shown)) => argument(name, Some(shown)),
+                None => argument(&format!("arg{}", at + 1), hint),
+            })
+            .collect();
+        taken.marks = positions.marks(kind);
+        let message = format!(
+            "`${}` is taken as the first argument: {}",
+            positions.first, positions.why
+        );
+        taken
+            .remarks
+            .push(("first-argument", Severity::Note, message));
+    } else if found.has_all || hint.is_some() {
+        taken.arguments = vec![argument(ALL, hint)];
+        taken.marks = if found.has_all {
+            Marks::Named
+        } else {
+            Marks::Appended
+        };
+    }
+}
+
+/// The names in a hint such as `[pull request] <branch>`; none where one of them is no name.
+fn tokens(hint: &str) -> Vec<(String, String)> {
+    let mut names: Vec<(String, String)> = Vec::new();
+    let mut rest = hint;
+    while let Some(start) = rest.find(['[', '<']) {
+        let close = if rest[start..].starts_with('[') {
+            ']'
+        } else {
+            '>'
+        };
+        let Some(end) = rest[start..].find(close) else {
+            return Vec::new();
+        };
+        let shown = rest[start..start + end].trim_matches(['[', '<', ']', '>', ' ', '.']);
+        rest = &rest[start + end + close.len_utf8()..];
+        rest = rest.trim_start_matches([']', '>']);
+        let name = slug(shown);
+        let is_name = !shown.contains(['|', '=', ',']) && is_argument_name(&name);
+        if !is_name || names.iter().any(|(known, _)| *known == name) {
+            return Vec::new();
+        }
+        names.push((name, shown.to_owned()));
+    }
+    names
+}
+
+/// Whether an argument may be called this.
+pub(super) fn is_argument_name(name: &str) -> bool {
+    let first = |c: char| c.is_ascii_alphabetic() || c == '_';
+    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    name.starts_with(first) && name.len() <= NAME && name.chars().all(inner)
+}
+
+fn argument(name: &str, description: Option<&str>) -> Argument {
+    Argument {
+        name: name.into(),
+        description: description.map(Into::into),
+        ..Argument::default()
+    }
+}
+
+/// Every `${input:name}`, in the order of the text.
+fn inputs(body: &str, limits: &Limits, taken: &mut Taken) {
+    for (at, _) in body.match_indices("${input:") {
+        let Some(found) = input(&body[at..]) else {
+            continue;
+        };
+        // One more than there may be is enough to tell.
+        let has_room = taken.arguments.len() <= limits.arguments;
+        let known = taken
+            .arguments
+            .iter_mut()
+            .find(|known| *known.name == *found.name);
+        match known {
+            Some(known) if known.description.is_none() => {
+                known.description = found.placeholder.map(Into::into);
+            }
+            Some(_) => {}
+            None if !has_room => {}
+            None => taken
+                .arguments
+                .push(argument(&found.name, found.placeholder)),
+        }
+    }
+    taken.marks = Marks::Inputs;
+}
+
+/// Every `$NAME` that is not the shell's, in the order of the text: the client asks for all of them.
+fn codex_names(body: &str, limits: &Limits, taken: &mut Taken) {
+    let own = assigned(body);
+    let mut left = BTreeSet::new();
+    for (at, _) in dollars(body) {
+        let Some(name) = capitals(&body[at..], &body[..at]) else {
+            continue;
+        };
+        let is_shell = SHELL.contains(&name)
+            || FAMILIES.iter().any(|family| name.starts_with(family))
+            || own.contains(name);
+        if is_shell || name.len() > NAME {
+            left.insert(name);
+        } else if taken.arguments.len() <= limits.arguments
+            && taken.arguments.iter().all(|known| *known.name != *name)
+        {
+            let required = true;
+            taken.arguments.push(Argument {
+                required,
+                ..argument(name, None)
+            });
+        }
+    }
+    taken.marks = Marks::Capitals;
+    if !left.is_empty() {
+        let names: Vec<String> = left
+            .iter()
+            .take(8)
+            .map(|name| format!("`${name}`"))
+            .collect();
+        let message = format!(
+            "no arguments, but variables of a shell: {}",
+            names.join(", ")
+        );
+        taken
+            .remarks
+            .push(("shell-variable", Severity::Note, message));
+    }
+}
+
+/// Variables that a block of code sets itself.
+fn assigned(body: &str) -> BTreeSet<&str> {
+    let mut names = BTreeSet::new();
+    for line in lines(body).filter(|line| line.is_code) {
+        let mut said = line.text.trim_start();
+        for word in [
+            "export ",
+            "local ",
+            "readonly ",
+            "declare ",
+            "for ",
+            "read ",
+            "read -r ",
+        ] {
+            said = said.strip_prefix(word).unwrap_or(said).trim_start();
+        }
+        let is_inner = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        let end = said.find(|c: char| !is_inner(c)).unwrap_or(said.len());
+        let (name, more) = said.split_at(end);
+        let is_set = more.starts_with('=') || line.text.trim_start().len() > said.len();
+        if !name.is_empty() && is_set {
+            names.insert(name);
+        }
+    }
+    names
+}

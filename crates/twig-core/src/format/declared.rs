@@ -1,0 +1,124 @@
+//! `arguments:` in front matter: names in a row, a list of names, or all there is to say of each.
+
+use super::arguments::is_argument_name;
+use crate::front_matter::Value;
+use crate::limits::Limits;
+use crate::model::{Argument, Pattern};
+use crate::problem::{Severity, shorten};
+
+/// What is worth knowing: code, severity, sentence.
+type Remarks = Vec<(&'static str, Severity, String)>;
+
+/// Remarks on one file that are told.
+const TOLD: usize = 20;
+
+/// Reads the arguments that an author names; what cannot be one is told and left off.
+pub(super) fn declared(value: &Value, limits: &Limits, remarks: &mut Remarks) -> Vec<Argument> {
+    let mut arguments: Vec<Argument> = Vec::new();
+    let mut push = |argument: Argument, remarks: &mut Remarks| {
+        if arguments.len() > limits.arguments || remarks.len() > TOLD {
+            return;
+        }
+        let name = shorten(&argument.name.escape_debug().to_string(), 64);
+        if !is_argument_name(&argument.name) {
+            let message = format!(
+                "argument `{name}` is left off: names have letters a to z, digits, `_` and `-`"
+            );
+            remarks.push(("bad-argument", Severity::Warning, message));
+        } else if arguments.iter().any(|known| known.name == argument.name) {
+            let message = format!("argument `{name}` is named twice");
+            remarks.push(("bad-argument", Severity::Warning, message));
+        } else {
+            arguments.push(argument);
+        }
+    };
+    match value {
+        Value::Null => {}
+        Value::List(items) => {
+            for item in items {
+                match item {
+                    Value::Map(entries) => push(object(None, entries, remarks), remarks),
+                    Value::Null | Value::List(_) => remarks.push(unreadable()),
+                    word => push(named(&word.word().unwrap_or_default()), remarks),
+                }
+            }
+        }
+        Value::Map(entries) => {
+            for (name, about) in entries {
+                let argument = match about {
+                    Value::Map(entries) => object(Some(name), entries, remarks),
+                    other => Argument {
+                        description: other.word().map(Into::into),
+                        ..named(name)
+                    },
+                };
+                push(argument, remarks);
+            }
+        }
+        word => {
+            let names = word.word().unwrap_or_default();
+            for name in names.split([' ', ',', '\t', '\n']) {
+                let name = name.trim_matches(['[', ']', '<', '>']);
+                if !name.is_empty() {
+                    push(named(name), remarks);
+                }
+            }
+        }
+    }
+    arguments
+}
+
+fn unreadable() -> (&'static str, Severity, String) {
+    let message = "an entry of `arguments` is left off: it has no name".to_owned();
+    ("bad-argument", Severity::Warning, message)
+}
+
+fn named(name: &str) -> Argument {
+    Argument {
+        name: name.trim().trim_start_matches('$').into(),
+        ..Argument::default()
+    }
+}
+
+/// An argument with all that is said of it.
+fn object(name: Option<&str>, entries: &[(Box<str>, Value)], remarks: &mut Remarks) -> Argument {
+    let get = |key: &str| {
+        let entry = entries.iter().find(|(name, _)| **name == *key);
+        entry.map(|(_, value)| value)
+    };
+    let word = |key: &str| get(key).and_then(Value::word);
+    let name = name.map(str::to_owned).or_else(|| word("name"));
+    let mut argument = named(&name.unwrap_or_default());
+    argument.description = word("description").map(Into::into);
+    argument.required = get("required").and_then(Value::flag).unwrap_or_default();
+    argument.default = word("default").map(Into::into);
+    if let Some(Value::List(choices)) = get("choices") {
+        let choices = choices.iter().filter_map(Value::word);
+        argument.choices = choices.map(Into::into).collect();
+    }
+    let whose = shorten(&argument.name.escape_debug().to_string(), 64);
+    let mut refuse = |what: &str, why: &str| {
+        let message = format!("the {what} of argument `{whose}` is left off: {why}");
+        remarks.push(("bad-argument", Severity::Warning, message));
+    };
+    if let Some(length) = word("max_length") {
+        match length.parse() {
+            Ok(length) => argument.max_length = Some(length),
+            Err(_) => refuse("`max_length`", "it is no number"),
+        }
+    }
+    if let Some(pattern) = word("pattern") {
+        match Pattern::parse(&pattern) {
+            Ok(pattern) => argument.pattern = Some(pattern),
+            Err(error) => refuse("`pattern`", &error),
+        }
+    }
+    let default = argument.default.clone();
+    if let Some(default) = default
+        && let Err(error) = crate::render::check_value(&argument, &default)
+    {
+        refuse("`default`", &error.to_string());
+        argument.default = None;
+    }
+    argument
+}

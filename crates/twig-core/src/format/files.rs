@@ -1,0 +1,82 @@
+//! Which files of a folder are prompts of a client.
+
+use super::Part;
+use crate::model::Kind;
+use crate::name::RelativePath;
+
+/// Files that speak of a folder, not prompts in it.
+const NOTES: [&str; 3] = ["README.md", "CLAUDE.md", "AGENTS.md"];
+
+/// Folders with other people's files.
+const FOREIGN: [&str; 2] = ["node_modules", ".git"];
+
+/// The file by which a skill is known.
+pub(super) const SKILL: &str = "SKILL.md";
+
+/// What a file of a folder of skills is.
+pub(super) fn skills(path: &RelativePath) -> Option<Part> {
+    if is_foreign(path) {
+        return None;
+    }
+    // What stands in a folder of templates is to be copied.
+    let is_skill = path.file_name().eq_ignore_ascii_case(SKILL) && !is_template(path);
+    Some(if is_skill {
+        Part::Prompt
+    } else {
+        Part::Bundled
+    })
+}
+
+/// What a file of a folder of Markdown files is.
+pub(super) fn markdown(kind: Kind, path: &RelativePath) -> Option<Part> {
+    let name = path.file_name();
+    if !ends(name, ".md") || is_foreign(path) {
+        return None;
+    }
+    let is_note = NOTES.iter().any(|note| name.eq_ignore_ascii_case(note));
+    Some(if is_note {
+        Part::Skipped("speaks of its folder")
+    } else if is_template(path) {
+        Part::Skipped("is in a folder of templates")
+    } else if kind == Kind::Codex && !path.folder().is_empty() {
+        Part::Skipped("is in a subfolder, where Codex has no prompts")
+    } else if kind == Kind::Copilot && !ends(name, PROMPT) {
+        Part::Skipped("does not end in `.prompt.md`")
+    } else {
+        Part::Prompt
+    })
+}
+
+/// The ending that Copilot asks for.
+const PROMPT: &str = ".prompt.md";
+
+/// A path without its ending.
+pub(super) fn without_ending(kind: Kind, path: &RelativePath) -> &str {
+    let path = path.as_str();
+    let ending = match kind {
+        Kind::Copilot if ends(path, PROMPT) => PROMPT.len(),
+        _ => path
+            .rsplit_once('.')
+            .map_or(0, |(_, ending)| 1 + ending.len()),
+    };
+    &path[..path.len() - ending]
+}
+
+/// Whether a name has an ending, and more than that.
+fn ends(name: &str, ending: &str) -> bool {
+    name.len() > ending.len()
+        && name.is_char_boundary(name.len() - ending.len())
+        && name[name.len() - ending.len()..].eq_ignore_ascii_case(ending)
+}
+
+fn is_foreign(path: &RelativePath) -> bool {
+    folders(path).any(|folder| FOREIGN.contains(&folder))
+}
+
+fn is_template(path: &RelativePath) -> bool {
+    folders(path).any(|folder| folder.eq_ignore_ascii_case("templates"))
+}
+
+fn folders(path: &RelativePath) -> impl Iterator<Item = &str> {
+    path.folder().split('/')
+}

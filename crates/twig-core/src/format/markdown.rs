@@ -1,0 +1,206 @@
+//! The kinds that are Markdown files: commands, prompts, workflows and skills.
+
+use super::about::{About, title};
+use super::arguments::{Taken, take};
+use super::files::without_ending;
+use super::{Options, Reading, SkillHead, draft};
+use crate::front_matter::{self, Fields};
+use crate::limits::Limits;
+use crate::model::{Argument, Dialect, Kind, Prompt};
+use crate::name::RelativePath;
+use crate::parse::labels;
+use crate::parse::library::Folder;
+use crate::problem::{Problem, Severity};
+
+/// Keys that mean something to their client, and nothing that a prompt could carry.
+const UNSERVED: [&str; 14] = [
+    "agent",
+    "allowed-tools",
+    "background",
+    "context",
+    "disallowed-tools",
+    "effort",
+    "hooks",
+    "mode",
+    "model",
+    "paths",
+    "shell",
+    "subtask",
+    "tools",
+    "variant",
+];
+
+/// The code of the note about them, of which a library has one.
+pub(super) const NOT_SERVED: &str = "not-served";
+
+/// Makes a prompt of a file.
+pub(super) fn read(
+    kind: Kind,
+    folder: &Folder,
+    path: &RelativePath,
+    text: &str,
+    options: Options,
+    limits: &Limits,
+) -> Reading {
+    let file = format!("{}/{path}", folder.root);
+    let mut reading = Reading::default();
+    let front = front_matter::read(text, limits);
+    let fields = &front.fields;
+    for repair in front.repairs {
+        let (at, severity) = (repair.at, repair.severity);
+        let problem = Problem::at("front-matter", severity, &file, text, at, repair.message);
+        reading.problems.push(problem);
+    }
+    let mut note = |code, severity, message: String| {
+        let problem = Problem::of_file(code, severity, &file, message);
+        reading.problems.push(problem);
+    };
+    let id = id(kind, folder, path, fields);
+    let about = About::of(front.body);
+    let mut prompt = draft(kind, folder, path, &id);
+    label(&mut prompt, fields, &about, &id);
+    if kind == Kind::Markdown {
+        prompt.dialect = Dialect::Input;
+        prompt.arguments = vec![Argument {
+            name: "input".into(),
+            description: Some("Text to inject into the prompt template".into()),
+            ..Argument::default()
+        }];
+    } else {
+        let taken = take(kind, fields, front.body, options, limits);
+        let Taken {
+            arguments,
+            marks,
+            remarks,
+        } = taken;
+        prompt.arguments = arguments;
+        prompt.dialect = Dialect::Marks(marks);
+        for (code, severity, message) in remarks {
+            note(code, severity, message);
+        }
+    }
+    let unserved: Vec<String> = UNSERVED
+        .iter()
+        .filter(|key| fields.value(key).is_some())
+        .map(|key| format!("`{key}`"))
+        .collect();
+    if !unserved.is_empty() {
+        let keys = unserved.join(", ");
+        let message = format!("{keys} in front matter: only the file's own client follows it");
+        note(NOT_SERVED, Severity::Note, message);
+    }
+    let is_hidden = fields.flag("user-invocable") == Some(false);
+    if is_hidden {
+        let message = "it is no prompt: `user-invocable` is false".to_owned();
+        note("not-invocable", Severity::Note, message);
+    }
+    if kind == Kind::Skills {
+        match skill(fields) {
+            Ok(head) => reading.skill = Some(head),
+            Err(why) => note(
+                "not-a-skill",
+                Severity::Note,
+                format!("it is served as a prompt, and not as a skill: {why}"),
+            ),
+        }
+    }
+    let prompts = std::slice::from_mut(&mut prompt);
+    labels::check(&file, text, prompts, &mut reading.problems);
+    if prompt.unavailable.is_some() {
+        reading.skill = None;
+    }
+    reading.prompt = (!is_hidden).then(|| prompt.into());
+    reading
+}
+
+/// What the client calls it.
+fn id(kind: Kind, folder: &Folder, path: &RelativePath, fields: &Fields) -> String {
+    let stem = without_ending(kind, path);
+    let own = stem.rsplit('/').next().unwrap_or(stem);
+    let named = fields.word("name");
+    match kind {
+        Kind::Copilot => named.unwrap_or(own).to_owned(),
+        Kind::Opencode => named.unwrap_or(stem).to_owned(),
+        Kind::Claude => stem.replace('/', ":"),
+        Kind::Skills => {
+            let here = folder_name(folder, path);
+            // There the folder's name counts, and that in the file is a label.
+            let is_claude = folder.root.split(['/', '\\']).any(|part| part == ".claude");
+            let named = named.filter(|name| !is_claude && is_skill_name(name));
+            named.unwrap_or(here).to_owned()
+        }
+        _ => stem.to_owned(),
+    }
+}
+
+/// The name of the folder in which a skill is.
+pub(super) fn folder_name<'p>(folder: &'p Folder, path: &'p RelativePath) -> &'p str {
+    let inside = path.folder();
+    let all = if inside.is_empty() {
+        &*folder.root
+    } else {
+        inside
+    };
+    let all = all.trim_end_matches(['/', '\\']);
+    all.rsplit(['/', '\\']).next().unwrap_or(all)
+}
+
+/// Gives a prompt a title and a description: what its author says, else what can be seen.
+fn label(prompt: &mut Prompt, fields: &Fields, about: &About, id: &str) {
+    let is_renamed = *prompt.name.as_str() != *id;
+    let seen = || {
+        let named = fields
+            .word("name")
+            .filter(|name| *name != prompt.name.as_str());
+        let heading = about.heading.clone();
+        let id = title(id);
+        if is_renamed && id.is_some() {
+            return id;
+        }
+        named.and_then(title).or(heading).or(id)
+    };
+    let title = fields.text("title").map(str::to_owned).or_else(seen);
+    let description = match fields.text("description") {
+        Some(said) => said.to_owned(),
+        None => about.description(title.as_deref().unwrap_or(prompt.name.as_str())),
+    };
+    prompt.title = title.map(Into::into);
+    prompt.description = Some(description.into());
+}
+
+/// What makes a file a skill, or why it is none.
+fn skill(fields: &Fields) -> Result<SkillHead, String> {
+    let Some(name) = fields.word("name") else {
+        return Err("its front matter has no `name`".into());
+    };
+    if !is_skill_name(name) {
+        return Err(
+            "its `name` is not of the letters a to z, digits and single `-`, 64 at most".into(),
+        );
+    }
+    let description = fields.value("description").and_then(|value| value.word());
+    let description = description.unwrap_or_default();
+    let length = description.trim().chars().count();
+    if length == 0 {
+        return Err("its front matter has no `description`".into());
+    }
+    if length > 1024 {
+        return Err(format!(
+            "its `description` has {length} characters; 1024 are the most"
+        ));
+    }
+    Ok(SkillHead {
+        name: name.into(),
+        description: description.trim().into(),
+        front_matter: fields.to_json().into(),
+    })
+}
+
+/// Whether a skill may be called this.
+fn is_skill_name(name: &str) -> bool {
+    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    (1..=64).contains(&name.len())
+        && name
+            .split('-')
+            .all(|part| !part.is_empty() && part.bytes().all(is_inner))
+}
