@@ -24,7 +24,7 @@ pub use self::client::Client;
 pub use self::marker::{Marker, bundled_of, marked_name, marker_of};
 pub use self::names::FileNames;
 use crate::catalog::PromptRef;
-use crate::model::{Content, Library};
+use crate::model::{Content, Kind, Library};
 use crate::name::RelativePath;
 use crate::render::World;
 use crate::template::{ComputedJob, JobOutcome};
@@ -122,11 +122,16 @@ fn item(
 ) -> Result<Item, String> {
     let prompt = found.prompt;
     let file = names.of(found);
-    let speech = speech::of(world, found, compute)?;
+    let mut speech = speech::of(world, found, compute)?;
+    let is_skill = client == Client::Skills && found.library.kind == Kind::Skills;
+    // Claude Code does it by itself, and a skill is copied as it is.
+    if client != Client::Claude && !is_skill {
+        speech.append();
+    }
     let (bundled, about) = skills::bundled(world, found);
     let mut draft = match client {
         Client::Skills => skills::write(found, &file.name, &speech, about.as_ref(), &bundled)?,
-        Client::Claude => claude::write(prompt, &speech)?,
+        Client::Claude => claude::write(found, &speech)?,
         Client::Copilot => copilot::write(prompt, &speech),
         Client::Cursor => plain::cursor(prompt, &speech),
         Client::Opencode => opencode::write(prompt, &speech)?,

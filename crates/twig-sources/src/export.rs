@@ -51,8 +51,10 @@ pub enum ExportState {
     Changed,
     /// Somebody changed it since it was exported.
     Edited,
-    /// Something else has its name.
+    /// A file of somebody's own has its name.
     Taken,
+    /// Something that is no file has its name, or the way there is barred; it is never replaced.
+    Barred,
     /// The prompt is read from the very folder.
     Own,
     /// An earlier export of a prompt that is gone.
@@ -108,7 +110,11 @@ pub fn export_prompts(
     for item in &plan.items {
         files.push(one(&disk, item, bodies, mode));
     }
-    let wanted: BTreeSet<String> = plan.items.iter().map(|item| item.path.to_lowercase()).collect();
+    let wanted: BTreeSet<String> = plan
+        .items
+        .iter()
+        .map(|item| item.path.to_lowercase())
+        .collect();
     for (path, text) in disk.earlier(&wanted) {
         files.extend(gone(&disk, path, &text, is_meant, mode));
     }
@@ -139,11 +145,12 @@ fn one(disk: &Disk<'_>, item: &Item, bodies: &dyn Bodies, mode: ExportMode) -> E
         _ => None,
     };
     file.why = match &seen {
-        Seen::Other(why) => Some(why.clone()),
+        Seen::Other(why) | Seen::Barred(why) => Some(why.clone()),
         Seen::Edited if !mode.force => Some("was changed since it was exported".to_owned()),
         Seen::Foreign if !mode.force => Some("was not written by Twig".to_owned()),
         _ => None,
     };
+    file.is_failed = matches!(seen, Seen::Barred(_));
     let Some(action) = file.action.filter(|_| !mode.is_dry) else {
         return file;
     };

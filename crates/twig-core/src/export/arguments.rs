@@ -29,17 +29,27 @@ pub(super) fn lost(prompt: &Prompt, speech: &Speech, holds: Holds) -> Option<Str
             return;
         }
         let names = speech.arguments.iter().filter(|argument| has(argument));
-        let names: Vec<String> = names.map(|argument| format!("`{}`", argument.name)).collect();
+        let names: Vec<String> = names
+            .map(|argument| format!("`{}`", argument.name))
+            .collect();
         if !names.is_empty() {
             lost.push(format!("the {what} of {}", names.join(", ")));
         }
     };
     each("name", |_| true, holds.names);
-    each("description", |one| one.description.is_some(), holds.descriptions);
+    each(
+        "description",
+        |one| one.description.is_some(),
+        holds.descriptions,
+    );
     each("default", |one| one.default.is_some(), holds.values);
     each("choices", |one| !one.choices.is_empty(), holds.values);
     let is_needed = |one: &&Argument| one.required && one.default.is_none();
-    each("rules", |one| one.max_length.is_some() || one.pattern.is_some(), false);
+    each(
+        "rules",
+        |one| one.max_length.is_some() || one.pattern.is_some(),
+        false,
+    );
     if !holds.required {
         let needed = speech.arguments.iter().filter(is_needed);
         lost.extend(needed.map(|argument| format!("that `{}` is required", argument.name)));
@@ -66,7 +76,9 @@ pub(super) fn description(prompt: &Prompt, speech: &Speech) -> String {
         let name = at.and_then(|at| speech.arguments.get(at));
         text.push_str(name.map_or("…", |argument| &argument.name));
     }
-    let mut lines = text.lines().map(|line| line.trim_start_matches(['#', '-', ' ']).trim());
+    let mut lines = text
+        .lines()
+        .map(|line| line.trim_start_matches(['#', '-', ' ']).trim());
     let first = lines.find(|line| !line.is_empty());
     first.map_or_else(|| prompt.name.to_string(), |line| shorten(line, 200))
 }

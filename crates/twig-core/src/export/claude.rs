@@ -4,12 +4,14 @@ use super::arguments::{Holds, Written, description, hint, join, lost, write as w
 use super::client::Client;
 use super::speech::{Part, Speech};
 use super::{Draft, harmless, yaml};
-use crate::model::{Argument, Prompt};
+use crate::catalog::PromptRef;
+use crate::model::{Argument, Kind};
 
-pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Result<Draft, String> {
+pub(super) fn write(found: PromptRef<'_>, speech: &Speech) -> Result<Draft, String> {
+    let prompt = found.prompt;
     let names = names(&speech.arguments);
     let marks = |at: Option<usize>, after: &str| mark(at, &names, after);
-    let (body, mut notes) = body(speech, &names, marks)?;
+    let (body, mut notes) = body(found, speech, &names, marks)?;
     let mut text = "---\n".to_owned();
     yaml::field(&mut text, "description", &description(prompt, speech));
     if !names.is_empty() {
@@ -35,6 +37,7 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Result<Draft, String> {
 
 /// The text with marks, escaped and harmless; skills have the same rules.
 pub(super) fn body(
+    found: PromptRef<'_>,
     speech: &Speech,
     names: &[String],
     mark: impl FnMut(Option<usize>, &str) -> String,
@@ -59,13 +62,14 @@ pub(super) fn body(
         let why = "has a backslash before what looks like an argument, which no file can hold";
         return Err(why.to_owned());
     }
-    let found = harmless::claude(&mut parts);
-    let mut notes = found.notes(Client::Claude.title());
-    let own = parts.iter().any(|part| match part {
-        Written::Text(text) => text.contains("${CLAUDE_"),
-        Written::Mark(_) => false,
-    });
-    if own {
+    let mut notes = harmless::claude(&mut parts).notes(Client::Claude.title());
+    let is_own = matches!(found.library.kind, Kind::Claude | Kind::Skills);
+    let has_own = !is_own
+        && parts.iter().any(|part| match part {
+            Written::Text(text) => text.contains("${CLAUDE_"),
+            Written::Mark(_) => false,
+        });
+    if has_own {
         notes.push("Claude Code fills in `${CLAUDE_…}`, which is mere text in Twig".to_owned());
     }
     Ok((join(&parts), notes))
@@ -92,7 +96,7 @@ fn names(arguments: &[Argument]) -> Vec<String> {
 ///
 /// A single argument is all that was typed: people do not quote what has no end.
 fn mark(at: Option<usize>, names: &[String], after: &str) -> String {
-    let runs_on = after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+    let runs_on = after.starts_with(|c: char| c.is_alphanumeric() || c == '_');
     match at {
         None => ALL.to_owned(),
         Some(at) if runs_on => format!("{ALL}[{at}]"),
@@ -115,7 +119,7 @@ fn escape(text: &str, names: &[String], has_arguments: bool) -> (String, bool) {
         let (before, behind) = (&rest[..at], &rest[at + 1..]);
         escaped.push_str(before);
         let is_number = has_arguments && behind.starts_with(|c: char| c.is_ascii_digit());
-        let is_mark = is_number || behind.starts_with(&ALL[1..]) || is_named(behind, names);
+        let is_mark = is_number || is_named(behind, names);
         if is_mark {
             is_lost |= escaped.ends_with('\\');
             escaped.push('\\');
@@ -130,5 +134,5 @@ fn escape(text: &str, names: &[String], has_arguments: bool) -> (String, bool) {
 fn is_named(text: &str, names: &[String]) -> bool {
     let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let word = text.find(|c| !is_inner(c)).map_or(text, |end| &text[..end]);
-    names.iter().any(|name| name == word)
+    word == &ALL[1..] || names.iter().any(|name| name == word)
 }

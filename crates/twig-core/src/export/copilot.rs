@@ -5,6 +5,7 @@ use super::client::Client;
 use super::speech::{Part, Speech};
 use super::{Draft, harmless, yaml};
 use crate::model::{Argument, Prompt};
+use crate::problem::shorten;
 
 pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     let mut text = "---\n".to_owned();
@@ -20,7 +21,8 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     text.push_str(&join(&parts));
     let mut notes = found.notes(Client::Copilot.title());
     if speech.parts.contains(&Part::All) {
-        notes.push("what is typed as a whole is written as one argument after the other".to_owned());
+        notes
+            .push("what is typed as a whole is written as one argument after the other".to_owned());
     }
     let links = ["](./", "](../", "#file:"];
     let has_links = |part: &Part| match part {
@@ -43,7 +45,8 @@ fn input(argument: &Argument) -> String {
     // A brace would end the mark, and a line's end would break it.
     let clean = |text: &str| {
         let words: Vec<&str> = text.split_whitespace().collect();
-        words.join(" ").replace(['{', '}'], "")
+        // Longer marks are none, neither here nor there.
+        shorten(&words.join(" ").replace(['{', '}'], ""), 100)
     };
     let name = clean(&argument.name).replace(':', "_");
     match argument.description.as_deref().map(clean) {

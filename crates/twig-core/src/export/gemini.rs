@@ -16,7 +16,10 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     // Blanks keep a name that happens to be `args` from being the mark.
     let by_name = |name: &str| format!("{{{{ {name} }}}}");
     let mark = |at: Option<usize>, _: &str| match at {
-        Some(at) if !is_single => arguments.get(at).map(|one| by_name(&one.name)).unwrap_or_default(),
+        Some(at) if !is_single => arguments
+            .get(at)
+            .map(|one| by_name(&one.name))
+            .unwrap_or_default(),
         _ => ARGS.to_owned(),
     };
     let mut parts = written(&speech.parts, str::to_owned, mark);
@@ -26,10 +29,14 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     if has_list {
         let heading = "Arguments, given in this order; put them where the text has their names in double braces:";
         let gap = if ends_line(&parts) { "\n" } else { "\n\n" };
-        parts.push(Written::Text(format!("{gap}{}\n", list(heading, arguments))));
+        parts.push(Written::Text(format!(
+            "{gap}{}\n",
+            list(heading, arguments)
+        )));
         parts.push(Written::Mark(ARGS.to_owned()));
         notes.push(
-            "Gemini CLI has one argument: a list at the end tells the model what to fill in".to_owned(),
+            "Gemini CLI has one argument: a list at the end tells the model what to fill in"
+                .to_owned(),
         );
     }
     let mut text = String::new();

@@ -26,14 +26,20 @@ impl Found {
         let mut notes = Vec::new();
         match self.kept {
             0 => {}
-            1 => notes.push(format!("one place that {title} would run or fill in has a blank")),
-            kept => notes.push(format!("{kept} places that {title} would run or fill in have a blank")),
+            1 => notes.push(format!(
+                "one place that {title} would run or fill in has a blank"
+            )),
+            kept => notes.push(format!(
+                "{kept} places that {title} would run or fill in have a blank"
+            )),
         }
         let (shown, more) = self.files.split_at(self.files.len().min(3));
         if !shown.is_empty() {
             let more = if more.is_empty() { "" } else { ", …" };
             let shown = shown.join("`, `");
-            notes.push(format!("{title} attaches `{shown}`{more} where there is such a file"));
+            notes.push(format!(
+                "{title} attaches `{shown}`{more} where there is such a file"
+            ));
         }
         notes
     }
@@ -46,7 +52,9 @@ pub(super) fn claude(parts: &mut [Written]) -> Found {
             Cell::Char('!') => {
                 let is_command = next(cells, at) == Some('`') && after_blank(cells, at);
                 // A fence whose word is `!`; the blank goes before it.
-                is_command.then_some(at + 1).or_else(|| after_fence(cells, at).then_some(at))
+                is_command
+                    .then_some(at + 1)
+                    .or_else(|| after_fence(cells, at).then_some(at))
             }
             Cell::Char('@') => is_far(cells, at).then_some(at + 1),
             _ => None,
@@ -81,9 +89,10 @@ pub(super) fn gemini(parts: &mut [Written]) -> Found {
     keep(parts, |cells, at| match cells[at] {
         Cell::Char('!' | '@') => (next(cells, at) == Some('{')).then_some(at + 1),
         Cell::Char('{') => {
-            let is_args = "{{args}}".chars().enumerate().all(|(offset, c)| {
-                cells.get(at + offset) == Some(&Cell::Char(c))
-            });
+            let is_args = "{{args}}"
+                .chars()
+                .enumerate()
+                .all(|(offset, c)| cells.get(at + offset) == Some(&Cell::Char(c)));
             is_args.then_some(at + 2)
         }
         _ => None,
@@ -94,9 +103,10 @@ pub(super) fn gemini(parts: &mut [Written]) -> Found {
 pub(super) fn copilot(parts: &mut [Written]) -> Found {
     keep(parts, |cells, at| {
         let is_input = cells[at] == Cell::Char('$')
-            && "{input:".chars().enumerate().all(|(offset, c)| {
-                cells.get(at + 1 + offset) == Some(&Cell::Char(c))
-            });
+            && "{input:"
+                .chars()
+                .enumerate()
+                .all(|(offset, c)| cells.get(at + 1 + offset) == Some(&Cell::Char(c)));
         is_input.then_some(at + 1)
     })
 }
@@ -110,7 +120,9 @@ fn keep(parts: &mut [Written], place: impl Fn(&[Cell], usize) -> Option<usize>) 
             Written::Mark(_) => cells.push(Cell::Mark),
         }
     }
-    let mut places: Vec<usize> = (0..cells.len()).filter_map(|at| place(&cells, at)).collect();
+    let mut places: Vec<usize> = (0..cells.len())
+        .filter_map(|at| place(&cells, at))
+        .collect();
     places.sort_unstable();
     places.dedup();
     let mut found = Found::default();
@@ -152,7 +164,9 @@ fn next(cells: &[Cell], at: usize) -> Option<char> {
 
 /// Whether something between two backticks comes next.
 fn is_quoted(cells: &[Cell], at: usize) -> bool {
-    let mut rest = cells[at + 1..].iter().skip_while(|cell| **cell == Cell::Mark);
+    let mut rest = cells[at + 1..]
+        .iter()
+        .skip_while(|cell| **cell == Cell::Mark);
     let tick = Cell::Char('`');
     rest.next() == Some(&tick)
         && rest.next().is_some_and(|cell| *cell != tick)
@@ -170,7 +184,11 @@ fn after_blank(cells: &[Cell], at: usize) -> bool {
 /// Whether three backticks stand before.
 fn after_fence(cells: &[Cell], at: usize) -> bool {
     let before = cells[..at].iter().rev().filter(|cell| **cell != Cell::Mark);
-    before.take(3).filter(|cell| **cell == Cell::Char('`')).count() == 3
+    before
+        .take(3)
+        .filter(|cell| **cell == Cell::Char('`'))
+        .count()
+        == 3
 }
 
 /// Whether an `@` leads out of the project: to home, to the root, to a folder above.

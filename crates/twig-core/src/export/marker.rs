@@ -50,7 +50,12 @@ pub fn marker_of<'t, 'b>(
         _ => written.strip_prefix("# ")?.strip_prefix(WORD)?,
     };
     let (hex, prompt) = rest.split_once(' ')?;
-    let found = digest(&text[..line.at], &text[line.at + line.length..], prompt, bundled);
+    let found = digest(
+        &text[..line.at],
+        &text[line.at + line.length..],
+        prompt,
+        bundled,
+    );
     Some(Marker {
         prompt,
         digest: hex,
@@ -67,7 +72,9 @@ pub fn bundled_of(text: &str) -> Vec<RelativePath> {
         value.strip_prefix(": \"")?.strip_suffix('"')
     });
     let paths = line.into_iter().flat_map(|line| line.split('|'));
-    paths.filter_map(|path| RelativePath::parse(&decoded(path)).ok()).collect()
+    paths
+        .filter_map(|path| RelativePath::parse(&decoded(path)).ok())
+        .collect()
 }
 
 /// That line; nothing where nothing comes with it.
@@ -102,7 +109,8 @@ fn decoded(path: &str) -> String {
 
 /// A prompt's name as markers have it.
 pub fn marked_name(name: &str) -> String {
-    let is_bad = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '"' | '\\' | '<' | '>');
+    let is_bad =
+        |c: char| c.is_control() || c.is_whitespace() || matches!(c, '"' | '\\' | '<' | '>');
     name.replace(is_bad, "_")
 }
 

@@ -42,7 +42,9 @@ impl FileNames {
             for found in takers {
                 let both = format!("{}-{}", found.library.name, found.prompt.name);
                 let name = unique.name(&file_name(client, &both), &found.prompt.full_name);
-                let notes = Some(format!("is called `{name}`: another prompt is `{wish}`, too"));
+                let notes = Some(format!(
+                    "is called `{name}`: another prompt is `{wish}`, too"
+                ));
                 let name = FileName { name, notes };
                 names.insert(found.prompt.full_name.clone(), name);
             }
@@ -66,7 +68,11 @@ fn file_name(client: Client, name: &str) -> String {
     if client == Client::Skills {
         let parts = name.split(['_', '-']).filter(|part| !part.is_empty());
         let joined = parts.collect::<Vec<_>>().join("-");
-        name = if joined.is_empty() { "prompt".to_owned() } else { joined };
+        name = if joined.is_empty() {
+            "prompt".to_owned()
+        } else {
+            joined
+        };
     }
     if is_reserved(&name) {
         name.push_str("-prompt");

@@ -53,7 +53,11 @@ fn named(prompt: &Prompt, speech: &Speech, title: &str) -> Draft {
 /// The text with arguments by name.
 pub(super) fn body(speech: &Speech, mark: impl Fn(&str) -> String) -> String {
     let names = |at: Option<usize>, _: &str| match at {
-        Some(at) => speech.arguments.get(at).map(|one| mark(&one.name)).unwrap_or_default(),
+        Some(at) => speech
+            .arguments
+            .get(at)
+            .map(|one| mark(&one.name))
+            .unwrap_or_default(),
         None => {
             let names = speech.arguments.iter().map(|one| mark(&one.name));
             names.collect::<Vec<_>>().join(" ")

@@ -35,7 +35,7 @@ pub(super) fn write(
         Some(at) if count > 1 || after.starts_with('[') => format!("{ALL}[{at}]"),
         _ => ALL.to_owned(),
     };
-    let (mut body, mut notes) = claude::body(speech, &[], mark)?;
+    let (mut body, mut notes) = claude::body(found, speech, &[], mark)?;
     let is_skill = found.library.kind == Kind::Skills;
     if count > 0 && !is_skill {
         let heading = "Arguments, in the order in which they are given:";
@@ -47,7 +47,12 @@ pub(super) fn write(
     }
     let mut text = "---\n".to_owned();
     yaml::field(&mut text, "name", name);
-    let description = shortened("description", &description(prompt, speech), DESCRIPTION, &mut notes);
+    let description = shortened(
+        "description",
+        &description(prompt, speech),
+        DESCRIPTION,
+        &mut notes,
+    );
     yaml::field(&mut text, "description", &description);
     fields(&mut text, found, about, &mut notes);
     text.push_str("metadata:\n");
@@ -67,12 +72,7 @@ pub(super) fn write(
 }
 
 /// What the author of a skill, or of a library, says of it.
-fn fields(
-    text: &mut String,
-    found: PromptRef<'_>,
-    about: Option<&About>,
-    notes: &mut Vec<String>,
-) {
+fn fields(text: &mut String, found: PromptRef<'_>, about: Option<&About>, notes: &mut Vec<String>) {
     let said = |key: &str| about.and_then(|about| about.get(key)).and_then(words);
     let of_library = found.library.about.license.as_deref().map(str::to_owned);
     if let Some(license) = said("license").or(of_library) {
@@ -83,17 +83,29 @@ fn fields(
         yaml::field(text, "compatibility", &compatibility);
     }
     if let Some(tools) = said("allowed-tools") {
-        notes.push(format!("keeps `allowed-tools: {tools}`, which clients may not ask about"));
+        notes.push(format!(
+            "keeps `allowed-tools: {tools}`, which clients may not ask about"
+        ));
         yaml::field(text, "allowed-tools", &tools);
     }
-    let known = ["name", "description", "license", "compatibility", "allowed-tools", "metadata"];
+    let known = [
+        "name",
+        "description",
+        "license",
+        "compatibility",
+        "allowed-tools",
+        "metadata",
+    ];
     let others = about.into_iter().flat_map(Map::keys);
     let others: Vec<String> = others
         .filter(|key| !known.contains(&key.as_str()))
         .map(|key| format!("`{key}`"))
         .collect();
     if !others.is_empty() {
-        notes.push(format!("leaves out {}: not in the specification", others.join(", ")));
+        notes.push(format!(
+            "leaves out {}: not in the specification",
+            others.join(", ")
+        ));
     }
 }
 
@@ -107,9 +119,16 @@ fn metadata(text: &mut String, found: PromptRef<'_>, about: Option<&About>) {
             let _ = writeln!(text, "  {}: {}", yaml::scalar(key), yaml::quoted(&value));
         }
     }
-    let own = of_skill.and_then(|of_skill| of_skill.get("title")).and_then(words);
+    let own = of_skill
+        .and_then(|of_skill| of_skill.get("title"))
+        .and_then(words);
     let is_other = |title: &&str| *title != found.prompt.name.as_str();
-    let title = found.prompt.title.as_deref().filter(is_other).map(str::to_owned);
+    let title = found
+        .prompt
+        .title
+        .as_deref()
+        .filter(is_other)
+        .map(str::to_owned);
     if let Some(title) = own.or(title) {
         let _ = writeln!(text, "  title: {}", yaml::quoted(&title));
     }
@@ -135,7 +154,10 @@ fn shortened(what: &str, text: &str, limit: usize, notes: &mut Vec<String>) -> S
         return text.to_owned();
     }
     notes.push(format!("the {what} is cut to {limit} characters"));
-    let end = text.char_indices().nth(limit - 1).map_or(text.len(), |(at, _)| at);
+    let end = text
+        .char_indices()
+        .nth(limit - 1)
+        .map_or(text.len(), |(at, _)| at);
     let cut = &text[..end];
     let cut = cut.rfind(char::is_whitespace).map_or(cut, |at| &cut[..at]);
     format!("{}…", cut.trim_end())
@@ -149,7 +171,12 @@ pub(super) fn bundled(world: World<'_>, found: PromptRef<'_>) -> (Vec<Bundled>, 
     let Some(Content::File(path)) = message.map(|message| &message.content) else {
         return none;
     };
-    let at = |uri: &str| world.catalog.document(uri).filter(|one| Arc::ptr_eq(one.library, library));
+    let at = |uri: &str| {
+        world
+            .catalog
+            .document(uri)
+            .filter(|one| Arc::ptr_eq(one.library, library))
+    };
     let own = |uri: &str| at(uri).is_some_and(|one| one.document.path == *path);
     let Some(skill) = library.skills.iter().find(|skill| own(&skill.uri)) else {
         return none;

@@ -18,7 +18,24 @@ pub(super) struct Speech {
     pub(super) parts: Vec<Part>,
     /// Those that stand in the text, in the prompt's order: parts count these.
     pub(super) arguments: Vec<Argument>,
+    /// Whether all values come behind the text, as Claude Code puts them.
+    pub(super) is_appended: bool,
     pub(super) notes: Vec<String>,
+}
+
+impl Speech {
+    /// Writes down what would come behind the text by itself.
+    pub(super) fn append(&mut self) {
+        if !self.is_appended {
+            return;
+        }
+        let is_line = matches!(self.parts.last(), Some(Part::Text(text)) if text.ends_with('\n'));
+        let gap = if is_line { "\n" } else { "\n\n" };
+        let kept: Vec<usize> = (0..self.arguments.len()).collect();
+        self.parts.push(Part::Text(format!("{gap}ARGUMENTS: ")));
+        self.parts.push(Part::All);
+        self.parts = tidy(std::mem::take(&mut self.parts), &kept);
+    }
 }
 
 /// A part of a text.
@@ -55,7 +72,8 @@ pub(super) fn of(
         }
         Dialect::Input | Dialect::Verbatim => rendered(world, found, compute, &mut speech.notes)?,
     };
-    let has_all = parts.contains(&Part::All);
+    speech.is_appended = prompt.dialect == Dialect::Marks(Marks::Appended);
+    let has_all = speech.is_appended || parts.contains(&Part::All);
     let is_used = |at: usize| has_all || parts.contains(&Part::Argument(at));
     let kept: Vec<usize> = (0..arguments.len()).filter(|at| is_used(*at)).collect();
     for (at, argument) in arguments.iter().enumerate() {
@@ -210,7 +228,9 @@ fn look_at_patterns(prompt: &Prompt, notes: &mut Vec<String>) -> Result<(), Stri
             has_documents = true;
             if !pattern.is_constant() {
                 let uri = pattern.as_str();
-                return Err(format!("a value chooses the document `{uri}`, and a file reads none"));
+                return Err(format!(
+                    "a value chooses the document `{uri}`, and a file reads none"
+                ));
             }
         }
     }

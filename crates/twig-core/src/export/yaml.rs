@@ -43,7 +43,11 @@ pub(super) fn quoted(value: &str) -> String {
 
 /// Characters that a YAML file may not have, and those that end lines in some readers.
 fn is_odd(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{feff}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
+    c.is_control()
+        || matches!(
+            c,
+            '\u{feff}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}'
+        )
 }
 
 /// Whether a text means itself to strict readers and to those that go line by line.

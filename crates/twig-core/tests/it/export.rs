@@ -6,7 +6,9 @@ mod left;
 mod markers;
 mod names;
 mod properties;
+mod round_trip;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,8 +16,9 @@ use twig_core::export::{Client, FileNames, Item, Plan, marker_of, plan};
 use twig_core::render::World;
 use twig_core::template::{Templates, run};
 use twig_core::{
-    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName,
-    Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
+    Argument, Blob, Block, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library,
+    LibraryName, Limits, MessageSource, Prompt, PromptName, RelativePath, Rendering, Role, Stamp,
+    render,
 };
 
 /// Files in memory, by library and path.
@@ -72,7 +75,9 @@ impl Shelf {
         }
         prompt.dialect = dialect;
         prompt.full_name = format!("{library}:{}", prompt.name).into();
-        self.files.0.insert(format!("{library}:{path}"), text.to_owned());
+        self.files
+            .0
+            .insert(format!("{library}:{path}"), text.to_owned());
         let prompts = self.prompts.entry((library.to_owned(), kind)).or_default();
         prompts.push(Arc::new(prompt));
         self
@@ -84,7 +89,7 @@ impl Shelf {
         self
     }
 
-    fn export(&self, client: Client) -> Plan {
+    fn catalog(&self) -> Catalog {
         let libraries = self.prompts.iter().map(|((name, kind), prompts)| {
             let mut prompts = prompts.clone();
             prompts.sort_by(|one, two| one.name.cmp(&two.name));
@@ -103,7 +108,11 @@ impl Shelf {
                 digest: [0; 32],
             })
         });
-        let catalog = Catalog::build(libraries);
+        Catalog::build(libraries)
+    }
+
+    fn export(&self, client: Client) -> Plan {
+        let catalog = self.catalog();
         let templates = Templates::new(Limits::default());
         let world = World {
             catalog: &catalog,
@@ -111,7 +120,14 @@ impl Shelf {
             templates: &templates,
         };
         let names = FileNames::new(&catalog, client);
-        plan(world, client, &names, catalog.prompts(0), &mut |job| run(job))
+        plan(world, client, &names, catalog.prompts(0), &mut |job| {
+            run(job)
+        })
+    }
+
+    /// What the one prompt says with these values.
+    fn say(&self, given: &[(&str, &str)]) -> String {
+        said(&self.catalog(), &self.files, given)
     }
 
     /// The one prompt there is.
@@ -127,6 +143,28 @@ impl Shelf {
         let plan = self.export(client);
         assert!(plan.items.is_empty(), "{:?}", plan.items);
         plan.left[0].why.clone()
+    }
+}
+
+/// What the one prompt of a catalog says: its first message.
+fn said(catalog: &Catalog, files: &Files, given: &[(&str, &str)]) -> String {
+    let templates = Templates::new(Limits::default());
+    let world = World {
+        catalog,
+        bodies: files,
+        templates: &templates,
+    };
+    let found = catalog.prompts(0).next().expect("a prompt");
+    let given: Vec<_> = given
+        .iter()
+        .map(|(name, value)| (Cow::from(*name), Cow::from(*value)))
+        .collect();
+    let Ok(Rendering::Done(messages)) = render(world, found, &given) else {
+        panic!("it renders in place");
+    };
+    match &messages[0].block {
+        Block::Text(text) => text.clone(),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -163,8 +201,14 @@ fn prompt(name: &str, arguments: &[&str]) -> Prompt {
 fn unmarked(client: Client, item: &Item) -> String {
     let digests = item.bundled.iter().map(|file| (&*file.to, file.digest));
     let marker = marker_of(client, &item.text, digests).expect("a marker");
-    assert!(marker.is_intact && marker.prompt == &*item.prompt, "{marker:?}");
-    let line = item.text.split_inclusive('\n').find(|line| line.contains(marker.digest));
+    assert!(
+        marker.is_intact && marker.prompt == &*item.prompt,
+        "{marker:?}"
+    );
+    let line = item
+        .text
+        .split_inclusive('\n')
+        .find(|line| line.contains(marker.digest));
     item.text.replacen(line.unwrap_or_default(), "", 1)
 }
 
@@ -172,5 +216,6 @@ fn unmarked(client: Client, item: &Item) -> String {
 fn body(client: Client, shelf: &Shelf) -> String {
     let text = unmarked(client, &shelf.item(client));
     let body = text.splitn(3, "---\n").nth(2);
-    body.unwrap_or_else(|| panic!("front matter: {text}")).to_owned()
+    body.unwrap_or_else(|| panic!("front matter: {text}"))
+        .to_owned()
 }

@@ -17,6 +17,14 @@ const LARGEST: u64 = 8 * 1024 * 1024;
 /// Entries of a folder that are looked at for earlier exports.
 const ENTRIES: usize = 20_000;
 
+/// What is at a path instead of a file; reads on after the path.
+pub(super) enum Obstacle {
+    /// A link, a folder, a device.
+    Other(String),
+    /// The way there leads elsewhere, or the system said no.
+    Barred(String),
+}
+
 /// The folder that is written to.
 pub(super) struct Disk<'r> {
     root: &'r Root,
@@ -51,23 +59,29 @@ impl<'r> Disk<'r> {
     }
 
     /// What is at a path: a file's bytes, or nothing. The error says what else.
-    pub(super) fn read(&self, path: &str) -> Result<Option<Vec<u8>>, String> {
+    pub(super) fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Obstacle> {
         let full = self.full(path);
+        let barred = |error: &BodyError| Obstacle::Barred(trouble(error));
         match self.root.dir().symlink_metadata(&full) {
             Err(error) => match body_error(&error) {
                 BodyError::NotFound => return Ok(None),
-                error => return Err(trouble(&error)),
+                error => return Err(barred(&error)),
             },
-            Ok(metadata) if metadata.is_symlink() => return Err("is a link".to_owned()),
-            Ok(metadata) if metadata.len() > LARGEST && metadata.is_file() => {
-                return Err("is too large to be an export".to_owned());
+            Ok(metadata) if metadata.is_symlink() => {
+                return Err(Obstacle::Other("is a link".to_owned()));
             }
-            Ok(metadata) => regular(metadata.file_type()).map_err(|error| trouble(&error))?,
+            Ok(metadata) if metadata.len() > LARGEST && metadata.is_file() => {
+                return Err(Obstacle::Other("is too large to be an export".to_owned()));
+            }
+            Ok(metadata) => {
+                let is_file = regular(metadata.file_type());
+                is_file.map_err(|error| Obstacle::Other(trouble(&error)))?;
+            }
         }
-        let file = self.root.open_file(&full).map_err(|error| trouble(&error))?;
+        let file = self.root.open_file(&full).map_err(|error| barred(&error))?;
         let mut bytes = Vec::new();
         let read = file.take(LARGEST).read_to_end(&mut bytes);
-        read.map_err(|error| sentence(&error))?;
+        read.map_err(|error| Obstacle::Barred(sentence(&error)))?;
         Ok(Some(bytes))
     }
 
@@ -118,14 +132,16 @@ impl<'r> Disk<'r> {
         };
         whole().map_err(|error| {
             let _ = dir.remove_file(&unfinished);
-            format!("cannot be written: {}", trouble(&body_error(&error)))
+            format!("cannot be written: {}", refusal(&error))
         })
     }
 
     /// Keeps a copy of a file beside it; says what it is called.
     pub(super) fn keep(&self, path: &str) -> Result<Option<String>, String> {
-        let Some(bytes) = self.read(path)? else {
-            return Ok(None);
+        let bytes = match self.read(path) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(None),
+            Err(Obstacle::Other(why) | Obstacle::Barred(why)) => return Err(why),
         };
         let name = |turn: usize| match turn {
             0 => format!("{path}.bak"),
@@ -139,7 +155,7 @@ impl<'r> Disk<'r> {
 
     pub(super) fn remove(&self, path: &str) -> Result<(), String> {
         let removed = self.root.dir().remove_file(self.full(path));
-        removed.map_err(|error| format!("cannot be removed: {}", trouble(&body_error(&error))))
+        removed.map_err(|error| format!("cannot be removed: {}", refusal(&error)))
     }
 
     /// Takes away a folder that has become empty; one that has not is in nobody's way.
@@ -155,17 +171,28 @@ impl<'r> Disk<'r> {
         let names = entries.flatten().take(ENTRIES);
         let names = names.filter_map(|entry| entry.file_name().into_string().ok());
         let ending = self.client.ending();
-        let mut paths: Vec<String> = match ending.starts_with('/') {
-            true => names.map(|name| format!("{name}{ending}")).collect(),
-            false => names.filter(|name| name.ends_with(ending)).collect(),
+        let mut paths: Vec<String> = if ending.starts_with('/') {
+            names.map(|name| format!("{name}{ending}")).collect()
+        } else {
+            names.filter(|name| name.ends_with(ending)).collect()
         };
         paths.sort();
-        let others = paths.into_iter().filter(|path| !wanted.contains(&path.to_lowercase()));
+        let others = paths
+            .into_iter()
+            .filter(|path| !wanted.contains(&path.to_lowercase()));
         let texts = others.filter_map(|path| {
             let bytes = self.read(&path).ok().flatten()?;
             Some((path, String::from_utf8(bytes).ok()?))
         });
         texts.collect()
+    }
+}
+
+/// Why the system, or the way there, said no.
+fn refusal(error: &io::Error) -> String {
+    match body_error(error) {
+        BodyError::Outside => trouble(&BodyError::Outside),
+        _ => sentence(error),
     }
 }
 

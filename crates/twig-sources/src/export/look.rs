@@ -4,7 +4,7 @@ use twig_core::RelativePath;
 use twig_core::export::{Client, Item, Marker, bundled_of, marker_of};
 
 use super::ExportState;
-use super::disk::Disk;
+use super::disk::{Disk, Obstacle};
 
 /// What is there.
 pub(super) enum Seen {
@@ -17,6 +17,8 @@ pub(super) enum Seen {
     Foreign,
     /// What is no file, and so is never replaced.
     Other(String),
+    /// It cannot be seen what is there.
+    Barred(String),
 }
 
 impl Seen {
@@ -26,7 +28,8 @@ impl Seen {
             Self::Current => ExportState::Current,
             Self::Changed(_) => ExportState::Changed,
             Self::Edited => ExportState::Edited,
-            Self::Foreign | Self::Other(_) => ExportState::Taken,
+            Self::Foreign => ExportState::Taken,
+            Self::Other(_) | Self::Barred(_) => ExportState::Barred,
         }
     }
 }
@@ -36,7 +39,8 @@ pub(super) fn at(disk: &Disk<'_>, item: &Item) -> Seen {
     let bytes = match disk.read(&item.path) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return nothing(disk, item),
-        Err(why) => return Seen::Other(why),
+        Err(Obstacle::Other(why)) => return Seen::Other(why),
+        Err(Obstacle::Barred(why)) => return Seen::Barred(why),
     };
     let Ok(text) = String::from_utf8(bytes) else {
         return Seen::Foreign;

@@ -32,7 +32,8 @@ pub(super) fn write(
         if is_kept {
             backups.extend(disk.keep(&to)?);
         }
-        disk.write(&to, &bytes).map_err(|why| format!("{} {why}", file.to))?;
+        disk.write(&to, &bytes)
+            .map_err(|why| format!("{} {why}", file.to))?;
     }
     if is_kept {
         backups.extend(disk.keep(&item.path)?);

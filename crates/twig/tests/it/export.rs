@@ -96,15 +96,68 @@ fn tree(root: &Path) -> Vec<String> {
 #[test]
 fn an_export_ends_with_a_table() {
     let env = env();
-    insta::assert_snapshot!(claude(&env, []), @"");
-    insta::assert_snapshot!(read(&env, ".claude/commands/code.md"), @"");
-    insta::assert_snapshot!(claude(&env, ["--check"]), @"");
+    insta::assert_snapshot!(claude(&env, []), @"
+    written  review:code    code.md  does not hold the title, the default of `language`
+    written  review:plan    plan.md
+    left     review:choose  -        its template has conditions, which a file cannot hold
+    --- stderr
+    [work]/.claude/commands: 2 written, 1 left
+    --- exit 0
+    ");
+    insta::assert_snapshot!(read(&env, ".claude/commands/code.md"), @r#"
+    ---
+    description: Reviews code
+    argument-hint: "[language] <code>"
+    arguments: language code
+    # twig:export sha256:f0c2b8779caee0dceb79e98f08bfd700 review:code
+    ---
+    Review this $language code:
+
+    $code
+    "#);
+    insta::assert_snapshot!(claude(&env, ["--check"]), @"
+    unchanged  review:code    code.md
+    unchanged  review:plan    plan.md
+    left       review:choose  -        its template has conditions, which a file cannot hold
+    --- stderr
+    [work]/.claude/commands: 2 unchanged, 1 left
+    --- exit 0
+    ");
 }
 
 #[test]
 fn scripts_get_the_same() {
     let env = env();
-    insta::assert_snapshot!(claude(&env, ["--json", "--dry-run", "review:p*", "choose"]), @"");
+    insta::assert_snapshot!(claude(&env, ["--json", "--dry-run", "review:p*", "choose"]), @r#"
+    {
+      "client": "claude",
+      "folder": "[work]/.claude/commands",
+      "dry": true,
+      "files": [
+        {
+          "prompt": "review:plan",
+          "path": "plan.md",
+          "state": "new",
+          "action": "written",
+          "why": null,
+          "failed": false,
+          "backups": [],
+          "notes": []
+        },
+        {
+          "prompt": "review:choose",
+          "path": null,
+          "state": "unfit",
+          "action": null,
+          "why": "its template has conditions, which a file cannot hold",
+          "failed": false,
+          "backups": [],
+          "notes": []
+        }
+      ]
+    }
+    --- exit 0
+    "#);
     assert_eq!(tree(&env.work()), [] as [&str; 0]);
 }
 
@@ -113,13 +166,35 @@ fn prompts_are_picked_by_name() {
     let env = env();
     assert_eq!(states(&env, ["plan"]), ["review:plan new written"]);
     assert_eq!(tree(&env.work()), [".claude/commands/plan.md"]);
-    insta::assert_snapshot!(claude(&env, ["paln"]), @"");
-    insta::assert_snapshot!(claude(&env, ["other:*"]), @"");
-    insta::assert_snapshot!(env.run(["export", "--to", "cluade"]), @"");
+    insta::assert_snapshot!(claude(&env, ["paln"]), @"
+    --- stderr
+    error: Prompt not found: paln
+    hint: did you mean `review:plan`?
+    --- exit 1
+    ");
+    insta::assert_snapshot!(claude(&env, ["other:*"]), @"
+    --- stderr
+    error: no prompt is called like `other:*`
+    hint: run `twig list` to see every prompt
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["export", "--to", "cluade"]), @"
+    --- stderr
+    error: invalid value 'cluade' for '--to <CLIENT>': did you mean `claude`?
+
+    For more information, try '--help'.
+    --- exit 2
+    ");
 }
 
 #[test]
 fn nothing_to_export_is_said() {
     let env = TestEnv::new(crate::TWIG);
-    insta::assert_snapshot!(claude(&env, []), @"");
+    insta::assert_snapshot!(claude(&env, []), @"
+    --- stderr
+    no prompts in ~/.local/share/twig/prompts
+    hint: make a first library with `twig new library NAME`
+    [work]/.claude/commands: nothing to export
+    --- exit 0
+    ");
 }

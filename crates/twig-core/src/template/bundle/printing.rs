@@ -69,7 +69,12 @@ fn variable(tokens: &[Token<'_>], found: &mut Printing) -> Option<&'static str> 
             ref end @ ..,
         ] if matches!(
             *end,
-            [Kind::Sign(")")] | [Kind::Sign(","), Kind::Name("true" | "True"), Kind::Sign(")")]
+            [Kind::Sign(")")]
+                | [
+                    Kind::Sign(","),
+                    Kind::Name("true" | "True"),
+                    Kind::Sign(")")
+                ]
         ) =>
         {
             found.defaults.push((name.to_owned(), unquote(quoted)));

@@ -66,7 +66,9 @@ Review this $language code:
 
 $code
 "#,
-        &["does not hold the title, the description of `language`, the default of `language`, the choices of `language`"],
+        &[
+            "does not hold the title, the description of `language`, the default of `language`, the choices of `language`",
+        ],
     );
 }
 
@@ -82,7 +84,9 @@ Review this ${input:language:Programming language} code:
 
 ${input:code}
 "#,
-        &["does not hold the title, the default of `language`, the choices of `language`, that `code` is required"],
+        &[
+            "does not hold the title, the default of `language`, the choices of `language`, that `code` is required",
+        ],
     );
 }
 
@@ -121,7 +125,9 @@ Review this $1 code:
 
 $2
 "#,
-        &["does not hold the title, the name of `language`, `code`, the description of `language`, the default of `language`, the choices of `language`, that `code` is required"],
+        &[
+            "does not hold the title, the name of `language`, `code`, the description of `language`, the default of `language`, the choices of `language`, that `code` is required",
+        ],
     );
 }
 
@@ -174,19 +180,29 @@ Arguments, given in this order; put them where the text has their names in doubl
         ],
     );
     let one = jinja(&["topic"], "About {{ topic }}").item(Client::Gemini);
-    assert!(one.text.ends_with("prompt = '''\nAbout {{args}}\n'''\n"), "{}", one.text);
+    assert!(
+        one.text.ends_with("prompt = '''\nAbout {{args}}\n'''\n"),
+        "{}",
+        one.text
+    );
     assert_eq!(one.notes, ["does not hold the name of `topic`"]);
 }
 
 #[test]
 fn a_single_argument_is_all_that_was_typed() {
-    let shelf = jinja(&["topic"], "About {{ topic }}, {{ topic }}s and {{ topic }}[1]");
+    let shelf = jinja(
+        &["topic"],
+        "About {{ topic }}, {{ topic }}s and {{ topic }}[1]",
+    );
     let text = "About $ARGUMENTS, $ARGUMENTS[0]s and $topic[1]\n";
     assert_eq!(body(Client::Claude, &shelf), text);
     let text = "About $ARGUMENTS, $ARGUMENTSs and $ARGUMENTS[1]\n";
     assert_eq!(body(Client::Opencode, &shelf), text);
     let text = body(Client::Skills, &shelf);
-    assert!(text.starts_with("About $ARGUMENTS, $ARGUMENTSs and $ARGUMENTS[0][1]\n"), "{text}");
+    assert!(
+        text.starts_with("About $ARGUMENTS, $ARGUMENTSs and $ARGUMENTS[0][1]\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -195,7 +211,11 @@ fn a_skill_without_a_description_gets_one() {
     main.description = None;
     let shelf = Shelf::default().with("lib", Dialect::Jinja, main, "# About {{ topic }}\n\nmore");
     let item = shelf.item(Client::Skills);
-    assert!(item.text.contains("\ndescription: About topic\n"), "{}", item.text);
+    assert!(
+        item.text.contains("\ndescription: About topic\n"),
+        "{}",
+        item.text
+    );
 }
 
 #[test]
@@ -234,5 +254,8 @@ fn windsurf_takes_twelve_thousand_characters() {
 fn arguments_that_the_text_does_not_use_are_left_out() {
     let item = jinja(&["a", "b", "c"], "{{ a }} and {{ c }}").item(Client::Opencode);
     assert!(item.text.ends_with("---\n$1 and $2\n"), "{}", item.text);
-    assert_eq!(item.notes[0], "argument `b` is left out: the text does not use it");
+    assert_eq!(
+        item.notes[0],
+        "argument `b` is left out: the text does not use it"
+    );
 }

@@ -8,7 +8,10 @@ fn gemini(text: &str) -> String {
     let text = verbatim(text).item(Client::Gemini).text;
     let table: toml::Table = toml::from_str(&text).expect("TOML");
     let prompt = table["prompt"].as_str().expect("a text").to_owned();
-    prompt.strip_suffix('\n').map(str::to_owned).expect("a last line")
+    prompt
+        .strip_suffix('\n')
+        .map(str::to_owned)
+        .expect("a last line")
 }
 
 #[test]
@@ -18,7 +21,10 @@ fn claude_runs_nothing() {
         ("a !`rm` b\n!`rm`", "a ! `rm` b\n! `rm`"),
         ("```!\nrm\n```", "``` !\nrm\n```"),
         ("`println!` and `vec!`", "`println!` and `vec!`"),
-        ("@~/.ssh/id @/etc/passwd @../x", "@ ~/.ssh/id @ /etc/passwd @ ../x"),
+        (
+            "@~/.ssh/id @/etc/passwd @../x",
+            "@ ~/.ssh/id @ /etc/passwd @ ../x",
+        ),
         ("me@home @app.route @param", "me@home @app.route @param"),
     ];
     for (text, harmless) in cases {
@@ -38,7 +44,10 @@ fn empty_values_make_no_commands() {
         ("@{{ x }}~/.ssh", "@ $ARGUMENTS~/.ssh"),
     ];
     for (text, harmless) in cases {
-        assert_eq!(body(Client::Claude, &jinja(&["x"], text)), format!("{harmless}\n"));
+        assert_eq!(
+            body(Client::Claude, &jinja(&["x"], text)),
+            format!("{harmless}\n")
+        );
     }
     let text = body(Client::Opencode, &jinja(&["x"], "a!{{ x }}`rm`"));
     assert_eq!(text, "a! $ARGUMENTS`rm`\n");
@@ -50,13 +59,23 @@ fn opencode_runs_and_replaces_nothing() {
         ("x!`rm`", "x! `rm`"),
         ("`a!` and `b!`", "`a! ` and `b!`"),
         ("`a!`", "`a!`"),
-        ("costs $5, awk $1, $ARGUMENTS, $HOME", "costs $ 5, awk $ 1, $ ARGUMENTS, $HOME"),
+        (
+            "costs $5, awk $1, $ARGUMENTS, $HOME",
+            "costs $ 5, awk $ 1, $ ARGUMENTS, $HOME",
+        ),
     ];
     for (text, harmless) in cases {
-        assert_eq!(body(Client::Opencode, &verbatim(text)), format!("{harmless}\n"), "{text}");
+        assert_eq!(
+            body(Client::Opencode, &verbatim(text)),
+            format!("{harmless}\n"),
+            "{text}"
+        );
     }
     let item = verbatim("costs $5 or $6").item(Client::Opencode);
-    assert_eq!(item.notes, ["2 places that opencode would run or fill in have a blank"]);
+    assert_eq!(
+        item.notes,
+        ["2 places that opencode would run or fill in have a blank"]
+    );
     let why = jinja(&["x", "y"], "{{ x }}0 {{ y }}").why(Client::Opencode);
     assert!(why.contains("right before a digit"), "{why}");
 }
@@ -77,15 +96,24 @@ fn copilot_gets_no_inputs_out_of_text() {
 
 #[test]
 fn claude_leaves_text_that_looks_like_arguments() {
-    let shelf = jinja(&["x", "y"], "{{ x }} {{ y }} $ARGUMENTS $1 $x $xs $HOME $y.");
+    let shelf = jinja(
+        &["x", "y"],
+        "{{ x }} {{ y }} $ARGUMENTS $1 $x $xs $HOME $y.",
+    );
     let text = r"$x $y \$ARGUMENTS \$1 \$x $xs $HOME \$y.";
     assert_eq!(body(Client::Claude, &shelf), format!("{text}\n"));
     // Where nobody gives values, numbers stay as they are.
-    assert_eq!(body(Client::Claude, &verbatim("awk $1 $ARGUMENTS")), "awk $1 \\$ARGUMENTS\n");
+    assert_eq!(
+        body(Client::Claude, &verbatim("awk $1 $ARGUMENTS")),
+        "awk $1 \\$ARGUMENTS\n"
+    );
     let why = jinja(&["x"], "a\\{{ x }}").why(Client::Claude);
     assert!(why.contains("backslash right before an argument"), "{why}");
     let why = jinja(&["x"], "\\$1 {{ x }}").why(Client::Claude);
-    assert!(why.contains("backslash before what looks like an argument"), "{why}");
+    assert!(
+        why.contains("backslash before what looks like an argument"),
+        "{why}"
+    );
 }
 
 #[test]
@@ -94,7 +122,10 @@ fn files_that_would_be_attached_are_told() {
     let note = "Claude Code attaches `@src/main.rs`, `@./x`, `@docs/` where there is such a file";
     assert_eq!(item.notes, [note.replace("`@docs/`", "`@docs/`")]);
     let item = verbatim("In ${CLAUDE_PROJECT_DIR}").item(Client::Claude);
-    assert_eq!(item.notes, ["Claude Code fills in `${CLAUDE_…}`, which is mere text in Twig"]);
+    assert_eq!(
+        item.notes,
+        ["Claude Code fills in `${CLAUDE_…}`, which is mere text in Twig"]
+    );
 }
 
 #[test]
@@ -112,14 +143,29 @@ fn toml_holds_any_text() {
     ];
     for text in texts {
         let back = gemini(text);
-        assert_eq!(back.trim_end_matches('\n'), text.trim_end_matches('\n'), "{text:?}");
+        assert_eq!(
+            back.trim_end_matches('\n'),
+            text.trim_end_matches('\n'),
+            "{text:?}"
+        );
     }
 }
 
 #[test]
 fn text_that_looks_like_front_matter_stays_text() {
-    for text in ["---\nname: x\n---\nbody", "---\n", "...\n", "````\nx\n````", "# a\n---\nb: c\n---"] {
-        for client in [Client::Claude, Client::Copilot, Client::Opencode, Client::Skills] {
+    for text in [
+        "---\nname: x\n---\nbody",
+        "---\n",
+        "...\n",
+        "````\nx\n````",
+        "# a\n---\nb: c\n---",
+    ] {
+        for client in [
+            Client::Claude,
+            Client::Copilot,
+            Client::Opencode,
+            Client::Skills,
+        ] {
             let back = body(client, &verbatim(text));
             assert_eq!(back.trim_end(), text.trim_end(), "{text:?}");
         }

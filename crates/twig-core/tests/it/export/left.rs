@@ -17,7 +17,11 @@ fn templates_that_do_more_than_print_are_left() {
     ];
     for (text, what) in cases {
         let why = jinja(&["x"], text).why(Client::Claude);
-        assert_eq!(why, format!("its template has {what}, which a file cannot hold"), "{text}");
+        assert_eq!(
+            why,
+            format!("its template has {what}, which a file cannot hold"),
+            "{text}"
+        );
     }
 }
 
@@ -31,7 +35,10 @@ fn conditions_in_what_is_included_count() {
 
 #[test]
 fn without_arguments_a_template_is_written_as_it_renders() {
-    let shelf = jinja(&[], "{% for i in range(3) %}{{ i }},{% endfor %}{% raw %}{{ x }}{% endraw %}");
+    let shelf = jinja(
+        &[],
+        "{% for i in range(3) %}{{ i }},{% endfor %}{% raw %}{{ x }}{% endraw %}",
+    );
     assert_eq!(body(Client::Claude, &shelf), "0,1,2,{{ x }}\n");
     let item = shelf.item(Client::Claude);
     assert_eq!(item.notes, ["is written as its template renders now"]);
@@ -41,12 +48,20 @@ fn without_arguments_a_template_is_written_as_it_renders() {
 
 #[test]
 fn defaults_in_the_text_are_told() {
-    let shelf = jinja(&["x", "y"], "{{ x | default(\"it's \\\"1\\\"\") }} {{- y|d('z', true) -}} ");
+    let shelf = jinja(
+        &["x", "y"],
+        "{{ x | default(\"it's \\\"1\\\"\") }} {{- y|d('z', true) -}} ",
+    );
     assert_eq!(body(Client::Claude, &shelf), "$x$y\n");
     let item = shelf.item(Client::Claude);
     assert_eq!(item.notes, ["does not hold the default of `x`, `y`"]);
     let item = shelf.item(Client::Cursor);
-    assert!(item.text.contains("- x (default: it's \"1\")\n- y (default: z)"), "{}", item.text);
+    assert!(
+        item.text
+            .contains("- x (default: it's \"1\")\n- y (default: z)"),
+        "{}",
+        item.text
+    );
 }
 
 #[test]
@@ -74,9 +89,15 @@ fn several_messages_become_one_text() {
     };
     let users = shelf([Role::User, Role::User]);
     assert_eq!(body(Client::Opencode, &users), "One $ARGUMENTS\n\nTwo\n");
-    assert_eq!(users.item(Client::Opencode).notes[0], "its 2 messages are one text");
+    assert_eq!(
+        users.item(Client::Opencode).notes[0],
+        "its 2 messages are one text"
+    );
     let why = shelf([Role::User, Role::Assistant]).why(Client::Opencode);
-    assert_eq!(why, "has messages of the assistant, which a file cannot hold");
+    assert_eq!(
+        why,
+        "has messages of the assistant, which a file cannot hold"
+    );
 }
 
 #[test]
@@ -90,20 +111,32 @@ fn pictures_and_programs_are_left() {
             path: RelativePath::parse("x.png").expect("a path"),
         },
     }];
-    let shelf = Shelf::default().with("lib", Dialect::Jinja, main, "").file("lib:x.png", "x");
-    assert_eq!(shelf.why(Client::Skills), "has image/png, which a file cannot hold");
+    let shelf = Shelf::default()
+        .with("lib", Dialect::Jinja, main, "")
+        .file("lib:x.png", "x");
+    assert_eq!(
+        shelf.why(Client::Skills),
+        "has image/png, which a file cannot hold"
+    );
     let shelf = Shelf::default().with("lib", Dialect::Function, prompt("main", &[]), "");
-    assert_eq!(shelf.why(Client::Skills), "a program makes it, and a file runs none");
+    assert_eq!(
+        shelf.why(Client::Skills),
+        "a program makes it, and a file runs none"
+    );
     let shelf = Shelf::default().with("lib", Dialect::Verbatim, prompt("main", &[]), "");
     assert_eq!(shelf.why(Client::Skills), "says nothing");
 }
 
 #[test]
 fn input_is_put_where_it_stands_or_at_the_end() {
-    let shelf = |text: &str| Shelf::default().with("lib", Dialect::Input, prompt("main", &["input"]), text);
+    let shelf =
+        |text: &str| Shelf::default().with("lib", Dialect::Input, prompt("main", &["input"]), text);
     let text = "---\ndescription: x\n---\nAbout {{input}}.\n";
     assert_eq!(body(Client::Claude, &shelf(text)), "About $ARGUMENTS.\n");
-    assert_eq!(body(Client::Claude, &shelf("Do it.\n")), "Do it.\n\n$ARGUMENTS\n");
+    assert_eq!(
+        body(Client::Claude, &shelf("Do it.\n")),
+        "Do it.\n\n$ARGUMENTS\n"
+    );
 }
 
 #[test]

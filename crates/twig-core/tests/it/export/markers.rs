@@ -15,7 +15,11 @@ fn every_change_of_words_is_seen() {
     for client in Client::ALL {
         let text = verbatim("First line\nlast line").item(client).text;
         assert_eq!(is_intact(client, &text), Some(true), "{text}");
-        for (from, to) in [("First", "Second"), ("last line", "last"), ("lib:main", "lib:other")] {
+        for (from, to) in [
+            ("First", "Second"),
+            ("last line", "last"),
+            ("lib:main", "lib:other"),
+        ] {
             let edited = text.replacen(from, to, 1);
             assert_eq!(is_intact(client, &edited), Some(false), "{edited}");
         }
@@ -33,7 +37,12 @@ fn line_ends_marks_and_last_lines_do_not_count() {
             format!("{text}\n\n"),
         ];
         for text in same {
-            assert_eq!(is_intact(client, &text), Some(true), "{}: {text:?}", client.as_str());
+            assert_eq!(
+                is_intact(client, &text),
+                Some(true),
+                "{}: {text:?}",
+                client.as_str()
+            );
         }
     }
 }
@@ -73,7 +82,10 @@ fn what_was_exported_is_not_exported_again() {
     let exported = verbatim("text").item(Client::Claude).text;
     let dialect = Dialect::Marks(Marks::None);
     let shelf = Shelf::default().with("claude", dialect, prompt("main", &[]), &exported);
-    assert_eq!(shelf.why(Client::Cursor), "is itself an export of `lib:main`");
+    assert_eq!(
+        shelf.why(Client::Cursor),
+        "is itself an export of `lib:main`"
+    );
 }
 
 #[test]

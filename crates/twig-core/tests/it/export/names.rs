@@ -6,15 +6,22 @@ use twig_core::export::Client;
 use super::{Shelf, prompt};
 
 fn paths(client: Client, names: &[(&str, &str)]) -> Vec<(String, String)> {
-    let shelf = names.iter().fold(Shelf::default(), |shelf, (library, name)| {
-        shelf.with(library, Dialect::Verbatim, prompt(name, &[]), "text")
-    });
+    let shelf = names
+        .iter()
+        .fold(Shelf::default(), |shelf, (library, name)| {
+            shelf.with(library, Dialect::Verbatim, prompt(name, &[]), "text")
+        });
     let items = shelf.export(client).items.into_iter();
-    items.map(|item| (item.prompt.to_string(), item.path)).collect()
+    items
+        .map(|item| (item.prompt.to_string(), item.path))
+        .collect()
 }
 
 fn check(client: Client, names: &[(&str, &str)], expected: &[&str]) {
-    let paths: Vec<String> = paths(client, names).into_iter().map(|(_, path)| path).collect();
+    let paths: Vec<String> = paths(client, names)
+        .into_iter()
+        .map(|(_, path)| path)
+        .collect();
     assert_eq!(paths, expected);
 }
 
@@ -37,7 +44,10 @@ fn names_differ_in_more_than_capitals() {
     // Each of the longer names is somebody's own already.
     let paths = paths(Client::Claude, &[("a", "x"), ("b", "x"), ("c", "a-x")]);
     let found: Vec<&str> = paths.iter().map(|(_, path)| path.as_str()).collect();
-    assert!(found[0].starts_with("a-x-") && found[0].len() == "a-x-000000.md".len(), "{found:?}");
+    assert!(
+        found[0].starts_with("a-x-") && found[0].len() == "a-x-000000.md".len(),
+        "{found:?}"
+    );
     assert_eq!(found[1..], ["b-x.md", "a-x.md"]);
 }
 
@@ -59,7 +69,17 @@ fn skills_have_no_underscores() {
 fn no_file_is_a_device() {
     check(
         Client::Gemini,
-        &[("a", "con"), ("a", "COM1"), ("a", "console"), ("a", "lpt10")],
-        &["com1-prompt.toml", "con-prompt.toml", "console.toml", "lpt10.toml"],
+        &[
+            ("a", "con"),
+            ("a", "COM1"),
+            ("a", "console"),
+            ("a", "lpt10"),
+        ],
+        &[
+            "com1-prompt.toml",
+            "con-prompt.toml",
+            "console.toml",
+            "lpt10.toml",
+        ],
     );
 }

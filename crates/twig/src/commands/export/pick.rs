@@ -86,7 +86,12 @@ mod tests {
         for (pattern, name) in fits {
             assert!(is_match(pattern, name), "{pattern} {name}");
         }
-        for (pattern, name) in [("a", "ab"), ("a*a", "a"), ("review:*", "reviews"), ("*b*", "c")] {
+        for (pattern, name) in [
+            ("a", "ab"),
+            ("a*a", "a"),
+            ("review:*", "reviews"),
+            ("*b*", "c"),
+        ] {
             assert!(!is_match(pattern, name), "{pattern} {name}");
         }
     }

@@ -37,7 +37,7 @@ struct Row<'r> {
     prompt: &'r str,
     /// From the folder; nothing for a prompt that the format cannot hold.
     path: Option<&'r str>,
-    /// `new`, `current`, `changed`, `edited`, `taken`, `own`, `gone`, or `unfit`.
+    /// `new`, `current`, `changed`, `edited`, `taken`, `barred`, `own`, `gone`, or `unfit`.
     state: &'static str,
     /// `written`, `updated`, `replaced` or `removed`: done, or to be done.
     action: Option<&'static str>,
@@ -110,7 +110,11 @@ impl Report<'_> {
     /// What happened, the prompt, its file, and what there is to say.
     fn cells(&self, file: &ExportedFile) -> Vec<String> {
         let mut says: Vec<String> = file.why.iter().cloned().collect();
-        says.extend(file.backups.iter().map(|path| format!("what was there is {path}")));
+        says.extend(
+            file.backups
+                .iter()
+                .map(|path| format!("what was there is {path}")),
+        );
         if file.action.is_some() {
             says.extend(file.notes.iter().cloned());
         }
@@ -171,6 +175,7 @@ fn state(state: ExportState) -> &'static str {
         ExportState::Changed => "changed",
         ExportState::Edited => "edited",
         ExportState::Taken => "taken",
+        ExportState::Barred => "barred",
         ExportState::Own => "own",
         ExportState::Gone => "gone",
     }

@@ -40,9 +40,10 @@ impl Target {
             }
         };
         if let Some(folder) = &options.folder {
-            let parsed = RelativePath::parse(folder).map_err(|error| {
-                let message = format!("the folder `{folder}` {error}");
+            let parsed = RelativePath::parse(folder).map_err(|_| {
+                let message = format!("`{folder}` is no folder inside the project or your home");
                 CommandError::new(ErrorKind::Usage, message)
+                    .hint("write it from there on, such as `--in .claude/skills`")
             })?;
             folder_of(&mut target, parsed, options.user, places);
         }

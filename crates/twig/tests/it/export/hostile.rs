@@ -13,7 +13,13 @@ fn links_that_lead_out_are_not_followed() {
     fs::create_dir(&outside).expect("writable");
     symlink(&outside, env.work().join(".claude")).expect("a link");
     let outcome = claude(&env, ["plan"]);
-    insta::assert_snapshot!(outcome, @"");
+    insta::assert_snapshot!(outcome, @"
+    left  review:plan  plan.md  leads outside the folder
+    --- stderr
+    [work]/.claude/commands: 1 left
+    hint: --force replaces what was changed or is not Twig's, and keeps a copy
+    --- exit 0
+    ");
     assert_eq!(tree(&outside), [] as [&str; 0]);
     assert_eq!(claude(&env, ["plan", "--force"]).code, 1);
     assert_eq!(tree(&outside), [] as [&str; 0]);
@@ -26,7 +32,13 @@ fn a_link_is_never_replaced() {
     fs::write(&outside, "mine").expect("writable");
     fs::create_dir_all(env.work().join(".claude/commands")).expect("writable");
     symlink(&outside, env.work().join(".claude/commands/plan.md")).expect("a link");
-    insta::assert_snapshot!(claude(&env, ["plan", "--force"]), @"");
+    insta::assert_snapshot!(claude(&env, ["plan", "--force"]), @"
+    left  review:plan  plan.md  is a link
+    --- stderr
+    [work]/.claude/commands: 1 left
+    hint: --force replaces what was changed or is not Twig's, and keeps a copy
+    --- exit 0
+    ");
     assert_eq!(fs::read_to_string(&outside).expect("readable"), "mine");
     assert!(env.work().join(".claude/commands/plan.md").is_symlink());
 }
@@ -35,7 +47,7 @@ fn a_link_is_never_replaced() {
 fn a_folder_in_the_way_is_left() {
     let env = env();
     write(&env, ".claude/commands/plan.md/inner.txt", "mine");
-    assert_eq!(states(&env, ["--force"])[1], "review:plan taken -");
+    assert_eq!(states(&env, ["--force"])[1], "review:plan barred -");
     assert_eq!(read(&env, ".claude/commands/plan.md/inner.txt"), "mine");
 }
 
@@ -44,7 +56,12 @@ fn a_file_in_the_way_of_a_folder_is_told() {
     let env = env();
     write(&env, ".claude", "mine");
     let outcome = claude(&env, ["plan"]);
-    insta::assert_snapshot!(outcome, @"");
+    insta::assert_snapshot!(outcome, @"
+    failed  review:plan  plan.md  cannot be written: not found
+    --- stderr
+    [work]/.claude/commands: 1 failed
+    --- exit 1
+    ");
     assert_eq!(read(&env, ".claude"), "mine");
 }
 

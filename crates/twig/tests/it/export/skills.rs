@@ -32,7 +32,15 @@ fn env() -> TestEnv {
 }
 
 fn export<'a>(env: &TestEnv, more: impl IntoIterator<Item = &'a str>) -> Outcome {
-    let args = ["export", "--library", "mine", "--kind", "skills", "--project", "app"];
+    let args = [
+        "export",
+        "--library",
+        "mine",
+        "--kind",
+        "skills",
+        "--project",
+        "app",
+    ];
     env.run(args.into_iter().chain(more))
 }
 
@@ -41,11 +49,20 @@ const MAIN: &str = "app/.agents/skills/pdf/SKILL.md";
 #[test]
 fn a_skill_brings_its_files() {
     let env = env();
-    insta::assert_snapshot!(export(&env, ["--to", "skills"]), @"");
+    insta::assert_snapshot!(export(&env, ["--to", "skills"]), @"
+    --- stderr
+    no prompts in ~/.local/share/twig/prompts
+    hint: make a first library with `twig new library NAME`
+    [work]/app/.agents/skills: nothing to export
+    --- exit 0
+    ");
     insta::assert_snapshot!(read(&env, MAIN), @"");
     let expected = ["SKILL.md", "reference.md", "scripts/run.sh"];
     assert_eq!(tree(&env.work().join("app/.agents/skills/pdf")), expected);
-    assert_eq!(read(&env, "app/.agents/skills/pdf/scripts/run.sh"), "echo run\n");
+    assert_eq!(
+        read(&env, "app/.agents/skills/pdf/scripts/run.sh"),
+        "echo run\n"
+    );
     assert_eq!(export(&env, ["--to", "skills", "--check"]).code, 0);
 }
 
@@ -58,7 +75,10 @@ fn a_changed_file_of_a_skill_is_drift() {
     write(&env, "app/.agents/skills/pdf/notes.txt", "mine");
     assert_eq!(export(&env, ["--to", "skills", "--check"]).code, 1);
     export(&env, ["--to", "skills"]);
-    assert_eq!(read(&env, "app/.agents/skills/pdf/scripts/run.sh"), "echo more\n");
+    assert_eq!(
+        read(&env, "app/.agents/skills/pdf/scripts/run.sh"),
+        "echo more\n"
+    );
     let expected = ["SKILL.md", "notes.txt", "scripts/run.sh"];
     assert_eq!(tree(&env.work().join("app/.agents/skills/pdf")), expected);
     assert_eq!(export(&env, ["--to", "skills", "--check"]).code, 0);
@@ -71,11 +91,23 @@ fn what_somebody_changed_in_a_skill_is_left() {
     write(&env, "app/.agents/skills/pdf/scripts/run.sh", "echo mine\n");
     write(&env, "mine/pdf/scripts/run.sh", "echo more\n");
     let outcome = export(&env, ["--to", "skills"]);
-    assert!(outcome.stdout.contains("changed since it was exported"), "{outcome}");
-    assert_eq!(read(&env, "app/.agents/skills/pdf/scripts/run.sh"), "echo mine\n");
+    assert!(
+        outcome.stdout.contains("changed since it was exported"),
+        "{outcome}"
+    );
+    assert_eq!(
+        read(&env, "app/.agents/skills/pdf/scripts/run.sh"),
+        "echo mine\n"
+    );
     export(&env, ["--to", "skills", "--force"]);
-    assert_eq!(read(&env, "app/.agents/skills/pdf/scripts/run.sh"), "echo more\n");
-    assert_eq!(read(&env, "app/.agents/skills/pdf/scripts/run.sh.bak"), "echo mine\n");
+    assert_eq!(
+        read(&env, "app/.agents/skills/pdf/scripts/run.sh"),
+        "echo more\n"
+    );
+    assert_eq!(
+        read(&env, "app/.agents/skills/pdf/scripts/run.sh.bak"),
+        "echo mine\n"
+    );
 }
 
 #[test]
@@ -83,14 +115,26 @@ fn a_skill_that_is_gone_goes_with_its_files() {
     let env = env();
     export(&env, ["--to", "skills"]);
     fs::remove_dir_all(env.work().join("mine/pdf")).expect("writable");
-    write(&env, "mine/other/SKILL.md", "---\nname: other\ndescription: Another\n---\nOther.\n");
+    write(
+        &env,
+        "mine/other/SKILL.md",
+        "---\nname: other\ndescription: Another\n---\nOther.\n",
+    );
     export(&env, ["--to", "skills", "--prune"]);
-    assert_eq!(tree(&env.work().join("app")), [".agents/skills/other/SKILL.md"]);
+    assert_eq!(
+        tree(&env.work().join("app")),
+        [".agents/skills/other/SKILL.md"]
+    );
 }
 
 #[test]
 fn commands_say_that_files_stay_behind() {
     let env = env();
     let outcome = export(&env, ["--to", "claude"]);
-    assert!(outcome.stdout.contains("the 2 files of the skill stay behind"), "{outcome}");
+    assert!(
+        outcome
+            .stdout
+            .contains("the 2 files of the skill stay behind"),
+        "{outcome}"
+    );
 }

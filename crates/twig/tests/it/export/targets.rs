@@ -79,18 +79,39 @@ fn another_folder_may_be_named() {
     let to = ["export", "plan", "--to", "skills", "--in"];
     env.run(to.into_iter().chain([".claude/skills"]));
     assert_eq!(tree(&env.work()), [".claude/skills/plan/SKILL.md"]);
-    insta::assert_snapshot!(env.run(to.into_iter().chain(["../out"])), @"");
-    insta::assert_snapshot!(claude(&env, ["--project", "nowhere"]), @"");
-    insta::assert_snapshot!(claude(&env, ["--project", ".", "--user"]), @"");
+    insta::assert_snapshot!(env.run(to.into_iter().chain(["../out"])), @"
+    --- stderr
+    error: the folder `../out` has a `..`; paths lead down from the library's folder
+    --- exit 2
+    ");
+    insta::assert_snapshot!(claude(&env, ["--project", "nowhere"]), @"
+    --- stderr
+    error: there is no folder [work]/nowhere
+    --- exit 1
+    ");
+    insta::assert_snapshot!(claude(&env, ["--project", ".", "--user"]), @"
+    --- stderr
+    error: the argument '--project <DIR>' cannot be used with '--user'
+
+    Usage: twig export --to <CLIENT> --project <DIR> [NAME]...
+
+    For more information, try '--help'.
+    --- exit 2
+    ");
 }
 
 #[test]
 fn a_library_is_not_written_into_itself() {
     let env = TestEnv::new(crate::TWIG);
-    write(&env, ".claude/commands/own.md", "---\ndescription: Own\n---\nMine.\n");
+    write(
+        &env,
+        ".claude/commands/own.md",
+        "---\ndescription: Own\n---\nMine.\n",
+    );
+    const NAME: &str = "commands:own own -";
     let from = ["--library", ".claude/commands", "--kind", "claude"];
-    assert_eq!(states(&env, from), ["commands:own own -"]);
-    assert_eq!(states(&env, from.into_iter().chain(["--force"])), ["commands:own own -"]);
+    assert_eq!(states(&env, from), [NAME]);
+    assert_eq!(states(&env, from.into_iter().chain(["--force"])), [NAME]);
     let outcome = claude(&env, from.into_iter().chain(["--check"]));
     assert_eq!(outcome.code, 0, "{outcome}");
     let cursor = ["export", "--to", "cursor"];
@@ -103,7 +124,15 @@ fn a_library_is_not_written_into_itself() {
 fn a_project_of_a_workspace_can_be_exported() {
     let env = TestEnv::new(crate::TWIG);
     env.run(["project", "create", "notes"]);
-    env.run(["prompt", "add", "stand-up", "-p", "notes", "-c", "Say {{what}} you did.\n"]);
+    env.run([
+        "prompt",
+        "add",
+        "stand-up",
+        "-p",
+        "notes",
+        "-c",
+        "Say {{what}} you did.\n",
+    ]);
     let states = states(&env, ["--from-project", "notes"]);
     assert_eq!(states, ["stand-up new written"]);
     let text = super::read(&env, ".claude/commands/stand-up.md");
@@ -126,6 +155,27 @@ One per aggregate.
  "messages": [{"role": "user", "content": {"type": "text", "text": "{{resource:architecture://patterns/{{pattern}}}}"}}]}
 "##;
     twig_testkit::write_fixture(&env.work(), fixture);
-    insta::assert_snapshot!(claude(&env, ["--library", "arch"]), @"");
-    insta::assert_snapshot!(super::read(&env, ".claude/commands/review.md"), @"");
+    insta::assert_snapshot!(claude(&env, ["--library", "arch"]), @"
+    written  review  review.md  the documents in it are written out as they are now
+    left     pick    -          a value chooses the document `architecture://patterns/{{pattern}}`, and a file reads none
+    --- stderr
+    [work]/.claude/commands: 1 written, 1 left
+    --- exit 0
+    ");
+    insta::assert_snapshot!(super::read(&env, ".claude/commands/review.md"), @r#"
+    ---
+    description: Reviews
+    argument-hint: "<code>"
+    arguments: code
+    # twig:export sha256:9756a8fc5dffd3a7b155160e89e8277f review
+    ---
+    # Repository
+    Source: architecture://patterns/repository
+
+    # Repository
+
+    One per aggregate.
+
+    Code: $ARGUMENTS
+    "#);
 }
