@@ -9,8 +9,8 @@ use twig_core::parse::documents::{FoundDocument, Layout, documents};
 use twig_core::parse::library::{Folder, add_documents, empty_library};
 use twig_core::template::{JobOutcome, Templates};
 use twig_core::{
-    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Limits,
-    MessageSource, Prompt, PromptName, RelativePath, Role, Stamp, TextForm,
+    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Document, Kind, Library, LibraryName, Limits,
+    MessageSource, Prompt, PromptName, RelativePath, Role, Skill, SkillFile, Stamp, TextForm,
 };
 use twig_core::search::{Hit, Target};
 use twig_core::store::{ContentInfo, Item, ItemKind, Noun, Operation, Project, StoreError, StoreName, Timestamp, Version, Written};
@@ -91,6 +91,29 @@ fn project() -> Option<Library> {
     Some(project_library(&project, "w"))
 }
 
+/// Two skills, one inside of the other.
+fn add_skills(library: &mut Library) {
+    let paths = ["s/SKILL.md", "s/a/x.md", "s/b/SKILL.md"];
+    let uri = |path: &str| -> Box<str> { format!("skill://lib/{path}").into() };
+    for path in paths {
+        let Ok(file) = RelativePath::parse(path) else { return };
+        library.documents.push(Document {
+            uri: uri(path), short_uri: None, name: path.into(), title: None, description: None, mime: "text/markdown".into(),
+            is_text: true, path: file, size: 3, modified: None, version: 1,
+        });
+    }
+    for (folder, is_unlisted) in [("s/", false), ("s/b/", true)] {
+        let files = paths.iter().filter(|path| path.starts_with(folder));
+        library.skills.push(Arc::new(Skill {
+            name: "s".into(),
+            uri: uri(&format!("{folder}SKILL.md")),
+            front_matter: r#"{"name":"s","description":"d"}"#.into(),
+            files: files.map(|path| SkillFile { uri: uri(path), digest: [1; 32], size: 3 }).collect(),
+            is_unlisted,
+        }));
+    }
+}
+
 /// What comes of a job, one way or the other.
 fn outcome(job: &Job, at: usize) -> Done {
     match &job.work {
@@ -121,8 +144,8 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(name) = LibraryName::from_folder("lib") else { return };
     let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
     let mut library = empty_library(&folder, Kind::Twig, Vec::new());
-    library.prompts.extend(prompt("p", "{{ x }}{{ y }}"));
-    library.prompts.extend(prompt("q", "{% for i in [1] %}{{ x }}{% endfor %}"));
+    library.prompts.extend(prompt("p", "{{ x }}{{ y }} !`ls` $1").map(Arc::new));
+    library.prompts.extend(prompt("q", "{% for i in [1] %}{{ x }}{% endfor %}").map(Arc::new));
     let Ok(docs) = RelativePath::parse("docs") else { return };
     let found: Vec<FoundDocument> = ["docs/x/a.md", "docs/x/b c.md", "docs/adr/001-y.md"]
         .into_iter()
@@ -132,6 +155,7 @@ fuzz_target!(|bytes: &[u8]| {
     let layout = Layout { folders: vec![docs.clone()], prefix: "a://".into(), templates: Vec::new() };
     let made = documents(&folder, "a://", &docs, &found, &mut Vec::new());
     add_documents(&mut library, &layout, made);
+    add_skills(&mut library);
     let Some(project) = project() else { return };
     let catalog = Latest::from(Arc::new(Catalog::build(vec![Arc::new(project), Arc::new(library)])));
     let templates = Templates::default();

@@ -1,6 +1,9 @@
 // Compares what the conformance suite found with what is expected to fail.
 //
-// usage: node judge.mjs TOOLS EXPECTED REVISION...
+// usage: node judge.mjs TOOLS EXPECTED EXTENSIONS REVISION...
+//
+// EXTENSIONS are the scenarios that no revision asks for, with commas between them. They skip what a
+// server does not declare, so one that skips everything has not been passed.
 //
 // A failure or a warning is expected when `EXPECTED` has its `scenario:check` and its message contains
 // the text there. So an entry excuses the failure that it was written for, not whatever breaks later
@@ -9,7 +12,8 @@ import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
-const [tools, expectedFile, ...revisions] = process.argv.slice(2);
+const [tools, expectedFile, extensionList, ...revisions] = process.argv.slice(2);
+const extensions = extensionList.split(',');
 const { parse } = createRequire(path.resolve(tools, 'package.json'))('yaml');
 const suite = path.join(tools, 'node_modules/@modelcontextprotocol/conformance');
 
@@ -26,6 +30,9 @@ for (const revision of revisions) {
     known.add(scenario);
     const checks = results.get(scenario);
     if (!checks?.length) wrong.push(`${revision} ${scenario} did not run`);
+    else if (extensions.includes(scenario) && !checks.some((check) => check.status === 'SUCCESS')) {
+      wrong.push(`${revision} ${scenario} passed nothing`);
+    }
     for (const check of checks ?? []) {
       if (check.status === 'INFO') continue;
       if (check.status === 'SUCCESS') count.passed += 1;
@@ -68,7 +75,7 @@ function scenarioOf([name]) {
 function scenariosOf(revision) {
   const set = parse(fs.readFileSync(path.join(suite, 'requirements', `${revision}.yaml`), 'utf8'));
   const others = (set.not_scored ?? []).filter((entry) => entry.leg === 'server');
-  return new Set([...set.server, ...others.map((entry) => entry.scenario)]);
+  return new Set([...set.server, ...others.map((entry) => entry.scenario), ...extensions]);
 }
 
 function resultsOf(revision) {

@@ -1,14 +1,25 @@
-// Drives Twig over stdio with the MCP inspector, in both eras: list, get, complete, and a prompt that
-// asks. Every call is a process of its own, as it is for whoever types it.
+// Drives Twig over stdio with the MCP inspector, in both eras: list, get, complete, a prompt that asks,
+// and skills whose files are what their digests say. Every call is a process of its own, as it is for
+// whoever types it.
 //
-// usage: node stdio.mjs TOOLS TWIG LIBRARY
+// usage: node stdio.mjs TOOLS TWIG LIBRARY SKILLS
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 
-const [tools, twig, library] = process.argv.slice(2);
+const [tools, twig, library, skills] = process.argv.slice(2);
 const server = [twig, 'serve', '--library', library];
+const skillServer = [twig, 'serve', '--library', skills];
+// A byte-order mark, bytes that are no UTF-8, a folder in a folder: all of it is read as it is.
+const skillFiles = [
+  'SKILL.md',
+  'references/charts/glossary.md',
+  'references/harbours.md',
+  'references/latin.txt',
+  'references/marked.txt',
+  'scripts/hours.sh',
+];
 const versions = { legacy: '2025-11-25', modern: '2026-07-28' };
 let calls = 0;
 
@@ -87,6 +98,31 @@ for (const [era, version] of Object.entries(versions)) {
     assert.deepEqual(texts({ result: completed }), ['Keep this in mind: rivers\n']);
   }
   session('disconnect');
+
+  // The inspector reads every file of the skill and compares it with its digest and its size.
+  const ofSkills = (method, ...options) => {
+    const target = ['--protocol-era', era, '--method', method, ...options, '--', ...skillServer];
+    return run('mcp-inspector', '--cli', '--format', 'json', ...target);
+  };
+  const folder = 'skill://skills/reading-tides';
+  const report = ofSkills('skills/list', '--verify');
+  assert.equal(report.uri, `${folder}/SKILL.md`);
+  assert.equal(report.outcome, 'verified', JSON.stringify(report));
+  assert.deepEqual([report.conformance, report.frontmatter], [[], []]);
+  assert.deepEqual(
+    report.files.map(({ uri, status }) => [uri, status]),
+    skillFiles.map((file) => [`${folder}/${file}`, 'verified']),
+  );
+  const references = result(ofSkills('resources/directory/read', '--uri', `${folder}/references`)).resources;
+  assert.deepEqual(
+    references.map(({ name, mimeType }) => [name, mimeType === 'inode/directory']),
+    [
+      ['charts', true],
+      ['harbours.md', false],
+      ['latin.txt', false],
+      ['marked.txt', false],
+    ],
+  );
   console.log(`${version} over stdio: ${calls} calls answered as they should be`);
   calls = 0;
 }

@@ -1,7 +1,9 @@
 //! The catalog: one immutable value made of all libraries, from which every request is answered.
 
+mod directory;
 mod documents;
 mod revisions;
+mod skills;
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
@@ -9,9 +11,12 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+pub use self::directory::Child;
 use self::documents::DocumentIndex;
 pub use self::documents::{DocumentRef, TemplateRef};
 pub use self::revisions::Revisions;
+use self::skills::SkillIndex;
+pub use self::skills::SkillRef;
 use crate::model::{Kind, Library, Prompt};
 use crate::name::{client_chars, client_key};
 use crate::problem::{Problem, Severity};
@@ -28,6 +33,7 @@ pub struct Catalog {
     /// The same places by full name.
     by_name: HashMap<Box<str>, Place>,
     documents: DocumentIndex,
+    skills: SkillIndex,
     problems: Vec<Problem>,
     fingerprint: [u8; 32],
     revisions: Revisions,
@@ -86,6 +92,8 @@ impl Catalog {
             .map(|place| (catalog.at(*place).prompt.full_name.clone(), *place))
             .collect();
         catalog.documents = DocumentIndex::new(&catalog.libraries, &mut catalog.problems);
+        let problems = &mut catalog.problems;
+        catalog.skills = SkillIndex::new(&catalog.libraries, &catalog.documents, problems);
         catalog.fingerprint = fingerprint(&catalog.libraries);
         catalog
     }

@@ -146,6 +146,7 @@ fn unknown_variables(kind: Kind, prompt: &Prompt, inspection: &Inspection) -> Ve
         }
         let table = match kind {
             Kind::Definitions => "`arguments`".to_owned(),
+            kind if kind.is_format() => "`arguments:` of the front matter".to_owned(),
             _ => format!("[[prompts.{}.arguments]]", prompt.name.as_toml_key()),
         };
         let (message, help) = if free.in_main {

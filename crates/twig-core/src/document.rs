@@ -59,7 +59,7 @@ impl Document {
 /// What a document holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contents {
-    /// Text, without a byte-order mark.
+    /// Text; without a byte-order mark, except where every byte counts.
     Text(String),
     /// Anything else.
     Bytes(Vec<u8>),
@@ -78,6 +78,14 @@ impl Contents {
                 }
                 Self::Text(text)
             }
+            Err(error) => Self::Bytes(error.into_bytes()),
+        }
+    }
+
+    /// Text where the bytes are UTF-8, with every byte of it.
+    fn exactly(bytes: Vec<u8>) -> Self {
+        match String::from_utf8(bytes) {
+            Ok(text) => Self::Text(text),
             Err(error) => Self::Bytes(error.into_bytes()),
         }
     }

@@ -7,17 +7,23 @@
 
 mod about;
 mod arguments;
+mod curly;
 mod declared;
+mod fabric;
 mod files;
+mod gemini;
 mod library;
 mod markdown;
 mod marks;
+mod models;
 mod scan;
 mod skills;
 mod text;
 
+use std::ops::Range;
 use std::sync::Arc;
 
+pub(crate) use self::curly::INPUT;
 pub use self::library::{Bundled, library};
 pub use self::marks::{Piece, pieces};
 pub use self::text::{Spoken, bodies};
@@ -58,6 +64,21 @@ pub struct Reading {
     pub problems: Vec<Problem>,
 }
 
+impl Reading {
+    /// A prompt, once its labels were looked at.
+    fn of(folder: &Folder, path: &RelativePath, text: &str, mut prompt: Prompt) -> Self {
+        let file = format!("{}/{path}", folder.root);
+        let mut problems = Vec::new();
+        let prompts = std::slice::from_mut(&mut prompt);
+        labels::check(&file, text, prompts, &mut problems);
+        Self {
+            prompt: Some(Arc::new(prompt)),
+            problems,
+            ..Self::default()
+        }
+    }
+}
+
 /// What a skill's front matter says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillHead {
@@ -80,6 +101,8 @@ pub struct Options {
 pub fn part(kind: Kind, path: &RelativePath) -> Option<Part> {
     match kind {
         Kind::Skills => files::skills(path),
+        Kind::Fabric => files::fabric(path),
+        Kind::Gemini | Kind::Models => files::other(kind, path),
         _ => files::markdown(kind, path),
     }
 }
@@ -109,8 +132,41 @@ pub fn read(
         Ok(text) => text,
         Err(error) => return unreadable(kind, folder, path, error),
     };
-    // Kinds that are no Markdown files have readers of their own.
-    markdown::read(kind, folder, path, text, options, limits)
+    match kind {
+        Kind::Fabric => fabric::read(folder, path, text, limits),
+        Kind::Gemini => gemini::read(folder, path, text),
+        Kind::Models => models::read(folder, path, text, limits),
+        _ => markdown::read(kind, folder, path, text, options, limits),
+    }
+}
+
+/// A file of the right type that its client would not take: a prompt that cannot be served.
+fn refused(
+    kind: Kind,
+    folder: &Folder,
+    path: &RelativePath,
+    text: &str,
+    why: &str,
+    at: Range<usize>,
+    help: &str,
+) -> Reading {
+    let file = format!("{}/{path}", folder.root);
+    let id = files::without_ending(kind, path);
+    let mut prompt = draft(kind, folder, path, id);
+    let sentence = format!(
+        "The prompt in {}/{path} is refused: it {why}",
+        folder.shown_root
+    );
+    prompt.unavailable = Some(sentence.into());
+    let message = format!("the file {why}");
+    let problem = Problem::at("not-a-command", Severity::Error, &file, text, at, message);
+    let mut problems = vec![problem.with_help(help)];
+    labels::check(&file, "", std::slice::from_mut(&mut prompt), &mut problems);
+    Reading {
+        prompt: Some(Arc::new(prompt)),
+        problems,
+        ..Reading::default()
+    }
 }
 
 /// A prompt of which only the path is known.
@@ -118,7 +174,7 @@ fn unreadable(kind: Kind, folder: &Folder, path: &RelativePath, error: &BodyErro
     let file = format!("{}/{path}", folder.root);
     let shown = format!("{}/{path}", folder.shown_root);
     let id = match kind {
-        Kind::Skills => markdown::folder_name(folder, path),
+        Kind::Skills | Kind::Fabric => markdown::folder_name(folder, path),
         _ => files::without_ending(kind, path),
     };
     let mut prompt = draft(kind, folder, path, id);

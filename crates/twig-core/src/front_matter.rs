@@ -68,7 +68,9 @@ pub fn read<'t>(text: &'t str, limits: &Limits) -> FrontMatter<'t> {
             let entries: BTreeMap<&str, &lines::Entry<'_>> =
                 entries.iter().map(|entry| (&*entry.key, entry)).collect();
             for (key, value) in values {
-                let written = entries.get(&*key).and_then(|entry| entry.written());
+                let entry = entries.get(&*key);
+                let written = entry.and_then(|entry| entry.written(&value));
+                let written = written.map(Into::into);
                 read.fields.push(&key, value, written);
             }
         }

@@ -30,7 +30,9 @@ pub mod template;
 
 pub use body::{Blob, Bodies, Body, BodyError, Stamp};
 pub use braces::{Braces, UriPattern};
-pub use catalog::{Catalog, DocumentRef, Lookup, PromptRef, Revisions, TemplateRef};
+pub use catalog::{
+    Catalog, Child, DocumentRef, Lookup, PromptRef, Revisions, SkillRef, TemplateRef,
+};
 pub use document::{Contents, Document, UriTemplate};
 pub use function::{FunctionCall, FunctionOutcome};
 pub use limits::Limits;

@@ -221,6 +221,12 @@ pub enum Marks {
     Variables,
 }
 
+/// The file that makes a folder a skill.
+pub const SKILL_FILE: &str = "SKILL.md";
+
+/// What the URIs of a skill's files begin with.
+pub const SKILL_SCHEME: &str = "skill://";
+
 /// A folder with a `SKILL.md` and the files that it brings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {

@@ -7,6 +7,7 @@ mod definition;
 mod embed;
 mod error;
 mod marked;
+pub mod stand_in;
 
 use std::borrow::Cow;
 use std::sync::Arc;

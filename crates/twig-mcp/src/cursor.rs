@@ -1,6 +1,7 @@
 //! Cursors: a snapshot and an offset in it, as text that clients do not look into.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hasher};
 
 use crate::pages::List;
 
@@ -56,6 +57,14 @@ pub(crate) fn snapshot_of(fingerprint: &[u8; 32]) -> [u8; 8] {
     let mut snapshot = [0; 8];
     snapshot.copy_from_slice(&fingerprint[..8]);
     snapshot
+}
+
+/// What the cursor of a folder keeps of a fingerprint: another thing for each folder.
+pub(crate) fn snapshot_in(fingerprint: &[u8; 32], folder: &str) -> [u8; 8] {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(fingerprint);
+    hasher.write(folder.as_bytes());
+    hasher.finish().to_be_bytes()
 }
 
 #[cfg(test)]

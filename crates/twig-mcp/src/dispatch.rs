@@ -15,6 +15,7 @@ use crate::params::{self, Fields, GetParams, Members};
 use crate::prompts;
 use crate::resources;
 use crate::server::{Host, Server};
+use crate::skills;
 use crate::subscriptions::{self, Wish};
 use crate::tools;
 
@@ -65,6 +66,7 @@ enum Params<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Method {
     Complete,
+    DirectoryRead,
     Discover,
     Initialize,
     Listen,
@@ -76,6 +78,8 @@ enum Method {
     ResourcesSubscribe,
     ResourcesUnsubscribe,
     SetLevel,
+    SkillsGet,
+    SkillsList,
     TemplatesList,
     ToolsCall,
     ToolsList,
@@ -136,6 +140,7 @@ impl<'a> Ready<'a> {
         };
         match method {
             Method::Complete => completion::complete(call, fields, result),
+            Method::DirectoryRead => skills::read_directory(call, fields, result),
             Method::Discover => Ok(lifecycle::discover(call, result)),
             Method::Initialize => lifecycle::initialize(call, fields, result),
             Method::Listen => subscriptions::read(call, fields).map(Outcome::Listen),
@@ -147,6 +152,8 @@ impl<'a> Ready<'a> {
             Method::ResourcesSubscribe => resources::subscribe(call, fields),
             Method::ResourcesUnsubscribe => resources::unsubscribe(fields),
             Method::SetLevel => logging::set_level(fields),
+            Method::SkillsGet => skills::get(call, fields, result),
+            Method::SkillsList => pages::list(call, fields, List::Skills),
             Method::TemplatesList => pages::list(call, fields, List::Templates),
             Method::ToolsCall => tools::call(call, fields, result),
             Method::ToolsList => tools::list(call, fields, result),
@@ -163,12 +170,15 @@ impl Method {
             "ping" => Self::Ping,
             "prompts/get" => Self::PromptsGet,
             "prompts/list" => Self::PromptsList,
+            "resources/directory/read" => Self::DirectoryRead,
             "resources/list" => Self::ResourcesList,
             "resources/read" => Self::ResourcesRead,
             "resources/subscribe" => Self::ResourcesSubscribe,
             "resources/templates/list" => Self::TemplatesList,
             "resources/unsubscribe" => Self::ResourcesUnsubscribe,
             "server/discover" => Self::Discover,
+            "skills/get" => Self::SkillsGet,
+            "skills/list" => Self::SkillsList,
             "subscriptions/listen" => Self::Listen,
             "tools/call" => Self::ToolsCall,
             "tools/list" => Self::ToolsList,

@@ -60,6 +60,22 @@ pub(crate) enum Refusal {
         uri: String,
         suggestions: Vec<String>,
     },
+    #[error("Skill not found: {}", shorten(.uri, QUOTED))]
+    Skill {
+        uri: String,
+        suggestions: Vec<String>,
+    },
+    #[error(
+        "{} is {}",
+        shorten(.uri, QUOTED),
+        if *.is_document { "not a directory: read it with `resources/read`" } else { "no directory that is served here" }
+    )]
+    Directory {
+        uri: String,
+        /// Whether it is something else.
+        is_document: bool,
+        suggestions: Vec<String>,
+    },
     #[error("Unknown tool: {}{}", shorten(.name, QUOTED), .hint.unwrap_or_default())]
     Tool {
         name: String,
@@ -120,6 +136,8 @@ impl Refusal {
             | Self::Resource { .. }
             | Self::Document { .. }
             | Self::Template { .. }
+            | Self::Skill { .. }
+            | Self::Directory { .. }
             | Self::Tool { .. }
             | Self::Cursor
             | Self::Render(_) => -32602,
@@ -158,7 +176,11 @@ impl Refusal {
                 Self::Resource {
                     uri, suggestions, ..
                 }
-                | Self::Template { uri, suggestions } => {
+                | Self::Template { uri, suggestions }
+                | Self::Skill { uri, suggestions }
+                | Self::Directory {
+                    uri, suggestions, ..
+                } => {
                     data.text("uri", &shorten(uri, 2048));
                     data.texts("suggestions", suggestions);
                 }

@@ -234,6 +234,8 @@ fn request_era(headers: &Headers<'_>, request: &Request<'_>) -> Result<Era, (Era
     let name = match &*request.method {
         "prompts/get" | "tools/call" => fields.name,
         "resources/read" => fields.uri,
+        // The extension asks for no such header; one that comes has to be right.
+        "resources/directory/read" | "skills/get" if headers.name.is_some() => fields.uri,
         _ => return Ok(Era::Modern),
     };
     headers.check_name(name).map_err(modern)?;

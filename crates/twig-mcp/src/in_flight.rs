@@ -13,6 +13,7 @@ use crate::era::Era;
 use crate::error::Refusal;
 use crate::id;
 use crate::json::Object;
+use crate::opencode::{self, Guard};
 use crate::prompts;
 use crate::server::Server;
 use crate::tools::expand::{self, Tail};
@@ -101,8 +102,8 @@ pub(crate) struct Errand {
 /// What the outcome of a job is made into.
 #[derive(Debug)]
 pub(crate) enum Pending {
-    /// What `prompts/get` answers.
-    Get(Render),
+    /// What `prompts/get` answers, and what becomes of it where the client is opencode.
+    Get(Render, Option<Guard>),
     /// What `expand_prompt` answers.
     Expand(Render, Tail),
     /// What the tools that write answer.
@@ -176,10 +177,16 @@ impl Pending {
         result: &mut Object<'_>,
     ) -> Result<(), Refusal> {
         match (self, done) {
-            (Self::Get(render), done) => {
+            (Self::Get(render, guard), done) => {
                 let prompt = render.prompt.clone();
-                let finished = render.finish(done);
-                let finished = finished.inspect_err(|error| server.tell(&prompt, error))?;
+                let mut finished = render.finish(done).map_err(|error| {
+                    let error = opencode::error(guard.as_ref(), error);
+                    server.tell(&prompt, &error);
+                    error
+                })?;
+                if let Some(guard) = guard {
+                    guard.messages(&mut finished.messages);
+                }
                 let description = finished.description.as_deref();
                 prompts::messages(description, &finished.messages, result);
             }

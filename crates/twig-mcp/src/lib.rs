@@ -27,6 +27,7 @@ mod json;
 mod latest;
 mod lifecycle;
 mod logging;
+mod opencode;
 mod outbox;
 mod pages;
 mod params;
@@ -34,6 +35,7 @@ mod prompts;
 mod resources;
 mod schema;
 mod server;
+mod skills;
 mod subscriptions;
 mod tools;
 

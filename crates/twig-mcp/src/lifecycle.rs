@@ -9,7 +9,7 @@ use crate::params::{self, Fields};
 
 /// What the server can do. It is all declared while some of it is empty, so that what comes later
 /// can be announced.
-const CAPABILITIES: &str = r#"{"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"tools":{"listChanged":true},"completions":{}}"#;
+const CAPABILITIES: &str = r#"{"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"tools":{"listChanged":true},"completions":{},"extensions":{"io.modelcontextprotocol/skills":{"directoryRead":true}}}"#;
 
 /// `initialize`: agrees on a legacy version.
 pub(crate) fn initialize(

@@ -1,9 +1,10 @@
 //! Lists in pages: written once for each snapshot and era, then shared.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
-use twig_core::Catalog;
+use twig_core::{Catalog, Limits};
 
 use crate::cursor::{Cursor, snapshot_of};
 use crate::dispatch::{Call, Outcome};
@@ -13,6 +14,15 @@ use crate::json;
 use crate::params::{self, Fields};
 use crate::schema;
 use crate::server::Server;
+use crate::skills;
+
+/// What a result has beside its items: its id, which can be long, and what seals it.
+const ENVELOPE: usize = 16 * 1024;
+
+/// Bytes that the items of one page may have together, so that the message is not over its limit.
+pub(crate) fn page_bytes(limits: &Limits) -> usize {
+    limits.message.saturating_sub(ENVELOPE)
+}
 
 /// Snapshots that are kept so that a listing under way goes on when the catalog changes.
 const SNAPSHOTS: usize = 2;
@@ -26,6 +36,8 @@ pub(crate) enum List {
     Documents,
     /// `resources/templates/list`.
     Templates,
+    /// `skills/list`.
+    Skills,
 }
 
 /// Answers a request for a list with one of its pages.
@@ -46,9 +58,17 @@ pub(crate) fn list(call: &Call<'_>, fields: &Fields<'_>, list: List) -> Result<O
 /// The pages of recent snapshots.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    length: usize,
+    room: Room,
     /// Oldest first.
     snapshots: VecDeque<Snapshot>,
+}
+
+/// What one page may hold.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    items: usize,
+    /// Bytes, where items can be as long as a message.
+    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -63,10 +83,13 @@ struct Snapshot {
 }
 
 impl Pages {
-    /// No pages yet; each is to have this many items.
-    pub(crate) fn new(length: usize) -> Self {
+    /// No pages yet; each is to have this many items, and no more bytes than a message.
+    pub(crate) fn new(limits: &Limits) -> Self {
         Self {
-            length: length.max(1),
+            room: Room {
+                items: limits.page.max(1),
+                bytes: page_bytes(limits),
+            },
             snapshots: VecDeque::new(),
         }
     }
@@ -79,8 +102,8 @@ impl Pages {
         era: Era,
         list: List,
     ) -> Arc<Vec<u8>> {
-        let length = self.length;
-        self.snapshot(catalog).page(server, era, list, 0, length)
+        let room = self.room;
+        self.snapshot(catalog).page(server, era, list, 0, room)
     }
 
     /// The page that a cursor leads to; `None` where it leads nowhere.
@@ -91,18 +114,42 @@ impl Pages {
         era: Era,
         cursor: Cursor,
     ) -> Option<Arc<Vec<u8>>> {
-        let length = self.length;
+        let room = self.room;
         let offset = cursor.offset as usize;
         let is_meant = |of: &Catalog| snapshot_of(of.fingerprint()) == cursor.snapshot;
-        let known = self.snapshots.iter_mut().rev();
-        let snapshot = match known.into_iter().find(|known| is_meant(&known.catalog)) {
-            Some(known) => known,
-            None if is_meant(catalog) => self.snapshot(catalog),
+        let snapshot = self.meant(catalog, is_meant)?;
+        let is_start = cursor.list.is_start(&snapshot.catalog, offset, room);
+        is_start.then(|| snapshot.page(server, era, cursor.list, offset, room))
+    }
+
+    /// The catalog, recent or of now, that a cursor was made of.
+    pub(crate) fn catalog(
+        &mut self,
+        now: &Arc<Catalog>,
+        is_meant: impl Fn(&Catalog) -> bool,
+    ) -> Option<Arc<Catalog>> {
+        let snapshot = self.meant(now, is_meant)?;
+        Some(Arc::clone(&snapshot.catalog))
+    }
+
+    /// Keeps a catalog for whoever was given a cursor into it.
+    pub(crate) fn keep(&mut self, catalog: &Arc<Catalog>) {
+        self.snapshot(catalog).gave_cursor = true;
+    }
+
+    fn meant(
+        &mut self,
+        now: &Arc<Catalog>,
+        is_meant: impl Fn(&Catalog) -> bool,
+    ) -> Option<&mut Snapshot> {
+        let known = self.snapshots.iter();
+        let known = known.rev().find(|known| is_meant(&known.catalog));
+        let catalog = match known {
+            Some(known) => Arc::clone(&known.catalog),
+            None if is_meant(now) => Arc::clone(now),
             None => return None,
         };
-        let is_start = offset > 0 && offset.is_multiple_of(length);
-        (is_start && offset < cursor.list.len(&snapshot.catalog))
-            .then(|| snapshot.page(server, era, cursor.list, offset, length))
+        Some(self.snapshot(&catalog))
     }
 
     /// What the tool `list_prompts` answers, as the JSON of a result.
@@ -146,26 +193,59 @@ impl Snapshot {
         era: Era,
         list: List,
         offset: usize,
-        length: usize,
+        room: Room,
     ) -> Arc<Vec<u8>> {
-        let next = offset.saturating_add(length);
-        self.gave_cursor |= next < list.len(&self.catalog);
         let page = self.pages.entry((list, era, offset));
-        let page = page.or_insert_with(|| write(server, &self.catalog, era, list, offset, length));
+        let page = page.or_insert_with(|| {
+            let end = list.end(&self.catalog, offset, room);
+            self.gave_cursor |= end < list.len(&self.catalog);
+            write(server, &self.catalog, era, list, offset..end)
+        });
         Arc::clone(page)
     }
 }
 
 impl List {
     /// Every list, in the order of their numbers.
-    pub(crate) const ALL: [Self; 3] = [Self::Prompts, Self::Documents, Self::Templates];
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Prompts,
+        Self::Documents,
+        Self::Templates,
+        Self::Skills,
+    ];
 
     fn len(self, catalog: &Catalog) -> usize {
         match self {
             Self::Prompts => catalog.len(),
             Self::Documents => catalog.document_count(),
             Self::Templates => catalog.templates().count(),
+            Self::Skills => catalog.skill_count(),
         }
+    }
+
+    /// Where the page ends that starts at an offset.
+    fn end(self, catalog: &Catalog, offset: usize, room: Room) -> usize {
+        let end = offset.saturating_add(room.items).min(self.len(catalog));
+        match self {
+            Self::Skills => skills::fitting(catalog, offset..end, room.bytes),
+            _ => end,
+        }
+    }
+
+    /// Whether a page other than the first starts there: no cursor leads elsewhere.
+    fn is_start(self, catalog: &Catalog, offset: usize, room: Room) -> bool {
+        let is_within = offset > 0 && offset < self.len(catalog);
+        is_within
+            && match self {
+                Self::Skills => {
+                    let mut start = 0;
+                    while start < offset {
+                        start = self.end(catalog, start, room);
+                    }
+                    start == offset
+                }
+                _ => offset.is_multiple_of(room.items),
+            }
     }
 
     /// Roughly the bytes of a long item.
@@ -173,6 +253,7 @@ impl List {
         match self {
             Self::Prompts => 1024,
             Self::Documents | Self::Templates => 320,
+            Self::Skills => 2048,
         }
     }
 }
@@ -182,36 +263,40 @@ fn write(
     catalog: &Catalog,
     era: Era,
     list: List,
-    offset: usize,
-    length: usize,
+    range: Range<usize>,
 ) -> Arc<Vec<u8>> {
-    let count = list.len(catalog).saturating_sub(offset).min(length);
+    let (offset, count) = (range.start, range.len());
     // A list that outgrows its buffer is copied each time; what is not written takes no memory.
     let mut page = Vec::with_capacity(count * list.item());
     json::object(&mut page, |result| {
         match list {
             List::Prompts => {
-                let prompts = catalog.prompts(offset).take(length);
+                let prompts = catalog.prompts(offset).take(count);
                 result.list("prompts", prompts, |buffer, found| {
                     json::object(buffer, |item| schema::prompt(found.prompt, item));
                 });
             }
             List::Documents => {
-                let documents = catalog.documents(offset).take(length);
+                let documents = catalog.documents(offset).take(count);
                 result.list("resources", documents, |buffer, found| {
                     json::object(buffer, |item| schema::document(found, item));
                 });
             }
             List::Templates => {
-                let templates = catalog.templates().skip(offset).take(length);
+                let templates = catalog.templates().skip(offset).take(count);
                 result.list("resourceTemplates", templates, |buffer, found| {
                     json::object(buffer, |item| schema::template(found, item));
                 });
             }
+            List::Skills => {
+                let skills = catalog.skills(offset).take(count);
+                result.list("skills", skills, |buffer, found| {
+                    json::object(buffer, |item| skills::entry(found.skill, item));
+                });
+            }
         }
-        let next = offset.saturating_add(length);
-        if next < list.len(catalog)
-            && let Some(cursor) = Cursor::new(catalog.fingerprint(), list, next)
+        if range.end < list.len(catalog)
+            && let Some(cursor) = Cursor::new(catalog.fingerprint(), list, range.end)
         {
             result.text("nextCursor", &cursor.to_string());
         }

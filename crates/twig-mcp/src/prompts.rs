@@ -15,6 +15,7 @@ use crate::era::Era;
 use crate::error::Refusal;
 use crate::in_flight::{Errand, Pending, Render, Rendered};
 use crate::json::{self, Object};
+use crate::opencode::{self, Guard};
 use crate::params::{self, GetParams};
 use crate::resources;
 use crate::schema;
@@ -58,17 +59,22 @@ pub(crate) fn get(
             tracing::debug!(prompt = %found.prompt.full_name, ?dropped, "arguments the prompt does not have");
         }
     }
+    let guard = Guard::of(call, found.prompt, &mut given);
     match render::render(call.host.world(), found, &given).map(Rendered::from) {
-        Ok(Rendered::Done(rendered)) => {
+        Ok(Rendered::Done(mut rendered)) => {
+            if let Some(guard) = guard {
+                guard.messages(&mut rendered);
+            }
             messages(found.prompt.description.as_deref(), &rendered, result);
             Ok(schema::stored_prompt(found.prompt).map_or(Outcome::Complete, Outcome::Stored))
         }
         Ok(Rendered::Elsewhere(work, rest)) => {
-            let pending = Pending::Get(Render {
+            let render = Render {
                 prompt: found.prompt.full_name.clone(),
                 description: found.prompt.description.clone(),
                 rest,
-            });
+            };
+            let pending = Pending::Get(render, guard);
             Ok(Outcome::Elsewhere(Box::new(Errand { work, pending })))
         }
         Err(error) => {
@@ -80,6 +86,7 @@ pub(crate) fn get(
                 elicitation::ask(&found.prompt.full_name, missing, result);
                 return Ok(Outcome::InputRequired);
             }
+            let error = opencode::error(guard.as_ref(), error);
             call.server.tell(&found.prompt.full_name, &error);
             Err(error.into())
         }

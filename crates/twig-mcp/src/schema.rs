@@ -2,7 +2,7 @@
 
 use twig_core::document::rfc3339;
 use twig_core::store::version_of;
-use twig_core::{Argument, Dialect, DocumentRef, Kind, Prompt, TemplateRef};
+use twig_core::{Argument, Child, Dialect, DocumentRef, Kind, Prompt, TemplateRef};
 
 use crate::json::{self, Object};
 
@@ -41,6 +41,21 @@ pub(crate) fn document(found: DocumentRef<'_>, item: &mut Object<'_>) {
     }
     if let Some(version) = stored_document(found) {
         item.object("_meta", |meta| meta.number(STORED_KEY, version));
+    }
+}
+
+/// What clients know a folder by.
+const FOLDER_MIME: &str = "inode/directory";
+
+/// Writes the members of an item of `resources/directory/read`.
+pub(crate) fn child(child: Child<'_>, item: &mut Object<'_>) {
+    match child {
+        Child::Document(found) => document(found, item),
+        Child::Folder(uri) => {
+            item.text("uri", uri);
+            item.text("name", &child.name());
+            item.text("mimeType", FOLDER_MIME);
+        }
     }
 }
 

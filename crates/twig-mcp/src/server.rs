@@ -95,7 +95,7 @@ impl Server {
             info.text("version", &identity.version);
         });
         Self {
-            pages: Mutex::new(Pages::new(limits.page)),
+            pages: Mutex::new(Pages::new(&limits)),
             told: Mutex::default(),
             limits,
             tools,

@@ -1,25 +1,34 @@
 //! One library that was written for another client: files read in place, each again only when it
 //! changed. What they say is kept, what they hold is not.
 
-use std::io::Read;
-use std::path::Path;
+mod file;
+mod skills;
+
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
-use twig_core::format::{self, Options, Part, Reading};
+use twig_core::format::{self, Bundled, Options};
 use twig_core::parse::library::{Folder, empty_library};
-use twig_core::{BodyError, Kind, Library, Limits, RelativePath};
+use twig_core::{Kind, Library, Limits, Problem, RelativePath, Severity};
 
-use crate::bodies::most;
-use crate::reader::{Patience, read_text};
-use crate::root::Root;
-use crate::text_files::{FILES, list};
+use self::file::{FormatFile, Rules};
+use crate::listing::Entry;
+use crate::tree::{Base, FILES, Tree, arrange, look_at_all};
+
+/// How many bytes of all files of one library are read.
+const BYTES: u64 = 50 * 1024 * 1024;
 
 /// A library as it was last read.
 #[derive(Debug)]
 pub(crate) struct FormatFolder {
     pub(crate) kind: Kind,
     pub(crate) library: Arc<Library>,
-    files: Vec<(RelativePath, Reading)>,
+    tree: Tree,
+    /// In the order of their paths.
+    files: Vec<FormatFile>,
+    /// Files past the limit.
+    left_off: usize,
 }
 
 impl FormatFolder {
@@ -31,51 +40,107 @@ impl FormatFolder {
         limits: &Limits,
         before: Option<Self>,
     ) -> Self {
-        let root = Path::new(&*folder.root);
+        let is_new = before.is_none();
         let mut state = before.unwrap_or_else(|| Self {
             kind,
             library: Arc::new(empty_library(folder, kind, Vec::new())),
+            tree: Tree::default(),
             files: Vec::new(),
+            left_off: 0,
         });
-        let paths = list(root, "", is_markdown).unwrap_or_default();
-        state.files.clear();
-        for path in paths {
-            if format::part(kind, &path) != Some(Part::Prompt) {
-                continue;
+        let base = Base::new(folder, "");
+        let rules = Rules {
+            kind,
+            options,
+            limits,
+            read: AtomicU64::new(0),
+            total: BYTES,
+        };
+        if state.look(&base, &rules) || is_new {
+            let library = state.make(&base, limits);
+            if *state.library != library {
+                state.library = Arc::new(library);
             }
-            let text = read_text(root, path.as_str(), most(limits), Patience::for_scan(true));
-            let text = text.map(|read| read.text);
-            let text: Result<&str, &BodyError> = text.as_deref();
-            let reading = format::read(kind, folder, &path, text, options, limits);
-            state.files.push((path, reading));
-        }
-        let readings = state.files.iter().map(|(path, reading)| (path, reading));
-        let library = format::library(folder, kind, readings, &[], limits);
-        if *state.library != library {
-            state.library = Arc::new(library);
         }
         state
     }
-}
-/// Whether a folder has a Markdown file with front matter directly in it.
-pub(crate) fn has_front_matter(root: &Path) -> bool {
-    let Ok(folder) = Root::open(root) else {
-        return false;
-    };
-    let paths = list(root, "", is_markdown).unwrap_or_default();
-    paths.iter().take(FILES).any(|path| {
-        let mut head = Vec::new();
-        folder.open_file(path.as_str()).is_ok_and(|file| {
-            let read = file.take(8).read_to_end(&mut head);
-            let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&head);
-            read.is_ok() && (head.starts_with(b"---\n") || head.starts_with(b"---\r\n"))
-        })
-    })
+
+    /// The folders to watch.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = &PathBuf> {
+        self.tree.folders()
+    }
+
+    /// Looks at folders and files; says whether anything differs.
+    fn look(&mut self, base: &Base<'_>, rules: &Rules<'_>) -> bool {
+        let kind = self.kind;
+        // A link may lead to a folder, which its name does not tell.
+        let wants = |path: &RelativePath, entry: Entry| {
+            entry == Entry::Unsure || format::part(kind, path).is_some()
+        };
+        let mut changed = false;
+        if self.tree.look(base, &wants) {
+            changed = true;
+            self.arrange(base);
+        }
+        changed |= look_at_all(&mut self.files, base, |file, base| file.look(base, rules));
+        changed | self.share_room(base, rules)
+    }
+
+    fn arrange(&mut self, base: &Base<'_>) {
+        let listed = self.tree.files(base);
+        let listed = listed.map(|(path, entry)| FormatFile::new(base, self.kind, path, entry));
+        let mut listed: Vec<FormatFile> = listed.collect();
+        if self.kind == Kind::Skills {
+            skills::keep(&mut listed);
+        }
+        arrange(&mut self.files, listed);
+        self.left_off = self.files.len().saturating_sub(FILES);
+        self.files.truncate(FILES);
+    }
+
+    /// Leaves off what is past the bytes that one library may have, in the order of paths, so that
+    /// it is the same each time; says whether anything differs.
+    fn share_room(&mut self, base: &Base<'_>, rules: &Rules<'_>) -> bool {
+        let mut left = rules.total;
+        let mut changed = false;
+        for file in &mut self.files {
+            changed |= file.fit(base, rules, left);
+            left = left.saturating_sub(file.size());
+        }
+        changed
+    }
+
+    fn make(&self, base: &Base<'_>, limits: &Limits) -> Library {
+        let readings = self.files.iter().map(FormatFile::reading);
+        let bundled = self.files.iter().filter_map(FormatFile::bundled);
+        let bundled: Vec<Bundled> = bundled.cloned().collect();
+        let mut library = format::library(base.folder, self.kind, readings, &bundled, limits);
+        library.problems.extend(self.tree.problems.iter().cloned());
+        if self.left_off > 0 || self.tree.is_cut {
+            library.problems.push(too_many(base));
+        }
+        if library.prompts.is_empty() && library.problems.is_empty() {
+            library.problems.push(nothing(base, self.kind));
+        }
+        library
+    }
 }
 
-/// Whether a name is a Markdown file's.
-pub(crate) fn is_markdown(name: &str) -> bool {
-    Path::new(name)
-        .extension()
-        .is_some_and(|ending| ending.eq_ignore_ascii_case("md"))
+fn too_many(base: &Base<'_>) -> Problem {
+    let what =
+        format!("has more files or folders than are read ({FILES} files); the rest is left off");
+    let help = "split the library in two";
+    base.problem("too-many-files", Severity::Error, "", &what, help)
 }
+
+fn nothing(base: &Base<'_>, kind: Kind) -> Problem {
+    let what = format!(
+        "has no file that is read as a prompt of kind `{}`",
+        kind.as_str()
+    );
+    let help = "check the path, or say how to read it with `--kind`";
+    base.problem("no-prompts", Severity::Warning, "", &what, help)
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use twig_core::{Kind, Library};
+use twig_core::{Kind, Library, Severity};
 
 /// A place that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,14 +11,42 @@ pub struct Found {
     pub path: PathBuf,
     /// The folder as people like to read it.
     pub shown: String,
-    /// Whether the person named it; otherwise it is the data folder.
+    /// Whether the person named it on the command line.
     pub named: bool,
+    /// Why it was looked at.
+    pub origin: Origin,
     /// What it is.
     pub state: FoundState,
     /// The libraries in it, in order.
     pub libraries: Vec<FoundLibrary>,
     /// What is in it and is no library.
     pub skipped: Vec<Skipped>,
+}
+
+/// Why a place is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Origin {
+    /// The person named it on the command line.
+    Flag,
+    /// It is a project's own folder.
+    Project,
+    /// The configuration remembers it.
+    Configuration,
+    /// It is the data folder.
+    Data,
+}
+
+impl Origin {
+    /// The word for it in listings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Flag => "flag",
+            Self::Project => "project",
+            Self::Configuration => "configuration",
+            Self::Data => "data",
+        }
+    }
 }
 
 /// What a place turned out to be.
@@ -42,13 +70,17 @@ pub struct FoundLibrary {
     pub name: String,
     /// How it is read.
     pub kind: Kind,
+    /// Its folder.
+    pub root: PathBuf,
     /// Its folder as people like to read it.
     pub shown_root: String,
     /// Prompts that can be served.
     pub prompts: usize,
     /// Prompts that cannot.
     pub unavailable: usize,
-    /// Problems known without reading bodies.
+    /// Skills, each of which is a prompt too.
+    pub skills: usize,
+    /// Problems known without reading bodies; notes do not count.
     pub problems: usize,
 }
 
@@ -71,10 +103,16 @@ impl FoundLibrary {
         Self {
             name: library.name.to_string(),
             kind: library.kind,
+            root: PathBuf::from(&*library.root),
             shown_root: library.shown_root.to_string(),
             prompts: library.prompts.len() - unavailable,
             unavailable,
-            problems: library.problems.len(),
+            skills: library.skills.len(),
+            problems: library
+                .problems
+                .iter()
+                .filter(|problem| problem.severity != Severity::Note)
+                .count(),
         }
     }
 }

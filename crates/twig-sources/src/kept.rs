@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use twig_core::format::Options;
 use twig_core::parse::library::Folder;
 use twig_core::{Kind, Library, LibraryName, Problem, Severity};
 
@@ -53,7 +52,8 @@ impl Kept {
         let mut folders: Vec<PathBuf> = match &self.state {
             State::Twig(twig) => twig.watched().cloned().collect(),
             State::Definitions(definitions) => definitions.watched(Path::new(&*self.folder.root)),
-            State::Format(_) | State::Functions(_) => Vec::new(),
+            State::Format(format) => format.watched().cloned().collect(),
+            State::Functions(_) => Vec::new(),
         };
         folders.extend_from_slice(self.guard.watched());
         folders
@@ -124,7 +124,12 @@ fn load(
     candidate: &Candidate,
     before: Option<Kept>,
 ) -> Result<Option<Kept>, Box<Problem>> {
-    let (folder, before, mut guard) = match before {
+    // Another name is another prefix for every prompt: then all is read anew.
+    let is_called = |before: &Kept| match &candidate.name {
+        Some(name) => before.folder.name == *name,
+        None => true,
+    };
+    let (folder, before, mut guard) = match before.filter(is_called) {
         Some(before) => (before.folder, Some(before.state), before.guard),
         None => (folder(settings, candidate)?, None, Guard::default()),
     };
@@ -135,7 +140,7 @@ fn load(
                 Some(State::Format(before)) => Some(before).filter(|before| before.kind == kind),
                 _ => None,
             };
-            let options = Options::default();
+            let options = candidate.options;
             Some(State::Format(FormatFolder::load(
                 &folder, kind, options, limits, before,
             )))
@@ -191,8 +196,9 @@ fn folder(settings: &Settings, candidate: &Candidate) -> Result<Folder, Box<Prob
     } else {
         root
     };
-    let own = named.file_name().and_then(|name| name.to_str());
-    let Some(name) = own.and_then(LibraryName::from_folder) else {
+    let own = || named.file_name().and_then(|name| name.to_str());
+    let own = || own().and_then(LibraryName::from_folder);
+    let Some(name) = candidate.name.clone().or_else(own) else {
         return Err(problem(format!(
             "the folder name of {shown} makes no name for a library"
         )));

@@ -7,6 +7,7 @@
 
 mod bodies;
 mod definitions_folder;
+mod detect;
 mod document_folder;
 mod export;
 mod format_folder;
@@ -15,6 +16,7 @@ mod functions_folder;
 mod kept;
 mod listing;
 mod live;
+mod names;
 mod place;
 mod problem_log;
 mod project;
@@ -27,14 +29,16 @@ mod shelf;
 mod stamp;
 mod store;
 mod text_files;
+mod tree;
 mod trust;
 mod twig_folder;
 mod watch;
 
+pub use detect::{is_well_known, well_known_folders};
 pub use export::{
     ExportAction, ExportMode, ExportState, ExportTarget, ExportedFile, export_prompts,
 };
-pub use found::{Found, FoundLibrary, FoundState, Skipped};
+pub use found::{Found, FoundLibrary, FoundState, Origin, Skipped};
 pub use live::{LiveCatalog, Refresh};
 pub use place::PROJECT;
 pub use project_folder::{

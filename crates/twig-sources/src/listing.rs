@@ -19,6 +19,8 @@ const LIMIT: usize = 20_000;
 #[derive(Debug)]
 pub(crate) struct Listing {
     entries: Vec<(Box<str>, Entry)>,
+    /// Names that are not UTF-8, as far as they can be shown.
+    unreadable: Vec<Box<str>>,
     complete: bool,
 }
 
@@ -35,6 +37,7 @@ impl Listing {
     pub(crate) fn read(root: &Root, folder: &str) -> Result<Self, BodyError> {
         let mut listing = Self {
             entries: Vec::new(),
+            unreadable: Vec::new(),
             complete: true,
         };
         for entry in root.entries(folder)? {
@@ -43,10 +46,13 @@ impl Listing {
                 break;
             }
             let entry = entry.map_err(|error| crate::root::body_error(&error))?;
-            // A name that is not UTF-8 cannot be written in a manifest.
-            if let Ok(name) = entry.file_name().into_string() {
-                let kind = entry.file_type().map_or(Entry::Unsure, Entry::of);
-                listing.entries.push((name.into_boxed_str(), kind));
+            match entry.file_name().into_string() {
+                Ok(name) => {
+                    let kind = entry.file_type().map_or(Entry::Unsure, Entry::of);
+                    listing.entries.push((name.into_boxed_str(), kind));
+                }
+                // A name that is not UTF-8 cannot be written in a manifest, nor in a reply.
+                Err(name) => listing.unreadable.push(name.to_string_lossy().into()),
             }
         }
         listing
@@ -57,6 +63,16 @@ impl Listing {
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|(name, _)| &**name)
+    }
+
+    /// Names that are not UTF-8, as far as they can be shown.
+    pub(crate) fn unreadable(&self) -> &[Box<str>] {
+        &self.unreadable
+    }
+
+    /// Whether it has all of them.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete
     }
 
     /// The names with what they are.

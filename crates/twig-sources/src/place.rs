@@ -1,19 +1,26 @@
-//! A place where libraries are looked for: the data folder, a folder that the person named, or a
-//! project's own.
+//! A place where libraries are looked for: the data folder, a folder that the person named or added,
+//! or a project's own.
 
+mod inside;
+mod manifest;
+mod trouble;
+
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
+use twig_core::format::Options;
 use twig_core::parse::library::MANIFEST;
-use twig_core::{Kind, Problem, Severity};
+use twig_core::{Kind, LibraryName, Problem};
 
+use self::inside::Inside;
+use self::manifest::manifest_at;
+use self::trouble::is_of_this_person;
 use crate::definitions_folder::has_definitions;
-use crate::format_folder::{has_front_matter, is_markdown};
-use crate::found::{FoundState, Skipped};
+use crate::detect::{self, Layout, Spot};
+use crate::found::{FoundState, Origin, Skipped};
 use crate::functions_folder::has_functions;
-use crate::listing::is_leftover;
 use crate::root::sentence;
 use crate::settings::Settings;
 use crate::stamp::{Seen, is_absence};
@@ -25,18 +32,26 @@ pub const PROJECT: &str = ".twig";
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
-    pub(crate) named: bool,
+    pub(crate) origin: Origin,
     /// Whether it is a project's own folder.
     is_project: bool,
     kind: Option<Kind>,
+    /// What the person calls it.
+    name: Option<LibraryName>,
+    options: Options,
     pub(crate) state: FoundState,
     seen: Seen,
     /// Names of the folders and links in it, sorted.
     subfolders: Vec<OsString>,
-    /// Whether there are Markdown files directly in it.
-    has_markdown: bool,
+    /// What its layout, and that of folders in it, says.
+    layout: Option<Layout>,
+    layouts: BTreeMap<OsString, Layout>,
     /// The folders of the libraries that were found last.
     pub(crate) roots: Vec<PathBuf>,
+    /// Whether these are all there is: other folders in it do not count.
+    is_told: bool,
+    /// Whether a library that says itself what cannot be listed is the place itself.
+    tells_itself: bool,
     /// Folders in it that may be libraries, and why they cannot be looked into.
     locked: Vec<(PathBuf, String)>,
 }
@@ -50,48 +65,89 @@ pub(crate) struct Candidate {
     pub(crate) is_project: bool,
     /// What was seen of its manifest, if it has one.
     pub(crate) manifest: Seen,
+    /// What it is called; by its folder where this is `None`.
+    pub(crate) name: Option<LibraryName>,
+    pub(crate) options: Options,
+}
+
+impl Candidate {
+    fn new(root: PathBuf, kind: Kind) -> Self {
+        Self {
+            root,
+            kind,
+            is_project: false,
+            manifest: Seen::never(),
+            name: None,
+            options: Options::default(),
+        }
+    }
+
+    fn at(spot: Spot) -> Self {
+        let name = spot.name.as_deref().and_then(LibraryName::from_folder);
+        Self {
+            name,
+            ..Self::new(spot.root, spot.kind)
+        }
+    }
 }
 
 impl Place {
     /// Every place that the settings name, in order.
     pub(crate) fn all(settings: &Settings) -> Vec<Self> {
         let mut places: Vec<Self> = Vec::new();
+        let is_new = |places: &[Self], path: &Path| !places.iter().any(|it| it.path == *path);
         for path in &settings.libraries {
-            if !places.iter().any(|place| place.path == *path) {
-                let mut place = Self::new(path, true, settings.kind);
+            if is_new(&places, path) {
+                let mut place = Self::new(path, Origin::Flag);
+                place.kind = settings.kind;
                 place.is_project = path.file_name().is_some_and(|name| name == PROJECT);
                 places.push(place);
             }
         }
         for path in &settings.projects {
-            if !places.iter().any(|place| place.path == *path) {
-                let mut place = Self::new(path, false, None);
+            if is_new(&places, path) {
+                let mut place = Self::new(path, Origin::Project);
                 place.is_project = true;
                 places.push(place);
             }
         }
-        places.extend(
-            settings
-                .data
-                .iter()
-                .map(|path| Self::new(path, false, None)),
-        );
+        for remembered in &settings.remembered {
+            if is_new(&places, &remembered.path) {
+                let mut place = Self::new(&remembered.path, Origin::Configuration);
+                place.kind = remembered.kind;
+                place.name.clone_from(&remembered.name);
+                place.options = remembered.options;
+                places.push(place);
+            }
+        }
+        let data = settings.data.iter();
+        places.extend(data.map(|path| Self::new(path, Origin::Data)));
         places
     }
 
-    fn new(path: &Path, named: bool, kind: Option<Kind>) -> Self {
+    fn new(path: &Path, origin: Origin) -> Self {
         Self {
             path: path.to_path_buf(),
-            named,
+            origin,
             is_project: false,
-            kind,
+            kind: None,
+            name: None,
+            options: Options::default(),
             state: FoundState::Missing,
             seen: Seen::never(),
             subfolders: Vec::new(),
-            has_markdown: false,
+            layout: None,
+            layouts: BTreeMap::new(),
             roots: Vec::new(),
+            is_told: false,
+            tells_itself: false,
             locked: Vec::new(),
         }
+    }
+
+    /// Whether the person named it, now or earlier.
+    fn is_named(&self) -> bool {
+        matches!(self.origin, Origin::Flag | Origin::Configuration)
     }
 
     /// Looks for libraries; `known` says how a folder was read until now.
@@ -103,23 +159,34 @@ impl Place {
     ) -> Vec<Candidate> {
         self.list();
         self.locked.clear();
-        let candidates = match self.own_library(&known) {
-            Some(own) => vec![own],
-            None if self.is_project => Vec::new(),
-            None => self.libraries_inside(&known),
-        };
+        let mut candidates = self.own_libraries(&known);
+        self.is_told = !candidates.is_empty();
+        if candidates.is_empty() && !self.is_project {
+            candidates = self.libraries_inside(&known);
+            // Manifests and the folders of clients say more than names of files do.
+            let is_sure = |it: &Candidate| !it.kind.is_format() || detect::at(&it.root).is_some();
+            let is_sure = candidates.iter().any(is_sure);
+            if self.is_named() && self.kind.is_none() && !is_sure {
+                let own = self.by_layout(candidates.is_empty());
+                if !own.is_empty() {
+                    (candidates, self.is_told) = (own, true);
+                }
+            }
+        }
+        self.call(&mut candidates);
+        let mut formats = candidates.iter().filter(|it| it.kind.is_format());
+        self.tells_itself = formats.any(|it| it.root == self.path);
         self.roots.clear();
         self.roots
             .extend(candidates.iter().map(|one| one.root.clone()));
         problems.extend(self.problem(settings));
-        let locked = self.locked.iter();
-        problems.extend(locked.map(|(path, why)| unreadable(settings, path, why)));
+        problems.extend(self.locked_problems(settings));
         candidates
     }
 
     /// The folders whose entries matter: the place, and each folder in it that may be a library.
     pub(crate) fn watched(&self) -> impl Iterator<Item = PathBuf> {
-        let names = if self.is_library() || self.is_project {
+        let names = if self.is_told || self.is_project {
             &[]
         } else {
             self.subfolders.as_slice()
@@ -133,17 +200,15 @@ impl Place {
         self.is_project && self.state == FoundState::Missing
     }
 
-    /// Whether the place itself is a library.
-    fn is_library(&self) -> bool {
-        self.roots.first() == Some(&self.path)
-    }
-
     /// What is in it and is no library.
     pub(crate) fn skipped(&self) -> Vec<Skipped> {
-        if self.is_library() || self.is_project {
+        if self.is_told || self.is_project {
             return Vec::new();
         }
-        let is_library = |name: &&OsString| self.roots.contains(&self.path.join(name));
+        let is_library = |name: &&OsString| {
+            let path = self.path.join(name);
+            self.roots.iter().any(|root| root.starts_with(&path))
+        };
         let names = self.subfolders.iter().filter(|name| !is_library(name));
         let skipped = names.map(|name| Skipped {
             name: name.display().to_string(),
@@ -172,7 +237,6 @@ impl Place {
         self.state = match Inside::list(&self.path) {
             Ok(inside) => {
                 self.subfolders = inside.folders;
-                self.has_markdown = inside.has_markdown;
                 FoundState::Folder
             }
             Err(error) if is_absence(&error) => {
@@ -195,35 +259,40 @@ impl Place {
     /// Whether somebody else put a project's folder there, where this person did not name it: what is
     /// in `/tmp` may be anybody's.
     fn is_strangers(&self) -> bool {
-        self.is_project && !self.named && !is_of_this_person(&self.path)
+        self.is_project && !self.is_named() && !is_of_this_person(&self.path)
     }
 
-    fn own_library(&self, known: &impl Fn(&Path) -> Option<Kind>) -> Option<Candidate> {
-        let may_be = self.named || self.is_project;
-        if self.is_strangers() {
-            return None;
-        }
-        if !may_be || self.state == FoundState::Missing || self.state == FoundState::NotAFolder {
-            return None;
+    /// What the place itself is: one library, or the folders of clients in it.
+    fn own_libraries(&self, known: &impl Fn(&Path) -> Option<Kind>) -> Vec<Candidate> {
+        let is_there = !matches!(self.state, FoundState::Missing | FoundState::NotAFolder);
+        let may_be = self.is_named() || self.is_project;
+        if !may_be || !is_there || self.is_strangers() {
+            return Vec::new();
         }
         let known = known(&self.path);
-        let candidate = |kind, manifest| Candidate {
-            root: self.path.clone(),
-            kind,
+        let own = |kind| Candidate {
             is_project: self.is_project,
-            manifest,
+            ..Candidate::new(self.path.clone(), kind)
         };
         if matches!(self.kind, None | Some(Kind::Twig))
             && let Ok(Some(manifest)) = manifest_at(&self.path, known == Some(Kind::Twig))
         {
-            return Some(candidate(Kind::Twig, manifest));
+            let mut own = own(Kind::Twig);
+            own.manifest = manifest;
+            return vec![own];
+        }
+        if let Some(well_known) = detect::at(&self.path)
+            && self.kind.is_none_or(Kind::is_format)
+        {
+            let spot = well_known.spot(self.path.clone(), self.kind);
+            return vec![Candidate::at(spot)];
         }
         let is_functions = match self.kind {
             Some(kind) => kind == Kind::Functions,
             None => has_functions(&self.path, known == Some(Kind::Functions)),
         };
         if is_functions {
-            return Some(candidate(Kind::Functions, Seen::never()));
+            return vec![own(Kind::Functions)];
         }
         let is_definitions = match self.kind {
             Some(kind) => kind == Kind::Definitions,
@@ -231,45 +300,79 @@ impl Place {
             None => known == Some(Kind::Definitions) || has_definitions(&self.path),
         };
         if is_definitions {
-            return Some(candidate(Kind::Definitions, Seen::never()));
+            return vec![own(Kind::Definitions)];
         }
-        let format = match self.kind {
-            Some(kind) => Some(kind).filter(|kind| kind.is_format()),
-            None => (known == Some(Kind::Markdown)
-                || (self.has_markdown && has_front_matter(&self.path)))
-            .then_some(Kind::Markdown),
-        };
-        format.map(|kind| candidate(kind, Seen::never()))
+        let wanted = self.kind.filter(|kind| kind.is_format());
+        let clients = self.of_clients(&self.path, wanted);
+        match wanted {
+            Some(kind) if clients.is_empty() => vec![own(kind)],
+            None if self.kind.is_some() => Vec::new(),
+            _ => clients,
+        }
+    }
+
+    /// The folders in a project's that clients read, of one kind or of any.
+    fn of_clients(&self, project: &Path, kind: Option<Kind>) -> Vec<Candidate> {
+        let was = |path: &Path| self.roots.iter().any(|root| root == path);
+        let mut real = Vec::new();
+        let mut candidates = Vec::new();
+        for (root, known) in detect::inside(project, was) {
+            let path = root.canonicalize().unwrap_or_else(|_| root.clone());
+            if kind.is_none_or(|kind| kind == known.kind) && !real.contains(&path) {
+                real.push(path);
+                candidates.push(Candidate::at(known.spot(root, None)));
+            }
+        }
+        candidates
+    }
+
+    /// What its layout says; Markdown files only say something where nothing else does.
+    fn by_layout(&mut self, with_markdown: bool) -> Vec<Candidate> {
+        if matches!(self.state, FoundState::Missing | FoundState::NotAFolder) {
+            return Vec::new();
+        }
+        let layout = Layout::of(&self.path, self.layout.take());
+        let spots = layout.spots.iter().cloned();
+        let spots = spots.filter(|spot| with_markdown || spot.kind != Kind::Markdown);
+        let candidates = spots.map(Candidate::at).collect();
+        self.layout = Some(layout);
+        candidates
     }
 
     fn libraries_inside(&mut self, known: &impl Fn(&Path) -> Option<Kind>) -> Vec<Candidate> {
         let mut candidates = Vec::with_capacity(self.roots.len());
-        for root in self.subfolders.iter().map(|name| self.path.join(name)) {
+        let mut layouts = std::mem::take(&mut self.layouts);
+        for name in &self.subfolders {
+            let root = self.path.join(name);
             let known = known(&root);
             match manifest_at(&root, known == Some(Kind::Twig)) {
                 Ok(Some(manifest)) => candidates.push(Candidate {
-                    root,
-                    kind: Kind::Twig,
-                    is_project: false,
                     manifest,
+                    ..Candidate::new(root, Kind::Twig)
                 }),
                 Ok(None) if has_functions(&root, known == Some(Kind::Functions)) => {
-                    candidates.push(Candidate {
-                        root,
-                        kind: Kind::Functions,
-                        is_project: false,
-                        manifest: Seen::never(),
-                    });
+                    candidates.push(Candidate::new(root, Kind::Functions));
+                }
+                Ok(None) if detect::at(&root).is_some() => {
+                    let spot = detect::at(&root).map(|it| it.spot(root, None));
+                    candidates.extend(spot.map(Candidate::at));
                 }
                 Ok(None) if known == Some(Kind::Definitions) || has_definitions(&root) => {
-                    candidates.push(Candidate {
-                        root,
-                        kind: Kind::Definitions,
-                        is_project: false,
-                        manifest: Seen::never(),
-                    });
+                    candidates.push(Candidate::new(root, Kind::Definitions));
                 }
-                Ok(None) => {}
+                Ok(None) => {
+                    let clients = self.of_clients(&root, None);
+                    if !clients.is_empty() {
+                        candidates.extend(clients);
+                        continue;
+                    }
+                    let layout = Layout::of(&root, layouts.remove(name));
+                    let told = layout.spots.iter().cloned();
+                    // Any folder has some Markdown in it.
+                    let told = told.filter(|spot| spot.kind != Kind::Markdown);
+                    candidates.extend(told.map(Candidate::at));
+                    self.layouts.insert(name.clone(), layout);
+                }
                 // Where the place itself cannot be looked into, one word of it is enough.
                 Err(_) if self.state != FoundState::Folder => {}
                 Err(error) => self.locked.push((root, sentence(&error))),
@@ -278,143 +381,21 @@ impl Place {
         candidates
     }
 
-    fn problem(&self, settings: &Settings) -> Option<Problem> {
-        let shown = settings.shown(&self.path);
-        let (code, message, help) = match &self.state {
-            FoundState::Missing if self.named => (
-                "missing-library",
-                format!("there is no folder {shown}"),
-                "check the path, or create the folder",
-            ),
-            FoundState::NotAFolder => (
-                "not-a-folder",
-                format!("{shown} is not a folder"),
-                if self.is_project {
-                    "move the file away; `twig init` makes the folder"
-                } else if self.named {
-                    "name the folder that holds the library"
-                } else {
-                    "move the file away, or name another data folder"
-                },
-            ),
-            FoundState::Unreadable(why) => return Some(unreadable(settings, &self.path, why)),
-            FoundState::Folder if self.named && self.roots.is_empty() => (
-                "no-library",
-                format!("{shown} has no {MANIFEST}, nor has a folder in it"),
-                "create a twig.toml there, or say how to read it with `--kind`",
-            ),
-            FoundState::Folder if self.is_strangers() => {
-                let message = format!("{shown} is passed over: it belongs to somebody else");
-                let path = self.path.display().to_string();
-                let problem =
-                    Problem::of_file("strangers-folder", Severity::Warning, &path, message);
-                let help = format!("look at it, then name it with `--library {shown}`");
-                return Some(problem.with_help(help));
-            }
-            FoundState::Folder if self.is_project => return None,
-            FoundState::Folder if !self.named => return self.stray_manifest(&shown),
-            FoundState::Missing | FoundState::Folder => return None,
-        };
-        let path = self.path.display().to_string();
-        Some(Problem::of_file(code, Severity::Error, &path, message).with_help(help))
-    }
-
-    /// A manifest that lies in the data folder itself, where nobody reads it.
-    fn stray_manifest(&self, shown: &str) -> Option<Problem> {
-        manifest_at(&self.path, false).ok()??;
-        let message = format!(
-            "{shown}/{MANIFEST} is not read: the data folder holds libraries, each in a folder of its own"
-        );
-        let help = format!("move it and its prompts into a folder, such as {shown}/mine");
-        let path = format!("{}/{MANIFEST}", self.path.display());
-        let code = "manifest-in-data-folder";
-        Some(Problem::of_file(code, Severity::Warning, &path, message).with_help(help))
-    }
-}
-
-#[cfg(unix)]
-fn is_of_this_person(folder: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let person = rustix::process::geteuid().as_raw();
-    // A link counts, not what it leads to: who made it chose that.
-    match folder.symlink_metadata() {
-        Ok(metadata) => [person, 0].contains(&metadata.uid()),
-        Err(_) => true,
-    }
-}
-
-#[cfg(not(unix))]
-fn is_of_this_person(_: &Path) -> bool {
-    true
-}
-
-fn unreadable(settings: &Settings, path: &Path, why: &str) -> Problem {
-    let message = format!("{} cannot be listed: {why}", settings.shown(path));
-    let path = path.display().to_string();
-    Problem::of_file("unreadable-folder", Severity::Error, &path, message)
-        .with_help("check the folder's permissions, and where it leads if it is a link")
-}
-
-/// What is seen of a folder's manifest; `None` where it has none, an error where there is no
-/// telling.
-fn manifest_at(folder: &Path, was_there: bool) -> io::Result<Option<Seen>> {
-    let path = folder.join(MANIFEST);
-    let look = || {
-        let seen = Seen::at(&path);
-        if seen.is_there() {
-            return Ok(Some(seen));
+    /// Gives libraries the name that the person chose, and what was said of how to read them.
+    fn call(&self, candidates: &mut [Candidate]) {
+        let is_one = candidates.len() == 1;
+        for candidate in candidates {
+            candidate.options = self.options;
+            let Some(chosen) = &self.name else { continue };
+            let own = || {
+                let folder = candidate.root.file_name()?.to_str()?;
+                LibraryName::from_folder(folder)
+            };
+            let name = match candidate.name.take().or_else(own) {
+                Some(own) if !is_one => LibraryName::from_folder(&format!("{chosen}_{own}")),
+                _ => None,
+            };
+            candidate.name = name.or_else(|| Some(chosen.clone()));
         }
-        match path.symlink_metadata() {
-            // A link that leads nowhere is a manifest too, one with a problem.
-            Ok(_) => Ok(Some(seen)),
-            Err(error) if is_absence(&error) => Ok(None),
-            Err(_) if was_there => Ok(Some(seen)),
-            Err(error) => Err(error),
-        }
-    };
-    let found = look()?;
-    if found.is_some() || !was_there {
-        return Ok(found);
-    }
-    // Some editors move the old file away before they write the new one.
-    let seen = Seen::at(folder);
-    let wait = seen
-        .stamp()
-        .and_then(|stamp| stamp.until_quiet(Duration::from_millis(8)));
-    match wait {
-        Some(wait) => {
-            std::thread::sleep(wait);
-            look()
-        }
-        None => Ok(None),
-    }
-}
-
-/// What is directly in a place; what is hidden or left over is not there.
-#[derive(Default)]
-struct Inside {
-    /// Names of folders and links, sorted.
-    folders: Vec<OsString>,
-    has_markdown: bool,
-}
-
-impl Inside {
-    fn list(path: &Path) -> io::Result<Self> {
-        let mut inside = Self::default();
-        for entry in std::fs::read_dir(path)? {
-            let entry = entry?;
-            let kind = entry.file_type()?;
-            let name = entry.file_name();
-            let text = name.to_string_lossy();
-            if is_leftover(&text) {
-                continue;
-            }
-            inside.has_markdown |= is_markdown(&text);
-            if kind.is_dir() || kind.is_symlink() {
-                inside.folders.push(name);
-            }
-        }
-        inside.folders.sort_unstable();
-        Ok(inside)
     }
 }

@@ -19,6 +19,9 @@ pub(crate) struct Patience {
     pub(crate) quiet_when_empty: Duration,
     /// The longest wait in all.
     pub(crate) total: Duration,
+    /// Whether an empty file is looked at twice: one that is being truncated is short a moment
+    /// before its times say so.
+    pub(crate) doubts_empty: bool,
 }
 
 impl Patience {
@@ -27,6 +30,7 @@ impl Patience {
         quiet: Duration::from_millis(20),
         quiet_when_empty: Duration::from_millis(250),
         total: Duration::from_millis(250),
+        doubts_empty: true,
     };
 
     /// For what nobody is expected to be writing: a file that changes meanwhile is refused.
@@ -34,6 +38,7 @@ impl Patience {
         quiet: Duration::ZERO,
         quiet_when_empty: Duration::ZERO,
         total: Duration::ZERO,
+        doubts_empty: true,
     };
 
     /// For what is scanned: another look follows the next event, so this waits just a moment,
@@ -45,6 +50,8 @@ impl Patience {
             quiet,
             quiet_when_empty: if had_text { long } else { quiet },
             total: long,
+            // What had no text before is seen again after its next event.
+            doubts_empty: had_text,
         }
     }
 
@@ -92,13 +99,31 @@ pub(crate) fn read_text_beneath(
     limit: usize,
     patience: Patience,
 ) -> Result<ReadFile, BodyError> {
-    match attempt(opened, path, limit, patience, patience.total) {
-        Ok(Attempt::Whole(read)) => text_of(read),
-        _ => read_text(root, path, limit, patience),
+    read_beneath(opened, root, path, false, limit, patience).and_then(text_of)
+}
+
+/// The same for bytes. Whether a listing said that it is a regular file, `is_listed` says.
+pub(crate) fn read_beneath(
+    opened: &Root,
+    root: &Path,
+    path: &str,
+    is_listed: bool,
+    limit: usize,
+    patience: Patience,
+) -> Result<ReadBytes, BodyError> {
+    let file = match is_listed {
+        true => opened.open_listed(path).map(|(file, _)| file),
+        false => opened.open_file(path),
+    };
+    match file.and_then(|file| attempt(&file, limit, patience, patience.total)) {
+        Ok(Attempt::Whole(read)) => Ok(read),
+        Err(error @ BodyError::TooLarge { .. }) => Err(error),
+        _ => read_bytes(root, path, limit, patience),
     }
 }
 
-fn text_of(read: ReadBytes) -> Result<ReadFile, BodyError> {
+/// The text that bytes are, or why they are none.
+pub(crate) fn text_of(read: ReadBytes) -> Result<ReadFile, BodyError> {
     let (text, has_mark) = decode(read.bytes)?;
     Ok(ReadFile {
         text,
@@ -117,7 +142,8 @@ pub(crate) fn read_bytes(
     let started = Instant::now();
     loop {
         let left = patience.total.saturating_sub(started.elapsed());
-        let attempt = Root::open(root).and_then(|root| attempt(&root, path, limit, patience, left));
+        let file = Root::open(root).and_then(|root| root.open_file(path));
+        let attempt = file.and_then(|file| attempt(&file, limit, patience, left));
         let wait = match attempt {
             Ok(Attempt::Whole(read)) => return Ok(read),
             Ok(Attempt::Changing(wait)) => wait,
@@ -191,14 +217,12 @@ enum Attempt {
 }
 
 fn attempt(
-    root: &Root,
-    path: &str,
+    file: &File,
     limit: usize,
     patience: Patience,
     left: Duration,
 ) -> Result<Attempt, BodyError> {
-    let file = root.open_file(path)?;
-    let before = stamp(&file)?;
+    let before = stamp(file)?;
     if before.size > limit as u64 {
         return Err(BodyError::TooLarge {
             size: before.size,
@@ -210,16 +234,15 @@ fn attempt(
     {
         return Ok(Attempt::Changing(wait));
     }
-    let bytes = read_all(&file, before.size, limit)?;
-    if bytes.is_empty() {
-        // A file that is truncated is short a moment before its times say so.
+    let bytes = read_all(file, before.size, limit)?;
+    if bytes.is_empty() && patience.doubts_empty {
         std::thread::sleep(Duration::from_millis(2));
     }
     // Two saves within one tick of the clock leave the same stamp, so while it is that young the
     // text itself is compared.
-    let is_same = stamp(&file)? == before
+    let is_same = stamp(file)? == before
         && bytes.len() as u64 == before.size
-        && (before.is_settled() || read_all(&file, before.size, limit)? == bytes);
+        && (before.is_settled() || read_all(file, before.size, limit)? == bytes);
     if !is_same {
         return Ok(Attempt::Changing(Duration::from_millis(1)));
     }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use twig_core::{Library, Problem, Severity};
 
-use crate::found::{Found, FoundLibrary};
+use crate::found::{Found, FoundLibrary, Origin};
 use crate::kept::{Job, Kept, load_all};
+use crate::names;
 use crate::place::Place;
 use crate::settings::Settings;
 use crate::stamp::Seen;
@@ -74,6 +75,7 @@ impl Shelf {
                 }
             }
         }
+        names::settle(settings, &mut candidates, &mut problems);
         self.trust.look(settings);
         problems.extend(self.trust.problem.clone());
         let mut known = std::mem::take(&mut self.kept);
@@ -115,6 +117,9 @@ impl Shelf {
             inside.extend(kept.watched());
         }
         let mut roots: Vec<PathBuf> = self.places.iter().map(|place| place.path.clone()).collect();
+        // Libraries of clients lie deeper than what is looked at for every place.
+        let clients = self.kept.iter().filter(|(_, kept)| kept.kind().is_format());
+        roots.extend(clients.map(|(root, _)| root.clone()));
         for folder in &inside {
             roots.extend(where_links_lead(folder));
         }
@@ -137,7 +142,8 @@ impl Shelf {
             Found {
                 path: place.path.clone(),
                 shown: settings.shown(&place.path),
-                named: place.named,
+                named: place.origin == Origin::Flag,
+                origin: place.origin,
                 state: place.state.clone(),
                 libraries: kept.map(|kept| FoundLibrary::of(&kept.library())).collect(),
                 skipped: place.skipped(),

@@ -1,6 +1,8 @@
 //! The command line, as one clap definition: help, completions and the man page come out of it.
 
+mod connect;
 mod export;
+mod library;
 mod store;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -9,7 +11,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use twig_core::Kind;
 
+pub(crate) use self::connect::Connect;
 pub(crate) use self::export::Export;
+pub(crate) use self::library::{AddLibrary, Library};
 pub(crate) use self::store::{
     AddItem, AddResource, DeleteItem, InProject, InWorkspace, ItemHistory, ListItems, Project,
     Prompt, Resource, RestoreItem, ShowItem, UpdateItem, UpdateResource, Workspace,
@@ -23,7 +27,9 @@ pub(crate) use self::store::{
     propagate_version = true,
     arg_required_else_help = true
 )]
-#[command(after_help = "Start with `twig demo`, then `twig doctor` to connect a client.")]
+#[command(
+    after_help = "Start with `twig demo`, then `twig connect` to have your prompts in a client."
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -66,7 +72,7 @@ pub(crate) enum Command {
     /// Make a new library or prompt
     #[command(subcommand)]
     New(New),
-    /// See which libraries there are, and trust those that run programs
+    /// See which libraries there are, add folders, and trust those that run programs
     #[command(subcommand)]
     Library(Library),
     /// Make and delete workspaces, which hold projects
@@ -83,7 +89,9 @@ pub(crate) enum Command {
     Resource(Resource),
     /// Write prompts as files that another client reads
     Export(Export),
-    /// Say what was found where, what is wrong, and how to connect a client
+    /// Write Twig into the configuration of an AI client
+    Connect(Connect),
+    /// Say what was found where, what is wrong, and whether clients reach it
     Doctor(Doctor),
     /// Print a shell completion script
     Completions {
@@ -289,33 +297,6 @@ pub(crate) enum New {
         description: String,
         #[command(flatten)]
         sources: Sources,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Library {
-    /// List libraries: where they are, what they have, whether they are trusted
-    List {
-        #[command(flatten)]
-        sources: Sources,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Let a library run its programs, as they are now
-    Trust {
-        /// The library's name, or its folder
-        #[arg(value_name = "NAME|PATH")]
-        library: String,
-        /// Trust it without asking
-        #[arg(long)]
-        yes: bool,
-    },
-    /// Let a library run its programs no longer
-    Distrust {
-        /// The library's name, or its folder
-        #[arg(value_name = "NAME|PATH")]
-        library: String,
     },
 }
 

@@ -1,6 +1,8 @@
 //! One module a command; this one picks which, and opens the catalog that most of them need.
 
 mod check;
+mod client;
+mod connect;
 mod content;
 mod demo;
 mod doctor;
@@ -31,7 +33,9 @@ use twig_core::parse::library::MANIFEST;
 use twig_core::store::{Noun, StoreError, StoreName, place_of};
 use twig_core::template::Templates;
 use twig_core::{Catalog, Lookup, PromptRef};
-use twig_sources::{Access, DEFAULT_WORKSPACE, LiveCatalog, PROJECT, Selected, Settings, Watching};
+use twig_sources::{
+    Access, DEFAULT_WORKSPACE, LiveCatalog, PROJECT, Selected, Settings, Watching, is_well_known,
+};
 
 use self::origin::project_flags;
 use self::store::{Stores, Target, no_project};
@@ -55,6 +59,7 @@ pub(crate) fn run(command: Command, ui: &mut Ui) -> Result<ExitCode, CommandErro
         Command::Check(options) => check::run(&options, ui)?,
         Command::Init(options) => init::run(&options, ui)?,
         Command::New(what) => new::run(what, ui)?,
+        Command::Connect(options) => connect::run(&options, ui)?,
         Command::Export(options) => export::run(&options, ui)?,
         Command::Doctor(options) => doctor::run(&options, ui)?,
         Command::Completions { shell } => completions(shell, ui)?,
@@ -116,7 +121,7 @@ fn settings(places: &Places, config: &Config, sources: &Sources) -> Settings {
     Settings {
         data: places.data.clone(),
         libraries: sources.library.iter().map(|path| on_disk(path)).collect(),
-        remembered: Vec::new(),
+        remembered: config.libraries.clone(),
         projects: places.projects.clone(),
         kind: sources.kind,
         home: places.home.clone(),
@@ -226,7 +231,12 @@ fn library_of(path: &Path) -> Result<PathBuf, CommandError> {
 fn is_library(folder: &Path) -> bool {
     let is_project = folder.file_name().is_some_and(|name| name == PROJECT);
     let has = |file: &str| folder.join(file).exists();
-    is_project || has(MANIFEST) || has("prompts") || has("mcp/prompts") || has("prompts.bash")
+    is_project
+        || is_well_known(folder)
+        || has(MANIFEST)
+        || has("prompts")
+        || has("mcp/prompts")
+        || has("prompts.bash")
 }
 
 /// The prompt of that name, or an error that says which names are near.

@@ -1,5 +1,8 @@
 //! `config.toml`: what the person changed about how Twig runs.
 
+mod edit;
+mod libraries;
+
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -7,7 +10,10 @@ use std::time::Duration;
 use twig_core::Limits;
 use twig_core::parse::{Item, Table, Value, read_toml};
 use twig_core::problem::locate;
+use twig_sources::Remembered;
 
+pub(crate) use self::edit::{ConfigFile, Entry};
+pub(crate) use self::libraries::bad_name;
 use crate::command_error::{CommandError, reason};
 use crate::http;
 use crate::places::Places;
@@ -23,6 +29,8 @@ pub(crate) struct Config {
     pub(crate) function_environment: Vec<String>,
     /// What stands before a prompt's name in a message that means it.
     pub(crate) trigger: String,
+    /// Folders that the person added.
+    pub(crate) libraries: Vec<Remembered>,
 }
 
 impl Default for Config {
@@ -33,6 +41,7 @@ impl Default for Config {
             http: http::Limits::default(),
             function_environment: Vec::new(),
             trigger: ":".to_owned(),
+            libraries: Vec::new(),
         }
     }
 }
@@ -90,6 +99,10 @@ fn parse(places: &Places, path: &Path, text: &str) -> Result<Config, CommandErro
                 let message = format!("`{key}` has to be a table: [{key}]");
                 return Err(wrong(message, at));
             }
+            ("libraries", _) => {
+                let read = libraries::read(places, path, &entry.item);
+                config.libraries = read.map_err(|(message, at)| wrong(message, at))?;
+            }
             ("functions", Value::Table(table)) => {
                 let names = functions(table);
                 config.function_environment =
@@ -101,7 +114,14 @@ fn parse(places: &Places, path: &Path, text: &str) -> Result<Config, CommandErro
             }
             (key, _) => {
                 let error = wrong(format!("unknown setting `{key}`"), at);
-                let known = ["separator", "trigger", "limits", "http", "functions"];
+                let known = [
+                    "separator",
+                    "trigger",
+                    "limits",
+                    "http",
+                    "functions",
+                    "libraries",
+                ];
                 let near = twig_core::suggest::did_you_mean(key, known);
                 return Err(near.into_iter().fold(error, CommandError::hint));
             }

@@ -5,6 +5,7 @@ mod cli;
 mod command_error;
 mod commands;
 mod config;
+mod connect;
 mod function;
 mod http;
 mod log;

@@ -14,10 +14,6 @@ pub(crate) struct Places {
     pub(crate) data: Option<PathBuf>,
     /// Whether `TWIG_DATA_DIR` says so.
     pub(crate) data_is_named: bool,
-    /// The folder for settings, where the environment names one.
-    pub(crate) config_home: Option<PathBuf>,
-    /// The folder that Claude Code is told to use.
-    pub(crate) claude_home: Option<PathBuf>,
     /// The configuration file.
     pub(crate) config: Option<PathBuf>,
     /// The folders of the project that this is run in, and of those around it; nearest first.
@@ -47,8 +43,6 @@ impl Places {
             home,
             data,
             data_is_named,
-            config_home: absolute("XDG_CONFIG_HOME"),
-            claude_home: absolute("CLAUDE_CONFIG_DIR"),
             config,
             projects: projects(),
             trust: own.as_ref().map(|own| own.join("trust.json")),
@@ -71,6 +65,102 @@ impl Places {
     }
 }
 
+/// Where AI clients keep their configuration.
+#[derive(Debug, Clone)]
+pub(crate) struct ClientPlaces {
+    pub(crate) home: Option<PathBuf>,
+    /// `~/.config`, on every system.
+    pub(crate) config: Option<PathBuf>,
+    /// Where applications with windows keep theirs on this system.
+    pub(crate) applications: Option<PathBuf>,
+    /// The folder that Claude Code is told to use.
+    pub(crate) claude: Option<PathBuf>,
+    /// The folder that Codex is told to use.
+    pub(crate) codex: Option<PathBuf>,
+    /// The home that Gemini CLI is told to use.
+    pub(crate) gemini: Option<PathBuf>,
+    /// The folders of programs.
+    path: Vec<PathBuf>,
+}
+
+impl ClientPlaces {
+    pub(crate) fn from_environment() -> Self {
+        let home = absolute("HOME").or_else(|| absolute("USERPROFILE"));
+        let config = absolute("XDG_CONFIG_HOME");
+        let config = config.or_else(|| Some(home.as_ref()?.join(".config")));
+        let applications = if cfg!(any(target_os = "macos", windows)) {
+            platform_config(home.as_deref())
+        } else {
+            config.clone()
+        };
+        let path = variable("PATH").unwrap_or_default();
+        // Which program `.` means depends on where one happens to be.
+        let path = env::split_paths(&path).filter(|folder| folder.is_absolute());
+        Self {
+            home,
+            config,
+            applications,
+            claude: absolute("CLAUDE_CONFIG_DIR"),
+            codex: absolute("CODEX_HOME"),
+            gemini: absolute("GEMINI_CLI_HOME"),
+            path: path.collect(),
+        }
+    }
+
+    /// A program that is found by its name.
+    pub(crate) fn program(&self, name: &str) -> Option<PathBuf> {
+        let name = format!("{name}{}", env::consts::EXE_SUFFIX);
+        let mut programs = self.path.iter().map(|folder| folder.join(&name));
+        programs.find(|program| is_program(program))
+    }
+}
+
+/// Whether a file is one that can be started.
+pub(crate) fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// What says where libraries are, where the environment does: a client may not pass that on.
+pub(crate) fn named_folders() -> Vec<(&'static str, PathBuf)> {
+    let data = non_empty("TWIG_DATA_DIR").map(|path| on_disk(&path));
+    let named = [
+        ("TWIG_DATA_DIR", data),
+        ("XDG_CONFIG_HOME", absolute("XDG_CONFIG_HOME")),
+        ("XDG_DATA_HOME", absolute("XDG_DATA_HOME")),
+    ];
+    let named = named.into_iter();
+    named
+        .filter_map(|(name, path)| Some((name, path?)))
+        .collect()
+}
+
+/// What every client passes on to the servers that it starts; many pass on no more.
+pub(crate) fn passed_on() -> Vec<(&'static str, OsString)> {
+    const NAMES: [&str; 15] = [
+        "HOME",
+        "LOGNAME",
+        "PATH",
+        "SHELL",
+        "TERM",
+        "TMPDIR",
+        "USER",
+        "APPDATA",
+        "LOCALAPPDATA",
+        "HOMEDRIVE",
+        "HOMEPATH",
+        "SYSTEMROOT",
+        "TEMP",
+        "USERNAME",
+        "USERPROFILE",
+    ];
+    let values = NAMES.into_iter();
+    values
+        .filter_map(|name| Some((name, variable(name)?)))
+        .collect()
+}
+
 /// The project folders upward from the working folder. The first of them may still be made.
 fn projects() -> Vec<PathBuf> {
     let Ok(here) = env::current_dir() else {
@@ -82,13 +172,18 @@ fn projects() -> Vec<PathBuf> {
     projects
 }
 
+/// The folder that this is run in.
+pub(crate) fn working_folder() -> Option<PathBuf> {
+    env::current_dir().ok()
+}
+
 /// The token that clients over HTTP have to show.
 #[allow(clippy::disallowed_methods, reason = "this is the door")]
 pub(crate) fn token_from_environment() -> Option<OsString> {
     env::var_os("TWIG_TOKEN").filter(|token| !token.is_empty())
 }
 
-/// A variable that the person lets functions have.
+/// A variable by its name, such as one that the person lets functions have.
 #[allow(clippy::disallowed_methods, reason = "this is the door")]
 pub(crate) fn variable(name: &str) -> Option<OsString> {
     env::var_os(name)

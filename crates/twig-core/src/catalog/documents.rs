@@ -72,6 +72,11 @@ impl DocumentIndex {
         index.listed.sort_by(|one, two| uri(one).cmp(uri(two)));
         index
     }
+
+    /// The place of the library whose document has this URI.
+    pub(super) fn library_of(&self, uri: &str) -> Option<u32> {
+        self.by_uri.get(uri).map(|place| place.library)
+    }
 }
 
 impl Catalog {
@@ -153,6 +158,11 @@ impl Catalog {
     /// URIs near to one that was not found.
     pub fn near_documents(&self, uri: &str) -> Vec<String> {
         suggest::near(uri, self.documents(0).map(|found| &*found.document.uri))
+    }
+
+    /// The document at a place of the list, which has to be within it.
+    pub(super) fn listed_document(&self, at: usize) -> DocumentRef<'_> {
+        self.document_at(self.documents.listed[at])
     }
 
     fn document_at(&self, place: Place) -> DocumentRef<'_> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Contents, Document};
 use crate::body::{Bodies, BodyError, Stamp};
-use crate::model::{Kind, Library};
+use crate::model::{Kind, Library, SKILL_SCHEME};
 
 /// How many bytes of contents are kept.
 const ROOM: usize = 4 * 1024 * 1024;
@@ -55,10 +55,11 @@ impl DocumentCache {
         let contents = Arc::new(match (library.kind, document.is_text) {
             // What was stored is served as it was stored, a byte-order mark and all.
             (Kind::Store, false) => Contents::Bytes(read.bytes),
-            (Kind::Store, true) => match String::from_utf8(read.bytes) {
-                Ok(text) => Contents::Text(text),
-                Err(error) => Contents::Bytes(error.into_bytes()),
-            },
+            (Kind::Store, true) => Contents::exactly(read.bytes),
+            // So is a skill's file: whoever reads it compares it with the digest in the skill's list.
+            _ if document.uri.starts_with(SKILL_SCHEME) && !read.bytes.contains(&0) => {
+                Contents::exactly(read.bytes)
+            }
             _ => Contents::of(read.bytes),
         });
         let kept = Arc::clone(&contents);

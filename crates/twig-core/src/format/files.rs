@@ -1,6 +1,7 @@
 //! Which files of a folder are prompts of a client.
 
 use super::Part;
+use super::fabric::EXPLANATIONS;
 use crate::model::Kind;
 use crate::name::RelativePath;
 
@@ -33,8 +34,7 @@ pub(super) fn markdown(kind: Kind, path: &RelativePath) -> Option<Part> {
     if !ends(name, ".md") || is_foreign(path) {
         return None;
     }
-    let is_note = NOTES.iter().any(|note| name.eq_ignore_ascii_case(note));
-    Some(if is_note {
+    Some(if is_note(name) {
         Part::Skipped("speaks of its folder")
     } else if is_template(path) {
         Part::Skipped("is in a folder of templates")
@@ -47,19 +47,57 @@ pub(super) fn markdown(kind: Kind, path: &RelativePath) -> Option<Part> {
     })
 }
 
+/// What a file of a folder of patterns is.
+pub(super) fn fabric(path: &RelativePath) -> Option<Part> {
+    let name = path.file_name();
+    if !ends(name, ".md") || is_foreign(path) {
+        return None;
+    }
+    Some(match (name, path.folder()) {
+        ("system.md", folder) if !folder.is_empty() => Part::Prompt,
+        ("user.md", folder) if !folder.is_empty() => Part::Aside,
+        (EXPLANATIONS, "") => Part::Aside,
+        (name, _) if is_note(name) => Part::Skipped("speaks of its folder"),
+        _ => Part::Skipped("is not a pattern's `system.md`"),
+    })
+}
+
+/// What a file is whose kind is told by its ending.
+pub(super) fn other(kind: Kind, path: &RelativePath) -> Option<Part> {
+    let is_prompt = ending(kind)
+        .iter()
+        .any(|ending| ends(path.file_name(), ending));
+    (is_prompt && !is_foreign(path)).then(|| {
+        if is_template(path) {
+            Part::Skipped("is in a folder of templates")
+        } else {
+            Part::Prompt
+        }
+    })
+}
+
+/// The endings of a kind's files, the longest first.
+fn ending(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Copilot => &[PROMPT],
+        Kind::Models => &[".prompt.yaml", ".prompt.yml"],
+        Kind::Gemini => &[".toml"],
+        _ => &[".md"],
+    }
+}
+
 /// The ending that Copilot asks for.
 const PROMPT: &str = ".prompt.md";
 
 /// A path without its ending.
 pub(super) fn without_ending(kind: Kind, path: &RelativePath) -> &str {
     let path = path.as_str();
-    let ending = match kind {
-        Kind::Copilot if ends(path, PROMPT) => PROMPT.len(),
-        _ => path
-            .rsplit_once('.')
-            .map_or(0, |(_, ending)| 1 + ending.len()),
+    let known = ending(kind).iter().find(|ending| ends(path, ending));
+    let last = || {
+        path.rsplit_once('.')
+            .map_or(0, |(_, ending)| 1 + ending.len())
     };
-    &path[..path.len() - ending]
+    &path[..path.len() - known.map_or_else(last, |ending| ending.len())]
 }
 
 /// Whether a name has an ending, and more than that.
@@ -67,6 +105,10 @@ fn ends(name: &str, ending: &str) -> bool {
     name.len() > ending.len()
         && name.is_char_boundary(name.len() - ending.len())
         && name[name.len() - ending.len()..].eq_ignore_ascii_case(ending)
+}
+
+fn is_note(name: &str) -> bool {
+    NOTES.iter().any(|note| name.eq_ignore_ascii_case(note))
 }
 
 fn is_foreign(path: &RelativePath) -> bool {

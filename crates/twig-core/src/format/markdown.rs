@@ -2,6 +2,7 @@
 
 use super::about::{About, title};
 use super::arguments::{Taken, take};
+use super::declared::declared;
 use super::files::without_ending;
 use super::{Options, Reading, SkillHead, draft};
 use crate::front_matter::{self, Fields};
@@ -33,6 +34,9 @@ const UNSERVED: [&str; 14] = [
 /// The code of the note about them, of which a library has one.
 pub(super) const NOT_SERVED: &str = "not-served";
 
+/// The words by which a file asks for Jinja.
+const JINJA: [&str; 3] = ["jinja", "jinja2", "minijinja"];
+
 /// Makes a prompt of a file.
 pub(super) fn read(
     kind: Kind,
@@ -59,7 +63,19 @@ pub(super) fn read(
     let about = About::of(front.body);
     let mut prompt = draft(kind, folder, path, &id);
     label(&mut prompt, fields, &about, &id);
-    if kind == Kind::Markdown {
+    let engine = ["template", "engine"]
+        .iter()
+        .find_map(|key| fields.word(key));
+    if engine.is_some_and(|engine| JINJA.contains(&&*engine.to_ascii_lowercase())) {
+        let mut remarks = Vec::new();
+        prompt.dialect = Dialect::Jinja;
+        if let Some(value) = fields.value("arguments") {
+            prompt.arguments = declared(value, limits, &mut remarks);
+        }
+        for (code, severity, message) in remarks {
+            note(code, severity, message);
+        }
+    } else if kind == Kind::Markdown {
         prompt.dialect = Dialect::Input;
         prompt.arguments = vec![Argument {
             name: "input".into(),

@@ -1,5 +1,6 @@
 //! Marks that stand for arguments: where they are, in each client's own rules.
 
+use super::curly;
 use super::scan::{Place, dollars};
 use crate::model::{Argument, Marks};
 
@@ -58,7 +59,9 @@ pub fn pieces<'t>(marks: Marks, arguments: &[Argument], text: &'t str) -> Vec<Pi
             let at = arguments.iter().position(|it| *it.name == *input.name)?;
             Some((input.length, Target::One(at)))
         }),
-        _ => vec![Piece::Text(text)],
+        Marks::Args | Marks::Patterns => curly::exact(arguments, text),
+        Marks::Variables => curly::variables(arguments, text),
+        Marks::None | Marks::Appended => vec![Piece::Text(text)],
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::{gemini, models};
 use crate::front_matter;
 use crate::model::{Kind, Role};
 
@@ -15,10 +16,17 @@ pub struct Spoken<'t> {
 }
 
 /// The messages of a file of some kind; the error is a sentence that reads on after its path.
-pub fn bodies(_kind: Kind, text: &str) -> Result<Vec<Spoken<'_>>, String> {
-    // Markdown files are one message each, whatever the kind.
-    Ok(vec![Spoken {
-        role: Role::User,
-        text: Cow::Borrowed(front_matter::split(text).body),
-    }])
+pub fn bodies(kind: Kind, text: &str) -> Result<Vec<Spoken<'_>>, String> {
+    let text = match kind {
+        Kind::Models => {
+            let prompt = models::prompt(text).map_err(|error| error.why)?;
+            return Ok(prompt.spoken());
+        }
+        Kind::Gemini => gemini::command(text).map_err(|error| error.why)?.prompt,
+        // A pattern has no front matter: a rule at its top is text.
+        Kind::Fabric => Cow::Borrowed(text),
+        _ => Cow::Borrowed(front_matter::split(text).body),
+    };
+    let role = Role::User;
+    Ok(vec![Spoken { role, text }])
 }

@@ -97,8 +97,7 @@ fn write_map<'m>(entries: impl Iterator<Item = (&'m str, &'m Value)>, json: &mut
 }
 
 impl Fields {
-    pub(super) fn push(&mut self, key: &str, value: Value, written: Option<&str>) {
-        let written = written.map(Into::into);
+    pub(super) fn push(&mut self, key: &str, value: Value, written: Option<Box<str>>) {
         self.0.push((key.into(), Field { value, written }));
     }
 
@@ -122,8 +121,7 @@ impl Fields {
             (None, Value::Text(text)) => text,
             (None, _) => return None,
         };
-        // A block ends with a line end that nobody meant.
-        Some(text.trim_end_matches('\n')).filter(|text| !text.trim().is_empty())
+        Some(&**text).filter(|text| !text.trim().is_empty())
     }
 
     /// A key's value as one word, as YAML means it: a comment behind it is none of it, and a number

@@ -25,8 +25,12 @@ pub(super) struct Entry<'t> {
 }
 
 impl Entry<'_> {
-    /// The value as it stands there, where it is plain text on one line.
-    pub(super) fn written(&self) -> Option<&str> {
+    /// The value as its author wrote it: plain text on one line as it stands there, a block without
+    /// the line ends after it. `None` where it is what YAML says.
+    pub(super) fn written<'v>(&'v self, value: &'v Value) -> Option<&'v str> {
+        if let (true, Value::Text(text)) = (self.inline.starts_with(['|', '>']), value) {
+            return Some(text.trim_end_matches('\n'));
+        }
         let is_plain = !self.inline.is_empty()
             && !self
                 .inline
@@ -55,7 +59,8 @@ pub(super) fn read(front: &str) -> Fields {
             Some((_, value)) => value,
             None => plain(&entry),
         };
-        fields.push(&entry.key, value, entry.written());
+        let written = entry.written(&value).map(Into::into);
+        fields.push(&entry.key, value, written);
     }
     fields
 }

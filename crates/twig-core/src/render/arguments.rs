@@ -1,5 +1,6 @@
 //! The values that were given: which are missing, which are unknown, which break a rule.
 
+use super::stand_in::is_mark;
 use super::{Given, RenderError};
 use crate::limits::Limits;
 use crate::model::{Argument, PATTERN_VALUE};
@@ -78,7 +79,8 @@ pub(super) fn check_values(
     }
     for (at, argument) in arguments.iter().enumerate() {
         if let Some(value) = value_at(given, at, &argument.name)
-            && !is_placeholder(value)
+            // Some clients ask with `$1`, `$2`, … at list time and put the real values in afterwards.
+            && !is_mark(value)
         {
             check_value(argument, value)?;
         }
@@ -119,11 +121,4 @@ pub(crate) fn check_value(argument: &Argument, value: &str) -> Result<(), Render
         });
     }
     Ok(())
-}
-
-/// `$1`, `$2`, …: some clients ask with these at list time and put the real values in afterwards.
-fn is_placeholder(value: &str) -> bool {
-    value
-        .strip_prefix('$')
-        .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }

@@ -4,7 +4,7 @@ use super::arguments::value_at;
 use super::{Block, Given, Message, RenderError, World, read};
 use crate::catalog::PromptRef;
 use crate::format::{self, Piece};
-use crate::model::{Content, Kind, Library, Marks, Role};
+use crate::model::{Argument, Content, Kind, Library, Marks, Role};
 use crate::name::RelativePath;
 
 /// What a skill's text calls the folder of its files.
@@ -61,6 +61,9 @@ pub(super) fn render(
                 output.push("\nARGUMENTS: ")?;
                 output.all(&values)?;
             }
+            if marks == Marks::Patterns {
+                append_input(&mut output, &prompt.arguments, &values, &spoken.text)?;
+            }
             room -= output.text.len().min(room);
             messages.push(Message {
                 role: spoken.role,
@@ -93,10 +96,32 @@ fn write(
             Ok(())
         }
         Piece::Argument { at, mark } => {
-            let absent = if marks == Marks::Named { "" } else { mark };
+            let absent = match marks {
+                Marks::Named | Marks::Args | Marks::Patterns => "",
+                _ => mark,
+            };
             output.push(values.get(at).copied().flatten().unwrap_or(absent))
         }
         Piece::All { .. } => output.all(values),
+    }
+}
+
+/// A pattern that does not say where its input goes has it at the end, after a blank line.
+fn append_input(
+    output: &mut Output,
+    arguments: &[Argument],
+    values: &[Option<&str>],
+    text: &str,
+) -> Result<(), RenderError> {
+    let at = arguments.iter().position(|it| *it.name == *format::INPUT);
+    let input = at.and_then(|at| values.get(at).copied().flatten());
+    match input {
+        Some(input) if !input.is_empty() && !text.contains("{{input}}") => {
+            output.line_end()?;
+            output.push("\n")?;
+            output.push(input)
+        }
+        _ => Ok(()),
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod catalog;
 mod check;
+mod corpus;
 mod definition;
 mod documents;
 mod export;

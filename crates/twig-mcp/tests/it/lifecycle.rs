@@ -10,6 +10,7 @@ fn capabilities() -> Value {
         "resources": {"subscribe": true, "listChanged": true},
         "tools": {"listChanged": true},
         "completions": {},
+        "extensions": {"io.modelcontextprotocol/skills": {"directoryRead": true}},
     })
 }
 

@@ -205,7 +205,7 @@ pub(crate) fn catalog(libraries: Vec<Library>) -> Arc<Catalog> {
 pub(crate) fn library(name: &str, digest: u8, prompts: Vec<Prompt>) -> Library {
     let prompts = prompts.into_iter().map(|mut prompt| {
         prompt.full_name = format!("{name}:{}", prompt.name).into();
-        prompt
+        Arc::new(prompt)
     });
     Library {
         name: LibraryName::from_folder(name).unwrap(),
@@ -215,6 +215,7 @@ pub(crate) fn library(name: &str, digest: u8, prompts: Vec<Prompt>) -> Library {
         shown_root: format!("~/{name}").into(),
         about: About::default(),
         prompts: prompts.collect(),
+        skills: Vec::new(),
         documents: Vec::new(),
         templates: Vec::new(),
         problems: Vec::new(),
@@ -336,9 +337,12 @@ pub(crate) fn with_documents(paths: &[(&str, u64)]) -> Library {
 }
 
 /// Bodies that say which prompt they belong to; some are missing, one panics. Others say what they
-/// are told to, by the name of their file.
+/// are told to, by the name of their file: text, or any bytes.
 #[derive(Default)]
-pub(crate) struct FakeBodies(pub(crate) BTreeMap<String, String>);
+pub(crate) struct FakeBodies(
+    pub(crate) BTreeMap<String, String>,
+    pub(crate) BTreeMap<String, Vec<u8>>,
+);
 
 impl Bodies for FakeBodies {
     fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
@@ -371,6 +375,11 @@ impl Bodies for FakeBodies {
             "large.md" => return Err(BodyError::TooLarge { size: 99, limit }),
             "locked.md" => return Err(BodyError::Unreadable("permission denied".to_owned())),
             _ => {}
+        }
+        if let Some(bytes) = self.1.get(path.file_name()) {
+            let stamp = self.stamp(library, path)?;
+            let bytes = bytes.clone();
+            return Ok(Blob { bytes, stamp });
         }
         let body = self.read(library, path)?;
         Ok(Blob {

@@ -6,21 +6,35 @@ use twig_core::document::{HEAD, Head};
 use twig_core::parse::documents::FoundDocument;
 use twig_core::{BodyError, Limits, Problem, RelativePath, Severity};
 
-use super::Place;
 use crate::listing::Entry;
 use crate::reader::{Patience, ReadBytes, read_head};
 use crate::stamp::Seen;
+use crate::tree::{Base, SeenFile};
 
 #[derive(Debug)]
-pub(super) struct SeenFile {
+pub(super) struct DocumentFile {
     /// From the library's folder.
-    pub(super) path: RelativePath,
-    pub(super) entry: Entry,
+    path: RelativePath,
+    entry: Entry,
     seen: Seen,
     found: Result<FoundDocument, BodyError>,
 }
 
-impl SeenFile {
+impl SeenFile for DocumentFile {
+    fn path(&self) -> &RelativePath {
+        &self.path
+    }
+
+    fn entry(&self) -> Entry {
+        self.entry
+    }
+
+    fn is_new(&self) -> bool {
+        self.seen == Seen::never()
+    }
+}
+
+impl DocumentFile {
     /// A file that was listed and not looked at yet.
     pub(super) fn new(path: RelativePath, entry: Entry) -> Self {
         Self {
@@ -31,13 +45,8 @@ impl SeenFile {
         }
     }
 
-    /// Whether nobody looked at it yet.
-    pub(super) fn is_new(&self) -> bool {
-        self.seen == Seen::never()
-    }
-
     /// Looks at the file, and into it where it changed; says whether it differs.
-    pub(super) fn look(&mut self, place: &Place<'_>, limits: &Limits) -> bool {
+    pub(super) fn look(&mut self, base: &Base<'_>, limits: &Limits) -> bool {
         if let Entry::Other(what) = self.entry {
             let found = Err(BodyError::NotAFile(what));
             let changed = self.found != found;
@@ -45,7 +54,7 @@ impl SeenFile {
             return changed;
         }
         let is_new = self.is_new();
-        let full = || Path::new(&*place.folder.root).join(self.path.as_str());
+        let full = || Path::new(&*base.folder.root).join(self.path.as_str());
         let now = if is_new {
             Seen::never()
         } else {
@@ -55,7 +64,7 @@ impl SeenFile {
             return false;
         }
         let had_text = self.found.as_ref().is_ok_and(|found| found.size > 0);
-        let read = self.read(place, Patience::for_scan(had_text));
+        let read = self.read(base, Patience::for_scan(had_text));
         self.seen = match &read {
             Ok(read) => Seen::of(read.stamp),
             Err(_) if is_new => Seen::at(&full()),
@@ -73,7 +82,7 @@ impl SeenFile {
     }
 
     /// Why it cannot.
-    pub(super) fn problem(&self, place: &Place<'_>) -> Option<Problem> {
+    pub(super) fn problem(&self, base: &Base<'_>) -> Option<Problem> {
         let error = self.found.as_ref().err()?;
         let (code, help) = match error {
             // It went away since its folder was listed.
@@ -82,8 +91,8 @@ impl SeenFile {
             BodyError::NotAFile("a folder") => {
                 let what = "is a link to a folder, which is not followed";
                 let help = "move the folder here, or name it as `folder` under [documents]";
-                let below = self.below(place);
-                return Some(place.problem("folder-link", Severity::Warning, below, what, help));
+                let below = self.below(base);
+                return Some(base.problem("folder-link", Severity::Warning, below, what, help));
             }
             BodyError::Outside => ("outside-library", "copy the file into the documents folder"),
             BodyError::NotAFile(_) => ("not-a-file", "keep only regular files there"),
@@ -98,12 +107,12 @@ impl SeenFile {
             BodyError::Outside => "leads outside the documents folder".to_owned(),
             error => error.to_string(),
         };
-        Some(place.problem(code, Severity::Error, self.below(place), &what, help))
+        Some(base.problem(code, Severity::Error, self.below(base), &what, help))
     }
 
-    fn read(&self, place: &Place<'_>, patience: Patience) -> Result<ReadBytes, BodyError> {
+    fn read(&self, base: &Base<'_>, patience: Patience) -> Result<ReadBytes, BodyError> {
         let is_listed = self.entry == Entry::File;
-        read_head(place.root()?, self.below(place), is_listed, HEAD, patience)
+        read_head(base.root()?, self.below(base), is_listed, HEAD, patience)
     }
 
     fn understand(&self, read: &ReadBytes, limits: &Limits) -> Result<FoundDocument, BodyError> {
@@ -124,9 +133,9 @@ impl SeenFile {
     }
 
     /// The path from the documents folder.
-    fn below(&self, place: &Place<'_>) -> &str {
+    fn below(&self, base: &Base<'_>) -> &str {
         let path = self.path.as_str();
-        let below = path.strip_prefix(place.base.as_str()).unwrap_or(path);
+        let below = path.strip_prefix(base.below).unwrap_or(path);
         below.trim_start_matches('/')
     }
 }

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use twig_core::front_matter;
+use twig_core::format;
 use twig_core::search::{Hit, Scope, Target};
 use twig_core::{
     Bodies, BodyError, Catalog, Content, Contents, DocumentRef, Kind, Limits, PromptRef, Stamp,
@@ -223,10 +223,15 @@ fn prompt_text(found: PromptRef<'_>, bodies: &dyn Bodies, stamps: &mut Stamps) -
                 stamps.add(body.as_ref().map(|body| &body.stamp));
                 // What cannot be read is found by its name; whoever asks for it hears why.
                 let Ok(body) = body else { continue };
-                text.push_str(match found.library.kind {
-                    kind if kind.is_format() => front_matter::split(&body.text).body,
-                    _ => &body.text,
-                });
+                if found.library.kind.is_format() {
+                    // What is no file of its kind is found by its name.
+                    let spoken = format::bodies(found.library.kind, &body.text);
+                    let spoken: Vec<_> = spoken.unwrap_or_default();
+                    let texts: Vec<&str> = spoken.iter().map(|it| &*it.text).collect();
+                    text.push_str(&texts.join("\n"));
+                } else {
+                    text.push_str(&body.text);
+                }
             }
             Content::Text { text: own, .. } => text.push_str(own),
             Content::Braces { text: own, .. } => text.push_str(own.as_str()),

@@ -254,7 +254,7 @@ pub(crate) fn rustix_fifo(tree: &Tree, path: &str) {
 }
 
 #[test]
-fn markdown_folders_are_told_by_front_matter() {
+fn a_folder_of_markdown_is_a_library_where_it_is_named() {
     let tree = Tree::new();
     tree.write("agents/README.md", "# About these\n");
     tree.write(
@@ -268,10 +268,7 @@ fn markdown_folders_are_told_by_front_matter() {
     };
     let live = LiveCatalog::load(settings);
     assert_eq!(library(&live, "agents").kind, Kind::Markdown);
-    assert_eq!(
-        description(&live, &names(&live)[0]).as_deref(),
-        Some("Reviews")
-    );
+    assert_eq!(description(&live, "review").as_deref(), Some("Reviews"));
     let before = names(&live);
     tree.write(
         "agents/fix.md",
@@ -321,16 +318,15 @@ fn a_markdown_file_in_utf16_says_what_to_do() {
 }
 
 #[test]
-fn plain_markdown_is_a_library_only_where_the_person_says_so() {
+fn markdown_in_the_data_folder_is_no_library() {
     let tree = Tree::new();
-    tree.write("notes/plain.md", "Just text");
-    let mut settings = Settings {
-        libraries: vec![tree.path("notes")],
+    tree.write("data/notes/plain.md", "Just text");
+    assert_eq!(names(&tree.load()), [""; 0]);
+    let live = LiveCatalog::load(Settings {
+        libraries: vec![tree.path("data/notes")],
         ..tree.settings()
-    };
-    assert_eq!(codes(&LiveCatalog::load(settings.clone())), ["no-library"]);
-    settings.kind = Some(Kind::Markdown);
-    let live = LiveCatalog::load(settings);
+    });
+    assert_eq!(codes(&live), [""; 0]);
     assert_eq!(library(&live, "notes").kind, Kind::Markdown);
 }
 

@@ -9,6 +9,7 @@
 
 mod bodies;
 mod checkouts;
+mod clients;
 mod contract;
 mod definitions;
 mod documents;

@@ -48,8 +48,24 @@ impl Line {
     }
 }
 
-#[allow(dead_code, reason = "not every benchmark weighs its server")]
+#[allow(
+    dead_code,
+    reason = "not every benchmark weighs its server or listens to it"
+)]
 impl Line {
+    /// Sends a line that has no answer.
+    pub(crate) fn tell(&mut self, line: &str) {
+        self.input.write_all(line.as_bytes()).expect("it reads");
+    }
+
+    /// The next line, whenever it comes.
+    pub(crate) fn hear(&mut self) -> &str {
+        self.line.clear();
+        let length = self.output.read_line(&mut self.line).expect("text");
+        assert!(length > 0, "the server ended");
+        &self.line
+    }
+
     /// What the server's memory measures now.
     pub(crate) fn memory_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));

@@ -1,17 +1,18 @@
 //! `twig demo`: a real server and a client that talks to it, on a library made for the occasion.
 
-mod client;
-
 use std::fs;
 use std::path::Path;
-use std::process::ExitCode;
-use std::time::Instant;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use self::client::Client;
+use super::client::Client;
 use crate::command_error::{CommandError, reason};
 use crate::ui::Ui;
+
+/// How long the server may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) fn run(ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let folder = tempfile::Builder::new()
@@ -34,7 +35,7 @@ pub(super) fn run(ui: &mut Ui) -> Result<ExitCode, CommandError> {
 
     ui.line("A library is a folder with a twig.toml and Markdown files. This one is `garden`.")?;
     ui.line("A server reads it, and a client talks MCP to the server, as your AI client would.")?;
-    let mut client = Client::start(folder.path())?;
+    let mut client = Client::start(server(folder.path())?, PATIENCE)?;
     let result = converse(&mut client, &library, ui);
     // The server goes before its folder does, whatever happened.
     let ended = client.end();
@@ -43,8 +44,18 @@ pub(super) fn run(ui: &mut Ui) -> Result<ExitCode, CommandError> {
     ended?;
     ui.line("\nThe server has ended and its folder is gone. To keep prompts of your own:")?;
     ui.line("  twig new library my_prompts")?;
-    ui.line("  twig doctor                     (how to connect your client)")?;
+    ui.line("  twig connect                    (which clients can have them)")?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// This very binary as a server on a folder of libraries.
+fn server(data: &Path) -> Result<Command, CommandError> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command
+        .args(["serve", "--log-level", "error"])
+        .env("TWIG_DATA_DIR", data)
+        .env("XDG_CONFIG_HOME", data);
+    Ok(command)
 }
 
 fn converse(client: &mut Client, library: &Path, ui: &mut Ui) -> Result<(), CommandError> {
@@ -125,7 +136,7 @@ fn call(
         format!(" {params}")
     };
     ui.line(format!("  → {method}{shown}"))?;
-    client.call(method, params)
+    Ok(client.call(method, params)?)
 }
 
 fn reply(text: impl AsRef<str>, ui: &mut Ui) -> Result<(), CommandError> {

@@ -1,4 +1,6 @@
-//! `twig doctor`: what was found where, what is wrong, and how to connect a client.
+//! `twig doctor`: what was found where, what is wrong, and whether clients reach it.
+
+mod clients;
 
 use std::process::ExitCode;
 
@@ -17,7 +19,7 @@ use super::workspace;
 use crate::cli;
 use crate::command_error::CommandError;
 use crate::config::{self, Config};
-use crate::places::Places;
+use crate::places::{ClientPlaces, Places};
 use crate::ui::Ui;
 
 #[derive(Debug, Serialize)]
@@ -33,6 +35,8 @@ struct Report<'r> {
     libraries: Vec<LibraryRow<'r>>,
     shadowed: Vec<LibraryRow<'r>>,
     workspaces: Vec<workspace::Row>,
+    /// The clients that have Twig, and whether they reach it.
+    clients: Vec<clients::Row>,
     problems: Vec<Row<'r>>,
 }
 
@@ -106,6 +110,7 @@ pub(super) fn run(options: &cli::Doctor, ui: &mut Ui) -> Result<ExitCode, Comman
             .map(|library| library_row(library))
             .collect(),
         workspaces: workspaces(&opened)?,
+        clients: clients::rows(&opened.places, &ClientPlaces::from_environment()),
         problems: problems.iter().map(Row::from).collect(),
     };
     let errors = problems
@@ -117,7 +122,8 @@ pub(super) fn run(options: &cli::Doctor, ui: &mut Ui) -> Result<ExitCode, Comman
     } else {
         print(&opened, &report, &problems, ui)?;
     }
-    let is_broken = report.workspaces.iter().any(|it| it.problem.is_some());
+    let is_broken = report.workspaces.iter().any(|it| it.problem.is_some())
+        || report.clients.iter().any(clients::Row::is_broken);
     Ok(
         if errors > 0 || is_broken || report.config_problem.is_some() {
             ExitCode::FAILURE
@@ -255,16 +261,7 @@ fn print(
             .collect();
         ui.indented_table("  ", &rows)?;
     }
-    ui.line("\nproblems")?;
-    if problems.is_empty() && report.config_problem.is_none() {
-        ui.line("  none")?;
-    }
-    if let Some(problem) = &report.config_problem {
-        ui.line(format!("  {problem}"))?;
-    }
-    for problem in problems {
-        ui.line(format!("  {problem}"))?;
-    }
+    print_problems(report, problems, ui)?;
     let mut args = vec!["serve".to_owned()];
     for path in &opened.sources.library {
         args.extend(["--library".to_owned(), path.display().to_string()]);
@@ -296,6 +293,31 @@ fn print(
     Ok(())
 }
 
+/// What is wrong between clients and Twig, and with libraries.
+fn print_problems(
+    report: &Report<'_>,
+    problems: &[Problem],
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    if !report.clients.is_empty() {
+        ui.line("\nclients")?;
+    }
+    for client in &report.clients {
+        ui.line(format!("  {client}"))?;
+    }
+    ui.line("\nproblems")?;
+    if problems.is_empty() && report.config_problem.is_none() {
+        ui.line("  none")?;
+    }
+    if let Some(problem) = &report.config_problem {
+        ui.line(format!("  {problem}"))?;
+    }
+    for problem in problems {
+        ui.line(format!("  {problem}"))?;
+    }
+    Ok(())
+}
+
 /// How to start this very server, for clients: with what was named here, and nothing else.
 struct Launch<'l> {
     binary: &'l str,
@@ -306,24 +328,22 @@ struct Launch<'l> {
 
 fn connect(launch: &Launch<'_>, ui: &mut Ui) -> Result<(), CommandError> {
     let mut server = json!({"command": launch.binary, "args": launch.args});
-    let mut shell = vec!["claude mcp add twig".to_owned()];
     if let Some(data) = &launch.data {
         server["env"] = json!({"TWIG_DATA_DIR": data});
-        shell.push(format!("-e {}", quoted(&format!("TWIG_DATA_DIR={data}"))));
     }
-    shell.push(format!("-- {}", quoted(launch.binary)));
-    shell.extend(launch.args.iter().map(|arg| quoted(arg)));
-    let mut named = server.clone();
-    named["name"] = json!("twig");
+    let mut command = vec!["twig connect CLIENT".to_owned()];
+    if let [_, flags @ ..] = launch.args.as_slice()
+        && !flags.is_empty()
+    {
+        command.push("--".to_owned());
+        command.extend(flags.iter().map(|arg| quoted(arg)));
+    }
     ui.line("\nconnect a client")?;
-    ui.line(format!("  Claude Code    {}", shell.join(" ")))?;
+    ui.line("  twig connect    says which clients are installed, and which have Twig")?;
+    ui.line(format!("  {}", command.join(" ")))?;
+    ui.line("  others          put this into the client's MCP configuration:")?;
     ui.line(format!(
-        "  VS Code        code --add-mcp {}",
-        quoted(&named.to_string())
-    ))?;
-    ui.line("  others         put this into the client's MCP configuration:")?;
-    ui.line(format!(
-        "                 {}",
+        "                  {}",
         json!({"mcpServers": {"twig": server}})
     ))?;
     Ok(())

@@ -1,5 +1,9 @@
 //! `twig library`: which libraries there are, and whose programs may run.
 
+mod add;
+mod detect;
+mod remove;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,7 +11,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use twig_core::{Function, Kind, Library};
-use twig_sources::{CodeFiles, Trust, Verdict, survey};
+use twig_sources::{CodeFiles, Found, Origin, Trust, Verdict, survey};
 
 use super::check::counted;
 use super::{Opened, library_of, question};
@@ -29,11 +33,17 @@ struct Row<'c> {
     /// Whether these may run; absent where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     trusted: Option<bool>,
+    /// Why it is served: `flag`, `project`, `configuration` or `data`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<&'static str>,
 }
 
 pub(super) fn run(what: &cli::Library, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     match what {
         cli::Library::List { sources, json } => list(sources, *json, ui),
+        cli::Library::Add(options) if options.detect => detect::run(options, ui),
+        cli::Library::Add(options) => add::run(options, ui),
+        cli::Library::Remove { library } => remove::run(library, ui),
         cli::Library::Trust { library, yes } => trust(library, *yes, ui),
         cli::Library::Distrust { library } => distrust(library, ui),
     }
@@ -43,11 +53,12 @@ fn list(sources: &Sources, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandE
     let opened = Opened::new(sources)?;
     let catalog = opened.live.snapshot();
     let record = read_record(&opened.places)?.1;
+    let found = opened.live.found();
     let rows: Vec<Row<'_>> = catalog
         .libraries()
         .iter()
         .filter(|library| library.kind != Kind::Store)
-        .map(|library| row(library, &record))
+        .map(|library| row(library, &record, &found))
         .collect();
     if json {
         ui.json(&rows)?;
@@ -64,6 +75,11 @@ fn list(sources: &Sources, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandE
             row.kind.to_owned(),
             counted(row.prompts, "prompt", "prompts"),
             opened.places.shown(Path::new(row.path)),
+            row.origin.map_or(String::new(), |origin| match origin {
+                "flag" => "from --library".to_owned(),
+                "data" => "from the data folder".to_owned(),
+                origin => format!("from the {origin}"),
+            }),
             trusted,
         ]
     });
@@ -74,7 +90,7 @@ fn list(sources: &Sources, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandE
     Ok(ExitCode::SUCCESS)
 }
 
-fn row<'c>(library: &'c Library, record: &Trust) -> Row<'c> {
+fn row<'c>(library: &'c Library, record: &Trust, found: &[Found]) -> Row<'c> {
     let root = Path::new(&*library.root);
     let functions = library.prompts.iter().filter(|p| p.function().is_some());
     let functions = functions.count();
@@ -88,7 +104,14 @@ fn row<'c>(library: &'c Library, record: &Trust) -> Row<'c> {
         prompts: served.count(),
         functions,
         trusted: (functions > 0).then(is_trusted),
+        origin: origin(root, found).map(Origin::as_str),
     }
+}
+
+/// Why a library is served.
+fn origin(root: &Path, found: &[Found]) -> Option<Origin> {
+    let has_it = |place: &&Found| place.libraries.iter().any(|it| it.root == root);
+    found.iter().find(has_it).map(|place| place.origin)
 }
 
 fn trust(named: &str, yes: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {

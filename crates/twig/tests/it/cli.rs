@@ -418,10 +418,10 @@ fn doctor_tells_where_things_are() {
       [data]/My-Coding Lib/prompts/broken.md:5:4: error[unknown-variable]: `required_arg` is used but not declared; declare it in [[prompts.broken.arguments]]
 
     connect a client
-      Claude Code    claude mcp add twig -- [twig] serve
-      VS Code        code --add-mcp '{"args":["serve"],"command":"[twig]","name":"twig"}'
-      others         put this into the client's MCP configuration:
-                     {"mcpServers":{"twig":{"args":["serve"],"command":"[twig]"}}}
+      twig connect    says which clients are installed, and which have Twig
+      twig connect CLIENT
+      others          put this into the client's MCP configuration:
+                      {"mcpServers":{"twig":{"args":["serve"],"command":"[twig]"}}}
     --- exit 1
     "#);
     let report = json(&env.run(["doctor", "--json"]).stdout);

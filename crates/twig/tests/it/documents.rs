@@ -20,7 +20,7 @@ fn read(path: &str) -> String {
 fn the_command_line_reference_is_the_help() {
     let env = TestEnv::new(TWIG);
     let mut page = "# The command line\n\nstdout is data, stderr is talk. Exit codes: 0 done, 1 something to fix, 2 wrong command line, 70 a bug of ours.\n".to_owned();
-    let commands: [&[&str]; 46] = [
+    let commands: [&[&str]; 47] = [
         &[],
         &["serve"],
         &["demo"],
@@ -64,6 +64,7 @@ fn the_command_line_reference_is_the_help() {
         &["resource", "delete"],
         &["resource", "history"],
         &["resource", "restore"],
+        &["connect"],
         &["doctor"],
         &["completions"],
         &["man"],
@@ -307,4 +308,40 @@ fn the_projects_in_the_documents_work() {
         count += 1;
     }
     assert_eq!(count, 8);
+}
+
+/// The page on clients names the files that are written, with the entries that are written there.
+#[test]
+fn the_clients_in_the_documents_are_right() {
+    let env = TestEnv::new(TWIG);
+    let page = read("docs/connect.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+    let mut written = Vec::new();
+    for row in rows {
+        let cells: Vec<&str> = row
+            .split('|')
+            .map(|cell| cell.trim().trim_matches('`'))
+            .collect();
+        let [client, user, project, key, ..] = cells.as_slice() else {
+            panic!("a row of four cells: {row}");
+        };
+        let outcome = env.run(["connect", client]);
+        assert_eq!(outcome.code, 0, "{outcome}");
+        let path = user.replacen('~', &env.home().display().to_string(), 1);
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(text.contains(key), "{client}: {text}");
+        let outcome = env.run(["connect", client, "--project"]);
+        assert_eq!(outcome.code == 0, *project != "–", "{outcome}");
+        assert!(
+            *project == "–" || env.work().join(project).exists(),
+            "{client}"
+        );
+        written.push(text.replace(TWIG, "/usr/local/bin/twig"));
+    }
+    assert_eq!(written.len(), 9);
+    for language in ["json", "toml", "jsonc"] {
+        let start = page.find(&format!("```{language}\n")).expect("a block") + language.len() + 4;
+        let block = page[start..].split("```").next().unwrap_or_default();
+        assert!(written.iter().any(|text| text == block), "{block}");
+    }
 }

@@ -11,6 +11,7 @@
 mod bombs;
 mod canaries;
 mod cli;
+mod connect;
 mod contract;
 mod definitions;
 mod documents;

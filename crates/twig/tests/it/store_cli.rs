@@ -5,7 +5,7 @@ mod items;
 mod names;
 mod projects;
 mod selected;
-mod terminal;
+pub(crate) mod terminal;
 
 use std::io::Write;
 use std::process::{Output, Stdio};

@@ -20,6 +20,7 @@ fn described(name: &str, description: &str, arguments: Vec<Argument>) -> Prompt 
 fn folder(prompts: Vec<Prompt>) -> twig_core::Library {
     let mut folder = library("prompts", 1, prompts);
     for prompt in &mut folder.prompts {
+        let prompt = std::sync::Arc::make_mut(prompt);
         prompt.full_name = prompt.name.as_str().into();
     }
     folder

@@ -72,7 +72,7 @@ fn a_markdown_prompt_is_expanded_as_its_contract_says() {
     let mut research = prompt("research", vec![argument("input")]);
     research.description = Some("Research a topic".into());
     let mut folder = library("prompts", 1, vec![research]);
-    folder.prompts[0].full_name = "research".into();
+    std::sync::Arc::make_mut(&mut folder.prompts[0]).full_name = "research".into();
     let mut agent = Agent::without_project(vec![folder], Tools::default());
     let body = "You are a focused researcher. Investigate the topic below and return:\n- A 3-5 sentence summary\n- 3 key findings\n- Source names or links if mentioned in provided context\n\nTopic:\n{{input}}";
     let file = format!("---\ndescription: Research a topic\n---\n\n{body}\n");

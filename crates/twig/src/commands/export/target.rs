@@ -10,7 +10,7 @@ use twig_sources::ExportTarget;
 
 use crate::cli;
 use crate::command_error::{CommandError, ErrorKind, reason};
-use crate::places::{Places, on_disk};
+use crate::places::{ClientPlaces, Places, on_disk};
 
 /// A folder, and the one that nothing written to it may leave.
 pub(super) struct Target {
@@ -23,7 +23,7 @@ pub(super) struct Target {
 impl Target {
     pub(super) fn find(options: &cli::Export, places: &Places) -> Result<Self, CommandError> {
         let mut target = if options.user {
-            user(options.to, places).ok_or_else(|| {
+            user(options.to).ok_or_else(|| {
                 CommandError::fixable("your home is not known: HOME is not set")
                     .hint("name a folder with `--project DIR`")
             })?
@@ -93,41 +93,23 @@ fn folder_of(target: &mut Target, folder: RelativePath, is_user: bool, places: &
 }
 
 /// Where a client looks for a person's own files.
-fn user(client: Client, places: &Places) -> Option<Target> {
-    let in_home = |folder: &str| {
-        Some(Target {
-            base: places.home.clone()?,
-            folder: folder.to_owned(),
-            is_made: false,
-        })
-    };
-    // A folder of which the environment says where it is.
-    let in_named = |base: &Option<PathBuf>, inner: &str| {
+fn user(client: Client) -> Option<Target> {
+    let places = ClientPlaces::from_environment();
+    let inside = |base: &Option<PathBuf>, folder: &str| {
         Some(Target {
             base: base.clone()?,
-            folder: inner.to_owned(),
-            is_made: true,
+            folder: folder.to_owned(),
+            is_made: *base != places.home,
         })
     };
-    let in_config = |inner: &str| in_named(&places.config_home, inner);
     match client {
-        Client::Skills | Client::Cursor | Client::Gemini => in_home(client.folder()),
-        Client::Claude => {
-            in_named(&places.claude_home, "commands").or_else(|| in_home(client.folder()))
-        }
-        Client::Windsurf => in_home(".codeium/windsurf/global_workflows"),
-        Client::Opencode => {
-            in_config("opencode/command").or_else(|| in_home(".config/opencode/command"))
-        }
-        Client::Copilot => {
-            let inner = "Code/User/prompts";
-            if cfg!(target_os = "macos") {
-                return in_home(&format!("Library/Application Support/{inner}"));
-            }
-            if cfg!(windows) {
-                return in_home(&format!("AppData/Roaming/{inner}"));
-            }
-            in_config(inner).or_else(|| in_home(&format!(".config/{inner}")))
-        }
+        Client::Skills | Client::Cursor => inside(&places.home, client.folder()),
+        Client::Claude => inside(&places.claude, "commands")
+            .or_else(|| inside(&places.home, client.folder())),
+        Client::Gemini => inside(&places.gemini, client.folder())
+            .or_else(|| inside(&places.home, client.folder())),
+        Client::Windsurf => inside(&places.home, ".codeium/windsurf/global_workflows"),
+        Client::Opencode => inside(&places.config, "opencode/command"),
+        Client::Copilot => inside(&places.applications, "Code/User/prompts"),
     }
 }

@@ -26,7 +26,7 @@ fn terminal() -> (File, File) {
 }
 
 /// Runs a command and types an answer.
-fn answered(env: &TestEnv, args: &[&str], answer: &str) -> Output {
+pub(crate) fn answered(env: &TestEnv, args: &[&str], answer: &str) -> Output {
     let (mut near, far) = terminal();
     near.write_all(answer.as_bytes()).expect("typed");
     let mut command: Command = env.command(args.iter().copied());

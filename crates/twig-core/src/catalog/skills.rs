@@ -1,0 +1,126 @@
+//! The skills of all libraries, by URI.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use super::Catalog;
+use super::documents::DocumentIndex;
+use crate::model::{Library, SKILL_FILE, Skill};
+use crate::problem::{Problem, Severity};
+use crate::suggest;
+
+/// A skill together with the library it is in.
+#[derive(Debug, Clone, Copy)]
+pub struct SkillRef<'c> {
+    /// The library.
+    pub library: &'c Arc<Library>,
+    /// The skill.
+    pub skill: &'c Skill,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct SkillIndex {
+    /// Places of all skills that are served, sorted by URI.
+    listed: Vec<Place>,
+    /// The same by URI.
+    by_uri: HashMap<Box<str>, Place>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    library: u32,
+    skill: u32,
+}
+
+impl SkillIndex {
+    /// Indexes skills. One whose files are not all its own library's to serve is left out: a client
+    /// that checks what it reads would get something else than the list of its files says.
+    pub(super) fn new(
+        libraries: &[Arc<Library>],
+        documents: &DocumentIndex,
+        problems: &mut Vec<Problem>,
+    ) -> Self {
+        let mut index = Self::default();
+        for (library_at, library) in (0..).zip(libraries) {
+            for (skill_at, skill) in (0..).zip(&library.skills) {
+                let mut uris = [&skill.uri]
+                    .into_iter()
+                    .chain(skill.files.iter().map(|it| &it.uri));
+                if let Some(uri) = uris.find(|uri| documents.library_of(uri) != Some(library_at)) {
+                    problems.push(shadowed(library, skill, uri));
+                    continue;
+                }
+                let place = Place {
+                    library: library_at,
+                    skill: skill_at,
+                };
+                if let Entry::Vacant(free) = index.by_uri.entry(skill.uri.clone()) {
+                    free.insert(place);
+                    index.listed.push(place);
+                }
+            }
+        }
+        let uri =
+            |place: &Place| &libraries[place.library as usize].skills[place.skill as usize].uri;
+        index.listed.sort_by(|one, two| uri(one).cmp(uri(two)));
+        index
+    }
+}
+
+impl Catalog {
+    /// How many skills there are.
+    pub fn skill_count(&self) -> usize {
+        self.skills.listed.len()
+    }
+
+    /// The skills, sorted by URI, from `offset` on.
+    pub fn skills(&self, offset: usize) -> impl ExactSizeIterator<Item = SkillRef<'_>> {
+        let rest = self.skills.listed.get(offset..).unwrap_or_default();
+        rest.iter().map(|place| self.skill_at(*place))
+    }
+
+    /// The skill whose `SKILL.md` has this URI.
+    pub fn skill(&self, uri: &str) -> Option<SkillRef<'_>> {
+        let place = self.skills.by_uri.get(uri)?;
+        Some(self.skill_at(*place))
+    }
+
+    /// URIs near to one that is no skill's; that of the skill whose folder it is comes first.
+    pub fn near_skills(&self, uri: &str) -> Vec<String> {
+        let folder = uri.trim_end_matches('/');
+        if let Some(found) = self.skill(&format!("{folder}/{SKILL_FILE}")) {
+            return vec![found.skill.uri.to_string()];
+        }
+        suggest::near(uri, self.skills(0).map(|found| &*found.skill.uri))
+    }
+
+    /// The innermost skill that a folder is, or is in.
+    pub(super) fn skill_around(&self, folder: &str) -> Option<SkillRef<'_>> {
+        let mut folder = folder;
+        while !folder.is_empty() {
+            if let Some(found) = self.skill(&format!("{folder}/{SKILL_FILE}")) {
+                return Some(found);
+            }
+            (folder, _) = folder.rsplit_once('/')?;
+        }
+        None
+    }
+
+    fn skill_at(&self, place: Place) -> SkillRef<'_> {
+        let library = &self.libraries[place.library as usize];
+        SkillRef {
+            library,
+            skill: &library.skills[place.skill as usize],
+        }
+    }
+}
+
+fn shadowed(library: &Library, skill: &Skill, uri: &str) -> Problem {
+    let message = format!(
+        "the skill `{}` is not served as a skill: its file `{uri}` is another library's",
+        skill.name
+    );
+    Problem::of_file("shadowed-skill", Severity::Warning, &library.root, message)
+        .with_help("rename one of the two folders")
+}

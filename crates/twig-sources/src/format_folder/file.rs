@@ -1,0 +1,315 @@
+//! One file of another client's library, and what it said when it was last read.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sha2::{Digest, Sha256};
+use twig_core::document::{HEAD, Head};
+use twig_core::format::{self, Bundled, Options, Part, Reading};
+use twig_core::{BodyError, Kind, Limits, Problem, RelativePath, Severity};
+
+use crate::bodies::most;
+use crate::listing::Entry;
+use crate::reader::{Patience, ReadBytes, read_beneath, text_of};
+use crate::stamp::Seen;
+use crate::tree::{Base, SeenFile};
+
+/// How the files of one library are read, and how much of them.
+pub(super) struct Rules<'r> {
+    pub(super) kind: Kind,
+    pub(super) options: Options,
+    pub(super) limits: &'r Limits,
+    /// Bytes that were read since the look began.
+    pub(super) read: AtomicU64,
+    /// Bytes that all files may have.
+    pub(super) total: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct FormatFile {
+    /// From the library's folder.
+    path: RelativePath,
+    entry: Entry,
+    /// What it is; `None` for a link that only counts if it leads to a folder.
+    part: Option<Part>,
+    seen: Seen,
+    size: u64,
+    /// Whether there is no room for it.
+    is_left_off: bool,
+    reading: Reading,
+    bundled: Option<Box<Bundled>>,
+}
+
+impl SeenFile for FormatFile {
+    fn path(&self) -> &RelativePath {
+        &self.path
+    }
+
+    fn entry(&self) -> Entry {
+        self.entry
+    }
+
+    fn is_new(&self) -> bool {
+        self.seen == Seen::never()
+    }
+}
+
+impl FormatFile {
+    /// A file that was listed and not looked at yet.
+    pub(super) fn new(base: &Base<'_>, kind: Kind, path: RelativePath, entry: Entry) -> Self {
+        let part = format::part(kind, &path);
+        let mut reading = Reading::default();
+        if let Some(Part::Skipped(why)) = part {
+            let help = "rename it if it is meant to be one";
+            let note = base.problem("skipped-file", Severity::Note, path.as_str(), why, help);
+            reading.problems.push(note);
+        }
+        Self {
+            path,
+            entry,
+            part,
+            seen: Seen::never(),
+            size: 0,
+            is_left_off: false,
+            reading,
+            bundled: None,
+        }
+    }
+
+    pub(super) fn is_prompt(&self) -> bool {
+        self.part == Some(Part::Prompt)
+    }
+
+    pub(super) fn is_bundled(&self) -> bool {
+        self.part == Some(Part::Bundled)
+    }
+
+    /// Its folder, from the library's.
+    pub(super) fn folder(&self) -> &str {
+        self.path.folder()
+    }
+
+    pub(super) fn reading(&self) -> (&RelativePath, &Reading) {
+        (&self.path, &self.reading)
+    }
+
+    pub(super) fn bundled(&self) -> Option<&Bundled> {
+        self.bundled.as_deref()
+    }
+
+    /// Bytes that it takes of the room for all files.
+    pub(super) fn size(&self) -> u64 {
+        if self.is_left_off { 0 } else { self.size }
+    }
+
+    /// Looks at the file, and into it where it changed; says whether it differs.
+    pub(super) fn look(&mut self, base: &Base<'_>, rules: &Rules<'_>) -> bool {
+        if matches!(self.part, Some(Part::Skipped(_))) {
+            return false;
+        }
+        let is_new = self.is_new();
+        if let Entry::Other(what) = self.entry {
+            if is_new {
+                self.seen = Seen::at(&self.full(base));
+                self.take(base, rules, Err(BodyError::NotAFile(what)));
+            }
+            return is_new;
+        }
+        if is_new {
+            // A bound, not a share: which file goes without is decided in the order of paths.
+            if rules.read.load(Ordering::Relaxed) > 2 * rules.total {
+                return false;
+            }
+            return self.read(base, rules, None);
+        }
+        let now = Seen::at(&self.full(base));
+        !self.seen.holds(&now) && self.read(base, rules, Some(now))
+    }
+
+    /// Takes the file in where there is room for it, else leaves it off; says whether it differs.
+    pub(super) fn fit(&mut self, base: &Base<'_>, rules: &Rules<'_>, left: u64) -> bool {
+        let is_unread = self.is_unread();
+        if is_unread {
+            self.seen = Seen::at(&self.full(base));
+            self.size = self.seen.stamp().map_or(0, |stamp| stamp.size);
+        }
+        let fits = self.size <= left;
+        if fits && (is_unread || self.is_left_off) {
+            return self.read(base, rules, None);
+        }
+        if fits || self.is_left_off {
+            return false;
+        }
+        self.is_left_off = true;
+        let limit = usize::try_from(rules.total).unwrap_or(usize::MAX);
+        self.take(base, rules, Err(BodyError::NoRoom { limit }))
+    }
+
+    /// Whether it should have been read and was not.
+    fn is_unread(&self) -> bool {
+        self.is_new() && self.part.is_some() && !matches!(self.part, Some(Part::Skipped(_)))
+    }
+
+    fn full(&self, base: &Base<'_>) -> PathBuf {
+        Path::new(&*base.folder.root).join(self.path.as_str())
+    }
+
+    /// Reads it; `now` is what was seen of it, if somebody looked.
+    fn read(&mut self, base: &Base<'_>, rules: &Rules<'_>, now: Option<Seen>) -> bool {
+        self.is_left_off = false;
+        if self.part.is_none() {
+            self.seen = now.unwrap_or_else(|| Seen::at(&self.full(base)));
+            let error = base.root().and_then(|root| root.look(self.path.as_str()));
+            return self.take_link(base, error.err());
+        }
+        let most = match self.part {
+            Some(Part::Bundled) => rules.limits.document,
+            _ => most(rules.limits),
+        };
+        let patience = Patience::for_scan(self.size > 0);
+        let is_listed = self.entry == Entry::File;
+        let root = Path::new(&*base.folder.root);
+        let path = self.path.as_str();
+        let read = base
+            .root()
+            .and_then(|opened| read_beneath(opened, root, path, is_listed, most, patience));
+        match &read {
+            Ok(read) => {
+                self.seen = Seen::of(read.stamp);
+                self.size = read.stamp.size;
+                rules.read.fetch_add(self.size, Ordering::Relaxed);
+            }
+            Err(_) => {
+                self.seen = now.unwrap_or_else(|| Seen::at(&self.full(base)));
+                self.size = 0;
+            }
+        }
+        self.take(base, rules, read)
+    }
+
+    /// Keeps what it says; says whether that differs.
+    fn take(
+        &mut self,
+        base: &Base<'_>,
+        rules: &Rules<'_>,
+        read: Result<ReadBytes, BodyError>,
+    ) -> bool {
+        let (reading, bundled) = match read {
+            // It went away since its folder was listed.
+            Err(BodyError::NotFound) if self.entry == Entry::File => (Reading::default(), None),
+            Err(error) => (self.refused(base, rules, &error), None),
+            Ok(read) => self.understand(base, rules, read),
+        };
+        let changed = reading != self.reading || bundled != self.bundled;
+        if changed {
+            self.reading = reading;
+            self.bundled = bundled;
+        }
+        changed
+    }
+
+    /// What a link says that counts only where it leads to a folder.
+    fn take_link(&mut self, base: &Base<'_>, error: Option<BodyError>) -> bool {
+        let problems = error.and_then(|error| self.link_problem(base, &error));
+        let problems: Vec<Problem> = problems.into_iter().collect();
+        let changed = problems != self.reading.problems;
+        self.reading.problems = problems;
+        changed
+    }
+
+    fn understand(
+        &self,
+        base: &Base<'_>,
+        rules: &Rules<'_>,
+        read: ReadBytes,
+    ) -> (Reading, Option<Box<Bundled>>) {
+        let bundled = (rules.kind == Kind::Skills).then(|| Box::new(self.bundle(&read)));
+        if self.part == Some(Part::Bundled) {
+            return (Reading::default(), bundled);
+        }
+        let text = text_of(read);
+        let has_mark = text.as_ref().is_ok_and(|read| read.has_mark);
+        let text = text.as_ref().map(|read| &*read.text);
+        let mut reading = self.said(base, rules, text);
+        if has_mark {
+            let what = "begins with a byte-order mark, which is left off";
+            let help = "save it as UTF-8 without one";
+            let path = self.path.as_str();
+            let note = base.problem("byte-order-mark", Severity::Note, path, what, help);
+            reading.problems.push(note);
+        }
+        (reading, bundled)
+    }
+
+    fn said(&self, base: &Base<'_>, rules: &Rules<'_>, text: Result<&str, &BodyError>) -> Reading {
+        let (kind, options) = (rules.kind, rules.options);
+        format::read(kind, base.folder, &self.path, text, options, rules.limits)
+    }
+
+    fn bundle(&self, read: &ReadBytes) -> Bundled {
+        let digest: [u8; 32] = Sha256::digest(&read.bytes).into();
+        let mut version = [0; 8];
+        version.copy_from_slice(&digest[..8]);
+        let head = &read.bytes[..read.bytes.len().min(HEAD)];
+        let is_whole = head.len() == read.bytes.len();
+        Bundled {
+            head: Head::read(self.path.file_name(), head, is_whole),
+            path: self.path.clone(),
+            digest,
+            size: read.stamp.size,
+            modified: Some(read.stamp.modified()),
+            version: u64::from_le_bytes(version),
+        }
+    }
+
+    /// What is said of a file that cannot be read.
+    fn refused(&self, base: &Base<'_>, rules: &Rules<'_>, error: &BodyError) -> Reading {
+        let of_problem = |problem| Reading {
+            problems: vec![problem],
+            ..Reading::default()
+        };
+        if let Some(problem) = self.link_problem(base, error) {
+            return of_problem(problem);
+        }
+        let (code, help) = match error {
+            BodyError::NotFound => {
+                let what = "is a link that leads nowhere";
+                let (path, help) = (self.path.as_str(), "mend or remove it");
+                let problem = base.problem("missing-file", Severity::Error, path, what, help);
+                return of_problem(problem);
+            }
+            _ if self.part != Some(Part::Bundled) => return self.said(base, rules, Err(error)),
+            BodyError::Outside => ("outside-library", "copy the file into the skill"),
+            BodyError::NotAFile(_) => ("not-a-file", "keep only regular files in a skill"),
+            BodyError::TooLarge { .. } => {
+                ("too-large", "split it, or set `document` under [limits]")
+            }
+            BodyError::NoRoom { .. } => ("too-large", "move some of the files to another folder"),
+            BodyError::Loop => ("link-loop", "replace the link with a file"),
+            _ => ("unreadable-file", "check the file's permissions"),
+        };
+        let path = self.path.as_str();
+        of_problem(base.problem(code, Severity::Error, path, &error.to_string(), help))
+    }
+
+    /// What is said of a link to a folder: it is not followed, wherever it leads.
+    fn link_problem(&self, base: &Base<'_>, error: &BodyError) -> Option<Problem> {
+        if self.entry != Entry::Unsure {
+            return None;
+        }
+        let path = self.path.as_str();
+        match error {
+            BodyError::NotAFile("a folder") => {
+                let what = "is a link to a folder of this library, which is read where it is";
+                let help = "remove the link if nobody else needs it";
+                Some(base.problem("folder-link", Severity::Note, path, what, help))
+            }
+            BodyError::Outside if self.full(base).is_dir() => {
+                let what = "is a link to a folder outside the library, which is not read";
+                let help = "add the folder that it leads to with `twig library add`";
+                Some(base.problem("outside-library", Severity::Warning, path, what, help))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What is wrong with a place itself.
+
+use std::path::Path;
+
+use twig_core::parse::library::MANIFEST;
+use twig_core::{Problem, Severity};
+
+use super::Place;
+use super::manifest::manifest_at;
+use crate::found::{FoundState, Origin};
+use crate::settings::Settings;
+
+impl Place {
+    pub(super) fn locked_problems(&self, settings: &Settings) -> impl Iterator<Item = Problem> {
+        let locked = self.locked.iter();
+        locked.map(|(path, why)| unreadable(settings, path, why))
+    }
+
+    pub(super) fn problem(&self, settings: &Settings) -> Option<Problem> {
+        let shown = settings.shown(&self.path);
+        let is_named = self.is_named();
+        let is_remembered = self.origin == Origin::Configuration;
+        let (code, message, help) = match &self.state {
+            FoundState::Missing if is_named => (
+                "missing-library",
+                format!("there is no folder {shown}"),
+                if is_remembered {
+                    "create the folder, or forget it with `twig library remove`"
+                } else {
+                    "check the path, or create the folder"
+                },
+            ),
+            FoundState::NotAFolder => (
+                "not-a-folder",
+                format!("{shown} is not a folder"),
+                if self.is_project {
+                    "move the file away; `twig init` makes the folder"
+                } else if is_named {
+                    "name the folder that holds the library"
+                } else {
+                    "move the file away, or name another data folder"
+                },
+            ),
+            FoundState::Unreadable(_) if self.tells_itself => return None,
+            FoundState::Unreadable(why) => return Some(unreadable(settings, &self.path, why)),
+            FoundState::Folder if is_named && self.roots.is_empty() => (
+                "no-library",
+                format!(
+                    "{shown} has no {MANIFEST} and no prompts of a client, nor has a folder in it"
+                ),
+                "create a twig.toml there, or say how to read it with `--kind`",
+            ),
+            FoundState::Folder if self.is_strangers() => {
+                let message = format!("{shown} is passed over: it belongs to somebody else");
+                let path = self.path.display().to_string();
+                let problem =
+                    Problem::of_file("strangers-folder", Severity::Warning, &path, message);
+                let help = format!("look at it, then name it with `--library {shown}`");
+                return Some(problem.with_help(help));
+            }
+            FoundState::Folder if self.is_project => return None,
+            FoundState::Folder if !is_named => return self.stray_manifest(&shown),
+            FoundState::Missing | FoundState::Folder => return None,
+        };
+        let path = self.path.display().to_string();
+        // A folder that was added long ago may be gone for good; the others are served.
+        let severity = if is_remembered {
+            Severity::Warning
+        } else {
+            Severity::Error
+        };
+        Some(Problem::of_file(code, severity, &path, message).with_help(help))
+    }
+
+    /// A manifest that lies in the data folder itself, where nobody reads it.
+    fn stray_manifest(&self, shown: &str) -> Option<Problem> {
+        manifest_at(&self.path, false).ok()??;
+        let message = format!(
+            "{shown}/{MANIFEST} is not read: the data folder holds libraries, each in a folder of its own"
+        );
+        let help = format!("move it and its prompts into a folder, such as {shown}/mine");
+        let path = format!("{}/{MANIFEST}", self.path.display());
+        let code = "manifest-in-data-folder";
+        Some(Problem::of_file(code, Severity::Warning, &path, message).with_help(help))
+    }
+}
+
+#[cfg(unix)]
+pub(super) fn is_of_this_person(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let person = rustix::process::geteuid().as_raw();
+    // A link counts, not what it leads to: who made it chose that.
+    match folder.symlink_metadata() {
+        Ok(metadata) => [person, 0].contains(&metadata.uid()),
+        Err(_) => true,
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_of_this_person(_: &Path) -> bool {
+    true
+}
+
+fn unreadable(settings: &Settings, path: &Path, why: &str) -> Problem {
+    let message = format!("{} cannot be listed: {why}", settings.shown(path));
+    let path = path.display().to_string();
+    Problem::of_file("unreadable-folder", Severity::Error, &path, message)
+        .with_help("check the folder's permissions, and where it leads if it is a link")
+}

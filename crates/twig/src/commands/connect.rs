@@ -1,0 +1,117 @@
+//! `twig connect`: writes Twig into the configuration of an AI client, and takes it out again.
+
+mod list;
+mod server;
+mod step;
+
+pub(super) use self::list::problem;
+pub(super) use self::server::is_same;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use twig_core::suggest::did_you_mean;
+
+use self::step::Step;
+use crate::cli;
+use crate::command_error::{CommandError, ErrorKind, reason};
+use crate::connect::{Client, Config, ConfigError, Scope};
+use crate::places::{ClientPlaces, Places, on_disk};
+use crate::ui::Ui;
+
+pub(super) fn run(options: &cli::Connect, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let places = Places::from_environment();
+    let homes = ClientPlaces::from_environment();
+    let (client, project) = subject(options);
+    let folder = on_disk(project.as_deref().unwrap_or(Path::new(".")));
+    let folder: PathBuf = folder.components().collect();
+    if project.is_some() && !folder.is_dir() {
+        let message = format!("{} is not a folder", places.shown(&folder));
+        return Err(CommandError::fixable(message).hint("name the folder of a project"));
+    }
+    let Some(client) = client else {
+        let is_about_one = options.print || options.remove || options.force;
+        if is_about_one || !options.serve.is_empty() {
+            let error = CommandError::new(ErrorKind::Usage, "no client is named");
+            return Err(error.hint("run `twig connect` to see which there are"));
+        }
+        return list::run(&places, &homes, &folder, options.json, ui);
+    };
+    let client = Client::of(client).ok_or_else(|| no_client(client))?;
+    let scope = match project {
+        Some(_) => Scope::Project,
+        None => Scope::User,
+    };
+    let Some(path) = client.file(scope, &folder, &homes) else {
+        return Err(no_file(client, scope));
+    };
+    let shown = places.shown(&path);
+    let config = Config::read(client, scope, path).map_err(|error| refused(&shown, &error))?;
+    let step = Step {
+        options,
+        config,
+        shown,
+        homes,
+        folder,
+    };
+    if options.remove {
+        step.remove(ui)
+    } else {
+        step.add(ui)
+    }
+}
+
+/// The client and the project that are meant: `--project cursor` names a client, not a folder.
+fn subject(options: &cli::Connect) -> (Option<&str>, Option<PathBuf>) {
+    let named = options.project.as_ref().and_then(|path| path.to_str());
+    let named = named.filter(|name| options.client.is_none() && !Path::new(name).exists());
+    match named.filter(|name| Client::of(name).is_some()) {
+        Some(client) => (Some(client), Some(PathBuf::from("."))),
+        None => (options.client.as_deref(), options.project.clone()),
+    }
+}
+
+fn no_client(name: &str) -> CommandError {
+    let error = CommandError::new(ErrorKind::Usage, format!("there is no client `{name}`"));
+    let names = Client::ALL.map(Client::as_str);
+    let begin: Vec<&str> = names
+        .into_iter()
+        .filter(|it| it.starts_with(name))
+        .collect();
+    let near = match begin.as_slice() {
+        [] => did_you_mean(name, names),
+        begin => Some(format!("did you mean `{}`?", begin.join("` or `"))),
+    };
+    error.hint(near.unwrap_or_else(|| format!("known clients: {}", names.join(", "))))
+}
+
+fn no_file(client: Client, scope: Scope) -> CommandError {
+    let title = client.title();
+    match scope {
+        Scope::User => CommandError::fixable(format!(
+            "it is not known where {title} keeps its configuration, since there is no home folder"
+        ))
+        .hint("set HOME to an absolute path"),
+        Scope::Project => CommandError::fixable(format!(
+            "{title} has no configuration of its own for a project"
+        ))
+        .hint(format!(
+            "run `twig connect {}` for all projects",
+            client.as_str()
+        )),
+    }
+}
+
+/// A file that is left alone, and why.
+fn refused(shown: &str, error: &ConfigError) -> CommandError {
+    let message = match error {
+        ConfigError::Read(cause) => format!("{shown} cannot be read: {}", reason(cause)),
+        ConfigError::Write(cause) => format!("{shown} cannot be written: {}", reason(cause)),
+        ConfigError::Edit(place) => format!("{shown} cannot be edited: {place}"),
+    };
+    let error_hint = match error {
+        ConfigError::Edit(_) => "the file stays as it is; mend it, then try again",
+        _ => "the file stays as it is",
+    };
+    CommandError::fixable(message).hint(error_hint)
+}

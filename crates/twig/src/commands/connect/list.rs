@@ -1,0 +1,124 @@
+//! `twig connect` without a client: which are installed, where their files are, which have Twig.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use crate::command_error::{CommandError, reason};
+use crate::connect::{Client, ConfigError, Scope, survey};
+use crate::places::{ClientPlaces, Places};
+use crate::ui::Ui;
+
+#[derive(Debug, Serialize)]
+struct Row {
+    client: &'static str,
+    title: &'static str,
+    installed: bool,
+    /// Nothing where there is no such file: no home, or no configuration for projects.
+    user: Option<FileRow>,
+    project: Option<FileRow>,
+}
+
+#[derive(Debug, Serialize)]
+struct FileRow {
+    file: String,
+    exists: bool,
+    /// Whether a server there is Twig, and what it is called.
+    connected: bool,
+    names: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+pub(super) fn run(
+    places: &Places,
+    homes: &ClientPlaces,
+    project: &Path,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    let mut found = survey(project, homes);
+    let mut take = |client: Client, scope: Scope| -> Option<FileRow> {
+        let at = found
+            .iter()
+            .position(|it| (it.0, it.1) == (client, scope))?;
+        let (_, _, path, config) = found.swap_remove(at);
+        let names = |config: &crate::connect::Config| -> Vec<String> {
+            config.twigs().map(|entry| entry.name.clone()).collect()
+        };
+        let names = config.as_ref().map(names).unwrap_or_default();
+        Some(FileRow {
+            file: path.display().to_string(),
+            exists: path.exists(),
+            connected: !names.is_empty(),
+            names,
+            problem: config.err().map(|error| problem(&error)),
+        })
+    };
+    let rows = Client::ALL.map(|client| Row {
+        client: client.as_str(),
+        title: client.title(),
+        installed: client.is_installed(homes),
+        user: take(client, Scope::User),
+        project: take(client, Scope::Project),
+    });
+    if json {
+        ui.json(&rows)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = vec![
+        ["client", "installed", "has Twig", "file"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    table.extend(rows.iter().map(|row| cells(row, places)));
+    ui.table(&table)?;
+    for row in &rows {
+        for file in [&row.user, &row.project].into_iter().flatten() {
+            if let Some(problem) = &file.problem {
+                let shown = places.shown(Path::new(&file.file));
+                ui.say(format!("{}: {shown} cannot be read: {problem}", row.client));
+            }
+        }
+    }
+    ui.say(
+        "hint: run `twig connect CLIENT`, or `twig connect CLIENT --project` for this folder alone",
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is wrong with a file, without its name.
+pub(in crate::commands) fn problem(error: &ConfigError) -> String {
+    match error {
+        ConfigError::Read(cause) | ConfigError::Write(cause) => reason(cause),
+        ConfigError::Edit(place) => place.to_string(),
+    }
+}
+
+fn cells(row: &Row, places: &Places) -> Vec<String> {
+    let files = [("user", &row.user), ("project", &row.project)];
+    let connected = files.iter().filter_map(|(scope, file)| {
+        let file = file.as_ref()?;
+        match (file.connected, &file.problem) {
+            (true, _) => Some((*scope).to_owned()),
+            (_, Some(_)) => Some(format!("{scope}?")),
+            _ => None,
+        }
+    });
+    let connected = connected.collect::<Vec<_>>().join(", ");
+    let file = row
+        .user
+        .as_ref()
+        .map(|file| places.shown(Path::new(&file.file)));
+    vec![
+        row.client.to_owned(),
+        if row.installed { "yes" } else { "no" }.to_owned(),
+        if connected.is_empty() {
+            "no".to_owned()
+        } else {
+            connected
+        },
+        file.unwrap_or_else(|| "no home folder".to_owned()),
+    ]
+}

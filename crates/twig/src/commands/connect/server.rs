@@ -1,0 +1,113 @@
+//! What a client is told to start.
+
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+
+use crate::cli::{self, Cli, Command};
+use crate::command_error::{CommandError, ErrorKind};
+use crate::connect::{Launch, Scope};
+use crate::places::{self, ClientPlaces, on_disk};
+
+/// This Twig, with what the person says after `--`.
+pub(super) fn launch(
+    options: &cli::Connect,
+    scope: Scope,
+    homes: &ClientPlaces,
+    project: &Path,
+) -> Result<Launch, CommandError> {
+    let mut args = vec!["serve".to_owned()];
+    args.extend(options.serve.iter().cloned());
+    check(&args)?;
+    let mut is_path = false;
+    for arg in &mut args {
+        let flag = "--library=";
+        if is_path {
+            *arg = library(arg, scope, project)?;
+        } else if let Some(path) = arg.strip_prefix(flag) {
+            *arg = format!("{flag}{}", library(path, scope, project)?);
+        }
+        is_path = arg == "--library";
+    }
+    // Clients need not pass on what says where libraries are. A project's file is read by others,
+    // whose folders are elsewhere.
+    let named = match scope {
+        Scope::User => places::named_folders(),
+        Scope::Project => Vec::new(),
+    };
+    let env = named.into_iter();
+    let env = env.filter_map(|(name, path)| Some((name.to_owned(), path.to_str()?.to_owned())));
+    Ok(Launch {
+        program: program(scope, homes)?,
+        args,
+        env: env.collect(),
+    })
+}
+
+/// For a person the whole path of this program: clients with windows do not know the `PATH` of a
+/// shell. It is the one on `PATH` where that is this program, which stays the same when a package
+/// manager puts the next version elsewhere. For a project, whose file others read as well, it is
+/// `twig`, as long as that means this program here.
+fn program(scope: Scope, homes: &ClientPlaces) -> Result<String, CommandError> {
+    let own = std::env::current_exe()?;
+    let is_own = |path: &PathBuf| is_same(path, &own);
+    let on_path = homes.program("twig").filter(is_own);
+    match (scope, on_path) {
+        (Scope::Project, Some(_)) => Ok("twig".to_owned()),
+        (_, on_path) => text(&on_path.unwrap_or(own)),
+    }
+}
+
+/// Whether two paths lead to one file.
+pub(in crate::commands) fn is_same(one: &Path, other: &Path) -> bool {
+    let one = one.canonicalize().ok();
+    one.is_some() && one == other.canonicalize().ok()
+}
+
+/// What `twig serve` itself would refuse is refused here, before a client stumbles over it.
+fn check(args: &[String]) -> Result<(), CommandError> {
+    let words = ["twig"].into_iter().chain(args.iter().map(String::as_str));
+    let wrong = |message: String| CommandError::new(ErrorKind::Usage, message);
+    match Cli::try_parse_from(words).map(|cli| cli.command) {
+        Ok(Command::Serve(serve)) if serve.http.address.is_none() => Ok(()),
+        Ok(_) => Err(wrong(
+            "clients start Twig on standard input and output, without --http".to_owned(),
+        )),
+        Err(error) if !error.use_stderr() => Err(wrong(
+            "what follows `--` has to be flags of `twig serve`".to_owned(),
+        )),
+        Err(error) => {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            let first = first.strip_prefix("error: ").unwrap_or(first);
+            Err(wrong(format!("`twig serve` would refuse this: {first}"))
+                .hint("run `twig serve --help` to see its flags"))
+        }
+    }
+}
+
+/// A library's path, which for a person has to hold wherever the client is started.
+fn library(path: &str, scope: Scope, project: &Path) -> Result<String, CommandError> {
+    let whole = match scope {
+        Scope::User => on_disk(Path::new(path)),
+        Scope::Project => project.join(path),
+    };
+    if !whole.exists() {
+        let message = format!("there is nothing at {}", whole.display());
+        return Err(CommandError::fixable(message));
+    }
+    match scope {
+        Scope::User => text(&whole),
+        Scope::Project => Ok(path.to_owned()),
+    }
+}
+
+fn text(path: &Path) -> Result<String, CommandError> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        let message = format!(
+            "{} cannot be written into a file: it is not UTF-8",
+            path.display()
+        );
+        CommandError::fixable(message)
+    })
+}

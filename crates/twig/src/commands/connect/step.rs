@@ -1,0 +1,267 @@
+//! One entry of one client's file: put in, or taken out, and what is said about it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use super::{refused, server};
+use crate::cli;
+use crate::command_error::CommandError;
+use crate::commands::question::ask;
+use crate::connect::{Config, ConfigError, Entry, Launch, diff};
+use crate::places::ClientPlaces;
+use crate::ui::{Ui, one_line};
+
+/// One client, one file, one entry.
+pub(super) struct Step<'s> {
+    pub(super) options: &'s cli::Connect,
+    pub(super) config: Config,
+    /// The file as people like to read it.
+    pub(super) shown: String,
+    pub(super) homes: ClientPlaces,
+    /// The project.
+    pub(super) folder: PathBuf,
+}
+
+/// What became of it.
+#[derive(Debug, Serialize)]
+struct Report<'r> {
+    client: &'static str,
+    scope: &'static str,
+    file: String,
+    name: &'r str,
+    /// `added`, `updated`, `unchanged`, `removed` or `absent`.
+    action: &'static str,
+    /// Whether the file was written.
+    written: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entry: Option<&'r Launch>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backup: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
+}
+
+impl Step<'_> {
+    /// Puts the entry in.
+    pub(super) fn add(&self, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+        let name = &self.options.name;
+        let launch = server::launch(self.options, self.config.scope, &self.homes, &self.folder)?;
+        let there = self.config.entry(name);
+        let mut report = self.report("added");
+        report.entry = Some(&launch);
+        if let Some(entry) = there {
+            if entry.launch.as_ref() == Some(&launch) && !entry.is_off {
+                report.action = "unchanged";
+                let said = format!("`{name}` is in {} already, as it should be", self.shown);
+                return self.end(&report, None, &said, ui);
+            }
+            report.action = "updated";
+            if !is_moved(entry, &launch) && !self.is_meant(entry, "replace", ui)? {
+                return Ok(ExitCode::FAILURE);
+            }
+        }
+        let text = self
+            .config
+            .with(name, &launch)
+            .map_err(|error| self.refused(&error))?;
+        if self.options.print {
+            return self.print(report, Some(&text), ui);
+        }
+        // Where the file is still what we made of its backup, that is the one to keep.
+        let origin = self
+            .config
+            .origin(name)
+            .map_err(|error| self.refused(&error))?;
+        let backup = match origin {
+            Some((path, _)) => Some(path),
+            None => self
+                .config
+                .back_up()
+                .map_err(|error| self.refused(&error))?,
+        };
+        self.config
+            .write(Some(&text))
+            .map_err(|error| self.refused(&error))?;
+        report.written = true;
+        report.backup = backup.map(|path| path.display().to_string());
+        let title = self.config.client.title();
+        let verb = report.action;
+        let next = self.config.client.next(self.config.scope);
+        let said = format!("{verb} `{name}` in the servers of {title}; {next}");
+        let code = self.end(&report, Some(&self.config.path), &said, ui)?;
+        let mut others = self.config.twigs().filter(|entry| entry.name != *name);
+        if let Some(other) = others.next() {
+            ui.say(format!(
+                "`{}` there is Twig too: prompts may be listed twice",
+                other.name
+            ));
+        }
+        Ok(code)
+    }
+
+    /// Takes the entry out.
+    pub(super) fn remove(&self, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+        let name = &self.options.name;
+        let mut report = self.report("removed");
+        let Some(entry) = self.config.entry(name) else {
+            report.action = "absent";
+            let said = format!("there is no `{name}` in {}", self.shown);
+            return self.end(&report, None, &said, ui);
+        };
+        if !entry.is_twig() && !self.is_meant(entry, "remove", ui)? {
+            return Ok(ExitCode::FAILURE);
+        }
+        let without = self
+            .config
+            .without(name)
+            .map_err(|error| self.refused(&error))?;
+        if self.options.print {
+            return self.print(report, without.text.as_deref(), ui);
+        }
+        if without.text.is_some() && without.backup.is_none() {
+            let kept = self
+                .config
+                .back_up()
+                .map_err(|error| self.refused(&error))?;
+            report.backup = kept.map(|path| path.display().to_string());
+        }
+        let written = self.config.write(without.text.as_deref());
+        written.map_err(|error| self.refused(&error))?;
+        report.written = true;
+        if let Some(backup) = &without.backup {
+            // The file is the same again; a copy that stays is no harm.
+            let _ = fs::remove_file(backup);
+        }
+        if without.text.is_none() {
+            self.remove_empty_folders();
+        }
+        let said = match &without.text {
+            None => format!("removed {}, which had nothing but `{name}`", self.shown),
+            Some(_) => format!(
+                "removed `{name}` from the servers of {}",
+                self.config.client.title()
+            ),
+        };
+        self.end(&report, Some(&self.config.path), &said, ui)
+    }
+
+    fn report(&self, action: &'static str) -> Report<'_> {
+        Report {
+            client: self.config.client.as_str(),
+            scope: self.config.scope.as_str(),
+            file: self.config.path.display().to_string(),
+            name: &self.options.name,
+            action,
+            written: false,
+            entry: None,
+            backup: None,
+            diff: None,
+        }
+    }
+
+    fn refused(&self, error: &ConfigError) -> CommandError {
+        refused(&self.shown, error)
+    }
+
+    /// Whether an entry that is not as we would write it may go.
+    fn is_meant(&self, entry: &Entry, verb: &str, ui: &mut Ui) -> Result<bool, CommandError> {
+        if self.options.force {
+            return Ok(true);
+        }
+        let name = &entry.name;
+        let message = format!(
+            "`{name}` in {} is not as this command would write it",
+            self.shown
+        );
+        ui.say(format!("{message}:\n{}", entry.raw.replace('\r', "")));
+        if self.options.print {
+            ui.say(format!("hint: without --print, --force would {verb} it"));
+            return Ok(true);
+        }
+        let unanswered = || {
+            CommandError::fixable(format!("{message}; it stays as it is")).hint(format!(
+                "use --force to {verb} it, or --name to give Twig another name there"
+            ))
+        };
+        let is_meant = ask(&format!("{verb} it?"), unanswered, ui)?;
+        if !is_meant {
+            ui.say("nothing was changed");
+        }
+        Ok(is_meant)
+    }
+
+    /// Shows what would be written.
+    fn print(
+        &self,
+        mut report: Report<'_>,
+        text: Option<&str>,
+        ui: &mut Ui,
+    ) -> Result<ExitCode, CommandError> {
+        let path = self.config.path.display().to_string();
+        let lines = diff(&path, self.config.text.as_deref(), text);
+        if self.options.json {
+            report.diff = Some(lines.join("\n"));
+            ui.json(&report)?;
+        } else {
+            for line in lines {
+                ui.line(line)?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The file that was written is data, the rest is talk.
+    fn end(
+        &self,
+        report: &Report<'_>,
+        written: Option<&Path>,
+        said: &str,
+        ui: &mut Ui,
+    ) -> Result<ExitCode, CommandError> {
+        if self.options.json {
+            ui.json(report)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if let Some(path) = written {
+            ui.line(one_line(&path.display().to_string()))?;
+        }
+        ui.say(said);
+        if let Some(backup) = &report.backup {
+            ui.say(format!("the file as it was is {backup}"));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The folders that a file was alone in, below the project or home.
+    fn remove_empty_folders(&self) {
+        let bases = [
+            Some(&self.folder),
+            self.homes.home.as_ref(),
+            self.homes.config.as_ref(),
+            self.homes.applications.as_ref(),
+            self.homes.claude.as_ref(),
+            self.homes.codex.as_ref(),
+            self.homes.gemini.as_ref(),
+        ];
+        for folder in self.config.path.ancestors().skip(1).take(2) {
+            let is_base = bases.iter().flatten().any(|base| base.starts_with(folder));
+            // Only an empty folder can be removed this way.
+            if is_base || fs::remove_dir(folder).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Whether an entry is ours but for a program that is no longer where it was.
+fn is_moved(entry: &Entry, launch: &Launch) -> bool {
+    let Some(there) = entry.launch.as_ref().filter(|_| !entry.is_off) else {
+        return false;
+    };
+    let same = there.args == launch.args && there.env == launch.env;
+    let program = Path::new(&there.program);
+    there.is_twig() && same && program.is_absolute() && !program.exists()
+}

@@ -1,0 +1,203 @@
+//! `twig library add`: folders that are served from now on.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde::Serialize;
+use twig_core::{Kind, LibraryName, Severity};
+use twig_sources::{Found, FoundLibrary, LiveCatalog, Origin, Remembered};
+
+use super::super::check::counted;
+use super::super::{library_of, settings};
+use crate::cli::{AddLibrary, Sources};
+use crate::command_error::{CommandError, ErrorKind};
+use crate::config::{Config, ConfigFile, Entry, bad_name};
+use crate::places::Places;
+use crate::ui::Ui;
+
+/// One library of a folder as scripts see it; this shape is a promise.
+#[derive(Debug, Serialize)]
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) kind: &'static str,
+    pub(super) path: PathBuf,
+    pub(super) prompts: usize,
+    pub(super) skills: usize,
+    /// What is wrong with it; what was mended does not count.
+    pub(super) problems: usize,
+    /// Whether the configuration has it, or had it before.
+    pub(super) added: bool,
+}
+
+impl Row {
+    pub(super) fn of(library: &FoundLibrary, added: bool) -> Self {
+        Self {
+            name: library.name.clone(),
+            kind: library.kind.as_str(),
+            path: library.root.clone(),
+            prompts: library.prompts,
+            skills: library.skills,
+            problems: library.problems,
+            added,
+        }
+    }
+
+    pub(super) fn cells(&self, places: &Places) -> Vec<String> {
+        let count = |count, one, many| match count {
+            0 => String::new(),
+            count => counted(count, one, many),
+        };
+        vec![
+            self.name.clone(),
+            self.kind.to_owned(),
+            counted(self.prompts, "prompt", "prompts"),
+            count(self.skills, "skill", "skills"),
+            count(self.problems, "problem", "problems"),
+            places.shown(&self.path),
+        ]
+    }
+}
+
+pub(super) fn run(options: &AddLibrary, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let places = Places::from_environment();
+    let name = options.name.as_deref().map(checked_name).transpose()?;
+    if name.is_some() && options.paths.len() > 1 {
+        let message = "--name is for one folder, and several are given";
+        return Err(CommandError::new(ErrorKind::Usage, message));
+    }
+    let mut file = ConfigFile::open(&places)?;
+    let mut rows = Vec::new();
+    let mut is_new = false;
+    for path in &options.paths {
+        let path = library_of(path)?;
+        let remembered = Remembered {
+            path: path.clone(),
+            kind: options.kind,
+            name: name.clone(),
+            ..Remembered::default()
+        };
+        let config = file.check(&places)?;
+        if let Some(known) = known(&config, &path) {
+            say_known(&places, known, &remembered, ui);
+            continue;
+        }
+        let Some(found) = look(&places, &config, remembered)? else {
+            let shown = places.shown(&path);
+            ui.say(format!(
+                "what is in {shown} is served already, and nothing changed"
+            ));
+            continue;
+        };
+        file.add(&places, &entry(&places, &path, options.kind, name.as_ref()))?;
+        is_new = true;
+        ui.say(format!("added {}", places.shown(&path)));
+        rows.extend(found.libraries.iter().map(|library| Row::of(library, true)));
+    }
+    if is_new {
+        file.save(&places)?;
+    }
+    print(&places, &rows, options.json, ui)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows libraries that were added.
+pub(super) fn print(
+    places: &Places,
+    rows: &[Row],
+    json: bool,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    if json {
+        return ui.json(&rows);
+    }
+    let cells: Vec<Vec<String>> = rows.iter().map(|row| row.cells(places)).collect();
+    ui.table(&cells)?;
+    if rows.iter().any(|row| row.problems > 0) {
+        ui.say("hint: run `twig check` to see what is wrong");
+    }
+    Ok(())
+}
+
+/// The entry of the configuration that has this folder.
+pub(super) fn known<'c>(config: &'c Config, path: &Path) -> Option<&'c Remembered> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let path = real(path);
+    let mut entries = config.libraries.iter();
+    entries.find(|entry| real(&entry.path) == path)
+}
+
+/// How a folder is written down: `~` for home, so that the file can be taken along.
+pub(super) fn entry(
+    places: &Places,
+    path: &Path,
+    kind: Option<Kind>,
+    name: Option<&LibraryName>,
+) -> Entry {
+    Entry {
+        path: places.shown(path),
+        kind,
+        name: name.map(ToString::to_string),
+    }
+}
+
+fn say_known(places: &Places, known: &Remembered, wanted: &Remembered, ui: &mut Ui) {
+    ui.say(format!(
+        "{} was added before, and nothing changed",
+        places.shown(&known.path)
+    ));
+    let differs = (wanted.kind.is_some() && wanted.kind != known.kind)
+        || (wanted.name.is_some() && wanted.name != known.name);
+    if differs {
+        ui.say(format!(
+            "hint: to add it another way, run `twig library remove {}` first",
+            places.shown(&known.path)
+        ));
+    }
+}
+
+fn checked_name(text: &str) -> Result<LibraryName, CommandError> {
+    let name = LibraryName::from_folder(text).filter(|name| name.as_str() == text);
+    name.ok_or_else(|| CommandError::new(ErrorKind::Usage, bad_name(text)))
+}
+
+/// What would be served of a folder, under which names; `None` where all of it is already.
+fn look(
+    places: &Places,
+    config: &Config,
+    folder: Remembered,
+) -> Result<Option<Found>, CommandError> {
+    let path = folder.path.clone();
+    let mut config = config.clone();
+    config.libraries.push(folder);
+    let live = LiveCatalog::load(settings(places, &config, &Sources::default()));
+    let is_it = |found: &Found| found.origin == Origin::Configuration && found.path == path;
+    let shown = places.shown(&path);
+    let (own, others): (Vec<Found>, Vec<Found>) = live.found().into_iter().partition(is_it);
+    let Some(found) = own.into_iter().next() else {
+        return Ok(None);
+    };
+    let is_served = |library: &FoundLibrary| {
+        let mut served = others.iter().flat_map(|place| &place.libraries);
+        served.any(|it| it.root == library.root)
+    };
+    if !found.libraries.is_empty() && found.libraries.iter().all(is_served) {
+        return Ok(None);
+    }
+    let is_empty = |library: &FoundLibrary| library.kind.is_format() && library.prompts == 0;
+    if !found.libraries.iter().all(is_empty) {
+        return Ok(Some(found));
+    }
+    // The worst word of it says most.
+    let mut problems = live.problems();
+    problems.extend(live.snapshot().problems().cloned());
+    problems.retain(|problem| Path::new(&*problem.path).starts_with(&path));
+    problems.sort_by_key(|problem| match problem.severity {
+        Severity::Error => 0,
+        Severity::Warning => 1,
+        Severity::Note => 2,
+    });
+    let why = problems.first().map(|problem| problem.message.to_string());
+    let why = why.unwrap_or_else(|| "nothing there is read as a prompt".to_owned());
+    let error = CommandError::fixable(format!("{shown} was not added: {why}"));
+    Err(error.hint("say how to read it with --kind, or name another folder"))
+}

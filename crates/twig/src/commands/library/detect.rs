@@ -1,0 +1,209 @@
+//! `twig library add --detect`: what clients keep on this machine and in this project.
+
+use std::collections::BTreeSet;
+use std::io::{self, BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use twig_sources::{Found, LiveCatalog, Origin, Remembered, Settings, well_known_folders};
+
+use super::super::check::counted;
+use super::super::settings;
+use super::add::{self, Row};
+use crate::cli::{AddLibrary, Sources};
+use crate::command_error::CommandError;
+use crate::config::{Config, ConfigFile};
+use crate::places::{Places, working_folder};
+use crate::ui::Ui;
+
+pub(super) fn run(options: &AddLibrary, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let places = Places::from_environment();
+    let mut file = ConfigFile::open(&places)?;
+    let config = file.check(&places)?;
+    let rows = look(&places, &config);
+    if options.json && !options.yes {
+        ui.json(&rows)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if rows.is_empty() {
+        ui.say("no client keeps prompts in your home or in this project");
+        if options.json {
+            ui.json(&rows)?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let new: Vec<usize> = (0..rows.len()).filter(|at| !rows[*at].added).collect();
+    if !options.json {
+        show(&places, &rows, ui)?;
+    }
+    let picked = match &*new {
+        [] => {
+            ui.say("all of these were added before");
+            Vec::new()
+        }
+        _ if options.yes => new,
+        _ => pick(&rows, &new, ui)?,
+    };
+    for at in &picked {
+        let row = &rows[*at];
+        file.add(&places, &add::entry(&places, &row.path, None, None))?;
+    }
+    file.save(&places)?;
+    if !picked.is_empty() {
+        let count = counted(picked.len(), "folder", "folders");
+        ui.say(format!("added {count}; `twig list` shows what is in them"));
+    }
+    if options.json {
+        let added = |(at, row): (usize, Row)| Row {
+            added: row.added || picked.contains(&at),
+            ..row
+        };
+        let rows: Vec<Row> = rows.into_iter().enumerate().map(added).collect();
+        ui.json(&rows)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Every folder of a client that has a prompt.
+fn look(places: &Places, config: &Config) -> Vec<Row> {
+    let mut seen = BTreeSet::new();
+    let folders = bases(places).into_iter();
+    let folders = folders.flat_map(|base| well_known_folders(&base));
+    let folders = folders.filter(|path| {
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        seen.insert(real)
+    });
+    let folders: Vec<PathBuf> = folders.collect();
+    // They are named as they will be beside what is there already.
+    let mut all = config.clone();
+    for path in &folders {
+        if add::known(config, path).is_none() {
+            all.libraries.push(Remembered {
+                path: path.clone(),
+                ..Remembered::default()
+            });
+        }
+    }
+    let live = LiveCatalog::load(Settings {
+        trust: None,
+        ..settings(places, &all, &Sources::default())
+    });
+    let found = live.found();
+    let rows = folders.iter().filter_map(|path| {
+        let has_it = |place: &&Found| {
+            let mut libraries = place.libraries.iter();
+            libraries.any(|library| same(&library.root, path))
+        };
+        let place = found.iter().find(has_it)?;
+        let library = place.libraries.iter().find(|it| same(&it.root, path))?;
+        let known = place.origin != Origin::Configuration
+            || config.libraries.iter().any(|it| it.path == place.path);
+        (library.prompts > 0).then(|| Row::of(library, known))
+    });
+    rows.collect()
+}
+
+fn same(one: &Path, two: &Path) -> bool {
+    one == two
+        || matches!((one.canonicalize(), two.canonicalize()), (Ok(one), Ok(two)) if one == two)
+}
+
+/// Where clients look: in the home, and from the working folder up to its repository's.
+fn bases(places: &Places) -> Vec<PathBuf> {
+    let home = places.home.clone();
+    let is_home = |folder: &Path| home.as_deref() == Some(folder);
+    let mut project: Vec<PathBuf> = Vec::new();
+    if let Some(here) = working_folder() {
+        let up = here.ancestors().take_while(|folder| !is_home(folder));
+        let up: Vec<&Path> = up.collect();
+        let root = up.iter().position(|folder| folder.join(".git").exists());
+        let count = root.map_or(1, |root| root + 1);
+        project.extend(up.into_iter().take(count).map(Path::to_path_buf));
+    }
+    // What is in the home keeps its name in every project.
+    home.into_iter().chain(project).collect()
+}
+
+fn show(places: &Places, rows: &[Row], ui: &mut Ui) -> Result<(), CommandError> {
+    let cells = rows.iter().enumerate().map(|(at, row)| {
+        let mut cells = vec![format!("{}.", at + 1)];
+        cells.extend(row.cells(places));
+        cells.push(if row.added { "added" } else { "" }.to_owned());
+        cells
+    });
+    ui.table(&cells.collect::<Vec<_>>())?;
+    ui.flush()?;
+    Ok(())
+}
+
+/// Asks which to add.
+fn pick(rows: &[Row], new: &[usize], ui: &mut Ui) -> Result<Vec<usize>, CommandError> {
+    if !io::stdin().is_terminal() {
+        let message = "nothing was added: this is not a terminal, so nobody can pick";
+        let error = CommandError::fixable(message);
+        return Err(error.hint("use --yes to add all of them, or `twig library add PATH`"));
+    }
+    ui.say("\nwhich to add? numbers such as `1 3-5`, `all`, or nothing for none");
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    let picked = chosen(&answer, rows.len()).map_err(CommandError::fixable)?;
+    let picked = match picked {
+        Chosen::All => new.to_vec(),
+        Chosen::These(numbers) => {
+            let places = numbers.into_iter().map(|number| number - 1);
+            places.filter(|at| new.contains(at)).collect()
+        }
+    };
+    if picked.is_empty() {
+        ui.say("nothing was added");
+    }
+    Ok(picked)
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Chosen {
+    All,
+    /// Numbers from 1.
+    These(BTreeSet<usize>),
+}
+
+/// What an answer picks; the error is a sentence.
+fn chosen(answer: &str, count: usize) -> Result<Chosen, String> {
+    let mut numbers = BTreeSet::new();
+    for part in answer
+        .split([',', ' ', '\t', '\n', '\r'])
+        .filter(|it| !it.is_empty())
+    {
+        if part.eq_ignore_ascii_case("all") {
+            return Ok(Chosen::All);
+        }
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.parse().ok().filter(|it| (1..=count).contains(it));
+        match (number(first), number(last)) {
+            (Some(first), Some(last)) if first <= last => numbers.extend(first..=last),
+            _ => {
+                return Err(format!(
+                    "nothing was added: `{part}` is no number from 1 to {count}"
+                ));
+            }
+        }
+    }
+    Ok(Chosen::These(numbers))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_pick_numbers_and_ranges() {
+        let these = |numbers: &[usize]| Ok(Chosen::These(numbers.iter().copied().collect()));
+        assert_eq!(chosen("\n", 5), these(&[]));
+        assert_eq!(chosen("1 3-5\n", 5), these(&[1, 3, 4, 5]));
+        assert_eq!(chosen("2,2, 4", 5), these(&[2, 4]));
+        assert_eq!(chosen("ALL", 5), Ok(Chosen::All));
+        for wrong in ["0", "6", "x", "3-", "4-2", "-1", "99999999999999999999"] {
+            assert!(chosen(wrong, 5).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! `twig library remove`: folders that are served no longer.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use twig_sources::{Found, LiveCatalog, Origin, Remembered};
+
+use super::super::settings;
+use super::add;
+use crate::cli::Sources;
+use crate::command_error::CommandError;
+use crate::config::{Config, ConfigFile};
+use crate::places::{Places, on_disk};
+use crate::ui::Ui;
+
+pub(super) fn run(named: &str, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let places = Places::from_environment();
+    let mut file = ConfigFile::open(&places)?;
+    let config = file.check(&places)?;
+    let at = match by_path(&places, &config, named) {
+        Some(at) => at,
+        None => by_name(&places, &config, named)?,
+    };
+    file.remove(&places, at)?;
+    file.save(&places)?;
+    ui.say(format!(
+        "{} is served no longer; its files are as they were",
+        places.shown(&config.libraries[at].path)
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The entry of that folder, whether it is there or not.
+fn by_path(places: &Places, config: &Config, named: &str) -> Option<usize> {
+    let path: PathBuf = match (named.strip_prefix("~/"), &places.home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => on_disk(Path::new(named)),
+    };
+    let known = add::known(config, &path)?;
+    config.libraries.iter().position(|it| it == known)
+}
+
+/// The entry that a library of that name comes from.
+fn by_name(places: &Places, config: &Config, named: &str) -> Result<usize, CommandError> {
+    let is_called = |it: &Remembered| it.name.as_ref().is_some_and(|name| name.as_str() == named);
+    if let Some(at) = config.libraries.iter().position(is_called) {
+        return Ok(at);
+    }
+    let live = LiveCatalog::load(settings(places, config, &Sources::default()));
+    let found = live.found();
+    let has_it = |place: &&Found| place.libraries.iter().any(|it| it.name == named);
+    match found.iter().find(has_it) {
+        Some(place) if place.origin == Origin::Configuration => {
+            let at = config.libraries.iter().position(|it| it.path == place.path);
+            at.ok_or_else(|| {
+                CommandError::fixable("the configuration changed meanwhile: try again")
+            })
+        }
+        Some(place) => Err(CommandError::fixable(format!(
+            "library `{named}` was not added: it is in {}",
+            place.shown
+        ))
+        .hint("move its folder away if it is not to be served")),
+        None => {
+            let added = found.iter().filter(|it| it.origin == Origin::Configuration);
+            let names: Vec<&str> = added
+                .flat_map(|place| &place.libraries)
+                .map(|library| library.name.as_str())
+                .collect();
+            let message = format!("no library `{named}` was added, nor a folder of that name");
+            let near = twig_core::suggest::did_you_mean(named, names);
+            let hint =
+                near.unwrap_or_else(|| "run `twig library list` to see which were".to_owned());
+            Err(CommandError::fixable(message).hint(hint))
+        }
+    }
+}

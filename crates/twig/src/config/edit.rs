@@ -1,0 +1,215 @@
+//! Changes to `config.toml` that leave every other byte as it is.
+
+use std::fs;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml_edit::{Document, Item, Value};
+use twig_core::Kind;
+
+use super::{Config, parse};
+use crate::command_error::{CommandError, reason};
+use crate::places::Places;
+
+/// A folder to remember, as it is written.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    /// The path, `~` for home.
+    pub(crate) path: String,
+    pub(crate) kind: Option<Kind>,
+    pub(crate) name: Option<String>,
+}
+
+/// The configuration's text, to be changed and saved.
+#[derive(Debug)]
+pub(crate) struct ConfigFile {
+    /// Where the person looks for it.
+    path: PathBuf,
+    before: Option<String>,
+    text: String,
+}
+
+impl ConfigFile {
+    /// Reads the file; one that is not there is empty.
+    pub(crate) fn open(places: &Places) -> Result<Self, CommandError> {
+        let Some(path) = places.config.clone() else {
+            let error = CommandError::fixable("there is no place for the configuration");
+            return Err(error.hint("set HOME or XDG_CONFIG_HOME to an absolute path"));
+        };
+        let before = match fs::read_to_string(&path) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(trouble(places, &path, "read", &error)),
+        };
+        let text = before.clone().unwrap_or_default();
+        Ok(Self { path, before, text })
+    }
+
+    /// Adds a folder after those that are there.
+    pub(crate) fn add(&mut self, places: &Places, entry: &Entry) -> Result<(), CommandError> {
+        let end = if self.text.contains("\r\n") {
+            "\r\n"
+        } else {
+            "\n"
+        };
+        let mut lines = vec![("path", entry.path.clone())];
+        lines.extend(entry.kind.map(|kind| ("kind", kind.as_str().to_owned())));
+        lines.extend(entry.name.clone().map(|name| ("name", name)));
+        let pairs = lines.into_iter().map(|(key, text)| {
+            let value = Value::from(text);
+            format!("{key} = {}", value.to_string().trim())
+        });
+        let pairs: Vec<String> = pairs.collect();
+        if let Some(list) = self.inline_list() {
+            let separator = if list.is_empty { "" } else { ", " };
+            let table = format!("{separator}{{ {} }}", pairs.join(", "));
+            self.text.insert_str(list.end, &table);
+        } else {
+            if !self.text.is_empty() {
+                let missing = if self.text.ends_with('\n') { "" } else { end };
+                self.text.push_str(missing);
+                self.text.push_str(end);
+            }
+            for line in ["[[libraries]]"]
+                .into_iter()
+                .chain(pairs.iter().map(|it| &**it))
+            {
+                self.text.push_str(line);
+                self.text.push_str(end);
+            }
+        }
+        self.check(places).map(|_| ())
+    }
+
+    /// Takes out the entry at a place; its comments stay.
+    pub(crate) fn remove(&mut self, places: &Places, at: usize) -> Result<(), CommandError> {
+        let missing = || CommandError::fixable("the configuration changed meanwhile: try again");
+        let range = self.range_of(at).ok_or_else(missing)?;
+        self.text.replace_range(range, "");
+        self.check(places).map(|_| ())
+    }
+
+    /// Writes the file in place of the old one: whoever reads sees one or the other, whole. A link
+    /// stays one, and who may read the file stays as it was.
+    pub(crate) fn save(&self, places: &Places) -> Result<(), CommandError> {
+        if self.before.as_deref() == Some(&*self.text) {
+            return Ok(());
+        }
+        let wrong = |error: &io::Error| trouble(places, &self.path, "written", error);
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(folder).map_err(|error| wrong(&error))?;
+        let now = fs::read_to_string(&self.path).ok();
+        if now != self.before {
+            let shown = places.shown(&self.path);
+            let message = format!("{shown} changed meanwhile and was left as it is");
+            return Err(CommandError::fixable(message).hint("try again"));
+        }
+        self.write().map_err(|error| wrong(&error))
+    }
+
+    fn write(&self) -> io::Result<()> {
+        let real = match self.path.canonicalize() {
+            Ok(real) => real,
+            // A link whose target is still to be made.
+            Err(_) => match self.path.read_link() {
+                Ok(target) => self.path.with_file_name("").join(target),
+                Err(_) => self.path.clone(),
+            },
+        };
+        let folder = real.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(folder)?;
+        let mut new = tempfile::Builder::new()
+            .prefix(".config.")
+            .suffix(".tmp")
+            .tempfile_in(folder)?;
+        new.write_all(self.text.as_bytes())?;
+        if let Ok(metadata) = real.metadata() {
+            new.as_file().set_permissions(metadata.permissions())?;
+        }
+        new.as_file().sync_all()?;
+        new.persist(&real)?;
+        // The rename itself has to last, too.
+        fs::File::open(folder)?.sync_all()
+    }
+
+    /// What the changed text says; an error where it would say nothing any more.
+    pub(crate) fn check(&self, places: &Places) -> Result<Config, CommandError> {
+        parse(places, &self.path, &self.text)
+    }
+
+    /// Where `libraries` is an array in one go, if it is.
+    fn inline_list(&self) -> Option<InlineList> {
+        let document = Document::parse(self.text.as_str()).ok()?;
+        let Item::Value(Value::Array(array)) = document.get("libraries")? else {
+            return None;
+        };
+        let last = array.iter().last().and_then(Value::span);
+        let own = array.span()?;
+        Some(InlineList {
+            end: last.map_or(own.start + 1, |last| last.end),
+            is_empty: array.is_empty(),
+        })
+    }
+
+    /// The bytes of an entry: whole lines, or a table of an array with its comma.
+    fn range_of(&self, at: usize) -> Option<Range<usize>> {
+        let document = Document::parse(self.text.as_str()).ok()?;
+        match document.get("libraries")? {
+            Item::ArrayOfTables(tables) => {
+                let table = tables.get(at)?;
+                let header = table.span()?;
+                let values = table.iter().filter_map(|(_, item)| item.span());
+                let end = values.map(|span| span.end).max().unwrap_or(header.end);
+                let start = self.text[..header.start].rfind('\n').map_or(0, |at| at + 1);
+                let end = end.max(header.end);
+                let end = self.text[end..]
+                    .find('\n')
+                    .map_or(self.text.len(), |at| end + at + 1);
+                Some(self.with_blank_lines(start..end))
+            }
+            Item::Value(Value::Array(array)) => {
+                let spans: Vec<Range<usize>> = array.iter().filter_map(Value::span).collect();
+                let own = spans.get(at)?;
+                Some(
+                    match (
+                        at.checked_sub(1).and_then(|at| spans.get(at)),
+                        spans.get(at + 1),
+                    ) {
+                        (_, Some(next)) => own.start..next.start,
+                        (Some(before), None) => before.end..own.end,
+                        (None, None) => own.clone(),
+                    },
+                )
+            }
+            _ => None,
+        }
+    }
+
+    /// Lines, and the empty one in front of them, which somebody put there for them.
+    fn with_blank_lines(&self, lines: Range<usize>) -> Range<usize> {
+        let before = &self.text[..lines.start];
+        let blank = ["\r\n\r\n", "\n\n"]
+            .into_iter()
+            .find(|end| before.ends_with(end));
+        let start = lines.start - blank.map_or(0, |end| end.len() / 2);
+        start..lines.end
+    }
+}
+
+struct InlineList {
+    /// Where the next one goes.
+    end: usize,
+    is_empty: bool,
+}
+
+fn trouble(places: &Places, path: &Path, what: &str, error: &io::Error) -> CommandError {
+    CommandError::fixable(format!(
+        "the configuration {} cannot be {what}: {}",
+        places.shown(path),
+        reason(error)
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+//! Twig in the configuration of AI clients: which clients there are, where each keeps its servers
+//! and in which words, and edits that leave everything else in those files as it was.
+//!
+//! `commands/connect` decides what to do and talks about it; nothing here prints.
+
+mod clients;
+mod config;
+mod diff;
+mod edit_error;
+mod file;
+mod jsonc;
+mod launch;
+mod node;
+mod toml;
+
+pub(crate) use self::clients::{Client, Scope};
+pub(crate) use self::config::{Config, ConfigError, survey};
+pub(crate) use self::diff::diff;
+pub(crate) use self::launch::{Entry, Launch};

@@ -1,0 +1,180 @@
+//! One client's configuration file: what it says about servers, and how it would read with one
+//! more or one less.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::clients::{Client, Scope, Syntax};
+use super::edit_error::EditError;
+use super::launch::{Entry, Launch};
+use super::{file, jsonc, toml};
+
+/// A file that was read.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) client: Client,
+    pub(crate) scope: Scope,
+    pub(crate) path: PathBuf,
+    /// Nothing where the file is not there.
+    pub(crate) text: Option<String>,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// Why a file was left alone.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigError {
+    #[error("it cannot be read")]
+    Read(#[source] io::Error),
+    #[error("it cannot be written")]
+    Write(#[source] io::Error),
+    #[error(transparent)]
+    Edit(#[from] EditError),
+}
+
+/// A file without our entry.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Without {
+    /// Nothing where the file goes, since it had nothing but our entry.
+    pub(crate) text: Option<String>,
+    /// The backup that it is now the same as.
+    pub(crate) backup: Option<PathBuf>,
+}
+
+impl Config {
+    pub(crate) fn read(client: Client, scope: Scope, path: PathBuf) -> Result<Self, ConfigError> {
+        let text = file::read(&path).map_err(ConfigError::Read)?;
+        let (keys, _) = client.layout(text.as_deref().unwrap_or_default());
+        let listed = text.as_deref().map_or(Ok(Vec::new()), |text| {
+            let Syntax::Jsonc = client.syntax() else {
+                return toml::entries(text, keys[0]);
+            };
+            jsonc::entries(text, keys)
+        })?;
+        let entries = listed.into_iter();
+        Ok(Self {
+            client,
+            scope,
+            path,
+            text,
+            entries: entries
+                .map(|(name, value, raw)| Entry::read(name, &value, raw))
+                .collect(),
+        })
+    }
+
+    /// The server of a name; clients that read a name twice take what comes last.
+    pub(crate) fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().rev().find(|entry| entry.name == name)
+    }
+
+    /// The servers that are Twig.
+    pub(crate) fn twigs(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.is_twig())
+    }
+
+    /// The file with an entry.
+    pub(crate) fn with(&self, name: &str, launch: &Launch) -> Result<String, ConfigError> {
+        let text = self.text.as_deref().unwrap_or_default();
+        Ok(with(self.client, text, name, launch)?)
+    }
+
+    /// The file without an entry: as it was before, where nothing else changed since.
+    pub(crate) fn without(&self, name: &str) -> Result<Without, ConfigError> {
+        let text = self.text.as_deref().unwrap_or_default();
+        if let Some((backup, before)) = self.origin(name)? {
+            return Ok(Without {
+                text: Some(before),
+                backup: Some(backup),
+            });
+        }
+        let launch = self.entry(name).and_then(|entry| entry.launch.as_ref());
+        let made = launch.and_then(|launch| with(self.client, "", name, launch).ok());
+        if made.as_deref() == Some(text) {
+            return Ok(Without {
+                text: None,
+                backup: None,
+            });
+        }
+        // The newest copy says which objects were there before our entry came.
+        let backups = file::backups(&self.path).map_err(ConfigError::Read)?;
+        let newest = backups.iter().rev().find_map(|(_, text)| text.as_deref());
+        let (keys, _) = self.client.layout(text);
+        let edited = match self.client.syntax() {
+            Syntax::Jsonc => {
+                let kept = newest.map_or(0, |newest| jsonc::depth(newest, keys));
+                jsonc::remove(text, keys, name, kept)?
+            }
+            Syntax::Toml => {
+                let kept = newest.is_some_and(|newest| toml::has_container(newest, keys[0]));
+                toml::remove(text, keys[0], name, kept)?
+            }
+        };
+        Ok(Without {
+            text: Some(edited),
+            backup: None,
+        })
+    }
+
+    /// The backup that is this file but for our entry.
+    pub(crate) fn origin(&self, name: &str) -> Result<Option<(PathBuf, String)>, ConfigError> {
+        let launch = self.entry(name).and_then(|entry| entry.launch.as_ref());
+        let Some(launch) = launch else {
+            return Ok(None);
+        };
+        let backups = file::backups(&self.path).map_err(ConfigError::Read)?;
+        let mut copies = backups.into_iter().rev();
+        Ok(copies.find_map(|(path, before)| {
+            let before = before?;
+            let again = with(self.client, &before, name, launch).ok();
+            (again == self.text).then_some((path, before))
+        }))
+    }
+
+    /// Keeps the file as it is beside itself and says where.
+    pub(crate) fn back_up(&self) -> Result<Option<PathBuf>, ConfigError> {
+        let copy = |text: &String| file::back_up(&self.path, text);
+        let kept = self.text.as_ref().map(copy).transpose();
+        kept.map_err(ConfigError::Write)
+    }
+
+    /// Writes the file, or takes it away.
+    pub(crate) fn write(&self, text: Option<&str>) -> Result<(), ConfigError> {
+        let before = self.text.as_deref();
+        let written = match text {
+            Some(text) => file::write(&self.path, before, text, self.scope),
+            None => file::delete(&self.path, before.unwrap_or_default()),
+        };
+        written.map_err(ConfigError::Write)
+    }
+}
+
+fn with(client: Client, text: &str, name: &str, launch: &Launch) -> Result<String, EditError> {
+    let (keys, form) = client.layout(text);
+    let entry = launch.entry(form);
+    match client.syntax() {
+        Syntax::Jsonc => jsonc::set(text, keys, name, &entry),
+        Syntax::Toml => toml::set(text, keys[0], name, &entry),
+    }
+}
+
+/// The files of every client that has any here, as far as they can be read.
+pub(crate) fn survey(
+    project: &Path,
+    places: &crate::places::ClientPlaces,
+) -> Vec<(Client, Scope, PathBuf, Result<Config, ConfigError>)> {
+    let all = Client::ALL.into_iter();
+    let all = all.flat_map(|client| Scope::ALL.map(|scope| (client, scope)));
+    let files = all.filter_map(|(client, scope)| {
+        let path = client.file(scope, project, places)?;
+        // In the home folder a project's file may be the person's own.
+        let own = client.file(Scope::User, project, places);
+        let is_own = scope == Scope::Project && own.as_ref() == Some(&path);
+        (!is_own).then_some((client, scope, path))
+    });
+    files
+        .map(|(client, scope, path)| {
+            let config = Config::read(client, scope, path.clone());
+            (client, scope, path, config)
+        })
+        .collect()
+}

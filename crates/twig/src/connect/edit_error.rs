@@ -1,0 +1,23 @@
+//! Why a file was not edited, and where in it.
+
+/// A file that cannot be edited as it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {message}")]
+pub(crate) struct EditError {
+    pub(crate) message: String,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+impl EditError {
+    /// At a place in the text, counted in bytes.
+    pub(crate) fn at(text: &str, place: usize, message: impl Into<String>) -> Self {
+        let before = text.get(..place).unwrap_or(text);
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Self {
+            message: message.into(),
+            line: before.matches('\n').count() + 1,
+            column: before[start..].chars().count() + 1,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! JSON with comments and trailing commas, edited in place.
+//!
+//! The file is parsed to know where everything is, and the change is then cut out of or put into
+//! its text: every byte that is not part of our entry, or a comma that it needs, stays.
+
+mod insert;
+mod remove;
+mod source;
+#[cfg(test)]
+mod tests;
+
+use jsonc_parser::ast::Value as Parsed;
+use serde_json::{Map, Value};
+
+pub(crate) use self::insert::set;
+pub(crate) use self::remove::remove;
+use self::source::{Source, text_of};
+use super::edit_error::EditError;
+
+/// A server that a file names: its name, what is said of it, and that as it is written there.
+pub(crate) type Listed = (String, Value, String);
+
+/// The servers below the keys, in the file's order.
+pub(crate) fn entries(text: &str, keys: &[&str]) -> Result<Vec<Listed>, EditError> {
+    let source = Source::parse(text_of(text).1)?;
+    let (found, containers) = source.containers(keys)?;
+    if found < keys.len() {
+        return Ok(Vec::new());
+    }
+    let properties = containers.last().into_iter().flat_map(|it| &it.properties);
+    Ok(properties
+        .map(|property| {
+            let raw = source.text[property.range.start..property.range.end].to_owned();
+            let name = property.name.as_str().to_owned();
+            (name, value(&property.value), raw)
+        })
+        .collect())
+}
+
+/// How many of the objects that the keys lead through are there.
+pub(crate) fn depth(text: &str, keys: &[&str]) -> usize {
+    let source = Source::parse(text_of(text).1);
+    let found = source.and_then(|source| source.containers(keys).map(|(found, _)| found));
+    found.unwrap_or_default()
+}
+
+/// What a file says beside one entry: to see that an edit changed nothing else.
+fn others(text: &str, keys: &[&str], name: &str) -> Option<Value> {
+    let source = Source::parse(text_of(text).1).ok()?;
+    let mut all = source.root.as_ref().map_or_else(
+        || Value::Object(Map::new()),
+        |root| value(&Parsed::Object(root.clone())),
+    );
+    prune(&mut all, keys, name);
+    Some(all)
+}
+
+/// Takes an entry out, and objects above it that hold nothing.
+fn prune(all: &mut Value, keys: &[&str], name: &str) {
+    let Some(map) = all.as_object_mut() else {
+        return;
+    };
+    let Some((first, rest)) = keys.split_first() else {
+        map.remove(name);
+        return;
+    };
+    if let Some(inner) = map.get_mut(*first) {
+        prune(inner, rest, name);
+        if inner.as_object().is_some_and(Map::is_empty) {
+            map.remove(*first);
+        }
+    }
+}
+
+/// Numbers stay as they are written: none of them is ours.
+fn value(parsed: &Parsed<'_>) -> Value {
+    match parsed {
+        Parsed::StringLit(text) => Value::String(text.value.to_string()),
+        Parsed::NumberLit(number) => Value::String(format!("number {}", number.value)),
+        Parsed::BooleanLit(flag) => Value::Bool(flag.value),
+        Parsed::Object(object) => {
+            let properties = object.properties.iter();
+            Value::Object(
+                properties
+                    .map(|property| (property.name.as_str().to_owned(), value(&property.value)))
+                    .collect(),
+            )
+        }
+        Parsed::Array(array) => Value::Array(array.elements.iter().map(value).collect()),
+        Parsed::NullKeyword(_) => Value::Null,
+    }
+}
+
+/// An edit is only made where everything else reads as before.
+fn checked(before: &str, after: String, keys: &[&str], name: &str) -> Result<String, EditError> {
+    let was = others(before, keys, name);
+    if was.is_some() && was == others(&after, keys, name) {
+        return Ok(after);
+    }
+    let message = "this file is written in a way that cannot be edited safely; edit it by hand";
+    Err(EditError::at(before, 0, message))
+}

@@ -1,0 +1,136 @@
+//! How a client starts a server, in the words of its file and back.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::node::Node;
+
+/// The keys with which a client's entry is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// `command`, `args` and `env`.
+    Plain,
+    /// The same, with `type = "stdio"` first.
+    Typed,
+    /// `type = "local"`, one list for the program and its arguments, `environment`, and whether it
+    /// is `enabled`.
+    Enabled,
+    /// The same without `enabled`.
+    Local,
+}
+
+/// A program that a client starts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Launch {
+    #[serde(rename = "command")]
+    pub(crate) program: String,
+    pub(crate) args: Vec<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) env: BTreeMap<String, String>,
+}
+
+impl Launch {
+    /// The entry that a client reads.
+    pub(crate) fn entry(&self, form: Form) -> Node {
+        let mut entry = Vec::new();
+        let mut add = |key: &str, node: Node| entry.push((key.to_owned(), node));
+        let env = Node::Table(
+            self.env
+                .iter()
+                .map(|(name, value)| (name.clone(), Node::text(value)))
+                .collect(),
+        );
+        match form {
+            Form::Plain | Form::Typed => {
+                if form == Form::Typed {
+                    add("type", Node::text("stdio"));
+                }
+                add("command", Node::text(&self.program));
+                add("args", Node::List(self.args.clone()));
+                if !self.env.is_empty() {
+                    add("env", env);
+                }
+            }
+            Form::Enabled | Form::Local => {
+                let words = [&self.program].into_iter().chain(&self.args);
+                add("type", Node::text("local"));
+                add("command", Node::List(words.cloned().collect()));
+                if form == Form::Enabled {
+                    add("enabled", Node::Flag(true));
+                }
+                if !self.env.is_empty() {
+                    add("environment", env);
+                }
+            }
+        }
+        Node::Table(entry)
+    }
+
+    /// Whether it starts a Twig that serves.
+    pub(crate) fn is_twig(&self) -> bool {
+        let name = Path::new(&self.program).file_name();
+        let is_named = name.is_some_and(|name| name == "twig" || name == "twig.exe");
+        let word = self.args.first().map(String::as_str);
+        is_named && matches!(word, Some("serve" | "start"))
+    }
+}
+
+/// A server that a client's file names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    /// Nothing where it is no program, or is not said in a way that is understood.
+    pub(crate) launch: Option<Launch>,
+    /// The folder that it is started in, where the file says one.
+    pub(crate) folder: Option<String>,
+    /// Whether the file switches it off.
+    pub(crate) is_off: bool,
+    /// As it stands in the file.
+    pub(crate) raw: String,
+}
+
+impl Entry {
+    pub(crate) fn read(name: String, value: &Value, raw: String) -> Self {
+        let flag = |key: &str| value.get(key).and_then(Value::as_bool);
+        Self {
+            name,
+            launch: launch(value),
+            folder: value.get("cwd").and_then(Value::as_str).map(str::to_owned),
+            is_off: flag("disabled") == Some(true) || flag("enabled") == Some(false),
+            raw,
+        }
+    }
+
+    pub(crate) fn is_twig(&self) -> bool {
+        self.launch.as_ref().is_some_and(Launch::is_twig)
+    }
+}
+
+/// Every form is read in every file: people copy entries from one client to another.
+fn launch(value: &Value) -> Option<Launch> {
+    let words = |value: &Value| -> Option<Vec<String>> {
+        let items = value.as_array()?.iter();
+        items.map(|item| item.as_str().map(str::to_owned)).collect()
+    };
+    let (program, args) = match value.get("command")? {
+        Value::String(program) => {
+            let args = value.get("args").map_or(Some(Vec::new()), words)?;
+            (program.clone(), args)
+        }
+        list => {
+            let mut words = words(list)?.into_iter();
+            (words.next()?, words.collect())
+        }
+    };
+    let env = value.get("env").or_else(|| value.get("environment"));
+    let env = env.map_or(Some(BTreeMap::new()), |env| {
+        let pairs = env.as_object()?.iter();
+        pairs
+            .map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
+            .collect()
+    })?;
+    Some(Launch { program, args, env })
+}

@@ -1,0 +1,24 @@
+//! What an entry is made of, in the order in which it is written.
+
+/// A value of an entry, for any syntax.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Node {
+    Text(String),
+    Flag(bool),
+    List(Vec<String>),
+    Table(Vec<(String, Node)>),
+}
+
+impl Node {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+/// A text between quotation marks, as JSON and TOML both read it.
+pub(crate) fn quoted(text: &str) -> String {
+    // JSON leaves DEL as it is, TOML refuses it.
+    serde_json::Value::from(text)
+        .to_string()
+        .replace('\u{7f}', "\\u007f")
+}

@@ -1,0 +1,80 @@
+//! Twig in the configuration of clients.
+
+mod clients;
+mod doctor;
+mod entries;
+mod files;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use twig_testkit::{Outcome, TestEnv};
+
+/// Each client, its file of a person below home, and its file of a project below that.
+const CLIENTS: [(&str, &str, Option<&str>); 9] = [
+    ("claude-code", ".claude.json", Some(".mcp.json")),
+    (
+        "claude-desktop",
+        ".config/Claude/claude_desktop_config.json",
+        None,
+    ),
+    (
+        "vscode",
+        ".config/Code/User/mcp.json",
+        Some(".vscode/mcp.json"),
+    ),
+    ("cursor", ".cursor/mcp.json", Some(".cursor/mcp.json")),
+    (
+        "zed",
+        ".config/zed/settings.json",
+        Some(".zed/settings.json"),
+    ),
+    ("codex", ".codex/config.toml", Some(".codex/config.toml")),
+    (
+        "gemini",
+        ".gemini/settings.json",
+        Some(".gemini/settings.json"),
+    ),
+    (
+        "opencode",
+        ".config/opencode/opencode.json",
+        Some("opencode.json"),
+    ),
+    ("windsurf", ".codeium/windsurf/mcp_config.json", None),
+];
+
+/// `twig connect` with these arguments.
+fn connect(env: &TestEnv, args: &[&str]) -> Outcome {
+    env.run(["connect"].into_iter().chain(args.iter().copied()))
+}
+
+/// The same, which has to succeed.
+#[track_caller]
+fn done(env: &TestEnv, args: &[&str]) -> Outcome {
+    let outcome = connect(env, args);
+    assert_eq!(outcome.code, 0, "{args:?}: {outcome}");
+    outcome
+}
+
+#[track_caller]
+fn json(outcome: &Outcome) -> Value {
+    serde_json::from_str(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {outcome}"))
+}
+
+/// Puts a file below home.
+fn put(env: &TestEnv, path: &str, text: &str) -> PathBuf {
+    let path = env.home().join(path);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("the test's own folder");
+    fs::write(&path, text).expect("the test's own folder");
+    path
+}
+
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The copy beside a file.
+fn backup(path: &Path) -> PathBuf {
+    PathBuf::from(format!("{}.twig-backup", path.display()))
+}

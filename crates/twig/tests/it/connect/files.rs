@@ -1,0 +1,251 @@
+//! Files as they are on disk: what stays, what is refused, what is kept beside them.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use twig_testkit::TestEnv;
+
+use super::{CLIENTS, backup, connect, done, json, put, text};
+use crate::TWIG;
+
+const SETTINGS: &str = "\u{feff}// Zed settings\r\n{\r\n\t\"theme\": \"One\", // dark\r\n\t\"context_servers\": {\r\n\t\t/* none */\r\n\t},\r\n\t\"vim_mode\": true,\r\n}";
+
+#[test]
+fn what_was_there_comes_back_byte_for_byte() {
+    let env = TestEnv::new(TWIG);
+    let toml = "# mine\r\nmodel = 'o'\r\n\r\n[mcp_servers.files]\r\ncommand = \"npx\"";
+    for (client, user, _) in CLIENTS {
+        let jsons = [
+            "",
+            " \n",
+            "{}",
+            "{ }\n",
+            "{\n}\n",
+            SETTINGS,
+            "{\"mcpServers\":{},\"servers\":{},\"context_servers\":{},\"mcp\":{}}",
+            "{\n    \"mcpServers\": {\n        \"a\": {\"command\": \"a\"}\n    }\n}\n",
+        ];
+        let tomls = ["", "\n", "a = 1", toml, "[mcp_servers]\n\n# none\n"];
+        let files: &[&str] = if client == "codex" { &tomls } else { &jsons };
+        for file in files {
+            let path = put(&env, user, file);
+            let report = json(&done(&env, &[client, "--json"]));
+            assert_eq!(report["action"], "added");
+            assert_ne!(text(&path), *file);
+            assert_eq!(text(&backup(&path)), *file, "{client}");
+            done(&env, &[client, "--remove"]);
+            assert_eq!(text(&path), *file, "{client}");
+            assert!(
+                !backup(&path).exists(),
+                "{client}: it is the same as the file"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_was_edited_since_is_kept() {
+    let env = TestEnv::new(TWIG);
+    let path = put(&env, ".config/zed/settings.json", SETTINGS);
+    done(&env, &["zed"]);
+    let edited = text(&path).replace("\"One\"", "\"Two\"");
+    fs::write(&path, &edited).expect("own file");
+    let report = json(&done(&env, &["zed", "--remove", "--json"]));
+    assert_eq!(text(&path), SETTINGS.replace("\"One\"", "\"Two\""));
+    // The first copy is of before Twig, the second of just now.
+    assert_eq!(text(&backup(&path)), SETTINGS);
+    let second = format!("{}.2", backup(&path).display());
+    assert_eq!(text(Path::new(&second)), edited);
+    assert_eq!(
+        report["backup"],
+        "[home]/.config/zed/settings.json.twig-backup.2"
+    );
+}
+
+#[test]
+fn an_earlier_copy_is_never_written_over() {
+    let env = TestEnv::new(TWIG);
+    let path = put(&env, ".cursor/mcp.json", "{}\n");
+    fs::write(backup(&path), "precious").expect("own file");
+    done(&env, &["cursor"]);
+    assert_eq!(text(&backup(&path)), "precious");
+    done(&env, &["cursor", "--force", "--", "--read-only"]);
+    done(&env, &["cursor", "--remove"]);
+    assert_eq!(
+        text(&path),
+        "{}\n",
+        "the copy of before is known through changes of our entry"
+    );
+    assert_eq!(text(&backup(&path)), "precious");
+    assert!(!env.home().join(".cursor/mcp.json.twig-backup.2").exists());
+}
+
+#[test]
+fn a_change_is_shown_and_not_made() {
+    let env = TestEnv::new(TWIG);
+    let path = put(
+        &env,
+        ".cursor/mcp.json",
+        "{\n  \"mcpServers\": {\n    \"a\": {}\n  }\n}",
+    );
+    let shown = done(&env, &["cursor", "--print"]);
+    insta::assert_snapshot!(shown.to_string().replace(TWIG, "/bin/twig"), @r#"
+    --- [home]/.cursor/mcp.json
+    +++ [home]/.cursor/mcp.json
+    @@ -1,5 +1,10 @@
+     {
+       "mcpServers": {
+    -    "a": {}
+    +    "a": {},
+    +    "twig": {
+    +      "type": "stdio",
+    +      "command": "/bin/twig",
+    +      "args": ["serve"]
+    +    }
+       }
+     }
+    \ No newline at end of file
+    --- exit 0
+    "#);
+    done(&env, &["cursor"]);
+    let shown = done(&env, &["cursor", "--remove", "--print"]);
+    insta::assert_snapshot!(shown.to_string().replace(TWIG, "/bin/twig"), @r#"
+    --- [home]/.cursor/mcp.json
+    +++ [home]/.cursor/mcp.json
+    @@ -1,10 +1,5 @@
+     {
+       "mcpServers": {
+    -    "a": {},
+    -    "twig": {
+    -      "type": "stdio",
+    -      "command": "/bin/twig",
+    -      "args": ["serve"]
+    -    }
+    +    "a": {}
+       }
+     }
+    \ No newline at end of file
+    --- exit 0
+    "#);
+    assert!(text(&path).contains(TWIG));
+    assert_eq!(done(&env, &["cursor", "--print"]).stdout, "");
+    let diff = json(&done(&env, &["zed", "--print", "--json"]));
+    assert_eq!(diff["written"], false);
+    assert!(
+        diff["diff"]
+            .as_str()
+            .is_some_and(|diff| diff.starts_with("--- /dev/null\n"))
+    );
+    assert!(!env.home().join(".config/zed").exists());
+}
+
+#[test]
+fn links_and_permissions_stay() {
+    let env = TestEnv::new(TWIG);
+    let real = put(&env, "dotfiles/claude.json", "{\"oauth\": \"secret\"}\n");
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).expect("own file");
+    let link = env.home().join(".claude.json");
+    symlink("dotfiles/claude.json", &link).expect("own folder");
+    done(&env, &["claude-code"]);
+    assert!(link.symlink_metadata().expect("a link").is_symlink());
+    assert!(text(&real).contains(TWIG));
+    let mode = |path: &PathBuf| fs::metadata(path).expect("a file").permissions().mode() & 0o777;
+    assert_eq!(mode(&real), 0o600);
+    assert_eq!(mode(&backup(&link)), 0o600);
+    let beside = fs::read_dir(env.home().join("dotfiles"))
+        .expect("own folder")
+        .count();
+    assert_eq!(beside, 1, "nothing is left where the link leads");
+    done(&env, &["claude-code", "--remove"]);
+    assert_eq!(text(&real), "{\"oauth\": \"secret\"}\n");
+
+    let shared = put(&env, ".cursor/mcp.json", "{}");
+    fs::set_permissions(&shared, fs::Permissions::from_mode(0o664)).expect("own file");
+    done(&env, &["cursor"]);
+    assert_eq!(mode(&shared), 0o664);
+
+    // A link that leads to nothing yet.
+    let settings = env.home().join(".config/zed/settings.json");
+    fs::create_dir_all(settings.parent().expect("a folder")).expect("own folder");
+    symlink(env.home().join("dotfiles/zed.json"), &settings).expect("own folder");
+    done(&env, &["zed"]);
+    assert!(text(&env.home().join("dotfiles/zed.json")).contains(TWIG));
+    assert!(settings.symlink_metadata().expect("a link").is_symlink());
+    assert_eq!(mode(&env.home().join("dotfiles/zed.json")), 0o600);
+}
+
+#[test]
+fn files_that_cannot_be_edited_stay() {
+    let env = TestEnv::new(TWIG);
+    for (client, path, file, message) in [
+        (
+            "cursor",
+            ".cursor/mcp.json",
+            "{\n  \"a\": 1\n  \"b\": 2\n}",
+            "line 2, column 9: expected comma",
+        ),
+        (
+            "vscode",
+            ".config/Code/User/mcp.json",
+            "{\"servers\": []}",
+            "line 1, column 13: `servers` has to be an object",
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "a = 1\na = 2\n",
+            "line 2, column 1: duplicate key",
+        ),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            "[]",
+            "line 1, column 1: the file has to hold an object",
+        ),
+    ] {
+        let path = put(&env, path, file);
+        for flag in ["--user", "--remove", "--print", "--force"] {
+            let outcome = connect(&env, &[client, flag]);
+            assert_eq!(outcome.code, 1, "{outcome}");
+            assert!(outcome.stderr.contains(message), "{outcome}");
+        }
+        assert_eq!(text(&path), file);
+        assert!(!backup(&path).exists());
+    }
+    let path = env.home().join(".config/zed/settings.json");
+    fs::create_dir_all(&path).expect("own folder");
+    let outcome = connect(&env, &["zed"]);
+    assert_eq!(
+        outcome.stderr,
+        "error: ~/.config/zed/settings.json cannot be read: it is a folder\nhint: the file stays as it is\n"
+    );
+    let path = put(&env, ".codeium/windsurf/mcp_config.json", "");
+    fs::write(&path, b"{\"a\": \"\xff\"}").expect("own file");
+    let outcome = connect(&env, &["windsurf"]);
+    assert!(outcome.stderr.contains("it is not UTF-8 text"), "{outcome}");
+}
+
+#[test]
+fn without_a_home_only_projects_have_files() {
+    let env = TestEnv::new(TWIG);
+    let run = |args: &[&str]| {
+        let args = ["connect", "cursor"].iter().chain(args);
+        let output = env
+            .command(args.copied())
+            .env_remove("HOME")
+            .output()
+            .expect("it starts");
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    let (code, said) = run(&[]);
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains("hint: set HOME to an absolute path"),
+        "{said}"
+    );
+    assert_eq!(run(&["--project"]).0, Some(0));
+}
