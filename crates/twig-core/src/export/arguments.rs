@@ -6,22 +6,23 @@ use super::speech::{Part, Speech};
 use crate::model::{Argument, Prompt};
 use crate::problem::shorten;
 
-/// What of its arguments a format holds.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Holds {
-    pub(super) title: bool,
-    pub(super) names: bool,
-    pub(super) descriptions: bool,
-    pub(super) required: bool,
+/// What a format may hold of a prompt and its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Held {
+    Title,
+    Names,
+    Descriptions,
+    Required,
     /// Defaults and choices.
-    pub(super) values: bool,
+    Values,
 }
 
 /// One sentence about what is lost; nothing where nothing is.
-pub(super) fn lost(prompt: &Prompt, speech: &Speech, holds: Holds) -> Option<String> {
+pub(super) fn lost(prompt: &Prompt, speech: &Speech, held: &[Held]) -> Option<String> {
+    let holds = |what: Held| held.contains(&what);
     let mut lost: Vec<String> = Vec::new();
     let is_own = |title: &str| title != prompt.name.as_str();
-    if !holds.title && prompt.title.as_deref().is_some_and(is_own) {
+    if !holds(Held::Title) && prompt.title.as_deref().is_some_and(is_own) {
         lost.push("the title".to_owned());
     }
     let mut each = |what: &str, has: fn(&Argument) -> bool, is_held: bool| {
@@ -36,21 +37,25 @@ pub(super) fn lost(prompt: &Prompt, speech: &Speech, holds: Holds) -> Option<Str
             lost.push(format!("the {what} of {}", names.join(", ")));
         }
     };
-    each("name", |_| true, holds.names);
+    each("name", |_| true, holds(Held::Names));
     each(
         "description",
         |one| one.description.is_some(),
-        holds.descriptions,
+        holds(Held::Descriptions),
     );
-    each("default", |one| one.default.is_some(), holds.values);
-    each("choices", |one| !one.choices.is_empty(), holds.values);
+    each("default", |one| one.default.is_some(), holds(Held::Values));
+    each(
+        "choices",
+        |one| !one.choices.is_empty(),
+        holds(Held::Values),
+    );
     let is_needed = |one: &&Argument| one.required && one.default.is_none();
     each(
         "rules",
         |one| one.max_length.is_some() || one.pattern.is_some(),
         false,
     );
-    if !holds.required {
+    if !holds(Held::Required) {
         let needed = speech.arguments.iter().filter(is_needed);
         lost.extend(needed.map(|argument| format!("that `{}` is required", argument.name)));
     }

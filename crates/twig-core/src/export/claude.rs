@@ -1,6 +1,8 @@
 //! Commands of Claude Code: `.claude/commands/NAME.md`, `$name` and `$ARGUMENTS`.
 
-use super::arguments::{Holds, Written, description, hint, join, lost, write as written};
+use std::fmt::Write;
+
+use super::arguments::{Held, Written, description, hint, join, lost, write as written};
 use super::client::Client;
 use super::speech::{Part, Speech};
 use super::{Draft, harmless, yaml};
@@ -16,7 +18,7 @@ pub(super) fn write(found: PromptRef<'_>, speech: &Speech) -> Result<Draft, Stri
     yaml::field(&mut text, "description", &description(prompt, speech));
     if !names.is_empty() {
         let hint = yaml::quoted(&hint(&speech.arguments));
-        text.push_str(&format!("argument-hint: {hint}\n"));
+        let _ = writeln!(text, "argument-hint: {hint}");
         yaml::field(&mut text, "arguments", &names.join(" "));
     }
     text.push_str("---\n");
@@ -26,12 +28,8 @@ pub(super) fn write(found: PromptRef<'_>, speech: &Speech) -> Result<Draft, Stri
             notes.push(format!("argument `{}` is called `{name}`", argument.name));
         }
     }
-    let holds = Holds {
-        names: true,
-        required: true,
-        ..Holds::default()
-    };
-    notes.extend(lost(prompt, speech, holds));
+    let held = [Held::Names, Held::Required];
+    notes.extend(lost(prompt, speech, &held));
     Ok(Draft { text, notes })
 }
 
@@ -132,7 +130,7 @@ fn escape(text: &str, names: &[String], has_arguments: bool) -> (String, bool) {
 }
 
 fn is_named(text: &str, names: &[String]) -> bool {
-    let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_inner = |c: char| c.is_alphanumeric() || c == '_';
     let word = text.find(|c| !is_inner(c)).map_or(text, |end| &text[..end]);
     word == &ALL[1..] || names.iter().any(|name| name == word)
 }

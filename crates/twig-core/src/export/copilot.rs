@@ -1,6 +1,6 @@
 //! Prompt files of VS Code: `.github/prompts/NAME.prompt.md`, `${input:name:description}`.
 
-use super::arguments::{Holds, description, join, lost, write as written};
+use super::arguments::{Held, description, join, lost, write as written};
 use super::client::Client;
 use super::speech::{Part, Speech};
 use super::{Draft, harmless, yaml};
@@ -32,12 +32,8 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     if speech.parts.iter().any(has_links) {
         notes.push("VS Code attaches files that the text links to".to_owned());
     }
-    let holds = Holds {
-        names: true,
-        descriptions: true,
-        ..Holds::default()
-    };
-    notes.extend(lost(prompt, speech, holds));
+    let held = [Held::Names, Held::Descriptions];
+    notes.extend(lost(prompt, speech, &held));
     Draft { text, notes }
 }
 

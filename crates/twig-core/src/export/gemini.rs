@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::arguments::{Holds, Written, description, join, list, lost, write as written};
+use super::arguments::{Held, Written, description, join, list, lost, write as written};
 use super::client::Client;
 use super::speech::Speech;
 use super::{Draft, harmless};
@@ -42,14 +42,14 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     let mut text = String::new();
     let _ = writeln!(text, "description = {}", line(&description(prompt, speech)));
     let _ = writeln!(text, "prompt = {}", lines(&join(&parts)));
-    let holds = Holds {
-        names: has_list,
-        descriptions: has_list,
-        required: has_list,
-        values: has_list,
-        ..Holds::default()
-    };
-    notes.extend(lost(prompt, speech, holds));
+    let all = [
+        Held::Names,
+        Held::Descriptions,
+        Held::Required,
+        Held::Values,
+    ];
+    let held: &[Held] = if has_list { &all } else { &[] };
+    notes.extend(lost(prompt, speech, held));
     Draft { text, notes }
 }
 

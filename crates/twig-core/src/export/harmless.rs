@@ -125,8 +125,10 @@ fn keep(parts: &mut [Written], place: impl Fn(&[Cell], usize) -> Option<usize>) 
         .collect();
     places.sort_unstable();
     places.dedup();
-    let mut found = Found::default();
-    found.kept = places.len();
+    let found = Found {
+        kept: places.len(),
+        ..Found::default()
+    };
     if places.is_empty() {
         return found;
     }

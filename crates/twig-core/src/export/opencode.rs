@@ -1,6 +1,6 @@
 //! Commands of opencode: `.opencode/command/NAME.md`, `$1`, `$2` and `$ARGUMENTS`.
 
-use super::arguments::{Holds, description, join, lost, write as written};
+use super::arguments::{description, join, lost, write as written};
 use super::claude::ALL;
 use super::client::Client;
 use super::speech::{Part, Speech};
@@ -29,6 +29,6 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Result<Draft, String> {
     let found = harmless::opencode(&mut parts);
     text.push_str(&join(&parts));
     let mut notes = found.notes(Client::Opencode.title());
-    notes.extend(lost(prompt, speech, Holds::default()));
+    notes.extend(lost(prompt, speech, &[]));
     Ok(Draft { text, notes })
 }

@@ -1,10 +1,10 @@
 //! Cursor and Windsurf: Markdown without marks. Arguments stand in the text by name, and a list at the
 //! end says what they are; a model fills them in.
 
-use super::arguments::{Holds, description, join, list, lost, write as written};
+use super::arguments::{Held, description, join, list, lost, write as written};
 use super::speech::Speech;
 use super::{Draft, yaml};
-use crate::model::Prompt;
+use crate::model::{Argument, Prompt};
 
 /// A command of Cursor: `.cursor/commands/NAME.md`, text and nothing else.
 pub(super) fn cursor(prompt: &Prompt, speech: &Speech) -> Draft {
@@ -39,29 +39,24 @@ fn named(prompt: &Prompt, speech: &Speech, title: &str) -> Draft {
             "{title} has no arguments: a list at the end tells the model what to fill in"
         ));
     }
-    let holds = Holds {
-        names: true,
-        descriptions: true,
-        required: true,
-        values: true,
-        ..Holds::default()
-    };
-    notes.extend(lost(prompt, speech, holds));
+    let held = [
+        Held::Names,
+        Held::Descriptions,
+        Held::Required,
+        Held::Values,
+    ];
+    notes.extend(lost(prompt, speech, &held));
     Draft { text, notes }
 }
 
 /// The text with arguments by name.
 pub(super) fn body(speech: &Speech, mark: impl Fn(&str) -> String) -> String {
-    let names = |at: Option<usize>, _: &str| match at {
-        Some(at) => speech
-            .arguments
-            .get(at)
-            .map(|one| mark(&one.name))
-            .unwrap_or_default(),
-        None => {
-            let names = speech.arguments.iter().map(|one| mark(&one.name));
-            names.collect::<Vec<_>>().join(" ")
-        }
+    let by_name = |argument: &Argument| mark(&argument.name);
+    let names = |at: Option<usize>, _: &str| {
+        let arguments = speech.arguments.iter().enumerate();
+        let meant = arguments.filter(|(own, _)| at.is_none_or(|at| at == *own));
+        let marks: Vec<String> = meant.map(|(_, argument)| by_name(argument)).collect();
+        marks.join(" ")
     };
     join(&written(&speech.parts, str::to_owned, names))
 }

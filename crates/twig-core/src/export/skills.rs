@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::arguments::{Holds, description, list, lost};
+use super::arguments::{Held, description, list, lost};
 use super::claude::{self, ALL};
 use super::speech::Speech;
 use super::{Bundled, Draft, marker, yaml};
@@ -60,14 +60,14 @@ pub(super) fn write(
     text.push_str(&marker::bundled_line(bundled));
     text.push_str("---\n");
     text.push_str(&body);
-    let holds = Holds {
-        title: true,
-        names: true,
-        descriptions: true,
-        required: true,
-        values: true,
-    };
-    notes.extend(lost(prompt, speech, holds).filter(|_| !is_skill));
+    let held = [
+        Held::Title,
+        Held::Names,
+        Held::Descriptions,
+        Held::Required,
+        Held::Values,
+    ];
+    notes.extend(lost(prompt, speech, &held).filter(|_| !is_skill));
     Ok(Draft { text, notes })
 }
 

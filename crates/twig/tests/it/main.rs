@@ -18,6 +18,7 @@ mod documents;
 mod ending;
 mod export;
 mod flood;
+mod formats;
 mod functions;
 mod hidden;
 mod hostile;

@@ -94,6 +94,47 @@ fn arguments_keep_their_names_where_the_format_has_names() {
 }
 
 #[test]
+fn one_argument_is_enough_for_gemini() {
+    let shelf = jinja(
+        &["topic"],
+        "About {{ topic }}: '''quoted''' and {{ '{{args}}' }}\n",
+    );
+    let item = shelf.item(Client::Gemini);
+    let back = Back::of(Client::Gemini, &item);
+    assert_eq!(back.prompt().description.as_deref(), Some("Does something"));
+    let names: Vec<&str> = back
+        .prompt()
+        .arguments
+        .iter()
+        .map(|one| &*one.name)
+        .collect();
+    assert_eq!(names, ["args"]);
+    assert_eq!(back.say(&["x"]), "About x: '''quoted''' and {{ args}}\n");
+}
+
+#[test]
+fn the_input_of_a_pattern_comes_last() {
+    let dialect = Dialect::Marks(twig_core::Marks::Patterns);
+    let shelf = Shelf::default().with(
+        "claude",
+        dialect,
+        prompt("main", &["lang", "input"]),
+        "To {{lang}}\n",
+    );
+    let said = shelf.say(&[("lang", "en"), ("input", "text")]);
+    assert_eq!(said, "To en\n\ntext");
+    for client in FILLING {
+        let back = Back::of(client, &shelf.item(client));
+        assert_eq!(
+            back.say(&["en", "text"]).trim_end(),
+            said,
+            "{}",
+            client.as_str()
+        );
+    }
+}
+
+#[test]
 fn skills_say_the_same_and_list_what_they_take() {
     for (text, arguments) in [
         ("About {{ x }}.", &["x"][..]),
@@ -178,7 +219,14 @@ proptest! {
     ) {
         let shelf = jinja(&["x", "y"], &template);
         let expected = shelf.say(&[("x", &x), ("y", &y)]);
+        // Our reader takes no number for a mark that words or other signs run into; opencode does.
+        let runs_on = template.contains("${{") || template.split("}}").skip(1).any(|after| {
+            after.starts_with(char::is_alphanumeric)
+        });
         for client in FILLING {
+            if client == Client::Opencode && runs_on {
+                continue;
+            }
             for item in shelf.export(client).items {
                 let back = Back::of(client, &item);
                 // There, arguments come in the order of the text.

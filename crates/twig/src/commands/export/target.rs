@@ -104,8 +104,9 @@ fn user(client: Client) -> Option<Target> {
     };
     match client {
         Client::Skills | Client::Cursor => inside(&places.home, client.folder()),
-        Client::Claude => inside(&places.claude, "commands")
-            .or_else(|| inside(&places.home, client.folder())),
+        Client::Claude => {
+            inside(&places.claude, "commands").or_else(|| inside(&places.home, client.folder()))
+        }
         Client::Gemini => inside(&places.gemini, client.folder())
             .or_else(|| inside(&places.home, client.folder())),
         Client::Windsurf => inside(&places.home, ".codeium/windsurf/global_workflows"),

@@ -14,11 +14,10 @@ fn links_that_lead_out_are_not_followed() {
     symlink(&outside, env.work().join(".claude")).expect("a link");
     let outcome = claude(&env, ["plan"]);
     insta::assert_snapshot!(outcome, @"
-    left  review:plan  plan.md  leads outside the folder
+    failed  review:plan  plan.md  leads outside the folder
     --- stderr
-    [work]/.claude/commands: 1 left
-    hint: --force replaces what was changed or is not Twig's, and keeps a copy
-    --- exit 0
+    [work]/.claude/commands: 1 failed
+    --- exit 1
     ");
     assert_eq!(tree(&outside), [] as [&str; 0]);
     assert_eq!(claude(&env, ["plan", "--force"]).code, 1);
@@ -36,7 +35,6 @@ fn a_link_is_never_replaced() {
     left  review:plan  plan.md  is a link
     --- stderr
     [work]/.claude/commands: 1 left
-    hint: --force replaces what was changed or is not Twig's, and keeps a copy
     --- exit 0
     ");
     assert_eq!(fs::read_to_string(&outside).expect("readable"), "mine");
@@ -57,7 +55,7 @@ fn a_file_in_the_way_of_a_folder_is_told() {
     write(&env, ".claude", "mine");
     let outcome = claude(&env, ["plan"]);
     insta::assert_snapshot!(outcome, @"
-    failed  review:plan  plan.md  cannot be written: not found
+    failed  review:plan  plan.md  cannot be written: not a directory
     --- stderr
     [work]/.claude/commands: 1 failed
     --- exit 1

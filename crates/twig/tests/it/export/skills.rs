@@ -50,13 +50,24 @@ const MAIN: &str = "app/.agents/skills/pdf/SKILL.md";
 fn a_skill_brings_its_files() {
     let env = env();
     insta::assert_snapshot!(export(&env, ["--to", "skills"]), @"
+    written  mine:pdf  pdf/SKILL.md  keeps `allowed-tools: Read Bash`, which clients may not ask about; leaves out `model`: not in the specification
     --- stderr
-    no prompts in ~/.local/share/twig/prompts
-    hint: make a first library with `twig new library NAME`
-    [work]/app/.agents/skills: nothing to export
+    [work]/app/.agents/skills: 1 written
     --- exit 0
     ");
-    insta::assert_snapshot!(read(&env, MAIN), @"");
+    insta::assert_snapshot!(read(&env, MAIN), @r#"
+    ---
+    name: pdf
+    description: Works with PDF files
+    license: MIT
+    allowed-tools: Read Bash
+    metadata:
+      author: "somebody"
+      twig-files: "reference.md|scripts/run.sh"
+      twig-export: "sha256:fa1270f516630e28099c5a8e322ddaec mine:pdf"
+    ---
+    Run [the script](scripts/run.sh) on $ARGUMENTS.
+    "#);
     let expected = ["SKILL.md", "reference.md", "scripts/run.sh"];
     assert_eq!(tree(&env.work().join("app/.agents/skills/pdf")), expected);
     assert_eq!(

@@ -81,7 +81,8 @@ fn another_folder_may_be_named() {
     assert_eq!(tree(&env.work()), [".claude/skills/plan/SKILL.md"]);
     insta::assert_snapshot!(env.run(to.into_iter().chain(["../out"])), @"
     --- stderr
-    error: the folder `../out` has a `..`; paths lead down from the library's folder
+    error: `../out` is no folder inside the project or your home
+    hint: write it from there on, such as `--in .claude/skills`
     --- exit 2
     ");
     insta::assert_snapshot!(claude(&env, ["--project", "nowhere"]), @"
@@ -108,7 +109,7 @@ fn a_library_is_not_written_into_itself() {
         ".claude/commands/own.md",
         "---\ndescription: Own\n---\nMine.\n",
     );
-    const NAME: &str = "commands:own own -";
+    const NAME: &str = "claude:own own -";
     let from = ["--library", ".claude/commands", "--kind", "claude"];
     assert_eq!(states(&env, from), [NAME]);
     assert_eq!(states(&env, from.into_iter().chain(["--force"])), [NAME]);
