@@ -134,7 +134,7 @@ fn item(
         Client::Claude => claude::write(found, &speech)?,
         Client::Copilot => copilot::write(prompt, &speech),
         Client::Cursor => plain::cursor(prompt, &speech),
-        Client::Opencode => opencode::write(prompt, &speech)?,
+        Client::Opencode => opencode::write(prompt, &speech),
         Client::Windsurf => plain::windsurf(prompt, &speech),
         Client::Gemini => gemini::write(prompt, &speech),
     };

@@ -64,10 +64,19 @@ pub(super) fn claude(parts: &mut [Written]) -> Found {
     found
 }
 
-/// Commands and files of opencode: `` !`…` `` anywhere.
-pub(super) fn opencode(parts: &mut [Written]) -> Found {
+/// Commands and files of opencode: `` !`…` `` anywhere, and numbers. Its marks are numbers where there
+/// are several, and a value may end in `!`: what follows a mark is parted from it, too.
+pub(super) fn opencode(parts: &mut [Written], has_numbers: bool) -> Found {
     let mut found = keep(parts, |cells, at| match cells[at] {
-        Cell::Char('!') => is_quoted(cells, at).then_some(at + 1),
+        Cell::Char('!') => {
+            let is_marked = cells.get(at + 1) == Some(&Cell::Mark);
+            (is_marked || is_quoted(cells, at)).then_some(at + 1)
+        }
+        Cell::Mark => {
+            let is_number = has_numbers
+                && matches!(cells.get(at + 1), Some(Cell::Char(c)) if c.is_ascii_digit());
+            (is_number || is_quoted(cells, at)).then_some(at + 1)
+        }
         Cell::Char('@') => is_far(cells, at).then_some(at + 1),
         Cell::Char('$') => {
             let rest = cells[at + 1..].iter().map_while(|cell| match cell {
@@ -78,7 +87,7 @@ pub(super) fn opencode(parts: &mut [Written]) -> Found {
             let is_mark = word.starts_with(|c: char| c.is_ascii_digit()) || word == "ARGUMENTS";
             is_mark.then_some(at + 1)
         }
-        _ => None,
+        Cell::Char(_) => None,
     });
     found.files = files(parts);
     found

@@ -3,21 +3,12 @@
 use super::arguments::{description, join, lost, write as written};
 use super::claude::ALL;
 use super::client::Client;
-use super::speech::{Part, Speech};
+use super::speech::Speech;
 use super::{Draft, harmless, yaml};
 use crate::model::Prompt;
 
-pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Result<Draft, String> {
+pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     let is_single = speech.arguments.len() == 1;
-    for pair in speech.parts.windows(2) {
-        if let [Part::Argument(_), Part::Text(text)] = pair
-            && !is_single
-            && text.starts_with(|c: char| c.is_ascii_digit())
-        {
-            let why = "has an argument right before a digit, which would be part of its number";
-            return Err(why.to_owned());
-        }
-    }
     let mut text = "---\n".to_owned();
     yaml::field(&mut text, "description", &description(prompt, speech));
     text.push_str("---\n");
@@ -26,9 +17,9 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Result<Draft, String> {
         _ => ALL.to_owned(),
     };
     let mut parts = written(&speech.parts, str::to_owned, mark);
-    let found = harmless::opencode(&mut parts);
+    let found = harmless::opencode(&mut parts, !is_single);
     text.push_str(&join(&parts));
     let mut notes = found.notes(Client::Opencode.title());
     notes.extend(lost(prompt, speech, &[]));
-    Ok(Draft { text, notes })
+    Draft { text, notes }
 }
