@@ -142,11 +142,10 @@ fn item(
         Client::Skills => bundled,
         _ if bundled.is_empty() => bundled,
         _ => {
-            let count = bundled.len();
-            let files = if count == 1 { "file" } else { "files" };
-            draft
-                .notes
-                .push(format!("the {count} {files} of the skill stay behind"));
+            draft.notes.push(match bundled.len() {
+                1 => "the file of the skill stays behind".to_owned(),
+                count => format!("the {count} files of the skill stay behind"),
+            });
             Vec::new()
         }
     };
@@ -161,6 +160,10 @@ fn item(
         ));
     }
     let mut notes = speech.notes;
+    if !is_skill && !speech.keys.is_empty() {
+        let keys = speech.keys.join("`, `");
+        notes.push(format!("leaves out `{keys}` of its front matter"));
+    }
     notes.extend(file.notes);
     notes.append(&mut draft.notes);
     Ok(Item {

@@ -18,11 +18,10 @@ pub(super) enum Held {
 }
 
 /// One sentence about what is lost; nothing where nothing is.
-pub(super) fn lost(prompt: &Prompt, speech: &Speech, held: &[Held]) -> Option<String> {
+pub(super) fn lost(speech: &Speech, held: &[Held]) -> Option<String> {
     let holds = |what: Held| held.contains(&what);
     let mut lost: Vec<String> = Vec::new();
-    let is_own = |title: &str| title != prompt.name.as_str();
-    if !holds(Held::Title) && prompt.title.as_deref().is_some_and(is_own) {
+    if !holds(Held::Title) && speech.has_title {
         lost.push("the title".to_owned());
     }
     let mut each = |what: &str, has: fn(&Argument) -> bool, is_held: bool| {

@@ -29,7 +29,7 @@ pub(super) fn write(found: PromptRef<'_>, speech: &Speech) -> Result<Draft, Stri
         }
     }
     let held = [Held::Names, Held::Required];
-    notes.extend(lost(prompt, speech, &held));
+    notes.extend(lost(speech, &held));
     Ok(Draft { text, notes })
 }
 

@@ -33,7 +33,7 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
         notes.push("VS Code attaches files that the text links to".to_owned());
     }
     let held = [Held::Names, Held::Descriptions];
-    notes.extend(lost(prompt, speech, &held));
+    notes.extend(lost(speech, &held));
     Draft { text, notes }
 }
 

@@ -49,7 +49,7 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
         Held::Values,
     ];
     let held: &[Held] = if has_list { &all } else { &[] };
-    notes.extend(lost(prompt, speech, held));
+    notes.extend(lost(speech, held));
     Draft { text, notes }
 }
 

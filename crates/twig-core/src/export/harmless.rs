@@ -235,8 +235,9 @@ fn files(parts: &[Written]) -> Vec<String> {
                 let is_short = (1..=5).contains(&ending.len());
                 !stem.is_empty() && is_short && ending.bytes().all(|b| b.is_ascii_alphanumeric())
             });
+            let is_code = path.contains(['(', '{', '<', '=']);
             let looks = path.starts_with("./") || has_ending || path.ends_with('/');
-            if looks && !files.iter().any(|known| known[1..] == *path) {
+            if looks && !is_code && !files.iter().any(|known| known[1..] == *path) {
                 files.push(format!("@{path}"));
             }
         }

@@ -20,6 +20,6 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     let found = harmless::opencode(&mut parts, !is_single);
     text.push_str(&join(&parts));
     let mut notes = found.notes(Client::Opencode.title());
-    notes.extend(lost(prompt, speech, &[]));
+    notes.extend(lost(speech, &[]));
     Draft { text, notes }
 }

@@ -8,7 +8,7 @@ use crate::model::{Argument, Prompt};
 
 /// A command of Cursor: `.cursor/commands/NAME.md`, text and nothing else.
 pub(super) fn cursor(prompt: &Prompt, speech: &Speech) -> Draft {
-    let mut draft = named(prompt, speech, "Cursor");
+    let mut draft = named(speech, "Cursor");
     if prompt.description.is_some() {
         draft.notes.push("does not hold the description".to_owned());
     }
@@ -20,7 +20,7 @@ pub(super) fn cursor(prompt: &Prompt, speech: &Speech) -> Draft {
 
 /// A workflow of Windsurf: `.windsurf/workflows/NAME.md`.
 pub(super) fn windsurf(prompt: &Prompt, speech: &Speech) -> Draft {
-    let mut draft = named(prompt, speech, "Windsurf");
+    let mut draft = named(speech, "Windsurf");
     let mut text = "---\n".to_owned();
     yaml::field(&mut text, "description", &description(prompt, speech));
     text.push_str("---\n");
@@ -28,7 +28,7 @@ pub(super) fn windsurf(prompt: &Prompt, speech: &Speech) -> Draft {
     draft
 }
 
-fn named(prompt: &Prompt, speech: &Speech, title: &str) -> Draft {
+fn named(speech: &Speech, title: &str) -> Draft {
     let mut text = body(speech, |name| format!("{{{{{name}}}}}"));
     let mut notes = Vec::new();
     if !speech.arguments.is_empty() {
@@ -45,7 +45,7 @@ fn named(prompt: &Prompt, speech: &Speech, title: &str) -> Draft {
         Held::Required,
         Held::Values,
     ];
-    notes.extend(lost(prompt, speech, &held));
+    notes.extend(lost(speech, &held));
     Draft { text, notes }
 }
 

@@ -67,7 +67,7 @@ pub(super) fn write(
         Held::Required,
         Held::Values,
     ];
-    notes.extend(lost(prompt, speech, &held).filter(|_| !is_skill));
+    notes.extend(lost(speech, &held).filter(|_| !is_skill));
     Ok(Draft { text, notes })
 }
 

@@ -6,6 +6,7 @@ use self::rendered::{look_at_patterns, look_at_templates, rendered};
 use super::{Client, Compute, marker_of};
 use crate::catalog::PromptRef;
 use crate::format::{self, Piece};
+use crate::front_matter;
 use crate::model::{Argument, Content, Dialect, Kind, Marks, MessageSource, Role};
 use crate::render::{self, World};
 
@@ -15,6 +16,10 @@ pub(super) struct Speech {
     pub(super) parts: Vec<Part>,
     /// Those that stand in the text, in the prompt's order: parts count these.
     pub(super) arguments: Vec<Argument>,
+    /// Whether it has a title that its text does not tell.
+    pub(super) has_title: bool,
+    /// Keys of its front matter that only its own client follows.
+    pub(super) keys: Vec<&'static str>,
     /// Whether all values come behind the text, as Claude Code puts them.
     pub(super) is_appended: bool,
     pub(super) notes: Vec<String>,
@@ -33,6 +38,25 @@ impl Speech {
         self.parts = tidy(std::mem::take(&mut self.parts), &kept);
     }
 }
+
+/// Keys of front matter that mean something to one client and to no prompt.
+const KEYS: [&str; 15] = [
+    "agent",
+    "allowed-tools",
+    "background",
+    "context",
+    "disable-model-invocation",
+    "disallowed-tools",
+    "effort",
+    "hooks",
+    "mode",
+    "model",
+    "paths",
+    "shell",
+    "subtask",
+    "tools",
+    "variant",
+];
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +81,7 @@ pub(super) fn of(
         Dialect::Function => {
             return Err("a program makes it, and a file runs none".to_owned());
         }
-        Dialect::Marks(marks) => marked(world, found, marks, &mut speech.notes)?,
+        Dialect::Marks(marks) => marked(world, found, marks, &mut speech)?,
         Dialect::Jinja => {
             look_at_templates(world, found, &mut arguments, &mut speech.notes)?;
             rendered(world, found, compute, &mut speech.notes)?
@@ -68,6 +92,9 @@ pub(super) fn of(
         }
         Dialect::Input | Dialect::Verbatim => rendered(world, found, compute, &mut speech.notes)?,
     };
+    let is_other = |title: &str| title != prompt.name.as_str();
+    let has_title = prompt.title.as_deref().is_some_and(is_other);
+    speech.has_title = has_title && !found.library.kind.is_format();
     speech.is_appended = prompt.dialect == Dialect::Marks(Marks::Appended);
     let has_all = speech.is_appended || parts.contains(&Part::All);
     let is_used = |at: usize| has_all || parts.contains(&Part::Argument(at));
@@ -112,7 +139,7 @@ fn marked(
     world: World<'_>,
     found: PromptRef<'_>,
     marks: Marks,
-    notes: &mut Vec<String>,
+    speech: &mut Speech,
 ) -> Result<Vec<Part>, String> {
     let mut parts = Vec::new();
     let mut spoken = Vec::new();
@@ -122,6 +149,10 @@ fn marked(
         };
         let text = render::read(world, found.library, path).map_err(|error| error.to_string())?;
         refuse_exported(found.library.kind, &text)?;
+        let limits = world.templates.limits();
+        let fields = front_matter::read(&text, limits).fields;
+        let keys = KEYS.into_iter().filter(|key| fields.value(key).is_some());
+        speech.keys.extend(keys);
         let bodies = format::bodies(found.library.kind, &text);
         let bodies = bodies.map_err(|why| format!("{path} {why}"))?;
         for body in bodies {
@@ -129,7 +160,7 @@ fn marked(
         }
     }
     let roles: Vec<Role> = spoken.iter().map(|(role, _)| *role).collect();
-    fold(&roles, notes)?;
+    fold(&roles, &mut speech.notes)?;
     for (at, (_, text)) in spoken.iter().enumerate() {
         if at > 0 {
             parts.push(Part::Text("\n\n".to_owned()));

@@ -146,3 +146,16 @@ fn text_that_looks_like_our_own_values_stays_text() {
     let text = body(Client::Claude, &shelf);
     assert_eq!(text.replace('\\', ""), format!("{numbers} $ARGUMENTS\n"));
 }
+
+#[test]
+fn keys_that_only_one_client_follows_are_told() {
+    let dialect = Dialect::Marks(twig_core::Marks::None);
+    let text = "---\ndescription: x\nmodel: big\nallowed-tools: Bash(git:*)\n---\nDo it.\n";
+    let shelf = Shelf::default().with("claude", dialect, prompt("main", &[]), text);
+    let item = shelf.item(Client::Claude);
+    assert_eq!(
+        item.notes,
+        ["leaves out `allowed-tools`, `model` of its front matter"]
+    );
+    assert!(!item.text.contains("Bash"), "{}", item.text);
+}
