@@ -9,6 +9,10 @@ use twig_core::export::Client;
 use super::{Sources, parse_kind};
 
 #[derive(Debug, Args)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each of them is a flag of its own"
+)]
 pub(crate) struct Export {
     /// Prompts to write, `*` for any letters, such as `review:*`; without any, all that are served
     #[arg(value_name = "NAME")]

@@ -2,7 +2,7 @@
 
 use twig_core::Dialect;
 use twig_core::Marks;
-use twig_core::export::{Client, marker_of};
+use twig_core::export::{Client, bundled_of, marker_of};
 
 use super::{Shelf, prompt, verbatim};
 
@@ -94,4 +94,31 @@ fn the_files_of_a_skill_count() {
     let with = [("run.sh", [1; 32])];
     let marker = marker_of(Client::Skills, &text, with).expect("a marker");
     assert!(!marker.is_intact);
+}
+
+#[test]
+fn the_files_of_a_skill_stay_in_its_folder() {
+    let files = |list: &str| {
+        let text = format!("---\nname: x\nmetadata:\n  twig-files: \"{list}\"\n---\nbody\n");
+        let files = bundled_of(&text).into_iter();
+        files.map(|file| file.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        files("a.md|b/c d.sh|e%7Cf%25"),
+        ["a.md", "b/c d.sh", "e|f%"]
+    );
+    let out = [
+        "../x",
+        "/etc/passwd",
+        "a/../../x",
+        "~/x",
+        "C:/x",
+        "",
+        "%5Cx",
+    ];
+    assert_eq!(files(&out.join("|")), [] as [&str; 0]);
+    assert_eq!(
+        bundled_of("no front matter\n  twig-files: \"a\"\n---\n"),
+        []
+    );
 }

@@ -45,7 +45,7 @@ impl Target {
                 CommandError::new(ErrorKind::Usage, message)
                     .hint("write it from there on, such as `--in .claude/skills`")
             })?;
-            folder_of(&mut target, parsed, options.user, places);
+            folder_of(&mut target, &parsed, options.user, places);
         }
         Ok(target)
     }
@@ -85,7 +85,7 @@ impl Target {
 }
 
 /// Another folder than the client's own; a person's is beneath home.
-fn folder_of(target: &mut Target, folder: RelativePath, is_user: bool, places: &Places) {
+fn folder_of(target: &mut Target, folder: &RelativePath, is_user: bool, places: &Places) {
     folder.as_str().clone_into(&mut target.folder);
     if let Some(home) = places.home.clone().filter(|_| is_user) {
         target.base = home;

@@ -109,10 +109,10 @@ fn a_library_is_not_written_into_itself() {
         ".claude/commands/own.md",
         "---\ndescription: Own\n---\nMine.\n",
     );
-    const NAME: &str = "claude:own own -";
+    let own = ["claude:own own -"];
     let from = ["--library", ".claude/commands", "--kind", "claude"];
-    assert_eq!(states(&env, from), [NAME]);
-    assert_eq!(states(&env, from.into_iter().chain(["--force"])), [NAME]);
+    assert_eq!(states(&env, from), own);
+    assert_eq!(states(&env, from.into_iter().chain(["--force"])), own);
     let outcome = claude(&env, from.into_iter().chain(["--check"]));
     assert_eq!(outcome.code, 0, "{outcome}");
     let cursor = ["export", "--to", "cursor"];
@@ -143,7 +143,7 @@ fn a_project_of_a_workspace_can_be_exported() {
 #[test]
 fn documents_are_written_out() {
     let env = TestEnv::new(crate::TWIG);
-    let fixture = r##"
+    let fixture = r#"
 //- arch/docs/patterns/repository.md
 # Repository
 
@@ -154,7 +154,7 @@ One per aggregate.
 //- arch/prompts/pick.json
 {"name": "pick", "description": "Picks", "arguments": [{"name": "pattern", "required": true}],
  "messages": [{"role": "user", "content": {"type": "text", "text": "{{resource:architecture://patterns/{{pattern}}}}"}}]}
-"##;
+"#;
     twig_testkit::write_fixture(&env.work(), fixture);
     insta::assert_snapshot!(claude(&env, ["--library", "arch"]), @"
     written  review  review.md  the documents in it are written out as they are now
