@@ -10,6 +10,7 @@ pub mod braces;
 pub mod catalog;
 pub mod check;
 pub mod document;
+pub mod export;
 pub mod format;
 pub mod front_matter;
 pub mod function;

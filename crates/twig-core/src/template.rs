@@ -13,7 +13,7 @@ mod scan;
 mod values;
 
 pub use bundle::{Bundle, Source};
-pub(crate) use bundle::{BundleError, Inspection, body_problem, inspect};
+pub(crate) use bundle::{BundleError, Inspection, Printing, body_problem, inspect, printing};
 pub use cache::Templates;
 pub use engine::Failure;
 pub(crate) use engine::Room;

@@ -9,6 +9,7 @@ mod bodies;
 mod definitions_folder;
 mod detect;
 mod document_folder;
+mod export;
 mod format_folder;
 mod found;
 mod functions_folder;
@@ -35,6 +36,9 @@ mod twig_folder;
 mod watch;
 
 pub use detect::{is_well_known, well_known_folders};
+pub use export::{
+    ExportAction, ExportMode, ExportState, ExportTarget, ExportedFile, export_prompts,
+};
 pub use found::{Found, FoundLibrary, FoundState, Origin, Skipped};
 pub use import::{
     Fate, Gathered, ImportError, LibraryPlan, ProjectPlan, gather, plan_library, plan_project,

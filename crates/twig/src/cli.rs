@@ -1,6 +1,7 @@
 //! The command line, as one clap definition: help, completions and the man page come out of it.
 
 mod connect;
+mod export;
 mod import;
 mod library;
 mod store;
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use twig_core::Kind;
 
 pub(crate) use self::connect::Connect;
+pub(crate) use self::export::Export;
 pub(crate) use self::import::Import;
 pub(crate) use self::library::{AddLibrary, Library};
 pub(crate) use self::store::{
@@ -89,6 +91,8 @@ pub(crate) enum Command {
     /// Change the resources of a project, and bring earlier versions back
     #[command(subcommand)]
     Resource(Resource),
+    /// Write prompts as files that another client reads
+    Export(Export),
     /// Write Twig into the configuration of an AI client
     Connect(Connect),
     /// Say what was found where, what is wrong, and whether clients reach it

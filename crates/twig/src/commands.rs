@@ -7,6 +7,7 @@ mod content;
 mod demo;
 mod doctor;
 mod documents;
+mod export;
 mod import;
 mod init;
 mod item;
@@ -60,6 +61,7 @@ pub(crate) fn run(command: Command, ui: &mut Ui) -> Result<ExitCode, CommandErro
         Command::Init(options) => init::run(&options, ui)?,
         Command::New(what) => new::run(what, ui)?,
         Command::Connect(options) => connect::run(&options, ui)?,
+        Command::Export(options) => export::run(&options, ui)?,
         Command::Doctor(options) => doctor::run(&options, ui)?,
         Command::Completions { shell } => completions(shell, ui)?,
         Command::Man { command } => man(&command, ui)?,

@@ -99,6 +99,8 @@ fn hint(fields: &Fields) -> Option<String> {
 #[derive(Debug, Default)]
 struct Found {
     has_all: bool,
+    /// Whether a number stands in `$ARGUMENTS[N]`.
+    has_place: bool,
     numbers: BTreeSet<usize>,
 }
 
@@ -117,6 +119,7 @@ impl Found {
                 Some(b'A') if counts(at) => match word(&body[at..]) {
                     Some(Word::All { .. }) => found.has_all = true,
                     Some(Word::Place { number, .. }) => {
+                        found.has_place = true;
                         found.numbers.insert(number);
                     }
                     _ => {}
@@ -157,7 +160,8 @@ impl Found {
             .take_while(|number| self.numbers.contains(number))
             .count();
         let is_whole = count == self.numbers.len();
-        let counts = has_hint || self.has_all || (from_one && is_whole);
+        let is_meant = has_hint || self.has_all || self.has_place;
+        let counts = is_meant || (from_one && is_whole);
         (counts && count > 0).then_some(Positions { first, count, why })
     }
 }

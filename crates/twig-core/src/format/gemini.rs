@@ -105,8 +105,9 @@ mod tests {
 
     #[test]
     fn a_command_is_its_prompt() {
-        let command =
-            read("description = \"Plan\"\nprompt = \"\"\"\nDo {{args}}\n!{ls}\n\"\"\"\nx = 1\n");
+        let command = super::command(
+            "description = \"Plan\"\nprompt = \"\"\"\nDo {{args}}\n!{ls}\n\"\"\"\nx = 1\n",
+        );
         let command = command.unwrap();
         assert_eq!(command.prompt, "Do {{args}}\n!{ls}\n");
         assert_eq!(command.description.as_deref(), Some("Plan"));

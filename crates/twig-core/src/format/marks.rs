@@ -29,7 +29,11 @@ pub fn pieces<'t>(marks: Marks, arguments: &[Argument], text: &'t str) -> Vec<Pi
     match marks {
         Marks::Named => cut(text, true, |_, rest, _| match word(rest)? {
             Word::All { length } => Some((length, Target::All)),
-            Word::Place { .. } | Word::Number { .. } => None,
+            // Nobody writes this who does not mean an argument.
+            Word::Place { length, number } => {
+                Some((length, Target::One(index(number, 0, arguments)?)))
+            }
+            Word::Number { .. } => None,
             Word::Other => name(rest, arguments),
         }),
         Marks::Dollar { first, is_greedy } => {
@@ -84,10 +88,14 @@ fn cut<'t>(
         if at < done {
             continue;
         }
-        let Some((length, target)) = find(place, &text[at..], &text[..at]) else {
+        let is_escaped = has_escapes && is_escaped(&text[..at]);
+        let found = find(place, &text[at..], &text[..at]);
+        // Any number that its author kept from being a mark loses the backslash, as in the client.
+        let number = || (is_escaped && starts_number(&text[at..])).then_some((1, Target::All));
+        let Some((length, target)) = found.or_else(number) else {
             continue;
         };
-        if has_escapes && is_escaped(&text[..at]) {
+        if is_escaped {
             push(&mut pieces, &text[done..at - 1]);
             push(&mut pieces, &text[at..at + length]);
             done = at + length;
@@ -108,6 +116,10 @@ fn cut<'t>(
 /// Whether just one backslash stands before a mark.
 pub(super) fn is_escaped(before: &str) -> bool {
     before.ends_with('\\') && !before.ends_with("\\\\")
+}
+
+fn starts_number(rest: &str) -> bool {
+    rest[1..].starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// What starts with a `$`.

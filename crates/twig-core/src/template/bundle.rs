@@ -2,6 +2,7 @@
 
 mod documents;
 mod gather;
+mod printing;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 pub(crate) use self::documents::Embed;
 use self::gather::{Closure, gather};
+pub(crate) use self::printing::{Printing, printing};
 use super::engine::{Engine, Failure, Lines, Links, Room, Undeclared, Unknown};
 use super::scan::Sort;
 use super::values::Values;

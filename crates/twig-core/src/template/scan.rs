@@ -17,6 +17,7 @@ use self::measure::{Blocks, CONSTANTS, constant_bytes};
 pub(crate) use self::plain::{FILTERS as PLAIN_FILTERS, TESTS as PLAIN_TESTS};
 use self::plain::{is_plain_block, is_plain_expression, operations};
 use self::reference::reference;
+pub(crate) use self::reference::unquote;
 pub(crate) use self::tokens::{Kind, Tag, Token, Tokens};
 
 /// Whether a template may be rendered in place.

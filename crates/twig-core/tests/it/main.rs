@@ -11,6 +11,7 @@ mod check;
 mod corpus;
 mod definition;
 mod documents;
+mod export;
 mod format;
 mod front_matter;
 mod functions;

@@ -16,6 +16,7 @@ mod contract;
 mod definitions;
 mod documents;
 mod ending;
+mod export;
 mod flood;
 mod formats;
 mod functions;

@@ -111,7 +111,7 @@ fn name<'t, 's>(tokens: &'t [Token<'s>]) -> Option<(Name, &'t [Token<'s>])> {
 }
 
 /// The text between quotes, escapes resolved by minijinja so that both mean the same.
-fn unquote(text: &str) -> String {
+pub(crate) fn unquote(text: &str) -> String {
     let inner = &text[1..text.len() - 1];
     if !inner.contains('\\') {
         return inner.to_owned();

@@ -1,0 +1,246 @@
+//! Text that a client would run, attach or replace is kept from it by a blank.
+//!
+//! A value may be empty, so that what stands on both sides of a mark counts as side by side.
+
+use super::arguments::Written;
+
+/// A place in a text: a character, or a mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cell {
+    Char(char),
+    Mark,
+}
+
+/// What was found, and how often.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Places that a client would run or replace: they have a blank now.
+    pub(super) kept: usize,
+    /// Files of the project that a client may attach; they are left.
+    pub(super) files: Vec<String>,
+}
+
+impl Found {
+    /// What is to be said about it.
+    pub(super) fn notes(&self, title: &str) -> Vec<String> {
+        let mut notes = Vec::new();
+        match self.kept {
+            0 => {}
+            1 => notes.push(format!(
+                "one place that {title} would run or fill in has a blank"
+            )),
+            kept => notes.push(format!(
+                "{kept} places that {title} would run or fill in have a blank"
+            )),
+        }
+        let (shown, more) = self.files.split_at(self.files.len().min(3));
+        if !shown.is_empty() {
+            let more = if more.is_empty() { "" } else { ", …" };
+            let shown = shown.join("`, `");
+            notes.push(format!(
+                "{title} attaches `{shown}`{more} where there is such a file"
+            ));
+        }
+        notes
+    }
+}
+
+/// Commands and files of Claude Code: `` !`…` `` after a blank, ```` ```! ````, `@~/…`.
+pub(super) fn claude(parts: &mut [Written]) -> Found {
+    let mut found = keep(parts, |cells, at| {
+        match cells[at] {
+            Cell::Char('!') => {
+                let is_command = next(cells, at) == Some('`') && after_blank(cells, at);
+                // A fence whose word is `!`; the blank goes before it.
+                is_command
+                    .then_some(at + 1)
+                    .or_else(|| after_fence(cells, at).then_some(at))
+            }
+            Cell::Char('@') => is_far(cells, at).then_some(at + 1),
+            _ => None,
+        }
+    });
+    found.files = files(parts);
+    found
+}
+
+/// Commands and files of opencode: `` !`…` `` anywhere, and numbers. Its marks are numbers where there
+/// are several, and a value may end in `!`: what follows a mark is parted from it, too.
+pub(super) fn opencode(parts: &mut [Written], has_numbers: bool) -> Found {
+    let mut found = keep(parts, |cells, at| match cells[at] {
+        Cell::Char('!') => {
+            let is_marked = cells.get(at + 1) == Some(&Cell::Mark);
+            (is_marked || is_quoted(cells, at)).then_some(at + 1)
+        }
+        Cell::Mark => {
+            let is_number = has_numbers
+                && matches!(cells.get(at + 1), Some(Cell::Char(c)) if c.is_ascii_digit());
+            (is_number || is_quoted(cells, at)).then_some(at + 1)
+        }
+        Cell::Char('@') => is_far(cells, at).then_some(at + 1),
+        Cell::Char('$') => {
+            let rest = cells[at + 1..].iter().map_while(|cell| match cell {
+                Cell::Char(c) => Some(*c),
+                Cell::Mark => None,
+            });
+            let word: String = rest.take("ARGUMENTS".len()).collect();
+            let is_mark = word.starts_with(|c: char| c.is_ascii_digit()) || word == "ARGUMENTS";
+            is_mark.then_some(at + 1)
+        }
+        Cell::Char(_) => None,
+    });
+    found.files = files(parts);
+    found
+}
+
+/// `!{…}`, `@{…}` and `{{args}}` of the Gemini command line.
+pub(super) fn gemini(parts: &mut [Written]) -> Found {
+    keep(parts, |cells, at| match cells[at] {
+        Cell::Char('!' | '@') => (next(cells, at) == Some('{')).then_some(at + 1),
+        Cell::Char('{') => {
+            let is_args = "{{args}}"
+                .chars()
+                .enumerate()
+                .all(|(offset, c)| cells.get(at + offset) == Some(&Cell::Char(c)));
+            is_args.then_some(at + 2)
+        }
+        _ => None,
+    })
+}
+
+/// `${input:…}` of VS Code.
+pub(super) fn copilot(parts: &mut [Written]) -> Found {
+    keep(parts, |cells, at| {
+        let is_input = cells[at] == Cell::Char('$')
+            && "{input:"
+                .chars()
+                .enumerate()
+                .all(|(offset, c)| cells.get(at + 1 + offset) == Some(&Cell::Char(c)));
+        is_input.then_some(at + 1)
+    })
+}
+
+/// Puts a blank wherever it is asked for.
+fn keep(parts: &mut [Written], place: impl Fn(&[Cell], usize) -> Option<usize>) -> Found {
+    let mut cells = Vec::new();
+    for part in &*parts {
+        match part {
+            Written::Text(text) => cells.extend(text.chars().map(Cell::Char)),
+            Written::Mark(_) => cells.push(Cell::Mark),
+        }
+    }
+    let mut places: Vec<usize> = (0..cells.len())
+        .filter_map(|at| place(&cells, at))
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    let found = Found {
+        kept: places.len(),
+        ..Found::default()
+    };
+    if places.is_empty() {
+        return found;
+    }
+    let mut places = places.into_iter().peekable();
+    let mut at = 0;
+    for part in parts.iter_mut() {
+        let Written::Text(text) = part else {
+            // A blank before a mark is the end of the text before it, which has been written.
+            at += 1;
+            continue;
+        };
+        let mut kept = String::with_capacity(text.len() + 8);
+        for c in text.chars() {
+            if places.next_if_eq(&at).is_some() {
+                kept.push(' ');
+            }
+            kept.push(c);
+            at += 1;
+        }
+        if places.next_if_eq(&at).is_some() {
+            kept.push(' ');
+        }
+        *text = kept;
+    }
+    found
+}
+
+/// The next character, marks passed over.
+fn next(cells: &[Cell], at: usize) -> Option<char> {
+    cells[at + 1..].iter().find_map(|cell| match cell {
+        Cell::Char(c) => Some(*c),
+        Cell::Mark => None,
+    })
+}
+
+/// Whether something between two backticks comes next.
+fn is_quoted(cells: &[Cell], at: usize) -> bool {
+    let mut rest = cells[at + 1..]
+        .iter()
+        .skip_while(|cell| **cell == Cell::Mark);
+    let tick = Cell::Char('`');
+    rest.next() == Some(&tick)
+        && rest.next().is_some_and(|cell| *cell != tick)
+        && rest.any(|cell| *cell == tick)
+}
+
+/// Whether a blank, a line's beginning or a value stands before.
+fn after_blank(cells: &[Cell], at: usize) -> bool {
+    match at.checked_sub(1).map(|before| cells[before]) {
+        None | Some(Cell::Mark) => true,
+        Some(Cell::Char(c)) => c.is_whitespace(),
+    }
+}
+
+/// Whether three backticks stand before.
+fn after_fence(cells: &[Cell], at: usize) -> bool {
+    let before = cells[..at].iter().rev().filter(|cell| **cell != Cell::Mark);
+    before
+        .take(3)
+        .filter(|cell| **cell == Cell::Char('`'))
+        .count()
+        == 3
+}
+
+/// Whether an `@` leads out of the project: to home, to the root, to a folder above.
+fn is_far(cells: &[Cell], at: usize) -> bool {
+    let mut rest = cells[at + 1..].iter().filter_map(|cell| match cell {
+        Cell::Char(c) => Some(*c),
+        Cell::Mark => None,
+    });
+    let is_apart = match at.checked_sub(1).map(|before| cells[before]) {
+        Some(Cell::Char(c)) => !c.is_alphanumeric() && c != '_' && c != '`',
+        _ => true,
+    };
+    let first = rest.next();
+    is_apart
+        && match first {
+            Some('/' | '~') => true,
+            Some('.') => rest.next() == Some('.'),
+            _ => false,
+        }
+}
+
+/// The paths that a text mentions with an `@`, as far as they look like such.
+fn files(parts: &[Written]) -> Vec<String> {
+    let mut files: Vec<String> = Vec::new();
+    for part in parts {
+        let Written::Text(text) = part else { continue };
+        for word in text.split_whitespace() {
+            let Some(path) = word.strip_prefix('@') else {
+                continue;
+            };
+            let path = path.trim_end_matches(['.', ',', ';', ':', ')', '`', '"', '\'']);
+            let has_ending = path.rsplit_once('.').is_some_and(|(stem, ending)| {
+                let is_short = (1..=5).contains(&ending.len());
+                !stem.is_empty() && is_short && ending.bytes().all(|b| b.is_ascii_alphanumeric())
+            });
+            let is_code = path.contains(['(', '{', '<', '=']);
+            let looks = path.starts_with("./") || has_ending || path.ends_with('/');
+            if looks && !is_code && !files.iter().any(|known| known[1..] == *path) {
+                files.push(format!("@{path}"));
+            }
+        }
+    }
+    files
+}

@@ -1,0 +1,204 @@
+//! Prompts written as files of another client: what is there already, what is written, what is left.
+//!
+//! What the files say is `twig-core`'s business. Everything is opened beneath the folder that was named:
+//! a link that leads out of it is refused. A file that somebody wrote or changed is never touched,
+//! unless it is asked for, and then a copy of it stays beside.
+
+mod disk;
+mod look;
+mod skill;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use twig_core::export::{Client, Item, Plan};
+use twig_core::{Bodies, BodyError};
+
+use self::disk::Disk;
+use self::look::Seen;
+use crate::root::Root;
+
+/// Where prompts are written.
+#[derive(Debug, Clone, Copy)]
+pub struct ExportTarget<'a> {
+    /// The project, or the person's home.
+    pub base: &'a Path,
+    /// The client's folder beneath.
+    pub folder: &'a str,
+    /// Whose files they are.
+    pub client: Client,
+}
+
+/// What may be done.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ExportMode {
+    /// Whether anything is written at all.
+    pub is_dry: bool,
+    /// Whether files that somebody wrote or changed are replaced.
+    pub force: bool,
+    /// Whether files of prompts that are gone are removed.
+    pub prune: bool,
+}
+
+/// How a prompt's file is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportState {
+    /// It is not there.
+    New,
+    /// It is as it would be written.
+    Current,
+    /// It is an earlier export of a prompt that says something else now.
+    Changed,
+    /// Somebody changed it since it was exported.
+    Edited,
+    /// A file of somebody's own has its name.
+    Taken,
+    /// Something that is no file has its name, or the way there is barred; it is never replaced.
+    Barred,
+    /// The prompt is read from the very folder.
+    Own,
+    /// An earlier export of a prompt that is gone.
+    Gone,
+}
+
+/// What was done with a file, or would be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportAction {
+    /// It was made.
+    Written,
+    /// An earlier export was replaced.
+    Updated,
+    /// What somebody wrote or changed was replaced; it is kept beside.
+    Replaced,
+    /// It was removed.
+    Removed,
+}
+
+/// One file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportedFile {
+    /// The prompt's full name.
+    pub prompt: String,
+    /// The file, from the client's folder.
+    pub path: String,
+    /// How it was found.
+    pub state: ExportState,
+    /// What was done, or would be.
+    pub action: Option<ExportAction>,
+    /// Why nothing was; reads on after the path.
+    pub why: Option<String>,
+    /// Whether that is a failure.
+    pub is_failed: bool,
+    /// Copies of what was replaced.
+    pub backups: Vec<String>,
+    /// What the format does not hold.
+    pub notes: Vec<String>,
+}
+
+/// Writes prompts as files. `is_meant` says of a prompt's name whether a file of it that is no longer
+/// wanted is of concern.
+pub fn export_prompts(
+    target: ExportTarget<'_>,
+    plan: &Plan,
+    is_meant: &dyn Fn(&str) -> bool,
+    bodies: &dyn Bodies,
+    mode: ExportMode,
+) -> Result<Vec<ExportedFile>, BodyError> {
+    let root = Root::open(target.base)?;
+    let disk = Disk::new(&root, target);
+    let mut files = Vec::with_capacity(plan.items.len());
+    for item in &plan.items {
+        files.push(one(&disk, item, bodies, mode));
+    }
+    let wanted: BTreeSet<String> = plan
+        .items
+        .iter()
+        .map(|item| item.path.to_lowercase())
+        .collect();
+    for (path, text) in disk.earlier(&wanted) {
+        files.extend(gone(&disk, path, &text, is_meant, mode));
+    }
+    Ok(files)
+}
+
+fn one(disk: &Disk<'_>, item: &Item, bodies: &dyn Bodies, mode: ExportMode) -> ExportedFile {
+    let mut file = ExportedFile {
+        prompt: item.prompt.to_string(),
+        path: item.path.clone(),
+        state: ExportState::Own,
+        action: None,
+        why: None,
+        is_failed: false,
+        backups: Vec::new(),
+        notes: item.notes.clone(),
+    };
+    if disk.holds(item) {
+        file.why = Some("is read from this folder already".to_owned());
+        return file;
+    }
+    let seen = look::at(disk, item);
+    file.state = seen.state();
+    file.action = match &seen {
+        Seen::Nothing => Some(ExportAction::Written),
+        Seen::Changed(_) => Some(ExportAction::Updated),
+        Seen::Edited | Seen::Foreign if mode.force => Some(ExportAction::Replaced),
+        _ => None,
+    };
+    file.why = match &seen {
+        Seen::Other(why) | Seen::Barred(why) => Some(why.clone()),
+        Seen::Edited if !mode.force => Some("was changed since it was exported".to_owned()),
+        Seen::Foreign if !mode.force => Some("was not written by Twig".to_owned()),
+        _ => None,
+    };
+    file.is_failed = matches!(seen, Seen::Barred(_));
+    let Some(action) = file.action.filter(|_| !mode.is_dry) else {
+        return file;
+    };
+    let is_kept = action == ExportAction::Replaced;
+    let before = match &seen {
+        Seen::Changed(files) => files.as_slice(),
+        _ => &[],
+    };
+    if let Err(why) = skill::write(disk, item, bodies, before, is_kept, &mut file.backups) {
+        file.why = Some(why);
+        file.is_failed = true;
+        file.action = None;
+    }
+    file
+}
+
+/// An earlier export that nobody wants any more; nothing where it is of no concern.
+fn gone(
+    disk: &Disk<'_>,
+    path: String,
+    text: &str,
+    is_meant: &dyn Fn(&str) -> bool,
+    mode: ExportMode,
+) -> Option<ExportedFile> {
+    let (marker, bundled) = look::marker(disk, &path, text)?;
+    if !is_meant(marker.prompt) {
+        return None;
+    }
+    let mut file = ExportedFile {
+        prompt: marker.prompt.to_owned(),
+        path,
+        state: ExportState::Gone,
+        action: (mode.prune && marker.is_intact).then_some(ExportAction::Removed),
+        why: None,
+        is_failed: false,
+        backups: Vec::new(),
+        notes: Vec::new(),
+    };
+    if !marker.is_intact {
+        file.why = Some("was changed since it was exported".to_owned());
+    }
+    if file.action.is_some()
+        && !mode.is_dry
+        && let Err(why) = skill::remove(disk, &file.path, &bundled)
+    {
+        file.why = Some(why);
+        file.is_failed = true;
+        file.action = None;
+    }
+    Some(file)
+}

@@ -1,0 +1,207 @@
+//! The client's folder: reading, writing and removing beneath what was named.
+
+use std::collections::BTreeSet;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+
+use cap_std::fs::OpenOptions;
+use sha2::{Digest, Sha256};
+use twig_core::BodyError;
+use twig_core::export::{Client, Item};
+
+use super::ExportTarget;
+use crate::root::{Root, body_error, regular, sentence};
+
+/// Bytes of a file that is looked into for a marker.
+const LARGEST: u64 = 8 * 1024 * 1024;
+/// Entries of a folder that are looked at for earlier exports.
+const ENTRIES: usize = 20_000;
+
+/// What is at a path instead of a file; reads on after the path.
+pub(super) enum Obstacle {
+    /// A link, a folder, a device.
+    Other(String),
+    /// The way there leads elsewhere, or the system said no.
+    Barred(String),
+}
+
+/// The folder that is written to.
+pub(super) struct Disk<'r> {
+    root: &'r Root,
+    folder: &'r str,
+    pub(super) client: Client,
+    /// Where it really is, if it is there.
+    real: Option<PathBuf>,
+}
+
+impl<'r> Disk<'r> {
+    pub(super) fn new(root: &'r Root, target: ExportTarget<'r>) -> Self {
+        Self {
+            root,
+            folder: target.folder,
+            client: target.client,
+            real: target.base.join(target.folder).canonicalize().ok(),
+        }
+    }
+
+    fn full(&self, path: &str) -> String {
+        format!("{}/{path}", self.folder)
+    }
+
+    /// Whether a prompt is read from this very folder.
+    pub(super) fn holds(&self, item: &Item) -> bool {
+        let source = item.source.as_ref();
+        let source = source.and_then(|source| std::fs::canonicalize(source).ok());
+        match (source, &self.real) {
+            (Some(source), Some(real)) => source.starts_with(real),
+            _ => false,
+        }
+    }
+
+    /// What is at a path: a file's bytes, or nothing. The error says what else.
+    pub(super) fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Obstacle> {
+        let full = self.full(path);
+        let barred = |error: &BodyError| Obstacle::Barred(trouble(error));
+        match self.root.dir().symlink_metadata(&full) {
+            Err(error) => match body_error(&error) {
+                BodyError::NotFound => return Ok(None),
+                error => return Err(barred(&error)),
+            },
+            Ok(metadata) if metadata.is_symlink() => {
+                return Err(Obstacle::Other("is a link".to_owned()));
+            }
+            Ok(metadata) if metadata.len() > LARGEST && metadata.is_file() => {
+                return Err(Obstacle::Other("is too large to be an export".to_owned()));
+            }
+            Ok(metadata) => {
+                let is_file = regular(metadata.file_type());
+                is_file.map_err(|error| Obstacle::Other(trouble(&error)))?;
+            }
+        }
+        let file = self.root.open_file(&full).map_err(|error| barred(&error))?;
+        let mut bytes = Vec::new();
+        let read = file.take(LARGEST).read_to_end(&mut bytes);
+        read.map_err(|error| Obstacle::Barred(sentence(&error)))?;
+        Ok(Some(bytes))
+    }
+
+    /// The digest of a regular file; nothing where there is none.
+    pub(super) fn digest(&self, path: &str) -> Option<[u8; 32]> {
+        let full = self.full(path);
+        let metadata = self.root.dir().symlink_metadata(&full).ok()?;
+        if !metadata.is_file() {
+            return None;
+        }
+        let mut file = self.root.open_file(&full).ok()?;
+        let mut hash = Sha256::new();
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            match file.read(&mut buffer) {
+                Ok(0) => return Some(hash.finalize().into()),
+                Ok(count) => hash.update(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Whether anything is at a path.
+    pub(super) fn is_there(&self, path: &str) -> bool {
+        self.root.dir().symlink_metadata(self.full(path)).is_ok()
+    }
+
+    /// Writes a file under another name first, so that whoever looks finds the old one or all of the
+    /// new one.
+    pub(super) fn write(&self, path: &str, bytes: &[u8]) -> Result<(), String> {
+        let dir = self.root.dir();
+        let full = self.full(path);
+        let (folder, _) = full.rsplit_once('/').unwrap_or(("", &full));
+        let unfinished = format!("{folder}/.twig-export-{}", std::process::id());
+        let whole = || -> io::Result<()> {
+            dir.create_dir_all(folder)?;
+            match dir.remove_file(&unfinished) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true);
+            let mut file = dir.open_with(&unfinished, &options)?;
+            file.write_all(bytes)?;
+            drop(file);
+            dir.rename(&unfinished, dir, &full)
+        };
+        whole().map_err(|error| {
+            let _ = dir.remove_file(&unfinished);
+            format!("cannot be written: {}", refusal(&error))
+        })
+    }
+
+    /// Keeps a copy of a file beside it; says what it is called.
+    pub(super) fn keep(&self, path: &str) -> Result<Option<String>, String> {
+        let bytes = match self.read(path) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return Ok(None),
+            Err(Obstacle::Other(why) | Obstacle::Barred(why)) => return Err(why),
+        };
+        let name = |turn: usize| match turn {
+            0 => format!("{path}.bak"),
+            turn => format!("{path}.bak{turn}"),
+        };
+        let free = (0..1000).map(name).find(|name| !self.is_there(name));
+        let free = free.ok_or_else(|| "has too many copies beside it".to_owned())?;
+        self.write(&free, &bytes)?;
+        Ok(Some(free))
+    }
+
+    pub(super) fn remove(&self, path: &str) -> Result<(), String> {
+        let removed = self.root.dir().remove_file(self.full(path));
+        removed.map_err(|error| format!("cannot be removed: {}", refusal(&error)))
+    }
+
+    /// Takes away a folder that has become empty; one that has not is in nobody's way.
+    pub(super) fn remove_folder(&self, path: &str) {
+        let _ = self.root.dir().remove_dir(self.full(path));
+    }
+
+    /// The files that may be earlier exports, besides those that are written now.
+    pub(super) fn earlier(&self, wanted: &BTreeSet<String>) -> Vec<(String, String)> {
+        let Ok(entries) = self.root.entries(self.folder) else {
+            return Vec::new();
+        };
+        let names = entries.flatten().take(ENTRIES);
+        let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+        let ending = self.client.ending();
+        let mut paths: Vec<String> = if ending.starts_with('/') {
+            names.map(|name| format!("{name}{ending}")).collect()
+        } else {
+            names.filter(|name| name.ends_with(ending)).collect()
+        };
+        paths.sort();
+        let others = paths
+            .into_iter()
+            .filter(|path| !wanted.contains(&path.to_lowercase()));
+        let texts = others.filter_map(|path| {
+            let bytes = self.read(&path).ok().flatten()?;
+            Some((path, String::from_utf8(bytes).ok()?))
+        });
+        texts.collect()
+    }
+}
+
+/// Why the system, or the way there, said no.
+fn refusal(error: &io::Error) -> String {
+    match body_error(error) {
+        BodyError::Outside => trouble(&BodyError::Outside),
+        _ => sentence(error),
+    }
+}
+
+/// Why something beneath the folder cannot be had; reads on after its path.
+fn trouble(error: &BodyError) -> String {
+    match error {
+        BodyError::Outside => "leads outside the folder".to_owned(),
+        BodyError::Unreadable(why) => why.clone(),
+        BodyError::NotAFile(what) => format!("is {what}"),
+        error => error.to_string(),
+    }
+}

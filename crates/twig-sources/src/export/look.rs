@@ -1,0 +1,103 @@
+//! What is at a prompt's path before it is written.
+
+use twig_core::RelativePath;
+use twig_core::export::{Client, Item, Marker, bundled_of, marker_of};
+
+use super::ExportState;
+use super::disk::{Disk, Obstacle};
+
+/// What is there.
+pub(super) enum Seen {
+    Nothing,
+    Current,
+    /// An earlier export, and the files that came with it.
+    Changed(Vec<RelativePath>),
+    Edited,
+    /// A file of somebody's own.
+    Foreign,
+    /// What is no file, and so is never replaced.
+    Other(String),
+    /// It cannot be seen what is there.
+    Barred(String),
+}
+
+impl Seen {
+    pub(super) fn state(&self) -> ExportState {
+        match self {
+            Self::Nothing => ExportState::New,
+            Self::Current => ExportState::Current,
+            Self::Changed(_) => ExportState::Changed,
+            Self::Edited => ExportState::Edited,
+            Self::Foreign => ExportState::Taken,
+            Self::Other(_) | Self::Barred(_) => ExportState::Barred,
+        }
+    }
+}
+
+/// Looks at the place of a prompt's file.
+pub(super) fn at(disk: &Disk<'_>, item: &Item) -> Seen {
+    let bytes = match disk.read(&item.path) {
+        Ok(Some(bytes)) => bytes,
+        Ok(None) => return nothing(disk, item),
+        Err(Obstacle::Other(why)) => return Seen::Other(why),
+        Err(Obstacle::Barred(why)) => return Seen::Barred(why),
+    };
+    let Ok(text) = String::from_utf8(bytes) else {
+        return Seen::Foreign;
+    };
+    let Some((marker, bundled)) = marker(disk, &item.path, &text) else {
+        return Seen::Foreign;
+    };
+    if !marker.is_intact {
+        return Seen::Edited;
+    }
+    let next = marker_of(disk.client, &item.text, []);
+    match next {
+        Some(next) if next.digest == marker.digest => Seen::Current,
+        // Files that are new to the skill may be somebody's own.
+        _ if item.bundled.iter().any(|file| {
+            let is_known = bundled.iter().any(|known| known.as_str() == file.to);
+            !is_known && disk.is_there(&beside(&item.path, &file.to))
+        }) =>
+        {
+            Seen::Edited
+        }
+        _ => Seen::Changed(bundled),
+    }
+}
+
+/// There is no file; a skill's folder may still be somebody's.
+fn nothing(disk: &Disk<'_>, item: &Item) -> Seen {
+    let is_taken = |to: &str| disk.is_there(&beside(&item.path, to));
+    if item.bundled.iter().any(|file| is_taken(&file.to)) {
+        return Seen::Foreign;
+    }
+    Seen::Nothing
+}
+
+/// The marker of a file, held against what is there now, and the files that came with it.
+pub(super) fn marker<'t>(
+    disk: &Disk<'_>,
+    path: &str,
+    text: &'t str,
+) -> Option<(Marker<'t>, Vec<RelativePath>)> {
+    let bundled = match disk.client {
+        Client::Skills => bundled_of(text),
+        _ => Vec::new(),
+    };
+    let digests = bundled.iter().map(|file| {
+        let digest = disk.digest(&beside(path, file.as_str()));
+        (file.as_str(), digest.unwrap_or_default())
+    });
+    let digests: Vec<(&str, [u8; 32])> = digests.collect();
+    let marker = marker_of(disk.client, text, digests)?;
+    Some((marker, bundled))
+}
+
+/// A path in the folder of another.
+pub(super) fn beside(path: &str, file: &str) -> String {
+    match path.rsplit_once('/') {
+        Some((folder, _)) => format!("{folder}/{file}"),
+        None => file.to_owned(),
+    }
+}

@@ -1,0 +1,71 @@
+//! Writing and removing one prompt's file, and with a skill the files that it brings.
+
+use sha2::{Digest, Sha256};
+use twig_core::export::Item;
+use twig_core::{Bodies, RelativePath};
+
+use super::disk::Disk;
+use super::look::beside;
+
+/// Writes a prompt. `before` are the files that came with its earlier export; what is no longer among
+/// them goes. The file that says what it is comes last: until then the earlier one is there.
+pub(super) fn write(
+    disk: &Disk<'_>,
+    item: &Item,
+    bodies: &dyn Bodies,
+    before: &[RelativePath],
+    is_kept: bool,
+    backups: &mut Vec<String>,
+) -> Result<(), String> {
+    for file in &item.bundled {
+        let to = beside(&item.path, &file.to);
+        if disk.digest(&to) == Some(file.digest) {
+            continue;
+        }
+        let limit = usize::try_from(file.size).unwrap_or(usize::MAX);
+        let blob = bodies.bytes(&file.library, &file.path, limit);
+        let bytes = match blob {
+            Ok(blob) if <[u8; 32]>::from(Sha256::digest(&blob.bytes)) == file.digest => blob.bytes,
+            Ok(_) => return Err(format!("{} changed meanwhile: export it again", file.path)),
+            Err(error) => return Err(format!("{} {error}", file.path)),
+        };
+        if is_kept {
+            backups.extend(disk.keep(&to)?);
+        }
+        disk.write(&to, &bytes)
+            .map_err(|why| format!("{} {why}", file.to))?;
+    }
+    if is_kept {
+        backups.extend(disk.keep(&item.path)?);
+    }
+    disk.write(&item.path, item.text.as_bytes())?;
+    let is_gone = |path: &&RelativePath| !item.bundled.iter().any(|file| file.to == path.as_str());
+    for path in before.iter().filter(is_gone) {
+        // It is no part of the skill any more; that it lies there harms nobody.
+        let _ = disk.remove(&beside(&item.path, path.as_str()));
+        empty_folders(disk, &item.path, path);
+    }
+    Ok(())
+}
+
+/// Removes an export and what came with it.
+pub(super) fn remove(disk: &Disk<'_>, path: &str, bundled: &[RelativePath]) -> Result<(), String> {
+    disk.remove(path)?;
+    for file in bundled {
+        let _ = disk.remove(&beside(path, file.as_str()));
+        empty_folders(disk, path, file);
+    }
+    if let Some((folder, _)) = path.rsplit_once('/') {
+        disk.remove_folder(folder);
+    }
+    Ok(())
+}
+
+/// The folders of a file that was removed, from the inside out.
+fn empty_folders(disk: &Disk<'_>, path: &str, file: &RelativePath) {
+    let mut folder = file.folder();
+    while !folder.is_empty() {
+        disk.remove_folder(&beside(path, folder));
+        folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+    }
+}

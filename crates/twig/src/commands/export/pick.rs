@@ -1,0 +1,98 @@
+//! Which prompts are meant: by name, or by a pattern with `*`.
+
+use twig_core::export::marked_name;
+use twig_core::{Catalog, PromptRef};
+
+use crate::command_error::CommandError;
+use crate::commands::find;
+
+/// The prompts that are written.
+pub(super) struct Picked<'c> {
+    pub(super) prompts: Vec<PromptRef<'c>>,
+    /// What was asked for; nothing is everything.
+    wanted: Vec<String>,
+}
+
+impl<'c> Picked<'c> {
+    pub(super) fn of(catalog: &'c Catalog, names: &[String]) -> Result<Self, CommandError> {
+        let mut wanted = Vec::new();
+        for name in names {
+            if !name.contains('*') {
+                let found = find(catalog, name)?;
+                if let Some(why) = &found.prompt.unavailable {
+                    return Err(CommandError::fixable(why.to_string()));
+                }
+                wanted.push(found.prompt.full_name.to_string());
+                continue;
+            }
+            let fits = |found: PromptRef<'_>| is_match(name, &found.prompt.full_name);
+            if !catalog.prompts(0).any(fits) {
+                let message = format!("no prompt is called like `{name}`");
+                let hint = "run `twig list` to see every prompt";
+                return Err(CommandError::fixable(message).hint(hint));
+            }
+            wanted.push(name.clone());
+        }
+        let is_wanted = |found: &PromptRef<'_>| {
+            let name = &found.prompt.full_name;
+            wanted.is_empty() || wanted.iter().any(|one| is_match(one, name))
+        };
+        let prompts = catalog.prompts(0).filter(is_wanted).collect();
+        Ok(Self { prompts, wanted })
+    }
+
+    /// Whether a prompt of that name, as markers have it, would be written if there were one.
+    pub(super) fn is_meant(&self, name: &str) -> bool {
+        let fits = |one: &String| is_match(&marked_name(one), name);
+        self.wanted.is_empty() || self.wanted.iter().any(fits)
+    }
+}
+
+/// Whether a name fits a pattern in which `*` stands for any letters.
+fn is_match(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let Some(mut name) = name.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        match name.find(part) {
+            Some(at) => name = &name[at + part.len()..],
+            None => return false,
+        }
+    }
+    name.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_any_letters() {
+        let fits = [
+            ("a", "a"),
+            ("*", ""),
+            ("*", "review:x"),
+            ("review:*", "review:x"),
+            ("*:x", "review:x"),
+            ("r*:*x", "review:abx"),
+            ("a*a", "aa"),
+            ("**", "q"),
+        ];
+        for (pattern, name) in fits {
+            assert!(is_match(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [
+            ("a", "ab"),
+            ("a*a", "a"),
+            ("review:*", "reviews"),
+            ("*b*", "c"),
+        ] {
+            assert!(!is_match(pattern, name), "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What an export did, or would do: a table for people, JSON for scripts.
+
+use std::path::Path;
+
+use serde::Serialize;
+use twig_core::export::{Client, Left};
+use twig_sources::{ExportAction, ExportMode, ExportState, ExportedFile};
+
+use super::target::Target;
+use crate::cli;
+use crate::command_error::CommandError;
+use crate::places::Places;
+use crate::ui::Ui;
+
+pub(super) struct Report<'r> {
+    pub(super) client: Client,
+    pub(super) target: &'r Target,
+    pub(super) mode: ExportMode,
+    pub(super) files: &'r [ExportedFile],
+    pub(super) left: &'r [Left],
+}
+
+/// An export as scripts see it; this shape is a promise.
+#[derive(Debug, Serialize)]
+struct Printed<'r> {
+    client: &'static str,
+    /// Where the files are.
+    folder: String,
+    /// Whether nothing was written.
+    dry: bool,
+    files: Vec<Row<'r>>,
+}
+
+/// One prompt or file as scripts see it.
+#[derive(Debug, Serialize)]
+struct Row<'r> {
+    prompt: &'r str,
+    /// From the folder; nothing for a prompt that the format cannot hold.
+    path: Option<&'r str>,
+    /// `new`, `current`, `changed`, `edited`, `taken`, `barred`, `own`, `gone`, or `unfit`.
+    state: &'static str,
+    /// `written`, `updated`, `replaced` or `removed`: done, or to be done.
+    action: Option<&'static str>,
+    /// Why nothing is done.
+    why: Option<&'r str>,
+    failed: bool,
+    /// Copies of what was replaced, from the folder.
+    backups: &'r [String],
+    /// What the format does not hold, and what was changed.
+    notes: &'r [String],
+}
+
+impl Report<'_> {
+    /// Whether a file is not as it would be written.
+    pub(super) fn has_drifted(&self) -> bool {
+        self.files.iter().any(|file| {
+            use ExportState::{Changed, Edited, Gone, New};
+            matches!(file.state, New | Changed | Edited | Gone)
+        })
+    }
+
+    pub(super) fn print(
+        &self,
+        options: &cli::Export,
+        places: &Places,
+        ui: &mut Ui,
+    ) -> Result<(), CommandError> {
+        if options.json {
+            return ui.json(&Printed {
+                client: self.client.as_str(),
+                folder: self.target.path().display().to_string(),
+                dry: self.mode.is_dry,
+                files: self.rows(),
+            });
+        }
+        let mut table: Vec<Vec<String>> = self.files.iter().map(|file| self.cells(file)).collect();
+        table.extend(self.left.iter().map(|left| {
+            let prompt = left.prompt.to_string();
+            vec!["left".to_owned(), prompt, "-".to_owned(), left.why.clone()]
+        }));
+        ui.table(&table)?;
+        self.say(&table, &self.target.path(), places, ui);
+        Ok(())
+    }
+
+    fn rows(&self) -> Vec<Row<'_>> {
+        let files = self.files.iter().map(|file| Row {
+            prompt: &file.prompt,
+            path: Some(&file.path),
+            state: state(file.state),
+            action: file.action.map(action),
+            why: file.why.as_deref(),
+            failed: file.is_failed,
+            backups: &file.backups,
+            notes: &file.notes,
+        });
+        let left = self.left.iter().map(|left| Row {
+            prompt: &left.prompt,
+            path: None,
+            state: "unfit",
+            action: None,
+            why: Some(&left.why),
+            failed: false,
+            backups: &[],
+            notes: &[],
+        });
+        files.chain(left).collect()
+    }
+
+    /// What happened, the prompt, its file, and what there is to say.
+    fn cells(&self, file: &ExportedFile) -> Vec<String> {
+        let mut says: Vec<String> = file.why.iter().cloned().collect();
+        says.extend(
+            file.backups
+                .iter()
+                .map(|path| format!("what was there is {path}")),
+        );
+        if file.action.is_some() {
+            says.extend(file.notes.iter().cloned());
+        }
+        let (prompt, path) = (file.prompt.clone(), file.path.clone());
+        vec![self.word(file).to_owned(), prompt, path, says.join("; ")]
+    }
+
+    fn word(&self, file: &ExportedFile) -> &'static str {
+        match (file.state, file.action) {
+            _ if file.is_failed => "failed",
+            (ExportState::Current, _) => "unchanged",
+            (state @ (ExportState::New | ExportState::Changed), _) if self.mode.is_dry => {
+                self::state(state)
+            }
+            (_, Some(done)) if !self.mode.is_dry => action(done),
+            (ExportState::Gone, _) => "gone",
+            (ExportState::Edited, _) if self.mode.is_dry => "edited",
+            (ExportState::Taken, Some(_)) => "taken",
+            _ => "left",
+        }
+    }
+
+    /// How many of each, and what to do next.
+    fn say(&self, table: &[Vec<String>], folder: &Path, places: &Places, ui: &mut Ui) {
+        let mut counts: Vec<(&str, usize)> = Vec::new();
+        for word in table.iter().filter_map(|row| row.first()) {
+            match counts.iter_mut().find(|(known, _)| known == word) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((word, 1)),
+            }
+        }
+        let counts: Vec<String> = counts
+            .iter()
+            .map(|(word, count)| format!("{count} {word}"))
+            .collect();
+        let counts = match counts.as_slice() {
+            [] => "nothing to export".to_owned(),
+            counts => counts.join(", "),
+        };
+        ui.say(format!("{}: {counts}", places.shown(folder)));
+        let has = |state: ExportState| {
+            let mut files = self.files.iter();
+            files.any(|file| file.state == state && file.action.is_none())
+        };
+        if has(ExportState::Edited) || has(ExportState::Taken) {
+            ui.say("hint: --force replaces what was changed or is not Twig's, and keeps a copy");
+        }
+        if has(ExportState::Gone) {
+            ui.say("hint: --prune removes files of prompts that are gone");
+        }
+    }
+}
+
+fn state(state: ExportState) -> &'static str {
+    match state {
+        ExportState::New => "new",
+        ExportState::Current => "current",
+        ExportState::Changed => "changed",
+        ExportState::Edited => "edited",
+        ExportState::Taken => "taken",
+        ExportState::Barred => "barred",
+        ExportState::Own => "own",
+        ExportState::Gone => "gone",
+    }
+}
+
+fn action(action: ExportAction) -> &'static str {
+    match action {
+        ExportAction::Written => "written",
+        ExportAction::Updated => "updated",
+        ExportAction::Replaced => "replaced",
+        ExportAction::Removed => "removed",
+    }
+}

@@ -1,0 +1,116 @@
+//! Where a client's files go: in a project, or among a person's own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use twig_core::BodyError;
+use twig_core::RelativePath;
+use twig_core::export::Client;
+use twig_sources::ExportTarget;
+
+use crate::cli;
+use crate::command_error::{CommandError, ErrorKind, reason};
+use crate::places::{ClientPlaces, Places, on_disk};
+
+/// A folder, and the one that nothing written to it may leave.
+pub(super) struct Target {
+    base: PathBuf,
+    folder: String,
+    /// Whether the base is made where it is not there.
+    is_made: bool,
+}
+
+impl Target {
+    pub(super) fn find(options: &cli::Export, places: &Places) -> Result<Self, CommandError> {
+        let mut target = if options.user {
+            user(options.to).ok_or_else(|| {
+                CommandError::fixable("your home is not known: HOME is not set")
+                    .hint("name a folder with `--project DIR`")
+            })?
+        } else {
+            let base = on_disk(options.project.as_deref().unwrap_or(Path::new(".")));
+            if !base.is_dir() {
+                let message = format!("there is no folder {}", places.shown(&base));
+                return Err(CommandError::fixable(message));
+            }
+            Self {
+                base,
+                folder: options.to.folder().to_owned(),
+                is_made: false,
+            }
+        };
+        if let Some(folder) = &options.folder {
+            let parsed = RelativePath::parse(folder).map_err(|_| {
+                let message = format!("`{folder}` is no folder inside the project or your home");
+                CommandError::new(ErrorKind::Usage, message)
+                    .hint("write it from there on, such as `--in .claude/skills`")
+            })?;
+            folder_of(&mut target, &parsed, options.user, places);
+        }
+        Ok(target)
+    }
+
+    pub(super) fn get(&self, client: Client) -> ExportTarget<'_> {
+        ExportTarget {
+            base: &self.base,
+            folder: &self.folder,
+            client,
+        }
+    }
+
+    /// All of it.
+    pub(super) fn path(&self) -> PathBuf {
+        self.base.join(&self.folder)
+    }
+
+    /// Makes the folder that all of a person's settings are in, where a person has none yet.
+    pub(super) fn make_base(&self) -> Result<(), CommandError> {
+        if !self.is_made {
+            return Ok(());
+        }
+        fs::create_dir_all(&self.base).map_err(|error| {
+            let why = reason(&error);
+            let shown = self.base.display();
+            CommandError::fixable(format!("{shown} cannot be made: {why}"))
+        })
+    }
+
+    pub(super) fn trouble(&self, places: &Places, error: &BodyError) -> CommandError {
+        let shown = places.shown(&self.base);
+        CommandError::fixable(match error {
+            BodyError::NotFound => format!("there is no folder {shown}"),
+            error => format!("{shown} {error}"),
+        })
+    }
+}
+
+/// Another folder than the client's own; a person's is beneath home.
+fn folder_of(target: &mut Target, folder: &RelativePath, is_user: bool, places: &Places) {
+    folder.as_str().clone_into(&mut target.folder);
+    if let Some(home) = places.home.clone().filter(|_| is_user) {
+        target.base = home;
+    }
+}
+
+/// Where a client looks for a person's own files.
+fn user(client: Client) -> Option<Target> {
+    let places = ClientPlaces::from_environment();
+    let inside = |base: &Option<PathBuf>, folder: &str| {
+        Some(Target {
+            base: base.clone()?,
+            folder: folder.to_owned(),
+            is_made: *base != places.home,
+        })
+    };
+    match client {
+        Client::Skills | Client::Cursor => inside(&places.home, client.folder()),
+        Client::Claude => {
+            inside(&places.claude, "commands").or_else(|| inside(&places.home, client.folder()))
+        }
+        Client::Gemini => inside(&places.gemini, client.folder())
+            .or_else(|| inside(&places.home, client.folder())),
+        Client::Windsurf => inside(&places.home, ".codeium/windsurf/global_workflows"),
+        Client::Opencode => inside(&places.config, "opencode/command"),
+        Client::Copilot => inside(&places.applications, "Code/User/prompts"),
+    }
+}

@@ -1,0 +1,176 @@
+//! A second export: what it updates, what it leaves, what it removes.
+
+use std::fs;
+
+use super::{claude, env, read, states, tree, write};
+
+const CODE: &str = ".claude/commands/code.md";
+const PLAN: &str = ".claude/commands/plan.md";
+
+#[test]
+fn a_second_export_updates_what_it_wrote() {
+    let env = env();
+    let fresh = [
+        "review:code new written",
+        "review:plan new written",
+        "review:choose unfit -",
+    ];
+    assert_eq!(states(&env, []), fresh);
+    let current = [
+        "review:code current -",
+        "review:plan current -",
+        "review:choose unfit -",
+    ];
+    assert_eq!(states(&env, []), current);
+    assert_eq!(claude(&env, ["--check"]).code, 0);
+    env.write("review/prompts/plan.md", "Make a better plan.\n");
+    let outcome = claude(&env, ["--check"]);
+    assert!(
+        outcome.stdout.contains("changed    review:plan"),
+        "{outcome}"
+    );
+    assert_eq!(outcome.code, 1);
+    assert!(read(&env, PLAN).ends_with("---\nMake a plan.\n"));
+    assert_eq!(states(&env, [])[1], "review:plan changed updated");
+    assert!(read(&env, PLAN).ends_with("---\nMake a better plan.\n"));
+    assert_eq!(claude(&env, ["--check"]).code, 0);
+}
+
+#[test]
+fn what_somebody_changed_is_left() {
+    let env = env();
+    claude(&env, []);
+    let edited = read(&env, PLAN).replace("Make a plan.", "Make my plan.");
+    write(&env, PLAN, &edited);
+    env.write("review/prompts/plan.md", "Make a better plan.\n");
+    insta::assert_snapshot!(claude(&env, ["review:plan"]), @"
+    left  review:plan  plan.md  was changed since it was exported
+    --- stderr
+    [work]/.claude/commands: 1 left
+    hint: --force replaces what was changed or is not Twig's, and keeps a copy
+    --- exit 0
+    ");
+    insta::assert_snapshot!(claude(&env, ["review:plan", "--check"]), @"
+    edited  review:plan  plan.md  was changed since it was exported
+    --- stderr
+    [work]/.claude/commands: 1 edited
+    hint: --force replaces what was changed or is not Twig's, and keeps a copy
+    --- exit 1
+    ");
+    assert_eq!(read(&env, PLAN), edited);
+    insta::assert_snapshot!(claude(&env, ["review:plan", "--force"]), @"
+    replaced  review:plan  plan.md  what was there is plan.md.bak
+    --- stderr
+    [work]/.claude/commands: 1 replaced
+    --- exit 0
+    ");
+    assert_eq!(read(&env, ".claude/commands/plan.md.bak"), edited);
+    assert!(read(&env, PLAN).ends_with("---\nMake a better plan.\n"));
+    // A second copy does not replace the first.
+    write(&env, PLAN, "mine");
+    claude(&env, ["--force"]);
+    assert_eq!(read(&env, ".claude/commands/plan.md.bak1"), "mine");
+    assert_eq!(read(&env, ".claude/commands/plan.md.bak"), edited);
+}
+
+#[test]
+fn what_somebody_wrote_is_left_and_is_no_drift() {
+    let env = env();
+    write(&env, PLAN, "My own plan\n");
+    claude(&env, []);
+    assert_eq!(read(&env, PLAN), "My own plan\n");
+    insta::assert_snapshot!(claude(&env, ["--check"]), @"
+    unchanged  review:code    code.md
+    left       review:plan    plan.md  was not written by Twig
+    left       review:choose  -        its template has conditions, which a file cannot hold
+    --- stderr
+    [work]/.claude/commands: 1 unchanged, 2 left
+    hint: --force replaces what was changed or is not Twig's, and keeps a copy
+    --- exit 0
+    ");
+    assert_eq!(
+        states(&env, ["--force", "--dry-run"])[1],
+        "review:plan taken replaced"
+    );
+    assert_eq!(read(&env, PLAN), "My own plan\n");
+    assert_eq!(states(&env, ["--force"])[1], "review:plan taken replaced");
+    assert_eq!(read(&env, ".claude/commands/plan.md.bak"), "My own plan\n");
+}
+
+#[test]
+fn checkouts_with_other_line_ends_are_no_drift() {
+    let env = env();
+    claude(&env, []);
+    for path in [CODE, PLAN] {
+        write(&env, path, &read(&env, path).replace('\n', "\r\n"));
+    }
+    assert_eq!(claude(&env, ["--check"]).code, 0);
+}
+
+#[test]
+fn files_of_prompts_that_are_gone_go_only_when_asked_for() {
+    let env = env();
+    claude(&env, []);
+    write(&env, ".claude/commands/mine.md", "mine");
+    let manifest = "[prompts.code]\ndescription = \"Reviews code\"\n";
+    env.write("review/twig.toml", manifest);
+    env.write("review/prompts/code.md", "Review code.\n");
+    insta::assert_snapshot!(claude(&env, ["--check"]), @"
+    changed  review:code  code.md
+    gone     review:plan  plan.md
+    --- stderr
+    [work]/.claude/commands: 1 changed, 1 gone
+    hint: --prune removes files of prompts that are gone
+    --- exit 1
+    ");
+    // Of other prompts nothing is said.
+    assert_eq!(states(&env, ["code"]), ["review:code changed updated"]);
+    insta::assert_snapshot!(claude(&env, []), @"
+    unchanged  review:code  code.md
+    gone       review:plan  plan.md
+    --- stderr
+    [work]/.claude/commands: 1 unchanged, 1 gone
+    hint: --prune removes files of prompts that are gone
+    --- exit 0
+    ");
+    assert!(fs::exists(env.work().join(PLAN)).expect("readable"));
+    insta::assert_snapshot!(claude(&env, ["--prune"]), @"
+    unchanged  review:code  code.md
+    removed    review:plan  plan.md
+    --- stderr
+    [work]/.claude/commands: 1 unchanged, 1 removed
+    --- exit 0
+    ");
+    assert_eq!(tree(&env.work()), [CODE, ".claude/commands/mine.md"]);
+    assert_eq!(claude(&env, ["--check"]).code, 0);
+}
+
+#[test]
+fn what_is_gone_and_was_changed_stays() {
+    let env = env();
+    claude(&env, []);
+    let edited = read(&env, PLAN).replace("Make a plan.", "Make my plan.");
+    write(&env, PLAN, &edited);
+    env.write("review/twig.toml", "");
+    assert_eq!(
+        states(&env, ["--prune", "--force"]),
+        ["review:code gone removed", "review:plan gone -"]
+    );
+    assert_eq!(read(&env, PLAN), edited);
+}
+
+#[test]
+fn a_prompt_that_gets_another_file_leaves_the_old_one_to_be_pruned() {
+    let env = env();
+    claude(&env, []);
+    env.write("team/twig.toml", "[prompts.plan]\n");
+    env.write("team/prompts/plan.md", "Plan together.\n");
+    insta::assert_snapshot!(claude(&env, ["--prune", "*:plan"]), @"
+    written  review:plan  review-plan.md  is called `review-plan`: another prompt is `plan`, too
+    written  team:plan    team-plan.md    is called `team-plan`: another prompt is `plan`, too
+    removed  review:plan  plan.md
+    --- stderr
+    [work]/.claude/commands: 2 written, 1 removed
+    --- exit 0
+    ");
+}
