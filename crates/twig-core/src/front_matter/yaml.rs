@@ -38,6 +38,7 @@ pub(super) fn strict(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
         strict_booleans: true,
         with_snippet: false,
         merge_keys: serde_saphyr::options::MergeKeyPolicy::AsOrdinary,
+        non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::AsString,
     };
     let node: Spanned<Node> =
         serde_saphyr::from_str_with_options(front, options).map_err(|error| {

@@ -56,7 +56,8 @@ pub(super) fn render(
                     "\nRelative paths in this skill are relative to this base directory.\n",
                 )?;
             }
-            if marks == Marks::Appended && values.iter().any(Option::is_some) {
+            // Some clients give every argument, most of them empty.
+            if marks == Marks::Appended && values.iter().flatten().any(|it| !it.is_empty()) {
                 output.line_end()?;
                 output.push("\nARGUMENTS: ")?;
                 output.all(&values)?;
@@ -147,7 +148,8 @@ impl Output {
 
     /// Every value that was given, as it was typed: one blank between two.
     fn all(&mut self, values: &[Option<&str>]) -> Result<(), RenderError> {
-        for (at, value) in values.iter().flatten().enumerate() {
+        let typed = values.iter().flatten().filter(|value| !value.is_empty());
+        for (at, value) in typed.enumerate() {
             if at > 0 {
                 self.push(" ")?;
             }

@@ -240,7 +240,7 @@ fn flags_are_read_however_they_are_written() {
 /// What the `yaml` package of npm makes of the same text.
 #[test]
 fn as_json_it_is_what_others_read() {
-    let text = "---\nname: pdf\ndate: 2026-11-15\nnumber: 017\nhex: 0x1F\noctal: 0o17\nfloat: 1.10\nexp: 1e3\nbig: 12345678901234567890123\nunder: 1_000\non: on\ntrue: True\nnothing:\ntilde: ~\nquoted: \"017\"\nlist: [a, 1, 'b', {c: d}]\nmap:\n  x: 1\n  1: y\nblock: |\n  two\n  lines\nfolded: >-\n  one\n  line\n<<: 5\ntime: 12:30\nsigned: -5\ncomment: a # b\nplain: a\n  b\n---\n";
+    let text = "---\nname: pdf\ndate: 2026-11-15\nnumber: 017\nhex: 0x1F\noctal: 0o17\nfloat: 1.10\nexp: 1e3\nbig: 12345678901234567890123\nunder: 1_000\non: on\ntrue: True\nnothing:\ntilde: ~\nquoted: \"017\"\nlist: [a, 1, 'b', {c: d}]\nmap:\n  x: 1\n  1: y\nblock: |\n  two\n  lines\nfolded: >-\n  one\n  line\n<<: 5\ntime: 12:30\nsigned: -5\ncomment: a # b\ninf: .inf\nplain: a\n  b\n---\n";
     let read = front(text);
     assert_eq!(read.repairs, []);
     let json: serde_json::Value = serde_json::from_str(&read.fields.to_json()).unwrap();
@@ -250,7 +250,7 @@ fn as_json_it_is_what_others_read() {
         "true": true, "nothing": null, "tilde": null, "quoted": "017",
         "list": ["a", 1, "b", {"c": "d"}], "map": {"x": 1, "1": "y"},
         "block": "two\nlines\n", "folded": "one line", "<<": 5, "time": "12:30", "signed": -5,
-        "comment": "a", "plain": "a b",
+        "comment": "a", "inf": ".inf", "plain": "a b",
     });
     assert_eq!(json, expected);
     let keys: Vec<&str> = read.fields.iter().map(|(key, _)| key).collect();

@@ -147,6 +147,16 @@ fn marks_become_values() {
 }
 
 #[test]
+fn empty_values_add_nothing() {
+    let hint = "---\nargument-hint: [a] [b]\n---\n";
+    let given = [("a", ""), ("b", "y")];
+    let file = format!("{hint}<$1> <$2> <$ARGUMENTS>");
+    assert_eq!(text(Kind::Claude, &file, &given), "<> <y> <y>");
+    let file = format!("{hint}body");
+    assert_eq!(text(Kind::Claude, &file, &[("arguments", "")]), "body");
+}
+
+#[test]
 fn values_are_never_looked_at() {
     let value = "$ARGUMENTS $1 ${input:a} $FILE {{input}} ${CLAUDE_SKILL_DIR} \\$1";
     let file = "---\nargument-hint: [a] [b]\n---\n$1 $2 $ARGUMENTS";
