@@ -144,7 +144,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(name) = LibraryName::from_folder("lib") else { return };
     let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
     let mut library = empty_library(&folder, Kind::Twig, Vec::new());
-    library.prompts.extend(prompt("p", "{{ x }}{{ y }} !`ls` $1").map(Arc::new));
+    library.prompts.extend(prompt("p", "{{ x }}{{ y }}").map(Arc::new));
     library.prompts.extend(prompt("q", "{% for i in [1] %}{{ x }}{% endfor %}").map(Arc::new));
     let Ok(docs) = RelativePath::parse("docs") else { return };
     let found: Vec<FoundDocument> = ["docs/x/a.md", "docs/x/b c.md", "docs/adr/001-y.md"]
@@ -155,6 +155,7 @@ fuzz_target!(|bytes: &[u8]| {
     let layout = Layout { folders: vec![docs.clone()], prefix: "a://".into(), templates: Vec::new() };
     let made = documents(&folder, "a://", &docs, &found, &mut Vec::new());
     add_documents(&mut library, &layout, made);
+    library.prompts.extend(prompt("r", "{{ x }} !`ls` $1 {{ y }}").map(Arc::new));
     add_skills(&mut library);
     let Some(project) = project() else { return };
     let catalog = Latest::from(Arc::new(Catalog::build(vec![Arc::new(project), Arc::new(library)])));

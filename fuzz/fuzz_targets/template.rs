@@ -42,7 +42,7 @@ fuzz_target!(|text: &str| {
     let (Some(name), Ok(prompt)) = (LibraryName::from_folder("lib"), PromptName::parse("p")) else { return };
     let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
     let mut library = empty_library(&folder, Kind::Twig, Vec::new());
-    library.prompts.push(Prompt {
+    library.prompts.push(Arc::new(Prompt {
         name: prompt,
         full_name: "lib:p".into(),
         title: None,
@@ -51,7 +51,7 @@ fuzz_target!(|text: &str| {
         messages: vec![MessageSource { role: Role::User, content: Content::Text { text: text.into(), line: 1, form: TextForm::Inline, file: None } }],
         dialect: Dialect::Jinja,
         unavailable: None,
-    });
+    }));
     let catalog = Catalog::build(vec![Arc::new(library)]);
     let templates = Templates::default();
     let world = World { catalog: &catalog, bodies: &NoFiles, templates: &templates };

@@ -115,7 +115,7 @@ for (const [era, version] of Object.entries(versions)) {
   );
   const references = result(ofSkills('resources/directory/read', '--uri', `${folder}/references`)).resources;
   assert.deepEqual(
-    references.map(({ name, mimeType }) => [name, mimeType === 'inode/directory']),
+    references.map(({ uri, mimeType }) => [path.basename(uri), mimeType === 'inode/directory']),
     [
       ['charts', true],
       ['harbours.md', false],

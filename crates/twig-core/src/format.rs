@@ -7,6 +7,7 @@
 
 mod about;
 mod arguments;
+mod codex;
 mod curly;
 mod declared;
 mod fabric;

@@ -6,6 +6,7 @@
 
 mod fields;
 mod lines;
+mod plain;
 mod split;
 mod yaml;
 

@@ -139,7 +139,7 @@ fn nothing(base: &Base<'_>, kind: Kind) -> Problem {
         kind.as_str()
     );
     let help = "check the path, or say how to read it with `--kind`";
-    base.problem("no-prompts", Severity::Warning, "", &what, help)
+    base.problem("no-prompts", Severity::Note, "", &what, help)
 }
 
 #[cfg(test)]

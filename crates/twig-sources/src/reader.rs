@@ -111,9 +111,10 @@ pub(crate) fn read_beneath(
     limit: usize,
     patience: Patience,
 ) -> Result<ReadBytes, BodyError> {
-    let file = match is_listed {
-        true => opened.open_listed(path).map(|(file, _)| file),
-        false => opened.open_file(path),
+    let file = if is_listed {
+        opened.open_listed(path).map(|(file, _)| file)
+    } else {
+        opened.open_file(path)
     };
     match file.and_then(|file| attempt(&file, limit, patience, patience.total)) {
         Ok(Attempt::Whole(read)) => Ok(read),

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::Catalog;
 use super::documents::DocumentRef;
+use super::skills::SkillRef;
 use crate::document::decode;
-use crate::model::Library;
 
 /// What is right inside of a folder.
 #[derive(Debug, Clone, Copy)]
@@ -40,8 +40,8 @@ impl Catalog {
     /// What is right inside of the folder with this URI, sorted by URI; `None` where there is no such
     /// folder. Folders have no `/` at their end.
     ///
-    /// What is in a skill's folder is that skill's: a document that another library put there is not
-    /// one of its files.
+    /// What is in a skill's folder are that skill's files, as its list has them: nothing else that
+    /// happens to have such a URI.
     pub fn directory(&self, uri: &str) -> Option<Vec<Child<'_>>> {
         let (scheme, path) = uri.split_once("://")?;
         if scheme.is_empty() || path.is_empty() || path.ends_with('/') {
@@ -54,7 +54,7 @@ impl Catalog {
             return None;
         }
         // Only now is it known to be no longer than the URI of some document.
-        let owner = self.skill_around(uri).map(|found| found.library);
+        let owner = self.skill_around(uri);
         let mut children: Vec<Child<'_>> = Vec::new();
         while !rest.is_empty() {
             let found = self.listed_document(rest.start);
@@ -109,8 +109,14 @@ impl Catalog {
     }
 }
 
-fn is_of(owner: Option<&Arc<Library>>, found: DocumentRef<'_>) -> bool {
-    owner.is_none_or(|owner| Arc::ptr_eq(owner, found.library))
+/// Whether a document is one of a skill's files, or there is no skill to ask.
+fn is_of(owner: Option<SkillRef<'_>>, found: DocumentRef<'_>) -> bool {
+    let Some(SkillRef { library, skill }) = owner else {
+        return true;
+    };
+    let uri = &found.document.uri;
+    let mine = || skill.files.binary_search_by(|file| file.uri.cmp(uri));
+    Arc::ptr_eq(library, found.library) && (skill.is_unlisted || mine().is_ok())
 }
 
 /// The first place in a range at which something stops being true.

@@ -19,7 +19,7 @@ pub(super) fn prompt(
 ) {
     for message in &prompt.messages {
         let problem = match (prompt.dialect, &message.content) {
-            (Dialect::Input, Content::File(file)) => {
+            (Dialect::Input | Dialect::Marks(_), Content::File(file)) => {
                 let body = world.bodies.read(library, file);
                 body.ok()
                     .and_then(|body| in_file(library, file, &body.text))

@@ -12,8 +12,10 @@ const TITLE: usize = 200;
 /// The first heading and the first paragraph of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct About {
-    pub(super) heading: Option<String>,
-    pub(super) paragraph: Option<String>,
+    heading: Option<String>,
+    /// Whether that is one of the first level: others are headings of a part.
+    is_title: bool,
+    paragraph: Option<String>,
 }
 
 impl About {
@@ -31,8 +33,8 @@ impl About {
             if in_comment && said.contains("-->") {
                 in_comment = false;
             }
-            let is_comment = was_comment || said.starts_with("<!--");
-            let is_quiet = line.is_code || is_comment || said.is_empty() || is_rule(said);
+            let is_remark = was_comment || said.starts_with("<!--");
+            let is_quiet = line.is_code || is_remark || said.is_empty() || is_rule(said);
             let heading = heading(said).filter(|_| !is_quiet);
             if !is_quiet && heading.is_none() && !is_tag(said) {
                 add(&mut paragraph, said);
@@ -43,29 +45,34 @@ impl About {
             // What an underline makes a heading is none of the text.
             let is_underlined = !line.is_code && said.starts_with("==") && is_rule(said);
             if is_underlined && about.heading.is_none() {
-                about.heading = label(&std::mem::take(&mut paragraph), TITLE);
+                about.heading = Some(std::mem::take(&mut paragraph));
+                about.is_title = true;
             }
-            if let Some(found) = finished(&paragraph) {
+            if says_something(&paragraph) {
                 // A heading after the first paragraph is no title any more.
-                about.paragraph = Some(found);
-                return about;
+                break;
             }
             paragraph.clear();
             if about.heading.is_none() {
-                about.heading = heading.and_then(|heading| label(heading, TITLE));
+                about.heading = heading.map(str::to_owned);
+                about.is_title = !said.starts_with("##");
             }
         }
-        about.paragraph = finished(&paragraph);
+        about.paragraph = Some(paragraph).filter(|it| says_something(it));
         about
+    }
+
+    /// The first heading, where it is one of all the text.
+    pub(super) fn title(&self) -> Option<String> {
+        let heading = self.heading.as_deref().filter(|_| self.is_title);
+        heading.and_then(title)
     }
 
     /// A description, whatever there is.
     pub(super) fn description(&self, title: &str) -> String {
-        let said = self.paragraph.as_ref().or(self.heading.as_ref());
-        match said {
-            Some(said) => said.clone(),
-            None => format!("The prompt {title}"),
-        }
+        let shown = |text: &Option<String>| label(text.as_deref()?, DESCRIPTION);
+        let said = shown(&self.paragraph).or_else(|| shown(&self.heading));
+        said.unwrap_or_else(|| format!("The prompt {title}"))
     }
 }
 
@@ -91,34 +98,39 @@ fn add(paragraph: &mut String, line: &str) {
     paragraph.push_str(line);
 }
 
-/// A paragraph that says something in words.
-fn finished(paragraph: &str) -> Option<String> {
-    let has_words = paragraph.chars().filter(|c| c.is_alphanumeric()).count() > 1;
+/// Whether a paragraph says something in words.
+fn says_something(paragraph: &str) -> bool {
+    let has_words = paragraph
+        .chars()
+        .filter(|c| c.is_alphanumeric())
+        .nth(1)
+        .is_some();
     let is_mark = paragraph.starts_with('$') && !paragraph.contains(' ');
-    label(paragraph, DESCRIPTION).filter(|_| has_words && !is_mark)
+    has_words && !is_mark
 }
 
 /// A text without decoration, without what nobody sees, and no longer than that.
 fn label(text: &str, limit: usize) -> Option<String> {
     let mut plain = String::with_capacity(text.len().min(4 * limit));
     let mut rest = text.trim();
-    while let Some(c) = rest.chars().next() {
-        if plain.len() > 8 * limit {
-            break;
-        }
-        if let Some(after) = rest.strip_prefix("**").or_else(|| rest.strip_prefix("__")) {
+    while !rest.is_empty() && plain.len() <= 8 * limit {
+        let usual = rest.find(['*', '_', '[', '!', '`']).unwrap_or(rest.len());
+        plain.push_str(&rest[..usual]);
+        rest = &rest[usual..];
+        if let Some(after) = ["**", "__", "`"]
+            .iter()
+            .find_map(|it| rest.strip_prefix(it))
+        {
             rest = after;
         } else if let Some((shown, after)) = link(rest) {
             plain.push_str(shown);
             rest = after;
-        } else {
-            if c != '`' {
-                plain.push(if c.is_whitespace() { ' ' } else { c });
-            }
+        } else if let Some(c) = rest.chars().next() {
+            plain.push(c);
             rest = &rest[c.len_utf8()..];
         }
     }
-    let words: Vec<&str> = plain.split(' ').filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = plain.split_whitespace().collect();
     let mut plain = shortened(&words.join(" "), limit);
     while let Some(found) = hidden::find(&plain, Place::Label) {
         plain.remove(found.offset);
@@ -205,10 +217,16 @@ mod tests {
             ("| a | b |\r\n|---|---|\r\n", None, Some("| a | b |")),
         ] {
             let about = About::of(body);
-            assert_eq!(about.heading.as_deref(), heading, "{body:?}");
-            assert_eq!(about.paragraph.as_deref(), paragraph, "{body:?}");
+            assert_eq!(about.title().as_deref(), heading, "{body:?}");
+            let said = paragraph.or(heading).unwrap_or("The prompt t");
+            assert_eq!(about.description("t"), said, "{body:?}");
         }
-        let long = About::of(&"wörd ".repeat(1_000)).paragraph.unwrap();
+        let part = About::of("## Part\n");
+        assert_eq!(
+            (part.title(), part.description("t")),
+            (None, "Part".to_owned())
+        );
+        let long = About::of(&"wörd ".repeat(1_000)).description("t");
         assert_eq!(long.chars().count(), DESCRIPTION);
     }
 

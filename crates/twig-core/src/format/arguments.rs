@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::Options;
+use super::codex;
 use super::declared::declared;
-use super::marks::{Piece, Word, capitals, input, is_escaped, is_number_mark, pieces, word};
-use super::scan::{Place, dollars, lines};
+use super::marks::{Piece, Word, input, is_escaped, is_number_mark, pieces, word};
+use super::scan::{Place, dollars};
 use crate::front_matter::{Fields, Value};
 use crate::limits::Limits;
 use crate::model::{Argument, Kind, Marks};
@@ -17,47 +18,6 @@ pub(super) const ALL: &str = "arguments";
 
 /// The longest name of an argument.
 pub(super) const NAME: usize = 64;
-
-/// What a shell has without being told, and what programs around it set.
-const SHELL: [&str; 34] = [
-    "BASH",
-    "CI",
-    "CODEX_HOME",
-    "COLUMNS",
-    "DISPLAY",
-    "EDITOR",
-    "EUID",
-    "HOME",
-    "HOSTNAME",
-    "IFS",
-    "LANG",
-    "LC_ALL",
-    "LINENO",
-    "LINES",
-    "LOGNAME",
-    "OLDPWD",
-    "OPTARG",
-    "OSTYPE",
-    "PAGER",
-    "PATH",
-    "PPID",
-    "PS1",
-    "PWD",
-    "RANDOM",
-    "REPLY",
-    "SECONDS",
-    "SHELL",
-    "TERM",
-    "TMP",
-    "TMPDIR",
-    "UID",
-    "USER",
-    "USERNAME",
-    "VISUAL",
-];
-
-/// Beginnings of names that other programs set.
-const FAMILIES: [&str; 5] = ["BASH_", "GITHUB_", "LC_", "NPM_", "XDG_"];
 
 /// The arguments of a prompt and how its text marks them.
 #[derive(Debug, Default)]
@@ -104,7 +64,7 @@ pub(super) fn take(
     } else if kind == Kind::Copilot {
         inputs(body, limits, &mut taken);
     } else if kind == Kind::Codex {
-        codex_names(body, limits, &mut taken);
+        codex::names(body, found.has_all, limits, &mut taken);
     }
     if taken.arguments.is_empty() {
         taken.marks = Marks::None;
@@ -148,24 +108,38 @@ impl Found {
     fn of(kind: Kind, body: &str) -> Self {
         let mut found = Self::default();
         let has_escapes = kind != Kind::Opencode;
-        for (at, place) in dollars(body) {
-            let before = &body[..at];
-            if has_escapes && is_escaped(before) {
-                continue;
-            }
-            match word(&body[at..]) {
-                Some(Word::All { .. }) => found.has_all = true,
-                Some(Word::Place { number, .. }) => {
-                    found.has_place = true;
-                    found.numbers.insert(number);
+        let counts = |at: usize| !(has_escapes && is_escaped(&body[..at]));
+        // What stands in code matters for numbers only, and few texts have a first one.
+        let mut has_numbers = false;
+        for (at, _) in body.match_indices('$') {
+            match body.as_bytes().get(at + 1) {
+                Some(b'0' | b'1') => {
+                    has_numbers |= matches!(word(&body[at..]), Some(Word::Number { .. }));
                 }
-                // In a block of code they are a shell's, a database's or a pattern's.
-                Some(Word::Number { number, .. })
-                    if place != Place::Block && is_number_mark(place, before) =>
-                {
-                    found.numbers.insert(number);
-                }
+                Some(b'A') if counts(at) => match word(&body[at..]) {
+                    Some(Word::All { .. }) => found.has_all = true,
+                    Some(Word::Place { number, .. }) => {
+                        found.has_place = true;
+                        found.numbers.insert(number);
+                    }
+                    _ => {}
+                },
                 _ => {}
+            }
+        }
+        let places = if has_numbers {
+            dollars(body)
+        } else {
+            Vec::new()
+        };
+        for (at, place) in places {
+            // In a block of code they are a shell's, a database's or a pattern's.
+            if let Some(Word::Number { number, .. }) = word(&body[at..])
+                && place != Place::Block
+                && is_number_mark(place, &body[..at])
+                && counts(at)
+            {
+                found.numbers.insert(number);
             }
         }
         found
@@ -182,7 +156,7 @@ impl Found {
             None => (1, "the text has no `$0`"),
         };
         let start = usize::from(first);
-        let count = (start..)
+        let count = (start..=usize::from(u8::MAX))
             .take_while(|number| self.numbers.contains(number))
             .count();
         let is_whole = count == self.numbers.len();
@@ -272,7 +246,7 @@ pub(super) fn is_argument_name(name: &str) -> bool {
     name.starts_with(first) && name.len() <= NAME && name.chars().all(inner)
 }
 
-fn argument(name: &str, description: Option<&str>) -> Argument {
+pub(super) fn argument(name: &str, description: Option<&str>) -> Argument {
     Argument {
         name: name.into(),
         description: description.map(Into::into),
@@ -304,71 +278,4 @@ fn inputs(body: &str, limits: &Limits, taken: &mut Taken) {
         }
     }
     taken.marks = Marks::Inputs;
-}
-
-/// Every `$NAME` that is not the shell's, in the order of the text: the client asks for all of them.
-fn codex_names(body: &str, limits: &Limits, taken: &mut Taken) {
-    let own = assigned(body);
-    let mut left = BTreeSet::new();
-    for (at, _) in dollars(body) {
-        let Some(name) = capitals(&body[at..], &body[..at]) else {
-            continue;
-        };
-        let is_shell = SHELL.contains(&name)
-            || FAMILIES.iter().any(|family| name.starts_with(family))
-            || own.contains(name);
-        if is_shell || name.len() > NAME {
-            left.insert(name);
-        } else if taken.arguments.len() <= limits.arguments
-            && taken.arguments.iter().all(|known| *known.name != *name)
-        {
-            let required = true;
-            taken.arguments.push(Argument {
-                required,
-                ..argument(name, None)
-            });
-        }
-    }
-    taken.marks = Marks::Capitals;
-    if !left.is_empty() {
-        let names: Vec<String> = left
-            .iter()
-            .take(8)
-            .map(|name| format!("`${name}`"))
-            .collect();
-        let message = format!(
-            "no arguments, but variables of a shell: {}",
-            names.join(", ")
-        );
-        taken
-            .remarks
-            .push(("shell-variable", Severity::Note, message));
-    }
-}
-
-/// Variables that a block of code sets itself.
-fn assigned(body: &str) -> BTreeSet<&str> {
-    let mut names = BTreeSet::new();
-    for line in lines(body).filter(|line| line.is_code) {
-        let mut said = line.text.trim_start();
-        for word in [
-            "export ",
-            "local ",
-            "readonly ",
-            "declare ",
-            "for ",
-            "read ",
-            "read -r ",
-        ] {
-            said = said.strip_prefix(word).unwrap_or(said).trim_start();
-        }
-        let is_inner = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-        let end = said.find(|c: char| !is_inner(c)).unwrap_or(said.len());
-        let (name, more) = said.split_at(end);
-        let is_set = more.starts_with('=') || line.text.trim_start().len() > said.len();
-        if !name.is_empty() && is_set {
-            names.insert(name);
-        }
-    }
-    names
 }

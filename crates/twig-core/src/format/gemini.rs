@@ -24,7 +24,7 @@ pub(super) fn read(folder: &Folder, path: &RelativePath, text: &str) -> Reading 
     let mut prompt = draft(Kind::Gemini, folder, path, &id);
     let about = About::of(&command.prompt);
     if id == prompt.name.as_str() {
-        prompt.title = about.heading.clone().map(Into::into).or(prompt.title);
+        prompt.title = about.title().map(Into::into).or(prompt.title);
     }
     prompt.description = Some(match command.description {
         Some(said) => said.trim().into(),

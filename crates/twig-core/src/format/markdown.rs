@@ -5,7 +5,7 @@ use super::arguments::{Taken, take};
 use super::declared::declared;
 use super::files::without_ending;
 use super::{Options, Reading, SkillHead, draft};
-use crate::front_matter::{self, Fields};
+use crate::front_matter::{self, Fields, Value};
 use crate::limits::Limits;
 use crate::model::{Argument, Dialect, Kind, Prompt};
 use crate::name::RelativePath;
@@ -168,12 +168,11 @@ fn label(prompt: &mut Prompt, fields: &Fields, about: &About, id: &str) {
         let named = fields
             .word("name")
             .filter(|name| *name != prompt.name.as_str());
-        let heading = about.heading.clone();
         let id = title(id);
         if is_renamed && id.is_some() {
             return id;
         }
-        named.and_then(title).or(heading).or(id)
+        named.and_then(title).or_else(|| about.title()).or(id)
     };
     let title = fields.text("title").map(str::to_owned).or_else(seen);
     let description = match fields.text("description") {
@@ -194,7 +193,7 @@ fn skill(fields: &Fields) -> Result<SkillHead, String> {
             "its `name` is not of the letters a to z, digits and single `-`, 64 at most".into(),
         );
     }
-    let description = fields.value("description").and_then(|value| value.word());
+    let description = fields.value("description").and_then(Value::word);
     let description = description.unwrap_or_default();
     let length = description.trim().chars().count();
     if length == 0 {

@@ -18,11 +18,15 @@ pub(super) enum Place {
 /// Every `$` of a text and where it stands, in order. Takes time by the length of the text.
 pub(super) fn dollars(text: &str) -> Vec<(usize, Place)> {
     let mut found = Vec::new();
-    for line in lines(text) {
-        if line.is_code {
-            within(line.text, line.start, Place::Block, &mut found);
-        } else if line.text.contains('$') {
-            inline(line.text, line.start, &mut found);
+    // Most texts have none.
+    let Some(last) = text.rfind('$') else {
+        return found;
+    };
+    for line in lines(text).take_while(|line| line.start <= last) {
+        match (line.text.contains('$'), line.is_code) {
+            (false, _) => {}
+            (true, true) => within(line.text, line.start, Place::Block, &mut found),
+            (true, false) => inline(line.text, line.start, &mut found),
         }
     }
     found
@@ -44,16 +48,23 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     let mut fence: Option<(char, usize)> = None;
     let mut start = 0;
     text.split_inclusive('\n').map(move |line| {
-        let said = line.trim();
-        let mark = said.chars().next().filter(|c| matches!(c, '`' | '~'));
+        // Nearly no line is a fence: the first byte that is no blank tells.
+        let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+        let margin = line.bytes().take_while(blank).count();
+        let mark = match line.as_bytes().get(margin) {
+            Some(b'`') => Some('`'),
+            Some(b'~') => Some('~'),
+            _ => None,
+        };
+        let said = mark.map_or("", |_| line.trim());
         let count = mark.map_or(0, |mark| said.chars().take_while(|c| *c == mark).count());
         let info = &said[count..];
         let was_open = fence.is_some();
         match (fence, mark) {
-            (Some((open, length)), Some(mark)) if mark == open && count >= length => {
-                if info.is_empty() {
-                    fence = None;
-                }
+            (Some((open, length)), Some(mark))
+                if mark == open && count >= length && info.is_empty() =>
+            {
+                fence = None;
             }
             (None, Some(mark)) if count >= 3 && !info.contains('`') => fence = Some((mark, count)),
             _ => {}

@@ -9,6 +9,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 
 use super::fields::Value;
+use super::plain;
 
 /// A block that is longer than this is not asked whether it is YAML.
 const LONGEST: usize = 64 * 1024;
@@ -24,6 +25,14 @@ pub(super) struct Fault {
 
 /// Reads a mapping, in the author's order.
 pub(super) fn read(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
+    match plain::read(front) {
+        Some(entries) => Ok(entries),
+        None => strict(front),
+    }
+}
+
+/// The same, whatever it is.
+pub(super) fn strict(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_aliases: 0, max_anchors: 64, max_depth: 64 },
         strict_booleans: true,
@@ -125,7 +134,7 @@ fn is_plain(front: &str, start: usize, source: &str) -> bool {
 }
 
 /// A word that is no text in the core schema.
-fn core(word: &str) -> Option<Value> {
+pub(super) fn core(word: &str) -> Option<Value> {
     match word {
         "~" | "null" | "Null" | "NULL" => return Some(Value::Null),
         "true" | "True" | "TRUE" => return Some(Value::Flag(true)),

@@ -12,6 +12,7 @@ mod corpus;
 mod definition;
 mod documents;
 mod export;
+mod format;
 mod front_matter;
 mod functions;
 mod hidden;

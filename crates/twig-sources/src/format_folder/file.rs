@@ -173,16 +173,13 @@ impl FormatFile {
         let read = base
             .root()
             .and_then(|opened| read_beneath(opened, root, path, is_listed, most, patience));
-        match &read {
-            Ok(read) => {
-                self.seen = Seen::of(read.stamp);
-                self.size = read.stamp.size;
-                rules.read.fetch_add(self.size, Ordering::Relaxed);
-            }
-            Err(_) => {
-                self.seen = now.unwrap_or_else(|| Seen::at(&self.full(base)));
-                self.size = 0;
-            }
+        if let Ok(read) = &read {
+            self.seen = Seen::of(read.stamp);
+            self.size = read.stamp.size;
+            rules.read.fetch_add(self.size, Ordering::Relaxed);
+        } else {
+            self.seen = now.unwrap_or_else(|| Seen::at(&self.full(base)));
+            self.size = 0;
         }
         self.take(base, rules, read)
     }

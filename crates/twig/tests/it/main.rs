@@ -27,6 +27,7 @@ mod live;
 mod markdown;
 mod media;
 mod project;
+mod remember;
 mod resources;
 mod screen;
 mod store;

@@ -136,6 +136,20 @@ fn nobody_else_puts_files_into_a_skill() {
 }
 
 #[test]
+fn what_a_skill_does_not_list_is_not_in_its_folder() {
+    // A skill inside of another, under a name that is not its folder's: its URIs are its own.
+    let mut team = with_skills("team", &["a/SKILL.md", "a/b/SKILL.md", "a/x/SKILL.md"]);
+    let mut outer = twig_core::Skill::clone(&team.skills[0]);
+    outer.files.retain(|file| !file.uri.contains("/x/"));
+    team.skills[0] = outer.into();
+    let mut peer = Peer::with(vec![team], Limits::default());
+    let expected = ["skill://team/a/SKILL.md", "skill://team/a/b/SKILL.md"];
+    assert_eq!(walk(&mut peer, "skill://team/a"), expected);
+    let expected = ["skill://team/a/x/SKILL.md"];
+    assert_eq!(walk(&mut peer, "skill://team/a/x"), expected);
+}
+
+#[test]
 fn a_long_folder_comes_in_pages_of_its_snapshot() {
     let limits = Limits {
         page: 2,

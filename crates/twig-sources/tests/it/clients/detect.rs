@@ -19,11 +19,13 @@ fn found(files: &[&str], named_path: &str) -> Vec<(String, &'static str, String)
 }
 
 fn text_for(file: &str) -> &'static str {
-    match file {
-        file if file.ends_with("SKILL.md") => SKILL,
-        file if file.ends_with(".toml") => "prompt = \"Do it\"\n",
-        file if file.ends_with(".yml") => "messages:\n  - role: user\n    content: Hi\n",
-        file if file.ends_with(".json") => "{}",
+    if file.ends_with("SKILL.md") {
+        return SKILL;
+    }
+    match file.rsplit('.').next() {
+        Some("toml") => "prompt = \"Do it\"\n",
+        Some("yml") => "messages:\n  - role: user\n    content: Hi\n",
+        Some("json") => "{}",
         _ => "Do it.\n",
     }
 }

@@ -91,7 +91,8 @@ pub(super) fn run(options: &AddLibrary, ui: &mut Ui) -> Result<ExitCode, Command
         file.add(&places, &entry(&places, &path, options.kind, name.as_ref()))?;
         is_new = true;
         ui.say(format!("added {}", places.shown(&path)));
-        rows.extend(found.libraries.iter().map(|library| Row::of(library, true)));
+        let served = found.libraries.iter().filter(|it| !is_empty(it));
+        rows.extend(served.map(|library| Row::of(library, true)));
     }
     if is_new {
         file.save(&places)?;
@@ -160,6 +161,11 @@ fn checked_name(text: &str) -> Result<LibraryName, CommandError> {
     name.ok_or_else(|| CommandError::new(ErrorKind::Usage, bad_name(text)))
 }
 
+/// Whether there is nothing in a client's folder, which is no reason to talk about it.
+fn is_empty(library: &FoundLibrary) -> bool {
+    library.kind.is_format() && library.prompts == 0
+}
+
 /// What would be served of a folder, under which names; `None` where all of it is already.
 fn look(
     places: &Places,
@@ -183,7 +189,6 @@ fn look(
     if !found.libraries.is_empty() && found.libraries.iter().all(is_served) {
         return Ok(None);
     }
-    let is_empty = |library: &FoundLibrary| library.kind.is_format() && library.prompts == 0;
     if !found.libraries.iter().all(is_empty) {
         return Ok(Some(found));
     }
@@ -196,7 +201,7 @@ fn look(
         Severity::Warning => 1,
         Severity::Note => 2,
     });
-    let why = problems.first().map(|problem| problem.message.to_string());
+    let why = problems.first().map(|problem| problem.message.clone());
     let why = why.unwrap_or_else(|| "nothing there is read as a prompt".to_owned());
     let error = CommandError::fixable(format!("{shown} was not added: {why}"));
     Err(error.hint("say how to read it with --kind, or name another folder"))

@@ -128,7 +128,9 @@ fn show(places: &Places, rows: &[Row], ui: &mut Ui) -> Result<(), CommandError> 
     let cells = rows.iter().enumerate().map(|(at, row)| {
         let mut cells = vec![format!("{}.", at + 1)];
         cells.extend(row.cells(places));
+        let path = cells.pop().unwrap_or_default();
         cells.push(if row.added { "added" } else { "" }.to_owned());
+        cells.push(path);
         cells
     });
     ui.table(&cells.collect::<Vec<_>>())?;

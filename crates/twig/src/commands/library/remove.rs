@@ -63,12 +63,12 @@ fn by_name(places: &Places, config: &Config, named: &str) -> Result<usize, Comma
         .hint("move its folder away if it is not to be served")),
         None => {
             let added = found.iter().filter(|it| it.origin == Origin::Configuration);
-            let names: Vec<&str> = added
+            let others: Vec<&str> = added
                 .flat_map(|place| &place.libraries)
                 .map(|library| library.name.as_str())
                 .collect();
             let message = format!("no library `{named}` was added, nor a folder of that name");
-            let near = twig_core::suggest::did_you_mean(named, names);
+            let near = twig_core::suggest::did_you_mean(named, others);
             let hint =
                 near.unwrap_or_else(|| "run `twig library list` to see which were".to_owned());
             Err(CommandError::fixable(message).hint(hint))

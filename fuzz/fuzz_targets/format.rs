@@ -1,0 +1,37 @@
+//! Any text is a prompt of any kind: it has a name and a description, and its pieces are its text.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use twig_core::format::{Options, Piece, bodies, library, pieces, read};
+use twig_core::parse::library::Folder;
+use twig_core::{Dialect, Kind, LibraryName, Limits, RelativePath};
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((first, rest)) = bytes.split_first() else { return };
+    let Ok(text) = std::str::from_utf8(rest) else { return };
+    let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| kind.is_format()).collect();
+    let kind = kinds[usize::from(*first) % kinds.len()];
+    let folder = Folder {
+        name: LibraryName::from_folder("lib").expect("a name"),
+        root: "/lib".into(),
+        shown_root: "~/lib".into(),
+        prefix: "lib:".into(),
+    };
+    let path = RelativePath::parse("a/SKILL.md").expect("a path");
+    let limits = Limits::default();
+    let reading = read(kind, &folder, &path, Ok(text), Options::default(), &limits);
+    let library = library(&folder, kind, [(&path, &reading)], &[], &limits);
+    assert!(!library.prompts.is_empty() || !library.problems.is_empty());
+    for prompt in &library.prompts {
+        assert!(prompt.description.as_ref().is_some_and(|it| !it.trim().is_empty()));
+        let Dialect::Marks(marks) = prompt.dialect else { continue };
+        for spoken in bodies(kind, text).into_iter().flatten() {
+            let pieces = pieces(marks, &prompt.arguments, &spoken.text);
+            let lengths = pieces.iter().map(|piece| match piece {
+                Piece::Text(text) => text.len(),
+                Piece::Argument { mark, .. } | Piece::All { mark } => mark.len(),
+            });
+            assert!(lengths.sum::<usize>() <= spoken.text.len());
+        }
+    }
+});
