@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(command.prompt, "Do {{args}}\n!{ls}\n");
         assert_eq!(command.description.as_deref(), Some("Plan"));
         assert_eq!(
-            command("prompt = 'x'\ndescription = ' '")
+            super::command("prompt = 'x'\ndescription = ' '")
                 .unwrap()
                 .description,
             None
