@@ -69,6 +69,7 @@ fn the_command_line_reference_is_the_help() {
         &["resource", "history"],
         &["resource", "restore"],
         &["connect"],
+        &["export"],
         &["doctor"],
         &["completions"],
         &["man"],
