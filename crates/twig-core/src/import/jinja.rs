@@ -3,7 +3,7 @@
 //! Arguments are texts. A field of one (`customer.name`) becomes an argument of its own, and a list
 //! that a loop goes over is given one item a line.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::arguments::Arguments;
@@ -82,12 +82,25 @@ struct ObjectLoop {
     list: String,
 }
 
+/// Where each loop ends, by where it begins.
+fn ends(tags: &[TagTokens<'_>]) -> BTreeMap<usize, usize> {
+    let mut ends = BTreeMap::new();
+    let mut open = Vec::new();
+    for (at, tag) in tags.iter().enumerate() {
+        match tag.tokens.first().map(|token| token.kind) {
+            Some(Kind::Name("for")) if tag.tag == Tag::Block => open.push(at),
+            Some(Kind::Name("endfor")) if tag.tag == Tag::Block => {
+                ends.extend(open.pop().map(|start| (start, at)));
+            }
+            _ => {}
+        }
+    }
+    ends
+}
+
 /// The outermost loops over lists of objects, which no text can be.
 fn object_loops(tags: &[TagTokens<'_>]) -> Vec<ObjectLoop> {
-    let keyword = |tag: &TagTokens<'_>| match tag.tokens.first().map(|token| token.kind) {
-        Some(Kind::Name(name)) if tag.tag == Tag::Block => name.to_owned(),
-        _ => String::new(),
-    };
+    let ends = ends(tags);
     let mut found: Vec<ObjectLoop> = Vec::new();
     for (at, tag) in tags.iter().enumerate() {
         let is_inside = found
@@ -113,26 +126,17 @@ fn object_loops(tags: &[TagTokens<'_>]) -> Vec<ObjectLoop> {
             path.push(field);
             rest = others;
         }
-        let mut depth = 0_usize;
-        let end = tags[at..].iter().position(|tag| {
-            match keyword(tag).as_str() {
-                "for" => depth += 1,
-                "endfor" => depth = depth.saturating_sub(1),
-                _ => return false,
-            }
-            depth == 0
-        });
-        let Some(end) = end.filter(|_| rest.is_empty()) else {
+        let Some(end) = ends.get(&at).copied().filter(|_| rest.is_empty()) else {
             continue;
         };
-        let asks = tags[at + 1..at + end].iter().any(|tag| {
+        let asks = tags[at + 1..end].iter().any(|tag| {
             tag.tokens
                 .windows(2)
                 .any(|pair| pair[0].kind == Kind::Name(item) && pair[1].kind == Kind::Sign("."))
         });
         if asks {
             found.push(ObjectLoop {
-                range: tag.range.start..tags[at + end].range.end,
+                range: tag.range.start..tags[end].range.end,
                 list: path.join("."),
             });
         }

@@ -145,9 +145,9 @@ fn item(from: &str, version: &Version, limits: &Limits) -> Item {
     let turns = match fields.get("prompt") {
         Some(Node::Text(text)) => {
             draft.original.clone_from(text);
-            vec![(Speaker::User, simple(text, &mut draft.arguments))]
+            vec![(Speaker::User, variables(text, &mut draft, limits))]
         }
-        Some(Node::List(messages)) => turns(messages, &mut draft),
+        Some(Node::List(messages)) => turns(messages, &mut draft, limits),
         _ => Vec::new(),
     };
     if draft.original.contains("@@@langfusePrompt:") {
@@ -158,7 +158,15 @@ fn item(from: &str, version: &Version, limits: &Limits) -> Item {
     draft.finish(limits)
 }
 
-fn turns(messages: &[Node], draft: &mut Draft) -> Vec<(Speaker, Words)> {
+/// The variables of a text, unless it is too long for a template.
+fn variables(text: &str, draft: &mut Draft, limits: &Limits) -> Words {
+    if text.len() > limits.template_source {
+        return Words::of(text);
+    }
+    simple(text, &mut draft.arguments)
+}
+
+fn turns(messages: &[Node], draft: &mut Draft, limits: &Limits) -> Vec<(Speaker, Words)> {
     let mut turns = Vec::new();
     for message in messages.iter().filter_map(Node::as_map) {
         if message.text("type").as_deref() == Some("placeholder") {
@@ -179,7 +187,7 @@ fn turns(messages: &[Node], draft: &mut Draft) -> Vec<(Speaker, Words)> {
             draft.original.push_str("\n\n");
         }
         draft.original.push_str(&text);
-        turns.push((speaker, simple(&text, &mut draft.arguments)));
+        turns.push((speaker, variables(&text, draft, limits)));
     }
     turns
 }

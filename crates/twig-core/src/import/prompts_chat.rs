@@ -66,8 +66,14 @@ fn row_item(from: &str, title: &str, text: &str, kind: &str, limits: &Limits) ->
             .push("is structured data, such as JSON".to_owned()),
         _ => {}
     }
-    let words = placeholders(text, &mut draft);
-    draft.messages.push((Role::User, words));
+    match draft.check_length(limits) {
+        Err(why) if text.contains("${") => draft.keep_as_it_is(&why, limits),
+        Err(_) => draft.messages.push((Role::User, Words::of(text))),
+        Ok(()) => {
+            let words = placeholders(text, &mut draft);
+            draft.messages.push((Role::User, words));
+        }
+    }
     draft.finish(limits)
 }
 

@@ -21,15 +21,20 @@ pub(super) enum Tag {
     Close,
 }
 
+/// The longest tag that is no comment, in characters.
+const LONGEST: usize = 1024;
+
 /// Cuts a template; the error says what cannot be cut.
 pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, String> {
     let mut tokens = Vec::new();
     let mut at = 0;
     // Where text starts, once blanks are taken off that the tag before it swallows.
     let mut text = 0;
+    // Nobody looks twice for the end of comments that is not there.
+    let last_comment = source.rfind("--}}").max(source.rfind("--~}}"));
     while let Some(found) = source[at..].find("{{") {
         let start = at + found;
-        let Some(found) = tag(source, start) else {
+        let Some(found) = tag(source, start, last_comment) else {
             // Nothing ends it, so it is text, and all that follows is looked at again.
             at = start + 2;
             continue;
@@ -83,7 +88,7 @@ struct Found<'t> {
 }
 
 /// The tag that starts at a place; `None` where it does not end.
-fn tag(source: &str, start: usize) -> Option<Found<'_>> {
+fn tag(source: &str, start: usize, last_comment: Option<usize>) -> Option<Found<'_>> {
     let rest = &source[start..];
     let is_escaped = source[..start].ends_with(['\\', '$']);
     let is_raw = rest.starts_with("{{{{");
@@ -91,6 +96,7 @@ fn tag(source: &str, start: usize) -> Option<Found<'_>> {
     let (first_trim, body) = strip(body, '~');
     let comment = body.strip_prefix("!--");
     let (inner_end, close) = if comment.is_some() {
+        last_comment.filter(|last| *last > start)?;
         let end = body.find("--}}").map(|at| (at, 4));
         end.or_else(|| body.find("--~}}").map(|at| (at, 5)))?
     } else if body.starts_with('{') {
@@ -147,6 +153,8 @@ fn strip(text: &str, sign: char) -> (bool, &str) {
 
 /// Where an end stands that is not in quotes.
 fn unquoted_find(text: &str, end: &str) -> Option<usize> {
+    let window = text.char_indices().nth(LONGEST);
+    let text = window.map_or(text, |(end, _)| &text[..end]);
     let mut quote = None;
     for (at, c) in text.char_indices() {
         match (c, quote) {
