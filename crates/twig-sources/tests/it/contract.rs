@@ -297,10 +297,8 @@ fn endings_of_markdown_files_may_be_in_capitals() {
         ..tree.settings()
     });
     assert_eq!(codes(&live), [""; 0]);
-    let mut listed = names(&live);
-    listed
-        .iter_mut()
-        .for_each(|name| name.make_ascii_lowercase());
+    let listed = names(&live);
+    let mut listed: Vec<String> = listed.iter().map(|name| name.to_lowercase()).collect();
     listed.sort();
     assert_eq!(listed, ["fix", "review"]);
     assert_eq!(description(&live, "fix").as_deref(), Some("Fixes"));
