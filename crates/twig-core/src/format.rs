@@ -115,7 +115,7 @@ pub fn skipped(folder: &Folder, path: &RelativePath, why: &str) -> Reading {
     let message = format!("{} {why}, so it is no prompt", path.file_name());
     let problem = Problem::of_file("not-a-prompt", Severity::Note, &file, message);
     Reading {
-        problems: vec![problem],
+        problems: vec![problem.with_help("rename or move it if it is meant to be one")],
         ..Reading::default()
     }
 }

@@ -307,11 +307,9 @@ fn input(
         };
         let text = read(world, found.library, path)?;
         let body = front_matter::split(&text).body;
+        // Who gives no input gets what the file says, blanks at its ends too.
         let body = if input.is_some() { body.trim() } else { body };
-        let slots = match input {
-            Some(_) => body.matches(SLOT).count(),
-            None => 0,
-        };
+        let slots = body.matches(SLOT).count();
         let input = input.unwrap_or_default();
         let between = if slots == 0 && !input.is_empty() {
             2

@@ -68,6 +68,10 @@ pub(super) fn take(
     }
     if taken.arguments.is_empty() {
         taken.marks = Marks::None;
+    }
+    // These clients replace nothing: what is typed after a command goes to the model with it.
+    let is_plain = matches!(kind, Kind::Cursor | Kind::Windsurf);
+    if taken.arguments.is_empty() && !is_plain {
         dollar(kind, &found, hint, options, &mut taken);
     }
     if taken.arguments.len() > limits.arguments {

@@ -175,6 +175,8 @@ fn label(prompt: &mut Prompt, fields: &Fields, about: &About, id: &str) {
         named.and_then(title).or_else(|| about.title()).or(id)
     };
     let title = fields.text("title").map(str::to_owned).or_else(seen);
+    // A name without a library's before it says as much by itself.
+    let title = title.filter(|title| **title != *prompt.full_name);
     let description = match fields.text("description") {
         Some(said) => said.to_owned(),
         None => about.description(title.as_deref().unwrap_or(prompt.name.as_str())),

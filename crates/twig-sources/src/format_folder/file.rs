@@ -58,12 +58,10 @@ impl FormatFile {
     /// A file that was listed and not looked at yet.
     pub(super) fn new(base: &Base<'_>, kind: Kind, path: RelativePath, entry: Entry) -> Self {
         let part = format::part(kind, &path);
-        let mut reading = Reading::default();
-        if let Some(Part::Skipped(why)) = part {
-            let help = "rename it if it is meant to be one";
-            let note = base.problem("skipped-file", Severity::Note, path.as_str(), why, help);
-            reading.problems.push(note);
-        }
+        let reading = match part {
+            Some(Part::Skipped(why)) => format::skipped(base.folder, &path, why),
+            _ => Reading::default(),
+        };
         Self {
             path,
             entry,

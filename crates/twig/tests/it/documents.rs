@@ -34,7 +34,6 @@ fn the_command_line_reference_is_the_help() {
         &["new", "library"],
         &["new", "prompt"],
         &["import"],
-        &["export"],
         &["library"],
         &["library", "list"],
         &["library", "add"],

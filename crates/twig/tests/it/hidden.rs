@@ -94,7 +94,7 @@ fn local_texts_are_served_as_they_are_and_told_of() {
         text.unwrap_or_else(|| panic!("{answer}")).to_owned()
     };
     assert_eq!(text("lib:main"), "One\n\nA zero\u{200b}width space\n\n");
-    assert_eq!(text("note"), "fine\nsoft\u{ad}hyphen ");
+    assert_eq!(text("note"), "fine\nsoft\u{ad}hyphen \n");
     assert_eq!(text("review"), "a\u{2060}b");
 }
 

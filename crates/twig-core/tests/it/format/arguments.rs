@@ -47,13 +47,7 @@ fn what_looks_like_an_argument_is_none() {
 
 #[test]
 fn the_whole_line_is_one_optional_argument() {
-    for kind in [
-        Kind::Claude,
-        Kind::Skills,
-        Kind::Cursor,
-        Kind::Opencode,
-        Kind::Codex,
-    ] {
+    for kind in [Kind::Claude, Kind::Skills, Kind::Opencode, Kind::Codex] {
         let text = "---\nargument-hint: [file] | [folder]\n---\nLook at $ARGUMENTS.\n```sql\nVALUES ($1, $2)\n```\n";
         check(kind, text, &["arguments"]);
         let (prompt, _) = one(kind, text);
@@ -62,6 +56,10 @@ fn the_whole_line_is_one_optional_argument() {
         };
         assert!(!argument.required);
         assert_eq!(argument.description.as_deref(), Some("[file] | [folder]"));
+    }
+    for kind in [Kind::Cursor, Kind::Windsurf] {
+        check(kind, "Look at $ARGUMENTS, $1.", &[]);
+        check(kind, "---\narguments: file\n---\nLook at $file.", &["file"]);
     }
     let (prompt, _) = one(Kind::Claude, "---\nargument-hint: [x]\n---\nNo mark.");
     assert_eq!(names(&prompt), ["arguments"]);

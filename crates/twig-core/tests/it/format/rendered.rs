@@ -34,10 +34,7 @@ fn without_values_the_text_is_the_file() {
 #[test]
 fn markdown_takes_an_input() {
     let file = "---\ndescription: d\n---\n\nA {{input}} B {{input}}\n";
-    assert_eq!(
-        text(Kind::Markdown, file, &[]),
-        "\nA {{input}} B {{input}}\n"
-    );
+    assert_eq!(text(Kind::Markdown, file, &[]), "\nA  B \n");
     assert_eq!(text(Kind::Markdown, file, &[("input", "x")]), "A x B x");
     assert_eq!(text(Kind::Markdown, file, &[("input", "")]), "A  B ");
     assert_eq!(

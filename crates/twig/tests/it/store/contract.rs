@@ -244,7 +244,7 @@ fn the_project_comes_before_libraries_and_writes_only_where_allowed() {
     );
     let mut client = env.serve_with(["--project", super::PROJECT, "--library", "notes"]);
     client.initialize();
-    assert_eq!(text(&mut client, "research"), "library");
+    assert_eq!(text(&mut client, "research"), "library\n");
     done(
         &mut client,
         "create_prompt",
