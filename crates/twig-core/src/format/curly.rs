@@ -111,7 +111,7 @@ fn pairs(text: &str) -> impl Iterator<Item = Pair<'_>> {
     })
 }
 
-fn variable<'t>(pair: Pair<'t>) -> Option<&'t str> {
+fn variable(pair: Pair<'_>) -> Option<&str> {
     let name = pair.inside.trim_matches(' ');
     (!pair.is_expression && is_name(name)).then_some(name)
 }

@@ -29,9 +29,8 @@ pub(super) fn read(folder: &Folder, path: &RelativePath, text: &str, limits: &Li
     let spoken = read.spoken();
     let about = spoken.first().map(|first| About::of(&first.text));
     let said = |text: &Option<String>| text.as_deref().map(str::trim).map(str::to_owned);
-    let named = said(&read.name).filter(|name| !name.is_empty());
-    if let Some(name) = named {
-        prompt.title = Some(name.into());
+    if let Some(title) = said(&read.name).filter(|name| !name.is_empty()) {
+        prompt.title = Some(title.into());
     }
     let description = said(&read.description).filter(|text| !text.is_empty());
     let seen = || about.unwrap_or_default().description(&id);
@@ -148,22 +147,14 @@ impl ModelPrompt {
             return spoken;
         }
         let mut told: Vec<&str> = told.iter().map(|text| text.trim_end()).collect();
-        match spoken.iter_mut().find(|spoken| spoken.role == Role::User) {
-            Some(first) => {
-                told.push(&first.text);
-                let text = told.join("\n\n");
-                first.text = Cow::Owned(text);
-            }
-            None => {
-                let text = Cow::Owned(told.join("\n\n"));
-                spoken.insert(
-                    0,
-                    Spoken {
-                        role: Role::User,
-                        text,
-                    },
-                );
-            }
+        let role = Role::User;
+        if let Some(first) = spoken.iter_mut().find(|spoken| spoken.role == role) {
+            told.push(&first.text);
+            let text = told.join("\n\n");
+            first.text = Cow::Owned(text);
+        } else {
+            let text = Cow::Owned(told.join("\n\n"));
+            spoken.insert(0, Spoken { role, text });
         }
         spoken
     }

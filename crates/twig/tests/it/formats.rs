@@ -11,14 +11,14 @@ fn serve(fixture: &str) -> (TestEnv, Client) {
     let env = env("");
     write_fixture(&env.work(), fixture);
     let work = env.work();
-    let mut client = env.serve_with(["--library", work.to_str().unwrap()]);
+    let mut client = env.serve_with(["--library", work.to_str().expect("a path")]);
     client.initialize();
     (env, client)
 }
 
 fn listed(client: &mut Client, name: &str) -> Value {
     let list = client.request("prompts/list", json!({}));
-    let prompts = list["result"]["prompts"].as_array().unwrap();
+    let prompts = list["result"]["prompts"].as_array().expect("a list");
     let found = prompts.iter().find(|prompt| prompt["name"] == name);
     found
         .unwrap_or_else(|| panic!("{name} in {list:#}"))
@@ -26,22 +26,25 @@ fn listed(client: &mut Client, name: &str) -> Value {
 }
 
 fn arguments(prompt: &Value) -> Vec<(&str, bool)> {
-    let arguments = prompt["arguments"].as_array().unwrap();
-    let argument = |it: &Value| it["required"].as_bool().unwrap();
+    let arguments = prompt["arguments"].as_array().expect("a list");
+    let argument = |it: &Value| it["required"].as_bool().expect("a flag");
     arguments
         .iter()
-        .map(|it| (it["name"].as_str().unwrap(), argument(it)))
+        .map(|it| (it["name"].as_str().expect("a text"), argument(it)))
         .collect()
 }
 
 /// The text of the only message.
-fn text(client: &mut Client, name: &str, given: Value) -> String {
+fn text(client: &mut Client, name: &str, given: &Value) -> String {
     let got = client.request("prompts/get", json!({"name": name, "arguments": given}));
     let messages = got["result"]["messages"].as_array();
     let messages = messages.unwrap_or_else(|| panic!("{got:#}"));
     assert_eq!(messages.len(), 1, "{got:#}");
     assert_eq!(messages[0]["role"], "user");
-    messages[0]["content"]["text"].as_str().unwrap().to_owned()
+    messages[0]["content"]["text"]
+        .as_str()
+        .expect("a text")
+        .to_owned()
 }
 
 #[test]
@@ -52,7 +55,7 @@ fn braces_of_others_are_text() {
     ));
     for name in ["claude:k8s-manifest", "cursor:helm"] {
         assert_eq!(arguments(&listed(&mut client, name)), []);
-        assert_eq!(text(&mut client, name, json!({})), body);
+        assert_eq!(text(&mut client, name, &json!({})), body);
     }
 }
 
@@ -66,7 +69,7 @@ fn a_workflow_is_no_argument_of_a_command() {
     assert_eq!(prompt["title"], "tools:api-scaffold");
     let given = json!({"arguments": "$ARGUMENTS {{x}}"});
     assert_eq!(
-        text(&mut client, "claude:tools-api-scaffold", given),
+        text(&mut client, "claude:tools-api-scaffold", &given),
         "Build $ARGUMENTS {{x}} with ${{ github.sha }} for $HOME, $5 and {{x}}.\n"
     );
 }
@@ -80,10 +83,10 @@ fn inputs_of_copilot_are_asked_once() {
     assert_eq!(arguments(&prompt), [("projectName", false)]);
     assert_eq!(prompt["arguments"][0]["description"], "demo-java");
     let body = "Make ${input:projectName:demo-java}, cd ${input:projectName:demo-java}, ${selection} ${KIND=\"A|B\"} ${X == \"y\" ? a : b}\n";
-    assert_eq!(text(&mut client, "copilot:java", json!({})), body);
+    assert_eq!(text(&mut client, "copilot:java", &json!({})), body);
     let given = json!({"projectName": "shop"});
     assert_eq!(
-        text(&mut client, "copilot:java", given),
+        text(&mut client, "copilot:java", &given),
         body.replace("${input:projectName:demo-java}", "shop")
     );
 }
@@ -94,7 +97,7 @@ fn a_fence_around_the_file_is_taken_off() {
         "//- .github/prompts/cards.prompt.md\n````prompt\n---\ndescription: 'Cards'\n---\n\n# Make cards\n\n```json\n{}\n```\n````\n",
     );
     assert_eq!(listed(&mut client, "copilot:cards")["description"], "Cards");
-    let said = text(&mut client, "copilot:cards", json!({}));
+    let said = text(&mut client, "copilot:cards", &json!({}));
     assert_eq!(said, "\n# Make cards\n\n```json\n{}\n```\n");
 }
 
@@ -117,7 +120,7 @@ fn patterns_of_fabric_have_their_variables_and_an_input() {
         "Sums it up."
     );
     let given = json!({"lang_code": "de", "input": "{{lang_code}}"});
-    let said = text(&mut client, "fabric:translate", given);
+    let said = text(&mut client, "fabric:translate", &given);
     assert!(
         said.contains("You translate to de, {{plugin:sys:env:HOME}}.\r\n"),
         "{said}"
@@ -128,12 +131,12 @@ fn patterns_of_fabric_have_their_variables_and_an_input() {
         [("input", false)]
     );
     assert_eq!(
-        text(&mut client, "fabric:write_rule", json!({})),
+        text(&mut client, "fabric:write_rule", &json!({})),
         "# IDENTITY\n\nYou write {{BaseURL}} and {{}} and {{f(x)}}.\n"
     );
     let given = json!({"input": "this"});
     assert_eq!(
-        text(&mut client, "fabric:sum_up", given),
+        text(&mut client, "fabric:sum_up", &given),
         "Sum up this now.\n"
     );
     let got = client.request("prompts/get", json!({"name": "fabric:translate"}));
@@ -154,14 +157,14 @@ fn commands_of_gemini_are_their_prompt() {
     assert_eq!(arguments(&commit), [("args", false)]);
     let given = json!({"args": "now {{args}}"});
     assert_eq!(
-        text(&mut client, "gemini:git-commit", given),
+        text(&mut client, "gemini:git-commit", &given),
         "Commit now {{args}}: !{git diff} @{x.md}\n"
     );
     assert_eq!(
-        text(&mut client, "gemini:git-commit", json!({})),
+        text(&mut client, "gemini:git-commit", &json!({})),
         "Commit : !{git diff} @{x.md}\n"
     );
-    let said = text(&mut client, "gemini:setup", json!({}));
+    let said = text(&mut client, "gemini:setup", &json!({}));
     assert_eq!(
         said.len(),
         10 + long.replace("\\\"", "\"").replace("\\\\", "\\").len()
@@ -224,11 +227,11 @@ fn jinja_is_for_those_who_ask_for_it() {
     .unwrap();
     let given = json!({"language": "rust"});
     assert_eq!(
-        text(&mut client, "claude:review", given),
+        text(&mut client, "claude:review", &given),
         "Review rust code.\n"
     );
     assert_eq!(
-        text(&mut client, "claude:plain", json!({})),
+        text(&mut client, "claude:plain", &json!({})),
         "Review{% if language %}.\n"
     );
 }
