@@ -72,6 +72,8 @@ impl Reading {
         let mut problems = Vec::new();
         let prompts = std::slice::from_mut(&mut prompt);
         labels::check(&file, text, prompts, &mut problems);
+        // There may be thousands of them, and room for arguments that never come adds up.
+        prompt.arguments.shrink_to_fit();
         Self {
             prompt: Some(Arc::new(prompt)),
             problems,

@@ -65,6 +65,11 @@ impl FormatFolder {
         state
     }
 
+    /// How many files it has.
+    pub(crate) fn len(&self) -> usize {
+        self.files.len()
+    }
+
     /// The folders to watch.
     pub(crate) fn watched(&self) -> impl Iterator<Item = &PathBuf> {
         self.tree.folders()
@@ -96,6 +101,7 @@ impl FormatFolder {
         arrange(&mut self.files, listed);
         self.left_off = self.files.len().saturating_sub(FILES);
         self.files.truncate(FILES);
+        self.files.shrink_to_fit();
     }
 
     /// Leaves off what is past the bytes that one library may have, in the order of paths, so that

@@ -60,6 +60,17 @@ impl Kept {
     }
 }
 
+impl Kept {
+    /// How many files a look at it asks for.
+    fn files(&self) -> usize {
+        match &self.state {
+            State::Format(format) => format.len(),
+            // These ask for folders, not for each file in them.
+            State::Twig(_) | State::Definitions(_) | State::Functions(_) => 0,
+        }
+    }
+}
+
 impl State {
     fn library(&self) -> &Arc<Library> {
         match self {
@@ -83,13 +94,17 @@ pub(crate) type Loaded = (PathBuf, Result<Option<Kept>, Box<Problem>>);
 
 /// This many libraries that are not known yet are worth the start of threads.
 const MANY: usize = 16;
+/// So are this many files that have to be looked at again.
+const MANY_FILES: usize = 1_000;
 
 /// Loads libraries, in their order; many new ones by all processors together.
 pub(crate) fn load_all(settings: &Settings, trust: &Trust, jobs: Vec<Job>) -> Vec<Loaded> {
     let new = jobs.iter().filter(|job| job.before.is_none()).count();
+    let known = jobs.iter().filter_map(|job| job.before.as_ref());
+    let files: usize = known.map(Kept::files).sum();
     // Asking how many processors there are reads files of its own.
-    let helpers = match new {
-        0..MANY => 0,
+    let helpers = match (new, files) {
+        (0..MANY, 0..MANY_FILES) => 0,
         _ => std::thread::available_parallelism().map_or(0, |threads| threads.get().min(8) - 1),
     };
     let loaded = Mutex::new(Vec::with_capacity(jobs.len()));

@@ -113,16 +113,19 @@ impl Shelf {
     /// The folders to watch.
     pub(crate) fn folders(&self) -> Folders {
         let mut inside: Vec<PathBuf> = self.places.iter().flat_map(Place::watched).collect();
-        for kept in self.kept.values() {
-            inside.extend(kept.watched());
-        }
         let mut roots: Vec<PathBuf> = self.places.iter().map(|place| place.path.clone()).collect();
-        // Libraries of clients lie deeper than what is looked at for every place.
-        let clients = self.kept.iter().filter(|(_, kept)| kept.kind().is_format());
-        roots.extend(clients.map(|(root, _)| root.clone()));
-        for folder in &inside {
+        let (clients, others): (Vec<_>, Vec<_>) = self
+            .kept
+            .iter()
+            .partition(|(_, kept)| kept.kind().is_format());
+        inside.extend(others.into_iter().flat_map(|(_, kept)| kept.watched()));
+        // Libraries of clients lie deeper than what is looked at for every place; links to folders
+        // inside them are not followed.
+        roots.extend(clients.iter().map(|(root, _)| (*root).clone()));
+        for folder in inside.iter().chain(clients.iter().map(|(root, _)| *root)) {
             roots.extend(where_links_lead(folder));
         }
+        inside.extend(clients.into_iter().flat_map(|(_, kept)| kept.watched()));
         roots.extend(self.trust.path.clone());
         Folders { inside, roots }
     }

@@ -125,6 +125,7 @@ pub(super) fn read(
     if prompt.unavailable.is_some() {
         reading.skill = None;
     }
+    prompt.arguments.shrink_to_fit();
     reading.prompt = (!is_hidden).then(|| prompt.into());
     reading
 }
