@@ -87,7 +87,16 @@ pub fn library<'r>(
             .filter(|(_, reading)| reading.prompt.is_some() || reading.skill.is_some())
             .map(|(path, reading)| (*path, reading.skill.as_ref()))
             .collect();
-        skills::add(&mut library, folder, &found, bundled, limits);
+        let is_lost = |reading: &Reading| {
+            let mut problems = reading.problems.iter();
+            problems.any(|problem| problem.severity == Severity::Error)
+        };
+        let missing: Vec<&RelativePath> = readings
+            .iter()
+            .filter(|(_, reading)| reading.prompt.is_none() && is_lost(reading))
+            .map(|(path, _)| *path)
+            .collect();
+        skills::add(&mut library, folder, &found, bundled, &missing, limits);
     }
     library.digest = digest(&library);
     library

@@ -34,6 +34,9 @@ const UNSERVED: [&str; 14] = [
 /// The code of the note about them, of which a library has one.
 pub(super) const NOT_SERVED: &str = "not-served";
 
+/// The most characters that the description of a skill should have.
+const DESCRIPTION: usize = 1024;
+
 /// The words by which a file asks for Jinja.
 const JINJA: [&str; 3] = ["jinja", "jinja2", "minijinja"];
 
@@ -112,7 +115,16 @@ pub(super) fn read(
     }
     if kind == Kind::Skills {
         match skill(fields) {
-            Ok(head) => reading.skill = Some(head),
+            Ok(head) => {
+                let length = head.description.chars().count();
+                if length > DESCRIPTION {
+                    let message = format!(
+                        "the description has {length} characters; skills may have {DESCRIPTION}, and strict clients refuse more"
+                    );
+                    note("long-description", Severity::Note, message);
+                }
+                reading.skill = Some(head);
+            }
             Err(why) => note(
                 "not-a-skill",
                 Severity::Note,
@@ -198,14 +210,8 @@ fn skill(fields: &Fields) -> Result<SkillHead, String> {
     }
     let description = fields.value("description").and_then(Value::word);
     let description = description.unwrap_or_default();
-    let length = description.trim().chars().count();
-    if length == 0 {
+    if description.trim().is_empty() {
         return Err("its front matter has no `description`".into());
-    }
-    if length > 1024 {
-        return Err(format!(
-            "its `description` has {length} characters; 1024 are the most"
-        ));
     }
     Ok(SkillHead {
         name: name.into(),

@@ -19,12 +19,13 @@ use crate::slug::digest;
 /// A `SKILL.md`, and what it says where it is one that can be served as a skill.
 pub(super) type Found<'r> = (&'r RelativePath, Option<&'r SkillHead>);
 
-/// Gives a library its skills and the files of them.
+/// Gives a library its skills and the files of them. `missing` are files that could not be read.
 pub(super) fn add(
     library: &mut Library,
     folder: &Folder,
     found: &[Found<'_>],
     bundled: &[Bundled],
+    missing: &[&RelativePath],
     limits: &Limits,
 ) {
     let mut bundled: Vec<&Bundled> = bundled.iter().collect();
@@ -61,8 +62,13 @@ pub(super) fn add(
         let Some(head) = head else { continue };
         let known = &library.documents;
         let find = |uri: &str| known.binary_search_by(|it| (*it.uri).cmp(uri)).is_ok();
+        let all = files.len();
         files.retain(|file| find(&file.uri));
-        let is_unlisted = unlisted(folder, path, &files, limits, &mut library.problems);
+        // A list is complete or there is none: hosts rely on it.
+        let is_whole =
+            files.len() == all && !missing.iter().any(|lost| is_beneath(lost, path.folder()));
+        let is_unlisted =
+            unlisted(folder, path, &files, limits, &mut library.problems) || !is_whole;
         if is_unlisted {
             files.clear();
         }

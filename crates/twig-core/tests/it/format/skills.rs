@@ -136,7 +136,8 @@ fn what_is_no_skill_is_still_a_prompt() {
     }
     let long = format!("---\nname: a\ndescription: {}\n---\n", "x".repeat(1_025));
     let library = Shelf::new(Kind::Skills, [("a/SKILL.md", &*long)]).library();
-    assert_eq!((library.skills.len(), library.prompts.len()), (0, 1));
+    assert_eq!((library.skills.len(), library.prompts.len()), (1, 1));
+    assert_eq!(library.problems[0].code, "long-description");
 }
 
 #[test]
