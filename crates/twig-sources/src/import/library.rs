@@ -14,7 +14,7 @@ use twig_core::import::Imported;
 use twig_core::name::twin_key;
 use twig_core::parse::library::{Folder, MANIFEST, twig_library};
 use twig_core::parse::read_toml;
-use twig_core::parse::table::{PromptTable, append, table};
+use twig_core::parse::table::append;
 use twig_core::{BodyError, Content, Dialect, Library, LibraryName, Limits, Prompt, PromptName};
 
 use super::{Fate, ImportError};
@@ -226,15 +226,7 @@ fn add(
             }
         }
     }
-    let messages = prompt.listed_messages();
-    let table = table(&PromptTable {
-        name: &name,
-        title: prompt.title.as_deref(),
-        description: prompt.description.as_deref(),
-        is_template: prompt.is_template,
-        messages: &messages,
-        arguments: &prompt.arguments,
-    });
+    let table = prompt.table(&name);
     // Line ends may take two bytes each, and two lines stand between what is there and what is new.
     let lines = table.matches('\n').count() + 4;
     if before + tables.len() + table.len() + lines > limits.manifest {
