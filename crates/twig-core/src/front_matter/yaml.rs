@@ -89,6 +89,15 @@ pub(super) fn is_mapping(front: &str) -> bool {
     front.len() <= LONGEST && read(front).is_ok_and(|entries| !entries.is_empty())
 }
 
+/// Whether a block can be nothing else, though a value of it goes on at the edge of a line.
+pub(super) fn is_surely(front: &str) -> bool {
+    let is_lower = |key: &str| key.starts_with(|c: char| c.is_ascii_lowercase());
+    let is_sure = |entries: Vec<(Box<str>, Value)>| {
+        !entries.is_empty() && entries.iter().all(|(key, _)| is_lower(key))
+    };
+    front.len() <= LONGEST && read(front).is_ok_and(is_sure)
+}
+
 fn first_line(message: &str) -> String {
     // The place is told apart, and in the file's own lines.
     let message = message

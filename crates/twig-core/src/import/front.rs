@@ -111,6 +111,10 @@ mod tests {
         let front = read("# Licence\n\n---\r\nname: 'x'\r\n---\r\nBody");
         assert_eq!(front.fields.text("name"), Some("x"));
         assert_eq!((front.body, front.repairs), ("Body", Vec::new()));
+        let front = read("# Licence\n---\ninput: {\n  schema: {name: string}\n}\n---\nBody");
+        assert!(front.is_there && front.fields.get("input").is_some());
+        let headings = "# Title\n---\nNote: some\ntext\n---\nBody";
+        assert_eq!(read(headings).body, headings);
     }
 
     #[test]
