@@ -15,6 +15,7 @@ use std::ops::Range;
 
 pub use self::fields::{Fields, Value};
 pub use self::split::{Split, split};
+pub(crate) use self::yaml::{Fault, read as read_yaml};
 use crate::limits::Limits;
 use crate::problem::Severity;
 
@@ -50,40 +51,73 @@ pub fn read<'t>(text: &'t str, limits: &Limits) -> FrontMatter<'t> {
     };
     let Some(at) = split.front else { return read };
     let front = &text[at.clone()];
-    if front.len() > limits.front_matter {
-        let message = format!(
-            "the front matter is {} bytes long and was not read; the limit is {}",
-            front.len(),
-            limits.front_matter
-        );
-        read.repairs.push(Repair {
-            at: at.start..at.start,
-            severity: Severity::Warning,
-            message,
-        });
-        return read;
-    }
-    match yaml::read(front) {
-        Ok(values) => {
-            let entries = lines::entries(front);
-            let entries: BTreeMap<&str, &lines::Entry<'_>> =
-                entries.iter().map(|entry| (&*entry.key, entry)).collect();
-            for (key, value) in values {
-                let entry = entries.get(&*key);
-                let written = entry.and_then(|entry| entry.written(&value));
-                let written = written.map(Into::into);
-                read.fields.push(&key, value, written);
+    let block = read_block(front, limits);
+    read.fields = block.fields;
+    read.repairs
+        .extend(block.trouble.map(|trouble| match trouble {
+            Trouble::TooLong => Repair {
+                at: at.start..at.start,
+                severity: Severity::Warning,
+                message: format!(
+                    "the front matter is {} bytes long and was not read; the limit is {}",
+                    front.len(),
+                    limits.front_matter
+                ),
+            },
+            Trouble::NotYaml(fault) => {
+                let place = at.start + fault.offset().unwrap_or_default().min(front.len());
+                let message = format!("the front matter {fault}: it was read line by line");
+                Repair::new(place..place + 1, message)
             }
-        }
-        Err(fault) => {
-            read.fields = lines::read(front);
-            let message = format!(
-                "the front matter {}: it was read line by line",
-                fault.message
-            );
-            let place = at.start + fault.offset.unwrap_or_default().min(front.len());
-            read.repairs.push(Repair::new(place..place + 1, message));
-        }
-    }
+        }));
     read
+}
+
+/// What a block says that is cut off already.
+#[derive(Debug)]
+pub(crate) struct Block {
+    /// Its entries.
+    pub(crate) fields: Fields,
+    /// Why they are not all that YAML would make of it.
+    pub(crate) trouble: Option<Trouble>,
+}
+
+/// Why a block is not read as YAML.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// It is longer than the limit, and has no entries.
+    TooLong,
+    /// It is none, and was read line by line.
+    NotYaml(Fault),
+}
+
+/// Reads a block without the lines around it.
+pub(crate) fn read_block(front: &str, limits: &Limits) -> Block {
+    let mut fields = Fields::default();
+    if front.len() > limits.front_matter {
+        let trouble = Some(Trouble::TooLong);
+        return Block { fields, trouble };
+    }
+    let values = match read_yaml(front) {
+        Ok(values) => values,
+        Err(fault) => {
+            return Block {
+                fields: lines::read(front),
+                trouble: Some(Trouble::NotYaml(fault)),
+            };
+        }
+    };
+    let entries = lines::entries(front);
+    let entries: BTreeMap<&str, &lines::Entry<'_>> =
+        entries.iter().map(|entry| (&*entry.key, entry)).collect();
+    for (key, value) in values {
+        let entry = entries.get(&*key);
+        let written = entry.and_then(|entry| entry.written(&value));
+        let written = written.map(Into::into);
+        fields.push(&key, value, written);
+    }
+    Block {
+        fields,
+        trouble: None,
+    }
 }

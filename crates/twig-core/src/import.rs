@@ -18,7 +18,6 @@ mod langfuse;
 mod logic;
 mod minipuft;
 mod mustache;
-mod node;
 mod picoschema;
 mod probe;
 mod prompts_chat;
@@ -33,6 +32,8 @@ use sha2::{Digest, Sha256};
 
 use crate::limits::Limits;
 use crate::model::{Argument, Role};
+use crate::name::PromptName;
+use crate::parse::table::{PromptTable, table};
 use crate::slug::{Unique, slug};
 
 use self::detect::fits;
@@ -155,7 +156,7 @@ impl Imported {
     }
 
     /// Who says what is in which file; nothing where it is the usual file.
-    pub fn listed_messages(&self) -> Vec<(Role, String)> {
+    fn listed_messages(&self) -> Vec<(Role, String)> {
         match self.messages.as_slice() {
             [message] if message.role == Role::User => Vec::new(),
             messages => {
@@ -165,6 +166,18 @@ impl Imported {
                     .collect()
             }
         }
+    }
+
+    /// What a library's manifest says of it, under a name that was checked.
+    pub fn table(&self, name: &PromptName) -> String {
+        table(&PromptTable {
+            name,
+            title: self.title.as_deref(),
+            description: self.description.as_deref(),
+            is_template: self.is_template,
+            messages: &self.listed_messages(),
+            arguments: &self.arguments,
+        })
     }
 
     fn path(&self, at: usize) -> String {

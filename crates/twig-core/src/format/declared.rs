@@ -37,7 +37,7 @@ pub(super) fn declared(value: &Value, limits: &Limits, remarks: &mut Remarks) ->
         Value::List(items) => {
             for item in items {
                 match item {
-                    Value::Map(entries) => push(object(None, entries, remarks), remarks),
+                    Value::Map(_) => push(object(None, item, remarks), remarks),
                     Value::Null | Value::List(_) => remarks.push(unreadable()),
                     word => push(named(&word.word().unwrap_or_default()), remarks),
                 }
@@ -46,7 +46,7 @@ pub(super) fn declared(value: &Value, limits: &Limits, remarks: &mut Remarks) ->
         Value::Map(entries) => {
             for (name, about) in entries {
                 let argument = match about {
-                    Value::Map(entries) => object(Some(name), entries, remarks),
+                    Value::Map(_) => object(Some(name), about, remarks),
                     other => Argument {
                         description: other.word().map(Into::into),
                         ..named(name)
@@ -81,21 +81,16 @@ fn named(name: &str) -> Argument {
 }
 
 /// An argument with all that is said of it.
-fn object(name: Option<&str>, entries: &[(Box<str>, Value)], remarks: &mut Remarks) -> Argument {
-    let get = |key: &str| {
-        let entry = entries.iter().find(|(name, _)| **name == *key);
-        entry.map(|(_, value)| value)
-    };
-    let word = |key: &str| get(key).and_then(Value::word);
+fn object(name: Option<&str>, about: &Value, remarks: &mut Remarks) -> Argument {
+    let word = |key: &str| about.word_at(key);
     let name = name.map(str::to_owned).or_else(|| word("name"));
     let mut argument = named(&name.unwrap_or_default());
     argument.description = word("description").map(Into::into);
-    argument.required = get("required").and_then(Value::flag).unwrap_or_default();
+    argument.required = about.get("required").and_then(Value::flag) == Some(true);
     argument.default = word("default").map(Into::into);
-    if let Some(Value::List(choices)) = get("choices") {
-        let choices = choices.iter().filter_map(Value::word);
-        argument.choices = choices.map(Into::into).collect();
-    }
+    let choices = about.get("choices").map(Value::items).unwrap_or_default();
+    let choices = choices.iter().filter_map(Value::word);
+    argument.choices = choices.map(Into::into).collect();
     let whose = shorten(&argument.name.escape_debug().to_string(), 64);
     let mut refuse = |what: &str, why: &str| {
         let message = format!("the {what} of argument `{whose}` is left off: {why}");

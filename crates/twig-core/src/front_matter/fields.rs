@@ -69,12 +69,73 @@ impl Value {
         }
     }
 
+    /// Any value as text: lists one item a line, maps as JSON.
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::Null => String::new(),
+            Self::List(items) => match items.iter().map(Self::word).collect::<Option<Vec<_>>>() {
+                Some(words) => words.join("\n"),
+                None => self.to_json(),
+            },
+            Self::Map(_) => self.to_json(),
+            word => word.word().unwrap_or_default(),
+        }
+    }
+
+    /// The entry of a map, unless it is nothing.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        let (_, value) = self.entries()?.iter().find(|(name, _)| **name == *key)?;
+        (*value != Self::Null).then_some(value)
+    }
+
+    /// The entry of a map as one word or text.
+    pub fn word_at(&self, key: &str) -> Option<String> {
+        self.get(key).and_then(Self::word)
+    }
+
+    /// The entries of a map.
+    pub fn entries(&self) -> Option<&[(Box<str>, Value)]> {
+        match self {
+            Self::Map(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// The items of a list; what is no list has none.
+    pub fn items(&self) -> &[Value] {
+        match self {
+            Self::List(items) => items,
+            _ => &[],
+        }
+    }
+
     /// Yes or no, however people write it.
     pub fn flag(&self) -> Option<bool> {
         match &*self.word()?.trim().to_ascii_lowercase() {
             "true" | "yes" | "on" | "1" => Some(true),
             "false" | "no" | "off" | "0" => Some(false),
             _ => None,
+        }
+    }
+}
+
+impl From<serde_json::Value> for Value {
+    fn from(value: serde_json::Value) -> Self {
+        use serde_json::Value as Json;
+        match value {
+            Json::Null => Self::Null,
+            Json::Bool(flag) => Self::Flag(flag),
+            Json::Number(number) => Self::Number(number),
+            Json::String(text) => Self::Text(text.into()),
+            Json::Array(items) => Self::List(items.into_iter().map(Self::from).collect()),
+            Json::Object(entries) => {
+                let entries = entries.into_iter();
+                Self::Map(
+                    entries
+                        .map(|(key, value)| (key.into(), value.into()))
+                        .collect(),
+                )
+            }
         }
     }
 }
@@ -109,6 +170,11 @@ impl Fields {
     /// The value of a key.
     pub fn value(&self, key: &str) -> Option<&Value> {
         self.field(key).map(|field| &field.value)
+    }
+
+    /// The value of a key, unless it is nothing.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.value(key).filter(|value| **value != Value::Null)
     }
 
     /// A key's value as text, as its author wrote it: `[a] | [b]`, `no`, `017` and `Fix #12` stay

@@ -123,7 +123,7 @@ fn block(text: &str, range: Range<usize>) -> Found {
         let inside = &text[front.clone()];
         let is_front = if has_comments {
             // Headings look like comments, and a rule like a fence.
-            lines::is_surely(inside)
+            lines::is_surely(inside) || yaml::is_surely(inside)
         } else {
             has_fields(inside)
         };

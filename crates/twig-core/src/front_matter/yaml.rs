@@ -14,17 +14,34 @@ use super::plain;
 /// A block that is longer than this is not asked whether it is YAML.
 const LONGEST: usize = 64 * 1024;
 
-/// Why a block is no YAML, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
-    /// What is wrong, in words that read on after "the front matter ".
-    pub(super) message: String,
-    /// Bytes of the block before it.
-    pub(super) offset: Option<usize>,
+/// Why a text cannot be read; reads on after "the front matter ".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Fault {
+    /// It is no YAML.
+    #[error("is not valid YAML ({reason})")]
+    NotYaml {
+        /// What the reader says.
+        reason: String,
+        /// Bytes of the text before it.
+        offset: Option<usize>,
+    },
+    /// It is something else than keys with values.
+    #[error("is no list of `key: value`")]
+    NoMap,
+}
+
+impl Fault {
+    /// Bytes of the text before it.
+    pub(super) fn offset(&self) -> Option<usize> {
+        match self {
+            Self::NotYaml { offset, .. } => *offset,
+            Self::NoMap => None,
+        }
+    }
 }
 
 /// Reads a mapping, in the author's order.
-pub(super) fn read(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
+pub(crate) fn read(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
     match plain::read(front) {
         Some(entries) => Ok(entries),
         None => strict(front),
@@ -44,16 +61,13 @@ pub(super) fn strict(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
         serde_saphyr::from_str_with_options(front, options).map_err(|error| {
             let place = error.location();
             let offset = place.and_then(|place| offset(front, place.line(), place.column()));
-            let message = format!("is not valid YAML ({})", first_line(&error.to_string()));
-            Fault { message, offset }
+            let reason = first_line(&error.to_string());
+            Fault::NotYaml { reason, offset }
         })?;
     match value(front, node) {
         Value::Map(entries) => Ok(entries),
         Value::Null => Ok(Vec::new()),
-        _ => Err(Fault {
-            message: "is no list of `key: value`".into(),
-            offset: None,
-        }),
+        _ => Err(Fault::NoMap),
     }
 }
 
@@ -73,6 +87,15 @@ fn offset(front: &str, line: u64, column: u64) -> Option<usize> {
 /// Whether a block is a mapping that says something.
 pub(super) fn is_mapping(front: &str) -> bool {
     front.len() <= LONGEST && read(front).is_ok_and(|entries| !entries.is_empty())
+}
+
+/// Whether a block can be nothing else, though a value of it goes on at the edge of a line.
+pub(super) fn is_surely(front: &str) -> bool {
+    let is_lower = |key: &str| key.starts_with(|c: char| c.is_ascii_lowercase());
+    let is_sure = |entries: Vec<(Box<str>, Value)>| {
+        !entries.is_empty() && entries.iter().all(|(key, _)| is_lower(key))
+    };
+    front.len() <= LONGEST && read(front).is_ok_and(is_sure)
 }
 
 fn first_line(message: &str) -> String {

@@ -11,7 +11,7 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
     let front = split_preamble(&file.text, batch.limits);
     let front: Front<'_> = front.unwrap_or_else(|| split_and_read(&file.text, batch.limits));
     let fields = &front.fields;
-    let name = fields.text("name");
+    let name = fields.text("name").map(str::to_owned);
     // A file may be called `terminal:debug.prompt.txt`: its name ends at `.prompt`.
     let path = match file.path.rfind(".prompt") {
         Some(end) => &file.path[..end],
@@ -20,8 +20,8 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
     let wished = name.clone().unwrap_or_else(|| wished_name(path, ""));
     let mut draft = Draft::new(&file.path, &wished, front.body, batch.limits);
     draft.title = name;
-    draft.description = fields.text("description");
-    draft.changes.extend(front.repair);
+    draft.description = fields.text("description").map(Into::into);
+    draft.repairs = front.repairs;
     let (system, rest) = system(front.body);
     let mut turns = Vec::new();
     if let Some(text) = system {

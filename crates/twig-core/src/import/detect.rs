@@ -63,10 +63,10 @@ fn prompt_file(file: &SourceFile) -> Format {
     let dotprompt = [
         "model", "input", "output", "config", "tools", "toolDefs", "variant", "metadata", "ext",
     ];
-    if front.is_there && front.fields.has_any(&dotprompt) {
+    if dotprompt.iter().any(|key| front.fields.get(key).is_some()) {
         return Format::Dotprompt;
     }
-    if front.fields.has_any(&["invokable"]) || file.path.split('/').any(is_home) {
+    if front.fields.get("invokable").is_some() || file.path.split('/').any(is_home) {
         return Format::Continue;
     }
     if !front.is_there && split_preamble(&file.text, &limits).is_some() {

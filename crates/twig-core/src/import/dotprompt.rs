@@ -2,7 +2,6 @@
 
 use super::draft::Draft;
 use super::front::split_and_read;
-use super::node::Node;
 use super::picoschema;
 use super::turns::{Speaker, fold};
 use super::{Batch, Item, SourceFile, handlebars, logic, stem, wished_name};
@@ -20,27 +19,30 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
     let front = split_and_read(&file.text, batch.limits);
     let fields = &front.fields;
     let name = fields.text("name");
-    let wished = match (&name, fields.text("variant")) {
+    let wished = match (name, fields.text("variant")) {
         (Some(name), Some(variant)) => format!("{name}.{variant}"),
-        (Some(name), None) => name.clone(),
+        (Some(name), None) => name.to_owned(),
         (None, _) => wished_name(&file.path, END),
     };
     let mut draft = Draft::new(&file.path, &wished, front.body, batch.limits);
-    draft.title = name;
-    draft.description = fields.text("description");
-    draft.changes.extend(front.repair);
-    if fields.has_any(&["tools", "toolDefs", "output"]) {
+    draft.title = name.map(Into::into);
+    draft.description = fields.text("description").map(Into::into);
+    draft.repairs = front.repairs;
+    if ["tools", "toolDefs", "output"]
+        .iter()
+        .any(|key| fields.get(key).is_some())
+    {
         let note = "has tools or outputs of its own, which are not kept";
         draft.notes.push(note.to_owned());
     }
-    let input = fields.get("input").and_then(Node::as_map);
+    let input = fields.get("input");
     if let Some(schema) = input.and_then(|input| input.get("schema")) {
         for (path, argument) in picoschema::inputs(schema) {
             draft.arguments.declare(&path, argument);
         }
     }
-    if let Some(defaults) = input.and_then(|input| input.get("default")?.as_map()) {
-        for (name, value) in &defaults.0 {
+    if let Some(defaults) = input.and_then(|input| input.get("default")?.entries()) {
+        for (name, value) in defaults {
             if !draft.arguments.offer_default(name, &value.to_text()) {
                 let argument = Argument {
                     default: Some(value.to_text().into()),

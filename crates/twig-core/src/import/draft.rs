@@ -16,9 +16,6 @@ const DESCRIPTION: usize = 1024;
 /// The longest description that is made of the text, in characters.
 const SUMMARY: usize = 200;
 
-/// How a sentence starts that says how front matter was read.
-pub(super) const REPAIR: &str = "its front matter";
-
 /// Changes of one prompt that are told.
 const TOLD: usize = 12;
 
@@ -41,6 +38,8 @@ pub(super) struct Draft {
     pub(super) messages: Vec<(Role, Words)>,
     /// The text as it was written.
     pub(super) original: String,
+    /// How its file had to be read.
+    pub(super) repairs: Vec<String>,
     pub(super) changes: Vec<String>,
     pub(super) notes: Vec<String>,
 }
@@ -57,6 +56,7 @@ impl Draft {
             arguments: Arguments::new(limits.arguments),
             messages: Vec::new(),
             original: original.to_owned(),
+            repairs: Vec::new(),
             changes: Vec::new(),
             notes: Vec::new(),
         }
@@ -73,8 +73,7 @@ impl Draft {
 
     /// Gives up reading it as a template.
     pub(super) fn keep_as_it_is(&mut self, why: &str, limits: &Limits) {
-        self.changes.retain(|change| change.starts_with(REPAIR));
-        self.changes.push(as_it_is(why));
+        self.changes = vec![as_it_is(why)];
         self.arguments = Arguments::new(limits.arguments);
         self.messages = vec![(Role::User, Words::of(&self.original))];
     }
@@ -82,8 +81,7 @@ impl Draft {
     /// The prompt, or why it is left.
     pub(super) fn finish(mut self, limits: &Limits) -> Item {
         let mut changes = std::mem::take(&mut self.changes);
-        let mut own_changes = Vec::new();
-        let mut arguments = self.arguments.finish(&mut own_changes);
+        let mut arguments = self.arguments.finish(&mut changes);
         self.messages.retain(|(_, words)| !words.is_blank());
         let mut is_template = !self.messages.iter().all(|(_, words)| words.is_plain());
         let mut messages: Vec<ImportedMessage> = self
@@ -108,8 +106,7 @@ impl Draft {
                 probe(&message.text, &arguments, limits).err()
             })
         {
-            changes.retain(|change| change.starts_with(REPAIR));
-            own_changes = vec![as_it_is(&why)];
+            changes = vec![as_it_is(&why)];
             is_template = false;
             arguments = Vec::new();
             messages = vec![ImportedMessage {
@@ -117,7 +114,7 @@ impl Draft {
                 text: self.original.clone(),
             }];
         }
-        changes.extend(own_changes);
+        changes.splice(0..0, self.repairs);
         if messages.iter().any(|message| message.text.contains('\0')) {
             changes.push("NUL characters are left out of its text".to_owned());
             for message in &mut messages {

@@ -1,6 +1,7 @@
-//! Front matter of files that other tools read: strict YAML first, then line by line.
+//! Front matter of files that other tools read, and the two ways to cut it off that are theirs alone:
+//! between `+++` lines, and as a preamble without an opening line.
 
-use super::node::{Fields, Node, yaml};
+use crate::front_matter::{Fields, Trouble, read_block, split};
 use crate::limits::Limits;
 
 /// A file cut in two.
@@ -12,37 +13,34 @@ pub(super) struct Front<'t> {
     pub(super) is_there: bool,
     /// What follows.
     pub(super) body: &'t str,
-    /// What could not be read as it was meant.
-    pub(super) repair: Option<String>,
+    /// What could not be read as it was meant, one sentence each.
+    pub(super) repairs: Vec<String>,
 }
 
 /// Cuts a file into front matter and body and reads the first.
-///
-/// A byte-order mark, blank lines and lines with a `#` may stand before it. A block that does not
-/// end is body.
 pub(super) fn split_and_read<'t>(text: &'t str, limits: &Limits) -> Front<'t> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let whole = Front {
-        body: text,
-        ..Front::default()
-    };
-    let mut at = 0;
-    let mut fence = None;
-    for line in text.split_inclusive('\n') {
-        at += line.len();
-        match line.trim_end() {
-            line @ ("---" | "+++") => {
-                fence = Some(line);
-                break;
-            }
-            line if line.is_empty() || line.starts_with('#') => {}
-            _ => return whole,
-        }
+    let cut = split(text);
+    // Comments before front matter are no part of what a file says.
+    let is_comment = |line: &str| line.trim().is_empty() || line.starts_with('#');
+    let repairs = cut.repairs.into_iter();
+    let repairs = repairs.filter(|repair| !text[repair.at.clone()].lines().all(is_comment));
+    let repairs: Vec<String> = repairs.map(|repair| repair.message).collect();
+    if let Some(at) = cut.front {
+        return of_parts(&text[at], cut.body, repairs, limits);
     }
-    let Some(fence) = fence else { return whole };
-    match until_fence(&text[at..], fence) {
-        Some((front, body)) => of_parts(front, body, limits),
-        None => whole,
+    let before = cut.body.split_inclusive('\n');
+    let before = before.take_while(|line| is_comment(line));
+    let opening: usize = before.map(str::len).sum();
+    let after = cut.body[opening..].split_inclusive('\n').next();
+    let after = after.filter(|line| line.trim_end() == "+++");
+    let block = after.and_then(|line| until_fence(&cut.body[opening + line.len()..], "+++"));
+    match block {
+        Some((front, body)) => of_parts(front, body, repairs, limits),
+        None => Front {
+            body: cut.body,
+            repairs,
+            ..Front::default()
+        },
     }
 }
 
@@ -56,7 +54,7 @@ pub(super) fn split_preamble<'t>(text: &'t str, limits: &Limits) -> Option<Front
         return None;
     }
     let (front, body) = until_fence(text, "---")?;
-    Some(of_parts(front, body, limits))
+    Some(of_parts(front, body, Vec::new(), limits))
 }
 
 fn until_fence<'t>(text: &'t str, fence: &str) -> Option<(&'t str, &'t str)> {
@@ -70,58 +68,28 @@ fn until_fence<'t>(text: &'t str, fence: &str) -> Option<(&'t str, &'t str)> {
     None
 }
 
-fn of_parts<'t>(front: &str, body: &'t str, limits: &Limits) -> Front<'t> {
-    let mut read = Front {
-        is_there: true,
-        body,
-        ..Front::default()
-    };
-    if front.trim().is_empty() {
-        return read;
-    }
-    if front.len() > limits.front_matter {
-        read.repair = Some(format!(
+fn of_parts<'t>(
+    front: &str,
+    body: &'t str,
+    mut repairs: Vec<String>,
+    limits: &Limits,
+) -> Front<'t> {
+    let block = read_block(front, limits);
+    repairs.extend(block.trouble.map(|trouble| match trouble {
+        Trouble::TooLong => format!(
             "its front matter has more than {} bytes and is passed over",
             limits.front_matter
-        ));
-        return read;
-    }
-    if let Ok(Node::Map(fields)) = yaml(front) {
-        read.fields = fields;
-    } else {
-        read.fields = by_lines(front);
-        read.repair = Some("its front matter is not valid YAML and is read line by line".into());
-    }
-    read
-}
-
-/// `key: value` at the start of a line; indented lines go on with the value.
-fn by_lines(front: &str) -> Fields {
-    let mut fields: Vec<(String, Node)> = Vec::new();
-    for line in front.lines() {
-        if line.trim().is_empty() || line.starts_with('#') {
-            continue;
+        ),
+        Trouble::NotYaml(_) => {
+            "its front matter is not valid YAML and is read line by line".to_owned()
         }
-        if line.starts_with([' ', '\t']) {
-            if let Some((_, Node::Text(value))) = fields.last_mut() {
-                if !value.is_empty() {
-                    value.push(' ');
-                }
-                value.push_str(line.trim());
-            }
-            continue;
-        }
-        let Some((key, value)) = line.split_once(':') else {
-            continue;
-        };
-        let value = value.trim();
-        let bare = ['"', '\'']
-            .into_iter()
-            .find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
-        let value = Node::Text(bare.unwrap_or(value).to_owned());
-        fields.push((key.trim().to_owned(), value));
+    }));
+    Front {
+        fields: block.fields,
+        is_there: true,
+        body,
+        repairs,
     }
-    Fields(fields)
 }
 
 #[cfg(test)]
@@ -133,31 +101,50 @@ mod tests {
     }
 
     #[test]
-    fn yaml_is_read_and_what_is_none_is_read_by_lines() {
+    fn what_is_no_yaml_is_told_and_comments_before_it_are_not() {
         let front = read("---\ndescription: A \"b\"\nglobs: **/*\nalwaysApply: false\n---\nBody\n");
         assert_eq!(front.body, "Body\n");
-        assert_eq!(front.fields.text("globs").as_deref(), Some("**/*"));
-        assert_eq!(front.fields.text("description").as_deref(), Some("A \"b\""));
-        assert!(front.repair.is_some());
+        assert_eq!(front.fields.text("globs"), Some("**/*"));
+        assert_eq!(front.fields.text("description"), Some("A \"b\""));
+        let told = "its front matter is not valid YAML and is read line by line";
+        assert_eq!(front.repairs, [told]);
         let front = read("# Licence\n\n---\r\nname: 'x'\r\n---\r\nBody");
-        assert_eq!(front.fields.text("name").as_deref(), Some("x"));
-        assert_eq!((front.body, front.repair), ("Body", None));
+        assert_eq!(front.fields.text("name"), Some("x"));
+        assert_eq!((front.body, front.repairs), ("Body", Vec::new()));
+        let front = read("# Licence\n---\ninput: {\n  schema: {name: string}\n}\n---\nBody");
+        assert!(front.is_there && front.fields.get("input").is_some());
+        let headings = "# Title\n---\nNote: some\ntext\n---\nBody";
+        assert_eq!(read(headings).body, headings);
     }
 
     #[test]
     fn a_file_without_a_whole_block_is_body() {
-        for text in ["", "Body", "---\nname: x\n", "text\n---\nname: x\n---\n"] {
+        for text in [
+            "",
+            "Body",
+            "---\nname: x\n",
+            "text\n---\nname: x\n---\n",
+            "+++\nname: x\n---\n",
+        ] {
             let front = read(text);
             assert_eq!((front.body, front.is_there), (text, false), "{text}");
+            assert_eq!(front.repairs.is_empty(), !text.starts_with("---"));
         }
         assert_eq!(read("\u{feff}Body").body, "Body");
+    }
+
+    #[test]
+    fn front_matter_between_plus_signs_is_read_too() {
+        let front = read("\u{feff}# Licence\n\n+++\r\nname: 'x'\r\n+++\r\nBody");
+        assert_eq!(front.fields.text("name"), Some("x"));
+        assert_eq!((front.body, front.is_there), ("Body", true));
     }
 
     #[test]
     fn a_preamble_needs_no_opening_line() {
         let limits = Limits::default();
         let front = split_preamble("name: X\ndescription: Y\n---\nBody\n---\n", &limits).unwrap();
-        assert_eq!(front.fields.text("name").as_deref(), Some("X"));
+        assert_eq!(front.fields.text("name"), Some("X"));
         assert_eq!(front.body, "Body\n---\n");
         assert!(split_preamble("Some text\n---\nmore", &limits).is_none());
         assert!(split_preamble("name: x", &limits).is_none());

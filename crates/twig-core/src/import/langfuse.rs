@@ -2,10 +2,10 @@
 
 use super::draft::Draft;
 use super::mustache::simple;
-use super::node::{Fields, Node, json};
 use super::turns::{Speaker, fold};
 use super::words::Words;
 use super::{Batch, Item, SourceFile};
+use crate::front_matter::Value;
 use crate::limits::Limits;
 
 /// Reads every prompt of a file; of several versions that which is in use.
@@ -58,7 +58,7 @@ struct Version {
     number: Option<u64>,
     labels: Vec<String>,
     at: usize,
-    fields: Fields,
+    fields: Value,
 }
 
 impl Version {
@@ -87,43 +87,45 @@ fn objects(text: &str) -> Result<Vec<Version>, String> {
     let root = json(text).or_else(|error| {
         // Exports also come as one object a line.
         let lines = text.lines().filter(|line| !line.trim().is_empty());
-        let lines: Result<Vec<Node>, String> = lines.map(json).collect();
+        let lines: Result<Vec<Value>, String> = lines.map(json).collect();
         let lines = lines.ok().filter(|lines| lines.len() > 1);
-        lines.map(Node::List).ok_or(error)
+        lines.map(Value::List).ok_or(error)
     })?;
     let mut found = Vec::new();
     collect(&root, None, 0, &mut found);
     Ok(found)
 }
 
-fn collect(node: &Node, name: Option<&str>, depth: usize, found: &mut Vec<Version>) {
+fn json(text: &str) -> Result<Value, String> {
+    let read: Result<serde_json::Value, _> = serde_json::from_str(text);
+    let read = read.map_err(|error| format!("it is not valid JSON: {error}"))?;
+    Ok(read.into())
+}
+
+fn collect(value: &Value, name: Option<&str>, depth: usize, found: &mut Vec<Version>) {
     if depth > 4 {
         return;
     }
-    if let Some(items) = node.as_list() {
-        for item in items {
-            collect(item, name, depth + 1, found);
-        }
-        return;
+    for item in value.items() {
+        collect(item, name, depth + 1, found);
     }
-    let Some(fields) = node.as_map() else { return };
-    let own = fields.text("name");
+    let own = value.word_at("name");
     let own = own.as_deref().or(name);
-    let prompt = fields.get("prompt");
-    if let (Some(own), Some(Node::Text(_) | Node::List(_))) = (own, prompt) {
-        let labels = fields.get("labels").and_then(Node::as_list);
-        let labels = labels.unwrap_or_default().iter().filter_map(Node::scalar);
+    let prompt = value.get("prompt");
+    if let (Some(own), Some(Value::Text(_) | Value::List(_))) = (own, prompt) {
+        let labels = value.get("labels").map(Value::items).unwrap_or_default();
+        let labels = labels.iter().filter_map(Value::word);
         found.push(Version {
             name: own.to_owned(),
-            number: fields.text("version").and_then(|text| text.parse().ok()),
+            number: value.word_at("version").and_then(|text| text.parse().ok()),
             labels: labels.collect(),
             at: found.len(),
-            fields: fields.clone(),
+            fields: value.clone(),
         });
         return;
     }
     for key in ["data", "prompts", "versions", "items", "prompt"] {
-        if let Some(inner @ (Node::List(_) | Node::Map(_))) = fields.get(key) {
+        if let Some(inner @ (Value::List(_) | Value::Map(_))) = value.get(key) {
             collect(inner, own, depth + 1, found);
         }
     }
@@ -134,20 +136,19 @@ fn item(from: &str, version: &Version, limits: &Limits) -> Item {
     let mut draft = Draft::new(from, &version.name, "", limits);
     draft.key.clone_from(&version.name);
     draft.title = Some(version.name.clone());
-    draft.description = fields.text("description");
-    if let Some(Node::Map(config)) = fields.get("config")
-        && !config.0.is_empty()
-    {
+    draft.description = fields.word_at("description");
+    let config = fields.get("config").and_then(Value::entries);
+    if config.is_some_and(|config| !config.is_empty()) {
         draft
             .notes
             .push("has settings for a model, which are not kept".to_owned());
     }
     let turns = match fields.get("prompt") {
-        Some(Node::Text(text)) => {
-            draft.original.clone_from(text);
+        Some(Value::Text(text)) => {
+            draft.original = text.to_string();
             vec![(Speaker::User, variables(text, &mut draft, limits))]
         }
-        Some(Node::List(messages)) => turns(messages, &mut draft, limits),
+        Some(Value::List(messages)) => turns(messages, &mut draft, limits),
         _ => Vec::new(),
     };
     if draft.original.contains("@@@langfusePrompt:") {
@@ -166,17 +167,17 @@ fn variables(text: &str, draft: &mut Draft, limits: &Limits) -> Words {
     simple(text, &mut draft.arguments)
 }
 
-fn turns(messages: &[Node], draft: &mut Draft, limits: &Limits) -> Vec<(Speaker, Words)> {
+fn turns(messages: &[Value], draft: &mut Draft, limits: &Limits) -> Vec<(Speaker, Words)> {
     let mut turns = Vec::new();
-    for message in messages.iter().filter_map(Node::as_map) {
-        if message.text("type").as_deref() == Some("placeholder") {
-            let name = message.text("name").unwrap_or_default();
+    for message in messages.iter().filter(|it| it.entries().is_some()) {
+        if message.word_at("type").as_deref() == Some("placeholder") {
+            let name = message.word_at("name").unwrap_or_default();
             draft.changes.push(format!(
                 "the place for messages `{name}` is left out: a prompt starts a conversation"
             ));
             continue;
         }
-        let role = message.text("role").unwrap_or_default();
+        let role = message.word_at("role").unwrap_or_default();
         let speaker = Speaker::parse(&role).unwrap_or_else(|| {
             let change = format!("what `{role}` says is said by the user");
             draft.changes.push(change);
@@ -193,13 +194,12 @@ fn turns(messages: &[Node], draft: &mut Draft, limits: &Limits) -> Vec<(Speaker,
 }
 
 /// What a message says: a text, or parts of which some are text.
-fn content(content: Option<&Node>, draft: &mut Draft) -> String {
+fn content(content: Option<&Value>, draft: &mut Draft) -> String {
     match content {
-        Some(Node::List(parts)) => {
+        Some(Value::List(parts)) => {
             let mut texts = Vec::new();
             for part in parts {
-                let text = part.as_map().and_then(|fields| fields.text("text"));
-                match text.or_else(|| part.scalar()) {
+                match part.word_at("text").or_else(|| part.word()) {
                     Some(text) => texts.push(text),
                     None => draft
                         .changes
@@ -208,7 +208,7 @@ fn content(content: Option<&Node>, draft: &mut Draft) -> String {
             }
             texts.join("\n")
         }
-        Some(node) => node.to_text(),
+        Some(value) => value.to_text(),
         None => String::new(),
     }
 }

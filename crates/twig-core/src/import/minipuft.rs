@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use super::draft::Draft;
 use super::jinja;
-use super::node::{Fields, Node, yaml};
 use super::turns::{Speaker, fold};
 use super::words::{Words, quote};
 use super::{Batch, Item, SourceFile};
+use crate::front_matter::{Fault, Value, read_yaml};
 use crate::model::{Argument, Pattern};
 
 /// Prompts that may stand in another, each counted as often as it stands there.
@@ -20,12 +20,11 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
         let why = format!("it is longer than the limit of {limit} bytes");
         return vec![Item::left(&file.path, why)];
     }
-    let fields = match yaml(&file.text) {
-        Ok(Node::Map(fields)) => fields,
-        Ok(_) => return vec![Item::left(&file.path, "it is no map of fields")],
-        Err(why) => return vec![Item::left(&file.path, why)],
+    let fields = match read_yaml(&file.text) {
+        Ok(entries) => Value::Map(entries),
+        Err(fault) => return vec![Item::left(&file.path, why_unread(&fault, &file.text))],
     };
-    let steps = fields.get("chainSteps").and_then(Node::as_list);
+    let steps = fields.get("chainSteps").map(Value::items);
     if steps.is_some_and(|steps| !steps.is_empty()) {
         let why = "a chain of prompts: each of them is a prompt, the chain is none";
         return vec![Item::left(&file.path, why)];
@@ -49,9 +48,9 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
         _ => user.clone(),
     };
     let mut draft = Draft::new(&file.path, &id, &original, batch.limits);
-    draft.title = fields.text("name");
-    draft.description = fields.text("description");
-    if fields.get("registerWithMcp") == Some(&Node::Bool(false)) {
+    draft.title = fields.word_at("name");
+    draft.description = fields.word_at("description");
+    if fields.get("registerWithMcp").and_then(Value::flag) == Some(false) {
         draft
             .notes
             .push("was not offered over MCP there".to_owned());
@@ -65,6 +64,19 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
         Err(why) => draft.keep_as_it_is(&why, batch.limits),
     }
     vec![draft.finish(batch.limits)]
+}
+
+/// Why a file is no map of fields.
+fn why_unread(fault: &Fault, text: &str) -> String {
+    match fault {
+        Fault::NoMap => "it is no map of fields".to_owned(),
+        Fault::NotYaml { reason, offset } => {
+            let before = offset.and_then(|offset| text.get(..offset));
+            let line = before.map(|before| before.matches('\n').count() + 1);
+            let line = line.map_or_else(String::new, |line| format!(" at line {line}"));
+            format!("it is not valid YAML: {reason}{line}")
+        }
+    }
 }
 
 fn turns(
@@ -115,10 +127,10 @@ const SYSTEM: Part = Part {
 fn part(
     batch: Batch<'_>,
     file: &SourceFile,
-    fields: &Fields,
+    fields: &Value,
     part: &Part,
 ) -> Result<Option<String>, String> {
-    if let Some(text) = part.inline.iter().find_map(|key| fields.text(key)) {
+    if let Some(text) = part.inline.iter().find_map(|key| fields.word_at(key)) {
         return Ok(Some(text));
     }
     let folder = file.path.rsplit_once('/').map(|(folder, _)| folder);
@@ -126,7 +138,7 @@ fn part(
         Some(folder) => format!("{folder}/{name}"),
         None => name.to_owned(),
     };
-    if let Some(name) = part.file.iter().find_map(|key| fields.text(key)) {
+    if let Some(name) = part.file.iter().find_map(|key| fields.word_at(key)) {
         let name = name.strip_prefix("./").unwrap_or(&name);
         let found = batch.file(&at(name));
         let text = found.map(|file| Some(file.text.clone()));
@@ -143,8 +155,8 @@ pub(super) fn is_manifest(name: &str) -> bool {
 }
 
 /// What a prompt is called: its id, else its folder or file.
-fn id_of(file: &SourceFile, fields: &Fields) -> String {
-    fields.text("id").unwrap_or_else(|| {
+fn id_of(file: &SourceFile, fields: &Value) -> String {
+    fields.word_at("id").unwrap_or_else(|| {
         let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
         let folder = folder.rsplit('/').next().unwrap_or_default();
         if is_manifest(name) && !folder.is_empty() {
@@ -157,18 +169,14 @@ fn id_of(file: &SourceFile, fields: &Fields) -> String {
     })
 }
 
-fn declare(fields: &Fields, draft: &mut Draft) {
-    let arguments = fields.get("arguments").and_then(Node::as_list);
-    for given in arguments
-        .unwrap_or_default()
-        .iter()
-        .filter_map(Node::as_map)
-    {
-        let Some(name) = given.text("name") else {
+fn declare(fields: &Value, draft: &mut Draft) {
+    let arguments = fields.get("arguments").map(Value::items);
+    for given in arguments.unwrap_or_default() {
+        let Some(name) = given.word_at("name") else {
             continue;
         };
-        let rules = given.get("validation").and_then(Node::as_map);
-        let pattern = rules.and_then(|rules| rules.text("pattern"));
+        let rules = given.get("validation");
+        let pattern = rules.and_then(|rules| rules.word_at("pattern"));
         let pattern = pattern.and_then(|source| {
             let pattern = Pattern::parse(&source).ok();
             if pattern.is_none() {
@@ -177,13 +185,13 @@ fn declare(fields: &Fields, draft: &mut Draft) {
             }
             pattern
         });
-        let longest = rules.and_then(|rules| rules.text("maxLength")?.parse().ok());
-        let choices = given.get("options").and_then(Node::as_list);
-        let choices = choices.unwrap_or_default().iter().filter_map(Node::scalar);
+        let longest = rules.and_then(|rules| rules.word_at("maxLength")?.parse().ok());
+        let choices = given.get("options").map(Value::items).unwrap_or_default();
+        let choices = choices.iter().filter_map(Value::word);
         let default = given.get("defaultValue").or_else(|| given.get("default"));
         let argument = Argument {
-            description: given.text("description").map(Into::into),
-            required: given.get("required").is_some_and(Node::is_true),
+            description: given.word_at("description").map(Into::into),
+            required: given.get("required").and_then(Value::flag) == Some(true),
             default: default.map(|node| node.to_text().into()),
             choices: choices.map(Into::into).collect(),
             max_length: longest.filter(|length| *length > 0),
@@ -256,9 +264,7 @@ fn other(batch: Batch<'_>, id: &str, draft: &mut Draft) -> Option<String> {
         if !is_yaml || !is_near || file.text.len() > batch.limits.manifest {
             return None;
         }
-        let Node::Map(fields) = yaml(&file.text).ok()? else {
-            return None;
-        };
+        let fields = Value::Map(read_yaml(&file.text).ok()?);
         if id_of(file, &fields) != id {
             return None;
         }

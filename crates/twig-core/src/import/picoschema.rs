@@ -1,40 +1,36 @@
 //! What a dotprompt file says of its input: Picoschema, or JSON Schema.
 
-use super::node::{Fields, Node};
+use crate::front_matter::Value;
 use crate::model::Argument;
 
 /// How deep objects may nest.
 const DEPTH: usize = 8;
 
 /// The inputs, fields of objects as `object.field`.
-pub(super) fn inputs(schema: &Node) -> Vec<(String, Argument)> {
+pub(super) fn inputs(schema: &Value) -> Vec<(String, Argument)> {
     let mut found = Vec::new();
-    if let Some(fields) = schema.as_map() {
-        let is_json =
-            fields.get("properties").is_some() || fields.text("type").as_deref() == Some("object");
-        if is_json {
-            json_schema("", fields, 0, &mut found);
-        } else {
-            picoschema("", fields, 0, true, &mut found);
-        }
+    let is_json =
+        schema.get("properties").is_some() || schema.word_at("type").as_deref() == Some("object");
+    if is_json {
+        json_schema("", schema, 0, &mut found);
+    } else {
+        picoschema("", schema, 0, true, &mut found);
     }
     found
 }
 
 fn picoschema(
     prefix: &str,
-    fields: &Fields,
+    schema: &Value,
     depth: usize,
     is_needed: bool,
     found: &mut Vec<(String, Argument)>,
 ) {
-    if depth > DEPTH {
-        return;
-    }
-    for (key, value) in &fields.0 {
+    let entries = schema.entries().filter(|_| depth <= DEPTH);
+    for (key, value) in entries.unwrap_or_default() {
         let (name, in_brackets) = match key.split_once('(') {
             Some((name, rest)) => (name, rest.trim_end_matches(')')),
-            None => (key.as_str(), ""),
+            None => (&**key, ""),
         };
         let name = name.trim();
         let (name, is_optional) = match name.strip_suffix('?') {
@@ -56,15 +52,15 @@ fn picoschema(
             ..Argument::default()
         };
         match value {
-            Node::Map(inner) if kind != "array" => {
-                picoschema(&format!("{path}."), inner, depth + 1, required, found);
+            Value::Map(_) if kind != "array" => {
+                picoschema(&format!("{path}."), value, depth + 1, required, found);
             }
-            Node::List(items) if kind == "enum" => {
-                let choices = items.iter().filter_map(Node::scalar);
+            Value::List(items) if kind == "enum" => {
+                let choices = items.iter().filter_map(Value::word);
                 argument.choices = choices.map(Into::into).collect();
             }
             value => {
-                let text = value.scalar().unwrap_or_default();
+                let text = value.word().unwrap_or_default();
                 let about = text.split_once(',').map(|(_, about)| about.trim().into());
                 argument.description = argument.description.or(about);
             }
@@ -73,28 +69,20 @@ fn picoschema(
     }
 }
 
-fn json_schema(prefix: &str, schema: &Fields, depth: usize, found: &mut Vec<(String, Argument)>) {
-    let properties = schema.get("properties").and_then(Node::as_map);
+fn json_schema(prefix: &str, schema: &Value, depth: usize, found: &mut Vec<(String, Argument)>) {
+    let properties = schema.get("properties").and_then(Value::entries);
     let Some(properties) = properties.filter(|_| depth <= DEPTH) else {
         return;
     };
-    let required = schema.get("required").and_then(Node::as_list);
-    let required: Vec<String> = required
-        .unwrap_or_default()
-        .iter()
-        .filter_map(Node::scalar)
-        .collect();
-    for (name, property) in &properties.0 {
+    let required = schema.get("required").map(Value::items).unwrap_or_default();
+    let required: Vec<String> = required.iter().filter_map(Value::word).collect();
+    for (name, property) in properties {
         let path = format!("{prefix}{name}");
-        let Some(property) = property.as_map() else {
-            found.push((path, Argument::default()));
-            continue;
-        };
-        let choices = property.get("enum").and_then(Node::as_list);
-        let choices = choices.unwrap_or_default().iter().filter_map(Node::scalar);
+        let choices = property.get("enum").map(Value::items).unwrap_or_default();
+        let choices = choices.iter().filter_map(Value::word);
         let argument = Argument {
-            required: required.contains(name),
-            description: property.text("description").map(Into::into),
+            required: required.iter().any(|needed| **needed == **name),
+            description: property.word_at("description").map(Into::into),
             default: property.get("default").map(|node| node.to_text().into()),
             choices: choices.map(Into::into).collect(),
             ..Argument::default()

@@ -2,10 +2,10 @@
 
 use super::draft::Draft;
 use super::front::split_and_read;
-use super::node::{Fields, Node};
 use super::turns::{Speaker, fold};
 use super::words::Words;
 use super::{Batch, Item, SourceFile, handlebars, jinja, logic, wished_name};
+use crate::front_matter::{Fields, Value};
 use crate::model::Argument;
 
 /// Reads one file.
@@ -13,14 +13,15 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
     let front = split_and_read(&file.text, batch.limits);
     let fields = &front.fields;
     let name = fields.text("name");
-    let wished = name
-        .clone()
-        .unwrap_or_else(|| wished_name(&file.path, ".prompty"));
+    let wished = name.map_or_else(|| wished_name(&file.path, ".prompty"), str::to_owned);
     let mut draft = Draft::new(&file.path, &wished, front.body, batch.limits);
-    draft.title = fields.text("displayName").or(name);
-    draft.description = fields.text("description");
-    draft.changes.extend(front.repair);
-    if fields.has_any(&["tools", "outputs"]) {
+    draft.title = fields.text("displayName").or(name).map(Into::into);
+    draft.description = fields.text("description").map(Into::into);
+    draft.repairs = front.repairs;
+    if ["tools", "outputs"]
+        .iter()
+        .any(|key| fields.get(key).is_some())
+    {
         let note = "has tools or outputs of its own, which are not kept";
         draft.notes.push(note.to_owned());
     }
@@ -40,20 +41,16 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
 }
 
 fn is_mustache(fields: &Fields) -> bool {
-    let is_it = |node: Option<&Node>| {
-        node.and_then(Node::as_text)
-            .is_some_and(|text| text.eq_ignore_ascii_case("mustache"))
+    let Some(template) = fields.get("template") else {
+        return false;
     };
-    match fields.get("template") {
-        Some(Node::Map(template)) => {
-            let format = template.get("format");
-            let inner = format.and_then(Node::as_map);
-            is_it(format)
-                || is_it(template.get("type"))
-                || inner.is_some_and(|inner| is_it(inner.get("kind")))
-        }
-        node => is_it(node),
-    }
+    let format = template.get("format");
+    let kind = format.and_then(|format| format.get("kind"));
+    [Some(template), format, template.get("type"), kind]
+        .into_iter()
+        .flatten()
+        .filter_map(Value::word)
+        .any(|word| word.eq_ignore_ascii_case("mustache"))
 }
 
 fn mustache(body: &str, draft: &mut Draft) -> Result<Vec<(Speaker, Words)>, String> {
@@ -117,29 +114,22 @@ fn marker(line: &str) -> Option<Speaker> {
 /// Declares what `inputs` says, as a list, a map, or a map of values.
 fn inputs(fields: &Fields, draft: &mut Draft) {
     let given = fields.get("inputs").or_else(|| fields.get("inputSchema"));
-    let inner = given.and_then(|node| node.as_map()?.get("properties"));
+    let inner = given.and_then(|node| node.get("properties"));
     match inner.or(given) {
-        Some(Node::List(items)) => {
+        Some(Value::List(items)) => {
             for item in items {
-                match item {
-                    Node::Map(input) => {
-                        if let Some(name) = input.text("name") {
-                            declare(&name, input, draft);
-                        }
-                    }
-                    item => {
-                        if let Some(name) = item.scalar() {
-                            draft.arguments.declare(&name, Argument::default());
-                        }
-                    }
+                if let Some(name) = item.word_at("name") {
+                    declare(&name, item, draft);
+                } else if let Some(name) = item.word() {
+                    draft.arguments.declare(&name, Argument::default());
                 }
             }
         }
-        Some(Node::Map(inputs)) => {
-            for (name, input) in &inputs.0 {
+        Some(Value::Map(inputs)) => {
+            for (name, input) in inputs {
                 match input {
-                    Node::Map(input) => declare(name, input, draft),
-                    Node::Null => draft.arguments.declare(name, Argument::default()),
+                    Value::Map(_) => declare(name, input, draft),
+                    Value::Null => draft.arguments.declare(name, Argument::default()),
                     input => scalar(name, input, draft),
                 }
             }
@@ -153,7 +143,7 @@ fn inputs(fields: &Fields, draft: &mut Draft) {
 }
 
 /// `name: string` says what it is, `name: Jane` what it is unless somebody says otherwise.
-fn scalar(name: &str, input: &Node, draft: &mut Draft) {
+fn scalar(name: &str, input: &Value, draft: &mut Draft) {
     let text = input.to_text();
     let kinds = [
         "string", "number", "integer", "float", "boolean", "array", "object", "list", "any", "str",
@@ -170,8 +160,8 @@ fn scalar(name: &str, input: &Node, draft: &mut Draft) {
     );
 }
 
-fn declare(name: &str, input: &Fields, draft: &mut Draft) {
-    let kind = input.text("kind").or_else(|| input.text("type"));
+fn declare(name: &str, input: &Value, draft: &mut Draft) {
+    let kind = input.word_at("kind").or_else(|| input.word_at("type"));
     if let Some(kind) =
         kind.filter(|kind| matches!(kind.as_str(), "thread" | "image" | "audio" | "file"))
     {
@@ -181,16 +171,16 @@ fn declare(name: &str, input: &Fields, draft: &mut Draft) {
     let example = input.get("sample").or_else(|| input.get("example"));
     let example = example.map(|node| format!("For example: {}", node.to_text()));
     let choices = input.get("enumValues").or_else(|| input.get("enum"));
-    let choices = choices.and_then(Node::as_list).unwrap_or_default();
-    let default = input.get("default").map(Node::to_text);
+    let choices = choices.map(Value::items).unwrap_or_default();
+    let default = input.get("default").map(Value::to_text);
     let default = plain(name, default, &mut draft.changes);
     let argument = Argument {
-        description: input.text("description").or(example).map(Into::into),
-        required: input.get("required").is_some_and(Node::is_true),
+        description: input.word_at("description").or(example).map(Into::into),
+        required: input.get("required").and_then(Value::flag) == Some(true),
         default,
         choices: choices
             .iter()
-            .filter_map(Node::scalar)
+            .filter_map(Value::word)
             .map(Into::into)
             .collect(),
         ..Argument::default()

@@ -11,12 +11,12 @@ use std::sync::Arc;
 use twig_core::check::check;
 use twig_core::import::{Format, Imported, Item, Outcome, SourceFile, Wish, read};
 use twig_core::parse::library::{Files, Folder, twig_library};
-use twig_core::parse::table::{PromptTable, with_prompts};
+use twig_core::parse::table::append;
 use twig_core::render::World;
 use twig_core::template::{Templates, run};
 use twig_core::{
     Blob, Block, Bodies, Body, BodyError, Catalog, Library, LibraryName, Limits, Lookup,
-    PromptName, RelativePath, Rendering, Role, Stamp, render,
+    PromptName, RelativePath, Rendering, Stamp, render,
 };
 
 /// Reads files as `(path, text)`.
@@ -102,16 +102,7 @@ impl Kept {
                 bodies.insert(path.clone(), (*text).to_owned());
             }
             let name = PromptName::parse(&prompt.name).expect("a name");
-            let messages: Vec<(Role, String)> = prompt.listed_messages();
-            let table = PromptTable {
-                name: &name,
-                title: prompt.title.as_deref(),
-                description: prompt.description.as_deref(),
-                is_template: prompt.is_template,
-                messages: &messages,
-                arguments: &prompt.arguments,
-            };
-            manifest = with_prompts(&manifest, &[table]);
+            manifest = append(&manifest, &prompt.table(&name));
         }
         let folder = Folder {
             name: LibraryName::from_folder("lib").expect("a name"),

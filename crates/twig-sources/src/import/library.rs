@@ -8,19 +8,27 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use cap_std::fs::OpenOptions;
 use twig_core::import::Imported;
 use twig_core::name::twin_key;
 use twig_core::parse::library::{Folder, MANIFEST, twig_library};
 use twig_core::parse::read_toml;
-use twig_core::parse::table::{PromptTable, append, table};
+use twig_core::parse::table::append;
 use twig_core::{BodyError, Content, Dialect, Library, LibraryName, Limits, Prompt, PromptName};
 
 use super::{Fate, ImportError};
 use crate::listing::Looker;
 use crate::reader::{Patience, read_text};
 use crate::root::{Root, sentence};
+
+/// How the folder begins in which a new library is made.
+const UNFINISHED: &str = ".twig-import-";
+
+/// A folder that is not touched for so long belongs to an import that was killed: one that lives
+/// writes all of it within seconds.
+const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
 /// What an import will do to a library.
 #[derive(Debug)]
@@ -99,6 +107,9 @@ impl LibraryPlan {
 
     /// Carries it out.
     pub fn write(&self) -> Result<(), ImportError> {
+        if let Some(data) = self.root.parent() {
+            clear_unfinished(data);
+        }
         if !self.changes_something() {
             return Ok(());
         }
@@ -113,9 +124,10 @@ impl LibraryPlan {
         let shown = |error: &io::Error| cannot_write(&self.root.display().to_string(), error);
         let parent = self.root.parent().unwrap_or(&self.root);
         fs::create_dir_all(parent).map_err(|error| shown(&error))?;
-        // Folders that begin with a dot are no libraries; should we be killed it is in nobody's way.
+        // Folders that begin with a dot are no libraries: should we be killed it is in nobody's way
+        // until it is cleared away.
         let mut unfinished = tempfile::Builder::new();
-        let unfinished = unfinished.prefix(".twig-import-").tempdir_in(parent);
+        let unfinished = unfinished.prefix(UNFINISHED).tempdir_in(parent);
         let unfinished = unfinished.map_err(|error| shown(&error))?;
         for (path, text) in &self.files {
             write_beneath(unfinished.path(), path, text)?;
@@ -226,15 +238,7 @@ fn add(
             }
         }
     }
-    let messages = prompt.listed_messages();
-    let table = table(&PromptTable {
-        name: &name,
-        title: prompt.title.as_deref(),
-        description: prompt.description.as_deref(),
-        is_template: prompt.is_template,
-        messages: &messages,
-        arguments: &prompt.arguments,
-    });
+    let table = prompt.table(&name);
     // Line ends may take two bytes each, and two lines stand between what is there and what is new.
     let lines = table.matches('\n').count() + 4;
     if before + tables.len() + table.len() + lines > limits.manifest {
@@ -264,6 +268,26 @@ pub fn replace_manifest(path: &Path, text: &str) -> io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(&path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Clears away what imports left that were killed. What cannot be removed is in nobody's way.
+fn clear_unfinished(data: &Path) {
+    let Ok(entries) = fs::read_dir(data) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let is_ours = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
+        // Links are left alone: this is asked of the entry, not of what it leads to.
+        let is_folder = || entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let is_abandoned = || {
+            let modified = entry.metadata().and_then(|metadata| metadata.modified());
+            let age = modified.ok().and_then(|time| time.elapsed().ok());
+            age.is_some_and(|age| age > ABANDONED)
+        };
+        if is_ours && is_folder() && is_abandoned() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// Writes a file that is not there yet, and never through a link that leads out.

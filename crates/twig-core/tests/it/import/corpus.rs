@@ -124,6 +124,16 @@ fn every_rule_is_taken_or_told() {
         .collect();
     let found = outcome(&files, None);
     assert_eq!((found.items.len(), found.others.len()), (257, 0));
+    let left = found
+        .items
+        .iter()
+        .filter_map(|item| item.prompt.as_ref().err());
+    let left: Vec<&String> = left.collect();
+    let context = left
+        .iter()
+        .filter(|why| why.ends_with("it is context, not a prompt"));
+    // One applies always, 44 go with particular files, and one says nothing.
+    assert_eq!((context.count(), left.len()), (45, 46), "{left:?}");
     let kept = Kept::of(&found.items);
     for item in found.items.iter().filter(|item| item.prompt.is_ok()) {
         let prompt = taken(item);

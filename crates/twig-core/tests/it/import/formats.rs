@@ -206,14 +206,25 @@ fn rules_that_somebody_asks_for_are_prompts() {
     );
     let none = one("x.mdc", "Only text.\n");
     assert_eq!(taken(&none).description.as_deref(), Some("Only text."));
+    for globs in ["**/*", "[\"**/*\"]", "'*'"] {
+        let text =
+            format!("---\ndescription: All\nglobs: {globs}\nalwaysApply: false\n---\nText\n");
+        let item = one("x.mdc", &text);
+        assert_eq!(taken(&item).description.as_deref(), Some("All"), "{globs}");
+        assert_eq!(item.changes, Vec::<String>::new(), "{globs}");
+    }
     for (front, expected) in [
         (
-            "globs: **/*\nalwaysApply: false",
-            "the rule goes with files (`globs: **/*`): it is context, not a prompt",
+            "globs: **/*.rs, src/**/*\nalwaysApply: false",
+            "the rule goes with files (`globs: **/*.rs, src/**/*`): it is context, not a prompt",
         ),
         (
             "globs: [\"*.rs\"]",
             "the rule goes with files (`globs: *.rs`): it is context, not a prompt",
+        ),
+        (
+            "globs: **/*\nalwaysApply: true",
+            "the rule applies always (`alwaysApply: true`): it is context, not a prompt",
         ),
         (
             "alwaysApply: true",

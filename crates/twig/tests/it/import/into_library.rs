@@ -1,6 +1,8 @@
 //! Into a library: a new one, or one that is there.
 
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::time::{Duration, SystemTime};
 
 use super::{CSV, counts, imported, put, tree, with_file};
 
@@ -153,6 +155,40 @@ fn an_import_that_is_killed_leaves_all_or_nothing() {
         assert_eq!(check.code, 0, "{check}");
     }
     assert_eq!(counts(&imported(&env, &["a.csv"])), [800, 0, 0, 0]);
+}
+
+#[test]
+fn what_a_killed_import_left_is_cleared_away_an_hour_later() {
+    let env = with_file("a.csv", CSV);
+    let hour = Duration::from_secs(60 * 60);
+    for (folder, age) in [
+        (".twig-import-old", hour + Duration::from_secs(1)),
+        (".twig-import-new", hour / 2),
+        (".twig-other", 2 * hour),
+        ("somebody-s", 2 * hour),
+    ] {
+        env.write(&format!("{folder}/prompts/one.md"), "Text\n");
+        let opened = fs::File::open(env.data().join(folder)).unwrap();
+        opened.set_modified(SystemTime::now() - age).unwrap();
+    }
+    symlink("somebody-s", env.data().join(".twig-import-link")).unwrap();
+    imported(&env, &["a.csv", "--dry-run"]);
+    assert!(env.data().join(".twig-import-old").exists());
+    imported(&env, &["a.csv"]);
+    let names = fs::read_dir(env.data()).unwrap();
+    let mut names: Vec<String> = names
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    let expected = [
+        ".twig-import-link",
+        ".twig-import-new",
+        ".twig-other",
+        "a",
+        "somebody-s",
+    ];
+    assert_eq!(names, expected);
+    assert!(env.data().join("somebody-s/prompts/one.md").exists());
 }
 
 #[test]

@@ -1,0 +1,36 @@
+//! Any text in any format of another tool ends in prompts that can be kept, or in a reason.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use twig_core::import::{Format, SourceFile, Wish, read};
+use twig_core::parse::read_toml;
+use twig_core::{Limits, PromptName};
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((first, rest)) = bytes.split_first() else { return };
+    let Ok(text) = std::str::from_utf8(rest) else { return };
+    let format = Format::ALL[usize::from(*first) % Format::ALL.len()];
+    let path = match format {
+        Format::PromptsChat => "a.csv",
+        Format::Langfuse => "a.json",
+        Format::Prompty => "a.prompty",
+        Format::Dotprompt | Format::Continue => "a.prompt",
+        Format::CursorRules => "a.mdc",
+        Format::GoTemplates => "a.tmpl",
+        _ => "a/prompt.yaml",
+    };
+    let file = SourceFile { path: path.to_owned(), text: text.to_owned() };
+    let wish = Wish { format: Some(format), all_rules: true };
+    let found = read(&[file], wish, &Limits::default());
+    assert!(found.others.is_empty());
+    for item in &found.items {
+        match &item.prompt {
+            Err(why) => assert!(!why.is_empty()),
+            Ok(prompt) => {
+                let name = PromptName::parse(&prompt.name).expect("a name");
+                assert!(prompt.name.len() <= 64 && !prompt.files().is_empty());
+                assert!(read_toml(&prompt.table(&name)).is_ok());
+            }
+        }
+    }
+});
