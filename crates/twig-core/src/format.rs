@@ -82,6 +82,23 @@ impl Reading {
     }
 }
 
+impl Reading {
+    /// The same, and what else is worth knowing: code, severity, sentence.
+    fn with(
+        mut self,
+        folder: &Folder,
+        path: &RelativePath,
+        remarks: Vec<(&'static str, Severity, String)>,
+    ) -> Self {
+        let file = format!("{}/{path}", folder.root);
+        let told = remarks.into_iter();
+        let told =
+            told.map(|(code, severity, message)| Problem::of_file(code, severity, &file, message));
+        self.problems.extend(told);
+        self
+    }
+}
+
 /// What a skill's front matter says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillHead {

@@ -2,8 +2,9 @@
 //!
 //! opencode asks for every prompt with `$1`, `$2` and so on as values, and takes the texts of all
 //! messages as the template of a command. When a person runs that command it puts their words in for
-//! each `$` with a number and for `$ARGUMENTS`, and then runs each `` !`command` `` in a shell. Nothing
-//! that an author wrote, and no value that is data, is meant for that: a blank parts what it looks for.
+//! each `$` with a number and for `$ARGUMENTS`, runs each `` !`command` `` in a shell, and attaches the file
+//! of each `@path`. Nothing that an author wrote, and no value that is data, is meant for that: a blank
+//! parts what it looks for. Files of the project itself are attached, as in every client.
 //! Only the marks that it gave as values stay as they are, so that it finds them again.
 
 use std::borrow::Cow;
@@ -68,8 +69,9 @@ impl Guard {
     }
 
     fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let is_special =
-            |character: char| matches!(character, '!' | '$') || stood_for(character).is_some();
+        let is_special = |character: char| {
+            matches!(character, '!' | '$' | '@') || stood_for(character).is_some()
+        };
         if !text.contains(is_special) {
             return Cow::Borrowed(text);
         }
@@ -100,6 +102,9 @@ impl Guard {
             return (format!("${number}").into(), touches(rest, digits), rest);
         }
         let one = &text[..text.len() - rest.len()];
+        if first == Some('@') {
+            return (one.into(), is_far(rest), rest);
+        }
         if first == Some('!') {
             // A person's words may begin with a command in quotes, and mean no more than that.
             let is_command = |next: char| matches!(next, '`' | '$') || stood_for(next).is_some();
@@ -114,6 +119,12 @@ impl Guard {
         }
         (one.into(), digits > 0 || rest.starts_with(ARGUMENTS), rest)
     }
+}
+
+/// Whether a path after an `@`, whose file opencode attaches, leads out of the project: to home, to the
+/// root, to a folder above.
+fn is_far(rest: &str) -> bool {
+    rest.starts_with(['/', '~', '\\']) || rest.starts_with("..")
 }
 
 /// Whether a mark and what follows would be read as one: a longer number, or, where a person's words

@@ -3,9 +3,11 @@
 //! Whoever announces changes compares these numbers with those it knows, so that several changes
 //! become one announcement and none is lost, however slowly somebody reads.
 
+use std::sync::Arc;
+
 use super::Catalog;
 use crate::document::Document;
-use crate::model::{Function, Prompt};
+use crate::model::{Function, Prompt, Skill};
 use crate::name::RelativePath;
 
 /// Numbers that grow from one published catalog to the next where something differs.
@@ -13,7 +15,7 @@ use crate::name::RelativePath;
 pub struct Revisions {
     /// Of the list of prompts.
     pub prompts: u64,
-    /// Of the list of documents and of their templates.
+    /// Of the list of documents, of their templates, and of the lists of skills.
     pub documents: u64,
     /// Of what documents hold, any of them.
     pub contents: u64,
@@ -39,7 +41,10 @@ impl Catalog {
         } = before.revisions;
         self.revisions = Revisions {
             prompts: next(prompts, self.lists_the_same(before)),
-            documents: next(documents, self.lists_the_same_documents(before)),
+            documents: next(
+                documents,
+                self.lists_the_same_documents(before) && self.has_the_same_skills(before),
+            ),
             contents: next(contents, self.holds_the_same(before)),
             tools: next(
                 tools,
@@ -80,6 +85,18 @@ impl Catalog {
             };
             templates(self) == templates(other)
         }
+    }
+
+    /// Whether the lists of all skills are the same, digests too: who holds one would refuse a file
+    /// that changed since.
+    fn has_the_same_skills(&self, other: &Catalog) -> bool {
+        let skills = |of: &Catalog| -> Vec<Arc<Skill>> {
+            let libraries = of.libraries().iter();
+            libraries
+                .flat_map(|library| library.skills.iter().cloned())
+                .collect()
+        };
+        skills(self) == skills(other)
     }
 
     /// Whether every URI means a file that did not change.

@@ -55,7 +55,7 @@ pub(super) fn take(
         let has_marks = |piece: &Piece<'_>| !matches!(piece, Piece::Text(_));
         let is_used = |marks| pieces(marks, &taken.arguments, body).iter().any(has_marks);
         if !is_used(taken.marks) {
-            let positions = found.positions(kind, true, options);
+            let positions = found.positions(kind, Some(0), options);
             taken.marks = match positions {
                 Some(positions) => positions.marks(kind),
                 None => Marks::Appended,
@@ -75,15 +75,19 @@ pub(super) fn take(
         dollar(kind, &found, hint, options, &mut taken);
     }
     if taken.arguments.len() > limits.arguments {
-        let message = format!(
-            "the prompt has too many arguments: those after the first {} are left off",
-            limits.arguments
-        );
         taken.arguments.truncate(limits.arguments);
-        let remark = ("too-many-arguments", Severity::Warning, message);
-        taken.remarks.push(remark);
+        taken.remarks.push(too_many(limits));
     }
     taken
+}
+
+/// What is said of a prompt with more arguments than one may have.
+pub(super) fn too_many(limits: &Limits) -> (&'static str, Severity, String) {
+    let message = format!(
+        "the prompt has too many arguments: those after the first {} are left off",
+        limits.arguments
+    );
+    ("too-many-arguments", Severity::Warning, message)
 }
 
 /// The author's hint, in the form in which it is shown.
@@ -150,21 +154,32 @@ impl Found {
     }
 
     /// How many numbers in a row count as arguments, and which is the first.
-    fn positions(&self, kind: Kind, has_hint: bool, options: Options) -> Option<Positions> {
+    /// A hint that has a word for each counts where some number is not used.
+    fn positions(&self, kind: Kind, hint: Option<usize>, options: Options) -> Option<Positions> {
         let from_one = matches!(kind, Kind::Opencode | Kind::Codex);
         let has_zero = self.numbers.contains(&0);
         let (first, why) = match options.first_argument {
             Some(first) => (first, "so it is set for the library"),
             None if from_one => (1, "the client counts from 1"),
-            None if has_zero => (0, "the text has `$0`"),
-            None => (1, "the text has no `$0`"),
+            None if has_zero => (0, "the text uses number 0"),
+            None => (1, "the text does not use number 0"),
         };
         let start = usize::from(first);
         let count = (start..=usize::from(u8::MAX))
             .take_while(|number| self.numbers.contains(number))
             .count();
         let is_whole = count == self.numbers.len();
-        let is_meant = has_hint || self.has_all || self.has_place;
+        let words = hint.unwrap_or_default();
+        let are_hinted = self
+            .numbers
+            .iter()
+            .all(|it| (start..start + words).contains(it));
+        let count = if are_hinted && !self.numbers.is_empty() {
+            words
+        } else {
+            count
+        };
+        let is_meant = hint.is_some() || self.has_all || self.has_place;
         let counts = is_meant || (from_one && is_whole);
         (counts && count > 0).then_some(Positions { first, count, why })
     }
@@ -188,10 +203,10 @@ impl Positions {
 
 /// Numbers, else `$ARGUMENTS`, else what a hint promises.
 fn dollar(kind: Kind, found: &Found, hint: Option<&str>, options: Options, taken: &mut Taken) {
-    if let Some(positions) = found.positions(kind, hint.is_some(), options) {
-        let names = hint
-            .map(tokens)
-            .filter(|names| names.len() == positions.count);
+    let names = hint.map(tokens);
+    let words = names.as_ref().map(Vec::len);
+    if let Some(positions) = found.positions(kind, words, options) {
+        let names = names.filter(|names| names.len() == positions.count);
         let names = names.unwrap_or_default();
         taken.arguments = (0..positions.count)
             .map(|at| match names.get(at) {

@@ -16,31 +16,35 @@ pub(crate) const INPUT: &str = "input";
 ///
 /// A text in which any pair of braces holds something else than a name was not written for Fabric's
 /// engine, which would refuse it: there every brace is text. Calls of plugins are text everywhere.
-pub(super) fn pattern_names(text: &str) -> Vec<&str> {
+///
+/// `None` where that is so. No more than `most` names are looked for.
+pub(super) fn pattern_names(text: &str, most: usize) -> Option<Vec<&str>> {
     let mut names = Vec::new();
     for Pair { inside, .. } in pairs(text) {
         if inside == INPUT || inside.starts_with("plugin:") || inside.starts_with("ext:") {
             continue;
         }
         if !is_name(inside) {
-            return Vec::new();
+            return None;
         }
-        if !names.contains(&inside) {
+        if names.len() < most && !names.contains(&inside) {
             names.push(inside);
         }
     }
-    names
+    Some(names)
 }
 
-/// The variables of a GitHub Models prompt, each once, in the order of the text.
-pub(super) fn variable_names(text: &str) -> Vec<&str> {
-    let mut names = Vec::new();
+/// Adds the variables of a GitHub Models prompt, each once, in the order of the text, until there
+/// are as many as that.
+pub(super) fn variable_names<'t>(text: &'t str, most: usize, names: &mut Vec<&'t str>) {
     for name in pairs(text).filter_map(variable) {
+        if names.len() == most {
+            return;
+        }
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    names
 }
 
 /// Cuts a text at `{{name}}`, the very name of an argument without blanks.
@@ -161,14 +165,16 @@ mod tests {
             ("{{a}} {{f(x)}}", &[]),
             ("{a} {{a}", &[]),
         ] {
-            assert_eq!(pattern_names(text), names, "{text}");
+            assert_eq!(pattern_names(text, 9).unwrap_or_default(), names, "{text}");
         }
     }
 
     #[test]
     fn variables_may_have_blanks_but_no_dollar() {
         let text = "{{a}} {{ b }} ${{ secrets.X }} ${{ c }} {{.Names}} {{#if x}} {{{d}}}";
-        assert_eq!(variable_names(text), ["a", "b", "d"]);
+        let mut names = Vec::new();
+        variable_names(text, 9, &mut names);
+        assert_eq!(names, ["a", "b", "d"]);
     }
 
     #[test]

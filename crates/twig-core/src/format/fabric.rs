@@ -1,6 +1,7 @@
 //! Patterns of Fabric: a folder each, with a `system.md` that has no front matter.
 
 use super::about::About;
+use super::arguments::too_many;
 use super::{Reading, curly, draft, markdown};
 use crate::limits::Limits;
 use crate::model::{Argument, Dialect, Kind, Marks};
@@ -29,9 +30,19 @@ fn pattern(folder: &Folder, path: &RelativePath, text: &str, limits: &Limits) ->
     let about = About::of(text);
     prompt.description = Some(about.description(id).into());
     prompt.dialect = Dialect::Marks(Marks::Patterns);
-    let names = curly::pattern_names(text).into_iter();
-    let variables = names.take(limits.arguments.saturating_sub(1));
-    let variables = variables.map(|name| Argument {
+    let room = limits.arguments.saturating_sub(1);
+    let names = curly::pattern_names(text, room + 1);
+    let mut remarks = Vec::new();
+    if names.is_none() {
+        let message = "its double braces are text: not all of them hold the name of a variable";
+        remarks.push(("braces-are-text", Severity::Note, message.to_owned()));
+    }
+    let mut names = names.unwrap_or_default();
+    if names.len() > room {
+        names.truncate(room);
+        remarks.push(too_many(limits));
+    }
+    let variables = names.into_iter().map(|name| Argument {
         name: name.into(),
         required: true,
         ..Argument::default()
@@ -42,7 +53,7 @@ fn pattern(folder: &Folder, path: &RelativePath, text: &str, limits: &Limits) ->
         description: Some("What the pattern is applied to".into()),
         ..Argument::default()
     });
-    Reading::of(folder, path, text, prompt)
+    Reading::of(folder, path, text, prompt).with(folder, path, remarks)
 }
 
 /// The note about a text that is beside a pattern.

@@ -1,11 +1,12 @@
 //! From the readings of all files to a [`Library`]: names that are unique, skills with their files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
-use super::markdown::NOT_SERVED;
+use super::files::{SKILL, without_ending};
+use super::markdown::{NOT_SERVED, folder_name};
 use super::{Reading, full_name, skills};
 use crate::document::Head;
 use crate::limits::Limits;
@@ -45,31 +46,37 @@ pub fn library<'r>(
     let mut library = empty_library(folder, kind, Vec::new());
     let mut readings: Vec<_> = readings.into_iter().collect();
     readings.sort_by_key(|(path, _)| *path);
+    if kind == Kind::Skills {
+        drop_twins(folder, &mut readings, &mut library.problems);
+    }
     let descriptions = readings
         .iter()
         .flat_map(|(_, reading)| &reading.descriptions);
     let descriptions: BTreeMap<&str, &str> = descriptions
         .map(|(name, description)| (&**name, &**description))
         .collect();
-    let mut names = Unique::new();
+    let names = names(kind, folder, &readings);
     let mut first: BTreeMap<&str, &RelativePath> = BTreeMap::new();
+    for ((path, reading), name) in readings.iter().zip(&names) {
+        let wanted = reading.prompt.as_ref().map(|prompt| prompt.name.as_str());
+        if let Some(wanted) = wanted.filter(|wanted| Some(*wanted) == name.as_deref()) {
+            first.insert(wanted, path);
+        }
+    }
     let mut unserved = Unserved::default();
-    for (path, reading) in &readings {
+    for ((path, reading), name) in readings.iter().zip(names) {
         for problem in &reading.problems {
             unserved.push(problem, &mut library.problems);
         }
-        let Some(prompt) = &reading.prompt else {
+        let (Some(prompt), Some(name)) = (&reading.prompt, name) else {
             continue;
         };
         let wanted = prompt.name.as_str();
-        let name = names.name(wanted, path.as_str());
         let mut prompt = Arc::clone(prompt);
         if let Some(description) = descriptions.get(wanted) {
             Arc::make_mut(&mut prompt).description = Some((*description).into());
         }
-        if name == wanted {
-            first.insert(wanted, path);
-        } else {
+        if name != wanted {
             let taken = first.get(wanted).map_or("another", |first| first.as_str());
             let problem = renamed(folder, path, wanted, taken, &name);
             library.problems.push(problem);
@@ -100,6 +107,54 @@ pub fn library<'r>(
     }
     library.digest = digest(&library);
     library
+}
+
+/// Of `SKILL.md` and `skill.md` in one folder the first is the skill's.
+fn drop_twins(
+    folder: &Folder,
+    readings: &mut Vec<(&RelativePath, &Reading)>,
+    problems: &mut Vec<Problem>,
+) {
+    let exact: BTreeSet<&str> = readings
+        .iter()
+        .filter(|(path, _)| path.file_name() == SKILL)
+        .map(|(path, _)| path.folder())
+        .collect();
+    readings.retain(|(path, _)| {
+        let name = path.file_name();
+        let is_twin = name != SKILL && name.eq_ignore_ascii_case(SKILL);
+        let is_left = is_twin && exact.contains(path.folder());
+        if is_left {
+            let why = "stands beside the `SKILL.md` of its folder";
+            problems.extend(super::skipped(folder, path, why).problems);
+        }
+        !is_left
+    });
+}
+
+/// The name of each prompt. A file that is called just so keeps its name whatever comes beside it; of
+/// the others the first by path does.
+fn names(
+    kind: Kind,
+    folder: &Folder,
+    readings: &[(&RelativePath, &Reading)],
+) -> Vec<Option<String>> {
+    let is_exact = |path: &RelativePath, wanted: &str| match kind {
+        Kind::Skills | Kind::Fabric => folder_name(folder, path) == wanted,
+        _ => without_ending(kind, path) == wanted,
+    };
+    let mut unique = Unique::new();
+    let mut names = vec![None; readings.len()];
+    for exact in [true, false] {
+        for ((path, reading), name) in readings.iter().zip(&mut names) {
+            if let Some(prompt) = &reading.prompt
+                && is_exact(path, prompt.name.as_str()) == exact
+            {
+                *name = Some(unique.name(prompt.name.as_str(), path.as_str()));
+            }
+        }
+    }
+    names
 }
 
 fn renamed(folder: &Folder, path: &RelativePath, wanted: &str, taken: &str, name: &str) -> Problem {

@@ -53,6 +53,7 @@ pub(super) fn read(
     let mut reading = Reading::default();
     let front = front_matter::read(text, limits);
     let fields = &front.fields;
+    let is_mended = !front.repairs.is_empty();
     for repair in front.repairs {
         let (at, severity) = (repair.at, repair.severity);
         let problem = Problem::at("front-matter", severity, &file, text, at, repair.message);
@@ -114,7 +115,7 @@ pub(super) fn read(
         note("not-invocable", Severity::Note, message);
     }
     if kind == Kind::Skills {
-        match skill(fields) {
+        match skill(fields, is_mended) {
             Ok(head) => {
                 let length = head.description.chars().count();
                 if length > DESCRIPTION {
@@ -199,7 +200,11 @@ fn label(prompt: &mut Prompt, fields: &Fields, about: &About, id: &str) {
 }
 
 /// What makes a file a skill, or why it is none.
-fn skill(fields: &Fields) -> Result<SkillHead, String> {
+fn skill(fields: &Fields, is_mended: bool) -> Result<SkillHead, String> {
+    if is_mended {
+        // Hosts read the file themselves and refuse what they read otherwise.
+        return Err("its front matter is not plain YAML at the top of the file".into());
+    }
     let Some(name) = fields.word("name") else {
         return Err("its front matter has no `name`".into());
     };

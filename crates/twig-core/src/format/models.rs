@@ -5,8 +5,10 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use super::about::About;
+use super::arguments::too_many;
 use super::files::without_ending;
 use super::{Reading, Spoken, curly, draft, refused};
+use crate::front_matter;
 use crate::limits::Limits;
 use crate::model::{Argument, Dialect, Kind, Marks, Role};
 use crate::name::RelativePath;
@@ -37,11 +39,12 @@ pub(super) fn read(folder: &Folder, path: &RelativePath, text: &str, limits: &Li
     prompt.description = Some(description.unwrap_or_else(seen).into());
     let mut names: Vec<&str> = Vec::new();
     for spoken in &spoken {
-        for name in curly::variable_names(&spoken.text) {
-            if !names.contains(&name) && names.len() < limits.arguments {
-                names.push(name);
-            }
-        }
+        curly::variable_names(&spoken.text, limits.arguments + 1, &mut names);
+    }
+    let mut remarks = Vec::new();
+    if names.len() > limits.arguments {
+        names.truncate(limits.arguments);
+        remarks.push(too_many(limits));
     }
     // What is free text comes last: several clients give it all that is left of a line.
     names.sort_by_key(|name| *name == curly::INPUT);
@@ -54,7 +57,7 @@ pub(super) fn read(folder: &Folder, path: &RelativePath, text: &str, limits: &Li
         ..Argument::default()
     });
     prompt.arguments = arguments.collect();
-    Reading::of(folder, path, text, prompt)
+    Reading::of(folder, path, text, prompt).with(folder, path, remarks)
 }
 
 /// What a file holds; settings of the model and tests of the prompt are its author's business.
@@ -94,19 +97,11 @@ pub(super) fn prompt(text: &str) -> Result<ModelPrompt, NoPrompt> {
     };
     let read: ModelPrompt =
         serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-            let message = error.to_string();
-            let message = message.lines().next().unwrap_or_default();
-            // The place is told apart.
-            let message = message
-                .rfind(" at line ")
-                .map_or(message, |at| &message[..at]);
+            let message = front_matter::in_words(&error.to_string());
             let line = error
                 .location()
                 .and_then(|place| usize::try_from(place.line()).ok());
-            let why = format!(
-                "cannot be read as a prompt: {}",
-                message.trim_end_matches('.')
-            );
+            let why = format!("cannot be read as a prompt: {message}");
             NoPrompt { why, line }
         })?;
     if read.spoken().is_empty() {

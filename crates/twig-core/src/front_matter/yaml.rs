@@ -61,7 +61,7 @@ pub(super) fn strict(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
         serde_saphyr::from_str_with_options(front, options).map_err(|error| {
             let place = error.location();
             let offset = place.and_then(|place| offset(front, place.line(), place.column()));
-            let reason = first_line(&error.to_string());
+            let reason = in_words(&error.to_string());
             Fault::NotYaml { reason, offset }
         })?;
     match value(front, node) {
@@ -98,12 +98,22 @@ pub(super) fn is_surely(front: &str) -> bool {
     front.len() <= LONGEST && read(front).is_ok_and(is_sure)
 }
 
-fn first_line(message: &str) -> String {
+/// What the reader says, in words for people.
+pub(crate) fn in_words(message: &str) -> String {
     // The place is told apart, and in the file's own lines.
     let message = message
         .rfind(" at line ")
         .map_or(message, |at| &message[..at]);
     let line = message.lines().next().unwrap_or_default();
+    if line.contains("Aliases") {
+        return "aliases such as `*name` are not followed".to_owned();
+    }
+    if line.contains("budget breached") {
+        return "there is more in it than is read".to_owned();
+    }
+    // What follows is meant for programmers.
+    let line = line.split_once(';').map_or(line, |(said, _)| said);
+    let line = line.split_once(", set ").map_or(line, |(said, _)| said);
     line.trim_end_matches('.').to_owned()
 }
 
@@ -147,10 +157,16 @@ fn value(front: &str, node: Spanned<Node>) -> Value {
     }
 }
 
+/// The longest tag that is looked for.
+const TAG: usize = 64;
+
 /// Whether a scalar is written without quotes, block sign or tag.
 fn is_plain(front: &str, start: usize, source: &str) -> bool {
     let before = front[..start].trim_end_matches([' ', '\t']);
-    let word = before.rsplit([' ', '\t', '\n']).next().unwrap_or_default();
+    // A tag is short, and a block may have thousands of scalars and no blank between them.
+    let near = before.char_indices().rev().take(TAG);
+    let near = near.take_while(|(_, c)| !matches!(c, ' ' | '\t' | '\n' | ',' | '[' | '{'));
+    let word = near.last().map_or("", |(at, _)| &before[at..]);
     !source.is_empty()
         && !source.starts_with(['"', '\'', '|', '>', '!', '&'])
         && !word.starts_with('!')

@@ -437,3 +437,13 @@ proptest! {
         let _ = read(&format!("---\n{front}\n---\n{text}"), &Limits::default());
     }
 }
+
+#[test]
+fn a_thousand_words_without_a_blank_take_no_time() {
+    let list = vec!["x"; 20_000].join(",");
+    let text = format!("---\nb: [{list}] # \n---\n");
+    let started = std::time::Instant::now();
+    let front = read(&text, &Limits::default());
+    assert!(matches!(front.fields.value("b"), Some(Value::List(items)) if items.len() == 20_000));
+    assert!(started.elapsed() < std::time::Duration::from_secs(5));
+}

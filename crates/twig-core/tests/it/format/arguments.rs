@@ -95,6 +95,39 @@ fn numbers_have_the_names_of_the_hint() {
 }
 
 #[test]
+fn a_hint_counts_where_a_number_is_not_used() {
+    let text = "---\nargument-hint: [a] [b] [c]\n---\n$3 then $1";
+    check(Kind::Claude, text, &["a", "b", "c"]);
+    let shelf = Shelf::new(Kind::Claude, [("one.md", text)]);
+    let given = [("a", "x"), ("c", "z")];
+    assert_eq!(shelf.text("lib:one", &given), "z then x");
+    // A number past the words of the hint is not one of them.
+    let text = "---\nargument-hint: [a] [b]\n---\n$1 for $300";
+    check(Kind::Claude, text, &["arg1"]);
+}
+
+#[test]
+fn braces_of_a_pattern_are_names_or_text() {
+    let shelf = Shelf::new(
+        Kind::Fabric,
+        [
+            ("a/system.md", "{{x}} {{ y }}"),
+            ("b/system.md", "{{x}} {{y}}"),
+        ],
+    );
+    let library = shelf.library();
+    assert_eq!(names(&library.prompts[0]), ["input"]);
+    assert_eq!(names(&library.prompts[1]), ["x", "y", "input"]);
+    let codes: Vec<&str> = library.problems.iter().map(|it| it.code).collect();
+    assert_eq!(codes, ["braces-are-text"]);
+    let many: String = (0..50_000).map(|at| format!("{{{{a{at}}}}}")).collect();
+    let shelf = Shelf::new(Kind::Fabric, [("a/system.md", &*many)]);
+    let library = shelf.library();
+    assert_eq!(library.prompts[0].arguments.len(), shelf.limits.arguments);
+    assert_eq!(library.problems[0].code, "too-many-arguments");
+}
+
+#[test]
 fn the_base_is_told() {
     let note = |kind, options, text: &str| {
         let mut shelf = Shelf::new(kind, [("one.md", text)]);
@@ -110,13 +143,13 @@ fn the_base_is_told() {
     let (said, shelf) = note(Kind::Claude, any, text);
     assert_eq!(
         said,
-        "`$1` is taken as the first argument: the text has no `$0`"
+        "`$1` is taken as the first argument: the text does not use number 0"
     );
     assert_eq!(shelf.text("lib:one", &[("a", "x")]), "x");
     let (said, shelf) = note(Kind::Claude, any, "---\nargument-hint: [a] [b]\n---\n$0 $1");
     assert_eq!(
         said,
-        "`$0` is taken as the first argument: the text has `$0`"
+        "`$0` is taken as the first argument: the text uses number 0"
     );
     assert_eq!(shelf.text("lib:one", &[("a", "x"), ("b", "y")]), "x y");
     let (said, _) = note(Kind::Opencode, any, "$1");

@@ -2,16 +2,22 @@
 
 use proptest::prelude::*;
 use twig_core::format::{Piece, pieces};
-use twig_core::{Argument, Marks};
+use twig_core::{Argument, Kind, Marks};
 
-use super::{KINDS, Shelf};
+use super::Shelf;
+
+/// Every kind whose files are read in place.
+fn kinds() -> Vec<Kind> {
+    let kinds = Kind::ALL.into_iter();
+    kinds.filter(|kind| kind.is_format()).collect()
+}
 
 /// Bytes that now and then mean something.
 fn any_file() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         proptest::collection::vec(any::<u8>(), 0..8),
         any::<String>().prop_map(String::into_bytes),
-        "(---\n|\n|# |```\n|````x\n|\\$ARGUMENTS|\\$[0-9]|\\$[A-Z]{1,3}|\\$\\{input:[a-z:|]{0,4}\\}|arguments: |- |name: |description: |\\[|\\\\|')"
+        "(---\n|\n|# |```\n|````x\n|\\$ARGUMENTS|\\$[0-9]|\\$[A-Z]{1,3}|\\$\\{input:[a-z:|]{0,4}\\}|arguments: |- |name: |description: |prompt = |\"\"\"|\\{\\{[a-z ]{0,5}\\}\\}|messages:\n|- role: user\n|  content: |\\[|\\\\|')"
             .prop_map(String::into_bytes),
     ];
     proptest::collection::vec(piece, 0..16).prop_map(|pieces| pieces.concat())
@@ -23,7 +29,14 @@ fn any_path() -> impl Strategy<Value = String> {
         "[ü確\u{200b}🙂]{1,3}",
         Just("SKILL".to_owned())
     ];
-    let ending = prop_oneof![Just(".md"), Just(".prompt.md"), Just("")];
+    let ending = prop_oneof![
+        Just(".md"),
+        Just(".prompt.md"),
+        Just(".toml"),
+        Just(".prompt.yml"),
+        Just("/system.md"),
+        Just("")
+    ];
     let parts = proptest::collection::vec(part, 1..4);
     (parts, ending).prop_map(|(parts, ending)| format!("{}{ending}", parts.join("/")))
 }
@@ -32,9 +45,9 @@ proptest! {
     #[test]
     fn any_bytes_end_in_a_prompt_or_a_problem(
         files in proptest::collection::vec((any_path(), any_file()), 1..5),
-        kind in 0..KINDS.len(),
+        kind in proptest::sample::select(kinds()),
     ) {
-        let mut shelf = Shelf::new(KINDS[kind], []);
+        let mut shelf = Shelf::new(kind, []);
         for (path, bytes) in files {
             if let Ok(path) = twig_core::RelativePath::parse(&path) {
                 shelf.files.insert(path, bytes);
@@ -60,7 +73,7 @@ proptest! {
             }
         }
         for path in shelf.files.keys() {
-            if twig_core::format::part(KINDS[kind], path) == Some(twig_core::format::Part::Prompt) {
+            if twig_core::format::part(kind, path) == Some(twig_core::format::Part::Prompt) {
                 let is_prompt = library.prompts.iter().any(|it| it.messages[0].content.file() == Some(path));
                 let is_told = library.problems.iter().any(|it| it.path.ends_with(path.as_str()));
                 prop_assert!(is_prompt || is_told, "{path}");

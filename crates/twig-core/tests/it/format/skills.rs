@@ -215,3 +215,36 @@ fn a_list_has_its_limits() {
         )
     );
 }
+
+#[test]
+fn of_two_spellings_of_the_file_one_is_the_skill() {
+    let other = "---\nname: other\ndescription: Other\n---\n";
+    let shelf = Shelf::new(
+        Kind::Skills,
+        [("pdf/SKILL.md", HEAD), ("pdf/skill.md", other)],
+    );
+    let library = shelf.library();
+    assert_eq!((library.prompts.len(), library.skills.len()), (1, 1));
+    let files = &library.skills[0].files;
+    let uris: Vec<&str> = files.iter().map(|file| &*file.uri).collect();
+    assert_eq!(
+        uris,
+        ["skill://lib/pdf/SKILL.md", "skill://lib/pdf/skill.md"]
+    );
+}
+
+#[test]
+fn front_matter_that_was_mended_makes_no_skill() {
+    for front in [
+        "---\nname: a\ndescription: Use when: always\n---\n",
+        "# licence\n---\nname: a\ndescription: d\n---\n",
+    ] {
+        let library = Shelf::new(Kind::Skills, [("a/SKILL.md", front)]).library();
+        assert_eq!(
+            (library.skills.len(), library.prompts.len()),
+            (0, 1),
+            "{front}"
+        );
+        assert!(library.problems.iter().any(|it| it.code == "not-a-skill"));
+    }
+}
