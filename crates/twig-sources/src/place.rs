@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use twig_core::format::Options;
 use twig_core::parse::library::MANIFEST;
-use twig_core::{Kind, LibraryName, Problem};
+use twig_core::{Kind, LibraryName, Problem, Severity};
 
 use self::inside::Inside;
 use self::manifest::manifest_at;
@@ -173,6 +173,7 @@ impl Place {
                 }
             }
         }
+        problems.extend(self.leave_out_strays(settings, &mut candidates));
         self.call(&mut candidates);
         let mut formats = candidates.iter().filter(|it| it.kind.is_format());
         self.tells_itself = formats.any(|it| it.root == self.path);
@@ -182,6 +183,44 @@ impl Place {
         problems.extend(self.problem(settings));
         problems.extend(self.locked_problems(settings));
         candidates
+    }
+
+    /// Leaves out folders of clients that are reached through a link out of the folder that the person
+    /// named: who made the link chose where it leads.
+    fn leave_out_strays(
+        &self,
+        settings: &Settings,
+        candidates: &mut Vec<Candidate>,
+    ) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if !self.is_named() {
+            return problems;
+        }
+        let real = self.path.canonicalize();
+        candidates.retain(|candidate| {
+            if candidate.root == self.path || !candidate.kind.is_format() {
+                return true;
+            }
+            let is_inside = match (&real, candidate.root.canonicalize()) {
+                (Ok(real), Ok(root)) => root.starts_with(real),
+                // What cannot be followed is not read either, and told elsewhere.
+                _ => true,
+            };
+            if !is_inside {
+                let shown = settings.shown(&candidate.root);
+                let message = format!(
+                    "{shown} is passed over: a link leads out of {}",
+                    settings.shown(&self.path)
+                );
+                let path = candidate.root.display().to_string();
+                let severity = Severity::Warning;
+                let problem = Problem::of_file("outside-library", severity, &path, message);
+                let help = format!("look where it leads, then name it: `--library {shown}`");
+                problems.push(problem.with_help(help));
+            }
+            is_inside
+        });
+        problems
     }
 
     /// The folders whose entries matter: the place, and each folder in it that may be a library.

@@ -314,3 +314,24 @@ fn a_remembered_folder_that_is_gone_is_a_warning() {
     assert_eq!(codes(&live), [""; 0]);
     assert_eq!(kinds(&live), [Kind::Claude]);
 }
+
+#[test]
+#[cfg(unix)]
+fn links_out_of_a_project_are_not_followed_unless_they_are_named() {
+    use std::os::unix::fs::symlink;
+    let tree = Tree::new();
+    tree.write("elsewhere/commands/secret.md", "Not of this project.\n");
+    tree.write("elsewhere/skill/SKILL.md", SKILL);
+    tree.write("shop/.cursor/commands/fine.md", "Of this project.\n");
+    symlink(tree.path("elsewhere"), tree.path("shop/.claude")).expect("a link");
+    let live = LiveCatalog::load(named(&tree, &["shop"]));
+    assert_eq!(kinds(&live), [Kind::Cursor]);
+    assert_eq!(codes(&live), ["outside-library"]);
+    tree.write("other/x.txt", "");
+    symlink(tree.path("elsewhere"), tree.path("other/y")).expect("a link");
+    let live = LiveCatalog::load(named(&tree, &["other"]));
+    assert!(kinds(&live).is_empty(), "{:?}", kinds(&live));
+    // Who names the link itself has looked where it leads.
+    let live = LiveCatalog::load(named(&tree, &["shop/.claude/commands"]));
+    assert_eq!(kinds(&live), [Kind::Claude]);
+}
