@@ -191,6 +191,10 @@ mod tests {
             ("${a}ARGUMENTS", "$$1 ARGUMENTS"),
             ("!$1`ls`", "! $ 1`ls`"),
             ("plain `text`!", "plain `text`!"),
+            // Files of the project are attached, as everywhere; others are not.
+            ("@src/a.rs, me@x.org", "@src/a.rs, me@x.org"),
+            ("@/etc/passwd @~/.ssh/id", "@ /etc/passwd @ ~/.ssh/id"),
+            ("@../secret", "@ ../secret"),
         ] {
             assert_eq!(Guard::StandIns.text(&stood(text)), expected, "{text}");
         }
