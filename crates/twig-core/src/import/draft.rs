@@ -21,6 +21,8 @@ pub(super) const REPAIR: &str = "its front matter";
 
 /// Changes of one prompt that are told.
 const TOLD: usize = 12;
+/// The longest change that is told whole, in characters.
+const CHANGE: usize = 300;
 
 /// Says that a text is no template here, and why.
 fn as_it_is(why: &str) -> String {
@@ -146,6 +148,9 @@ impl Draft {
             let text = text.and_then(|text| label(&text, DESCRIPTION, &what, &mut changes));
             argument.description = text.map(Into::into);
         }
+        for change in &mut changes {
+            *change = cut_middle(change);
+        }
         let mut seen = BTreeSet::new();
         changes.retain(|change| seen.insert(change.clone()));
         if changes.len() > TOLD {
@@ -227,6 +232,18 @@ fn cut(text: &str, limit: usize) -> String {
     let kept = text[..end].trim_end();
     let word = kept.rfind(' ').filter(|at| *at > kept.len() / 2);
     format!("{}…", kept[..word.unwrap_or(kept.len())].trim_end())
+}
+
+/// A sentence; of one that quotes too much, its beginning and its end.
+fn cut_middle(text: &str) -> String {
+    let length = text.chars().count();
+    if length <= CHANGE {
+        return text.to_owned();
+    }
+    let half = CHANGE / 2;
+    let start: String = text.chars().take(half).collect();
+    let end: String = text.chars().skip(length - half).collect();
+    format!("{start}…{end}")
 }
 
 /// The first paragraph that is no heading, else the first heading.
