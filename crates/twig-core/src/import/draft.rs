@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::arguments::Arguments;
 use super::probe::probe;
 use super::words::Words;
-use super::{Imported, ImportedMessage, Item};
+use super::{Imported, ImportedMessage, Item, summary};
 use crate::hidden::{Place, find};
 use crate::limits::Limits;
 use crate::model::Role;
@@ -43,6 +43,8 @@ pub(super) struct Draft {
     pub(super) messages: Vec<(Role, Words)>,
     /// The text as it was written.
     pub(super) original: String,
+    /// Whether that text can be read by people, braces and all.
+    pub(super) is_literal: bool,
     pub(super) changes: Vec<String>,
     pub(super) notes: Vec<String>,
 }
@@ -59,6 +61,7 @@ impl Draft {
             arguments: Arguments::new(limits.arguments),
             messages: Vec::new(),
             original: original.to_owned(),
+            is_literal: false,
             changes: Vec::new(),
             notes: Vec::new(),
         }
@@ -133,15 +136,24 @@ impl Draft {
             }
         }
         let refusal = refusal(&messages, limits);
-        let first = messages.first().map_or("", |message| &*message.text);
-        let summary = if is_template { &self.original } else { first };
         let title = self.title.as_deref();
         let title = title.and_then(|text| label(text, TITLE, "title", &mut changes));
         let description = self.description.as_deref();
         let description = description
             .and_then(|text| label(text, DESCRIPTION, "description", &mut changes))
-            .or_else(|| label(&summary_of(summary)?, SUMMARY, "", &mut Vec::new()))
-            .or_else(|| title.clone());
+            .or_else(|| {
+                let about = if self.is_literal {
+                    summary::of_text(&self.original)
+                } else {
+                    about(&messages)
+                };
+                label(&about?, SUMMARY, "", &mut Vec::new())
+            })
+            .or_else(|| {
+                let name = title.as_deref().unwrap_or(&self.wished);
+                let text = format!("The prompt `{name}`");
+                label(&text, DESCRIPTION, "", &mut Vec::new())
+            });
         for argument in &mut arguments {
             let what = format!("description of `{}`", argument.name);
             let text = argument.description.take();
@@ -176,6 +188,18 @@ impl Draft {
             notes: self.notes,
         }
     }
+}
+
+/// What messages are about.
+fn about(messages: &[ImportedMessage]) -> Option<String> {
+    let mut texts = messages.iter().map(|message| message.text.as_str());
+    texts.find_map(|text| {
+        if summary::has_tags(text) {
+            summary::of_template(text)
+        } else {
+            summary::of_text(text)
+        }
+    })
 }
 
 /// Why messages cannot be kept.
@@ -244,35 +268,4 @@ fn cut_middle(text: &str) -> String {
     let start: String = text.chars().take(half).collect();
     let end: String = text.chars().skip(length - half).collect();
     format!("{start}…{end}")
-}
-
-/// The first paragraph that is no heading, else the first heading.
-fn summary_of(text: &str) -> Option<String> {
-    let start = text.char_indices().nth(16 * 1024);
-    let text = start.map_or(text, |(end, _)| &text[..end]);
-    let mut heading = None;
-    let mut paragraph = String::new();
-    for line in text.lines().map(str::trim) {
-        let is_rule = line.len() >= 3 && line.chars().all(|c| matches!(c, '-' | '=' | '*' | '`'));
-        if line.starts_with('#') || is_rule || line.is_empty() || line.starts_with("```") {
-            if !paragraph.is_empty() {
-                break;
-            }
-            let bare = line.trim_start_matches('#').trim();
-            if line.starts_with('#') && heading.is_none() && !bare.is_empty() {
-                heading = Some(bare.to_owned());
-            }
-            continue;
-        }
-        paragraph.push_str(line);
-        paragraph.push(' ');
-        if paragraph.len() > 8 * SUMMARY {
-            break;
-        }
-    }
-    if paragraph.is_empty() {
-        heading
-    } else {
-        Some(paragraph)
-    }
 }

@@ -1,5 +1,7 @@
 //! Prompts of Langfuse: one object, a list of them, or an export of many versions.
 
+use std::collections::BTreeMap;
+
 use super::draft::Draft;
 use super::mustache::simple;
 use super::node::{Fields, Node, json};
@@ -14,14 +16,18 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
         Ok(read) => read,
         Err(why) => return vec![Item::left(&file.path, why)],
     };
-    if read.is_empty() {
+    let left = read.left.iter();
+    let left = left.map(|(place, why)| Item::left(format!("{}, {place}", file.path), why));
+    if read.versions.is_empty() && read.left.is_empty() {
         let why = "there is no object with `name` and `prompt` in it";
         return vec![Item::left(&file.path, why)];
     }
     let mut items = Vec::new();
     let mut groups: Vec<(&str, Vec<&Version>)> = Vec::new();
-    for version in &read {
-        match groups.iter_mut().find(|(name, _)| *name == version.name) {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for version in &read.versions {
+        let place = *places.entry(&version.name).or_insert(groups.len());
+        match groups.get_mut(place) {
             Some((_, versions)) => versions.push(version),
             None => groups.push((&version.name, vec![version])),
         }
@@ -44,12 +50,13 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
             }
         }
     }
+    items.extend(left);
     items
 }
 
 /// Whether a text could hold prompts of Langfuse.
 pub(super) fn is_export(text: &str) -> bool {
-    objects(text).is_ok_and(|found| !found.is_empty())
+    objects(text).is_ok_and(|found| !found.versions.is_empty())
 }
 
 /// One version of one prompt.
@@ -81,8 +88,22 @@ impl Version {
     }
 }
 
-/// The prompts of a file, in their order.
-fn objects(text: &str) -> Result<Vec<Version>, String> {
+/// What a file holds, in its order.
+#[derive(Default)]
+struct Found {
+    versions: Vec<Version>,
+    /// Entries that are no prompts: which, and why.
+    left: Vec<(String, String)>,
+}
+
+impl Found {
+    fn count(&self) -> usize {
+        self.versions.len() + self.left.len()
+    }
+}
+
+/// The prompts of a file.
+fn objects(text: &str) -> Result<Found, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let root = json(text).or_else(|error| {
         // Exports also come as one object a line.
@@ -91,18 +112,34 @@ fn objects(text: &str) -> Result<Vec<Version>, String> {
         let lines = lines.ok().filter(|lines| lines.len() > 1);
         lines.map(Node::List).ok_or(error)
     })?;
-    let mut found = Vec::new();
+    let mut found = Found::default();
     collect(&root, None, 0, &mut found);
+    if found.count() == 0
+        && let Some(fields) = root.as_map()
+        && has_prompt(fields)
+    {
+        let place = fields.text("name").unwrap_or_else(|| "entry 1".to_owned());
+        found.left.push((place, trouble(&root, None)));
+    }
     Ok(found)
 }
 
-fn collect(node: &Node, name: Option<&str>, depth: usize, found: &mut Vec<Version>) {
+fn collect(node: &Node, name: Option<&str>, depth: usize, found: &mut Found) {
     if depth > 4 {
         return;
     }
     if let Some(items) = node.as_list() {
-        for item in items {
+        for (at, item) in items.iter().enumerate() {
+            let before = found.count();
             collect(item, name, depth + 1, found);
+            // Listings have the numbers of versions where exports have versions.
+            let is_number = item.scalar().is_some() && item.as_text().is_none();
+            if found.count() == before && !is_number {
+                let own = item.as_map().and_then(|fields| fields.text("name"));
+                let own = own.as_deref().or(name);
+                let place = own.map_or_else(|| format!("entry {}", at + 1), str::to_owned);
+                found.left.push((place, trouble(item, name)));
+            }
         }
         return;
     }
@@ -113,20 +150,46 @@ fn collect(node: &Node, name: Option<&str>, depth: usize, found: &mut Vec<Versio
     if let (Some(own), Some(Node::Text(_) | Node::List(_))) = (own, prompt) {
         let labels = fields.get("labels").and_then(Node::as_list);
         let labels = labels.unwrap_or_default().iter().filter_map(Node::scalar);
-        found.push(Version {
+        found.versions.push(Version {
             name: own.to_owned(),
             number: fields.text("version").and_then(|text| text.parse().ok()),
             labels: labels.collect(),
-            at: found.len(),
+            at: found.versions.len(),
             fields: fields.clone(),
         });
         return;
     }
     for key in ["data", "prompts", "versions", "items", "prompt"] {
-        if let Some(inner @ (Node::List(_) | Node::Map(_))) = fields.get(key) {
-            collect(inner, own, depth + 1, found);
-        }
+        let inner = match fields.get(key) {
+            // A list that is a prompt has messages in it: without a name it is told as a whole.
+            Some(Node::List(_)) if key == "prompt" => continue,
+            Some(inner @ (Node::List(_) | Node::Map(_))) => inner,
+            _ => continue,
+        };
+        collect(inner, own, depth + 1, found);
     }
+}
+
+/// Whether an entry should be a prompt, be it `null`.
+fn has_prompt(fields: &Fields) -> bool {
+    fields.0.iter().any(|(key, _)| key == "prompt")
+}
+
+/// Why an entry is no prompt.
+fn trouble(entry: &Node, name: Option<&str>) -> String {
+    let Some(fields) = entry.as_map() else {
+        return "it is no object with `name` and `prompt`".to_owned();
+    };
+    let why = match fields.get("prompt") {
+        None if has_prompt(fields) => "its `prompt` is null",
+        None => "it has no `prompt`",
+        Some(Node::Text(_) | Node::List(_)) if name.is_none() && fields.text("name").is_none() => {
+            "it has no `name`"
+        }
+        Some(Node::Map(_)) => "its `prompt` is an object, and no text or list of messages",
+        Some(_) => "its `prompt` is no text or list of messages",
+    };
+    why.to_owned()
 }
 
 fn item(from: &str, version: &Version, limits: &Limits) -> Item {
@@ -168,7 +231,12 @@ fn variables(text: &str, draft: &mut Draft, limits: &Limits) -> Words {
 
 fn turns(messages: &[Node], draft: &mut Draft, limits: &Limits) -> Vec<(Speaker, Words)> {
     let mut turns = Vec::new();
-    for message in messages.iter().filter_map(Node::as_map) {
+    for message in messages {
+        let Some(message) = message.as_map() else {
+            let change = "a message that is no object is left out".to_owned();
+            draft.changes.push(change);
+            continue;
+        };
         if message.text("type").as_deref() == Some("placeholder") {
             let name = message.text("name").unwrap_or_default();
             draft.changes.push(format!(
