@@ -67,16 +67,13 @@ pub fn plan_library(
     };
     let mut tables = String::new();
     for prompt in prompts {
-        let (fate, files) = match known.get(&twin_key(&prompt.name)) {
-            Some(known) => compared(root, known, prompt, limits),
-            None => {
-                let fate = add(root, is_new, prompt, limits, text.len(), &mut tables);
-                let files = prompt.files().into_iter();
-                (
-                    fate,
-                    files.map(|(path, text)| (path, text.to_owned())).collect(),
-                )
-            }
+        let (fate, files) = if let Some(known) = known.get(&twin_key(&prompt.name)) {
+            compared(root, known, prompt, limits)
+        } else {
+            let fate = add(root, is_new, prompt, limits, text.len(), &mut tables);
+            let files = prompt.files().into_iter();
+            let files = files.map(|(path, text)| (path, text.to_owned()));
+            (fate, files.collect())
         };
         if fate == Fate::New {
             plan.files.extend(files);
