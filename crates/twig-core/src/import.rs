@@ -22,6 +22,7 @@ mod picoschema;
 mod probe;
 mod prompts_chat;
 mod prompty;
+mod summary;
 mod turns;
 mod words;
 

@@ -45,6 +45,9 @@ pub enum ImportError {
     /// The manifest can be read and nothing can be added to it.
     #[error("prompts cannot be added to its twig.toml: {0}")]
     CannotAdd(String),
+    /// Somebody wrote the manifest between reading and writing it.
+    #[error("its twig.toml changed meanwhile, run it again")]
+    Changed,
     /// A link that leads out of the library.
     #[error("{0} leads outside the library")]
     Outside(String),

@@ -12,6 +12,11 @@ use twig_core::Problem;
 
 use crate::command_error::CommandError;
 
+/// The widest column that others are aligned to; longer cells push their own row alone.
+const COLUMN: usize = 200;
+/// The longest cell that is shown whole, in characters.
+const CELL: usize = 2000;
+
 /// The two ways out.
 pub(crate) struct Ui {
     out: BufWriter<io::Stdout>,
@@ -53,27 +58,7 @@ impl Ui {
 
     /// The same, below a heading.
     pub(crate) fn indented_table(&mut self, indent: &str, rows: &[Vec<String>]) -> io::Result<()> {
-        let rows: Vec<Vec<String>> = rows
-            .iter()
-            .map(|row| row.iter().map(|cell| one_line(cell)).collect())
-            .collect();
-        let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-        let width = |at: usize| {
-            let cells = rows.iter().filter_map(|row| row.get(at));
-            cells
-                .map(|cell| cell.chars().count())
-                .max()
-                .unwrap_or_default()
-        };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
-        for row in &rows {
-            let mut line = indent.to_owned();
-            for (cell, width) in row.iter().zip(&widths) {
-                let _ = write!(line, "{cell:width$}  ");
-            }
-            writeln!(self.out, "{}", line.trim_end())?;
-        }
-        Ok(())
+        self.out.write_all(aligned(indent, rows).as_bytes())
     }
 
     /// A problem with its excerpt.
@@ -100,6 +85,42 @@ impl Ui {
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
+}
+
+/// Rows as lines with aligned columns.
+fn aligned(indent: &str, rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| row.iter().map(|cell| shortened(one_line(cell))).collect())
+        .collect();
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let width = |at: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(at));
+        let widths = cells.map(|cell| cell.chars().count().min(COLUMN));
+        widths.max().unwrap_or_default()
+    };
+    // Nothing stands after the last column: it needs no blanks.
+    let last = columns.saturating_sub(1);
+    let widths: Vec<usize> = (0..last).map(width).chain([0]).collect();
+    let mut text = String::new();
+    for row in &rows {
+        let mut line = indent.to_owned();
+        for (cell, width) in row.iter().zip(&widths) {
+            let _ = write!(line, "{cell:width$}  ");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// A cell, or its beginning and `…`.
+fn shortened(mut cell: String) -> String {
+    if let Some((end, _)) = cell.char_indices().nth(CELL) {
+        cell.truncate(end);
+        cell.push('…');
+    }
+    cell
 }
 
 /// The text with every control, direction and invisible character written as `<U+001B>`.
@@ -201,4 +222,22 @@ fn problem_text(problem: &Problem) -> String {
         let _ = writeln!(text, "{gutter} = help: {}", one_line(help));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_hold_cells_of_any_length() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
+        let long = "x".repeat(70_000);
+        let rows = [row(["a", "b", &long]), row(["aa", &long, "c"])];
+        let text = aligned("  ", &rows);
+        let lines: Vec<&str> = text.lines().collect();
+        let cell = format!("{}…", &long[..CELL]);
+        assert_eq!(lines[1], format!("  aa  {cell}  c"));
+        let blanks = " ".repeat(COLUMN - 1);
+        assert_eq!(lines[0], format!("  a   b{blanks}  {cell}"));
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::arguments::Arguments;
 use super::probe::probe;
 use super::words::Words;
-use super::{Imported, ImportedMessage, Item};
+use super::{Imported, ImportedMessage, Item, summary};
 use crate::hidden::{Place, find};
 use crate::limits::Limits;
 use crate::model::Role;
@@ -18,6 +18,8 @@ const SUMMARY: usize = 200;
 
 /// Changes of one prompt that are told.
 const TOLD: usize = 12;
+/// The longest change that is told whole, in characters.
+const CHANGE: usize = 300;
 
 /// Says that a text is no template here, and why.
 fn as_it_is(why: &str) -> String {
@@ -40,6 +42,8 @@ pub(super) struct Draft {
     pub(super) original: String,
     /// How its file had to be read.
     pub(super) repairs: Vec<String>,
+    /// Whether that text can be read by people, braces and all.
+    pub(super) is_literal: bool,
     pub(super) changes: Vec<String>,
     pub(super) notes: Vec<String>,
 }
@@ -57,6 +61,7 @@ impl Draft {
             messages: Vec::new(),
             original: original.to_owned(),
             repairs: Vec::new(),
+            is_literal: false,
             changes: Vec::new(),
             notes: Vec::new(),
         }
@@ -128,20 +133,32 @@ impl Draft {
             }
         }
         let refusal = refusal(&messages, limits);
-        let first = messages.first().map_or("", |message| &*message.text);
-        let summary = if is_template { &self.original } else { first };
         let title = self.title.as_deref();
         let title = title.and_then(|text| label(text, TITLE, "title", &mut changes));
         let description = self.description.as_deref();
         let description = description
             .and_then(|text| label(text, DESCRIPTION, "description", &mut changes))
-            .or_else(|| label(&summary_of(summary)?, SUMMARY, "", &mut Vec::new()))
-            .or_else(|| title.clone());
+            .or_else(|| {
+                let about = if self.is_literal {
+                    summary::of_text(&self.original)
+                } else {
+                    about(&messages)
+                };
+                label(&about?, SUMMARY, "", &mut Vec::new())
+            })
+            .or_else(|| {
+                let name = title.as_deref().unwrap_or(&self.wished);
+                let text = format!("The prompt `{name}`");
+                label(&text, DESCRIPTION, "", &mut Vec::new())
+            });
         for argument in &mut arguments {
             let what = format!("description of `{}`", argument.name);
             let text = argument.description.take();
             let text = text.and_then(|text| label(&text, DESCRIPTION, &what, &mut changes));
             argument.description = text.map(Into::into);
+        }
+        for change in &mut changes {
+            *change = cut_middle(change);
         }
         let mut seen = BTreeSet::new();
         changes.retain(|change| seen.insert(change.clone()));
@@ -168,6 +185,18 @@ impl Draft {
             notes: self.notes,
         }
     }
+}
+
+/// What messages are about.
+fn about(messages: &[ImportedMessage]) -> Option<String> {
+    let mut texts = messages.iter().map(|message| message.text.as_str());
+    texts.find_map(|text| {
+        if summary::has_tags(text) {
+            summary::of_template(text)
+        } else {
+            summary::of_text(text)
+        }
+    })
 }
 
 /// Why messages cannot be kept.
@@ -226,33 +255,14 @@ fn cut(text: &str, limit: usize) -> String {
     format!("{}…", kept[..word.unwrap_or(kept.len())].trim_end())
 }
 
-/// The first paragraph that is no heading, else the first heading.
-fn summary_of(text: &str) -> Option<String> {
-    let start = text.char_indices().nth(16 * 1024);
-    let text = start.map_or(text, |(end, _)| &text[..end]);
-    let mut heading = None;
-    let mut paragraph = String::new();
-    for line in text.lines().map(str::trim) {
-        let is_rule = line.len() >= 3 && line.chars().all(|c| matches!(c, '-' | '=' | '*' | '`'));
-        if line.starts_with('#') || is_rule || line.is_empty() || line.starts_with("```") {
-            if !paragraph.is_empty() {
-                break;
-            }
-            let bare = line.trim_start_matches('#').trim();
-            if line.starts_with('#') && heading.is_none() && !bare.is_empty() {
-                heading = Some(bare.to_owned());
-            }
-            continue;
-        }
-        paragraph.push_str(line);
-        paragraph.push(' ');
-        if paragraph.len() > 8 * SUMMARY {
-            break;
-        }
+/// A sentence; of one that quotes too much, its beginning and its end.
+fn cut_middle(text: &str) -> String {
+    let length = text.chars().count();
+    if length <= CHANGE {
+        return text.to_owned();
     }
-    if paragraph.is_empty() {
-        heading
-    } else {
-        Some(paragraph)
-    }
+    let half = CHANGE / 2;
+    let start: String = text.chars().take(half).collect();
+    let end: String = text.chars().skip(length - half).collect();
+    format!("{start}…{end}")
 }

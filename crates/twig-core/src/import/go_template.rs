@@ -26,23 +26,23 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
     let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
     let wished = wished_name(&file.path, end);
     let mut draft = Draft::new(&file.path, &wished, text, batch.limits);
-    // A file may define what it is called: then that is what it says.
-    let own = tags::defined(text, stem(&file.path, end));
-    let own = own.or_else(|| tags::defined(text, stem(&file.path, "")));
-    let source = own.as_deref().unwrap_or(text);
-    let tokens = tokens(text);
-    draft.description = tokens.iter().find_map(|token| match token {
-        Token::Comment(text) => Some(text.trim().to_owned()),
-        _ => None,
+    let steps = draft.check_length(batch.limits).and_then(|()| {
+        let comment = tokens(text).into_iter().find_map(|token| match token {
+            Token::Comment(text) => Some(text.trim().to_owned()),
+            _ => None,
+        });
+        draft.description = comment;
+        // A file may define what it is called: then that is what it says.
+        let own = tags::defined(text, stem(&file.path, end));
+        let own = own.or_else(|| tags::defined(text, stem(&file.path, "")));
+        let mut reader = Reader {
+            batch,
+            file,
+            changes: &mut draft.changes,
+            inlined: 0,
+        };
+        reader.template(own.as_deref().unwrap_or(text), &Scope::root(), 0)
     });
-    let length = draft.check_length(batch.limits);
-    let mut reader = Reader {
-        batch,
-        file,
-        changes: &mut draft.changes,
-        inlined: 0,
-    };
-    let steps = length.and_then(|()| reader.template(source, &Scope::root(), 0));
     let turns = steps.and_then(|steps| {
         let Draft {
             arguments, changes, ..
@@ -270,6 +270,10 @@ impl Reader<'_> {
         self.inlined += 1;
         if self.inlined > INLINED {
             return Err(format!("it brings in more than {INLINED} templates"));
+        }
+        let limit = self.batch.limits.template_source;
+        if source.len() > limit {
+            return Err(format!("a template may have {limit} bytes"));
         }
         let mut inner = Scope::of(dot);
         inner.level = scope.level;

@@ -1,5 +1,7 @@
 //! Prompts of Langfuse: one object, a list of them, or an export of many versions.
 
+use std::collections::BTreeMap;
+
 use super::draft::Draft;
 use super::mustache::simple;
 use super::turns::{Speaker, fold};
@@ -14,14 +16,18 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
         Ok(read) => read,
         Err(why) => return vec![Item::left(&file.path, why)],
     };
-    if read.is_empty() {
+    let left = read.left.iter();
+    let left = left.map(|(place, why)| Item::left(format!("{}, {place}", file.path), why));
+    if read.versions.is_empty() && read.left.is_empty() {
         let why = "there is no object with `name` and `prompt` in it";
         return vec![Item::left(&file.path, why)];
     }
     let mut items = Vec::new();
     let mut groups: Vec<(&str, Vec<&Version>)> = Vec::new();
-    for version in &read {
-        match groups.iter_mut().find(|(name, _)| *name == version.name) {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for version in &read.versions {
+        let place = *places.entry(&version.name).or_insert(groups.len());
+        match groups.get_mut(place) {
             Some((_, versions)) => versions.push(version),
             None => groups.push((&version.name, vec![version])),
         }
@@ -44,12 +50,13 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
             }
         }
     }
+    items.extend(left);
     items
 }
 
 /// Whether a text could hold prompts of Langfuse.
 pub(super) fn is_export(text: &str) -> bool {
-    objects(text).is_ok_and(|found| !found.is_empty())
+    objects(text).is_ok_and(|found| !found.versions.is_empty())
 }
 
 /// One version of one prompt.
@@ -81,8 +88,22 @@ impl Version {
     }
 }
 
-/// The prompts of a file, in their order.
-fn objects(text: &str) -> Result<Vec<Version>, String> {
+/// What a file holds, in its order.
+#[derive(Default)]
+struct Found {
+    versions: Vec<Version>,
+    /// Entries that are no prompts: which, and why.
+    left: Vec<(String, String)>,
+}
+
+impl Found {
+    fn count(&self) -> usize {
+        self.versions.len() + self.left.len()
+    }
+}
+
+/// The prompts of a file.
+fn objects(text: &str) -> Result<Found, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let root = json(text).or_else(|error| {
         // Exports also come as one object a line.
@@ -91,8 +112,12 @@ fn objects(text: &str) -> Result<Vec<Version>, String> {
         let lines = lines.ok().filter(|lines| lines.len() > 1);
         lines.map(Value::List).ok_or(error)
     })?;
-    let mut found = Vec::new();
+    let mut found = Found::default();
     collect(&root, None, 0, &mut found);
+    if found.count() == 0 && has_prompt(&root) {
+        let place = root.word_at("name").unwrap_or_else(|| "entry 1".to_owned());
+        found.left.push((place, trouble(&root, None)));
+    }
     Ok(found)
 }
 
@@ -102,12 +127,24 @@ fn json(text: &str) -> Result<Value, String> {
     Ok(read.into())
 }
 
-fn collect(value: &Value, name: Option<&str>, depth: usize, found: &mut Vec<Version>) {
+fn collect(value: &Value, name: Option<&str>, depth: usize, found: &mut Found) {
     if depth > 4 {
         return;
     }
-    for item in value.items() {
-        collect(item, name, depth + 1, found);
+    if let Value::List(items) = value {
+        for (at, item) in items.iter().enumerate() {
+            let before = found.count();
+            collect(item, name, depth + 1, found);
+            // Listings have the numbers of versions where exports have versions.
+            let is_number = item.word().is_some() && !matches!(item, Value::Text(_));
+            if found.count() == before && !is_number {
+                let own = item.word_at("name");
+                let own = own.as_deref().or(name);
+                let place = own.map_or_else(|| format!("entry {}", at + 1), str::to_owned);
+                found.left.push((place, trouble(item, name)));
+            }
+        }
+        return;
     }
     let own = value.word_at("name");
     let own = own.as_deref().or(name);
@@ -115,20 +152,46 @@ fn collect(value: &Value, name: Option<&str>, depth: usize, found: &mut Vec<Vers
     if let (Some(own), Some(Value::Text(_) | Value::List(_))) = (own, prompt) {
         let labels = value.get("labels").map(Value::items).unwrap_or_default();
         let labels = labels.iter().filter_map(Value::word);
-        found.push(Version {
+        found.versions.push(Version {
             name: own.to_owned(),
             number: value.word_at("version").and_then(|text| text.parse().ok()),
             labels: labels.collect(),
-            at: found.len(),
+            at: found.versions.len(),
             fields: value.clone(),
         });
         return;
     }
     for key in ["data", "prompts", "versions", "items", "prompt"] {
-        if let Some(inner @ (Value::List(_) | Value::Map(_))) = value.get(key) {
-            collect(inner, own, depth + 1, found);
-        }
+        let inner = match value.get(key) {
+            // A list that is a prompt has messages in it: without a name it is told as a whole.
+            Some(Value::List(_)) if key == "prompt" => continue,
+            Some(inner @ (Value::List(_) | Value::Map(_))) => inner,
+            _ => continue,
+        };
+        collect(inner, own, depth + 1, found);
     }
+}
+
+/// Whether an entry should be a prompt, be it `null`.
+fn has_prompt(entry: &Value) -> bool {
+    let entries = entry.entries().unwrap_or_default();
+    entries.iter().any(|(key, _)| &**key == "prompt")
+}
+
+/// Why an entry is no prompt.
+fn trouble(entry: &Value, name: Option<&str>) -> String {
+    if entry.entries().is_none() {
+        return "it is no object with `name` and `prompt`".to_owned();
+    }
+    let is_nameless = name.is_none() && entry.word_at("name").is_none();
+    let why = match entry.get("prompt") {
+        None | Some(Value::Null) if has_prompt(entry) => "its `prompt` is null",
+        None | Some(Value::Null) => "it has no `prompt`",
+        Some(Value::Text(_) | Value::List(_)) if is_nameless => "it has no `name`",
+        Some(Value::Map(_)) => "its `prompt` is an object, and no text or list of messages",
+        Some(_) => "its `prompt` is no text or list of messages",
+    };
+    why.to_owned()
 }
 
 fn item(from: &str, version: &Version, limits: &Limits) -> Item {
@@ -169,7 +232,12 @@ fn variables(text: &str, draft: &mut Draft, limits: &Limits) -> Words {
 
 fn turns(messages: &[Value], draft: &mut Draft, limits: &Limits) -> Vec<(Speaker, Words)> {
     let mut turns = Vec::new();
-    for message in messages.iter().filter(|it| it.entries().is_some()) {
+    for message in messages {
+        if message.entries().is_none() {
+            let change = "a message that is no object is left out".to_owned();
+            draft.changes.push(change);
+            continue;
+        }
         if message.word_at("type").as_deref() == Some("placeholder") {
             let name = message.word_at("name").unwrap_or_default();
             draft.changes.push(format!(

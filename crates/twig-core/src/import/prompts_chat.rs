@@ -28,7 +28,7 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
                 .iter()
                 .any(|name| cell.trim().eq_ignore_ascii_case(name))
         };
-        header.iter().position(is_it)
+        header.cells.iter().position(is_it)
     };
     let (Some(title), Some(prompt)) = (column(&["act", "title"]), column(&["prompt"])) else {
         let why = "its first row names no columns `act` and `prompt`";
@@ -37,10 +37,16 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
     let kind = column(&["type"]);
     let rows = rows
         .enumerate()
-        .filter(|(_, row)| row.iter().any(|cell| !cell.is_empty()));
+        .filter(|(_, row)| row.cells.iter().any(|cell| !cell.is_empty()));
     rows.map(|(at, row)| {
         let from = format!("{}, row {}", file.path, at + 1);
-        let cell = |at: usize| row.get(at).map(String::as_str);
+        if let Some(line) = row.open_quote {
+            let why = format!(
+                "the quote in line {line} does not close, so that the row does not end: close it and import again"
+            );
+            return Item::left(from, why);
+        }
+        let cell = |at: usize| row.cells.get(at).map(String::as_str);
         match (cell(title), cell(prompt)) {
             (Some(title), Some(text)) => {
                 let kind = kind.and_then(cell).unwrap_or_default();
@@ -57,6 +63,7 @@ fn row_item(from: &str, title: &str, text: &str, kind: &str, limits: &Limits) ->
     // A row that moves keeps its name.
     draft.key = format!("{title}\n{text}");
     draft.title = Some(title.to_owned());
+    draft.is_literal = true;
     match kind.trim() {
         "IMAGE" => draft
             .notes

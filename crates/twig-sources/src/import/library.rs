@@ -13,14 +13,16 @@ use std::time::Duration;
 use cap_std::fs::OpenOptions;
 use twig_core::import::Imported;
 use twig_core::name::twin_key;
-use twig_core::parse::library::{Folder, MANIFEST, twig_library};
+use twig_core::parse::library::{Files, Folder, MANIFEST, twig_library};
 use twig_core::parse::read_toml;
 use twig_core::parse::table::append;
-use twig_core::{BodyError, Content, Dialect, Library, LibraryName, Limits, Prompt, PromptName};
+use twig_core::{
+    BodyError, Content, Dialect, Library, LibraryName, Limits, Prompt, PromptName, RelativePath,
+};
 
 use super::{Fate, ImportError};
 use crate::listing::Looker;
-use crate::reader::{Patience, read_text};
+use crate::reader::{Patience, ReadFile, read_text};
 use crate::root::{Root, sentence};
 
 /// How the folder begins in which a new library is made.
@@ -37,6 +39,8 @@ pub struct LibraryPlan {
     is_new: bool,
     /// One for each prompt that was handed over.
     pub fates: Vec<Fate>,
+    /// What the manifest said when this was planned.
+    before: String,
     manifest: String,
     files: Vec<(String, String)>,
 }
@@ -65,27 +69,27 @@ pub fn plan_library(
         root: root.to_owned(),
         is_new,
         fates: Vec::with_capacity(prompts.len()),
+        before: String::new(),
         manifest: String::new(),
         files: Vec::new(),
     };
     let mut tables = String::new();
     for prompt in prompts {
-        let fate = match known.get(&twin_key(&prompt.name)) {
-            Some(other) if is_same(root, other, prompt, limits) => Fate::Same,
-            Some(_) => Fate::Left(format!(
-                "the library has another prompt `{}`, which stays as it is",
-                prompt.name
-            )),
-            None => add(root, is_new, prompt, limits, text.len(), &mut tables),
-        };
-        if fate == Fate::New {
+        let (fate, files) = if let Some(known) = known.get(&twin_key(&prompt.name)) {
+            compared(root, known, prompt, limits)
+        } else {
+            let fate = add(root, is_new, prompt, limits, text.len(), &mut tables);
             let files = prompt.files().into_iter();
             let files = files.map(|(path, text)| (path, text.to_owned()));
+            (fate, files.collect())
+        };
+        if fate == Fate::New {
             plan.files.extend(files);
         }
         plan.fates.push(fate);
     }
     plan.manifest = append(&text, &tables);
+    plan.before = text;
     if !plan.files.is_empty()
         && let Err(error) = read_toml(&plan.manifest)
     {
@@ -146,14 +150,29 @@ impl LibraryPlan {
                 return Err(ImportError::Outside(path.to_owned()));
             }
         }
+        self.check_before()?;
         for (path, text) in &self.files {
             // What an import left that was cut off says the same, or there would be no plan for it.
             if read_text(&self.root, path, text.len(), Patience::NONE).is_err() {
                 write_beneath(&self.root, path, text)?;
             }
         }
+        if self.manifest == self.before {
+            return Ok(());
+        }
+        // Writing texts takes its time.
+        self.check_before()?;
         replace_manifest(&self.root.join(MANIFEST), &self.manifest)
             .map_err(|error| cannot_write(MANIFEST, &error))
+    }
+
+    /// Whether the manifest still says what it said: what somebody wrote since is not written over.
+    fn check_before(&self) -> Result<(), ImportError> {
+        let read = read_text(&self.root, MANIFEST, self.before.len(), Patience::NONE);
+        match read {
+            Ok(read) if with_mark(&read) == self.before => Ok(()),
+            _ => Err(ImportError::Changed),
+        }
     }
 }
 
@@ -183,35 +202,74 @@ fn existing(root: &Path, limits: &Limits) -> Result<Option<(String, Library)>, I
         root: shown.clone(),
         shown_root: shown,
     };
-    let library = twig_library(&folder, &read.text, &Looker::new(root), limits);
-    let mark = if read.has_mark { "\u{feff}" } else { "" };
-    Ok(Some((format!("{mark}{}", read.text), library)))
+    let library = twig_library(&folder, &read.text, &Named(Looker::new(root)), limits);
+    Ok(Some((with_mark(&read), library)))
 }
 
-/// Whether a prompt that is there says what an imported one would.
-fn is_same(root: &Path, known: &Prompt, prompt: &Imported, limits: &Limits) -> bool {
+/// Files as a manifest names them: one that is missing is still the prompt's.
+struct Named<'r>(Looker<'r>);
+
+impl Files for Named<'_> {
+    fn look(&self, path: &RelativePath) -> Result<(), BodyError> {
+        match self.0.look(path) {
+            Err(BodyError::NotFound) => Ok(()),
+            looked => looked,
+        }
+    }
+}
+
+/// A file's text with its mark, if it has one.
+fn with_mark(read: &ReadFile) -> String {
+    let mark = if read.has_mark { "\u{feff}" } else { "" };
+    format!("{mark}{}", read.text)
+}
+
+/// What becomes of a prompt whose name is taken, and the files of it that are missing.
+fn compared(
+    root: &Path,
+    known: &Prompt,
+    prompt: &Imported,
+    limits: &Limits,
+) -> (Fate, Vec<(String, String)>) {
     let is_template = known.dialect == Dialect::Jinja;
     let names = known.arguments.iter().map(|argument| &argument.name);
     let own_names = prompt.arguments.iter().map(|argument| &argument.name);
-    if is_template != prompt.is_template
-        || known.messages.len() != prompt.messages.len()
-        || !names.eq(own_names)
-    {
-        return false;
-    }
+    let mut is_same = is_template == prompt.is_template
+        && known.messages.len() == prompt.messages.len()
+        && names.eq(own_names);
     let limit = limits.verbatim.max(limits.template_source);
-    let mut pairs = known.messages.iter().zip(&prompt.messages);
-    pairs.all(|(known, own)| {
-        let text = match &known.content {
-            Content::File(path) => {
-                let read = read_text(root, path.as_str(), limit, Patience::NONE);
-                read.map(|read| read.text).unwrap_or_default()
-            }
-            Content::Text { text, .. } => text.to_string(),
-            _ => return false,
+    let mut missing = Vec::new();
+    for (at, message) in known.messages.iter().enumerate() {
+        let own = prompt.messages.get(at);
+        let own = own.filter(|own| own.role == message.role);
+        let own = own.map(|own| own.text.as_str());
+        is_same &= match &message.content {
+            Content::File(path) => match read_text(root, path.as_str(), limit, Patience::NONE) {
+                Ok(read) => own == Some(&read.text),
+                Err(BodyError::NotFound) => {
+                    let text = own.unwrap_or_default().to_owned();
+                    missing.push((path.as_str().to_owned(), text));
+                    own.is_some()
+                }
+                Err(_) => false,
+            },
+            Content::Text { text, .. } => own == Some(text),
+            _ => false,
         };
-        known.role == own.role && text == own.text
-    })
+    }
+    let fate = match (is_same, missing.first()) {
+        (true, None) => Fate::Same,
+        (true, Some(_)) => Fate::New,
+        (false, None) => Fate::Left(format!(
+            "the library has another prompt `{}`, which stays as it is",
+            prompt.name
+        )),
+        (false, Some((path, _))) => Fate::Left(format!(
+            "the library has a prompt `{0}` whose file {path} is missing: put the file back, or take `{0}` out of its twig.toml, and import again",
+            known.name
+        )),
+    };
+    (fate, missing)
 }
 
 /// Writes a prompt's table, unless there is no room for it or its file is somebody else's.

@@ -15,6 +15,7 @@ mod definitions;
 mod documents;
 mod editors;
 mod escapes;
+mod imports;
 mod log;
 mod mutate;
 mod places;

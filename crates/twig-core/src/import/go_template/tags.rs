@@ -11,7 +11,7 @@ pub(super) enum Token<'t> {
     Tag(&'t str, &'t str),
 }
 
-/// Cuts a template. What does not end is text.
+/// Cuts a template. An action that does not end is text, and so is all after it.
 pub(super) fn tokens(source: &str) -> Vec<Token<'_>> {
     places(source).into_iter().map(|(token, _)| token).collect()
 }
@@ -19,12 +19,11 @@ pub(super) fn tokens(source: &str) -> Vec<Token<'_>> {
 /// The same with where each action starts and ends.
 fn places(source: &str) -> Vec<(Token<'_>, (usize, usize))> {
     let mut tokens = Vec::new();
-    let (mut at, mut text) = (0, 0);
-    while let Some(found) = source[at..].find("{{") {
-        let start = at + found;
+    let mut text = 0;
+    while let Some(found) = source[text..].find("{{") {
+        let start = text + found;
         let Some((inner, end)) = action(&source[start..]) else {
-            at = start + 2;
-            continue;
+            break;
         };
         let end = start + end;
         let mut before = &source[text..start];
@@ -41,12 +40,11 @@ fn places(source: &str) -> Vec<(Token<'_>, (usize, usize))> {
             None => Token::Tag(inner, &source[start..end]),
         };
         tokens.push((token, (start, end)));
-        let after = if trims.1 {
+        text = if trims.1 {
             source.len() - source[end..].trim_start().len()
         } else {
             end
         };
-        (at, text) = (after, after);
     }
     tokens.push((Token::Text(&source[text..]), (text, source.len())));
     tokens.retain(|(token, _)| *token != Token::Text(""));

@@ -2,13 +2,22 @@
 
 use csv_core::{ReadRecordResult, Reader};
 
+/// One row.
+pub(super) struct Row {
+    /// What stands in it.
+    pub(super) cells: Vec<String>,
+    /// The line of a quote in it that does not close: then all after it is in its last cell.
+    pub(super) open_quote: Option<usize>,
+}
+
 /// The rows of a text.
-pub(super) fn rows(text: &str) -> impl Iterator<Item = Vec<String>> + '_ {
+pub(super) fn rows(text: &str) -> impl Iterator<Item = Row> + '_ {
     let mut reader = Reader::new();
     let mut rest = text.as_bytes();
     let mut output = vec![0; 4096];
     let mut ends = vec![0; 16];
     std::iter::from_fn(move || {
+        let start = text.len() - rest.len();
         let (mut written, mut ended) = (0, 0);
         loop {
             let (result, read, out, end) =
@@ -21,10 +30,47 @@ pub(super) fn rows(text: &str) -> impl Iterator<Item = Vec<String>> + '_ {
                 ReadRecordResult::OutputFull => output.resize(output.len() * 2, 0),
                 ReadRecordResult::OutputEndsFull => ends.resize(ends.len() * 2, 0),
                 ReadRecordResult::End => return None,
-                ReadRecordResult::Record => return Some(cells(&output, &ends[..ended])),
+                ReadRecordResult::Record => {
+                    let is_last = rest.is_empty();
+                    let open = is_last.then(|| open_quote(&text.as_bytes()[start..]));
+                    let lines = |end: usize| text[..end].matches('\n').count() + 1;
+                    return Some(Row {
+                        cells: cells(&output, &ends[..ended]),
+                        open_quote: open.flatten().map(|at| lines(start + at)),
+                    });
+                }
             }
         }
     })
+}
+
+/// Where a cell is read.
+#[derive(Clone, Copy)]
+enum Place {
+    Start,
+    Bare,
+    /// After the quote at an offset.
+    Quoted(usize),
+    /// After a quote that closes, or is the first of two that stand for one.
+    Closed(usize),
+}
+
+/// Where a quote opens in the last row of a text that does not close.
+fn open_quote(row: &[u8]) -> Option<usize> {
+    let mut place = Place::Start;
+    for (at, byte) in row.iter().enumerate() {
+        place = match (place, byte) {
+            (Place::Start, b'"') => Place::Quoted(at),
+            (Place::Quoted(from), b'"') => Place::Closed(from),
+            (Place::Closed(from), b'"') | (Place::Quoted(from), _) => Place::Quoted(from),
+            (_, b',' | b'\n' | b'\r') => Place::Start,
+            _ => Place::Bare,
+        };
+    }
+    match place {
+        Place::Quoted(from) => Some(from),
+        _ => None,
+    }
 }
 
 fn cells(output: &[u8], ends: &[usize]) -> Vec<String> {
@@ -41,7 +87,7 @@ fn cells(output: &[u8], ends: &[usize]) -> Vec<String> {
 pub(in crate::import) fn is_catalogue(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first = text.lines().next().unwrap_or_default();
-    let cells: Vec<String> = rows(first).next().unwrap_or_default();
+    let cells = rows(first).next().map(|row| row.cells).unwrap_or_default();
     let has = |name: &str| {
         cells
             .iter()

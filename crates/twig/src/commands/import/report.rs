@@ -186,7 +186,11 @@ impl<'c> Report<'c> {
             ui.say(format!("note: {files} passed over"));
         }
         if !self.dry_run && self.taken + self.changed == 0 && self.unchanged > 0 {
-            ui.say("nothing was written: all of it was there already");
+            ui.say(if self.left == 0 {
+                "nothing was written: all of it was there already"
+            } else {
+                "nothing was written: all that is not left was there already"
+            });
         }
         let is_rule = |row: &Row<'_>| {
             let why = row.why.as_deref();
@@ -216,6 +220,9 @@ fn row(item: &Item, fate: Fate, is_verbatim: bool) -> Row<'_> {
         Some(prompt) if is_verbatim => {
             let is_name = |change: &&String| change.starts_with(NAMED);
             let mut changes: Vec<String> = item.changes.iter().filter(is_name).cloned().collect();
+            if let Some(title) = prompt.title.as_ref().filter(|it| **it != prompt.name) {
+                changes.push(format!("its title is not kept: {title}"));
+            }
             if !prompt.arguments.is_empty() {
                 let names: Vec<&str> = prompt.arguments.iter().map(|it| &*it.name).collect();
                 changes.push(format!(

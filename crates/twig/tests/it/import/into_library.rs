@@ -64,9 +64,14 @@ fn a_second_import_changes_nothing_and_says_so() {
     assert_eq!(counts(&report), [0, 0, 3, 1]);
     assert_eq!(tree(&env.data()), before);
     let outcome = env.run(["import", "a.csv", "--library", "Mine"]);
-    let said = "nothing was written: all of it was there already";
+    let said = "nothing was written: all that is not left was there already";
     assert!(outcome.stderr.contains(said), "{outcome}");
     assert_eq!(tree(&env.data()), before);
+    put(&env, "b.csv", "act,prompt\nOne,Text\n");
+    imported(&env, &["b.csv"]);
+    let outcome = env.run(["import", "b.csv"]);
+    let said = "nothing was written: all of it was there already";
+    assert!(outcome.stderr.contains(said), "{outcome}");
 }
 
 #[test]
@@ -130,6 +135,34 @@ fn a_file_that_a_killed_import_left_is_no_hindrance() {
     env.write("a/prompts/two.md", "Text two");
     assert_eq!(counts(&imported(&env, &["a.csv"])), [2, 0, 1, 0]);
     assert_eq!(env.run(["render", "a:two"]).stdout, "Text two\n");
+}
+
+#[test]
+fn a_file_that_was_deleted_is_written_again() {
+    let env = with_file("a.csv", "act,prompt\nOne,Text one\nTwo,Text two\n");
+    imported(&env, &["a.csv"]);
+    let before = tree(&env.data());
+    fs::remove_file(env.data().join("a/prompts/two.md")).unwrap();
+    let dry = imported(&env, &["a.csv", "--dry-run"]);
+    assert_eq!(counts(&dry), [1, 0, 1, 0], "{dry}");
+    assert_eq!(counts(&imported(&env, &["a.csv"])), [1, 0, 1, 0]);
+    assert_eq!(tree(&env.data()), before);
+
+    put(&env, "a.csv", "act,prompt\nTwo,Text ${two}\n");
+    fs::remove_file(env.data().join("a/prompts/two.md")).unwrap();
+    let outcome = env.run(["import", "a.csv"]);
+    let said =
+        "the library has a prompt `two` whose file prompts/two.md is missing: put the file back";
+    assert!(outcome.stdout.contains(said), "{outcome}");
+    assert!(!env.data().join("a/prompts/two.md").exists());
+}
+
+#[test]
+fn long_code_in_a_template_is_told_and_ends_nothing() {
+    let env = with_file("a.tmpl", format!("Hi {{{{{}x}}}}", "(".repeat(120_000)));
+    let outcome = env.run(["import", "a.tmpl"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert!(outcome.stdout.len() < 1000, "{}", outcome.stdout.len());
 }
 
 #[test]

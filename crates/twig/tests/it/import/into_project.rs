@@ -10,9 +10,12 @@ fn texts_go_into_a_project_as_they_were_written() {
     assert_eq!(counts(&dry), [0, 3, 0, 1]);
     assert_eq!(env.run(["prompt", "list"]).stdout, "");
     insta::assert_snapshot!(env.run(["import", "a.csv", "--project", "garden"]), @"
-    changed  life-coach         a.csv, row 1  its arguments stay in the text as they were written: name
+    changed  life-coach         a.csv, row 1  its title is not kept: Life Coach
+                                              its arguments stay in the text as they were written: name
     changed  life-coach-9f221a  a.csv, row 2  another prompt is called `life-coach`: this one is `life-coach-9f221a`
-    changed  nedvizhimost       a.csv, row 3  its arguments stay in the text as they were written: big_city
+                                              its title is not kept: Life coach
+    changed  nedvizhimost       a.csv, row 3  its title is not kept: Недвижимость
+                                              its arguments stay in the text as they were written: big_city
     left     -                  a.csv, row 4  says the same as a.csv, row 1
     --- stderr
     project 'garden': 0 taken as they are, 3 taken with changes, 1 left
@@ -51,7 +54,7 @@ fn what_a_project_refuses_is_told_and_the_rest_is_taken() {
     let env = with_file("a.csv", "act,prompt\nGood,Text\nBad,Te\u{1b}[31mxt\n");
     assert_eq!(env.run(["project", "create", "garden"]).code, 0);
     let report = imported(&env, &["a.csv", "-p", "garden"]);
-    assert_eq!(counts(&report), [1, 0, 0, 1]);
+    assert_eq!(counts(&report), [0, 1, 0, 1]);
     let why = report["items"][1]["why"].as_str().unwrap();
     assert!(why.contains("control character"), "{why}");
 }

@@ -1,5 +1,7 @@
 //! Folders of claude-prompts, which refer to each other, and labels that hide something.
 
+use twig_core::import::Format;
+
 use super::super::{Kept, one, outcome, taken};
 
 #[test]
@@ -123,4 +125,121 @@ fn descriptions_come_from_the_first_paragraph_or_heading() {
         description.chars().count() <= 200 && description.ends_with("word…"),
         "{description}"
     );
+}
+
+#[test]
+fn entries_of_langfuse_that_are_no_prompts_are_told() {
+    let text = r#"{"data": [
+        {"name": "good", "prompt": "Text"},
+        {"name": "null", "prompt": null},
+        {"name": "object", "prompt": {"text": "x"}},
+        {"name": "number", "prompt": 5},
+        {"prompt": "No name"},
+        {"name": "none", "versions": [1, 2]},
+        "words",
+        {"name": "chat", "prompt": [{"role": "user", "content": "Hi"}, "words"]},
+        {"prompt": [{"role": "user", "content": "Hi"}]}
+    ]}"#;
+    let items = outcome(&[("a.json", text)], None).items;
+    let left = items.iter().filter_map(|item| {
+        let why = item.prompt.as_ref().err()?;
+        Some(format!("{}: {why}", item.from))
+    });
+    assert_eq!(
+        left.collect::<Vec<_>>(),
+        [
+            "a.json, null: its `prompt` is null",
+            "a.json, object: its `prompt` is an object, and no text or list of messages",
+            "a.json, number: its `prompt` is no text or list of messages",
+            "a.json, entry 5: it has no `name`",
+            "a.json, none: it has no `prompt`",
+            "a.json, entry 7: it is no object with `name` and `prompt`",
+            "a.json, entry 9: it has no `name`",
+        ]
+    );
+    assert_eq!(items.len(), 9);
+    assert_eq!(
+        items[1].changes,
+        ["a message that is no object is left out"]
+    );
+    let alone = outcome(&[("a.json", r#"{"prompt": "x"}"#)], Some(Format::Langfuse));
+    assert_eq!(
+        alone.items[0].prompt.as_ref().unwrap_err(),
+        "it has no `name`"
+    );
+}
+
+#[test]
+fn a_quote_that_does_not_close_is_told() {
+    for (text, line) in [
+        ("act,prompt\nOne,Text\nTwo,\"Text\nThree,Text\n", 3),
+        ("act,prompt\r\nOne,Text\r\n\r\n\"Two\",\"a \"\"b\"\" c", 4),
+        ("act,prompt\nOne,\"Text\nmore\"\n\"Two,\"\"x\"\"\n", 4),
+    ] {
+        let items = outcome(&[("a.csv", text)], None).items;
+        assert_eq!(items.len(), 2, "{text}");
+        assert!(items[0].prompt.is_ok(), "{text}");
+        let why = items[1].prompt.as_ref().unwrap_err();
+        let said = format!("the quote in line {line} does not close");
+        assert!(why.starts_with(&said), "{why}");
+    }
+    for text in [
+        "act,prompt\nTwo,\"Text\"",
+        "act,prompt\nTwo,Te\"xt",
+        "act,prompt\nTwo,\"Te\"\"xt\"\r\n",
+        "act,prompt\nTwo,\"Te\"xt\"",
+    ] {
+        assert!(one("a.csv", text).prompt.is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn descriptions_are_no_template_source() {
+    for (path, text, expected) in [
+        (
+            "a.prompt",
+            "{{role \"system\"}}You are {{#if opt}}kind{{else}}strict{{/if}}. Answer in one line.",
+            "Answer in one line.",
+        ),
+        (
+            "a.prompt",
+            "Review {{language}} code for bugs. Then stop.",
+            "Review … code for bugs.",
+        ),
+        (
+            "kit/greet.prompt",
+            "{{#each names}}{{this}}{{/each}}",
+            "The prompt `kit/greet`",
+        ),
+        (
+            "a.prompt",
+            "---\nname: Shop Help\n---\n{{x}}",
+            "The prompt `Shop Help`",
+        ),
+        (
+            "a.tmpl",
+            "{{if .x}}Use {{.x}}{{end}}\n\n# Head\n\nWrite tests for it: {{.code}}\n",
+            "Write tests for it: …",
+        ),
+        // Kept as it is, as nothing ends the block.
+        (
+            "a.tmpl",
+            "{{range .items}}{{.}}\nSum up the list. More",
+            "Sum up the list.",
+        ),
+        (
+            "a.prompty",
+            "system:\nYou help {{name}} well.\nuser:\n{{q}}\n",
+            "You help … well.",
+        ),
+        (
+            "a.json",
+            r#"{"name": "n", "prompt": "{{ a }}\n\nSay hello. {{b}}"}"#,
+            "Say hello.",
+        ),
+    ] {
+        let item = one(path, text);
+        let description = taken(&item).description.as_deref();
+        assert_eq!(description, Some(expected), "{text}");
+    }
 }

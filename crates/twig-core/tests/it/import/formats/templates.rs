@@ -242,3 +242,33 @@ fn go_templates_become_jinja() {
         "a partial: it stands in the prompts that use it"
     );
 }
+
+#[test]
+fn go_actions_that_do_not_end_are_text_and_cost_no_time() {
+    let began = std::time::Instant::now();
+    for open in ["{{ ", "{{/* ", "{{ \"", "{{(((", "{{- `"] {
+        for size in [100_000, 200_000, 2_000_000] {
+            let text = open.repeat(size / open.len());
+            let item = outcome(&[("a.tmpl", &text)], None).items.remove(0);
+            let is_long = size > 1 << 20;
+            assert_eq!(item.prompt.is_err(), is_long, "{open} {size}");
+        }
+    }
+    // Each action looked for to the end of the text takes minutes.
+    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
+    let item = one("a.tmpl", "Hi {{.name}} and {{ then");
+    assert_eq!(taken(&item).arguments.len(), 1);
+    assert_eq!(
+        rendered("a.tmpl", "Hi {{.name}} and {{ then", &[("name", "Jo")]),
+        "Hi Jo and {{ then"
+    );
+}
+
+#[test]
+fn a_long_action_is_told_in_short() {
+    let text = format!("Hi {{{{{}x}}}}", "(".repeat(120_000));
+    let item = one("a.tmpl", &text);
+    assert!(!item.changes.is_empty());
+    let is_short = |change: &String| change.chars().count() < 400;
+    assert!(item.changes.iter().all(is_short));
+}

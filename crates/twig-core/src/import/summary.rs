@@ -1,0 +1,130 @@
+//! What a prompt is about, taken from its text where nobody has described it.
+
+/// The longest text that is looked at, in characters.
+const LOOKED_AT: usize = 16 * 1024;
+/// The longest paragraph that is gathered, in bytes.
+const PARAGRAPH: usize = 1600;
+/// Letters that a sentence has at least to tell something.
+const LETTERS: usize = 6;
+/// Stands for code that decides what is said.
+const CODE: char = '\u{1}';
+
+/// The first paragraph that is no heading, else the first heading.
+pub(super) fn of_text(text: &str) -> Option<String> {
+    let (paragraphs, heading) = paragraphs(text);
+    paragraphs.into_iter().next().or(heading)
+}
+
+/// The first sentence of a template that says the same whatever is decided in it; values are `…`.
+pub(super) fn of_template(text: &str) -> Option<String> {
+    let (paragraphs, heading) = paragraphs(&without_code(text));
+    let mut all = paragraphs.iter().chain(&heading);
+    all.find_map(|paragraph| sentences(paragraph).find_map(whole))
+}
+
+/// Whether a text has tags in it.
+pub(super) fn has_tags(text: &str) -> bool {
+    text.contains("{{") || text.contains("{%")
+}
+
+/// The paragraphs at the start of a text, and the first heading.
+fn paragraphs(text: &str) -> (Vec<String>, Option<String>) {
+    let end = text.char_indices().nth(LOOKED_AT);
+    let text = end.map_or(text, |(end, _)| &text[..end]);
+    let mut heading = None;
+    let mut paragraphs = Vec::new();
+    let mut paragraph = String::new();
+    for line in text.lines().map(str::trim) {
+        let is_rule = line.len() >= 3 && line.chars().all(|c| matches!(c, '-' | '=' | '*' | '`'));
+        let is_code = |c: char| matches!(c, CODE | '…') || c.is_whitespace();
+        let is_rule = is_rule || line.chars().all(is_code);
+        if line.starts_with('#') || is_rule || line.starts_with("```") {
+            paragraphs.push(std::mem::take(&mut paragraph));
+            let bare = line.trim_start_matches('#').trim();
+            if line.starts_with('#') && heading.is_none() && !bare.is_empty() {
+                heading = Some(bare.to_owned());
+            }
+        } else if paragraph.len() <= PARAGRAPH {
+            paragraph.push_str(line);
+            paragraph.push(' ');
+        }
+    }
+    paragraphs.push(paragraph);
+    paragraphs.retain(|paragraph| !paragraph.is_empty());
+    (paragraphs, heading)
+}
+
+/// A template with `…` for each value and a mark for all other code.
+fn without_code(text: &str) -> String {
+    let mut literal = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find('{') {
+        literal.push_str(&rest[..start]);
+        rest = &rest[start..];
+        let close = match rest.as_bytes().get(1) {
+            Some(b'{') => "}}",
+            Some(b'%') => "%}",
+            Some(b'#') => "#}",
+            _ => {
+                literal.push('{');
+                rest = &rest[1..];
+                continue;
+            }
+        };
+        let Some(end) = rest[2..].find(close) else {
+            // What does not end is no text that anybody would read.
+            literal.push(CODE);
+            return literal;
+        };
+        let inner = &rest[2..2 + end];
+        rest = rest[2 + end + 2..].trim_start_matches('}');
+        if close == "}}" && inner.trim_start().starts_with("role ") {
+            literal.push_str("\n\n");
+        } else if close == "}}" && is_value(inner) {
+            literal.push('…');
+        } else if close != "#}" {
+            literal.push(CODE);
+        }
+    }
+    literal.push_str(rest);
+    literal
+}
+
+/// Whether the inside of `{{…}}` is a name, with dots in it and filters after it or not.
+fn is_value(inner: &str) -> bool {
+    let inner = inner.trim_matches(|c: char| c.is_whitespace() || matches!(c, '-' | '~' | '{'));
+    let name = inner.split('|').next().unwrap_or_default().trim();
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '$' | '@');
+    !name.is_empty()
+        && name.chars().all(is_word)
+        && !matches!(name, "else" | "end" | "history" | "break" | "continue")
+}
+
+/// A paragraph cut behind each sentence.
+fn sentences(paragraph: &str) -> impl Iterator<Item = &str> {
+    let is_end = |at: usize, c: char| {
+        let next = paragraph[at + c.len_utf8()..].chars().next();
+        let is_last = next.is_none_or(|next| next.is_whitespace() || next == CODE);
+        matches!(c, '。' | '！' | '？') || (matches!(c, '.' | '!' | '?') && is_last)
+    };
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let rest = paragraph.get(start..).filter(|rest| !rest.is_empty())?;
+        let mut places = rest.char_indices();
+        let end = places.find(|(at, c)| is_end(start + at, *c));
+        let end = end.map_or(rest.len(), |(at, c)| at + c.len_utf8());
+        start += end;
+        Some(&rest[..end])
+    })
+}
+
+/// A sentence in which no code decides anything; one that code cuts off is none.
+fn whole(sentence: &str) -> Option<String> {
+    let is_outside = |c: char| c == CODE || c.is_whitespace();
+    let bare = sentence.trim_start_matches(is_outside).trim_end();
+    let starts = bare.chars().next()?;
+    let letters = bare.chars().filter(|c| c.is_alphabetic()).count();
+    let is_text = !matches!(starts, '.' | ',' | ';' | ':' | ')' | '!' | '?');
+    let is_whole = is_text && letters >= LETTERS && !bare.contains(CODE);
+    is_whole.then(|| bare.to_owned())
+}
