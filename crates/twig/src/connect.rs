@@ -16,4 +16,5 @@ mod toml;
 pub(crate) use self::clients::{Client, Scope};
 pub(crate) use self::config::{Config, ConfigError, survey};
 pub(crate) use self::diff::diff;
+pub(crate) use self::file::link_out;
 pub(crate) use self::launch::{Entry, Launch};

@@ -2,6 +2,8 @@
 //!
 //! A value may be empty, so that what stands on both sides of a mark counts as side by side.
 
+use std::collections::HashSet;
+
 use super::arguments::Written;
 
 /// A place in a text: a character, or a mark.
@@ -67,15 +69,16 @@ pub(super) fn claude(parts: &mut [Written]) -> Found {
 /// Commands and files of opencode: `` !`…` `` anywhere, and numbers. Its marks are numbers where there
 /// are several, and a value may end in `!`: what follows a mark is parted from it, too.
 pub(super) fn opencode(parts: &mut [Written], has_numbers: bool) -> Found {
+    let is_quoted = quoted(&cells_of(parts));
     let mut found = keep(parts, |cells, at| match cells[at] {
         Cell::Char('!') => {
             let is_marked = cells.get(at + 1) == Some(&Cell::Mark);
-            (is_marked || is_quoted(cells, at)).then_some(at + 1)
+            (is_marked || is_quoted[at]).then_some(at + 1)
         }
         Cell::Mark => {
             let is_number = has_numbers
                 && matches!(cells.get(at + 1), Some(Cell::Char(c)) if c.is_ascii_digit());
-            (is_number || is_quoted(cells, at)).then_some(at + 1)
+            (is_number || is_quoted[at]).then_some(at + 1)
         }
         Cell::Char('@') => is_far(cells, at).then_some(at + 1),
         Cell::Char('$') => {
@@ -120,15 +123,20 @@ pub(super) fn copilot(parts: &mut [Written]) -> Found {
     })
 }
 
-/// Puts a blank wherever it is asked for.
-fn keep(parts: &mut [Written], place: impl Fn(&[Cell], usize) -> Option<usize>) -> Found {
+fn cells_of(parts: &[Written]) -> Vec<Cell> {
     let mut cells = Vec::new();
-    for part in &*parts {
+    for part in parts {
         match part {
             Written::Text(text) => cells.extend(text.chars().map(Cell::Char)),
             Written::Mark(_) => cells.push(Cell::Mark),
         }
     }
+    cells
+}
+
+/// Puts a blank wherever it is asked for.
+fn keep(parts: &mut [Written], place: impl Fn(&[Cell], usize) -> Option<usize>) -> Found {
+    let cells = cells_of(parts);
     let mut places: Vec<usize> = (0..cells.len())
         .filter_map(|at| place(&cells, at))
         .collect();
@@ -173,15 +181,24 @@ fn next(cells: &[Cell], at: usize) -> Option<char> {
     })
 }
 
-/// Whether something between two backticks comes next.
-fn is_quoted(cells: &[Cell], at: usize) -> bool {
-    let mut rest = cells[at + 1..]
-        .iter()
-        .skip_while(|cell| **cell == Cell::Mark);
+/// For each place, whether something between two backticks comes next, marks passed over. Told from
+/// the end on: a text may have as many marks in a row as it likes.
+fn quoted(cells: &[Cell]) -> Vec<bool> {
     let tick = Cell::Char('`');
-    rest.next() == Some(&tick)
-        && rest.next().is_some_and(|cell| *cell != tick)
-        && rest.any(|cell| *cell == tick)
+    let last = cells.iter().rposition(|cell| *cell == tick);
+    let opens = |at: usize| {
+        let has_end = last.is_some_and(|last| last > at + 1);
+        cells[at] == tick && cells.get(at + 1).is_some_and(|cell| *cell != tick) && has_end
+    };
+    let mut all = vec![false; cells.len()];
+    let mut is_next = false;
+    for (at, cell) in cells.iter().enumerate().rev() {
+        all[at] = is_next;
+        if *cell != Cell::Mark {
+            is_next = opens(at);
+        }
+    }
+    all
 }
 
 /// Whether a blank, a line's beginning or a value stands before.
@@ -224,6 +241,7 @@ fn is_far(cells: &[Cell], at: usize) -> bool {
 /// The paths that a text mentions with an `@`, as far as they look like such.
 fn files(parts: &[Written]) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
+    let mut known = HashSet::new();
     for part in parts {
         let Written::Text(text) = part else { continue };
         for word in text.split_whitespace() {
@@ -237,10 +255,53 @@ fn files(parts: &[Written]) -> Vec<String> {
             });
             let is_code = path.contains(['(', '{', '<', '=']);
             let looks = path.starts_with("./") || has_ending || path.ends_with('/');
-            if looks && !is_code && !files.iter().any(|known| known[1..] == *path) {
+            if looks && !is_code && known.insert(path) {
                 files.push(format!("@{path}"));
             }
         }
     }
     files
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// Takes moments where the work grows with the text, and minutes where it grows with its square.
+    #[track_caller]
+    fn in_moments(mut parts: Vec<Written>) -> Vec<Found> {
+        let started = Instant::now();
+        let found = vec![
+            claude(&mut parts.clone()),
+            opencode(&mut parts.clone(), true),
+            gemini(&mut parts.clone()),
+            copilot(&mut parts),
+        ];
+        let took = started.elapsed();
+        assert!(took < Duration::from_secs(5), "{took:?}");
+        found
+    }
+
+    #[test]
+    fn a_megabyte_of_marks_takes_moments() {
+        let mark = || Written::Mark("$ARGUMENTS".to_owned());
+        let mut parts: Vec<Written> = (0..100_000).map(|_| mark()).collect();
+        in_moments(parts.clone());
+        parts.insert(0, Written::Text("!".to_owned()));
+        parts.push(Written::Text(format!("`x{}", "y".repeat(1 << 20))));
+        assert_eq!(in_moments(parts.clone())[1].kept, 1);
+        parts.push(Written::Text("`".to_owned()));
+        assert_eq!(in_moments(parts)[1].kept, 100_001);
+    }
+
+    #[test]
+    fn a_megabyte_of_files_takes_moments() {
+        let names = (0..90_000).chain(0..9).map(|at| format!("@a{at}.md"));
+        let text = names.collect::<Vec<_>>().join("\n");
+        let found = in_moments(vec![Written::Text(text)]);
+        assert_eq!(found[0].files.len(), 90_000);
+        assert_eq!(found[1].files[2], "@a2.md");
+    }
 }

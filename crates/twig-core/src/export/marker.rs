@@ -1,7 +1,7 @@
 //! The line by which an export knows its own files again, and sees whether somebody changed them.
 //!
-//! It has a digest of everything else: of the file, and of the files that a skill brings. Line ends and
-//! blanks at the end do not count, so that checkouts and formatters do not look like authors.
+//! It has a digest of everything else: of the file, and of the files that a skill brings. How lines
+//! end, empty lines at the end and a byte order mark do not count, so that checkouts do not look like authors.
 
 use std::fmt::Write;
 
@@ -220,12 +220,11 @@ fn digest<'b>(
     bundled: impl IntoIterator<Item = (&'b str, [u8; 32])>,
 ) -> String {
     let whole = format!("{before}{after}");
-    let whole = whole.trim_start_matches('\u{feff}').trim_end();
+    let whole = whole.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     let mut hash = Sha256::new();
-    for line in whole.split('\n') {
-        hash.update(line.trim_end());
-        hash.update(b"\n");
-    }
+    // Two blanks at a line's end are a line break in Markdown: they are somebody's, and count.
+    hash.update(whole.trim_end_matches('\n'));
+    hash.update(b"\n");
     hash.update([0]);
     hash.update(prompt);
     let mut bundled: Vec<(&str, [u8; 32])> = bundled.into_iter().collect();

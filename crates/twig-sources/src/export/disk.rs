@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
-use cap_std::fs::OpenOptions;
+use cap_std::fs::{OpenOptions, OpenOptionsExt, Permissions, PermissionsExt};
 use sha2::{Digest, Sha256};
 use twig_core::BodyError;
 use twig_core::export::{Client, Item};
@@ -111,8 +111,18 @@ impl<'r> Disk<'r> {
     }
 
     /// Writes a file under another name first, so that whoever looks finds the old one or all of the
-    /// new one.
+    /// new one. Who may read it stays as it was.
     pub(super) fn write(&self, path: &str, bytes: &[u8]) -> Result<(), String> {
+        self.write_as(path, bytes, self.mode(path))
+    }
+
+    /// Who may do what with a file; nothing where there is none.
+    fn mode(&self, path: &str) -> Option<u32> {
+        let found = self.root.dir().symlink_metadata(self.full(path)).ok()?;
+        found.is_file().then(|| found.permissions().mode() & 0o777)
+    }
+
+    fn write_as(&self, path: &str, bytes: &[u8], mode: Option<u32>) -> Result<(), String> {
         let dir = self.root.dir();
         let full = self.full(path);
         let (folder, _) = full.rsplit_once('/').unwrap_or(("", &full));
@@ -125,8 +135,15 @@ impl<'r> Disk<'r> {
             }
             let mut options = OpenOptions::new();
             options.write(true).create_new(true);
+            // What few may read is for few from its first byte on.
+            options.mode(mode.map_or(0o666, |mode| mode & 0o600));
             let mut file = dir.open_with(&unfinished, &options)?;
             file.write_all(bytes)?;
+            if let Some(mode) = mode {
+                file.set_permissions(Permissions::from_mode(mode))?;
+            }
+            // A name must not outlive a crash that its bytes do not.
+            file.sync_all()?;
             drop(file);
             dir.rename(&unfinished, dir, &full)
         };
@@ -149,7 +166,7 @@ impl<'r> Disk<'r> {
         };
         let free = (0..1000).map(name).find(|name| !self.is_there(name));
         let free = free.ok_or_else(|| "has too many copies beside it".to_owned())?;
-        self.write(&free, &bytes)?;
+        self.write_as(&free, &bytes, self.mode(path))?;
         Ok(Some(free))
     }
 

@@ -15,7 +15,7 @@ use twig_core::suggest::did_you_mean;
 use self::step::Step;
 use crate::cli;
 use crate::command_error::{CommandError, ErrorKind, reason};
-use crate::connect::{Client, Config, ConfigError, Scope};
+use crate::connect::{Client, Config, ConfigError, Scope, link_out};
 use crate::places::{ClientPlaces, Places, on_disk};
 use crate::ui::Ui;
 
@@ -46,6 +46,13 @@ pub(super) fn run(options: &cli::Connect, ui: &mut Ui) -> Result<ExitCode, Comma
         return Err(no_file(client, scope));
     };
     let shown = places.shown(&path);
+    let out = (scope == Scope::Project).then(|| link_out(&path, &folder));
+    if let Some(link) = out.flatten() {
+        let link = places.shown(&link);
+        let message = format!("{shown} is left alone: the link {link} leads out of the project");
+        return Err(CommandError::fixable(message)
+            .hint("put a file or folder of the project in the link's place"));
+    }
     let config = Config::read(client, scope, path).map_err(|error| refused(&shown, &error))?;
     let step = Step {
         options,

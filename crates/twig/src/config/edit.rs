@@ -1,5 +1,7 @@
 //! Changes to `config.toml` that leave every other byte as it is.
 
+mod list;
+
 use std::fs;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -85,8 +87,11 @@ impl ConfigFile {
     /// Takes out the entry at a place; its comments stay.
     pub(crate) fn remove(&mut self, places: &Places, at: usize) -> Result<(), CommandError> {
         let missing = || CommandError::fixable("the configuration changed meanwhile: try again");
-        let range = self.range_of(at).ok_or_else(missing)?;
-        self.text.replace_range(range, "");
+        let mut cuts = self.cuts_of(at).ok_or_else(missing)?;
+        cuts.sort_by_key(|cut| cut.start);
+        for cut in cuts.into_iter().rev() {
+            self.text.replace_range(cut, "");
+        }
         self.check(places).map(|_| ())
     }
 
@@ -129,8 +134,11 @@ impl ConfigFile {
         }
         new.as_file().sync_all()?;
         new.persist(&real)?;
-        // The rename itself has to last, too.
-        fs::File::open(folder)?.sync_all()
+        // The rename itself has to last, too; the file is the new one in any case.
+        if let Err(error) = fs::File::open(folder).and_then(|folder| folder.sync_all()) {
+            tracing::debug!(%error, "the folder of the configuration cannot be synced");
+        }
+        Ok(())
     }
 
     /// What the changed text says; an error where it would say nothing any more.
@@ -153,7 +161,7 @@ impl ConfigFile {
     }
 
     /// The bytes of an entry: whole lines, or a table of an array with its comma.
-    fn range_of(&self, at: usize) -> Option<Range<usize>> {
+    fn cuts_of(&self, at: usize) -> Option<Vec<Range<usize>>> {
         let document = Document::parse(self.text.as_str()).ok()?;
         match document.get("libraries")? {
             Item::ArrayOfTables(tables) => {
@@ -166,21 +174,12 @@ impl ConfigFile {
                 let end = self.text[end..]
                     .find('\n')
                     .map_or(self.text.len(), |at| end + at + 1);
-                Some(self.with_blank_lines(start..end))
+                Some(vec![self.with_blank_lines(start..end)])
             }
             Item::Value(Value::Array(array)) => {
                 let spans: Vec<Range<usize>> = array.iter().filter_map(Value::span).collect();
-                let own = spans.get(at)?;
-                Some(
-                    match (
-                        at.checked_sub(1).and_then(|at| spans.get(at)),
-                        spans.get(at + 1),
-                    ) {
-                        (_, Some(next)) => own.start..next.start,
-                        (Some(before), None) => before.end..own.end,
-                        (None, None) => own.clone(),
-                    },
-                )
+                let before = at.checked_sub(1).map(|before| spans[before].end);
+                list::cuts(&self.text, spans.get(at)?.clone(), before)
             }
             _ => None,
         }

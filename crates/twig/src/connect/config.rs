@@ -78,6 +78,18 @@ impl Config {
         Ok(with(self.client, text, name, launch)?)
     }
 
+    /// The file with the launch's program in an entry that is like it otherwise: what the person or
+    /// the client added to the entry stays.
+    pub(crate) fn with_program(&self, name: &str, launch: &Launch) -> Result<String, ConfigError> {
+        let text = self.text.as_deref().unwrap_or_default();
+        let (keys, _) = self.client.layout(text);
+        let edited = match self.client.syntax() {
+            Syntax::Jsonc => jsonc::set_program(text, keys, name, &launch.program)?,
+            Syntax::Toml => toml::set_program(text, keys[0], name, &launch.program)?,
+        };
+        edited.map_or_else(|| self.with(name, launch), Ok)
+    }
+
     /// The file without an entry: as it was before, where nothing else changed since.
     pub(crate) fn without(&self, name: &str) -> Result<Without, ConfigError> {
         let text = self.text.as_deref().unwrap_or_default();

@@ -52,8 +52,25 @@ pub(crate) fn write(path: &Path, before: Option<&str>, text: &str, scope: Scope)
     file.as_file().sync_all()?;
     still(&path, before)?;
     file.persist(&path).map_err(|error| error.error)?;
-    // The name is on disk once its folder is.
-    File::open(folder)?.sync_all()
+    // The name is on disk once its folder is; the file is the new one in any case.
+    if let Err(error) = File::open(folder).and_then(|folder| folder.sync_all()) {
+        tracing::debug!(%error, "the folder of a client's file cannot be synced");
+    }
+    Ok(())
+}
+
+/// The link on the way to a project's file that leads out of the project, or nowhere. A project may
+/// be somebody else's: what it links to is not for us to write.
+pub(crate) fn link_out(path: &Path, project: &Path) -> Option<PathBuf> {
+    let real = project.canonicalize().ok();
+    let inner = path.strip_prefix(project).ok()?;
+    let mut way = project.to_owned();
+    inner.components().find_map(|part| {
+        way.push(part);
+        let inside = |end: PathBuf| real.as_ref().is_some_and(|real| end.starts_with(real));
+        let is_out = way.is_symlink() && !way.canonicalize().is_ok_and(inside);
+        is_out.then(|| way.clone())
+    })
 }
 
 /// Takes a file away that has nothing in it but what we wrote.

@@ -10,12 +10,14 @@ mod source;
 mod tests;
 
 use jsonc_parser::ast::Value as Parsed;
+use jsonc_parser::common::Ranged;
 use serde_json::{Map, Value};
 
 pub(crate) use self::insert::set;
 pub(crate) use self::remove::remove;
-use self::source::{Source, text_of};
+use self::source::{Source, property, text_of};
 use super::edit_error::EditError;
+use super::node::quoted;
 
 /// A server that a file names: its name, what is said of it, and that as it is written there.
 pub(crate) type Listed = (String, Value, String);
@@ -35,6 +37,35 @@ pub(crate) fn entries(text: &str, keys: &[&str]) -> Result<Vec<Listed>, EditErro
             (name, value(&property.value), raw)
         })
         .collect())
+}
+
+/// The file with another program in an entry, and nothing else changed.
+pub(crate) fn set_program(
+    text: &str,
+    keys: &[&str],
+    name: &str,
+    program: &str,
+) -> Result<Option<String>, EditError> {
+    let (mark, body) = text_of(text);
+    let source = Source::parse(body)?;
+    let (found, containers) = source.containers(keys)?;
+    let container = containers.last().filter(|_| found == keys.len());
+    let entry = container.and_then(|container| property(container, name));
+    let command = match entry.map(|entry| &entry.value) {
+        Some(Parsed::Object(entry)) => property(entry, "command"),
+        _ => None,
+    };
+    let place = match command.map(|command| &command.value) {
+        Some(Parsed::StringLit(text)) => Some(text.range),
+        Some(Parsed::Array(words)) => words.elements.first().map(Ranged::range),
+        _ => None,
+    };
+    let Some(place) = place else {
+        return Ok(None);
+    };
+    let (before, after) = (&body[..place.start], &body[place.end..]);
+    let edited = format!("{mark}{before}{}{after}", quoted(program));
+    checked(text, edited, keys, name).map(Some)
 }
 
 /// How many of the objects that the keys lead through are there.

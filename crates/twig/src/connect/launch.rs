@@ -74,7 +74,18 @@ impl Launch {
         let name = Path::new(&self.program).file_name();
         let is_named = name.is_some_and(|name| name == "twig" || name == "twig.exe");
         let word = self.args.first().map(String::as_str);
-        is_named && matches!(word, Some("serve" | "start"))
+        matches!(word, Some("serve" | "start")) && (is_named || self.is_this())
+    }
+
+    /// Whether it starts the program that runs now, whatever that is called.
+    fn is_this(&self) -> bool {
+        let program = Path::new(&self.program);
+        let Ok(own) = std::env::current_exe() else {
+            return false;
+        };
+        let real = |path: &Path| path.canonicalize().ok();
+        let is_same = || real(program).is_some_and(|program| Some(program) == real(&own));
+        program.is_absolute() && (program == own || is_same())
     }
 }
 

@@ -52,6 +52,29 @@ pub(crate) fn set(text: &str, key: &str, name: &str, entry: &Node) -> Result<Str
     checked(text, edited, key, name)
 }
 
+/// The file with another program in the table `key.name`, and nothing else changed.
+pub(crate) fn set_program(
+    text: &str,
+    key: &str,
+    name: &str,
+    program: &str,
+) -> Result<Option<String>, EditError> {
+    let document = parse(text)?;
+    let servers = container(text, &document, key)?;
+    let entry = servers.and_then(|servers| servers.get(name)?.as_table_like());
+    let command = entry.and_then(|entry| entry.get("command")?.as_value());
+    let place = command.and_then(|command| match command {
+        toml_edit::Value::Array(words) => words.get(0)?.span(),
+        command => command.span(),
+    });
+    let Some(place) = place else {
+        return Ok(None);
+    };
+    let mut edited = text.to_owned();
+    edited.replace_range(place, &quoted(program));
+    checked(text, edited, key, name).map(Some)
+}
+
 /// The file without the table `key.name` and those below it. Where `kept` is not set, an empty
 /// `[key]` goes too.
 pub(crate) fn remove(text: &str, key: &str, name: &str, kept: bool) -> Result<String, EditError> {

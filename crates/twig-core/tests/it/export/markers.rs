@@ -48,6 +48,21 @@ fn line_ends_marks_and_last_lines_do_not_count() {
 }
 
 #[test]
+fn blanks_at_the_end_of_a_line_are_somebodys() {
+    for client in Client::ALL {
+        let text = verbatim("First line\nlast line").item(client).text;
+        for (from, to) in [
+            ("First line", "First line  "),
+            ("last line", "last line  "),
+            ("First line", "First line\t"),
+        ] {
+            let edited = text.replacen(from, to, 1);
+            assert_eq!(is_intact(client, &edited), Some(false), "{edited:?}");
+        }
+    }
+}
+
+#[test]
 fn files_of_other_people_have_none() {
     let own = "<!-- twig:export sha256:00112233445566778899aabbccddeeff a:b -->";
     let texts = [

@@ -52,6 +52,7 @@ impl Step<'_> {
         let there = self.config.entry(name);
         let mut report = self.report("added");
         report.entry = Some(&launch);
+        let is_moved = there.is_some_and(|entry| is_moved(entry, &launch));
         if let Some(entry) = there {
             if entry.launch.as_ref() == Some(&launch) && !entry.is_off {
                 report.action = "unchanged";
@@ -59,14 +60,16 @@ impl Step<'_> {
                 return self.end(&report, None, &said, ui);
             }
             report.action = "updated";
-            if !is_moved(entry, &launch) && !self.is_meant(entry, "replace", ui)? {
+            if !is_moved && !self.is_meant(entry, "replace", ui)? {
                 return Ok(ExitCode::FAILURE);
             }
         }
-        let text = self
-            .config
-            .with(name, &launch)
-            .map_err(|error| self.refused(&error))?;
+        let text = if is_moved {
+            self.config.with_program(name, &launch)
+        } else {
+            self.config.with(name, &launch)
+        };
+        let text = text.map_err(|error| self.refused(&error))?;
         if self.options.print {
             return self.print(report, Some(&text), ui);
         }

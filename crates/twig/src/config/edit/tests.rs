@@ -72,6 +72,55 @@ fn an_entry_in_the_middle_goes_and_the_comments_stay() {
 }
 
 #[test]
+fn a_table_of_a_list_goes_with_its_comma_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let places = places(dir.path());
+    let long = "libraries = [\n  # one\n  { path = '/a' }, # a, first\n  # two\n  { path = '/b' }\n  # before the comma\n  , # why\n  # three\n  { path = '/c' },\n  # end\n]\n";
+    let short = "libraries = [ { path = '/a' }, { path = '/b' } ] # all\n";
+    let bare = "libraries = [\r\n  { path = '/a' }, # first\r\n  # last\r\n  { path = '/b' } # second\r\n]\r\n";
+    for (text, at, left) in [
+        (long, 0, long.replace("{ path = '/a' }, # a", "# a")),
+        (
+            long,
+            1,
+            long.replace("  { path = '/b' }\n", "")
+                .replace("  , # why", "   # why"),
+        ),
+        (long, 2, long.replace("  { path = '/c' },\n", "")),
+        (
+            short,
+            0,
+            "libraries = [ { path = '/b' } ] # all\n".to_owned(),
+        ),
+        (
+            short,
+            1,
+            "libraries = [ { path = '/a' } ] # all\n".to_owned(),
+        ),
+        (bare, 0, bare.replace("{ path = '/a' }, # f", "# f")),
+        (
+            bare,
+            1,
+            bare.replace("}, # f", "} # f")
+                .replace("{ path = '/b' } # s", "# s"),
+        ),
+        (
+            "libraries = [{ path = '/a' },]\n",
+            0,
+            "libraries = []\n".to_owned(),
+        ),
+    ] {
+        fs::write(dir.path().join("config.toml"), text).unwrap();
+        let mut file = ConfigFile::open(&places).unwrap();
+        let before = file.check(&places).unwrap().libraries.len();
+        file.remove(&places, at).unwrap();
+        assert_eq!(file.text, left, "{at} of {text}");
+        let after = file.check(&places).unwrap().libraries.len();
+        assert_eq!(after + 1, before);
+    }
+}
+
+#[test]
 fn what_is_written_can_be_read() {
     let dir = tempfile::tempdir().unwrap();
     let places = places(dir.path());
@@ -124,4 +173,23 @@ fn a_file_that_changed_meanwhile_is_left_alone() {
             .message
             .contains("changed meanwhile")
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_synced_is_no_error() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let places = places(dir.path());
+    // Files can be made and found there, and the folder itself not be opened.
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o300)).unwrap();
+    if fs::read_dir(dir.path()).is_ok() {
+        println!("passed over: this user may read everywhere");
+        return;
+    }
+    let mut file = ConfigFile::open(&places).unwrap();
+    file.add(&places, &entry("/a")).unwrap();
+    file.save(&places).unwrap();
+    assert!(dir.path().join("config.toml").exists());
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
 }

@@ -162,6 +162,59 @@ fn a_program_that_moved_is_written_anew() {
 }
 
 #[test]
+fn what_somebody_added_to_an_entry_outlives_its_program() {
+    let env = TestEnv::new(TWIG);
+    let files = [
+        (
+            "cursor",
+            ".cursor/mcp.json",
+            "\u{feff}{ // mine\n\t\"mcpServers\": {\n\t\t\"twig\": {\n\t\t\t\"autoApprove\": [\"search\"], // all\n\t\t\t\"command\": \"/nowhere/twig\", /* old */\n\t\t\t\"args\": [ \"serve\" ],\n\t\t\t\"cwd\": \"/tmp\",\n\t\t},\n\t},\n}\n",
+        ),
+        (
+            "opencode",
+            ".config/opencode/opencode.json",
+            "{\"mcp\": {\"twig\": {\"command\": [ \"/nowhere/twig\" /* old */, \"serve\"], \"type\": \"local\", \"timeout\": 9}}}",
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "[mcp_servers.twig]\r\n# mine\r\nstartup_timeout_sec = 20\r\ncommand = '/nowhere/twig' # old\r\nargs = [\"serve\"]\r\n",
+        ),
+    ];
+    for (client, path, file) in files {
+        let path = put(&env, path, file);
+        let report = json(&done(&env, &[client, "--json"]));
+        assert_eq!(report["action"], "updated", "{client}");
+        let quoted = format!("\"{TWIG}\"");
+        let file = file.replace("'/nowhere/twig'", &quoted);
+        assert_eq!(text(&path), file.replace("\"/nowhere/twig\"", &quoted));
+    }
+}
+
+#[test]
+fn a_program_of_another_name_knows_its_own_entries() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("prompts");
+    fs::copy(TWIG, &program).expect("own folder");
+    let env = TestEnv::new(program.to_str().expect("text"));
+    let file = "{\"mcpServers\": {}}\n";
+    let path = put(&env, ".cursor/mcp.json", file);
+    done(&env, &["cursor"]);
+    assert!(text(&path).contains("/prompts\""), "{}", text(&path));
+    let rows = json(&done(&env, &["--json"]));
+    assert_eq!(rows[3]["user"]["connected"], true);
+    done(&env, &["cursor", "--remove"]);
+    assert_eq!(text(&path), file);
+    // Serving is what makes it ours.
+    let other = format!(
+        "{{\"mcpServers\": {{\"twig\": {{\"command\": \"{}\", \"args\": [\"list\"]}}}}}}",
+        program.display()
+    );
+    put(&env, ".cursor/mcp.json", &other);
+    assert_eq!(connect(&env, &["cursor", "--remove"]).code, 1);
+}
+
+#[test]
 fn on_a_terminal_an_entry_of_somebody_else_is_asked_about() {
     let env = TestEnv::new(TWIG);
     let file = "{\"mcpServers\": {\"twig\": {\"command\": \"node\"}}}";

@@ -176,6 +176,59 @@ fn links_and_permissions_stay() {
 }
 
 #[test]
+fn the_links_of_a_project_lead_nowhere_else() {
+    let env = TestEnv::new(TWIG);
+    let outside = env.home().join("outside");
+    fs::create_dir(&outside).expect("own folder");
+    let settings = put(&env, "outside/mcp.json", "{}");
+    symlink(outside.join("new/evil.json"), env.work().join(".mcp.json")).expect("own folder");
+    symlink(&outside, env.work().join(".vscode")).expect("own folder");
+    fs::create_dir(env.work().join(".cursor")).expect("own folder");
+    symlink(&settings, env.work().join(".cursor/mcp.json")).expect("own folder");
+    fs::create_dir(env.work().join("shared")).expect("own folder");
+    symlink("../outside", env.work().join("shared/up")).expect("own folder");
+    symlink("shared/up", env.work().join(".gemini")).expect("own folder");
+    for (client, link) in [
+        ("claude-code", ".mcp.json"),
+        ("vscode", ".vscode"),
+        ("cursor", ".cursor/mcp.json"),
+        ("gemini", ".gemini"),
+    ] {
+        for more in [&[][..], &["--force"], &["--print"], &["--remove"]] {
+            let outcome = connect(&env, &[&[client, "--project"], more].concat());
+            assert_eq!(outcome.code, 1, "{outcome}");
+            let said = format!("the link [work]/{link} leads out of the project\nhint: ");
+            assert!(outcome.stderr.contains(&said), "{outcome}");
+        }
+    }
+    assert_eq!(fs::read_dir(&outside).expect("own folder").count(), 1);
+    assert_eq!(text(&settings), "{}");
+
+    // Within the project a link is followed, and the way to the project may be one.
+    symlink("shared", env.work().join(".zed")).expect("own folder");
+    let way = env.home().join("way");
+    symlink(env.work(), &way).expect("own folder");
+    done(&env, &["zed", "--project", way.to_str().expect("text")]);
+    assert!(text(&env.work().join("shared/settings.json")).contains("serve"));
+}
+
+#[test]
+fn a_folder_that_cannot_be_synced_is_no_error() {
+    let env = TestEnv::new(TWIG);
+    let path = put(&env, ".cursor/mcp.json", "{}");
+    let folder = path.parent().expect("a folder");
+    // Files can be made and found there, and the folder itself not be opened.
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o300)).expect("own folder");
+    if fs::read_dir(folder).is_ok() {
+        println!("passed over: this user may read everywhere");
+        return;
+    }
+    done(&env, &["cursor"]);
+    assert!(text(&path).contains(TWIG));
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).expect("own folder");
+}
+
+#[test]
 fn files_that_cannot_be_edited_stay() {
     let env = TestEnv::new(TWIG);
     for (client, path, file, message) in [

@@ -74,6 +74,36 @@ fn what_somebody_changed_is_left() {
 }
 
 #[test]
+fn a_line_break_that_somebody_added_is_left() {
+    let env = env();
+    claude(&env, []);
+    let edited = read(&env, PLAN).replace("Make a plan.", "Make a plan.  ");
+    write(&env, PLAN, &edited);
+    assert_eq!(claude(&env, ["review:plan", "--check"]).code, 1);
+    env.write("review/prompts/plan.md", "Make a better plan.\n");
+    claude(&env, []);
+    assert_eq!(read(&env, PLAN), edited);
+}
+
+#[test]
+fn who_may_read_a_file_and_its_copy_stays() {
+    use std::fs::{Permissions, metadata, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+    let env = env();
+    write(&env, PLAN, "mine");
+    let file = env.work().join(PLAN);
+    set_permissions(&file, Permissions::from_mode(0o600)).expect("the test's own file");
+    claude(&env, ["--force"]);
+    assert!(read(&env, PLAN).contains("Make a plan."));
+    for path in [PLAN, ".claude/commands/plan.md.bak"] {
+        let mode = metadata(env.work().join(path))
+            .expect("a file")
+            .permissions();
+        assert_eq!(mode.mode() & 0o777, 0o600, "{path}");
+    }
+}
+
+#[test]
 fn what_somebody_wrote_is_left_and_is_no_drift() {
     let env = env();
     write(&env, PLAN, "My own plan\n");
