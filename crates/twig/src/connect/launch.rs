@@ -71,10 +71,14 @@ impl Launch {
 
     /// Whether it starts a Twig that serves.
     pub(crate) fn is_twig(&self) -> bool {
-        let name = Path::new(&self.program).file_name();
-        let is_named = name.is_some_and(|name| name == "twig" || name == "twig.exe");
         let word = self.args.first().map(String::as_str);
-        is_named && matches!(word, Some("serve" | "start"))
+        self.is_twig_program() && matches!(word, Some("serve" | "start"))
+    }
+
+    /// Whether it starts a program of that name, whatever it is told to do.
+    pub(crate) fn is_twig_program(&self) -> bool {
+        let name = Path::new(&self.program).file_name();
+        name.is_some_and(|name| name == "twig" || name == "twig.exe")
     }
 }
 
