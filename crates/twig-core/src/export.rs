@@ -10,6 +10,7 @@ mod client;
 mod copilot;
 mod gemini;
 mod harmless;
+mod keys;
 mod marker;
 mod names;
 mod opencode;
@@ -129,8 +130,16 @@ fn item(
         speech.append();
     }
     let (bundled, about) = skills::bundled(world, found);
+    let tools = keys::tools(client, found, &mut speech);
     let mut draft = match client {
-        Client::Skills => skills::write(found, &file.name, &speech, about.as_ref(), &bundled)?,
+        Client::Skills => {
+            let top = skills::Top {
+                name: &file.name,
+                about: about.as_ref(),
+                tools,
+            };
+            skills::write(found, &top, &speech, &bundled)?
+        }
         Client::Claude => claude::write(found, &speech)?,
         Client::Copilot => copilot::write(prompt, &speech),
         Client::Cursor => plain::cursor(prompt, &speech),
@@ -138,6 +147,7 @@ fn item(
         Client::Windsurf => plain::windsurf(prompt, &speech),
         Client::Gemini => gemini::write(prompt, &speech),
     };
+    keys::keep(client, found, &mut speech, &mut draft);
     let bundled = match client {
         Client::Skills => bundled,
         _ if bundled.is_empty() => bundled,
@@ -161,7 +171,8 @@ fn item(
     }
     let mut notes = speech.notes;
     if !is_skill && !speech.keys.is_empty() {
-        let keys = speech.keys.join("`, `");
+        let keys: Vec<&str> = speech.keys.iter().map(|(key, _)| *key).collect();
+        let keys = keys.join("`, `");
         notes.push(format!("leaves out `{keys}` of its front matter"));
     }
     notes.extend(file.notes);

@@ -150,7 +150,12 @@ fn one(disk: &Disk<'_>, item: &Item, bodies: &dyn Bodies, mode: ExportMode) -> E
         Seen::Foreign if !mode.force => Some("was not written by Twig".to_owned()),
         _ => None,
     };
-    file.is_failed = matches!(seen, Seen::Barred(_));
+    // What was asked for with force and was not done is a failure.
+    file.is_failed = match seen {
+        Seen::Barred(_) => true,
+        Seen::Other(_) => mode.force,
+        _ => false,
+    };
     let Some(action) = file.action.filter(|_| !mode.is_dry) else {
         return file;
     };

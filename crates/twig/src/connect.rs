@@ -10,11 +10,12 @@ mod edit_error;
 mod file;
 mod jsonc;
 mod launch;
+mod mask;
 mod node;
 mod toml;
 
 pub(crate) use self::clients::{Client, Scope};
 pub(crate) use self::config::{Config, ConfigError, survey};
-pub(crate) use self::diff::diff;
+pub(crate) use self::edit_error::EditError;
 pub(crate) use self::file::link_out;
 pub(crate) use self::launch::{Entry, Launch};

@@ -24,6 +24,15 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
         notes
             .push("what is typed as a whole is written as one argument after the other".to_owned());
     }
+    let order = order(speech);
+    if !order.is_sorted() {
+        let names = order.iter().filter_map(|at| arguments.get(*at));
+        let names: Vec<String> = names.map(|one| format!("`{}`", one.name)).collect();
+        let names = names.join(", ");
+        notes.push(format!(
+            "does not hold the order of the arguments: in the text it is {names}"
+        ));
+    }
     let links = ["](./", "](../", "#file:"];
     let has_links = |part: &Part| match part {
         Part::Text(text) => links.iter().any(|link| text.contains(link)),
@@ -35,6 +44,24 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     let held = [Held::Names, Held::Descriptions];
     notes.extend(lost(speech, &held));
     Draft { text, notes }
+}
+
+/// The arguments in the order in which the text has them, which is the only one that there is.
+fn order(speech: &Speech) -> Vec<usize> {
+    let mut order = Vec::with_capacity(speech.arguments.len());
+    for part in &speech.parts {
+        let places = match part {
+            Part::Text(_) => 0..0,
+            Part::Argument(at) => *at..at + 1,
+            Part::All => 0..speech.arguments.len(),
+        };
+        for at in places {
+            if !order.contains(&at) {
+                order.push(at);
+            }
+        }
+    }
+    order
 }
 
 fn input(argument: &Argument) -> String {

@@ -5,6 +5,10 @@
 use std::collections::HashSet;
 
 use super::arguments::Written;
+use crate::problem::shorten;
+
+/// Characters of a place that are shown.
+const SHOWN: usize = 30;
 
 /// A place in a text: a character, or a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,8 +20,10 @@ enum Cell {
 /// What was found, and how often.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Places that a client would run or replace: they have a blank now.
+    /// Places that a client would run or replace: they have a space now.
     pub(super) kept: usize,
+    /// The first of them as it was.
+    pub(super) first: String,
     /// Files of the project that a client may attach; they are left.
     pub(super) files: Vec<String>,
 }
@@ -26,13 +32,19 @@ impl Found {
     /// What is to be said about it.
     pub(super) fn notes(&self, title: &str) -> Vec<String> {
         let mut notes = Vec::new();
+        // Backticks around backticks would tell nothing.
+        let first = if self.first.contains('`') {
+            format!("\"{}\"", self.first)
+        } else {
+            format!("`{}`", self.first)
+        };
         match self.kept {
             0 => {}
             1 => notes.push(format!(
-                "one place that {title} would run or fill in has a blank"
+                "a space was put into one place that {title} would run or fill in: {first}"
             )),
             kept => notes.push(format!(
-                "{kept} places that {title} would run or fill in have a blank"
+                "a space was put into {kept} places that {title} would run or fill in, such as {first}"
             )),
         }
         let (shown, more) = self.files.split_at(self.files.len().min(3));
@@ -137,14 +149,16 @@ fn cells_of(parts: &[Written]) -> Vec<Cell> {
 /// Puts a blank wherever it is asked for.
 fn keep(parts: &mut [Written], place: impl Fn(&[Cell], usize) -> Option<usize>) -> Found {
     let cells = cells_of(parts);
-    let mut places: Vec<usize> = (0..cells.len())
-        .filter_map(|at| place(&cells, at))
-        .collect();
+    let found = (0..cells.len()).filter_map(|at| Some((at, place(&cells, at)?)));
+    let (starts, mut places): (Vec<usize>, Vec<usize>) = found.unzip();
     places.sort_unstable();
     places.dedup();
     let found = Found {
         kept: places.len(),
-        ..Found::default()
+        first: starts
+            .first()
+            .map_or_else(String::new, |at| excerpt(&cells, *at)),
+        files: Vec::new(),
     };
     if places.is_empty() {
         return found;
@@ -171,6 +185,35 @@ fn keep(parts: &mut [Written], place: impl Fn(&[Cell], usize) -> Option<usize>) 
         *text = kept;
     }
     found
+}
+
+/// What begins at a place, as far as it belongs together; values are left out.
+fn excerpt(cells: &[Cell], at: usize) -> String {
+    // A fence's word is nothing without the fence.
+    let is_fence = cells[at] == Cell::Char('!') && after_fence(cells, at);
+    let start = if is_fence { at.saturating_sub(3) } else { at };
+    let chars = cells[start..].iter().map(|cell| match cell {
+        Cell::Char(c) => *c,
+        Cell::Mark => '…',
+    });
+    let end = match next(cells, at) {
+        _ if is_fence => '\n',
+        Some(end @ '`') => end,
+        Some('{') => '}',
+        _ => ' ',
+    };
+    let mut text = String::new();
+    // The first two open what is looked for the end of.
+    for (count, c) in chars.enumerate() {
+        if c.is_control() || (end == ' ' && c.is_whitespace()) {
+            break;
+        }
+        text.push(c);
+        if c == end && count > 1 {
+            break;
+        }
+    }
+    shorten(&text, SHOWN)
 }
 
 /// The next character, marks passed over.

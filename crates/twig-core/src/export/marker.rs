@@ -39,17 +39,10 @@ pub fn marker_of<'t, 'b>(
     text: &'t str,
     bundled: impl IntoIterator<Item = (&'b str, [u8; 32])>,
 ) -> Option<Marker<'t>> {
-    let line = find(client, text)?;
-    let written = line.text.trim();
-    let rest = match client {
-        Client::Skills => written.strip_prefix(KEY.trim_start())?.strip_suffix('"')?,
-        Client::Cursor => {
-            let inner = written.strip_prefix("<!-- ")?.strip_suffix("-->")?;
-            inner.trim_end().strip_prefix(WORD)?
-        }
-        _ => written.strip_prefix("# ")?.strip_prefix(WORD)?,
+    let Some(line) = find(client, text) else {
+        return astray(client, text);
     };
-    let (hex, prompt) = rest.split_once(' ')?;
+    let (hex, prompt) = parts(client, line.text)?;
     let found = digest(
         &text[..line.at],
         &text[line.at + line.length..],
@@ -61,6 +54,32 @@ pub fn marker_of<'t, 'b>(
         digest: hex,
         is_intact: hex == found,
     })
+}
+
+/// A marker that is not where it was put: the file is ours, and somebody wrote around it.
+fn astray(client: Client, text: &str) -> Option<Marker<'_>> {
+    let is_hex = |hex: &str| hex.len() == DIGITS && hex.bytes().all(|b| b.is_ascii_hexdigit());
+    let mut lines = text.lines().filter_map(|line| parts(client, line));
+    let (digest, prompt) = lines.find(|(hex, _)| is_hex(hex))?;
+    Some(Marker {
+        prompt,
+        digest,
+        is_intact: false,
+    })
+}
+
+/// The digest and the prompt's name of a marker's line.
+fn parts(client: Client, line: &str) -> Option<(&str, &str)> {
+    let line = line.trim_start_matches('\u{feff}').trim();
+    let rest = match client {
+        Client::Skills => line.strip_prefix(KEY.trim_start())?.strip_suffix('"')?,
+        Client::Cursor => {
+            let inner = line.strip_prefix("<!-- ")?.strip_suffix("-->")?;
+            inner.trim_end().strip_prefix(WORD)?
+        }
+        _ => line.strip_prefix("# ")?.strip_prefix(WORD)?,
+    };
+    rest.split_once(' ')
 }
 
 /// The files that came with a skill, from its folder: a line of its metadata says so.
@@ -154,7 +173,7 @@ fn opens(text: &str) -> bool {
 }
 
 /// Where the closing `---` of front matter begins.
-fn front_end(text: &str) -> Option<usize> {
+pub(super) fn front_end(text: &str) -> Option<usize> {
     let mut at = 0;
     for (number, line) in text.split_inclusive('\n').enumerate() {
         let is_fence = line.trim_end() == "---";

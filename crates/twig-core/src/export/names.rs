@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Client;
-use crate::catalog::{Catalog, PromptRef};
+use super::{Client, speech};
+use crate::catalog::PromptRef;
+use crate::render::World;
 use crate::slug::{LIMIT, Unique, slug};
 
 /// The names of the files of everything that a catalog serves.
@@ -20,12 +21,17 @@ pub(crate) struct FileName {
 }
 
 impl FileNames {
-    /// Names for every prompt of a catalog: the same whichever of them are written.
-    pub fn new(catalog: &Catalog, client: Client) -> Self {
+    /// Names for every prompt of a catalog: the same whichever of them are written. Earlier exports
+    /// that are served as well do not count, since they are never written.
+    pub fn new(world: World<'_>, client: Client) -> Self {
         let mut wishes: BTreeMap<String, Vec<PromptRef<'_>>> = BTreeMap::new();
-        for found in catalog.prompts(0) {
+        for found in world.catalog.prompts(0) {
             let wish = file_name(client, found.prompt.name.as_str());
             wishes.entry(wish).or_default().push(found);
+        }
+        // Files are only read where there is something to choose.
+        for takers in wishes.values_mut().filter(|takers| takers.len() > 1) {
+            takers.retain(|found| !speech::is_export(world, *found));
         }
         let mut unique = Unique::new();
         let mut names = BTreeMap::new();

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::arguments::{Held, description, list, lost};
 use super::claude::{self, ALL};
 use super::speech::Speech;
-use super::{Bundled, Draft, marker, yaml};
+use super::{Bundled, Draft, keys, marker, yaml};
 use crate::catalog::PromptRef;
 use crate::model::{Content, Kind};
 use crate::render::World;
@@ -21,11 +21,19 @@ const COMPATIBILITY: usize = 500;
 /// What a skill's own front matter says.
 pub(super) type About = Map<String, Value>;
 
+/// What is at the top of a skill.
+pub(super) struct Top<'h> {
+    pub(super) name: &'h str,
+    /// What its own front matter says, where it is a skill already.
+    pub(super) about: Option<&'h About>,
+    /// The tools of a command.
+    pub(super) tools: Option<String>,
+}
+
 pub(super) fn write(
     found: PromptRef<'_>,
-    name: &str,
+    top: &Top<'_>,
     speech: &Speech,
-    about: Option<&About>,
     bundled: &[Bundled],
 ) -> Result<Draft, String> {
     let prompt = found.prompt;
@@ -46,7 +54,7 @@ pub(super) fn write(
         );
     }
     let mut text = "---\n".to_owned();
-    yaml::field(&mut text, "name", name);
+    yaml::field(&mut text, "name", top.name);
     let description = shortened(
         "description",
         &description(prompt, speech),
@@ -54,9 +62,9 @@ pub(super) fn write(
         &mut notes,
     );
     yaml::field(&mut text, "description", &description);
-    fields(&mut text, found, about, &mut notes);
+    fields(&mut text, found, top, &mut notes);
     text.push_str("metadata:\n");
-    metadata(&mut text, found, about);
+    metadata(&mut text, found, top.about);
     text.push_str(&marker::bundled_line(bundled));
     text.push_str("---\n");
     text.push_str(&body);
@@ -72,7 +80,8 @@ pub(super) fn write(
 }
 
 /// What the author of a skill, or of a library, says of it.
-fn fields(text: &mut String, found: PromptRef<'_>, about: Option<&About>, notes: &mut Vec<String>) {
+fn fields(text: &mut String, found: PromptRef<'_>, top: &Top<'_>, notes: &mut Vec<String>) {
+    let about = top.about;
     let said = |key: &str| about.and_then(|about| about.get(key)).and_then(words);
     let of_library = found.library.about.license.as_deref().map(str::to_owned);
     if let Some(license) = said("license").or(of_library) {
@@ -82,18 +91,16 @@ fn fields(text: &mut String, found: PromptRef<'_>, about: Option<&About>, notes:
         let compatibility = shortened("compatibility", &compatibility, COMPATIBILITY, notes);
         yaml::field(text, "compatibility", &compatibility);
     }
-    if let Some(tools) = said("allowed-tools") {
-        notes.push(format!(
-            "keeps `allowed-tools: {tools}`, which clients may not ask about"
-        ));
-        yaml::field(text, "allowed-tools", &tools);
+    if let Some(tools) = said(keys::TOOLS).or_else(|| top.tools.clone()) {
+        notes.push(keys::note(&tools));
+        yaml::field(text, keys::TOOLS, &tools);
     }
     let known = [
         "name",
         "description",
         "license",
         "compatibility",
-        "allowed-tools",
+        keys::TOOLS,
         "metadata",
     ];
     let others = about.into_iter().flat_map(Map::keys);

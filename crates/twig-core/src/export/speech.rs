@@ -6,7 +6,7 @@ use self::rendered::{look_at_patterns, look_at_templates, rendered};
 use super::{Client, Compute, marker_of};
 use crate::catalog::PromptRef;
 use crate::format::{self, Piece};
-use crate::front_matter;
+use crate::front_matter::{self, Value};
 use crate::model::{Argument, Content, Dialect, Kind, Marks, MessageSource, Role};
 use crate::render::{self, World};
 
@@ -18,8 +18,8 @@ pub(super) struct Speech {
     pub(super) arguments: Vec<Argument>,
     /// Whether it has a title that its text does not tell.
     pub(super) has_title: bool,
-    /// Keys of its front matter that only its own client follows.
-    pub(super) keys: Vec<&'static str>,
+    /// What its front matter says that only its own client follows.
+    pub(super) keys: Vec<(&'static str, Value)>,
     /// Whether all values come behind the text, as Claude Code puts them.
     pub(super) is_appended: bool,
     pub(super) notes: Vec<String>,
@@ -151,7 +151,8 @@ fn marked(
         refuse_exported(found.library.kind, &text)?;
         let limits = world.templates.limits();
         let fields = front_matter::read(&text, limits).fields;
-        let keys = KEYS.into_iter().filter(|key| fields.value(key).is_some());
+        let keys = KEYS.into_iter();
+        let keys = keys.filter_map(|key| Some((key, fields.value(key)?.clone())));
         speech.keys.extend(keys);
         let bodies = format::bodies(found.library.kind, &text);
         let bodies = bodies.map_err(|why| format!("{path} {why}"))?;
@@ -196,6 +197,19 @@ fn blank_line(part: Option<&Part>) -> &'static str {
     match part {
         Some(Part::Text(text)) if text.ends_with('\n') => "\n",
         _ => "\n\n",
+    }
+}
+
+/// Whether a prompt is read from a file that was exported.
+pub(super) fn is_export(world: World<'_>, found: PromptRef<'_>) -> bool {
+    let kind = found.library.kind;
+    let message = found.prompt.messages.first();
+    match message.map(|message| &message.content) {
+        Some(Content::File(path)) if Client::of(kind).is_some() => {
+            let text = render::read(world, found.library, path);
+            text.is_ok_and(|text| refuse_exported(kind, &text).is_err())
+        }
+        _ => false,
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use crate::front_matter::Value;
+
 /// Adds a line `key: value` to front matter.
 pub(super) fn field(text: &mut String, key: &str, value: &str) {
     let _ = writeln!(text, "{key}: {}", scalar(value));
@@ -16,7 +18,34 @@ pub(super) fn scalar(value: &str) -> String {
     quoted(value)
 }
 
-/// The same, always in quotes.
+/// Any value on one line.
+pub(super) fn value(value: &Value) -> String {
+    match value {
+        Value::Text(text) => scalar(text),
+        other => inner(other),
+    }
+}
+
+/// A value inside of another, where more than letters may be taken for something else.
+fn inner(value: &Value) -> String {
+    match value {
+        Value::Null | Value::Flag(_) | Value::Number(_) => value.to_json(),
+        Value::Text(text) => quoted(text),
+        Value::List(items) => {
+            let items: Vec<String> = items.iter().map(inner).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Map(entries) => {
+            let entries = entries.iter();
+            let entries: Vec<String> = entries
+                .map(|(key, value)| format!("{}: {}", quoted(key), inner(value)))
+                .collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+    }
+}
+
+/// A text in quotes.
 pub(super) fn quoted(value: &str) -> String {
     let mut text = String::with_capacity(value.len() + 8);
     text.push('"');

@@ -119,7 +119,7 @@ impl Shelf {
             bodies: &self.files,
             templates: &templates,
         };
-        let names = FileNames::new(&catalog, client);
+        let names = FileNames::new(world, client);
         plan(world, client, &names, catalog.prompts(0), &mut |job| {
             run(job)
         })

@@ -30,11 +30,11 @@ pub(crate) struct Connect {
     #[arg(long)]
     pub(crate) print: bool,
 
-    /// Take Twig out again
+    /// Take out the entry of that name, if it starts a program called twig
     #[arg(long, conflicts_with = "serve")]
     pub(crate) remove: bool,
 
-    /// Replace, or remove, an entry of that name that is not as Twig wrote it
+    /// Replace an entry of that name that is not as Twig would write it, or remove one that starts anything else
     #[arg(long)]
     pub(crate) force: bool,
 

@@ -5,7 +5,7 @@ mod server;
 mod step;
 
 pub(super) use self::list::problem;
-pub(super) use self::server::is_same;
+pub(super) use self::server::{Program, is_same};
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use twig_core::suggest::did_you_mean;
 use self::step::Step;
 use crate::cli;
 use crate::command_error::{CommandError, ErrorKind, reason};
-use crate::connect::{Client, Config, ConfigError, Scope, link_out};
+use crate::connect::{Client, Config, ConfigError, EditError, Scope, link_out};
 use crate::places::{ClientPlaces, Places, on_disk};
 use crate::ui::Ui;
 
@@ -53,7 +53,13 @@ pub(super) fn run(options: &cli::Connect, ui: &mut Ui) -> Result<ExitCode, Comma
         return Err(CommandError::fixable(message)
             .hint("put a file or folder of the project in the link's place"));
     }
-    let config = Config::read(client, scope, path).map_err(|error| refused(&shown, &error))?;
+    let config = match Config::read(client, scope, path.clone()) {
+        // What has no place for servers has no Twig to take out, however it is written.
+        Err(ConfigError::Edit(error)) if options.remove && error.advice.is_some() => {
+            Config::without_servers(client, scope, path)
+        }
+        read => read.map_err(|error| refused(&shown, &error))?,
+    };
     let step = Step {
         options,
         config,
@@ -116,9 +122,12 @@ fn refused(shown: &str, error: &ConfigError) -> CommandError {
         ConfigError::Write(cause) => format!("{shown} cannot be written: {}", reason(cause)),
         ConfigError::Edit(place) => format!("{shown} cannot be edited: {place}"),
     };
-    let error_hint = match error {
-        ConfigError::Edit(_) => "the file stays as it is; mend it, then try again",
-        _ => "the file stays as it is",
+    let hint = match error {
+        ConfigError::Edit(EditError { advice, .. }) => {
+            let advice = advice.as_deref().unwrap_or("mend it");
+            format!("the file stays as it is; {advice}, then try again")
+        }
+        _ => "the file stays as it is".to_owned(),
     };
-    CommandError::fixable(message).hint(error_hint)
+    CommandError::fixable(message).hint(hint)
 }

@@ -306,7 +306,20 @@ fn print_problems(
         ui.line(format!("  {client}"))?;
     }
     ui.line("\nproblems")?;
-    if problems.is_empty() && report.config_problem.is_none() {
+    // Each is said in full above.
+    let clients = report.clients.iter().filter(|it| it.is_broken()).count();
+    let workspaces = report.workspaces.iter();
+    let workspaces = workspaces.filter(|it| it.problem.is_some()).count();
+    if clients > 0 {
+        let clients = counted(clients, "client does", "clients do");
+        ui.line(format!("  {clients} not reach Twig: see clients above"))?;
+    }
+    if workspaces > 0 {
+        let workspaces = counted(workspaces, "workspace has", "workspaces have");
+        ui.line(format!("  {workspaces} a problem: see workspaces above"))?;
+    }
+    let is_fine = clients + workspaces == 0 && report.config_problem.is_none();
+    if is_fine && problems.is_empty() {
         ui.line("  none")?;
     }
     if let Some(problem) = &report.config_problem {

@@ -33,7 +33,7 @@ pub(super) fn run(options: &cli::Export, ui: &mut Ui) -> Result<ExitCode, Comman
         bodies: &opened.live,
         templates: &opened.templates,
     };
-    let names = FileNames::new(&catalog, options.to);
+    let names = FileNames::new(world, options.to);
     let mut worker = Worker::new();
     let prompts = picked.prompts.iter().copied();
     let plan = plan(world, options.to, &names, prompts, &mut |job| {

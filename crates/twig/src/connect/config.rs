@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::clients::{Client, Scope, Syntax};
+use super::diff::{Side, diff};
 use super::edit_error::EditError;
 use super::launch::{Entry, Launch};
 use super::{file, jsonc, toml};
@@ -43,23 +44,44 @@ pub(crate) struct Without {
 impl Config {
     pub(crate) fn read(client: Client, scope: Scope, path: PathBuf) -> Result<Self, ConfigError> {
         let text = file::read(&path).map_err(ConfigError::Read)?;
-        let (keys, _) = client.layout(text.as_deref().unwrap_or_default());
-        let listed = text.as_deref().map_or(Ok(Vec::new()), |text| {
-            let Syntax::Jsonc = client.syntax() else {
-                return toml::entries(text, keys[0]);
-            };
-            jsonc::entries(text, keys)
-        })?;
-        let entries = listed.into_iter();
+        let entries = text
+            .as_deref()
+            .map_or(Ok(Vec::new()), |text| entries(client, text))?;
         Ok(Self {
             client,
             scope,
             path,
             text,
-            entries: entries
-                .map(|(name, value, raw)| Entry::read(name, &value, raw))
-                .collect(),
+            entries,
         })
+    }
+
+    /// A file that has no place for servers, and so has none.
+    pub(crate) fn without_servers(client: Client, scope: Scope, path: PathBuf) -> Self {
+        Self {
+            client,
+            scope,
+            path,
+            text: None,
+            entries: Vec::new(),
+        }
+    }
+
+    /// A change, with no words of others in the file.
+    pub(crate) fn diff(&self, name: &str, after: Option<&str>) -> Vec<String> {
+        let entries = after.map(|text| entries(self.client, text));
+        let entries = entries.and_then(Result::ok).unwrap_or_default();
+        let next = entries.iter().rev().find(|entry| entry.name == name);
+        let raw = |entry: Option<&Entry>| entry.map_or_else(String::new, |it| it.raw.clone());
+        let before = Side {
+            text: self.text.as_deref(),
+            own: &raw(self.entry(name)),
+        };
+        let after = Side {
+            text: after,
+            own: &raw(next),
+        };
+        diff(&self.path.display().to_string(), before, after)
     }
 
     /// The server of a name; clients that read a name twice take what comes last.
@@ -158,6 +180,18 @@ impl Config {
         };
         written.map_err(ConfigError::Write)
     }
+}
+
+fn entries(client: Client, text: &str) -> Result<Vec<Entry>, EditError> {
+    let (keys, _) = client.layout(text);
+    let listed = match client.syntax() {
+        Syntax::Jsonc => jsonc::entries(text, keys)?,
+        Syntax::Toml => toml::entries(text, keys[0])?,
+    };
+    let listed = listed.into_iter();
+    Ok(listed
+        .map(|(name, value, raw)| Entry::read(name, &value, raw))
+        .collect())
 }
 
 fn with(client: Client, text: &str, name: &str, launch: &Launch) -> Result<String, EditError> {

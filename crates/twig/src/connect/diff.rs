@@ -1,43 +1,51 @@
-//! A change to one place of a file, as a unified diff.
+//! A change to one place of a file, as a unified diff of its lines alone.
+//!
+//! The rest of such a file may hold what is nobody's business: no lines around the change are shown, and
+//! what a changed line has of others is masked.
 
-/// Lines shown around a change.
-const AROUND: usize = 3;
+use super::mask::masked;
 
-/// The lines of the diff. `None` is a file that is not there.
-pub(crate) fn diff(path: &str, before: Option<&str>, after: Option<&str>) -> Vec<String> {
-    let old = lines(before.unwrap_or_default());
-    let new = lines(after.unwrap_or_default());
+/// One side of a change.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Side<'s> {
+    /// Nothing is a file that is not there.
+    pub(super) text: Option<&'s str>,
+    /// Our entry, as it stands there.
+    pub(super) own: &'s str,
+}
+
+/// The lines of the diff.
+pub(super) fn diff(path: &str, before: Side<'_>, after: Side<'_>) -> Vec<String> {
+    let old = lines(before.text.unwrap_or_default());
+    let new = lines(after.text.unwrap_or_default());
     let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| -> usize {
         pairs.take_while(|(old, new)| old == new).count()
     };
     let start = same(&mut old.iter().zip(&new));
     let left = old.len().min(new.len()) - start;
     let end = same(&mut old.iter().rev().zip(new.iter().rev())).min(left);
-    let from = start.saturating_sub(AROUND);
-    let until = |all: &[&str]| (all.len() - end + AROUND).min(all.len());
-    let name = |text: Option<&str>| text.map_or("/dev/null", |_| path).to_owned();
+    let name = |side: Side<'_>| side.text.map_or("/dev/null", |_| path).to_owned();
     let mut shown = vec![
         format!("--- {}", name(before)),
         format!("+++ {}", name(after)),
         format!(
             "@@ -{} +{} @@",
-            span(from, until(&old)),
-            span(from, until(&new))
+            span(start, old.len() - end),
+            span(start, new.len() - end)
         ),
     ];
-    let mut show = |sign: char, lines: &[&str]| {
+    let mut show = |sign: char, lines: &[&str], own: &str| {
+        let own: Vec<&str> = own.lines().map(str::trim).collect();
         for line in lines {
             let text = line.trim_end_matches('\n').trim_end_matches('\r');
-            shown.push(format!("{sign}{text}"));
+            shown.push(format!("{sign}{}", masked(text, &own)));
             if !line.ends_with('\n') {
                 shown.push("\\ No newline at end of file".to_owned());
             }
         }
     };
-    show(' ', &old[from..start]);
-    show('-', &old[start..old.len() - end]);
-    show('+', &new[start..new.len() - end]);
-    show(' ', &old[old.len() - end..until(&old)]);
+    show('-', &old[start..old.len() - end], before.own);
+    show('+', &new[start..new.len() - end], after.own);
     shown
 }
 
@@ -53,30 +61,27 @@ fn span(from: usize, until: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::diff;
+    use super::{Side, diff};
 
     fn check(before: Option<&str>, after: Option<&str>, expected: &[&str]) {
-        assert_eq!(diff("f", before, after), expected);
+        let side = |text| Side {
+            text,
+            own: "4\n5\nfive\na\nb",
+        };
+        assert_eq!(diff("f", side(before), side(after)), expected);
     }
 
     #[test]
-    fn a_change_is_shown_with_three_lines_around_it() {
+    fn a_change_is_shown_alone() {
         check(
             Some("1\n2\n3\n4\n5\n6\n7\n8\n9\n"),
             Some("1\n2\n3\n4\nfive\n6\n7\n8\n9\n"),
-            &[
-                "--- f",
-                "+++ f",
-                "@@ -2,7 +2,7 @@",
-                " 2",
-                " 3",
-                " 4",
-                "-5",
-                "+five",
-                " 6",
-                " 7",
-                " 8",
-            ],
+            &["--- f", "+++ f", "@@ -5,1 +5,1 @@", "-5", "+five"],
+        );
+        check(
+            Some("1\n2\n"),
+            Some("1\na\n2\n"),
+            &["--- f", "+++ f", "@@ -1,0 +2,1 @@", "+a"],
         );
     }
 

@@ -7,6 +7,8 @@ pub(crate) struct EditError {
     pub(crate) message: String,
     pub(crate) line: usize,
     pub(crate) column: usize,
+    /// What to change, where the file is sound and only written in a way that is not edited here.
+    pub(crate) advice: Option<String>,
 }
 
 impl EditError {
@@ -18,6 +20,15 @@ impl EditError {
             message: message.into(),
             line: before.matches('\n').count() + 1,
             column: before[start..].chars().count() + 1,
+            advice: None,
+        }
+    }
+
+    /// Says what to change in a file that is sound.
+    pub(crate) fn advise(self, advice: impl Into<String>) -> Self {
+        Self {
+            advice: Some(advice.into()),
+            ..self
         }
     }
 }

@@ -128,6 +128,6 @@ fn checked(before: &str, after: String, keys: &[&str], name: &str) -> Result<Str
     if was.is_some() && was == others(&after, keys, name) {
         return Ok(after);
     }
-    let message = "this file is written in a way that cannot be edited safely; edit it by hand";
-    Err(EditError::at(before, 0, message))
+    let message = "this file is written in a way that cannot be edited safely";
+    Err(EditError::at(before, 0, message).advise("edit it by hand"))
 }

@@ -71,10 +71,15 @@ impl Launch {
 
     /// Whether it starts a Twig that serves.
     pub(crate) fn is_twig(&self) -> bool {
+        let word = self.args.first().map(String::as_str);
+        self.is_twig_program() && matches!(word, Some("serve" | "start"))
+    }
+
+    /// Whether it starts a program of that name, or the one that runs now, whatever it is told to do.
+    pub(crate) fn is_twig_program(&self) -> bool {
         let name = Path::new(&self.program).file_name();
         let is_named = name.is_some_and(|name| name == "twig" || name == "twig.exe");
-        let word = self.args.first().map(String::as_str);
-        matches!(word, Some("serve" | "start")) && (is_named || self.is_this())
+        is_named || self.is_this()
     }
 
     /// Whether it starts the program that runs now, whatever that is called.

@@ -18,6 +18,18 @@ use super::node::{Node, quoted};
 /// The servers below a key, in the file's order.
 pub(crate) fn entries(text: &str, key: &str) -> Result<Vec<Listed>, EditError> {
     let document = parse(text)?;
+    // Servers within braces can be read, though not edited.
+    if let Some(servers) = document.get(key).and_then(Item::as_inline_table) {
+        let listed = servers.iter().map(|(name, item)| {
+            let raw = &text[item.span().unwrap_or_default()];
+            (
+                name.to_owned(),
+                plain(text, item),
+                format!("{name} = {raw}"),
+            )
+        });
+        return Ok(listed.collect());
+    }
     let Some(servers) = container(text, &document, key)? else {
         return Ok(Vec::new());
     };
@@ -116,15 +128,17 @@ fn container<'d>(
     if item.is_some() && table.is_none() {
         let place = item.and_then(Item::span).map_or(0, |span| span.start);
         let message = format!("`{key}` has to be written as tables, `[{key}.NAME]`");
-        return Err(EditError::at(text, place, message));
+        let advice = format!("give each server a table `[{key}.NAME]` of its own");
+        return Err(EditError::at(text, place, message).advise(advice));
     }
     Ok(table)
 }
 
 fn by_hand(text: &str, servers: &toml_edit::Table, name: &str) -> EditError {
     let place = servers.key(name).and_then(toml_edit::Key::span);
-    let message = format!("`{name}` is written with dotted keys here; edit it by hand");
+    let message = format!("`{name}` is written with dotted keys here");
     EditError::at(text, place.map_or(0, |span| span.start), message)
+        .advise("write it as a table with a header of its own, or edit it by hand")
 }
 
 /// The text without what is cut, or with other lines in the place of the first of it.
@@ -276,6 +290,6 @@ fn checked(before: &str, after: String, key: &str, name: &str) -> Result<String,
     if was.is_some() && was == others(&after) {
         return Ok(after);
     }
-    let message = "this file is written in a way that cannot be edited safely; edit it by hand";
-    Err(EditError::at(before, 0, message))
+    let message = "this file is written in a way that cannot be edited safely";
+    Err(EditError::at(before, 0, message).advise("edit it by hand"))
 }

@@ -259,3 +259,14 @@ fn arguments_that_the_text_does_not_use_are_left_out() {
         "argument `b` is left out: the text does not use it"
     );
 }
+
+#[test]
+fn copilot_says_that_it_has_no_order_but_that_of_the_text() {
+    let item = jinja(&["a", "b", "c"], "{{ c }} {{ a }} {{ c }} {{ b }}").item(Client::Copilot);
+    assert_eq!(
+        item.notes,
+        ["does not hold the order of the arguments: in the text it is `c`, `a`, `b`"]
+    );
+    let item = jinja(&["a", "b"], "{{ a }} {{ b }} {{ a }}").item(Client::Copilot);
+    assert_eq!(item.notes, [] as [&str; 0]);
+}

@@ -74,8 +74,19 @@ fn opencode_runs_and_replaces_nothing() {
     let item = verbatim("costs $5 or $6").item(Client::Opencode);
     assert_eq!(
         item.notes,
-        ["2 places that opencode would run or fill in have a blank"]
+        ["a space was put into 2 places that opencode would run or fill in, such as `$5`"]
     );
+    let item = verbatim("Look:\n!`git log --oneline`\n").item(Client::Claude);
+    assert_eq!(
+        item.notes,
+        [
+            "a space was put into one place that Claude Code would run or fill in: \"!`git log --oneline`\""
+        ]
+    );
+    let long = format!("!{{{}}}", "x".repeat(100));
+    let item = verbatim(&long).item(Client::Gemini);
+    let shown = format!("`!{{{}…`", "x".repeat(28));
+    assert!(item.notes[0].ends_with(&shown), "{:?}", item.notes);
     // A value may end in `!`, and a number may go on.
     let cases = [
         ("{{ x }}0 {{ y }}", "$1 0 $2"),

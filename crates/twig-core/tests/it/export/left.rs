@@ -152,10 +152,69 @@ fn keys_that_only_one_client_follows_are_told() {
     let dialect = Dialect::Marks(twig_core::Marks::None);
     let text = "---\ndescription: x\nmodel: big\nallowed-tools: Bash(git:*)\n---\nDo it.\n";
     let shelf = Shelf::default().with("claude", dialect, prompt("main", &[]), text);
-    let item = shelf.item(Client::Claude);
+    let item = shelf.item(Client::Opencode);
     assert_eq!(
         item.notes,
         ["leaves out `allowed-tools`, `model` of its front matter"]
     );
     assert!(!item.text.contains("Bash"), "{}", item.text);
+}
+
+#[test]
+fn keys_are_kept_for_the_client_that_follows_them() {
+    let dialect = Dialect::Marks(twig_core::Marks::None);
+    let text = "---\ndescription: x\nmodel: 'big: 1'\neffort: 3\ndisable-model-invocation: true\n\
+        allowed-tools:\n  - Bash(git add:*)\n  - Read\npaths: {a: [\"*.rs\", null], b: \"#c\"}\n\
+        hooks:\n  Stop: [{command: rm}]\n---\nDo it.\n";
+    let shelf = Shelf::default().with("claude", dialect, prompt("main", &[]), text);
+    let item = shelf.item(Client::Claude);
+    assert_eq!(
+        item.notes,
+        [
+            "leaves out `hooks` of its front matter",
+            "keeps `allowed-tools: [\"Bash(git add:*)\", \"Read\"]`, which clients may not ask about",
+        ]
+    );
+    let limits = twig_core::Limits::default();
+    let (before, after) = (
+        twig_core::front_matter::read(text, &limits).fields,
+        twig_core::front_matter::read(&item.text, &limits).fields,
+    );
+    for key in [
+        "model",
+        "effort",
+        "disable-model-invocation",
+        "allowed-tools",
+        "paths",
+    ] {
+        assert!(after.value(key).is_some(), "{key}");
+        assert_eq!(after.value(key), before.value(key), "{}", item.text);
+    }
+    // What a client runs by itself is not what a text brings along.
+    assert_eq!(after.value("hooks"), None);
+}
+
+#[test]
+fn skills_keep_the_tools_of_a_command_as_the_specification_has_them() {
+    let dialect = Dialect::Marks(twig_core::Marks::None);
+    for (tools, expected) in [
+        (
+            "Bash(git add:*), Bash(git status:*),Read",
+            "Bash(git add:*) Bash(git status:*) Read",
+        ),
+        ("Read Write", "Read Write"),
+        ("[Read, \"Bash(a, b)\"]", "Read Bash(a, b)"),
+    ] {
+        let text = format!("---\nallowed-tools: {tools}\nmodel: big\n---\nDo it.\n");
+        let shelf = Shelf::default().with("claude", dialect, prompt("main", &[]), &text);
+        let item = shelf.item(Client::Skills);
+        let line = format!("\nallowed-tools: {expected}\n");
+        assert!(item.text.contains(&line), "{}", item.text);
+        assert_eq!(item.notes[0], "leaves out `model` of its front matter");
+        assert!(
+            item.notes[1].starts_with("keeps `allowed-tools: "),
+            "{:?}",
+            item.notes
+        );
+    }
 }

@@ -27,6 +27,32 @@ fn every_change_of_words_is_seen() {
 }
 
 #[test]
+fn a_marker_that_something_was_written_around_is_of_a_changed_file() {
+    for client in Client::ALL {
+        let text = verbatim("First line\nlast line").item(client).text;
+        let around = [
+            format!("{text}More.\n"),
+            format!("More.\n{text}"),
+            format!("More.\n\n{text}\nAnd more.\n"),
+        ];
+        for text in around {
+            let marker = marker_of(client, &text, []).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(
+                (marker.prompt, marker.is_intact),
+                ("lib:main", false),
+                "{text}"
+            );
+        }
+        // It has to stand alone, and to be one.
+        let line = text.lines().find(|line| line.contains("sha256:"));
+        let line = line.unwrap_or_default().trim();
+        assert_eq!(is_intact(client, &format!("Such as {line} here\n")), None);
+        let short = line.replacen("sha256:", "sha256:0", 1);
+        assert_eq!(is_intact(client, &format!("First\n{short}\nlast\n")), None);
+    }
+}
+
+#[test]
 fn line_ends_marks_and_last_lines_do_not_count() {
     for client in Client::ALL {
         let text = verbatim("First line\nlast line").item(client).text;

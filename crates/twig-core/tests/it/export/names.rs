@@ -1,9 +1,9 @@
 //! What files are called.
 
-use twig_core::Dialect;
 use twig_core::export::Client;
+use twig_core::{Dialect, Marks};
 
-use super::{Shelf, prompt};
+use super::{Shelf, prompt, verbatim};
 
 fn paths(client: Client, names: &[(&str, &str)]) -> Vec<(String, String)> {
     let shelf = names
@@ -32,6 +32,26 @@ fn a_prompt_has_its_own_name_where_it_is_the_only_one() {
         &[("a", "review"), ("b", "fix_it"), ("b", "review")],
         &["a-review.md", "fix_it.md", "b-review.md"],
     );
+}
+
+#[test]
+fn what_was_exported_takes_no_name() {
+    let exported = verbatim("text").item(Client::Claude).text;
+    let shelf = Shelf::default()
+        .with("lib", Dialect::Verbatim, prompt("main", &[]), "text")
+        .with(
+            "out",
+            Dialect::Marks(Marks::None),
+            prompt("main", &[]),
+            &exported,
+        );
+    let plan = shelf.export(Client::Skills);
+    assert_eq!(plan.left[0].why, "is itself an export of `lib:main`");
+    let [item] = plan.items.as_slice() else {
+        panic!("{:?}", plan.items);
+    };
+    assert_eq!(item.path, "main/SKILL.md");
+    assert_eq!(item.notes, [] as [&str; 0]);
 }
 
 #[test]

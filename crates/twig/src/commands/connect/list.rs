@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
+use super::server::Program;
 use crate::command_error::{CommandError, reason};
-use crate::connect::{Client, ConfigError, Scope, survey};
+use crate::connect::{Client, ConfigError, Entry, Scope, survey};
 use crate::places::{ClientPlaces, Places};
 use crate::ui::Ui;
 
@@ -27,6 +28,8 @@ struct FileRow {
     /// Whether a server there is Twig, and what it is called.
     connected: bool,
     names: Vec<String>,
+    /// Whether the program of one of them is not there.
+    program_missing: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
 }
@@ -48,11 +51,18 @@ pub(super) fn run(
             config.twigs().map(|entry| entry.name.clone()).collect()
         };
         let names = config.as_ref().map(names).unwrap_or_default();
+        let is_missing = |entry: &Entry| {
+            let launch = entry.launch.as_ref().filter(|_| !entry.is_off);
+            let program = launch.map(|it| Program::of(it, scope, project, homes));
+            matches!(program, Some(Program::Missing))
+        };
+        let program_missing = config.as_ref().is_ok_and(|it| it.twigs().any(is_missing));
         Some(FileRow {
             file: path.display().to_string(),
             exists: path.exists(),
             connected: !names.is_empty(),
             names,
+            program_missing,
             problem: config.err().map(|error| problem(&error)),
         })
     };
@@ -101,6 +111,7 @@ fn cells(row: &Row, places: &Places) -> Vec<String> {
     let connected = files.iter().filter_map(|(scope, file)| {
         let file = file.as_ref()?;
         match (file.connected, &file.problem) {
+            (true, _) if file.program_missing => Some(format!("{scope} (program missing)")),
             (true, _) => Some((*scope).to_owned()),
             (_, Some(_)) => Some(format!("{scope}?")),
             _ => None,

@@ -7,7 +7,7 @@ use clap::Parser;
 use crate::cli::{self, Cli, Command};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::connect::{Launch, Scope};
-use crate::places::{self, ClientPlaces, on_disk};
+use crate::places::{self, ClientPlaces, is_program, on_disk};
 
 /// This Twig, with what the person says after `--`.
 pub(super) fn launch(
@@ -62,6 +62,39 @@ fn program(scope: Scope, homes: &ClientPlaces) -> Result<String, CommandError> {
 pub(in crate::commands) fn is_same(one: &Path, other: &Path) -> bool {
     let one = one.canonicalize().ok();
     one.is_some() && one == other.canonicalize().ok()
+}
+
+/// The program of an entry.
+pub(in crate::commands) enum Program {
+    Found(PathBuf),
+    Missing,
+    /// Only the client knows which it is, and why.
+    Unknown(&'static str),
+}
+
+impl Program {
+    /// What an entry starts when its client is started in a folder.
+    pub(in crate::commands) fn of(
+        launch: &Launch,
+        scope: Scope,
+        folder: &Path,
+        homes: &ClientPlaces,
+    ) -> Self {
+        let program = launch.program.as_str();
+        if program.contains('$') {
+            return Self::Unknown("only the client knows the variable in its command");
+        }
+        let path = Path::new(program);
+        if scope == Scope::User && path.is_relative() && path.components().count() > 1 {
+            return Self::Unknown("its command depends on where the client is started");
+        }
+        let found = if program.contains(std::path::is_separator) {
+            Some(folder.join(program)).filter(|path| is_program(path))
+        } else {
+            homes.program(program.trim_end_matches(".exe"))
+        };
+        found.map_or(Self::Missing, Self::Found)
+    }
 }
 
 /// What `twig serve` itself would refuse is refused here, before a client stumbles over it.

@@ -10,7 +10,7 @@ use super::{refused, server};
 use crate::cli;
 use crate::command_error::CommandError;
 use crate::commands::question::ask;
-use crate::connect::{Config, ConfigError, Entry, Launch, diff};
+use crate::connect::{Config, ConfigError, Entry, Launch};
 use crate::places::ClientPlaces;
 use crate::ui::{Ui, one_line};
 
@@ -114,7 +114,9 @@ impl Step<'_> {
             let said = format!("there is no `{name}` in {}", self.shown);
             return self.end(&report, None, &said, ui);
         };
-        if !entry.is_twig() && !self.is_meant(entry, "remove", ui)? {
+        let launch = entry.launch.as_ref();
+        let is_ours = launch.is_some_and(Launch::is_twig_program);
+        if !is_ours && !self.is_meant(entry, "remove", ui)? {
             return Ok(ExitCode::FAILURE);
         }
         let without = self
@@ -175,19 +177,23 @@ impl Step<'_> {
             return Ok(true);
         }
         let name = &entry.name;
-        let message = format!(
-            "`{name}` in {} is not as this command would write it",
-            self.shown
-        );
+        let why = match verb {
+            "remove" => "does not start Twig",
+            _ => "is not as this command would write it",
+        };
+        let message = format!("`{name}` in {} {why}", self.shown);
         ui.say(format!("{message}:\n{}", entry.raw.replace('\r', "")));
         if self.options.print {
             ui.say(format!("hint: without --print, --force would {verb} it"));
             return Ok(true);
         }
+        let other = match verb {
+            "remove" => "to say what Twig is called there",
+            _ => "to give Twig another name there",
+        };
         let unanswered = || {
-            CommandError::fixable(format!("{message}; it stays as it is")).hint(format!(
-                "use --force to {verb} it, or --name to give Twig another name there"
-            ))
+            CommandError::fixable(format!("{message}; it stays as it is"))
+                .hint(format!("use --force to {verb} it, or --name {other}"))
         };
         let is_meant = ask(&format!("{verb} it?"), unanswered, ui)?;
         if !is_meant {
@@ -203,8 +209,7 @@ impl Step<'_> {
         text: Option<&str>,
         ui: &mut Ui,
     ) -> Result<ExitCode, CommandError> {
-        let path = self.config.path.display().to_string();
-        let lines = diff(&path, self.config.text.as_deref(), text);
+        let lines = self.config.diff(&self.options.name, text);
         if self.options.json {
             report.diff = Some(lines.join("\n"));
             ui.json(&report)?;

@@ -17,9 +17,9 @@ use serde_json::json;
 use crate::cli::{self, Cli};
 use crate::commands::check::counted;
 use crate::commands::client::{CallError, Client};
-use crate::commands::connect::{is_same, problem};
+use crate::commands::connect::{Program, is_same, problem};
 use crate::connect::{Config, Entry, Launch, Scope, survey};
-use crate::places::{self, ClientPlaces, Places, is_program, on_disk};
+use crate::places::{self, ClientPlaces, Places, on_disk};
 
 /// How long a server may take for an answer; clients wait longer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -137,19 +137,16 @@ fn judge(config: &Config, entry: &Entry, folder: &Path, homes: &ClientPlaces) ->
     if entry.is_off {
         return Verdict::Skip("it is switched off there".to_owned());
     }
-    if launch.program.contains('$') {
-        let why = "only the client knows the variable in its command, so it is not started here";
-        return Verdict::Skip(why.to_owned());
-    }
-    let path = Path::new(&launch.program);
-    if config.scope == Scope::User && path.is_relative() && path.components().count() > 1 {
-        let why = "its command depends on where the client is started, so it is not started here";
-        return Verdict::Skip(why.to_owned());
-    }
-    let Some(program) = resolve(&launch.program, folder, homes) else {
-        let again = again(config, entry);
-        let why = format!("the program {} is not there: run `{again}`", launch.program);
-        return Verdict::Broken(why);
+    let program = match Program::of(launch, config.scope, folder, homes) {
+        Program::Found(program) => program,
+        Program::Unknown(why) => {
+            return Verdict::Skip(format!("{why}, so it is not started here"));
+        }
+        Program::Missing => {
+            let again = again(config, entry);
+            let why = format!("the program {} is not there: run `{again}`", launch.program);
+            return Verdict::Broken(why);
+        }
     };
     if launch.args.iter().any(|arg| arg.starts_with("--http")) {
         let why = "a client cannot talk to it: take `--http` out of its arguments";
@@ -193,15 +190,6 @@ fn is_harmless(launch: &Launch, entry: &Entry) -> bool {
         _ => false,
     });
     serves && launch.env.is_empty() && entry.folder.is_none()
-}
-
-/// The file that a command leads to, if it can be started.
-fn resolve(program: &str, folder: &Path, homes: &ClientPlaces) -> Option<PathBuf> {
-    let is_bare = !program.contains(std::path::is_separator);
-    if is_bare {
-        return homes.program(program.trim_end_matches(".exe"));
-    }
-    Some(folder.join(program)).filter(|path| is_program(path))
 }
 
 /// The command that writes an entry anew.

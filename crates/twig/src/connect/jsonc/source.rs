@@ -45,13 +45,15 @@ impl<'t> Source<'t> {
             message: lower_first(&error.kind().to_string()),
             line: error.line_display(),
             column: error.column_display(),
+            advice: None,
         })?;
         let root = match parsed.value {
             None => None,
             Some(Value::Object(root)) => Some(root),
             Some(other) => {
                 let message = "the file has to hold an object, `{ … }`";
-                return Err(EditError::at(text, other.start(), message));
+                let error = EditError::at(text, other.start(), message);
+                return Err(error.advise("make it an object"));
             }
         };
         Ok(Self {
@@ -73,7 +75,8 @@ impl<'t> Source<'t> {
                 Some(Value::Object(inner)) => objects.push(inner),
                 Some(other) => {
                     let message = format!("`{key}` has to be an object, `{{ … }}`");
-                    return Err(EditError::at(self.text, other.start(), message));
+                    let error = EditError::at(self.text, other.start(), message);
+                    return Err(error.advise(format!("make `{key}` an object")));
                 }
                 None => return Ok((at, objects)),
             }

@@ -138,7 +138,7 @@ fn what_cannot_be_edited_is_refused_with_its_place() {
     );
     assert_eq!(
         refused("mcp_servers.twig.command = 'x'\n"),
-        "line 1, column 13: `twig` is written with dotted keys here; edit it by hand"
+        "line 1, column 13: `twig` is written with dotted keys here"
     );
     let deep = format!("a = {}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(set(&deep, "mcp_servers", "twig", &entry(&[])).is_err());

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::{Value, json};
 use twig_testkit::TestEnv;
 
-use super::{CLIENTS, done, put, text};
+use super::{CLIENTS, connect, done, put, text};
 use crate::TWIG;
 
 const LIBRARY: &str = "//- lib/twig.toml\n[prompts.a]\n[prompts.b]\n//- lib/prompts/a.md\nA\n//- lib/prompts/b.md\nB\n";
@@ -92,6 +92,15 @@ fn what_is_wrong_is_told_with_what_to_do() {
     assert_eq!(
         said(&written.replace(TWIG, "/nowhere/twig")),
         broken("the program /nowhere/twig is not there: run `twig connect cursor --name prompts`")
+    );
+    // Nobody has to guess why the exit code is what it is.
+    let outcome = env.run(["doctor"]);
+    let problems = "\nproblems\n  1 client does not reach Twig: see clients above\n\n";
+    assert!(outcome.stdout.contains(problems), "{outcome}");
+    let listed = connect(&env, &[]);
+    assert!(
+        listed.stdout.contains("  user (program missing)  "),
+        "{listed}"
     );
     assert_eq!(
         said(&written.replace("\"serve\"", "\"serve\", \"--project\", \"gone\"")),

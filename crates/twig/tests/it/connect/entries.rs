@@ -107,8 +107,14 @@ fn an_entry_of_somebody_else_stays() {
     hint: use --force to replace it, or --name to give Twig another name there
     --- exit 1
     "#);
-    let outcome = connect(&env, &["cursor", "--remove"]);
-    assert_eq!(outcome.code, 1, "{outcome}");
+    insta::assert_snapshot!(connect(&env, &["cursor", "--remove"]), @r#"
+    --- stderr
+    `twig` in ~/.cursor/mcp.json does not start Twig:
+    "twig": { "command": "node", "args": ["twig.js"] }
+    error: `twig` in ~/.cursor/mcp.json does not start Twig; it stays as it is
+    hint: use --force to remove it, or --name to say what Twig is called there
+    --- exit 1
+    "#);
     assert_eq!(text(&path), file);
     assert!(!backup(&path).exists());
 
@@ -147,6 +153,28 @@ fn an_entry_that_somebody_changed_stays() {
     assert_eq!(report["action"], "unchanged");
     fs::write(&path, more + "enabled = false\n").expect("own file");
     assert_eq!(connect(&env, &["codex", "--", "--read-only"]).code, 1);
+}
+
+#[test]
+fn whatever_twig_is_told_there_it_is_taken_out() {
+    let env = TestEnv::new(TWIG);
+    for entry in [
+        "{ \"command\": \"/opt/twig\", \"args\": [\"serve\", \"--read-only\"], \"cwd\": \"/\" }",
+        "{ \"command\": \"twig\", \"args\": [\"-v\", \"serve\"] }",
+    ] {
+        let file = format!("{{\"mcpServers\": {{\"a\": {{}}, \"twig\": {entry}}}}}\n");
+        let path = put(&env, ".cursor/mcp.json", &file);
+        assert_eq!(connect(&env, &["cursor"]).code, 1);
+        done(&env, &["cursor", "--remove"]);
+        assert_eq!(text(&path), "{\"mcpServers\": {\"a\": {}}}\n");
+    }
+    put(
+        &env,
+        ".cursor/mcp.json",
+        "{\"mcpServers\": {\"twig\": {\"url\": \"http://x\"}}}\n",
+    );
+    assert_eq!(connect(&env, &["cursor", "--remove"]).code, 1);
+    done(&env, &["cursor", "--remove", "--force"]);
 }
 
 #[test]

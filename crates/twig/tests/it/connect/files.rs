@@ -93,9 +93,7 @@ fn a_change_is_shown_and_not_made() {
     insta::assert_snapshot!(shown.to_string().replace(TWIG, "/bin/twig"), @r#"
     --- [home]/.cursor/mcp.json
     +++ [home]/.cursor/mcp.json
-    @@ -1,5 +1,10 @@
-     {
-       "mcpServers": {
+    @@ -3,1 +3,6 @@
     -    "a": {}
     +    "a": {},
     +    "twig": {
@@ -103,9 +101,6 @@ fn a_change_is_shown_and_not_made() {
     +      "command": "/bin/twig",
     +      "args": ["serve"]
     +    }
-       }
-     }
-    \ No newline at end of file
     --- exit 0
     "#);
     done(&env, &["cursor"]);
@@ -113,9 +108,7 @@ fn a_change_is_shown_and_not_made() {
     insta::assert_snapshot!(shown.to_string().replace(TWIG, "/bin/twig"), @r#"
     --- [home]/.cursor/mcp.json
     +++ [home]/.cursor/mcp.json
-    @@ -1,10 +1,5 @@
-     {
-       "mcpServers": {
+    @@ -3,6 +3,1 @@
     -    "a": {},
     -    "twig": {
     -      "type": "stdio",
@@ -123,9 +116,6 @@ fn a_change_is_shown_and_not_made() {
     -      "args": ["serve"]
     -    }
     +    "a": {}
-       }
-     }
-    \ No newline at end of file
     --- exit 0
     "#);
     assert!(text(&path).contains(TWIG));
@@ -138,6 +128,69 @@ fn a_change_is_shown_and_not_made() {
             .is_some_and(|diff| diff.starts_with("--- /dev/null\n"))
     );
     assert!(!env.home().join(".config/zed").exists());
+}
+
+#[test]
+fn what_others_have_in_the_file_is_not_shown() {
+    let env = TestEnv::new(TWIG);
+    let one = "{\"mcpServers\": {\"gh\": {\"env\": {\"T\": \"secret\"}}}}\n";
+    let few = "{\n  \"mcpServers\": {\n    \"gh\": {\n      \"env\": { \"T\": \"secret\" },\n      \"url\": \"secret\" }\n  },\n  \"key\": \"secret\"\n}\n";
+    for file in [one, few] {
+        put(&env, ".cursor/mcp.json", file);
+        for flags in [&["--print"][..], &[], &["--remove", "--print"]] {
+            let args: Vec<&str> = ["cursor"].iter().chain(flags).copied().collect();
+            let outcome = done(&env, &args);
+            assert!(!outcome.to_string().contains("secret"), "{outcome}");
+            if !flags.is_empty() {
+                assert!(outcome.stdout.contains(TWIG), "{outcome}");
+                assert!(outcome.stdout.contains('…'), "{outcome}");
+            }
+        }
+    }
+    // Tables of one server may stand around those of another.
+    let file = format!(
+        "[mcp_servers.twig]\ncommand = \"{TWIG}\"\nargs = [\"serve\"]\n\n[mcp_servers.gh]\n\
+         command = \"secret\"\n\n[mcp_servers.twig.env]\nA = \"b\"\n"
+    );
+    put(&env, ".codex/config.toml", &file);
+    let outcome = done(&env, &["codex", "--remove", "--print"]);
+    assert!(!outcome.stdout.contains("secret"), "{outcome}");
+    assert!(
+        outcome.stdout.contains("-[mcp_servers.twig.env]"),
+        "{outcome}"
+    );
+}
+
+#[test]
+fn servers_within_braces_are_read_and_not_edited() {
+    let env = TestEnv::new(TWIG);
+    let file = "mcp_servers = { gh = { command = \"gh\" } }\n";
+    let path = put(&env, ".codex/config.toml", file);
+    insta::assert_snapshot!(connect(&env, &["codex"]), @"
+    --- stderr
+    error: ~/.codex/config.toml cannot be edited: line 1, column 15: `mcp_servers` has to be written as tables, `[mcp_servers.NAME]`
+    hint: the file stays as it is; give each server a table `[mcp_servers.NAME]` of its own, then try again
+    --- exit 1
+    ");
+    insta::assert_snapshot!(connect(&env, &["codex", "--remove"]), @"
+    --- stderr
+    there is no `twig` in ~/.codex/config.toml
+    --- exit 0
+    ");
+    assert_eq!(text(&path), file);
+    // Twig is there, and has to be taken out by hand.
+    let file =
+        format!("mcp_servers = {{ twig = {{ command = \"{TWIG}\", args = [\"serve\"] }} }}\n");
+    put(&env, ".codex/config.toml", &file);
+    let report = json(&done(&env, &["codex", "--json"]));
+    assert_eq!(report["action"], "unchanged");
+    let outcome = connect(&env, &["codex", "--remove"]);
+    assert_eq!(outcome.code, 1, "{outcome}");
+    assert!(
+        outcome.stderr.contains("of its own, then try again"),
+        "{outcome}"
+    );
+    assert_eq!(text(&path), file);
 }
 
 #[test]
@@ -258,10 +311,25 @@ fn files_that_cannot_be_edited_stay() {
         ),
     ] {
         let path = put(&env, path, file);
-        for flag in ["--user", "--remove", "--print", "--force"] {
+        for flag in ["--user", "--print", "--force"] {
             let outcome = connect(&env, &[client, flag]);
             assert_eq!(outcome.code, 1, "{outcome}");
             assert!(outcome.stderr.contains(message), "{outcome}");
+        }
+        // Where there is no place for servers, Twig is none of them; else nobody knows.
+        let outcome = connect(&env, &[client, "--remove"]);
+        if message.contains("has to") {
+            assert_eq!(outcome.code, 0, "{outcome}");
+            assert!(
+                outcome.stderr.starts_with("there is no `twig` in ~/"),
+                "{outcome}"
+            );
+        } else {
+            assert_eq!(outcome.code, 1, "{outcome}");
+            assert!(
+                outcome.stderr.ends_with("; mend it, then try again\n"),
+                "{outcome}"
+            );
         }
         assert_eq!(text(&path), file);
         assert!(!backup(&path).exists());

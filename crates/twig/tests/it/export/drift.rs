@@ -204,3 +204,44 @@ fn a_prompt_that_gets_another_file_leaves_the_old_one_to_be_pruned() {
     --- exit 0
     ");
 }
+
+#[test]
+fn text_behind_the_marker_is_a_change() {
+    let env = env();
+    let cursor = |more: &[&str]| {
+        let args = ["export", "--to", "cursor", "plan"];
+        env.run(args.iter().chain(more).copied())
+    };
+    cursor(&[]);
+    let path = ".cursor/commands/plan.md";
+    write(
+        &env,
+        path,
+        &format!("{}\nAnd be quick.\n", read(&env, path)),
+    );
+    insta::assert_snapshot!(cursor(&["--check"]), @"
+    edited  review:plan  plan.md  was changed since it was exported
+    --- stderr
+    [work]/.cursor/commands: 1 edited
+    hint: --force replaces what was changed or is not Twig's, and keeps a copy
+    --- exit 1
+    ");
+}
+
+#[test]
+fn earlier_exports_for_others_do_not_change_names() {
+    let env = twig_testkit::TestEnv::new(crate::TWIG);
+    write(&env, ".claude/commands/deploy.md", "Deploy it.\n");
+    let to = |client: &str| env.run(["export", "--to", client, "--library", "."]);
+    assert_eq!(to("copilot").code, 0);
+    insta::assert_snapshot!(to("skills"), @"
+    written  claude:deploy   deploy/SKILL.md
+    left     copilot:deploy  -                is itself an export of `claude:deploy`
+    --- stderr
+    [work]/.agents/skills: 1 written, 1 left
+    --- exit 0
+    ");
+    let again = to("copilot");
+    let line = "unchanged  claude:deploy   deploy.prompt.md";
+    assert!(again.stdout.starts_with(line), "{again}");
+}

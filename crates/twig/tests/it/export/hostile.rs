@@ -32,11 +32,13 @@ fn a_link_is_never_replaced() {
     fs::create_dir_all(env.work().join(".claude/commands")).expect("writable");
     symlink(&outside, env.work().join(".claude/commands/plan.md")).expect("a link");
     insta::assert_snapshot!(claude(&env, ["plan", "--force"]), @"
-    left  review:plan  plan.md  is a link
+    failed  review:plan  plan.md  is a link
     --- stderr
-    [work]/.claude/commands: 1 left
-    --- exit 0
+    [work]/.claude/commands: 1 failed
+    --- exit 1
     ");
+    // Nobody asked for it.
+    assert_eq!(claude(&env, ["plan"]).code, 0);
     assert_eq!(fs::read_to_string(&outside).expect("readable"), "mine");
     assert!(env.work().join(".claude/commands/plan.md").is_symlink());
 }
@@ -46,6 +48,8 @@ fn a_folder_in_the_way_is_left() {
     let env = env();
     write(&env, ".claude/commands/plan.md/inner.txt", "mine");
     assert_eq!(states(&env, ["--force"])[1], "review:plan barred -");
+    assert_eq!(claude(&env, ["--force"]).code, 1);
+    assert_eq!(claude(&env, []).code, 0);
     assert_eq!(read(&env, ".claude/commands/plan.md/inner.txt"), "mine");
 }
 

@@ -180,3 +180,34 @@ One per aggregate.
     Code: $ARGUMENTS
     "#);
 }
+
+#[test]
+fn files_of_the_same_client_keep_what_it_follows() {
+    let env = TestEnv::new(crate::TWIG);
+    fs::create_dir(env.work().join("to")).expect("writable");
+    for (client, file, keys) in [
+        (
+            "copilot",
+            ".github/prompts/a.prompt.md",
+            "agent: plan\ntools: [\"search\", \"web/*\"]\n",
+        ),
+        (
+            "opencode",
+            ".opencode/command/a.md",
+            "model: some/model\nsubtask: true\n",
+        ),
+    ] {
+        write(
+            &env,
+            file,
+            &format!("---\ndescription: A\n{keys}---\nDo it.\n"),
+        );
+        let from = ["--library", ".", "--project", "to"];
+        let outcome = env.run(["export", "--to", client].into_iter().chain(from));
+        assert_eq!(outcome.code, 0, "{outcome}");
+        let text = super::read(&env, &format!("to/{file}"));
+        let top = format!("---\ndescription: A\n{keys}# twig:export sha256:");
+        assert!(text.starts_with(&top), "{text}");
+        fs::remove_file(env.work().join(file)).expect("own file");
+    }
+}
