@@ -34,7 +34,7 @@ impl Place {
         };
         let path = first.display().to_string();
         let problem = Problem::of_file("not-a-prompt", Severity::Note, &path, message);
-        Some(problem.with_help("add the folder that they are in if they are meant to be some"))
+        Some(problem.with_help("add its folder by itself if what is there is meant to be served"))
     }
 
     pub(super) fn problem(&self, settings: &Settings) -> Option<Problem> {
