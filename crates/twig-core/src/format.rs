@@ -127,6 +127,11 @@ pub fn part(kind: Kind, path: &RelativePath) -> Option<Part> {
     }
 }
 
+/// What a file of a library of skills is where no skill brings it; `None` for what nobody misses.
+pub fn part_outside_skills(path: &RelativePath) -> Option<Part> {
+    files::outside_skills(path).map(Part::Skipped)
+}
+
 /// What is said of a file that is [`Part::Skipped`]; whoever lists files hands it to [`library`] with
 /// the readings of the others.
 pub fn skipped(folder: &Folder, path: &RelativePath, why: &str) -> Reading {
@@ -199,7 +204,12 @@ fn unreadable(kind: Kind, folder: &Folder, path: &RelativePath, error: &BodyErro
     };
     let mut prompt = draft(kind, folder, path, id);
     prompt.unavailable = Some(body_sentence(&shown, error).into());
-    let mut problems = vec![body_problem(&file, &shown, error)];
+    let mut problem = body_problem(&file, &shown, error);
+    if matches!(error, BodyError::TooLarge { .. }) {
+        // Such a file includes no other.
+        problem = problem.with_help("split it in two, or raise `verbatim` under [limits]");
+    }
+    let mut problems = vec![problem];
     labels::check(&file, "", std::slice::from_mut(&mut prompt), &mut problems);
     Reading {
         prompt: Some(Arc::new(prompt)),

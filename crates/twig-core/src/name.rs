@@ -273,7 +273,10 @@ impl fmt::Display for RelativePath {
     }
 }
 
+/// Whether a path starts at a drive of Windows; `a:b.md` is a name elsewhere.
 fn is_drive(text: &str) -> bool {
     let bytes = text.as_bytes();
-    bytes.len() >= 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':'
+    let is_named = bytes.len() >= 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':';
+    let ends = || matches!(bytes.get(2), None | Some(b'/' | b'\\'));
+    is_named && (cfg!(windows) || ends())
 }

@@ -24,6 +24,19 @@ pub(crate) struct Spot {
     pub(crate) root: PathBuf,
     pub(crate) kind: Kind,
     pub(crate) name: Option<String>,
+    /// Folders in it that are libraries themselves.
+    pub(crate) inner: Vec<PathBuf>,
+}
+
+impl Spot {
+    fn new(root: PathBuf, kind: Kind, name: Option<String>) -> Self {
+        Self {
+            root,
+            kind,
+            name,
+            inner: Vec::new(),
+        }
+    }
 }
 
 /// Every such folder, in the order in which libraries of one project come. Of two that are links to
@@ -33,6 +46,12 @@ const WELL_KNOWN: &[WellKnown] = &[
     well_known(".agents/skills", Kind::Skills, "skills"),
     well_known(".claude/skills", Kind::Skills, "claude_skills"),
     well_known(".github/prompts", Kind::Copilot, "copilot"),
+    well_known(".config/Code/User/prompts", Kind::Copilot, "copilot"),
+    well_known(
+        "Library/Application Support/Code/User/prompts",
+        Kind::Copilot,
+        "copilot",
+    ),
     well_known(".github/skills", Kind::Skills, "copilot_skills"),
     well_known(".copilot/skills", Kind::Skills, "copilot_skills"),
     well_known(".codex/prompts", Kind::Codex, "codex"),
@@ -56,6 +75,7 @@ const WELL_KNOWN: &[WellKnown] = &[
     ),
     well_known(".codeium/windsurf/skills", Kind::Skills, "windsurf_skills"),
     well_known(".kiro/skills", Kind::Skills, "kiro_skills"),
+    well_known(".clinerules/workflows", Kind::Windsurf, "cline"),
     well_known(".cline/skills", Kind::Skills, "cline_skills"),
     well_known(".config/fabric/patterns", Kind::Fabric, "fabric"),
     well_known("data/patterns", Kind::Fabric, "fabric"),
@@ -104,10 +124,7 @@ pub fn is_well_known(path: &Path) -> bool {
 
 impl WellKnown {
     pub(crate) fn spot(&self, root: PathBuf, kind: Option<Kind>) -> Spot {
-        Spot {
-            root,
-            kind: kind.unwrap_or(self.kind),
-            name: Some(self.name.to_owned()),
-        }
+        let kind = kind.unwrap_or(self.kind);
+        Spot::new(root, kind, Some(self.name.to_owned()))
     }
 }

@@ -32,11 +32,13 @@ pub(crate) struct FormatFolder {
 }
 
 impl FormatFolder {
-    /// Reads a library for the first time, or what changed of it.
+    /// Reads a library for the first time, or what changed of it; not the folders in it that are
+    /// libraries themselves (`inner`).
     pub(crate) fn load(
         folder: &Folder,
         kind: Kind,
         options: Options,
+        inner: &[PathBuf],
         limits: &Limits,
         before: Option<Self>,
     ) -> Self {
@@ -48,6 +50,7 @@ impl FormatFolder {
             files: Vec::new(),
             left_off: 0,
         });
+        state.tree.without = inner.to_vec();
         let base = Base::new(folder, "");
         let rules = Rules {
             kind,
@@ -96,7 +99,7 @@ impl FormatFolder {
         let listed = listed.map(|(path, entry)| FormatFile::new(base, self.kind, path, entry));
         let mut listed: Vec<FormatFile> = listed.collect();
         if self.kind == Kind::Skills {
-            skills::keep(&mut listed);
+            skills::keep(base, &mut listed);
         }
         arrange(&mut self.files, listed);
         self.left_off = self.files.len().saturating_sub(FILES);

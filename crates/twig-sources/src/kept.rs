@@ -156,8 +156,9 @@ fn load(
                 _ => None,
             };
             let options = candidate.options;
+            let inner = &candidate.inner;
             Some(State::Format(FormatFolder::load(
-                &folder, kind, options, limits, before,
+                &folder, kind, options, inner, limits, before,
             )))
         }
         (Kind::Definitions, before) => {

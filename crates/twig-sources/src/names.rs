@@ -7,7 +7,7 @@ use twig_core::slug::slug;
 use twig_core::{LibraryName, Problem, Severity};
 
 use crate::detect::project_of;
-use crate::place::Candidate;
+use crate::place::{Candidate, own_name};
 use crate::settings::Settings;
 
 /// Gives each library of another client's files a name of its own; who has to take another one than
@@ -22,13 +22,13 @@ pub(crate) fn settle(
     let mut taken: BTreeMap<String, PathBuf> = BTreeMap::new();
     let others = candidates.iter().filter(|it| !it.kind.is_format());
     for candidate in others.filter(|it| !it.is_project) {
-        if let Some(name) = wished(candidate) {
+        if let Some(name) = own_name(candidate) {
             let root = candidate.root.clone();
             taken.entry(name.to_string()).or_insert(root);
         }
     }
     for candidate in candidates.iter_mut().filter(|it| it.kind.is_format()) {
-        let Some(wished) = wished(candidate).or_else(|| made(candidate)) else {
+        let Some(wished) = own_name(candidate).or_else(|| made(candidate)) else {
             continue;
         };
         let name = free(settings, &candidate.root, &wished, &taken);
@@ -40,13 +40,6 @@ pub(crate) fn settle(
         taken.insert(name.to_string(), candidate.root.clone());
         candidate.name = Some(name);
     }
-}
-
-/// The name that was chosen, or the folder's.
-fn wished(candidate: &Candidate) -> Option<LibraryName> {
-    let own = || candidate.root.file_name()?.to_str();
-    let own = || own().and_then(LibraryName::from_folder);
-    candidate.name.clone().or_else(own)
 }
 
 /// A name for a folder whose own makes none.

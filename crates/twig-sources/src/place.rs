@@ -68,6 +68,8 @@ pub(crate) struct Candidate {
     /// What it is called; by its folder where this is `None`.
     pub(crate) name: Option<LibraryName>,
     pub(crate) options: Options,
+    /// Folders in it that are libraries themselves.
+    pub(crate) inner: Vec<PathBuf>,
 }
 
 impl Candidate {
@@ -79,6 +81,7 @@ impl Candidate {
             manifest: Seen::never(),
             name: None,
             options: Options::default(),
+            inner: Vec::new(),
         }
     }
 
@@ -86,6 +89,7 @@ impl Candidate {
         let name = spot.name.as_deref().and_then(LibraryName::from_folder);
         Self {
             name,
+            inner: spot.inner,
             ..Self::new(spot.root, spot.kind)
         }
     }
@@ -161,7 +165,8 @@ impl Place {
         self.locked.clear();
         let mut candidates = self.own_libraries(&known);
         self.is_told = !candidates.is_empty();
-        if candidates.is_empty() && !self.is_project {
+        let mut left_out = None;
+        if candidates.is_empty() && !self.is_project && !self.is_too_wide(settings) {
             candidates = self.libraries_inside(&known);
             // Manifests and the folders of clients say more than names of files do.
             let is_sure = |it: &Candidate| !it.kind.is_format() || detect::at(&it.root).is_some();
@@ -170,6 +175,7 @@ impl Place {
                 let own = self.by_layout(candidates.is_empty());
                 if !own.is_empty() {
                     (candidates, self.is_told) = (own, true);
+                    left_out = self.left_out(settings);
                 }
             }
         }
@@ -182,6 +188,7 @@ impl Place {
             .extend(candidates.iter().map(|one| one.root.clone()));
         problems.extend(self.problem(settings));
         problems.extend(self.locked_problems(settings));
+        problems.extend(left_out);
         candidates
     }
 
@@ -221,6 +228,12 @@ impl Place {
             is_inside
         });
         problems
+    }
+
+    /// Whether all kinds of things are beneath it: of a home only the folders of clients count, of
+    /// the root of the file system nothing.
+    fn is_too_wide(&self, settings: &Settings) -> bool {
+        self.path.parent().is_none() || settings.home.as_ref() == Some(&self.path)
     }
 
     /// The folders whose entries matter: the place, and each folder in it that may be a library.
@@ -421,20 +434,37 @@ impl Place {
     }
 
     /// Gives libraries the name that the person chose, and what was said of how to read them.
+    ///
+    /// Of several each has it in front of its own, unless it is the whole name of one of them, which
+    /// was alone once: then that one keeps it.
     fn call(&self, candidates: &mut [Candidate]) {
         let is_one = candidates.len() == 1;
+        let ends: Vec<LibraryName> = candidates.iter().filter_map(own_name).collect();
+        let front = |chosen: &LibraryName| {
+            let ends = ends.iter().filter(|_| !is_one);
+            let mut fronts = ends.filter_map(|end| chosen.as_str().strip_suffix(end.as_str()));
+            let front = fronts.find(|front| front.is_empty() || front.ends_with('_'));
+            front.map_or_else(|| format!("{chosen}_"), ToOwned::to_owned)
+        };
         for candidate in candidates {
             candidate.options = self.options;
             let Some(chosen) = &self.name else { continue };
-            let own = || {
-                let folder = candidate.root.file_name()?.to_str()?;
-                LibraryName::from_folder(folder)
-            };
-            let name = match candidate.name.take().or_else(own) {
-                Some(own) if !is_one => LibraryName::from_folder(&format!("{chosen}_{own}")),
+            let name = match own_name(candidate) {
+                Some(own) if !is_one => {
+                    LibraryName::from_folder(&format!("{}{own}", front(chosen)))
+                }
                 _ => None,
             };
             candidate.name = name.or_else(|| Some(chosen.clone()));
         }
     }
+}
+
+/// The name that was chosen for a library, or its folder's.
+pub(crate) fn own_name(candidate: &Candidate) -> Option<LibraryName> {
+    let own = || {
+        let folder = candidate.root.file_name()?.to_str()?;
+        LibraryName::from_folder(folder)
+    };
+    candidate.name.clone().or_else(own)
 }

@@ -36,6 +36,8 @@ pub(crate) struct Tree {
     pub(crate) problems: Vec<Problem>,
     /// Whether there is more than may be.
     pub(crate) is_cut: bool,
+    /// Folders that do not count.
+    pub(crate) without: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -84,13 +86,16 @@ impl Tree {
             self.is_cut |= folder.contents.is_cut;
             let odd = folder.contents.odd.iter();
             self.problems
-                .extend(odd.map(|name| odd_name(base, &join(&folder.below, name))));
+                .extend(odd.map(|name| odd_name(base, &join(&shown(&folder.below), name))));
             if let Some(error) = &folder.error {
                 self.problems.push(unreadable(base, &folder.below, error));
             }
             let depth = folder.below.split_terminator('/').count();
             for (name, _) in folder.folders().rev() {
                 let below = join(&folder.below, name);
+                if self.without.contains(&base.path.join(&*below)) {
+                    continue;
+                }
                 if depth < DEPTH {
                     next.push(below);
                 } else {
@@ -209,23 +214,28 @@ impl Contents {
             let path = RelativePath::parse(&base.path_of(&join(below, name)));
             path.map(|path| wants(&path, entry))
         };
-        // As much of such a name as can be shown tells whether somebody would miss it.
-        let readable = |name: &str| name.replace(|c: char| c.is_control() || c == '\\', "?");
+        // What such a name would be, were it readable, tells whether somebody would miss it.
+        let is_missed = |name: &str, entry| {
+            let strange = |c: char| c.is_control() || matches!(c, '\\' | ':');
+            let path = base.path_of(&join(below, name)).replace(strange, "_");
+            let path = RelativePath::parse(path.trim_start_matches('~'));
+            let path = path.or_else(|_| RelativePath::parse(&name.replace(strange, "_")));
+            path.is_ok_and(|path| wants(&path, entry))
+        };
         for name in listing.unreadable() {
-            if counts(&readable(name), Entry::File) == Ok(true) {
-                contents.odd.push(readable(name).into());
+            if is_missed(name, Entry::File) {
+                contents.odd.push(shown(name));
             }
         }
         for (name, entry) in listing.into_entries() {
             if is_leftover(&name) || (entry == Entry::FOLDER && STRANGE.contains(&&*name)) {
                 continue;
             }
-            if entry == Entry::FOLDER || counts(&name, entry) == Ok(true) {
-                contents.entries.push((name, entry));
-            } else if counts(&name, entry).is_err()
-                && counts(readable(&name).trim_start_matches('~'), entry) == Ok(true)
-            {
-                contents.odd.push(readable(&name).into());
+            match counts(&name, entry) {
+                _ if entry == Entry::FOLDER => contents.entries.push((name, entry)),
+                Ok(true) => contents.entries.push((name, entry)),
+                Err(_) if is_missed(&name, entry) => contents.odd.push(shown(&name)),
+                _ => {}
             }
         }
         contents.odd.sort_unstable();
@@ -238,6 +248,19 @@ impl Contents {
         let is_there = |name: &str| there.binary_search_by(|(it, _)| (**it).cmp(name)).is_ok();
         self.entries.iter().any(|(name, _)| !is_there(name))
     }
+}
+
+/// A name as it can be shown: what cannot is escaped, so that it looks like no other.
+fn shown(name: &str) -> Box<str> {
+    let mut shown = String::with_capacity(name.len());
+    for c in name.chars() {
+        if c.is_control() || c == '\\' {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown.into()
 }
 
 fn join(below: &str, name: &str) -> Box<str> {
@@ -276,6 +299,6 @@ fn too_deep(base: &Base<'_>, below: &str) -> Problem {
 
 fn odd_name(base: &Base<'_>, below: &str) -> Problem {
     let what = "has a name that cannot be read everywhere";
-    let help = "rename it: UTF-8, no control characters, no `\\`, no `~` in front";
+    let help = "rename it and the folders it is in: UTF-8, no control characters, no `\\`, no `~` or `C:` in front, 1024 bytes at most";
     base.problem("bad-file-name", Severity::Warning, below, what, help)
 }

@@ -28,6 +28,18 @@ pub(super) fn skills(path: &RelativePath) -> Option<Part> {
     })
 }
 
+/// Why a Markdown file that no skill brings is no prompt; `None` for other files.
+pub(super) fn outside_skills(path: &RelativePath) -> Option<&'static str> {
+    let name = path.file_name();
+    let is_note = is_note(name);
+    let why = if is_note {
+        "speaks of its folder"
+    } else {
+        "is in no folder with a `SKILL.md`"
+    };
+    ends(name, ".md").then_some(why)
+}
+
 /// What a file of a folder of Markdown files is.
 pub(super) fn markdown(kind: Kind, path: &RelativePath) -> Option<Part> {
     let name = path.file_name();
@@ -64,15 +76,22 @@ pub(super) fn fabric(path: &RelativePath) -> Option<Part> {
 
 /// What a file is whose kind is told by its ending.
 pub(super) fn other(kind: Kind, path: &RelativePath) -> Option<Part> {
-    let is_prompt = ending(kind)
-        .iter()
-        .any(|ending| ends(path.file_name(), ending));
-    (is_prompt && !is_foreign(path)).then(|| {
-        if is_template(path) {
-            Part::Skipped("is in a folder of templates")
-        } else {
-            Part::Prompt
-        }
+    let name = path.file_name();
+    let is_prompt = ending(kind).iter().any(|ending| ends(name, ending));
+    // Plain Markdown beside them is likely meant to be something.
+    if !(is_prompt || ends(name, ".md")) || is_foreign(path) {
+        return None;
+    }
+    Some(if is_note(name) {
+        Part::Skipped("speaks of its folder")
+    } else if !is_prompt && kind == Kind::Gemini {
+        Part::Skipped("does not end in `.toml`")
+    } else if !is_prompt {
+        Part::Skipped("does not end in `.prompt.yml`")
+    } else if is_template(path) {
+        Part::Skipped("is in a folder of templates")
+    } else {
+        Part::Prompt
     })
 }
 

@@ -52,25 +52,43 @@ impl SeenFile for FormatFile {
     fn is_new(&self) -> bool {
         self.seen == Seen::never()
     }
+
+    /// A `SKILL.md` that comes or goes makes other things of the files around it.
+    fn is_same(&self, other: &Self) -> bool {
+        self.path == other.path && self.entry == other.entry && self.part == other.part
+    }
 }
 
 impl FormatFile {
     /// A file that was listed and not looked at yet.
     pub(super) fn new(base: &Base<'_>, kind: Kind, path: RelativePath, entry: Entry) -> Self {
-        let part = format::part(kind, &path);
-        let reading = match part {
-            Some(Part::Skipped(why)) => format::skipped(base.folder, &path, why),
-            _ => Reading::default(),
-        };
-        Self {
+        let mut file = Self {
+            part: format::part(kind, &path),
             path,
             entry,
-            part,
             seen: Seen::never(),
             size: 0,
             is_left_off: false,
-            reading,
+            reading: Reading::default(),
             bundled: None,
+        };
+        file.tell_skipped(base);
+        file
+    }
+
+    /// Makes it one that no skill brings; says whether there is something to tell of it.
+    pub(super) fn leave_out(&mut self, base: &Base<'_>) -> bool {
+        self.part = match self.entry {
+            Entry::File => format::part_outside_skills(&self.path),
+            _ => None,
+        };
+        self.tell_skipped(base);
+        self.part.is_some() || self.entry == Entry::Unsure
+    }
+
+    fn tell_skipped(&mut self, base: &Base<'_>) {
+        if let Some(Part::Skipped(why)) = self.part {
+            self.reading = format::skipped(base.folder, &self.path, why);
         }
     }
 

@@ -24,7 +24,14 @@ fn write(root: &Path, path: &str, text: impl AsRef<[u8]>) {
 
 fn load(root: &Path, kind: Kind, before: Option<FormatFolder>) -> FormatFolder {
     let limits = Limits::default();
-    FormatFolder::load(&folder(root), kind, Options::default(), &limits, before)
+    FormatFolder::load(
+        &folder(root),
+        kind,
+        Options::default(),
+        &[],
+        &limits,
+        before,
+    )
 }
 
 #[test]

@@ -16,6 +16,27 @@ impl Place {
         locked.map(|(path, why)| unreadable(settings, path, why))
     }
 
+    /// What is said of Markdown files that none of its libraries reads.
+    pub(super) fn left_out(&self, settings: &Settings) -> Option<Problem> {
+        let (count, first) = self.layout.as_ref()?.left_out.as_ref()?;
+        let shown = settings.shown(first);
+        let message = match count {
+            1 => format!("{shown} is in none of the libraries there, so it is no prompt"),
+            2 => format!(
+                "{shown} and 1 other Markdown file are in none of the libraries there, so they are \
+                 no prompts"
+            ),
+            _ => format!(
+                "{shown} and {} other Markdown files are in none of the libraries there, so they \
+                 are no prompts",
+                count - 1
+            ),
+        };
+        let path = first.display().to_string();
+        let problem = Problem::of_file("not-a-prompt", Severity::Note, &path, message);
+        Some(problem.with_help("add its folder by itself if what is there is meant to be served"))
+    }
+
     pub(super) fn problem(&self, settings: &Settings) -> Option<Problem> {
         let shown = settings.shown(&self.path);
         let is_named = self.is_named();

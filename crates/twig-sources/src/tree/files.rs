@@ -16,6 +16,10 @@ pub(crate) trait SeenFile: Send {
     fn entry(&self) -> Entry;
     /// Whether nobody looked at it yet.
     fn is_new(&self) -> bool;
+    /// Whether what is known of it holds for what was listed now.
+    fn is_same(&self, listed: &Self) -> bool {
+        self.path() == listed.path() && self.entry() == listed.entry()
+    }
 }
 
 /// Puts files in the order of a new listing; those that were there keep what is known of them.
@@ -24,7 +28,7 @@ pub(crate) fn arrange<F: SeenFile>(files: &mut Vec<F>, mut listed: Vec<F>) {
     let mut old = std::mem::take(files).into_iter().peekable();
     for file in listed {
         while old.next_if(|old| old.path() < file.path()).is_some() {}
-        let known = old.next_if(|old| old.path() == file.path() && old.entry() == file.entry());
+        let known = old.next_if(|old| old.is_same(&file));
         files.push(known.unwrap_or(file));
     }
 }

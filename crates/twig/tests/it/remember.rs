@@ -144,6 +144,18 @@ fn a_folder_with_nothing_to_read_is_refused() {
     error: there is nothing at [work]/nowhere
     --- exit 1
     ");
+    insta::assert_snapshot!(env.run(["library", "add", ".cursor/commands/ship.md"]), @"
+    --- stderr
+    error: [work]/.cursor/commands/ship.md was not added: it is a file, and libraries are folders
+    hint: name the folder that holds it
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["library", "add", "/"]), @"
+    --- stderr
+    error: / was not added: it is the root of the file system
+    hint: name the folder that holds your prompts
+    --- exit 1
+    ");
     assert_eq!(env.run(["library", "add"]).code, 2);
     assert_eq!(
         env.run(["library", "add", ".", "--name", "My Name"]).code,
@@ -194,6 +206,45 @@ fn what_clients_keep_is_found_and_added() {
     --- exit 0
     ");
     assert_eq!(configured(&env), before);
+}
+
+#[test]
+fn a_name_that_was_announced_stays_when_another_library_goes() {
+    let env = TestEnv::new(TWIG);
+    write_fixture(
+        &env.work(),
+        "//- n1/.claude/commands/deploy.md\nOne.\n\
+         //- n2/.claude/commands/deploy.md\nTwo.\n",
+    );
+    insta::assert_snapshot!(env.run(["library", "add", "n1", "n2"]), @"
+    claude     claude  1 prompt      [work]/n1/.claude/commands
+    n2_claude  claude  1 prompt      [work]/n2/.claude/commands
+    --- stderr
+    added [work]/n1
+    added [work]/n2
+    --- exit 0
+    ");
+    assert!(configured(&env).ends_with("n2\"\nname = \"n2_claude\"\n"));
+    assert_eq!(env.run(["library", "remove", "n1"]).code, 0);
+    assert_eq!(env.run(["render", "n2_claude:deploy"]).code, 0);
+    assert_eq!(env.run(["render", "claude:deploy"]).code, 1);
+}
+
+#[test]
+fn a_home_gives_the_folders_of_its_clients() {
+    let env = machine();
+    write_fixture(
+        &env.home(),
+        "//- code/skills/pdf/SKILL.md\n---\nname: pdf\n---\nRead.\n",
+    );
+    let home = env.home();
+    let home = home.to_str().expect("UTF-8");
+    insta::assert_snapshot!(env.run(["library", "add", home]), @"
+    claude  claude  1 prompt      ~/.claude/commands
+    --- stderr
+    added ~
+    --- exit 0
+    ");
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn what_cannot_be_read_is_named_and_the_rest_is_served() {
     assert_eq!(files(&live), served);
     let expected = [
         ("bad-file-name", "odd\u{fffd}.md"),
-        ("bad-file-name", "tab?here.md"),
+        ("bad-file-name", "tab\\there.md"),
         ("binary-file", "nul.md"),
         ("link-loop", "loop.md"),
         ("missing-file", "dangling.md"),
@@ -83,6 +83,87 @@ fn what_cannot_be_read_is_named_and_the_rest_is_served() {
     assert_eq!(found, expected);
     assert!(!live.refresh().changed);
     assert!(!format!("{:?}", live.snapshot()).contains("CANARY"));
+}
+
+#[test]
+fn a_name_that_no_path_can_have_is_told_and_looks_like_no_other() {
+    let tree = Tree::new();
+    let folder = "shop/.claude/commands";
+    for name in [
+        "a:b.md",
+        "C:.md",
+        "a\\b.md",
+        "~c.md",
+        "C:/in.md",
+        "x\\y/in.md",
+        "a/d.md",
+    ] {
+        tree.write(&format!("{folder}/{name}"), "Text");
+    }
+    let live = commands(&tree);
+    assert_eq!(
+        files(&live),
+        ["claude C:.md", "claude a/d.md", "claude a:b.md"]
+    );
+    let names = ["C:/in.md", "a\\\\b.md", "x\\\\y/in.md", "~c.md"];
+    let expected = names.map(|name| ("bad-file-name", name.to_owned()));
+    assert_eq!(told(&tree, &live), expected);
+}
+
+#[test]
+fn a_text_that_is_too_large_is_not_told_to_include_its_parts() {
+    let tree = Tree::new();
+    let text = "x".repeat(1024 * 1024 + 1);
+    tree.write("shop/.claude/commands/large.md", text);
+    let told = problems(&commands(&tree));
+    let help = told[0].help.as_deref().unwrap_or_default();
+    assert_eq!(help, "split it in two, or raise `verbatim` under [limits]");
+}
+
+#[test]
+fn markdown_beside_files_of_another_kind_is_told() {
+    let tree = Tree::new();
+    tree.write("models/a.md", "A");
+    tree.write(
+        "models/b.prompt.yml",
+        "messages: [{role: user, content: Hi}]\n",
+    );
+    tree.write("skills/a.md", "A");
+    tree.write("skills/docs/b.md", "B");
+    tree.write("skills/notes.txt", "N");
+    tree.write("skills/pdf/more.md", "M");
+    let skill = "---\nname: pdf\ndescription: Reads.\n---\nBody\n";
+    tree.write("skills/pdf/SKILL.md", skill);
+    tree.write("elsewhere/SKILL.md", skill);
+    symlink("../elsewhere", tree.path("skills/out")).unwrap();
+    symlink("pdf", tree.path("skills/again")).unwrap();
+    let told = |live: &LiveCatalog| {
+        let notes = problems(live).into_iter();
+        let mut told: Vec<String> = notes
+            .map(|it| format!("{} {}", it.code, it.message))
+            .collect();
+        told.sort();
+        told
+    };
+    let live = LiveCatalog::load(named(&tree, &["models"]));
+    let expected = ["not-a-prompt a.md does not end in `.prompt.yml`, so it is no prompt"];
+    assert_eq!(told(&live), expected);
+    let live = LiveCatalog::load(named(&tree, &["skills"]));
+    let expected = [
+        "folder-link ~/skills/again is a link to a folder of this library, which is read where it is",
+        "not-a-prompt a.md is in no folder with a `SKILL.md`, so it is no prompt",
+        "not-a-prompt b.md is in no folder with a `SKILL.md`, so it is no prompt",
+        "outside-library ~/skills/out is a link to a folder outside the library, which is not read",
+    ];
+    assert_eq!(told(&live), expected);
+    // A skill that comes takes the files around it along.
+    tree.write("skills/docs/SKILL.md", skill.replace("pdf", "docs"));
+    live.refresh();
+    assert_eq!(told(&live), [expected[0], expected[1], expected[3]]);
+    assert_eq!(
+        files(&live),
+        ["skills docs/SKILL.md", "skills pdf/SKILL.md"]
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use twig_core::Kind;
 use twig_sources::{LiveCatalog, Settings};
 
-use super::{kinds, libraries, named, remembered};
+use super::{files, kinds, libraries, named, remembered};
 use crate::support::{Tree, codes, problems};
 
 const SKILL: &str = "---\nname: pdf\ndescription: Reads PDF files.\n---\nBody\n";
@@ -46,6 +46,19 @@ fn the_folders_of_clients_are_told_by_their_path_from_inside_and_from_outside() 
         (".claude/skills", "pdf/SKILL.md", "claude_skills", "skills"),
         (".agents/skills", "pdf/SKILL.md", "skills", "skills"),
         (".github/prompts", "x.prompt.md", "copilot", "copilot"),
+        (
+            ".config/Code/User/prompts",
+            "x.prompt.md",
+            "copilot",
+            "copilot",
+        ),
+        (
+            "Library/Application Support/Code/User/prompts",
+            "x.prompt.md",
+            "copilot",
+            "copilot",
+        ),
+        (".clinerules/workflows", "x.md", "cline", "windsurf"),
         (".github/skills", "pdf/SKILL.md", "copilot_skills", "skills"),
         (
             ".copilot/skills",
@@ -189,7 +202,7 @@ fn other_folders_are_told_by_their_layout() {
     check(
         &["box/commands/git/a.toml"],
         "box",
-        &one("box", "gemini", "box"),
+        &one("box", "gemini", "box/commands"),
     );
     check(
         &["commands/a.toml"],
@@ -247,6 +260,116 @@ fn folders_of_several_kinds_side_by_side_are_a_library_each() {
         ("skills", "skills", "pack/skills"),
     ];
     check(&files, "pack", &expected);
+}
+
+#[test]
+fn a_repository_with_skills_and_commands_is_a_library_for_each() {
+    let files = [
+        "market/.claude-plugin/marketplace.json",
+        "market/README.md",
+        "market/docs/guide.md",
+        "market/plugins/a/commands/run.md",
+        "market/plugins/a/skills/s-a/SKILL.md",
+        "market/plugins/a/agents/x.md",
+        "market/plugins/b/commands/run.md",
+        "market/plugins/b/skills/s-b/SKILL.md",
+    ];
+    let expected = [
+        ("a", "claude", "market/plugins/a/commands"),
+        ("a_skills", "skills", "market/plugins/a/skills"),
+        ("b", "claude", "market/plugins/b/commands"),
+        ("b_skills", "skills", "market/plugins/b/skills"),
+    ];
+    check(&files, "market", &expected);
+    let files = [
+        "repo/cli/parts/commands/git/commit.md",
+        "repo/cli/parts/commands/db/README.md",
+        "repo/cli/parts/skills/dev/s1/SKILL.md",
+        "repo/cli/parts/agents/a/b.md",
+        "repo/gemini/commands/x.toml",
+    ];
+    let expected = [
+        ("parts", "claude", "repo/cli/parts/commands"),
+        ("parts_skills", "skills", "repo/cli/parts/skills"),
+        ("gemini", "gemini", "repo/gemini/commands"),
+    ];
+    check(&files, "repo", &expected);
+    // A plugin beside commands and prompt files of others.
+    let files = [
+        "mix/git/.claude-plugin/plugin.json",
+        "mix/git/commands/commit.md",
+        "mix/more/commands/x.md",
+        "mix/x/prompts/a.prompt.md",
+        "mix/x/skills/pdf/SKILL.md",
+    ];
+    let expected = [
+        ("git", "claude", "mix/git/commands"),
+        ("more", "claude", "mix/more/commands"),
+        ("x_prompts", "copilot", "mix/x/prompts"),
+        ("x_skills", "skills", "mix/x/skills"),
+    ];
+    check(&files, "mix", &expected);
+}
+
+#[test]
+fn a_folder_of_commands_is_told_by_its_name() {
+    let one = |name: &'static str, root: &'static str| [(name, "claude", root)];
+    check(&["commands/a.md"], "commands", &one("commands", "commands"));
+    let files = [
+        "gsd/commands/gsd/help.md",
+        "gsd/README.md",
+        "gsd/agents/x.md",
+    ];
+    check(&files, "gsd", &one("gsd", "gsd/commands"));
+    // What a skill brings is the skill's, and a text about a folder makes no commands of it.
+    let files = ["box/pdf/SKILL.md", "box/pdf/commands/a.md"];
+    check(&files, "box", &[("box", "skills", "box")]);
+    let files = ["box/commands/README.md", "box/a.md"];
+    check(&files, "box", &[("box", "markdown", "box")]);
+}
+
+#[test]
+fn a_library_around_another_leaves_it_alone() {
+    let tree = Tree::new();
+    tree.write("box/pdf/SKILL.md", SKILL);
+    tree.write("box/commands/run.md", "Run.\n");
+    let live = LiveCatalog::load(named(&tree, &["box"]));
+    assert_eq!(files(&live), ["box run.md", "box_skills pdf/SKILL.md"]);
+    assert_eq!(codes(&live), [""; 0]);
+}
+
+#[test]
+fn markdown_that_no_library_reads_is_told() {
+    let tree = Tree::new();
+    tree.write("box/commands/run.md", "Run.\n");
+    tree.write("box/agents/a.md", "A.\n");
+    tree.write("box/notes.md", "N.\n");
+    tree.write("box/README.md", "About.\n");
+    let live = LiveCatalog::load(named(&tree, &["box"]));
+    let told = problems(&live);
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].code, "not-a-prompt");
+    assert!(
+        told[0]
+            .message
+            .contains("agents/a.md and 1 other Markdown file"),
+        "{}",
+        told[0].message
+    );
+}
+
+#[test]
+fn the_home_is_its_folders_of_clients_and_nothing_else() {
+    let tree = Tree::new();
+    tree.write("me/skills/pdf/SKILL.md", SKILL);
+    tree.write("me/notes/a.md", "A.\n");
+    let settings = || Settings {
+        home: Some(tree.path("me")),
+        ..named(&tree, &["me"])
+    };
+    assert_eq!(kinds(&LiveCatalog::load(settings())), []);
+    tree.write("me/.claude/commands/a.md", "A.\n");
+    assert_eq!(kinds(&LiveCatalog::load(settings())), [Kind::Claude]);
 }
 
 #[test]

@@ -90,6 +90,25 @@ fn the_persons_own_name_wins() {
 }
 
 #[test]
+fn a_name_that_was_written_for_one_library_stays_when_others_come() {
+    let tree = Tree::new();
+    tree.write("shop/.claude/commands/x.md", "X");
+    let live = LiveCatalog::load(Settings {
+        data: None,
+        remembered: vec![Remembered {
+            path: tree.path("shop"),
+            name: LibraryName::from_folder("shop_claude"),
+            ..Remembered::default()
+        }],
+        ..tree.settings()
+    });
+    assert_eq!(called(&tree, &live), ["shop_claude"]);
+    tree.write("shop/.cursor/commands/x.md", "X");
+    live.refresh();
+    assert_eq!(called(&tree, &live), ["shop_claude", "shop_cursor"]);
+}
+
+#[test]
 fn a_name_that_is_taken_while_we_watch_moves_on() {
     let tree = Tree::new();
     std::fs::create_dir(tree.path("shop")).unwrap();

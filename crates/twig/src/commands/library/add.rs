@@ -12,7 +12,7 @@ use super::super::{library_of, settings};
 use crate::cli::{AddLibrary, Sources};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::config::{Config, ConfigFile, Entry, bad_name};
-use crate::places::Places;
+use crate::places::{Places, on_disk};
 use crate::ui::Ui;
 
 /// One library of a folder as scripts see it; this shape is a promise.
@@ -69,6 +69,7 @@ pub(super) fn run(options: &AddLibrary, ui: &mut Ui) -> Result<ExitCode, Command
     let mut rows = Vec::new();
     let mut is_new = false;
     for path in &options.paths {
+        check_path(&places, path)?;
         let path = library_of(path)?;
         let remembered = Remembered {
             path: path.clone(),
@@ -88,10 +89,11 @@ pub(super) fn run(options: &AddLibrary, ui: &mut Ui) -> Result<ExitCode, Command
             ));
             continue;
         };
-        file.add(&places, &entry(&places, &path, options.kind, name.as_ref()))?;
+        let name = name.as_ref().or(found.name.as_ref());
+        file.add(&places, &entry(&places, &path, options.kind, name))?;
         is_new = true;
         ui.say(format!("added {}", places.shown(&path)));
-        let served = found.libraries.iter().filter(|it| !is_empty(it));
+        let served = found.place.libraries.iter().filter(|it| !is_empty(it));
         rows.extend(served.map(|library| Row::of(library, true)));
     }
     if is_new {
@@ -166,13 +168,46 @@ fn is_empty(library: &FoundLibrary) -> bool {
     library.kind.is_format() && library.prompts == 0
 }
 
+/// Refuses what can be no library, whatever is in it.
+fn check_path(places: &Places, path: &Path) -> Result<(), CommandError> {
+    let path = on_disk(path);
+    let shown = places.shown(&path);
+    if path.is_file() {
+        let message = format!("{shown} was not added: it is a file, and libraries are folders");
+        return Err(CommandError::fixable(message).hint("name the folder that holds it"));
+    }
+    let real = path.canonicalize().unwrap_or(path);
+    if real.parent().is_none() {
+        let message = format!("{shown} was not added: it is the root of the file system");
+        return Err(CommandError::fixable(message).hint("name the folder that holds your prompts"));
+    }
+    Ok(())
+}
+
+/// The name of a library that had to take another than its own: written down, it stays when the one
+/// that has that name goes.
+pub(super) fn lasting_name(live: &LiveCatalog, library: &FoundLibrary) -> Option<LibraryName> {
+    let is_renamed = live.problems().iter().any(|problem| {
+        problem.code == "library-renamed" && Path::new(&*problem.path) == library.root
+    });
+    LibraryName::from_folder(&library.name).filter(|_| is_renamed)
+}
+
+/// What would be served of a folder.
+struct Looked {
+    place: Found,
+    /// What it has to be called from now on, where that is not what it would be called alone.
+    name: Option<LibraryName>,
+}
+
 /// What would be served of a folder, under which names; `None` where all of it is already.
 fn look(
     places: &Places,
     config: &Config,
     folder: Remembered,
-) -> Result<Option<Found>, CommandError> {
+) -> Result<Option<Looked>, CommandError> {
     let path = folder.path.clone();
+    let is_called = folder.name.is_some();
     let mut config = config.clone();
     config.libraries.push(folder);
     let live = LiveCatalog::load(settings(places, &config, &Sources::default()));
@@ -190,7 +225,11 @@ fn look(
         return Ok(None);
     }
     if !found.libraries.iter().all(is_empty) {
-        return Ok(Some(found));
+        let name = match &*found.libraries {
+            [library] if !is_called => lasting_name(&live, library),
+            _ => None,
+        };
+        return Ok(Some(Looked { place: found, name }));
     }
     // The worst word of it says most.
     let mut problems = live.problems();

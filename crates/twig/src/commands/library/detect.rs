@@ -5,6 +5,7 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use twig_core::LibraryName;
 use twig_sources::{Found, LiveCatalog, Origin, Remembered, Settings, well_known_folders};
 
 use super::super::check::counted;
@@ -20,7 +21,8 @@ pub(super) fn run(options: &AddLibrary, ui: &mut Ui) -> Result<ExitCode, Command
     let places = Places::from_environment();
     let mut file = ConfigFile::open(&places)?;
     let config = file.check(&places)?;
-    let rows = look(&places, &config);
+    let (rows, names): (Vec<Row>, Vec<Option<LibraryName>>) =
+        look(&places, &config).into_iter().unzip();
     if options.json && !options.yes {
         ui.json(&rows)?;
         return Ok(ExitCode::SUCCESS);
@@ -46,7 +48,8 @@ pub(super) fn run(options: &AddLibrary, ui: &mut Ui) -> Result<ExitCode, Command
     };
     for at in &picked {
         let row = &rows[*at];
-        file.add(&places, &add::entry(&places, &row.path, None, None))?;
+        let name = names[*at].as_ref();
+        file.add(&places, &add::entry(&places, &row.path, None, name))?;
     }
     file.save(&places)?;
     if !picked.is_empty() {
@@ -64,8 +67,8 @@ pub(super) fn run(options: &AddLibrary, ui: &mut Ui) -> Result<ExitCode, Command
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every folder of a client that has a prompt.
-fn look(places: &Places, config: &Config) -> Vec<Row> {
+/// Every folder of a client that has a prompt, and the name to write down for it.
+fn look(places: &Places, config: &Config) -> Vec<(Row, Option<LibraryName>)> {
     let mut seen = BTreeSet::new();
     let folders = bases(places).into_iter();
     let folders = folders.flat_map(|base| well_known_folders(&base));
@@ -98,7 +101,8 @@ fn look(places: &Places, config: &Config) -> Vec<Row> {
         let library = place.libraries.iter().find(|it| same(&it.root, path))?;
         let known = place.origin != Origin::Configuration
             || config.libraries.iter().any(|it| it.path == place.path);
-        (library.prompts > 0).then(|| Row::of(library, known))
+        let name = add::lasting_name(&live, library);
+        (library.prompts > 0).then(|| (Row::of(library, known), name))
     });
     rows.collect()
 }

@@ -1,0 +1,210 @@
+//! What names of files and folders speak for, and the libraries that come of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use twig_core::Kind;
+
+use super::super::Spot;
+use super::{COMMANDS, Folder};
+
+/// What speaks for a kind.
+#[derive(Debug, Default)]
+pub(super) struct Signs {
+    /// Kinds but for plain Markdown, each with the folders that hold its prompts.
+    folders: BTreeMap<Kind, BTreeSet<PathBuf>>,
+    /// Folders of commands.
+    commands: BTreeMap<PathBuf, Commands>,
+    /// Folders that are a skill each: all that is in them belongs to it.
+    skills: BTreeSet<PathBuf>,
+    /// Plain Markdown files.
+    markdown: Vec<PathBuf>,
+    /// Whether the only Markdown files speak of their folder.
+    has_notes: bool,
+    plugins: Vec<Spot>,
+}
+
+/// How many files of a folder of commands are of which client.
+#[derive(Debug, Default)]
+struct Commands {
+    markdown: usize,
+    toml: usize,
+}
+
+/// Kinds that are told by their files, what is told best first.
+const ORDER: [Kind; 4] = [Kind::Skills, Kind::Fabric, Kind::Copilot, Kind::Models];
+
+/// What people call a folder of prompts of a kind.
+fn usual_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Skills => "skills",
+        Kind::Fabric => "patterns",
+        _ => "prompts",
+    }
+}
+
+impl Signs {
+    pub(super) fn file(&mut self, folder: &Folder, name: &str) {
+        let lower = name.to_ascii_lowercase();
+        let ends = |ending: &str| lower.len() > ending.len() && lower.ends_with(ending);
+        let kind = if lower == "skill.md" {
+            self.skills.insert(folder.path.clone());
+            Kind::Skills
+        } else if lower == "system.md" && folder.depth > 0 && folder.commands.is_none() {
+            Kind::Fabric
+        } else if ends(".prompt.md") {
+            Kind::Copilot
+        } else if ends(".prompt.yml") || ends(".prompt.yaml") {
+            Kind::Models
+        } else if lower == "readme.md" {
+            self.has_notes = true;
+            return;
+        } else {
+            let (is_markdown, is_toml) = (ends(".md"), ends(".toml"));
+            if let Some(root) = folder.commands.as_ref().filter(|_| is_markdown || is_toml) {
+                let commands = self.commands.entry(root.clone()).or_default();
+                commands.markdown += usize::from(is_markdown);
+                commands.toml += usize::from(is_toml);
+            }
+            if is_markdown {
+                self.markdown.push(folder.path.join(name));
+            }
+            return;
+        };
+        // What is a skill or a pattern is the folder.
+        let is_folder = matches!(kind, Kind::Skills | Kind::Fabric);
+        let above = match folder.path.parent() {
+            Some(above) if is_folder && folder.depth > 0 => above,
+            _ => &folder.path,
+        };
+        let folders = self.folders.entry(kind).or_default();
+        folders.insert(above.to_path_buf());
+    }
+
+    /// Takes in a plugin of Claude Code, whose commands and skills are libraries; says whether the
+    /// folder is one.
+    pub(super) fn plugin(&mut self, folder: &Folder, inner: &[String]) -> bool {
+        let parts = [
+            (COMMANDS, Kind::Claude, ""),
+            ("skills", Kind::Skills, "_skills"),
+        ];
+        let has = |name: &str| inner.iter().any(|it| it == name);
+        if !parts.iter().any(|(name, ..)| has(name))
+            || !folder.path.join(".claude-plugin/plugin.json").exists()
+        {
+            return false;
+        }
+        let own = folder
+            .path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let spots = parts.iter().filter(|(name, ..)| has(name));
+        self.plugins.extend(spots.map(|(name, kind, end)| {
+            let root = folder.path.join(name);
+            Spot::new(root, *kind, Some(format!("{own}{end}")))
+        }));
+        true
+    }
+
+    /// One library, or several where there are several kinds; and what is in none of them.
+    pub(super) fn weigh(mut self, root: &Path) -> (Vec<Spot>, Option<(usize, PathBuf)>) {
+        let skills = &self.skills;
+        let is_of_skill = |path: &Path| path.ancestors().any(|it| skills.contains(it));
+        self.commands.retain(|folder, _| !is_of_skill(folder));
+        for (kind, folders) in &mut self.folders {
+            folders.retain(|folder| *kind == Kind::Skills || !is_of_skill(folder));
+        }
+        self.folders.retain(|_, folders| !folders.is_empty());
+        let is_one = self.plugins.is_empty() && self.commands.is_empty() && self.folders.len() < 2;
+        let spots = if is_one {
+            self.one(root).into_iter().collect()
+        } else {
+            self.several(root)
+        };
+        let is_read = |path: &Path| spots.iter().any(|spot| path.starts_with(&spot.root));
+        let left_out: Vec<&PathBuf> = self.markdown.iter().filter(|it| !is_read(it)).collect();
+        let first = left_out.iter().min().map(|first| (*first).clone());
+        let left_out = first.map(|first| (left_out.len(), first));
+        (spots, left_out)
+    }
+
+    fn one(&self, root: &Path) -> Option<Spot> {
+        let has_markdown = self.has_notes || !self.markdown.is_empty();
+        let Some((kind, folders)) = self.folders.first_key_value() else {
+            return has_markdown.then(|| Spot::new(root.to_path_buf(), Kind::Markdown, None));
+        };
+        // Patterns are named by their folders, wherever these lie together.
+        let root = match folders.first() {
+            Some(patterns) if *kind == Kind::Fabric && folders.len() == 1 => patterns,
+            _ => root,
+        };
+        Some(Spot::new(root.to_path_buf(), *kind, None))
+    }
+
+    /// A library for each plugin, each folder of commands, and each place where prompts of one kind
+    /// lie together.
+    fn several(&mut self, root: &Path) -> Vec<Spot> {
+        let mut spots = std::mem::take(&mut self.plugins);
+        for (folder, commands) in &self.commands {
+            let kind = if commands.toml > commands.markdown {
+                Kind::Gemini
+            } else {
+                Kind::Claude
+            };
+            let above = folder.parent().filter(|_| folder != root);
+            let above = above.and_then(Path::file_name);
+            let name = above.map(|name| name.to_string_lossy().into_owned());
+            spots.push(Spot::new(folder.clone(), kind, name));
+        }
+        for kind in ORDER {
+            let folders = self.folders.get(&kind).into_iter().flatten();
+            let together: BTreeSet<PathBuf> =
+                folders.map(|folder| together(root, kind, folder)).collect();
+            let is_outermost = |path: &&PathBuf| {
+                let mut above = path.ancestors().skip(1);
+                !above.any(|above| together.contains(above))
+            };
+            for path in together.iter().filter(is_outermost) {
+                if !spots.iter().any(|spot| spot.root == *path) {
+                    let is_taken = self.commands.contains_key(&path.join(COMMANDS));
+                    let name = name_of(root, kind, path, is_taken);
+                    spots.push(Spot::new(path.clone(), kind, name));
+                }
+            }
+        }
+        spots.sort_by(|one, two| one.root.cmp(&two.root));
+        let roots: Vec<PathBuf> = spots.iter().map(|spot| spot.root.clone()).collect();
+        for spot in &mut spots {
+            let inner = roots.iter().filter(|it| **it != spot.root);
+            let inner = inner.filter(|it| it.starts_with(&spot.root));
+            spot.inner = inner.cloned().collect();
+        }
+        spots
+    }
+}
+
+/// The library that a folder with prompts of a kind is in: the outermost that is called so, else
+/// the one directly in the root.
+fn together(root: &Path, kind: Kind, folder: &Path) -> PathBuf {
+    let below = folder.strip_prefix(root).unwrap_or(Path::new(""));
+    let usual = usual_name(kind);
+    let called = below.components().position(|it| it.as_os_str() == usual);
+    let parts = called.unwrap_or(0) + 1;
+    root.components()
+        .chain(below.components().take(parts))
+        .collect()
+}
+
+/// `git_skills` for the skills beside the commands of `git`; `None` where the folder's own will do.
+fn name_of(root: &Path, kind: Kind, path: &Path, is_taken: bool) -> Option<String> {
+    let usual = usual_name(kind);
+    let is_usual = path != root && path.file_name()? == usual;
+    let unit = if is_taken {
+        path
+    } else {
+        path.parent().filter(|above| is_usual && *above != root)?
+    };
+    let unit = unit.file_name()?.to_string_lossy();
+    Some(format!("{unit}_{usual}"))
+}
