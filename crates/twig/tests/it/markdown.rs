@@ -168,9 +168,9 @@ fn files_with_broken_front_matter_or_none_are_served_and_told_of() {
     let bare = "# Bare\n\nNo front matter here.";
     assert_eq!(get(&mut client, "bare", "x"), format!("{bare}\n\nx"));
     insta::assert_snapshot!(env.run(["check", "agents"]), @"
-    note[not-a-prompt]: [work]/agents/README.md speaks of its folder
+    note[not-a-prompt]: README.md speaks of its folder, so it is no prompt
     --> [work]/agents/README.md
-     = help: rename it if it is meant to be one
+     = help: rename or move it if it is meant to be one
 
     note[front-matter]: the front matter is not valid YAML (unclosed bracket '['): it was read line by line
      --> [work]/agents/broken.md:2:14
