@@ -14,10 +14,10 @@ use twig_core::{Kind, Library, Limits, Problem, RelativePath, Severity};
 
 use self::file::{FormatFile, Rules};
 use crate::listing::Entry;
-use crate::tree::{Base, FILES, Tree, arrange, look_at_all};
+use crate::tree::{Base, LISTED, Tree, arrange, look_at_all};
 
 /// How many bytes of all files of one library are read.
-const BYTES: u64 = 50 * 1024 * 1024;
+const BYTES: u64 = 256 * 1024 * 1024;
 
 /// A library as it was last read.
 #[derive(Debug)]
@@ -102,8 +102,8 @@ impl FormatFolder {
             skills::keep(base, &mut listed);
         }
         arrange(&mut self.files, listed);
-        self.left_off = self.files.len().saturating_sub(FILES);
-        self.files.truncate(FILES);
+        self.left_off = self.files.len().saturating_sub(LISTED);
+        self.files.truncate(LISTED);
         self.files.shrink_to_fit();
     }
 
@@ -137,7 +137,7 @@ impl FormatFolder {
 
 fn too_many(base: &Base<'_>) -> Problem {
     let what =
-        format!("has more files or folders than are read ({FILES} files); the rest is left off");
+        format!("has more files or folders than are read ({LISTED} files); the rest is left off");
     let help = "split the library in two";
     base.problem("too-many-files", Severity::Error, "", &what, help)
 }

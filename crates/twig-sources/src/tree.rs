@@ -14,12 +14,14 @@ pub(crate) use self::files::{SeenFile, arrange, look_at_all};
 use crate::listing::{Entry, Listing, is_leftover};
 use crate::stamp::Seen;
 
-/// How many files one library may have.
+/// How many documents one library may have.
 pub(crate) const FILES: usize = 5_000;
 
 /// How deep folders may nest, and how many there may be.
 const DEPTH: usize = 16;
-const FOLDERS: usize = 2_000;
+const FOLDERS: usize = 10_000;
+/// How many files are listed; whoever has fewer leaves off the rest.
+pub(crate) const LISTED: usize = 20_000;
 
 /// What goes away may come back at once: some editors move a file away before they write it anew.
 const QUIET: Duration = Duration::from_millis(8);
@@ -76,7 +78,7 @@ impl Tree {
         // The next one is last.
         let mut next: Vec<Box<str>> = vec!["".into()];
         while let Some(below) = next.pop() {
-            if files > FILES || self.folders.len() == FOLDERS {
+            if files > LISTED || self.folders.len() == FOLDERS {
                 self.is_cut = true;
                 break;
             }

@@ -194,17 +194,17 @@ fn folders_may_nest_sixteen_deep() {
 }
 
 #[test]
-fn there_may_be_five_thousand_files() {
+fn there_may_be_twenty_thousand_files() {
     let tree = Tree::new();
     let write =
         |at: usize| tree.write(&format!("shop/.claude/commands/{}/{at:05}.md", at % 7), "X");
-    (0..5000).for_each(write);
+    (0..20_000).for_each(write);
     let live = commands(&tree);
-    assert_eq!(live.snapshot().len(), 5000);
+    assert_eq!(live.snapshot().len(), 20_000);
     assert_eq!(told(&tree, &live), []);
-    write(5000);
+    write(20_000);
     live.refresh();
-    assert_eq!(live.snapshot().len(), 5000);
+    assert_eq!(live.snapshot().len(), 20_000);
     assert_eq!(told(&tree, &live), [("too-many-files", String::new())]);
 }
 
