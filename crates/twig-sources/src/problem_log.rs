@@ -19,7 +19,9 @@ type Key = (Box<str>, &'static str, String);
 impl ProblemLog {
     /// Logs the problems that were not there the last time.
     pub(crate) fn tell<'p>(&mut self, problems: impl Iterator<Item = &'p Problem>) {
-        let new = self.new_among(problems);
+        let mut new = self.new_among(problems);
+        // What is only worth knowing takes no room from what is wrong.
+        new.sort_by_key(|problem| problem.severity == Severity::Note);
         for problem in new.iter().take(LINES) {
             match problem.severity {
                 Severity::Error => tracing::error!("{problem}"),
@@ -27,8 +29,12 @@ impl ProblemLog {
                 Severity::Note => tracing::info!("{problem}"),
             }
         }
-        if new.len() > LINES {
-            tracing::warn!("and {} more; run `twig check`", new.len() - LINES);
+        let rest = new.get(LINES..).unwrap_or_default();
+        let are_notes = rest.iter().all(|it| it.severity == Severity::Note);
+        match rest.len() {
+            0 => {}
+            more if are_notes => tracing::info!("and {more} more; run `twig check`"),
+            more => tracing::warn!("and {more} more; run `twig check`"),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use twig_core::store::place_of;
-use twig_core::{Argument, Catalog, Library, Prompt};
+use twig_core::{Argument, Catalog, Library, Prompt, Severity};
 
 use super::check::counted;
 use super::origin::{Origin, project_flags};
@@ -82,7 +82,10 @@ pub(super) fn run(options: &cli::List, ui: &mut Ui) -> Result<ExitCode, CommandE
     if rows.is_empty() {
         ui.say(nothing_in_project(&catalog).unwrap_or_else(|| nothing(&opened)));
     }
-    let problems = catalog.problems().count() + opened.live.problems().len();
+    let of_places = opened.live.problems();
+    let problems = catalog.problems().chain(&of_places);
+    // Notes are for those who look for them.
+    let problems = problems.filter(|it| it.severity != Severity::Note).count();
     if problems > 0 {
         let count = counted(problems, "problem", "problems");
         ui.say(format!("hint: {count} found; run `twig check`"));
