@@ -233,13 +233,14 @@ fn a_program_of_another_name_knows_its_own_entries() {
     assert_eq!(rows[3]["user"]["connected"], true);
     done(&env, &["cursor", "--remove"]);
     assert_eq!(text(&path), file);
-    // Serving is what makes it ours.
+    // Whatever it is told to do, it is ours to take out.
     let other = format!(
         "{{\"mcpServers\": {{\"twig\": {{\"command\": \"{}\", \"args\": [\"list\"]}}}}}}",
         program.display()
     );
     put(&env, ".cursor/mcp.json", &other);
-    assert_eq!(connect(&env, &["cursor", "--remove"]).code, 1);
+    done(&env, &["cursor", "--remove"]);
+    assert!(!text(&path).contains("prompts"), "{}", text(&path));
 }
 
 #[test]
