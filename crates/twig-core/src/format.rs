@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 pub(crate) use self::curly::INPUT;
 pub use self::library::{Bundled, library};
+pub(crate) use self::markdown::UNSERVED;
 pub use self::marks::{Piece, pieces};
 pub use self::text::{Spoken, bodies};
 use crate::body::BodyError;

@@ -39,25 +39,6 @@ impl Speech {
     }
 }
 
-/// Keys of front matter that mean something to one client and to no prompt.
-const KEYS: [&str; 15] = [
-    "agent",
-    "allowed-tools",
-    "background",
-    "context",
-    "disable-model-invocation",
-    "disallowed-tools",
-    "effort",
-    "hooks",
-    "mode",
-    "model",
-    "paths",
-    "shell",
-    "subtask",
-    "tools",
-    "variant",
-];
-
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
@@ -151,7 +132,7 @@ fn marked(
         refuse_exported(found.library.kind, &text)?;
         let limits = world.templates.limits();
         let fields = front_matter::read(&text, limits).fields;
-        let keys = KEYS.into_iter();
+        let keys = format::UNSERVED.into_iter();
         let keys = keys.filter_map(|key| Some((key, fields.value(key)?.clone())));
         speech.keys.extend(keys);
         let bodies = format::bodies(found.library.kind, &text);

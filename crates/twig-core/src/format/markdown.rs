@@ -14,11 +14,12 @@ use crate::parse::library::Folder;
 use crate::problem::{Problem, Severity};
 
 /// Keys that mean something to their client, and nothing that a prompt could carry.
-const UNSERVED: [&str; 14] = [
+pub(crate) const UNSERVED: [&str; 15] = [
     "agent",
     "allowed-tools",
     "background",
     "context",
+    "disable-model-invocation",
     "disallowed-tools",
     "effort",
     "hooks",
