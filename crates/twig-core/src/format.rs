@@ -81,9 +81,7 @@ impl Reading {
             ..Self::default()
         }
     }
-}
 
-impl Reading {
     /// The same, and what else is worth knowing: code, severity, sentence.
     fn with(
         mut self,

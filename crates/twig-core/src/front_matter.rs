@@ -15,7 +15,6 @@ use std::ops::Range;
 
 pub use self::fields::{Fields, Value};
 pub use self::split::{Split, split};
-pub(crate) use self::yaml::in_words;
 pub(crate) use self::yaml::{Fault, read as read_yaml};
 use crate::limits::Limits;
 use crate::problem::Severity;

@@ -2,13 +2,11 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
-
 use super::about::About;
 use super::arguments::too_many;
 use super::files::without_ending;
 use super::{Reading, Spoken, curly, draft, refused};
-use crate::front_matter;
+use crate::front_matter::{Value, read_yaml};
 use crate::limits::Limits;
 use crate::model::{Argument, Dialect, Kind, Marks, Role};
 use crate::name::RelativePath;
@@ -61,21 +59,18 @@ pub(super) fn read(folder: &Folder, path: &RelativePath, text: &str, limits: &Li
 }
 
 /// What a file holds; settings of the model and tests of the prompt are its author's business.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ModelPrompt {
     /// A name for people.
-    #[serde(default)]
     pub(super) name: Option<String>,
     /// What it does.
-    #[serde(default)]
     pub(super) description: Option<String>,
     messages: Vec<Turn>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Turn {
     role: String,
-    #[serde(default)]
     content: Option<String>,
 }
 
@@ -90,25 +85,30 @@ pub(super) struct NoPrompt {
 
 /// The prompt in a file.
 pub(super) fn prompt(text: &str) -> Result<ModelPrompt, NoPrompt> {
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_aliases: 0, max_anchors: 64, max_depth: 64 },
-        strict_booleans: true,
-        with_snippet: false,
+    let file = read_yaml(text).map(Value::Map).map_err(|fault| {
+        let before = fault.offset().and_then(|offset| text.get(..offset));
+        let line = before.map(|before| before.matches('\n').count() + 1);
+        let why = format!("cannot be read as a prompt: it {fault}");
+        NoPrompt { why, line }
+    })?;
+    let messages = file.get("messages").map(Value::items).unwrap_or_default();
+    let read = ModelPrompt {
+        name: file.word_at("name"),
+        description: file.word_at("description"),
+        messages: messages.iter().map(turn).collect(),
     };
-    let read: ModelPrompt =
-        serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-            let message = front_matter::in_words(&error.to_string());
-            let line = error
-                .location()
-                .and_then(|place| usize::try_from(place.line()).ok());
-            let why = format!("cannot be read as a prompt: {message}");
-            NoPrompt { why, line }
-        })?;
     if read.spoken().is_empty() {
         let why = "has no message with a text".to_owned();
         return Err(NoPrompt { why, line: None });
     }
     Ok(read)
+}
+
+fn turn(message: &Value) -> Turn {
+    Turn {
+        role: message.word_at("role").unwrap_or_default(),
+        content: message.word_at("content"),
+    }
 }
 
 impl ModelPrompt {
@@ -182,9 +182,9 @@ mod tests {
     #[test]
     fn what_is_no_prompt_says_why() {
         for (text, why) in [
-            ("", "cannot be read as a prompt: "),
+            ("", "has no message with a text"),
             ("messages: []", "has no message with a text"),
-            ("name: x", "cannot be read as a prompt: "),
+            ("name: x", "has no message with a text"),
             ("messages: [{role: user}]", "has no message with a text"),
             ("a: [", "cannot be read as a prompt: "),
         ] {

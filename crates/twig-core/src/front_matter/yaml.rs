@@ -32,7 +32,7 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// Bytes of the text before it.
-    pub(super) fn offset(&self) -> Option<usize> {
+    pub(crate) fn offset(&self) -> Option<usize> {
         match self {
             Self::NotYaml { offset, .. } => *offset,
             Self::NoMap => None,
@@ -99,7 +99,7 @@ pub(super) fn is_surely(front: &str) -> bool {
 }
 
 /// What the reader says, in words for people.
-pub(crate) fn in_words(message: &str) -> String {
+fn in_words(message: &str) -> String {
     // The place is told apart, and in the file's own lines.
     let message = message
         .rfind(" at line ")
