@@ -9,6 +9,7 @@ pub mod body;
 pub mod braces;
 pub mod catalog;
 pub mod check;
+pub mod depth;
 pub mod document;
 pub mod export;
 pub mod format;

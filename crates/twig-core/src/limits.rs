@@ -2,6 +2,10 @@
 //!
 //! Each is a default that the configuration may change; each has a test at the edge and one past it.
 
+/// Levels that a TOML, JSON or YAML text may nest. It protects the stacks of threads, so it cannot be
+/// configured.
+pub const NESTING: usize = 32;
+
 /// How much of anything is taken before it is refused with a sentence that names the limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {

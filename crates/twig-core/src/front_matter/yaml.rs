@@ -10,6 +10,7 @@ use serde_saphyr::Spanned;
 
 use super::fields::Value;
 use super::plain;
+use crate::limits::NESTING;
 
 /// A block that is longer than this is not asked whether it is YAML.
 const LONGEST: usize = 64 * 1024;
@@ -51,7 +52,7 @@ pub(crate) fn read(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
 /// The same, whatever it is.
 pub(super) fn strict(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
     let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_aliases: 0, max_anchors: 64, max_depth: 64 },
+        budget: serde_saphyr::budget! { max_aliases: 0, max_anchors: 64, max_depth: NESTING },
         strict_booleans: true,
         with_snippet: false,
         merge_keys: serde_saphyr::options::MergeKeyPolicy::AsOrdinary,
@@ -107,6 +108,9 @@ fn in_words(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     if line.contains("Aliases") {
         return "aliases such as `*name` are not followed".to_owned();
+    }
+    if line.contains("budget breached: Depth") || line.contains("recursion limit") {
+        return format!("it nests deeper than {NESTING} levels, which is the limit");
     }
     if line.contains("budget breached") {
         return "there is more in it than is read".to_owned();

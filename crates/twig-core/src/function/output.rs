@@ -7,6 +7,7 @@ use std::sync::Arc;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::Value;
 
+use crate::depth;
 use crate::document::Contents;
 use crate::media::{Media, MediaKind};
 use crate::model::Role;
@@ -32,6 +33,7 @@ pub fn read_output(bytes: &[u8]) -> Result<Finished, String> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err("printed nothing; it has to print one JSON object with `messages`".to_owned());
     }
+    depth::json(bytes).map_err(|error| format!("printed JSON that cannot be read: {error}"))?;
     let value: Value = serde_json::from_slice(bytes).map_err(|error| {
         let error = error.to_string();
         match error.strip_prefix("trailing characters") {

@@ -116,7 +116,10 @@ fn names(path: &str) -> Option<Vec<String>> {
                 .chars()
                 .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
     };
-    let parts: Vec<&str> = path.split(['.', '/']).collect();
+    let parts: Vec<&str> = path.split(['.', '/']).take(DEPTH + 1).collect();
+    if parts.len() > DEPTH {
+        return None;
+    }
     let is_good = parts.iter().all(|part| is_name(part));
     is_good.then(|| parts.into_iter().map(str::to_owned).collect())
 }

@@ -7,6 +7,7 @@ use super::mustache::simple;
 use super::turns::{Speaker, fold};
 use super::words::Words;
 use super::{Batch, Item, SourceFile};
+use crate::depth;
 use crate::front_matter::Value;
 use crate::limits::Limits;
 
@@ -122,6 +123,7 @@ fn objects(text: &str) -> Result<Found, String> {
 }
 
 fn json(text: &str) -> Result<Value, String> {
+    depth::json(text).map_err(|error| error.to_string())?;
     let read: Result<serde_json::Value, _> = serde_json::from_str(text);
     let read = read.map_err(|error| format!("it is not valid JSON: {error}"))?;
     Ok(read.into())

@@ -3,11 +3,13 @@
 //! A mistake in one prompt makes that prompt unavailable and leaves the others alone.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use super::TOLD;
 use super::library::Folder;
 use super::located::{At, Members, Mistake};
 use crate::body::BodyError;
+use crate::depth;
 use crate::hidden::{self, Place};
 use crate::limits::Limits;
 use crate::model::{Argument, Content, Dialect, Function, MessageSource, Prompt, Role};
@@ -46,13 +48,10 @@ pub(super) struct Reader<'r> {
 impl Reader<'_> {
     /// Reads the whole list; an error where none of it can be understood.
     pub(super) fn read(&mut self, script: &RelativePath) -> Result<Vec<Prompt>, Box<Problem>> {
-        let value = serde_json::from_str(self.files.list).map_err(|error| {
-            let before = self.files.list.split_inclusive('\n');
-            let before = before.take(error.line().saturating_sub(1));
-            let at = before.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
-            let message = format!("{LIST} is not valid JSON: {error}");
+        let list = self.files.list;
+        let wrong = |at: usize, why: &dyn fmt::Display| {
+            let message = format!("{LIST} is not valid JSON: {why}");
             let (code, severity) = ("manifest-syntax", Severity::Error);
-            let list = self.files.list;
             Box::new(Problem::at(
                 code,
                 severity,
@@ -61,6 +60,13 @@ impl Reader<'_> {
                 at..at + 1,
                 message,
             ))
+        };
+        depth::json(list).map_err(|error| wrong(error.at, &error))?;
+        let value = serde_json::from_str(list).map_err(|error| {
+            let before = list.split_inclusive('\n');
+            let before = before.take(error.line().saturating_sub(1));
+            let at = before.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
+            wrong(at, &error)
         })?;
         let root = At::root(&value);
         let entries = match root.object() {

@@ -11,6 +11,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::depth;
+
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Json<'a> {
@@ -32,8 +34,12 @@ pub(super) struct SyntaxError {
     pub(super) at: usize,
 }
 
-/// Reads a text. Nesting is bounded by `serde_json`: 128 levels.
+/// Reads a text.
 pub(super) fn read(text: &str) -> Result<Json<'_>, SyntaxError> {
+    depth::json(text).map_err(|error| SyntaxError {
+        message: error.to_string(),
+        at: error.at,
+    })?;
     serde_json::from_str(text).map_err(|error| {
         let message = error.to_string();
         // Its own place is left off: whoever tells of the error tells the place too.

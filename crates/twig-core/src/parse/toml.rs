@@ -11,6 +11,8 @@ use std::ops::Range;
 
 use ::toml::de::{DeTable, DeValue};
 
+use crate::depth;
+
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item<'a> {
@@ -98,6 +100,10 @@ pub fn read(text: &str) -> Result<Table<'_>, SyntaxError> {
 
 /// Reads a document with the `toml` crate.
 fn read_any(text: &str) -> Result<Table<'_>, SyntaxError> {
+    depth::toml(text).map_err(|error| SyntaxError {
+        message: error.to_string(),
+        span: Some(error.at..error.at + 1),
+    })?;
     match DeTable::parse(text) {
         Ok(table) => Ok(convert_table(table.into_inner())),
         Err(error) => Err(SyntaxError {

@@ -10,6 +10,7 @@ use super::file_name::file_names;
 use super::name::{ItemKind, Noun, StoreName};
 use super::version::{Digest, Project, hex, read_hex};
 use super::write::Draft;
+use crate::depth;
 use crate::name::RelativePath;
 use crate::problem::shorten;
 
@@ -98,6 +99,7 @@ impl Folder {
     /// Reads a `project.json`.
     pub fn parse(json: &str) -> Result<Self, FolderError> {
         let shape = |error: serde_json::Error| FolderError::Shape(error.to_string());
+        depth::json(json).map_err(|error| FolderError::Shape(error.to_string()))?;
         // A later format may have any other shape.
         let Format { format } = serde_json::from_str(json).map_err(shape)?;
         if format != FORMAT {

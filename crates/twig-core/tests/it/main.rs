@@ -10,6 +10,7 @@ mod catalog;
 mod check;
 mod corpus;
 mod definition;
+mod depth;
 mod documents;
 mod export;
 mod format;

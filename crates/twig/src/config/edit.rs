@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, Item, Value};
 use twig_core::Kind;
+use twig_core::depth;
 
 use super::{Config, parse};
 use crate::command_error::{CommandError, reason};
@@ -146,9 +147,14 @@ impl ConfigFile {
         parse(places, &self.path, &self.text)
     }
 
+    fn document(&self) -> Option<Document<&str>> {
+        depth::toml(&self.text).ok()?;
+        Document::parse(self.text.as_str()).ok()
+    }
+
     /// Where `libraries` is an array in one go, if it is.
     fn inline_list(&self) -> Option<InlineList> {
-        let document = Document::parse(self.text.as_str()).ok()?;
+        let document = self.document()?;
         let Item::Value(Value::Array(array)) = document.get("libraries")? else {
             return None;
         };
@@ -162,7 +168,7 @@ impl ConfigFile {
 
     /// The bytes of an entry: whole lines, or a table of an array with its comma.
     fn cuts_of(&self, at: usize) -> Option<Vec<Range<usize>>> {
-        let document = Document::parse(self.text.as_str()).ok()?;
+        let document = self.document()?;
         match document.get("libraries")? {
             Item::ArrayOfTables(tables) => {
                 let table = tables.get(at)?;

@@ -9,6 +9,7 @@ mod tests;
 
 use serde_json::{Map, Value};
 use toml_edit::{Document, Item, TableLike};
+use twig_core::depth;
 
 use self::cut::{Cut, cuts};
 use super::edit_error::EditError;
@@ -111,6 +112,7 @@ pub(crate) fn has_container(text: &str, key: &str) -> bool {
 }
 
 fn parse(text: &str) -> Result<Document<&str>, EditError> {
+    depth::toml(text).map_err(|error| EditError::at(text, error.at, error.to_string()))?;
     Document::parse(text).map_err(|error| {
         let place = error.span().map_or(0, |span| span.start);
         EditError::at(text, place, error.message())

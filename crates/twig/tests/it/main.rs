@@ -14,6 +14,7 @@ mod cli;
 mod connect;
 mod contract;
 mod definitions;
+mod depth;
 mod documents;
 mod ending;
 mod export;

@@ -1,6 +1,6 @@
 //! What stands in an action: fields, variables, texts, and the few functions that a test needs.
 
-use crate::import::logic::{Test, Value};
+use crate::import::logic::{DEPTH, Test, Value};
 
 /// How deep brackets may nest.
 const BRACKETS: usize = 16;
@@ -96,7 +96,7 @@ impl Scope {
             name.starts_with(|c: char| c.is_alphabetic() || c == '_')
                 && name.chars().all(|c| c.is_alphanumeric() || c == '_')
         };
-        if !names.iter().all(is_name) {
+        if names.len() > DEPTH || !names.iter().all(is_name) {
             return None;
         }
         let (first, fields) = match (&dot, names.as_slice()) {

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{Entry, Item, Table, Value};
+use crate::limits::NESTING;
 
 /// Reads a plain document; `None` where it is not plain, or not TOML at all.
 pub(super) fn read(text: &str) -> Option<Table<'_>> {
@@ -250,6 +251,7 @@ impl<'a> Line<'a> {
         self.take(b'[')?;
         let is_list = self.take(b'[').is_some();
         let at = self.at;
+        let mut parts = 1;
         loop {
             self.skip_blanks();
             self.key()?;
@@ -257,6 +259,10 @@ impl<'a> Line<'a> {
             if self.take(b'.').is_none() {
                 break;
             }
+            parts += 1;
+        }
+        if parts > NESTING {
+            return None;
         }
         let keys = &self.text[at..self.at];
         self.take(b']')?;

@@ -4,6 +4,7 @@ use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
+use twig_core::depth;
 
 use super::EditError;
 
@@ -25,6 +26,7 @@ pub(super) struct Source<'t> {
 
 impl<'t> Source<'t> {
     pub(super) fn parse(text: &'t str) -> Result<Self, EditError> {
+        depth::json(text).map_err(|error| EditError::at(text, error.at, error.to_string()))?;
         let collect = CollectOptions {
             comments: CommentCollectionStrategy::AsTokens,
             tokens: true,
