@@ -134,8 +134,37 @@ pub fn refuses_unknown(found: PromptRef<'_>) -> bool {
     found.library.kind == Kind::Definitions || found.prompt.dialect == Dialect::Function
 }
 
+/// Who a prompt is rendered for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Audience {
+    /// Which values it gives in earnest.
+    pub checked: Checked,
+}
+
+/// Which values have to be what their argument takes: one of its choices, as long as it may be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Checked {
+    /// All of them.
+    #[default]
+    All,
+    /// All but each [`stand_in`], whose value a client fills in later.
+    AllButStandIns,
+    /// None: they are marks of the caller's own.
+    None,
+}
+
 /// Renders a prompt.
 pub fn render(
+    world: World<'_>,
+    found: PromptRef<'_>,
+    given: &Given<'_>,
+) -> Result<Rendering, RenderError> {
+    render_for(Audience::default(), world, found, given)
+}
+
+/// Renders a prompt for somebody special.
+pub fn render_for(
+    audience: Audience,
     world: World<'_>,
     found: PromptRef<'_>,
     given: &Given<'_>,
@@ -149,7 +178,13 @@ pub fn render(
         refuse_unknown(&prompt.arguments, given)?;
     }
     let limits = world.templates.limits();
-    check_values(&prompt.arguments, given, limits).map_err(|error| error.worded_for(kind))?;
+    // A program is told what was given, so that has to be what it takes.
+    let checked = match (prompt.dialect, audience.checked) {
+        (Dialect::Function, Checked::AllButStandIns) => Checked::All,
+        (_, checked) => checked,
+    };
+    check_values(&prompt.arguments, given, limits, checked)
+        .map_err(|error| error.worded_for(kind))?;
     let missing = missing(&prompt.arguments, given);
     if !missing.is_empty() {
         return Err(RenderError::MissingArguments(missing).worded_for(kind));

@@ -1,5 +1,6 @@
 //! One client's conversation: messages in, replies and notifications out.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -26,6 +27,8 @@ pub struct Connection {
     spoken: Spoken,
     /// What a legacy client called itself.
     client: Option<Box<str>>,
+    /// Whether a client that nobody knows asked for a prompt as `command_clients` do.
+    fills_in: Cell<bool>,
     subscriptions: Subscriptions,
     in_flight: InFlight,
     /// The reply that is being written; kept for the next one.
@@ -46,6 +49,7 @@ impl Connection {
             server,
             spoken: Spoken::default(),
             client: None,
+            fills_in: Cell::new(false),
             subscriptions: Subscriptions::default(),
             in_flight: InFlight::default(),
             buffer: Vec::new(),
@@ -192,7 +196,7 @@ impl Connection {
         let page_at = self.buffer.len();
         let mut result = Object::open(&mut self.buffer);
         let client = self.client.as_deref();
-        let outcome = ready.answer(&self.server, host, client, &mut result)?;
+        let outcome = ready.answer(&self.server, host, client, &self.fills_in, &mut result)?;
         let mut version = None;
         let result_type = match outcome {
             Outcome::Complete => "complete",

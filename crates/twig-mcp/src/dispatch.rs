@@ -1,5 +1,6 @@
 //! From a method's name to the function that answers it, once its era allows it.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::completion;
@@ -27,6 +28,8 @@ pub(crate) struct Call<'a> {
     pub(crate) meta: Meta<'a>,
     /// What a legacy client called itself before.
     pub(crate) client: Option<&'a str>,
+    /// Whether a client that nobody knows asked for a prompt as `command_clients` do.
+    pub(crate) fills_in: &'a Cell<bool>,
 }
 
 /// What became of a request, beside what was written as its result.
@@ -121,6 +124,7 @@ impl<'a> Ready<'a> {
         server: &'a Server,
         host: Host<'a>,
         client: Option<&'a str>,
+        fills_in: &'a Cell<bool>,
         result: &mut Object<'_>,
     ) -> Result<Outcome, Refusal> {
         self.meta.check_version()?;
@@ -133,6 +137,7 @@ impl<'a> Ready<'a> {
             era: self.meta.era(),
             meta: self.meta,
             client,
+            fills_in,
         };
         let fields = &match self.params {
             Params::Get(params) => return prompts::get(call, params, result),

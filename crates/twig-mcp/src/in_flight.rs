@@ -9,11 +9,11 @@ use twig_core::store::{ItemWrite, StoreError, Written};
 use twig_core::template::{ComputedJob, JobOutcome};
 use twig_core::{FunctionCall, FunctionOutcome, RenderError};
 
+use crate::command_clients::{self, CommandGuard};
 use crate::era::Era;
 use crate::error::Refusal;
 use crate::id;
 use crate::json::Object;
-use crate::opencode::{self, Guard};
 use crate::prompts;
 use crate::server::Server;
 use crate::tools::expand::{self, Tail};
@@ -102,8 +102,8 @@ pub(crate) struct Errand {
 /// What the outcome of a job is made into.
 #[derive(Debug)]
 pub(crate) enum Pending {
-    /// What `prompts/get` answers, and what becomes of it where the client is opencode.
-    Get(Render, Option<Guard>),
+    /// What `prompts/get` answers, and what becomes of it where the client takes it for a command.
+    Get(Render, Option<CommandGuard>),
     /// What `expand_prompt` answers.
     Expand(Render, Tail),
     /// What the tools that write answer.
@@ -180,7 +180,7 @@ impl Pending {
             (Self::Get(render, guard), done) => {
                 let prompt = render.prompt.clone();
                 let mut finished = render.finish(done).map_err(|error| {
-                    let error = opencode::error(guard.as_ref(), error);
+                    let error = command_clients::error(guard.as_ref(), error);
                     server.tell(&prompt, &error);
                     error
                 })?;

@@ -11,6 +11,7 @@
 
 mod arguments;
 mod client;
+mod command_clients;
 mod completion;
 mod connection;
 mod cursor;
@@ -27,7 +28,6 @@ mod json;
 mod latest;
 mod lifecycle;
 mod logging;
-mod opencode;
 mod outbox;
 mod pages;
 mod params;

@@ -9,13 +9,13 @@ use twig_core::render::{self, Block, Message};
 use twig_core::store::{Noun, StoreName};
 use twig_core::{Catalog, Lookup, PromptRef};
 
+use crate::command_clients::{self, CommandGuard};
 use crate::dispatch::{Call, Outcome};
 use crate::elicitation::{self, Response};
 use crate::era::Era;
 use crate::error::Refusal;
 use crate::in_flight::{Errand, Pending, Render, Rendered};
 use crate::json::{self, Object};
-use crate::opencode::{self, Guard};
 use crate::params::{self, GetParams};
 use crate::resources;
 use crate::schema;
@@ -59,8 +59,10 @@ pub(crate) fn get(
             tracing::debug!(prompt = %found.prompt.full_name, ?dropped, "arguments the prompt does not have");
         }
     }
-    let guard = Guard::of(call, found.prompt, &mut given);
-    match render::render(call.host.world(), found, &given).map(Rendered::from) {
+    let guard = CommandGuard::of(call, found.prompt, &mut given);
+    let audience = CommandGuard::audience(guard.as_ref());
+    let rendered = render::render_for(audience, call.host.world(), found, &given);
+    match rendered.map(Rendered::from) {
         Ok(Rendered::Done(mut rendered)) => {
             if let Some(guard) = guard {
                 guard.messages(&mut rendered);
@@ -86,7 +88,7 @@ pub(crate) fn get(
                 elicitation::ask(&found.prompt.full_name, missing, result);
                 return Ok(Outcome::InputRequired);
             }
-            let error = opencode::error(guard.as_ref(), error);
+            let error = command_clients::error(guard.as_ref(), error);
             call.server.tell(&found.prompt.full_name, &error);
             Err(error.into())
         }

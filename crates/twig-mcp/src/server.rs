@@ -53,6 +53,8 @@ impl Default for Tools {
 pub struct Server {
     pub(crate) limits: Limits,
     pub(crate) tools: Tools,
+    /// Names of clients that the person added to the [`crate::command_clients`].
+    pub(crate) command_clients: Vec<String>,
     pub(crate) instructions: Option<String>,
     /// Name, title and version as a JSON object.
     pub(crate) info: Box<str>,
@@ -99,9 +101,17 @@ impl Server {
             told: Mutex::default(),
             limits,
             tools,
+            command_clients: Vec::new(),
             instructions: identity.instructions,
             info: String::from_utf8_lossy(&info).into(),
         }
+    }
+
+    /// The same, where clients of these names treat prompts as opencode does, too.
+    #[must_use]
+    pub fn with_command_clients(mut self, names: Vec<String>) -> Self {
+        self.command_clients = names;
+        self
     }
 
     /// Locks the pages of recent listings.

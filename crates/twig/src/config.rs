@@ -29,6 +29,8 @@ pub(crate) struct Config {
     pub(crate) function_environment: Vec<String>,
     /// What stands before a prompt's name in a message that means it.
     pub(crate) trigger: String,
+    /// Names of clients that treat prompts as opencode does, beside those that Twig knows.
+    pub(crate) command_clients: Vec<String>,
     /// Folders that the person added.
     pub(crate) libraries: Vec<Remembered>,
 }
@@ -41,6 +43,7 @@ impl Default for Config {
             http: http::Limits::default(),
             function_environment: Vec::new(),
             trigger: ":".to_owned(),
+            command_clients: Vec::new(),
             libraries: Vec::new(),
         }
     }
@@ -108,9 +111,14 @@ fn parse(places: &Places, path: &Path, text: &str) -> Result<Config, CommandErro
                 config.function_environment =
                     names.map_err(|(message, item)| wrong(message, item.span.start))?;
             }
-            ("functions", _) => {
-                let message = "`functions` has to be a table: [functions]";
-                return Err(wrong(message.to_owned(), at));
+            ("clients", Value::Table(table)) => {
+                let names = clients(table);
+                config.command_clients =
+                    names.map_err(|(message, item)| wrong(message, item.span.start))?;
+            }
+            (key @ ("functions" | "clients"), _) => {
+                let message = format!("`{key}` has to be a table: [{key}]");
+                return Err(wrong(message, at));
             }
             (key, _) => {
                 let error = wrong(format!("unknown setting `{key}`"), at);
@@ -120,6 +128,7 @@ fn parse(places: &Places, path: &Path, text: &str) -> Result<Config, CommandErro
                     "limits",
                     "http",
                     "functions",
+                    "clients",
                     "libraries",
                 ];
                 let near = twig_core::suggest::did_you_mean(key, known);
@@ -156,6 +165,25 @@ fn functions<'t, 'a>(table: &'t Table<'a>) -> Result<Vec<String>, (String, &'t I
         for item in items {
             match &item.value {
                 Value::Text(name) if is_variable(name) => names.push(name.to_string()),
+                _ => return Err((expected.to_owned(), item)),
+            }
+        }
+    }
+    Ok(names)
+}
+
+/// `like_opencode`: names of clients.
+fn clients<'t, 'a>(table: &'t Table<'a>) -> Result<Vec<String>, (String, &'t Item<'a>)> {
+    let mut names = Vec::new();
+    for entry in &table.entries {
+        let item = &entry.item;
+        let expected = "`like_opencode` is a list of names of clients: [\"acme-code\"]";
+        let (Value::List(items), "like_opencode") = (&item.value, &*entry.key) else {
+            return Err((expected.to_owned(), item));
+        };
+        for item in items {
+            match &item.value {
+                Value::Text(name) if !name.trim().is_empty() => names.push(name.trim().to_owned()),
                 _ => return Err((expected.to_owned(), item)),
             }
         }

@@ -1,7 +1,7 @@
 //! The values that were given: which are missing, which are unknown, which break a rule.
 
-use super::stand_in::is_mark;
-use super::{Given, RenderError};
+use super::stand_in::is_stand_in;
+use super::{Checked, Given, RenderError};
 use crate::limits::Limits;
 use crate::model::{Argument, PATTERN_VALUE};
 use crate::problem::shorten;
@@ -56,10 +56,21 @@ pub(super) fn value_of<'a>(given: &'a Given<'_>, name: &str) -> Option<&'a str> 
         .map(|(_, value)| &**value)
 }
 
+impl Checked {
+    fn includes(self, value: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::AllButStandIns => !is_stand_in(value),
+            Self::None => false,
+        }
+    }
+}
+
 pub(super) fn check_values(
     arguments: &[Argument],
     given: &Given<'_>,
     limits: &Limits,
+    checked: Checked,
 ) -> Result<(), RenderError> {
     let mut total = 0;
     for (name, value) in given {
@@ -79,8 +90,7 @@ pub(super) fn check_values(
     }
     for (at, argument) in arguments.iter().enumerate() {
         if let Some(value) = value_at(given, at, &argument.name)
-            // Some clients ask with `$1`, `$2`, … at list time and put the real values in afterwards.
-            && !is_mark(value)
+            && checked.includes(value)
         {
             check_value(argument, value)?;
         }

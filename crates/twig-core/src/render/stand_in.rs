@@ -1,18 +1,17 @@
-//! Marks that a client puts the real values in for later: `$1`, `$2` and so on.
+//! Marks that a client fills in later: `$1`, `$2` and so on.
 //!
-//! Such a value is rendered like any other. Whoever has to know afterwards which `$1` of a text was a
-//! value, and which the author wrote, renders a stand-in for it: one character that nobody writes.
+//! Such a value is rendered like any other. To know afterwards which `$1` of a text was a value, and
+//! which the author wrote, a stand-in is rendered for it: one character that nobody writes.
 
 /// The stand-in of `$0`: a place that is nobody's, at the end of all characters.
 const FIRST: u32 = 0x0010_F000;
 
-/// The most marks there are; no prompt has as many arguments.
-const MARKS: u32 = 256;
+/// One more than the largest mark: it has three digits at most.
+const MARKS: u32 = 1_000;
 
-/// What stands in for a value that is a mark.
+/// The stand-in of a value that is a mark.
 pub fn stand_in(value: &str) -> Option<char> {
-    let number = number(value).filter(|number| *number < MARKS)?;
-    char::from_u32(FIRST + number)
+    char::from_u32(FIRST + number(value)?)
 }
 
 /// The number of the mark that a character stands in for.
@@ -21,23 +20,26 @@ pub fn stood_for(character: char) -> Option<u32> {
     (number < MARKS).then_some(number)
 }
 
-/// The number of a mark, where a value is one and nothing else.
+/// The number of a mark, where a value is one and nothing else: `$1` to `$999`.
 pub fn number(value: &str) -> Option<u32> {
     let digits = value.strip_prefix('$')?;
-    // A sign is no digit, though numbers are read with one.
-    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-    digits.parse().ok().filter(|_| is_number)
+    // A sign is no digit, though numbers are read with one; and nobody counts `$01`.
+    let is_number = matches!(digits.as_bytes(), [b'1'..=b'9', ..])
+        && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number = digits.parse().ok().filter(|_| is_number)?;
+    (number < MARKS).then_some(number)
 }
 
-/// Whether a value is a mark, or what stands in for one.
-pub(super) fn is_mark(value: &str) -> bool {
-    let digits = value.strip_prefix('$').unwrap_or_default();
+/// True if a text has a character that stands in for a mark.
+pub fn has_stand_in(text: &str) -> bool {
+    // All of them begin with the byte of the last planes, which ordinary text does not have.
+    text.as_bytes().contains(&0xf4) && text.contains(|one| stood_for(one).is_some())
+}
+
+/// True if a value is one stand-in and nothing else.
+pub(super) fn is_stand_in(value: &str) -> bool {
     let mut characters = value.chars();
-    let is_stand_in = characters
-        .next()
-        .is_some_and(|one| stood_for(one).is_some());
-    (is_stand_in && characters.next().is_none())
-        || (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+    characters.next().and_then(stood_for).is_some() && characters.next().is_none()
 }
 
 #[cfg(test)]
@@ -49,8 +51,10 @@ mod tests {
         for (value, expected) in [
             ("$1", Some(1)),
             ("$64", Some(64)),
-            ("$255", Some(255)),
-            ("$256", None),
+            ("$999", Some(999)),
+            ("$1000", None),
+            ("$0", None),
+            ("$01", None),
             ("$", None),
             ("$+1", None),
             ("$-1", None),
@@ -60,11 +64,12 @@ mod tests {
         ] {
             let stands = stand_in(value);
             assert_eq!(stands.and_then(stood_for), expected, "{value}");
-            assert!(stands.is_none_or(|stands| is_mark(&stands.to_string())));
+            assert!(stands.is_none_or(|stands| is_stand_in(&stands.to_string())));
+            assert!(!is_stand_in(value) && !has_stand_in(value), "{value}");
         }
         assert_eq!(stood_for('$'), None);
         assert_eq!(stood_for(char::MAX), None);
-        assert!(is_mark("$99999999999999999999"));
-        assert!(!is_mark("") && !is_mark("$") && !is_mark("$x") && !is_mark("\u{10f001}x"));
+        assert!(!is_stand_in("") && !is_stand_in("\u{10f001}x"));
+        assert!(has_stand_in("a\u{10f001}b") && !has_stand_in("\u{100000}\u{10fffd}"));
     }
 }

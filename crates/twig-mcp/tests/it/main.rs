@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::needless_pass_by_value)]
 
 mod any_bytes;
+mod command_clients;
 mod completion;
 mod computed;
 mod elicitation;
@@ -16,7 +17,6 @@ mod http;
 mod lifecycle;
 mod list;
 mod logging;
-mod opencode;
 mod resources;
 mod skills;
 mod subscriptions;

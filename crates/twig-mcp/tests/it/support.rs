@@ -34,13 +34,7 @@ impl Peer {
     }
 
     pub(crate) fn with_tools(libraries: Vec<Library>, limits: Limits, tools: Tools) -> Self {
-        let identity = Identity {
-            name: "twig".to_owned(),
-            title: "Twig".to_owned(),
-            version: "1.2.3".to_owned(),
-            instructions: Some("Ask for a prompt.".to_owned()),
-        };
-        let server = Arc::new(Server::new(identity, limits.clone(), tools));
+        let server = Arc::new(Server::new(identity(), limits.clone(), tools));
         Self {
             connection: Connection::new(Arc::clone(&server)),
             server,
@@ -48,6 +42,13 @@ impl Peer {
             bodies: FakeBodies::default(),
             templates: Templates::new(limits),
         }
+    }
+
+    /// Counts clients of this name among those that take a prompt for a command.
+    pub(crate) fn add_command_client(&mut self, name: &str) {
+        let server = Server::new(identity(), Limits::default(), Tools::default());
+        self.server = Arc::new(server.with_command_clients(vec![name.to_owned()]));
+        self.connection = Connection::new(Arc::clone(&self.server));
     }
 
     /// Says one message and hears all that comes back, as it was written.
@@ -159,6 +160,15 @@ impl Peer {
         let mut out = Vec::new();
         self.connection.close(&mut out);
         values(&String::from_utf8(out).unwrap())
+    }
+}
+
+fn identity() -> Identity {
+    Identity {
+        name: "twig".to_owned(),
+        title: "Twig".to_owned(),
+        version: "1.2.3".to_owned(),
+        instructions: Some("Ask for a prompt.".to_owned()),
     }
 }
 

@@ -55,18 +55,17 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
         if options.read_only { ", read-only" } else { "" }
     );
     let bodies = Arc::clone(&live) as Arc<dyn Bodies>;
+    let tools = Tools {
+        project: project_name,
+        writes: !options.read_only,
+        trigger: config.trigger.clone(),
+    };
+    let server = Server::new(identity(), config.limits.clone(), tools)
+        .with_command_clients(config.command_clients.clone());
     let service = Service {
         live,
         templates: Templates::new(config.limits.clone()),
-        server: Arc::new(Server::new(
-            identity(),
-            config.limits.clone(),
-            Tools {
-                project: project_name,
-                writes: !options.read_only,
-                trigger: config.trigger.clone(),
-            },
-        )),
+        server: Arc::new(server),
         store,
         searcher: Searcher::new(bodies, config.limits.clone()),
         allowed: allowed(&places, &config, &options.functions),

@@ -11,6 +11,7 @@
 mod bombs;
 mod canaries;
 mod cli;
+mod command_clients;
 mod connect;
 mod contract;
 mod definitions;

@@ -9,7 +9,7 @@ use super::{Part, fold, refuse_exported};
 use crate::catalog::PromptRef;
 use crate::export::Compute;
 use crate::model::{Argument, Content, Prompt, Role};
-use crate::render::{self, Block, Message, RenderError, Rendering, World};
+use crate::render::{self, Audience, Block, Checked, Message, RenderError, Rendering, World};
 use crate::template::{Printing, printing};
 
 /// Templates that only print can be written with other marks; others would have to be run.
@@ -129,7 +129,10 @@ fn said(
         })
         .collect();
     let sentence = |error: RenderError| error.to_string();
-    match render::render(world, found, &given).map_err(sentence)? {
+    let audience = Audience {
+        checked: Checked::None,
+    };
+    match render::render_for(audience, world, found, &given).map_err(sentence)? {
         Rendering::Done(messages) => Ok(messages),
         Rendering::Computed(computed) => {
             let outcome = compute(&computed.job);

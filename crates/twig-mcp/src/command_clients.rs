@@ -1,47 +1,85 @@
-//! What opencode does with a prompt's text, made harmless.
+//! Clients that take a prompt for the template of a command, and its text made harmless for them.
 //!
-//! opencode asks for every prompt with `$1`, `$2` and so on as values, and takes the texts of all
-//! messages as the template of a command. When a person runs that command it puts their words in for
-//! each `$` with a number and for `$ARGUMENTS`, runs each `` !`command` `` in a shell, and attaches the file
-//! of each `@path`. Nothing that an author wrote, and no value that is data, is meant for that: a blank
-//! parts what it looks for. Files of the project itself are attached, as in every client.
-//! Only the marks that it gave as values stay as they are, so that it finds them again.
+//! opencode and its forks ask for a prompt with `$1`, `$2` and so on as values, and take the texts of
+//! all messages as the template of a command. When a person runs that command the client puts their
+//! words in for each `$` with a number and for `$ARGUMENTS`, runs each `` !`command` `` in a shell, and
+//! attaches the file of each `@path`. Nothing that an author wrote, and no value that is data, is
+//! meant for that, so a space separates what the client looks for. Files of the project itself are
+//! attached, as in every client. Only the marks that the client gave as values stay as they are, so
+//! that it finds them again.
+//!
+//! There are hundreds of forks, and each may call itself what it likes: a client that nobody knows is
+//! one of them once it asks as they do. What tools answer is not such a template.
 
 use std::borrow::Cow;
 
-use twig_core::render::stand_in::{number, stand_in, stood_for};
-use twig_core::render::{Block, Message, RenderError};
+use twig_core::render::stand_in::{has_stand_in, number, stand_in, stood_for};
+use twig_core::render::{Audience, Block, Checked, Message, RenderError};
 use twig_core::{Dialect, Prompt};
 
 use crate::client;
 use crate::dispatch::Call;
 
-/// What opencode calls itself.
-const NAME: &str = "opencode";
+/// What such clients call themselves: opencode, Kilo Code, MiMo Code, Altimate Code.
+const COMMAND_CLIENTS: [&str; 4] = ["opencode", "kilo", "mimocode", "altimate"];
 
-/// The other mark that it puts a person's words in for.
+/// Clients that are known to leave a prompt's text alone, whatever they ask for.
+const OTHER_CLIENTS: [&str; 30] = [
+    "@cline/core",
+    "claude-ai",
+    "claude-code",
+    "claude-desktop",
+    "cline",
+    "code - oss",
+    "codex-mcp-client",
+    "continue-cli-client",
+    "continue-client",
+    "copilot-cli",
+    "cursor",
+    "fast-agent-mcp",
+    "fastmcp",
+    "gemini-cli-mcp-client",
+    "github-copilot-developer",
+    "goose",
+    "inspector-cli",
+    "inspector-client",
+    "inspector-web",
+    "jetbrains-ai-assistant-client",
+    "mcp-inspector",
+    "mcp-use",
+    "mcporter",
+    "pydantic-ai",
+    "qwen-cli-mcp-client",
+    "qwen-code",
+    "roo code",
+    "visual studio code",
+    "windsurf",
+    "zed",
+];
+
+/// The other mark that they put a person's words in for.
 const ARGUMENTS: &str = "ARGUMENTS";
 
 /// How the marks that were given as values are told from what an author wrote.
 #[derive(Debug)]
-pub(crate) enum Guard {
+pub(crate) enum CommandGuard {
     /// The values were rendered as their stand-ins.
     StandIns,
-    /// The values went to a program as they are: the marks with these numbers are theirs.
+    /// The values were rendered as they are: the marks with these numbers are theirs.
     Numbers(Vec<u32>),
 }
 
-impl Guard {
-    /// The guard of a request, if it is opencode's. The values that are marks may come back as their
-    /// stand-ins.
+impl CommandGuard {
+    /// The guard of a request, if its client is one of these. The values that are marks may come back
+    /// as their stand-ins.
     pub(crate) fn of(
         call: &Call<'_>,
         prompt: &Prompt,
         given: &mut [(Cow<'_, str>, Cow<'_, str>)],
     ) -> Option<Self> {
         let said = client::name(call.meta.client_info());
-        let name = said.as_deref().or(call.client)?;
-        if !name.eq_ignore_ascii_case(NAME) {
+        let name = said.as_deref().or(call.client);
+        if !is_command_client(call, name, prompt, given) {
             return None;
         }
         // A program is told what was given, and nothing made up.
@@ -49,12 +87,25 @@ impl Guard {
             let numbers = given.iter().filter_map(|(_, value)| number(value));
             return Some(Self::Numbers(numbers.collect()));
         }
+        // These clients give marks and nothing else: with such a character, it is all data.
+        if given.iter().any(|(_, value)| has_stand_in(value)) {
+            return Some(Self::Numbers(Vec::new()));
+        }
         for (_, value) in given {
             if let Some(stands) = stand_in(value) {
                 *value = Cow::Owned(stands.to_string());
             }
         }
         Some(Self::StandIns)
+    }
+
+    /// Who the prompt is rendered for.
+    pub(crate) fn audience(guard: Option<&Self>) -> Audience {
+        let checked = match guard {
+            Some(Self::StandIns) => Checked::AllButStandIns,
+            _ => Checked::All,
+        };
+        Audience { checked }
     }
 
     /// Makes the texts of messages harmless.
@@ -68,9 +119,17 @@ impl Guard {
         }
     }
 
+    /// The number of the mark that a character of a text stands in for, where any does.
+    fn stood_for(&self, character: char) -> Option<u32> {
+        match self {
+            Self::StandIns => stood_for(character),
+            Self::Numbers(_) => None,
+        }
+    }
+
     fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let is_special = |character: char| {
-            matches!(character, '!' | '$' | '@') || stood_for(character).is_some()
+            matches!(character, '!' | '$' | '@') || self.stood_for(character).is_some()
         };
         if !text.contains(is_special) {
             return Cow::Borrowed(text);
@@ -98,7 +157,7 @@ impl Guard {
         let first = characters.next();
         let rest = characters.as_str();
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        if let Some(number) = first.and_then(stood_for) {
+        if let Some(number) = first.and_then(|first| self.stood_for(first)) {
             return (format!("${number}").into(), touches(rest, digits), rest);
         }
         let one = &text[..text.len() - rest.len()];
@@ -107,7 +166,8 @@ impl Guard {
         }
         if first == Some('!') {
             // A person's words may begin with a command in quotes, and mean no more than that.
-            let is_command = |next: char| matches!(next, '`' | '$') || stood_for(next).is_some();
+            let is_command =
+                |next: char| matches!(next, '`' | '$') || self.stood_for(next).is_some();
             return (one.into(), rest.starts_with(is_command), rest);
         }
         if let Self::Numbers(numbers) = self
@@ -121,7 +181,53 @@ impl Guard {
     }
 }
 
-/// Whether a path after an `@`, whose file opencode attaches, leads out of the project: to home, to the
+/// Whether a request comes from such a client: by its name, or by what it or an earlier request of
+/// the same connection asked for.
+fn is_command_client(
+    call: &Call<'_>,
+    name: Option<&str>,
+    prompt: &Prompt,
+    given: &[(Cow<'_, str>, Cow<'_, str>)],
+) -> bool {
+    let configured = call.server.command_clients.iter().map(String::as_str);
+    if let Some(name) = name
+        && COMMAND_CLIENTS
+            .into_iter()
+            .chain(configured)
+            .any(|known| is_called(name, known))
+    {
+        return true;
+    }
+    let asks_so = asks_with_marks(prompt, given);
+    if !asks_so && !call.fills_in.get() {
+        return false;
+    }
+    if name.is_some_and(|name| OTHER_CLIENTS.iter().any(|known| is_called(name, known))) {
+        return false;
+    }
+    call.fills_in.set(true);
+    true
+}
+
+/// Whether each argument that was given is `$` and its own number, counted from 1 as they are listed.
+fn asks_with_marks(prompt: &Prompt, given: &[(Cow<'_, str>, Cow<'_, str>)]) -> bool {
+    let is_own_mark = |name: &str, value: &str| {
+        let place = number(value).and_then(|number| usize::try_from(number).ok());
+        let argument = place.and_then(|place| prompt.arguments.get(place - 1));
+        argument.is_some_and(|argument| *argument.name == *name)
+    };
+    !given.is_empty() && given.iter().all(|(name, value)| is_own_mark(name, value))
+}
+
+/// Whether a name is a known one, perhaps with more after it: `name`, `name-server`, `name (build)`.
+fn is_called(name: &str, known: &str) -> bool {
+    let (Some(begins), Some(rest)) = (name.get(..known.len()), name.get(known.len()..)) else {
+        return false;
+    };
+    begins.eq_ignore_ascii_case(known) && (rest.is_empty() || rest.starts_with(['-', ' ']))
+}
+
+/// Whether a path after an `@`, whose file is attached, leads out of the project: to home, to the
 /// root, to a folder above.
 fn is_far(rest: &str) -> bool {
     rest.starts_with(['/', '~', '\\']) || rest.starts_with("..")
@@ -134,9 +240,9 @@ fn touches(rest: &str, digits: usize) -> bool {
 }
 
 /// An error as it would be without stand-ins, where a guard put some in.
-pub(crate) fn error(guard: Option<&Guard>, error: RenderError) -> RenderError {
+pub(crate) fn error(guard: Option<&CommandGuard>, error: RenderError) -> RenderError {
     let sentence = error.to_string();
-    if guard.is_none() || !sentence.contains(|character| stood_for(character).is_some()) {
+    if !matches!(guard, Some(CommandGuard::StandIns)) || !has_stand_in(&sentence) {
         return error;
     }
     match error {
@@ -171,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_would_run_or_replace_is_parted() {
+    fn what_they_would_run_or_replace_is_separated() {
         for (text, expected) in [
             ("Look: !`ls`", "Look: ! `ls`"),
             ("!`a` and !`b", "! `a` and ! `b"),
@@ -196,13 +302,17 @@ mod tests {
             ("@/etc/passwd @~/.ssh/id", "@ /etc/passwd @ ~/.ssh/id"),
             ("@../secret", "@ ../secret"),
         ] {
-            assert_eq!(Guard::StandIns.text(&stood(text)), expected, "{text}");
+            assert_eq!(
+                CommandGuard::StandIns.text(&stood(text)),
+                expected,
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn of_a_program_the_marks_that_were_given_stay() {
-        let guard = Guard::Numbers(vec![1, 12]);
+        let guard = CommandGuard::Numbers(vec![1, 12]);
         for (text, expected) in [
             ("$1 $2 $12 $120", "$1 $ 2 $12 $ 120"),
             ("!$1`ls` $1`x` !`x`", "! $1 `ls` $1 `x` ! `x`"),
@@ -213,7 +323,7 @@ mod tests {
 
     #[test]
     fn an_error_says_the_mark_that_was_given() {
-        let guard = Some(&Guard::StandIns);
+        let guard = Some(&CommandGuard::StandIns);
         let missing = || RenderError::MissingDocument {
             uri: stood("a://{a}"),
         };
@@ -225,7 +335,7 @@ mod tests {
         assert_eq!(untouched, missing().to_string());
     }
 
-    /// What opencode makes of a template: the text that it would look for commands in.
+    /// What such a client makes of a template: the text that it would look for commands in.
     fn filled(template: &str, words: &[&str]) -> String {
         let mut filled = String::new();
         let mut rest = template;
@@ -252,7 +362,7 @@ mod tests {
             let one = one.replace("!`", "! `");
             let text = pieces.concat().replace("><", "> <");
             let text = text.replace('<', "{").replace('>', "}");
-            let harmless = Guard::StandIns.text(&stood(&text)).into_owned();
+            let harmless = CommandGuard::StandIns.text(&stood(&text)).into_owned();
             let run = filled(&harmless, &[&one, "two"]);
             prop_assert!(!run.contains("!`"), "{harmless:?} {run:?}");
             let marks = |text: &str, mark: &str| text.matches(mark).count();
