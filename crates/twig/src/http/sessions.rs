@@ -38,6 +38,8 @@ pub(super) struct Inside {
 /// not wait for the one that is being answered.
 struct Presence {
     used: Instant,
+    /// Whether a second request came: who only starts sessions makes room before others.
+    came_back: bool,
     /// Ends the client's stream when it is dropped; there is one at most.
     stream: Option<oneshot::Sender<()>>,
 }
@@ -62,7 +64,7 @@ impl Sessions {
         self.idle.min(SWEEP)
     }
 
-    /// Keeps a connection; gives the id of its session, or nothing where there are too many.
+    /// Keeps a connection; gives the id of its session, or nothing where all others are in use.
     pub(super) fn start(
         &self,
         connection: Connection,
@@ -76,6 +78,7 @@ impl Sessions {
             }),
             presence: Mutex::new(Presence {
                 used: Instant::now(),
+                came_back: false,
                 stream: None,
             }),
         };
@@ -92,9 +95,23 @@ impl Sessions {
         self.make_room(&mut lock(&self.open))
     }
 
+    /// Forgets the sessions that nobody uses and, where that is not enough, the one that was not
+    /// used for the longest time. Its client is told to start another when it comes back.
     fn make_room(&self, open: &mut HashMap<String, Arc<Session>>) -> bool {
+        if open.len() < self.limit {
+            return true;
+        }
+        open.retain(|_, session| !session.is_idle(self.idle));
         if open.len() >= self.limit {
-            open.retain(|_, session| !session.is_idle(self.idle));
+            let unused = open.iter().filter_map(|(id, session)| {
+                // Nobody else has it, so no request of it is being answered.
+                let is_free = Arc::strong_count(session) == 1;
+                let used = session.unused_since().filter(|_| is_free)?;
+                Some((used, id))
+            });
+            if let Some(id) = unused.min().map(|(_, id)| id.clone()) {
+                open.remove(&id);
+            }
         }
         open.len() < self.limit
     }
@@ -138,7 +155,9 @@ impl Session {
 
     /// Says that the client is still there.
     pub(super) fn touch(&self) {
-        lock(&self.presence).used = Instant::now();
+        let mut presence = lock(&self.presence);
+        presence.used = Instant::now();
+        presence.came_back = true;
     }
 
     /// Opens the session's stream in place of an older one; gives what its end is heard through.
@@ -149,9 +168,15 @@ impl Session {
     }
 
     fn is_idle(&self, limit: Duration) -> bool {
+        let unused = self.unused_since();
+        unused.is_some_and(|(_, used)| used.elapsed() >= limit)
+    }
+
+    /// Whether its client ever came back, and when it last did; `None` while it listens to a stream.
+    fn unused_since(&self) -> Option<(bool, Instant)> {
         let presence = lock(&self.presence);
         let listens = presence.stream.as_ref().is_some_and(|s| !s.is_closed());
-        !listens && presence.used.elapsed() >= limit
+        (!listens).then_some((presence.came_back, presence.used))
     }
 }
 
@@ -225,14 +250,34 @@ mod tests {
     }
 
     #[test]
-    fn idle_sessions_make_room_for_new_ones() {
+    fn the_session_that_was_unused_for_the_longest_time_makes_room() {
         let sessions = Sessions::new(LIMIT, Duration::from_secs(300));
         let ids: Vec<String> = (0..LIMIT).filter_map(|_| start(&sessions)).collect();
         assert_eq!(ids.len(), LIMIT);
+        assert!(sessions.find(&ids[0]).is_some(), "it is used");
+        // Those that never came back go first, oldest first; then the one that did.
+        for gone in [1, 2, 0] {
+            let id = start(&sessions).unwrap();
+            assert!(sessions.find(&id).is_some());
+            assert!(sessions.find(&ids[gone]).is_none(), "{gone}");
+        }
+        assert_eq!(lock(&sessions.open).len(), LIMIT);
+    }
+
+    #[test]
+    fn a_session_in_use_makes_no_room() {
+        let sessions = Sessions::new(LIMIT, Duration::from_secs(300));
+        let ids: Vec<String> = (0..LIMIT).filter_map(|_| start(&sessions)).collect();
+        let streams: Vec<_> = ids[1..]
+            .iter()
+            .filter_map(|id| Some(sessions.find(id)?.open_stream()))
+            .collect();
+        let answered = sessions.find(&ids[0]);
         assert!(start(&sessions).is_none());
-        age(&sessions, &ids[0]);
+        drop(answered);
         assert!(start(&sessions).is_some());
-        assert!(start(&sessions).is_none());
+        assert!(sessions.find(&ids[0]).is_none());
+        drop(streams);
     }
 
     #[test]

@@ -44,6 +44,7 @@ fn connections_at_once() {
     for caller in &mut callers {
         assert_eq!(caller.modern("prompts/list", json!({})).status, 200);
     }
+    // All are in use by clients that asked for something.
     let mut third = served.caller();
     assert_eq!(third.head().status, 503);
     assert!(third.is_closed());
@@ -54,12 +55,24 @@ fn connections_at_once() {
 fn sessions_at_once() {
     let served = Served::configured("[http]\nsessions = 2\n");
     let mut caller = served.caller();
-    caller.initialize();
-    caller.initialize();
+    let streams: Vec<Caller> = (0..2)
+        .map(|_| {
+            let session = caller.initialize();
+            let mut stream = served.caller();
+            let headers = [
+                ("mcp-session-id", &*session),
+                ("accept", "text/event-stream"),
+            ];
+            stream.start("GET", &headers, b"");
+            assert_eq!(stream.head().status, 200);
+            stream
+        })
+        .collect();
     let third = caller.post(&[], &initialize());
     assert_eq!((third.status, third.code()), (503, -32603));
     let message = third.json()["error"]["message"].to_string();
     assert!(message.contains('2'), "{message}");
+    drop(streams);
 }
 
 #[test]
