@@ -6,7 +6,7 @@ mod import;
 mod library;
 mod store;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -185,7 +185,7 @@ pub(crate) struct Http {
     pub(crate) address: Option<SocketAddr>,
 
     /// Also answer to this host, such as `prompts.example.com` (may be given several times)
-    #[arg(long, value_name = "HOST", requires = "http")]
+    #[arg(long, value_name = "HOST", requires = "http", value_parser = parse_host)]
     pub(crate) allow_host: Vec<String>,
 
     /// Also answer to pages of this origin, such as `https://example.com` (may be given several times)
@@ -336,17 +336,53 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
 /// An origin as browsers write it.
 fn parse_origin(text: &str) -> Result<String, String> {
     let origin = text.to_ascii_lowercase();
-    let host = ["http://", "https://"]
-        .iter()
-        .find_map(|scheme| origin.strip_prefix(scheme));
-    match host {
-        Some(host)
-            if !host.is_empty() && host.is_ascii() && !host.contains(['/', '*', '@', ' ']) =>
-        {
-            Ok(origin)
-        }
-        _ => Err("it has to be an origin such as https://example.com, without a path".to_owned()),
+    // Browsers leave out the port that goes without saying.
+    let schemes = [("http://", ":80"), ("https://", ":443")];
+    let host = schemes.iter().find_map(|(scheme, port)| {
+        let host = parse_host(origin.strip_prefix(scheme)?).ok()?;
+        Some(format!(
+            "{scheme}{}",
+            host.strip_suffix(port).unwrap_or(&host)
+        ))
+    });
+    host.ok_or_else(|| {
+        "write an origin such as https://example.com, without a path, once for each origin"
+            .to_owned()
+    })
+}
+
+/// A host as clients write it: a name or an address, with a port or without.
+fn parse_host(text: &str) -> Result<String, String> {
+    let host = text.to_ascii_lowercase();
+    if let Ok(address) = host.parse::<Ipv6Addr>() {
+        return Ok(format!("[{address}]"));
     }
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.contains(']') => (name, Some(port)),
+        _ => (&*host, None),
+    };
+    let is_name = |name: &str| {
+        let is_part = |part: &str| {
+            let mut bytes = part.bytes();
+            !part.is_empty()
+                && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+        };
+        name.split('.').all(is_part)
+    };
+    let bracketed = name
+        .strip_prefix('[')
+        .and_then(|name| name.strip_suffix(']'));
+    let is_host = match bracketed {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => is_name(name),
+    };
+    if is_host && port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0)) {
+        return Ok(host);
+    }
+    Err(
+        "write a host such as prompts.example.com or prompts.example.com:8080, once for each host"
+            .to_owned(),
+    )
 }
 
 fn parse_kind(text: &str) -> Result<Kind, String> {

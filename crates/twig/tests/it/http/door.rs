@@ -180,7 +180,7 @@ fn the_lists_can_be_made_longer() {
         "--allow-host",
         "Prompts.example.com",
         "--allow-origin",
-        "https://app.example.com",
+        "HTTPS://App.example.com:443",
     ];
     let served = Served::with(&args, &[("TWIG_TOKEN", "secret")]);
     let headers = [
@@ -202,6 +202,99 @@ fn the_lists_can_be_made_longer() {
     assert_eq!(preflight.status, 200);
     let allowed = preflight.header("access-control-allow-headers");
     assert!(allowed.is_some_and(|names| names.contains("mcp-method")));
+}
+
+#[test]
+fn what_is_no_host_and_no_origin_is_not_taken() {
+    let env = crate::env("");
+    let refused = |flag: &str, value: &str| {
+        let run = env.run(["serve", "--http", "127.0.0.1:0", flag, value]);
+        assert_eq!(run.code, 2, "{value}: {run}");
+        run.stderr
+    };
+    for host in [
+        "",
+        "*",
+        "a b",
+        "*.example.com",
+        "https://example.com",
+        "example.com/",
+        "a@example.com",
+        "example.com:",
+        "example.com:0",
+        "example.com:x",
+        "[::1",
+        "a..b",
+        ".",
+        "a,b",
+        "\u{fc}.example",
+    ] {
+        let said = refused("--allow-host", host);
+        assert!(
+            said.contains("write a host such as prompts.example.com"),
+            "{said}"
+        );
+    }
+    for origin in [
+        "",
+        "*",
+        "null",
+        "example.com",
+        "https://",
+        "https://*.example.com",
+        "https://a b",
+        "https://example.com/",
+        "ftp://example.com",
+        "https://u@example.com",
+    ] {
+        let said = refused("--allow-origin", origin);
+        assert!(
+            said.contains("write an origin such as https://example.com"),
+            "{said}"
+        );
+    }
+    insta::assert_snapshot!(refused("--allow-host", "*"), @"
+    error: invalid value '*' for '--allow-host <HOST>': write a host such as prompts.example.com or prompts.example.com:8080, once for each host
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(refused("--allow-origin", "*"), @"
+    error: invalid value '*' for '--allow-origin <ORIGIN>': write an origin such as https://example.com, without a path, once for each origin
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn hosts_are_names_and_addresses_with_a_port_or_without() {
+    let hosts = [
+        "Prompts.Example.com",
+        "a_b-c:8080",
+        "192.0.2.1",
+        "2001:db8::1",
+        "[2001:db8::2]:81",
+    ];
+    let args: Vec<&str> = hosts
+        .iter()
+        .flat_map(|host| ["--allow-host", host])
+        .collect();
+    let served = Served::with(&args, &[]);
+    for (host, status) in [
+        ("prompts.example.com", 200),
+        ("A_B-C:8080", 200),
+        ("a_b-c", 403),
+        ("192.0.2.1", 200),
+        ("[2001:db8::1]", 200),
+        ("[2001:db8::2]:81", 200),
+        ("[2001:db8::2]", 403),
+        ("", 403),
+    ] {
+        assert_eq!(
+            list(&mut served.caller(), &[("host", host)]).status,
+            status,
+            "{host}"
+        );
+    }
 }
 
 /// T-HTTP-01
