@@ -239,8 +239,11 @@ const MANY: usize = 1_000_000;
 /// A day, which no clock overflows on.
 const DAY: usize = 24 * 60 * 60 * 1_000;
 
-const HTTP: [Row<http::Limits>; 9] = [
+const HTTP: [Row<http::Limits>; 10] = [
     ("connections", MANY, |to, n| to.connections = n),
+    ("address_connections", MANY, |to, n| {
+        to.address_connections = Some(n);
+    }),
     ("sessions", MANY, |to, n| to.sessions = n),
     ("renders", MANY, |to, n| to.renders = n),
     ("head_millis", DAY, |to, n| to.head = millis(n)),

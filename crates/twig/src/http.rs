@@ -12,10 +12,12 @@ mod endpoint;
 mod headers;
 mod limits;
 mod patience;
+mod peers;
 mod routes;
 mod sessions;
 mod socket;
 mod stream;
+mod wrong_tokens;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -33,6 +35,7 @@ use self::elsewhere::Whose;
 pub(crate) use self::limits::Limits;
 use self::routes::Routes;
 use self::sessions::Sessions;
+use self::wrong_tokens::WrongTokens;
 use crate::cli;
 use crate::command_error::{CommandError, reason};
 use crate::function::Queue;
@@ -55,8 +58,8 @@ pub(crate) struct Front {
 
 /// Starts to listen, unless that would let in anybody.
 pub(crate) fn open(address: SocketAddr, options: &cli::Http) -> Result<Front, CommandError> {
-    let token = Token::find(options.token_file.as_deref())?;
-    if token.is_none() && !address.ip().to_canonical().is_loopback() {
+    let token = Token::find(options.token_file.as_deref(), address)?;
+    if token.is_none() && !door::is_this_machine(address) {
         return Err(CommandError::fixable(format!(
             "without a token, {address} would serve your prompts to everyone who can reach it"
         ))
@@ -111,6 +114,7 @@ async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
         }),
         bodies: Bodies::new(limits.body),
         sessions: Sessions::new(limits.sessions, limits.session),
+        wrong_tokens: WrongTokens::default(),
         limits,
         changes,
         ending,
@@ -134,6 +138,7 @@ struct Shared {
     functions: Queue<Whose>,
     bodies: Bodies,
     sessions: Sessions,
+    wrong_tokens: WrongTokens,
     /// The last catalog in which something differs that clients hear of. Whoever is slow hears of
     /// several changes as one.
     changes: watch::Sender<Arc<Catalog>>,

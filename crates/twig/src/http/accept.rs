@@ -9,11 +9,12 @@ use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::patience::Patience;
+use super::peers::{HttpPeer, Peers};
 use super::routes::Routes;
 use super::socket::Socket;
 use super::{Limits, Shared};
@@ -48,7 +49,8 @@ pub(super) async fn run(
     [mut interrupt, mut terminate]: [Signal; 2],
     end: &watch::Sender<bool>,
 ) {
-    let slots = Arc::new(Semaphore::new(room(shared.limits.connections)));
+    let room = room(shared.limits.connections);
+    let peers = Peers::new(room, shared.limits.share(room));
     let mut is_failing = false;
     let mut connections = JoinSet::new();
     let mut sweep = tokio::time::interval(shared.sessions.sweep());
@@ -59,18 +61,18 @@ pub(super) async fn run(
             _ = sweep.tick() => shared.sessions.expire(),
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => match Arc::clone(&slots).try_acquire_owned() {
-                    Ok(slot) => {
+                Ok((stream, address)) => match peers.admit(address.ip()).await {
+                    Some(admitted) => {
                         is_failing = false;
                         let (routes, limits) = (routes.clone(), shared.limits.clone());
                         let ending = shared.ending.clone();
                         connections.spawn(async move {
-                            serve(stream, routes, &limits, ending).await;
-                            drop(slot);
+                            serve(stream, &admitted.peer, routes, &limits, ending).await;
+                            drop(admitted);
                         });
                     }
                     // A fresh socket takes a few bytes without waiting.
-                    Err(_) => { let _ = stream.try_write(FULL); }
+                    None => { let _ = stream.try_write(FULL); }
                 },
                 Err(error) => {
                     // What fails once fails until something else ends; once is enough to hear it.
@@ -107,23 +109,28 @@ fn room(limit: usize) -> usize {
 
 async fn serve(
     stream: TcpStream,
+    peer: &Arc<HttpPeer>,
     routes: Routes,
     limits: &Limits,
     mut ending: watch::Receiver<bool>,
 ) {
     // Without this a small reply waits for the client's acknowledgement of the last one.
     let _ = stream.set_nodelay(true);
-    let patience = Patience::new(limits);
+    let patience = Patience::new(limits, Arc::clone(peer));
     let socket = Socket::new(stream, patience.clone(), limits.stall, ending.clone());
     let connection = http1::Builder::new()
         .timer(patience)
         .header_read_timeout(limits.idle)
         .max_header_size(HEAD)
         .max_headers(HEADERS)
-        .serve_connection(TokioIo::new(socket), routes);
+        .serve_connection(TokioIo::new(socket), routes.of(Arc::clone(peer)));
     let mut connection = pin!(connection);
     let served = tokio::select! {
         served = connection.as_mut() => served,
+        () = peer.closed() => {
+            tracing::debug!("a connection that asked for nothing made room for another");
+            return;
+        }
         () = is_over(&mut ending) => {
             connection.as_mut().graceful_shutdown();
             connection.await

@@ -11,12 +11,20 @@ use subtle::ConstantTimeEq;
 use twig_mcp::http::Trouble;
 
 use super::headers::one;
+use super::limits;
 use crate::cli;
 use crate::command_error::{CommandError, reason};
 use crate::places;
 
 /// The names by which a machine calls itself.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+const MAKE_TOKEN: &str = "make one with `openssl rand -hex 32`";
+
+/// Whether only programs of this machine can reach an address.
+pub(super) fn is_this_machine(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
+}
 
 /// What is asked of every request.
 pub(super) struct Door {
@@ -44,9 +52,8 @@ impl Door {
             hosts.push(address.to_string());
         }
         for host in &options.allow_host {
-            let host = host.to_ascii_lowercase();
             hosts.push(format!("{host}:{port}"));
-            hosts.push(host);
+            hosts.push(host.clone());
         }
         Self {
             hosts,
@@ -74,11 +81,19 @@ impl Door {
             return Err(Trouble::Host);
         }
         match one(&request.headers, header::ORIGIN) {
-            Some(origin) if self.origins.iter().all(|known| known != origin) => {
-                Err(Trouble::Origin)
-            }
+            Some(origin) if !self.has_origin(origin) => Err(Trouble::Origin),
             _ => Ok(()),
         }
+    }
+
+    fn has_origin(&self, origin: &str) -> bool {
+        let mut known = self.origins.iter();
+        known.any(|known| known.eq_ignore_ascii_case(origin))
+    }
+
+    /// Whether there is a token to show.
+    pub(super) fn has_token(&self) -> bool {
+        self.token.is_some()
     }
 
     /// Refuses who does not show the token, where there is one.
@@ -100,8 +115,12 @@ impl Door {
 }
 
 impl Token {
-    /// Reads the token of a file, or of the environment.
-    pub(super) fn find(file: Option<&Path>) -> Result<Option<Self>, CommandError> {
+    /// Reads the token of a file, or of the environment. A short one is refused where others than the
+    /// programs of this machine can try to guess it.
+    pub(super) fn find(
+        file: Option<&Path>,
+        address: SocketAddr,
+    ) -> Result<Option<Self>, CommandError> {
         let (token, place) = match file {
             Some(path) => {
                 let text = fs::read_to_string(path).map_err(|error| {
@@ -122,7 +141,19 @@ impl Token {
         let token = token.trim();
         if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             let message = format!("the token in {place} has to be one word of ASCII characters");
-            return Err(CommandError::fixable(message).hint("make one with `openssl rand -hex 32`"));
+            return Err(CommandError::fixable(message).hint(MAKE_TOKEN));
+        }
+        if token.len() < limits::TOKEN {
+            let (length, least) = (token.len(), limits::TOKEN);
+            if !is_this_machine(address) {
+                let message = format!(
+                    "the token in {place} has {length} characters, and {address} needs one of at least {least}: others could guess it"
+                );
+                return Err(CommandError::fixable(message).hint(MAKE_TOKEN));
+            }
+            tracing::warn!(
+                "the token in {place} has {length} characters and is easy to guess: use at least {least}"
+            );
         }
         Ok(Some(Self(token.as_bytes().into())))
     }

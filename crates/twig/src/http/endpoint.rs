@@ -1,12 +1,15 @@
 //! `/mcp`: from a request to its reply or stream.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use tokio::task::block_in_place;
+use tokio::time::sleep;
 use twig_core::Catalog;
 use twig_mcp::http::{self, Answer, Exchange, Reply, Seat, Trouble};
 use twig_mcp::{Connection, Host, Latest};
@@ -14,7 +17,8 @@ use twig_mcp::{Connection, Host, Latest};
 use super::Shared;
 use super::bodies::pass_by;
 use super::headers::{SESSION, accept, read_headers, with_headers};
-use super::routes::App;
+use super::peers::HttpPeer;
+use super::routes::{App, close_unless_known, peer};
 use super::sessions::Pending;
 use super::stream;
 
@@ -22,26 +26,47 @@ use super::stream;
 pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     if let Err(trouble) = app.door.check_place(&parts) {
-        return turn_away(trouble, &parts.headers, body).await;
+        return turn_away(trouble, &parts, body).await;
     }
+    let peer = peer(&parts.extensions);
     if let Err(trouble) = app.door.check_token(&parts.headers) {
-        let mut response = turn_away(trouble, &parts.headers, body).await;
+        slow_down(&app.shared, &parts.headers, peer).await;
+        let mut response = turn_away(trouble, &parts, body).await;
         let challenge = challenge(&parts.headers);
         response
             .headers_mut()
             .insert(header::WWW_AUTHENTICATE, challenge);
         return response;
     }
+    if app.door.has_token() {
+        peer.inspect(|peer| peer.know());
+    }
     let shared = &app.shared;
     let answered = match parts.method {
-        Method::POST => post(shared, &parts.headers, body).await,
+        Method::POST => post(shared, &parts, body).await,
         Method::GET => listen(shared, &parts.headers),
         Method::DELETE => end(shared, &parts.headers),
-        _ => Ok(turn_away(Trouble::Method, &parts.headers, body).await),
+        _ => Ok(turn_away(Trouble::Method, &parts, body).await),
     };
     let response = answered.unwrap_or_else(respond);
+    if response.status().is_success() {
+        peer.inspect(|peer| peer.know());
+    }
     tracing::debug!(method = %parts.method, status = response.status().as_u16(), "answered");
     response
+}
+
+/// Waits before a wrong token is refused, for who showed several of them and never the right one.
+async fn slow_down(shared: &Shared, headers: &HeaderMap, peer: Option<&Arc<HttpPeer>>) {
+    let Some(peer) = peer.filter(|peer| !peer.is_known()) else {
+        return;
+    };
+    if headers.contains_key(header::AUTHORIZATION) {
+        let delay = shared.wrong_tokens.delay(peer.network(), Instant::now());
+        if !delay.is_zero() {
+            sleep(delay).await;
+        }
+    }
 }
 
 fn challenge(headers: &HeaderMap) -> HeaderValue {
@@ -53,20 +78,30 @@ fn challenge(headers: &HeaderMap) -> HeaderValue {
 }
 
 /// Refuses a request whose body was not read.
-pub(super) async fn turn_away(trouble: Trouble, headers: &HeaderMap, body: Body) -> Response {
-    let mut response = respond(with_headers(headers, |headers| trouble.reply(headers)));
+pub(super) async fn turn_away(trouble: Trouble, parts: &Parts, body: Body) -> Response {
+    let mut response = respond(with_headers(&parts.headers, |headers| {
+        trouble.reply(headers)
+    }));
     tracing::debug!(status = response.status().as_u16(), "turned away");
-    if !pass_by(body).await {
+    // Asking for a body that nobody wants would only make its client send it.
+    let expects = parts.headers.contains_key(header::EXPECT);
+    if expects || !pass_by(body).await {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(header::CONNECTION, close);
+    }
+    // A client may ask whether there is a stream before it sends its first message.
+    if !matches!(trouble, Trouble::Method) {
+        close_unless_known(&parts.extensions, &mut response);
     }
     response
 }
 
-async fn post(shared: &Shared, headers: &HeaderMap, body: Body) -> Result<Response, Reply> {
+async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Reply> {
+    let headers = &parts.headers;
     let limit = shared.service.limits.message;
     let body = shared.bodies.read(headers, body, limit).await;
     let body = body.map_err(|trouble| with_headers(headers, |read| trouble.reply(read)))?;
+    peer(&parts.extensions).inspect(|peer| peer.answer());
     // Whoever listens hears of every change from here on.
     let changes = shared.changes.subscribe();
     let accept = accept(headers);

@@ -5,11 +5,22 @@
 
 use std::time::Duration;
 
+/// The shortest token, in characters, that keeps out others than the programs of this machine.
+pub(super) const TOKEN: usize = 16;
+/// Wrong tokens of one network that are refused at once.
+pub(super) const WRONG_TOKENS_AT_ONCE: u32 = 10;
+/// The longest that the refusal of a wrong token waits.
+pub(super) const WRONG_TOKEN_DELAY: Duration = Duration::from_secs(2);
+/// Networks whose wrong tokens are counted.
+pub(super) const WRONG_TOKEN_NETWORKS: usize = 1_024;
+
 /// How much of anything is taken, and how long it may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// Connections at once.
     pub(crate) connections: usize,
+    /// Connections of one address other than this machine's; a quarter of all where nothing is said.
+    pub(crate) address_connections: Option<usize>,
     /// Legacy sessions at once.
     pub(crate) sessions: usize,
     /// Renders that may wait for a worker, of all clients together.
@@ -32,6 +43,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 1_024,
+            address_connections: None,
             sessions: 256,
             renders: 256,
             head: Duration::from_secs(10),
@@ -41,5 +53,12 @@ impl Default for Limits {
             keep_alive: Duration::from_secs(15),
             session: Duration::from_secs(5 * 60),
         }
+    }
+}
+
+impl Limits {
+    /// The most connections of one address, where there is room for so many in all.
+    pub(super) fn share(&self, room: usize) -> usize {
+        self.address_connections.unwrap_or(room / 4).max(1)
     }
 }

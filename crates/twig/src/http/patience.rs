@@ -14,6 +14,7 @@ use hyper::rt::{Sleep, Timer};
 use tokio::time::Instant;
 
 use super::Limits;
+use super::peers::HttpPeer;
 
 /// Nothing was waited for yet.
 const NEW: u8 = 0;
@@ -27,14 +28,16 @@ const BEGUN: u8 = 2;
 pub(super) struct Patience {
     head: Duration,
     idle: Duration,
+    peer: Arc<HttpPeer>,
     state: Arc<AtomicU8>,
 }
 
 impl Patience {
-    pub(super) fn new(limits: &Limits) -> Self {
+    pub(super) fn new(limits: &Limits, peer: Arc<HttpPeer>) -> Self {
         Self {
             head: limits.head,
             idle: limits.idle,
+            peer,
             state: Arc::new(AtomicU8::new(NEW)),
         }
     }
@@ -45,12 +48,15 @@ impl Patience {
     }
 
     fn wait(&self) -> Pin<Box<dyn Sleep>> {
-        let time = match self.state.swap(WAITING, Ordering::Relaxed) {
-            NEW => self.head,
-            _ => self.idle,
+        self.peer.wait();
+        let end = match self.state.swap(WAITING, Ordering::Relaxed) {
+            NEW => Instant::now() + self.head,
+            _ if self.peer.is_known() => Instant::now() + self.idle,
+            // Requests that are refused win no time.
+            _ => self.peer.since() + self.head,
         };
         Box::pin(Waiting {
-            sleep: Box::pin(tokio::time::sleep(time)),
+            sleep: Box::pin(tokio::time::sleep_until(end)),
             patience: self.clone(),
             has_begun: false,
         })

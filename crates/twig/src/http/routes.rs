@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, Method, StatusCode, header};
+use axum::http::{Extensions, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
@@ -23,6 +23,7 @@ use super::Shared;
 use super::door::Door;
 use super::endpoint::{endpoint, respond, turn_away};
 use super::headers::{METHOD, NAME, SESSION, VERSION};
+use super::peers::HttpPeer;
 
 /// What every handler has.
 pub(super) struct App {
@@ -74,16 +75,30 @@ impl Routes {
     }
 }
 
-impl Service<hyper::Request<Incoming>> for Routes {
+impl Routes {
+    /// The routes for one connection.
+    pub(super) fn of(self, peer: Arc<HttpPeer>) -> ConnectionRoutes {
+        ConnectionRoutes { routes: self, peer }
+    }
+}
+
+/// The routes for one connection, which tell every request whose it is.
+pub(super) struct ConnectionRoutes {
+    routes: Routes,
+    peer: Arc<HttpPeer>,
+}
+
+impl Service<hyper::Request<Incoming>> for ConnectionRoutes {
     type Response = Response;
     type Error = Infallible;
     type Future = <TowerToHyperService<Router> as Service<hyper::Request<Incoming>>>::Future;
 
-    fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
+    fn call(&self, mut request: hyper::Request<Incoming>) -> Self::Future {
+        request.extensions_mut().insert(Arc::clone(&self.peer));
         if request.headers().contains_key(header::ORIGIN) {
-            return self.for_pages.call(request);
+            return self.routes.for_pages.call(request);
         }
-        self.short.call(request)
+        self.routes.short.call(request)
     }
 }
 
@@ -92,7 +107,7 @@ async fn look_at_place(State(app): State<Arc<App>>, request: Request, next: Next
     let (parts, body) = request.into_parts();
     match app.door.check_place(&parts) {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
-        Err(trouble) => turn_away(trouble, &parts.headers, body).await,
+        Err(trouble) => turn_away(trouble, &parts, body).await,
     }
 }
 
@@ -108,7 +123,24 @@ async fn nowhere(State(app): State<Arc<App>>, request: Request) -> Response {
 async fn within(app: &App, request: Request, answer: impl FnOnce() -> Response) -> Response {
     let (parts, body) = request.into_parts();
     match app.door.check_place(&parts) {
-        Ok(()) => answer(),
-        Err(trouble) => turn_away(trouble, &parts.headers, body).await,
+        Ok(()) => {
+            let mut response = answer();
+            close_unless_known(&parts.extensions, &mut response);
+            response
+        }
+        Err(trouble) => turn_away(trouble, &parts, body).await,
+    }
+}
+
+/// The peer that a request is from.
+pub(super) fn peer(extensions: &Extensions) -> Option<&Arc<HttpPeer>> {
+    extensions.get()
+}
+
+/// Ends a connection on which no request was let in: what it was given needs no second request.
+pub(super) fn close_unless_known(extensions: &Extensions, response: &mut Response) {
+    if !peer(extensions).is_some_and(|peer| peer.is_known()) {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(header::CONNECTION, close);
     }
 }

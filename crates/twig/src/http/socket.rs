@@ -154,6 +154,7 @@ mod tests {
 
     use super::*;
     use crate::http::Limits;
+    use crate::http::peers::HttpPeer;
 
     /// The two ends of a connection; the server's waits for 20 ms at most.
     async fn pair() -> (Socket, std::net::TcpStream) {
@@ -161,7 +162,8 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let client = std::net::TcpStream::connect(address).unwrap();
         let (stream, _) = listener.accept().await.unwrap();
-        let patience = Patience::new(&Limits::default());
+        let peer = std::sync::Arc::new(HttpPeer::new(0, None));
+        let patience = Patience::new(&Limits::default(), peer);
         let (_, ending) = watch::channel(false);
         let stall = Duration::from_millis(20);
         (Socket::new(stream, patience, stall, ending), client)

@@ -6,6 +6,7 @@ mod disk;
 mod door;
 mod ending;
 mod few_files;
+mod held;
 mod hostile;
 mod legacy;
 mod limits;

@@ -5,9 +5,10 @@ use std::process::Command;
 use std::time::Instant;
 
 use serde_json::json;
+use twig_testkit::MODERN;
 
 use super::Served;
-use super::client::{Caller, PATIENCE};
+use super::client::{Caller, PATIENCE, modern};
 use crate::{TWIG, env};
 
 /// Time that a process has computed, in hundredths of a second.
@@ -22,9 +23,13 @@ fn computed(pid: u32) -> u64 {
 /// Connects and asks for something; `None` where there is no room.
 fn connect(served: &Served) -> Option<Caller> {
     let mut caller = served.caller();
-    let port = served.port;
-    let ask = format!("GET /healthz HTTP/1.1\r\nhost: localhost:{port}\r\n\r\n");
-    let _ = std::io::Write::write_all(caller.stream.get_mut(), ask.as_bytes());
+    let headers = [
+        ("content-type", "application/json"),
+        ("mcp-protocol-version", MODERN),
+        ("mcp-method", "prompts/list"),
+    ];
+    let body = modern("prompts/list", json!({})).to_string();
+    caller.start("POST", &headers, body.as_bytes());
     match caller.response().status {
         200 => Some(caller),
         503 => None,

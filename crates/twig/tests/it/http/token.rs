@@ -1,6 +1,8 @@
 //! The token: who does not show it learns nothing, and nobody learns it from us.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -210,9 +212,59 @@ fn what_others_can_reach_needs_a_token() {
     assert_eq!(list(&mut served.caller(), &[]).status, 401);
 }
 
-/// Clients send a body after its head, and go on with the next request on the same connection.
 #[test]
-fn who_is_turned_away_keeps_the_connection_or_is_told() {
+fn a_token_that_can_be_guessed_is_refused_where_others_can_try() {
+    let env = env("");
+    fs::write(env.work().join("short"), "fifteen-chars-x\n").expect("writable");
+    insta::assert_snapshot!(env.run(["serve", "--http", "0.0.0.0:0", "--token-file", "short"]), @r#"
+    --- stderr
+    error: the token in short has 15 characters, and 0.0.0.0:0 needs one of at least 16: others could guess it
+    hint: make one with `openssl rand -hex 32`
+    --- exit 1
+    "#);
+    let served = Served::at("0.0.0.0:0", &[], &[("TWIG_TOKEN", "sixteen-chars-xy")]);
+    let right = [("authorization", "Bearer sixteen-chars-xy")];
+    assert_eq!(list(&mut served.caller(), &right).status, 200);
+    // On this machine it is a matter of taste, and worth a word.
+    let mut command = env.command(["serve", "--http", "127.0.0.1:0", "--token-file", "short"]);
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut talk = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let first = talk.next().expect("a line").expect("text");
+    assert!(
+        first.contains("has 15 characters and is easy to guess"),
+        "{first}"
+    );
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[test]
+fn wrong_tokens_slow_nobody_else() {
+    let served = Served::with(&[], &[("TWIG_TOKEN", TOKEN)]);
+    let right = format!("Bearer {TOKEN}");
+    let mut guessing: Vec<_> = (0..100).map(|_| served.caller()).collect();
+    let body = modern("prompts/list", json!({})).to_string();
+    for caller in &mut guessing {
+        let headers = [("authorization", "Bearer wrong")];
+        caller.start("POST", &headers, body.as_bytes());
+    }
+    assert_eq!(
+        list(&mut served.caller(), &[("authorization", &right)]).status,
+        200
+    );
+    // The last ones still wait for their refusal.
+    let last = guessing.last_mut().expect("many");
+    let stream = last.stream.get_ref();
+    stream.set_nonblocking(true).expect("a socket");
+    let answered = stream.peek(&mut [0]);
+    assert!(answered.is_err(), "{answered:?}");
+    stream.set_nonblocking(false).expect("a socket");
+    is_refused(&guessing[0].response(), "the first");
+}
+
+/// Clients send a body after its head, and would go on with the next request on the same connection.
+#[test]
+fn who_is_turned_away_is_told_that_the_connection_ends() {
     let served = Served::with(&[], &[("TWIG_TOKEN", TOKEN)]);
     let host = format!("host: 127.0.0.1:{}", served.port);
     for (start, status) in [
@@ -220,15 +272,21 @@ fn who_is_turned_away_keeps_the_connection_or_is_told() {
         ("POST /mcp HTTP/1.1\r\nhost: evil.example".to_owned(), 403),
     ] {
         let head = format!("{start}\r\ncontent-length: 2\r\n\r\n");
-        let mut caller = served.caller();
-        for _ in 0..2 {
+        // Who showed the token before keeps the connection.
+        for showed_token in [true, false] {
+            let mut caller = served.caller();
+            if showed_token {
+                let right = format!("Bearer {TOKEN}");
+                assert_eq!(list(&mut caller, &[("authorization", &right)]).status, 200);
+            }
             caller.raw(&head);
             // By the time that another client was answered, the head was surely read.
             assert_eq!(list(&mut served.caller(), &[]).status, 401);
             caller.raw("{}");
             let response = caller.response();
             assert_eq!(response.status, status);
-            assert_eq!(response.header("connection"), None);
+            let close = (!showed_token).then_some("close");
+            assert_eq!(response.header("connection"), close);
         }
         // More than is worth reading, or more than comes.
         for length in [2, 1 << 20] {

@@ -1,0 +1,316 @@
+//! Who is connected: how many, from where, and who makes room for the next one.
+//!
+//! A peer is known once a request of its connection was let in: one with the token or, on a server
+//! without a token, one that was answered. When there is no room, the oldest connection of a peer that
+//! is not known and waits for nothing but its own next bytes is closed, so nobody can keep others out
+//! by holding connections.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout};
+
+/// How long a connection that was closed may take to be gone.
+const GONE_WITHIN: Duration = Duration::from_millis(100);
+
+/// Not known, and waiting for the next request or the rest of it.
+const WAITING: u8 = 0;
+/// Not known, and being answered.
+const ANSWERED: u8 = 1;
+/// A request was let in.
+const KNOWN: u8 = 2;
+/// Makes room for another.
+const CLOSED: u8 = 3;
+
+/// Everybody who is connected.
+pub(super) struct Peers {
+    slots: Arc<Semaphore>,
+    /// The most connections of one network.
+    share: usize,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    next: u64,
+    /// Oldest first. Those that are known by now are taken out when somebody looks.
+    unknown: BTreeMap<u64, Arc<HttpPeer>>,
+    networks: HashMap<Network, usize>,
+}
+
+/// The other end of one connection.
+pub(super) struct HttpPeer {
+    number: u64,
+    since: Instant,
+    /// `None` for this machine, whose programs all have the same address.
+    network: Option<Network>,
+    state: AtomicU8,
+    close: Notify,
+}
+
+/// An address; of IPv6 the half that one customer gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Network(IpAddr);
+
+/// A peer that was let in; its place is free when this is dropped.
+pub(super) struct Admitted {
+    peers: Arc<Peers>,
+    pub(super) peer: Arc<HttpPeer>,
+    _slot: OwnedSemaphorePermit,
+}
+
+impl Peers {
+    /// Room for so many connections, and for so many of one network.
+    pub(super) fn new(room: usize, share: usize) -> Arc<Self> {
+        Arc::new(Self {
+            slots: Arc::new(Semaphore::new(room)),
+            share,
+            table: Mutex::default(),
+        })
+    }
+
+    /// Lets a connection in, in place of another one where there is no room; `None` where every
+    /// other one is in use.
+    pub(super) async fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Admitted> {
+        let network = Network::new(address);
+        if let Some(network) = network {
+            let mut table = self.table();
+            let count = table.networks.get(&network).copied().unwrap_or_default();
+            if count >= self.share && !table.close_oldest(|peer| peer.network == Some(network)) {
+                return None;
+            }
+        }
+        let slot = match Arc::clone(&self.slots).try_acquire_owned() {
+            Ok(slot) => slot,
+            Err(_) => {
+                if !self.table().close_oldest(|_| true) {
+                    return None;
+                }
+                // Its file has to be closed before another one is opened.
+                let slot = timeout(GONE_WITHIN, Arc::clone(&self.slots).acquire_owned()).await;
+                slot.ok()?.ok()?
+            }
+        };
+        let mut table = self.table();
+        let peer = Arc::new(HttpPeer::new(table.next, network));
+        table.next += 1;
+        table.unknown.insert(peer.number, Arc::clone(&peer));
+        if let Some(network) = network {
+            *table.networks.entry(network).or_default() += 1;
+        }
+        drop(table);
+        Some(Admitted {
+            peers: Arc::clone(self),
+            peer,
+            _slot: slot,
+        })
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Table {
+    /// Closes the oldest connection of those that make room for others.
+    fn close_oldest(&mut self, is_meant: impl Fn(&HttpPeer) -> bool) -> bool {
+        self.unknown.retain(|_, peer| !peer.is_known());
+        let mut meant = self.unknown.values().filter(|peer| is_meant(peer));
+        let Some(peer) = meant.find(|peer| peer.make_room()).map(Arc::clone) else {
+            return false;
+        };
+        self.forget(&peer);
+        true
+    }
+
+    fn forget(&mut self, peer: &HttpPeer) {
+        self.unknown.remove(&peer.number);
+        if let Some(network) = peer.network
+            && let Some(count) = self.networks.get_mut(&network)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.networks.remove(&network);
+            }
+        }
+    }
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        let mut table = self.peers.table();
+        // One that made room is forgotten already.
+        if self.peer.state.swap(CLOSED, Ordering::Relaxed) != CLOSED {
+            table.forget(&self.peer);
+        }
+    }
+}
+
+impl HttpPeer {
+    pub(super) fn new(number: u64, network: Option<Network>) -> Self {
+        Self {
+            number,
+            since: Instant::now(),
+            network,
+            state: AtomicU8::new(WAITING),
+            close: Notify::new(),
+        }
+    }
+
+    /// Where it connects from; `None` is this machine.
+    pub(super) fn network(&self) -> Option<Network> {
+        self.network
+    }
+
+    /// When it connected.
+    pub(super) fn since(&self) -> Instant {
+        self.since
+    }
+
+    /// Whether a request of it was let in.
+    pub(super) fn is_known(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == KNOWN
+    }
+
+    /// Lets it stay: a request of it was let in.
+    pub(super) fn know(&self) {
+        if !self.is_known() {
+            self.change(WAITING, KNOWN);
+            self.change(ANSWERED, KNOWN);
+        }
+    }
+
+    /// Says that a whole request came, which is answered now.
+    pub(super) fn answer(&self) {
+        self.change(WAITING, ANSWERED);
+    }
+
+    /// Says that the next request is waited for.
+    pub(super) fn wait(&self) {
+        self.change(ANSWERED, WAITING);
+    }
+
+    /// Waits until the connection has to make room for another.
+    pub(super) async fn closed(&self) {
+        self.close.notified().await;
+    }
+
+    fn make_room(&self) -> bool {
+        let makes_room = self.change(WAITING, CLOSED);
+        if makes_room {
+            self.close.notify_one();
+        }
+        makes_room
+    }
+
+    fn change(&self, from: u8, to: u8) -> bool {
+        let state = &self.state;
+        let changed = state.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
+        changed.is_ok()
+    }
+}
+
+impl Network {
+    /// The network of an address, unless that is this machine.
+    pub(super) fn new(address: IpAddr) -> Option<Self> {
+        let address = address.to_canonical();
+        if address.is_loopback() {
+            return None;
+        }
+        Some(Self(match address {
+            IpAddr::V4(_) => address,
+            IpAddr::V6(address) => {
+                let [a, b, c, d, ..] = address.segments();
+                Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+            }
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block_on(test: impl Future<Output = ()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(test);
+    }
+
+    /// A connection that ends as soon as it has to make room.
+    async fn connect(peers: &Arc<Peers>, address: &str) -> Option<Arc<HttpPeer>> {
+        let admitted = peers.admit(address.parse().unwrap()).await?;
+        let peer = Arc::clone(&admitted.peer);
+        tokio::spawn(async move {
+            admitted.peer.closed().await;
+            drop(admitted);
+        });
+        Some(peer)
+    }
+
+    fn is_closed(peer: &HttpPeer) -> bool {
+        peer.state.load(Ordering::Relaxed) == CLOSED
+    }
+
+    #[test]
+    fn the_oldest_that_is_not_known_and_waits_makes_room() {
+        block_on(async {
+            let peers = Peers::new(3, 3);
+            let known = connect(&peers, "127.0.0.1").await.unwrap();
+            let answered = connect(&peers, "127.0.0.1").await.unwrap();
+            let waiting = connect(&peers, "127.0.0.1").await.unwrap();
+            known.know();
+            answered.answer();
+            let next = connect(&peers, "127.0.0.1").await.unwrap();
+            assert!(is_closed(&waiting));
+            next.know();
+            assert!(connect(&peers, "127.0.0.1").await.is_none());
+            answered.wait();
+            assert!(connect(&peers, "127.0.0.1").await.is_some());
+            assert!(is_closed(&answered));
+            assert!(known.is_known() && next.is_known());
+        });
+    }
+
+    #[test]
+    fn one_network_has_a_share_and_this_machine_has_all() {
+        block_on(async {
+            let peers = Peers::new(8, 2);
+            for _ in 0..2 {
+                connect(&peers, "192.0.2.1").await.unwrap().know();
+                connect(&peers, "2001:db8::1").await.unwrap().know();
+            }
+            for taken in ["192.0.2.1", "::ffff:192.0.2.1", "2001:db8::2"] {
+                assert!(connect(&peers, taken).await.is_none(), "{taken}");
+            }
+            // One that is not known makes room within its own share.
+            let other = connect(&peers, "192.0.2.2").await.unwrap();
+            connect(&peers, "192.0.2.2").await.unwrap().know();
+            connect(&peers, "192.0.2.2").await.unwrap().know();
+            assert!(is_closed(&other));
+            for loopback in ["127.0.0.1", "::1"] {
+                connect(&peers, loopback).await.unwrap().know();
+            }
+            assert!(connect(&peers, "::1").await.is_none());
+        });
+    }
+
+    #[test]
+    fn who_leaves_gives_its_place_back() {
+        block_on(async {
+            let peers = Peers::new(1, 1);
+            for _ in 0..3 {
+                let admitted = peers.admit("192.0.2.1".parse().unwrap()).await.unwrap();
+                admitted.peer.know();
+            }
+            let table = peers.table();
+            assert!(table.unknown.is_empty() && table.networks.is_empty());
+        });
+    }
+}
