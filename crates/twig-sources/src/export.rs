@@ -16,6 +16,7 @@ use twig_core::{Bodies, BodyError};
 
 use self::disk::Disk;
 use self::look::Seen;
+use crate::locked_file::{LockError, LockedFolder};
 use crate::root::Root;
 
 /// Where prompts are written.
@@ -38,6 +39,18 @@ pub struct ExportMode {
     pub force: bool,
     /// Whether files of prompts that are gone are removed.
     pub prune: bool,
+}
+
+/// Why nothing was exported.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// The project or home cannot be opened.
+    #[error(transparent)]
+    Base(BodyError),
+    /// Another export to the same folder does not end.
+    #[error("{0}")]
+    Busy(String),
 }
 
 /// How a prompt's file is found.
@@ -103,8 +116,13 @@ pub fn export_prompts(
     is_meant: &dyn Fn(&str) -> bool,
     bodies: &dyn Bodies,
     mode: ExportMode,
-) -> Result<Vec<ExportedFile>, BodyError> {
-    let root = Root::open(target.base)?;
+) -> Result<Vec<ExportedFile>, ExportError> {
+    let root = Root::open(target.base).map_err(ExportError::Base)?;
+    let _lock = if mode.is_dry {
+        None
+    } else {
+        lock(&root, target.folder, !plan.items.is_empty())?
+    };
     let disk = Disk::new(&root, target);
     let mut files = Vec::with_capacity(plan.items.len());
     for item in &plan.items {
@@ -119,6 +137,22 @@ pub fn export_prompts(
         files.extend(gone(&disk, path, &text, is_meant, mode));
     }
     Ok(files)
+}
+
+/// Waits for other exports to the same folder. One that cannot be opened has no lock: what is wrong with
+/// it is said of each file.
+fn lock(root: &Root, folder: &str, is_made: bool) -> Result<Option<LockedFolder>, ExportError> {
+    let open = || {
+        if is_made {
+            root.dir().create_dir_all(folder)?;
+        }
+        root.dir().open_dir(folder)
+    };
+    match LockedFolder::take(open) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(busy @ LockError::Busy) => Err(ExportError::Busy(busy.to_string())),
+        Err(_) => Ok(None),
+    }
 }
 
 fn one(disk: &Disk<'_>, item: &Item, bodies: &dyn Bodies, mode: ExportMode) -> ExportedFile {

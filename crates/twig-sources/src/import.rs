@@ -6,8 +6,10 @@ mod library;
 mod project;
 
 pub use self::gather::{Gathered, gather};
-pub use self::library::{LibraryPlan, plan_library, replace_manifest};
+pub use self::library::{LibraryPlan, plan_library, plan_library_locked};
 pub use self::project::{ProjectPlan, plan_project};
+use crate::locked_file::LockError;
+use crate::root::sentence;
 
 /// What becomes of one prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +50,9 @@ pub enum ImportError {
     /// Somebody wrote the manifest between reading and writing it.
     #[error("its twig.toml changed meanwhile, run it again")]
     Changed,
+    /// There is no lock on the library.
+    #[error("it was not changed: {0}")]
+    Locked(String),
     /// A link that leads out of the library.
     #[error("{0} leads outside the library")]
     Outside(String),
@@ -59,4 +64,13 @@ pub enum ImportError {
         /// What the system said.
         reason: String,
     },
+}
+
+impl From<LockError> for ImportError {
+    fn from(error: LockError) -> Self {
+        Self::Locked(match error {
+            LockError::Io(error) => sentence(&error),
+            error => error.to_string(),
+        })
+    }
 }

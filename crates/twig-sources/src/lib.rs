@@ -17,6 +17,7 @@ mod import;
 mod kept;
 mod listing;
 mod live;
+mod locked_file;
 mod names;
 mod place;
 mod problem_log;
@@ -37,19 +38,21 @@ mod watch;
 
 pub use detect::{is_well_known, well_known_folders};
 pub use export::{
-    ExportAction, ExportMode, ExportState, ExportTarget, ExportedFile, export_prompts,
+    ExportAction, ExportError, ExportMode, ExportState, ExportTarget, ExportedFile, export_prompts,
 };
 pub use found::{Found, FoundLibrary, FoundState, Origin, Skipped};
 pub use import::{
-    Fate, Gathered, ImportError, LibraryPlan, ProjectPlan, gather, plan_library, plan_project,
-    replace_manifest,
+    Fate, Gathered, ImportError, LibraryPlan, ProjectPlan, gather, plan_library,
+    plan_library_locked, plan_project,
 };
 pub use live::{LiveCatalog, Refresh};
+pub use locked_file::{LockError, LockedFile, LockedFolder, NewFile};
 pub use place::PROJECT;
 pub use project_folder::{
     CheckedFolder, Exported, Imported, ProjectFolderError, check_project, export_project,
     import_project,
 };
+pub use root::create_beneath;
 pub use search::{Heard, SearchIndex, Searcher};
 pub use settings::{Remembered, Selected, Settings, Watching};
 pub use store::{Access, DEFAULT_WORKSPACE, SqliteStore, Workspaces};

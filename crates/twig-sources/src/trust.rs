@@ -8,12 +8,19 @@ mod survey;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 pub use self::survey::{CodeFiles, program, survey};
+use crate::locked_file::{LockError, LockedFile, NewFile};
+
+/// The record is nobody else's.
+const PRIVATE: NewFile = NewFile {
+    mode: 0o600,
+    keeps_owner: false,
+};
 
 /// The libraries that are trusted, by the real path of their folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,32 +91,23 @@ impl Trust {
         key(root).is_some_and(|key| self.libraries.remove(&key).is_some())
     }
 
-    /// Writes the record in place of the old one: whoever reads sees one or the other, whole.
-    pub fn write(&self, path: &Path) -> io::Result<()> {
-        let folder = path.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(folder)?;
-        let temporary = folder.join(format!(".trust.{}.tmp", std::process::id()));
-        let written = self.write_new(&temporary).and_then(|()| {
-            fs::rename(&temporary, path)?;
-            // The rename itself has to last, too.
-            fs::File::open(folder)?.sync_all()
-        });
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary);
+    /// Reads the record, changes it and writes it, while no other command does the same.
+    pub fn change<R>(
+        path: &Path,
+        change: impl FnOnce(&mut Self) -> io::Result<R>,
+    ) -> Result<R, LockError> {
+        let file = LockedFile::open(path)?;
+        let before = file.read()?;
+        let recorded = before.as_deref().map(serde_json::from_slice::<Self>);
+        let recorded = recorded.transpose().map_err(io::Error::from)?;
+        let mut trust = recorded.clone().unwrap_or_default();
+        let result = change(&mut trust)?;
+        if trust != recorded.unwrap_or_default() {
+            let mut text = serde_json::to_vec_pretty(&trust).map_err(io::Error::from)?;
+            text.push(b'\n');
+            file.replace(before.as_deref(), &text, PRIVATE)?;
         }
-        written
-    }
-
-    fn write_new(&self, path: &Path) -> io::Result<()> {
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(path)?;
-        let mut text = serde_json::to_vec_pretty(self)?;
-        text.push(b'\n');
-        file.write_all(&text)?;
-        file.sync_all()
+        Ok(result)
     }
 }
 
@@ -147,9 +145,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/trust.json");
         assert_eq!(Trust::read(&path).unwrap(), Trust::default());
+        let root = folder.path();
+        let add = |trust: &mut Trust| trust.trust(root, files(&[("a", "1")]));
+        Trust::change(&path, add).unwrap();
         let mut trust = Trust::default();
-        trust.trust(folder.path(), files(&[("a", "1")])).unwrap();
-        trust.write(&path).unwrap();
+        add(&mut trust).unwrap();
         assert_eq!(Trust::read(&path).unwrap(), trust);
         #[cfg(unix)]
         {
@@ -161,5 +161,7 @@ mod tests {
         assert_eq!(left, 1, "no temporary file stays");
         fs::write(&path, "{").unwrap();
         assert!(Trust::read(&path).is_err());
+        assert!(Trust::change(&path, add).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{");
     }
 }

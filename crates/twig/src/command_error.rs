@@ -5,6 +5,7 @@ use std::io;
 
 use twig_core::RenderError;
 use twig_core::store::StoreError;
+use twig_sources::LockError;
 
 /// What kind of trouble ended a command, and so its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +74,19 @@ pub(crate) fn reason(error: &io::Error) -> String {
         io::ErrorKind::StorageFull => "the disk is full".to_owned(),
         io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
         _ => error.to_string(),
+    }
+}
+
+/// A file or folder that was not changed, since it could not be locked.
+pub(crate) fn not_locked(shown: &str, error: &LockError) -> CommandError {
+    let why = match error {
+        LockError::Io(error) => reason(error),
+        error => error.to_string(),
+    };
+    let error_of = CommandError::fixable(format!("{shown} was not changed: {why}"));
+    match error {
+        LockError::Busy => error_of.hint("try again when the other command has ended"),
+        _ => error_of,
     }
 }
 

@@ -6,11 +6,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cap_std::fs::OpenOptions;
 use twig_core::import::Imported;
 use twig_core::name::twin_key;
 use twig_core::parse::library::{Files, Folder, MANIFEST, twig_library};
@@ -22,8 +21,15 @@ use twig_core::{
 
 use super::{Fate, ImportError};
 use crate::listing::Looker;
+use crate::locked_file::{LockError, LockedFile, LockedFolder, NewFile};
 use crate::reader::{Patience, ReadFile, read_text};
-use crate::root::{Root, sentence};
+use crate::root::{create_beneath, sentence};
+
+/// A manifest is for everybody who may read the library.
+const SHARED: NewFile = NewFile {
+    mode: 0o666,
+    keeps_owner: false,
+};
 
 /// How the folder begins in which a new library is made.
 const UNFINISHED: &str = ".twig-import-";
@@ -43,6 +49,18 @@ pub struct LibraryPlan {
     before: String,
     manifest: String,
     files: Vec<(String, String)>,
+    /// No other command changes the library meanwhile; nothing where nothing is to be written.
+    lock: Option<PlanLock>,
+}
+
+/// What is locked from planning to writing.
+#[derive(Debug)]
+enum PlanLock {
+    /// The manifest of a library that is there.
+    Manifest(LockedFile),
+    /// The folder that gets a new library.
+    #[allow(dead_code, reason = "it is held, not used")]
+    Parent(LockedFolder),
 }
 
 /// Decides what becomes of each prompt, and writes nothing.
@@ -53,6 +71,49 @@ pub fn plan_library(
     prompts: &[&Imported],
     head: &str,
     limits: &Limits,
+) -> Result<LibraryPlan, ImportError> {
+    plan(root, prompts, head, limits, None)
+}
+
+/// The same for a plan that is carried out: until it is dropped, no other command changes the library.
+pub fn plan_library_locked(
+    root: &Path,
+    prompts: &[&Imported],
+    head: &str,
+    limits: &Limits,
+) -> Result<LibraryPlan, ImportError> {
+    let lock = lock(root)?;
+    plan(root, prompts, head, limits, Some(lock))
+}
+
+/// Waits for a library, or for the folder in which it is made.
+fn lock(root: &Path) -> Result<PlanLock, ImportError> {
+    let parent = root.parent().unwrap_or(root);
+    fs::create_dir_all(parent)
+        .map_err(|error| cannot_write(&root.display().to_string(), &error))?;
+    let has_manifest = || root.join(MANIFEST).symlink_metadata().is_ok();
+    if !has_manifest() {
+        let parent = LockedFolder::open(parent)?;
+        // Another command may have made the library while this one waited.
+        if !has_manifest() {
+            return Ok(PlanLock::Parent(parent));
+        }
+    }
+    let manifest = LockedFile::open_beneath(root, Path::new(MANIFEST));
+    Ok(PlanLock::Manifest(manifest.map_err(
+        |error| match error {
+            LockError::Outside => ImportError::Outside(MANIFEST.to_owned()),
+            error => error.into(),
+        },
+    )?))
+}
+
+fn plan(
+    root: &Path,
+    prompts: &[&Imported],
+    head: &str,
+    limits: &Limits,
+    lock: Option<PlanLock>,
 ) -> Result<LibraryPlan, ImportError> {
     let before = existing(root, limits)?;
     let is_new = before.is_none();
@@ -72,6 +133,7 @@ pub fn plan_library(
         before: String::new(),
         manifest: String::new(),
         files: Vec::new(),
+        lock,
     };
     let mut tables = String::new();
     for prompt in prompts {
@@ -145,11 +207,12 @@ impl LibraryPlan {
     }
 
     fn extend(&self) -> Result<(), ImportError> {
-        for path in ["prompts", MANIFEST] {
-            if !is_inside(&self.root.join(path), &self.root) {
-                return Err(ImportError::Outside(path.to_owned()));
-            }
+        if !is_inside(&self.root.join("prompts"), &self.root) {
+            return Err(ImportError::Outside("prompts".to_owned()));
         }
+        let Some(PlanLock::Manifest(manifest)) = &self.lock else {
+            return Err(ImportError::Changed);
+        };
         self.check_before()?;
         for (path, text) in &self.files {
             // What an import left that was cut off says the same, or there would be no plan for it.
@@ -160,9 +223,12 @@ impl LibraryPlan {
         if self.manifest == self.before {
             return Ok(());
         }
-        // Writing texts takes its time.
-        self.check_before()?;
-        replace_manifest(&self.root.join(MANIFEST), &self.manifest)
+        manifest
+            .replace(
+                Some(self.before.as_bytes()),
+                self.manifest.as_bytes(),
+                SHARED,
+            )
             .map_err(|error| cannot_write(MANIFEST, &error))
     }
 
@@ -312,22 +378,6 @@ fn add(
     Fate::New
 }
 
-/// Puts a new text in a manifest's place, whole or not at all.
-pub fn replace_manifest(path: &Path, text: &str) -> io::Result<()> {
-    // A manifest may be a link; what it leads to is what people edit.
-    let path = path.canonicalize()?;
-    let folder = path.parent().unwrap_or(&path);
-    let mut file = tempfile::Builder::new()
-        .prefix(".twig-")
-        .tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file()
-        .set_permissions(fs::metadata(&path)?.permissions())?;
-    file.as_file().sync_all()?;
-    file.persist(&path).map_err(|error| error.error)?;
-    Ok(())
-}
-
 /// Clears away what imports left that were killed. What cannot be removed is in nobody's way.
 fn clear_unfinished(data: &Path) {
     let Ok(entries) = fs::read_dir(data) else {
@@ -350,20 +400,8 @@ fn clear_unfinished(data: &Path) {
 
 /// Writes a file that is not there yet, and never through a link that leads out.
 fn write_beneath(root: &Path, path: &str, text: &str) -> Result<(), ImportError> {
-    let opened = Root::open(root).map_err(|error| ImportError::Write {
-        path: path.to_owned(),
-        reason: error.to_string(),
-    })?;
-    let write = || -> io::Result<()> {
-        let dir = opened.dir();
-        if let Some((folder, _)) = path.rsplit_once('/') {
-            dir.create_dir_all(folder)?;
-        }
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        dir.open_with(path, &options)?.write_all(text.as_bytes())
-    };
-    write().map_err(|error| cannot_write(path, &error))
+    create_beneath(root, Path::new(path), text.as_bytes())
+        .map_err(|error| cannot_write(path, &error))
 }
 
 fn cannot_write(path: &str, error: &io::Error) -> ImportError {

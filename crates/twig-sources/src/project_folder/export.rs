@@ -10,6 +10,7 @@ use twig_core::BodyError;
 use twig_core::store::{Digest, Entry, Folder, FolderError, Project, Store};
 
 use super::{MANIFEST, ProjectFolderError, read_manifest};
+use crate::locked_file::{LockError, LockedFolder};
 use crate::root::{Root, body_error, sentence};
 
 /// Keeps git from changing line ends.
@@ -44,6 +45,13 @@ pub fn export_project(
         return Err(ProjectFolderError::NotAFolder);
     }
     std::fs::create_dir_all(path).map_err(|error| cannot_write("the folder", &error))?;
+    let _lock = LockedFolder::open(path).map_err(|error| ProjectFolderError::Write {
+        path: "the folder".to_owned(),
+        reason: match error {
+            LockError::Io(error) => sentence(&error),
+            error => error.to_string(),
+        },
+    })?;
     let root = Root::open(path).map_err(|error| ProjectFolderError::Read {
         path: "the folder".to_owned(),
         error,

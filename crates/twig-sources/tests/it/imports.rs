@@ -4,7 +4,7 @@ use std::fs;
 
 use twig_core::Limits;
 use twig_core::import::{Imported, Outcome, SourceFile, Wish, read};
-use twig_sources::{ImportError, plan_library};
+use twig_sources::{ImportError, plan_library_locked};
 
 fn catalogue(rows: &str) -> Outcome {
     let file = SourceFile {
@@ -28,7 +28,7 @@ fn a_manifest_that_changed_since_it_was_read_stays() {
     fs::write(&manifest, "# mine\n").unwrap();
     let found = catalogue("One,Text one\n");
     let limits = Limits::default();
-    let plan = || plan_library(&root, &prompts(&found), "", &limits).unwrap();
+    let plan = || plan_library_locked(&root, &prompts(&found), "", &limits).unwrap();
     for other in ["# mine, too\n", "# me\n", "# MINE\n"] {
         fs::write(&manifest, "# mine\n").unwrap();
         let plan = plan();

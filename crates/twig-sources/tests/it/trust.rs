@@ -28,9 +28,7 @@ fn load(tree: &Tree) -> LiveCatalog {
 fn trust(tree: &Tree, library: &str) {
     let root = tree.path(library);
     let record = tree.path("trust.json");
-    let mut trust = Trust::read(&record).unwrap();
-    trust.trust(&root, survey(&root).unwrap()).unwrap();
-    trust.write(&record).unwrap();
+    Trust::change(&record, |trust| trust.trust(&root, survey(&root).unwrap())).unwrap();
 }
 
 fn listed(live: &LiveCatalog) -> Vec<String> {

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use twig_core::suggest::did_you_mean;
+use twig_sources::{LockError, LockedFile};
 
 use self::step::Step;
 use crate::cli;
-use crate::command_error::{CommandError, ErrorKind, reason};
+use crate::command_error::{CommandError, ErrorKind, not_locked, reason};
 use crate::connect::{Client, Config, ConfigError, EditError, Scope, link_out};
 use crate::places::{ClientPlaces, Places, on_disk};
 use crate::ui::Ui;
@@ -53,7 +54,19 @@ pub(super) fn run(options: &cli::Connect, ui: &mut Ui) -> Result<ExitCode, Comma
         return Err(CommandError::fixable(message)
             .hint("put a file or folder of the project in the link's place"));
     }
-    let config = match Config::read(client, scope, path.clone()) {
+    let launch = match options.remove {
+        true => None,
+        false => Some(server::launch(options, scope, &homes, &folder)?),
+    };
+    let file = lock(options, scope, &path, &folder).map_err(|error| match error {
+        LockError::Io(error) => refused(&shown, &ConfigError::Write(error)),
+        error => not_locked(&shown, &error),
+    })?;
+    let read = match file {
+        Some(file) => Config::read_locked(client, scope, path.clone(), file),
+        None => Config::read(client, scope, path.clone()),
+    };
+    let config = match read {
         // What has no place for servers has no Twig to take out, however it is written.
         Err(ConfigError::Edit(error)) if options.remove && error.advice.is_some() => {
             Config::without_servers(client, scope, path)
@@ -67,11 +80,29 @@ pub(super) fn run(options: &cli::Connect, ui: &mut Ui) -> Result<ExitCode, Comma
         homes,
         folder,
     };
-    if options.remove {
-        step.remove(ui)
-    } else {
-        step.add(ui)
+    match launch {
+        Some(launch) => step.add(&launch, ui),
+        None => step.remove(ui),
     }
+}
+
+/// Keeps other commands from changing the file; nothing where it is only looked at.
+fn lock(
+    options: &cli::Connect,
+    scope: Scope,
+    path: &Path,
+    project: &Path,
+) -> Result<Option<LockedFile>, LockError> {
+    let is_there = path.symlink_metadata().is_ok();
+    if options.print || options.remove && !is_there {
+        return Ok(None);
+    }
+    match path.strip_prefix(project) {
+        // The project may be somebody else's.
+        Ok(inner) if scope == Scope::Project => LockedFile::open_beneath(project, inner),
+        _ => LockedFile::open(path),
+    }
+    .map(Some)
 }
 
 /// The client and the project that are meant: `--project cursor` names a client, not a folder.

@@ -9,7 +9,8 @@ use std::process::ExitCode;
 use twig_core::import::{Imported, Item, Wish, read};
 use twig_core::{LibraryName, Limits};
 use twig_sources::{
-    Access, DEFAULT_WORKSPACE, Fate, Gathered, ImportError, gather, plan_library, plan_project,
+    Access, DEFAULT_WORKSPACE, Fate, Gathered, ImportError, gather, plan_library,
+    plan_library_locked, plan_project,
 };
 
 use self::report::{Goal, Report};
@@ -82,7 +83,11 @@ fn into_library(
     let from = path.file_name().unwrap_or_default().to_string_lossy();
     let about = serde_json::Value::from(format!("Imported from {from}"));
     let head = format!("[library]\ndescription = {about}\n");
-    let plan = plan_library(&root, prompts, &head, limits);
+    let plan = if options.dry_run {
+        plan_library(&root, prompts, &head, limits)
+    } else {
+        plan_library_locked(&root, prompts, &head, limits)
+    };
     let plan = plan.map_err(|error| trouble(places, &root, &error))?;
     if !options.dry_run {
         plan.write()
@@ -164,6 +169,7 @@ fn into_project(
 fn trouble(places: &Places, path: &Path, error: &ImportError) -> CommandError {
     let hint = match error {
         ImportError::NotThere => Some("name a file or a folder that is there"),
+        ImportError::Locked(_) => Some("try again when the other command has ended"),
         ImportError::NoLibrary => Some("choose another name with `--library NAME`"),
         ImportError::Manifest(_) => Some("run `twig check`, mend it, and try again"),
         ImportError::CannotAdd(_) => Some("import into another library with `--library NAME`"),

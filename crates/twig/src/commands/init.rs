@@ -1,12 +1,11 @@
 //! `twig init`: prompts and documents for a project to start from. Nothing that exists is ever
 //! overwritten.
 
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
 
-use twig_sources::PROJECT;
+use twig_sources::{PROJECT, create_beneath};
 
 use crate::cli;
 use crate::command_error::{CommandError, reason};
@@ -74,8 +73,10 @@ pub(super) fn run(options: &cli::Init, ui: &mut Ui) -> Result<ExitCode, CommandE
     }
     let mut kept = 0;
     for (path, text) in STARTER {
+        let inner = Path::new(PROJECT).join(path);
         let path = root.join(path);
-        match write(&path, text).map_err(|error| cannot_write(&places, &path, &error))? {
+        let made = write(&project, &inner, text);
+        match made.map_err(|error| cannot_write(&places, &path, &error))? {
             Made::Written => ui.line(path.display().to_string())?,
             Made::Kept => kept += 1,
         }
@@ -91,16 +92,10 @@ pub(super) fn run(options: &cli::Init, ui: &mut Ui) -> Result<ExitCode, CommandE
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a file that is not there yet, and the folders above it.
-fn write(path: &Path, text: &str) -> std::io::Result<Made> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(mut file) => {
-            file.write_all(text.as_bytes())?;
-            Ok(Made::Written)
-        }
+/// Writes a file that is not there yet, and the folders above it, inside the project.
+fn write(project: &Path, path: &Path, text: &str) -> std::io::Result<Made> {
+    match create_beneath(project, path, text.as_bytes()) {
+        Ok(()) => Ok(Made::Written),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Made::Kept),
         Err(error) => Err(error),
     }

@@ -5,18 +5,19 @@ mod detect;
 mod remove;
 
 use std::fmt::Write as _;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde::Serialize;
 use twig_core::{Function, Kind, Library};
-use twig_sources::{CodeFiles, Found, Origin, Trust, Verdict, survey};
+use twig_sources::{CodeFiles, Found, LockError, Origin, Trust, Verdict, survey};
 
 use super::check::counted;
 use super::{Opened, library_of, question};
 use crate::cli::{self, Sources};
-use crate::command_error::{CommandError, reason};
+use crate::command_error::{CommandError, not_locked, reason};
 use crate::places::Places;
 use crate::ui::Ui;
 
@@ -116,7 +117,7 @@ fn origin(root: &Path, found: &[Found]) -> Option<Origin> {
 
 fn trust(named: &str, yes: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let (places, library) = find(named)?;
-    let (path, mut record) = read_record(&places)?;
+    let (path, record) = read_record(&places)?;
     let root = Path::new(&*library.root);
     let files = survey(root).map_err(|why| {
         CommandError::fixable(format!(
@@ -149,8 +150,7 @@ fn trust(named: &str, yes: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> 
         return Ok(ExitCode::FAILURE);
     }
     // What was looked at is what was shown, whatever has changed since.
-    record.trust(root, files)?;
-    save(&places, &path, &record)?;
+    change(&places, &path, |record| record.trust(root, files))?;
     ui.say(format!(
         "library `{}` is trusted until one of these files changes",
         library.name
@@ -216,12 +216,13 @@ fn ask(library: &Library, ui: &mut Ui) -> Result<bool, CommandError> {
 
 fn distrust(named: &str, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let (places, library) = find(named)?;
-    let (path, mut record) = read_record(&places)?;
-    if !record.forget(Path::new(&*library.root)) {
+    let (path, record) = read_record(&places)?;
+    let root = Path::new(&*library.root);
+    if record.files(root).is_none() {
         ui.say(format!("library `{}` was not trusted", library.name));
         return Ok(ExitCode::SUCCESS);
     }
-    save(&places, &path, &record)?;
+    change(&places, &path, |record| Ok(record.forget(root)))?;
     ui.say(format!(
         "library `{}` is not trusted any more",
         library.name
@@ -293,12 +294,17 @@ fn read_record(places: &Places) -> Result<(PathBuf, Trust), CommandError> {
     }
 }
 
-fn save(places: &Places, path: &Path, record: &Trust) -> Result<(), CommandError> {
-    record.write(path).map_err(|error| {
-        CommandError::fixable(format!(
-            "{} cannot be written: {}",
-            places.shown(path),
-            reason(&error)
-        ))
+/// Changes the record as it is now: other commands may have changed it since it was read.
+fn change<R>(
+    places: &Places,
+    path: &Path,
+    change: impl FnOnce(&mut Trust) -> io::Result<R>,
+) -> Result<R, CommandError> {
+    let shown = places.shown(path);
+    Trust::change(path, change).map_err(|error| match error {
+        LockError::Io(error) => {
+            CommandError::fixable(format!("{shown} cannot be written: {}", reason(&error)))
+        }
+        error => not_locked(&shown, &error),
     })
 }

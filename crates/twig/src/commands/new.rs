@@ -3,8 +3,8 @@
 
 mod definition;
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs;
+use std::io::{self, ErrorKind as IoErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -13,14 +13,20 @@ use twig_core::parse::library::MANIFEST;
 use twig_core::parse::table::{PromptTable, with_prompts};
 use twig_core::parse::{Value, read_toml};
 use twig_core::{Catalog, Kind, Library, LibraryName, PromptName};
-use twig_sources::replace_manifest;
+use twig_sources::{LockError, LockedFile, LockedFolder, NewFile, PROJECT, create_beneath};
 
 use super::Opened;
 use crate::cli::{New, Sources};
-use crate::command_error::{CommandError, ErrorKind, reason};
+use crate::command_error::{CommandError, ErrorKind, not_locked, reason};
 use crate::config;
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
+
+/// A manifest is for everybody who may read the library.
+const SHARED: NewFile = NewFile {
+    mode: 0o666,
+    keeps_owner: false,
+};
 
 pub(super) fn run(what: New, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     match what {
@@ -53,6 +59,9 @@ fn library(name: &str, folder: Option<PathBuf>, ui: &mut Ui) -> Result<(), Comma
         );
     };
     let root = parent.join(name);
+    fs::create_dir_all(&parent).map_err(|error| cannot_make(&places, &root, &error))?;
+    let _lock =
+        LockedFolder::open(&parent).map_err(|error| not_locked(&places.shown(&parent), &error))?;
     if root.exists() && !root.join(MANIFEST).exists() {
         let message = format!("{} is there and is no library", places.shown(&root));
         return Err(
@@ -67,10 +76,12 @@ fn library(name: &str, folder: Option<PathBuf>, ui: &mut Ui) -> Result<(), Comma
         let hint = format!("add to it with `twig new prompt {library}{separator}NAME`");
         return Err(CommandError::fixable(message).hint(hint));
     }
-    fs::create_dir_all(root.join("prompts"))
-        .map_err(|error| cannot_make(&places, &root, &error))?;
-    write_new(&places, &root.join(MANIFEST), STARTER_MANIFEST)?;
-    write_new(&places, &root.join("prompts/hello.md"), STARTER_PROMPT)?;
+    for (file, text) in [
+        ("prompts/hello.md", STARTER_PROMPT),
+        (MANIFEST, STARTER_MANIFEST),
+    ] {
+        write_new(&places, &parent, &Path::new(name).join(file), text)?;
+    }
     ui.line(root.display().to_string())?;
     let flag = match elsewhere.filter(|folder| Some(folder) != places.data.as_ref()) {
         Some(_) => format!(" --library {}", root.display()),
@@ -124,14 +135,16 @@ fn prompt(
     let folder = root.join("prompts");
     let file = folder.join(format!("{prompt}.md"));
     let manifest = root.join(MANIFEST);
-    let text = fs::read_to_string(&manifest).map_err(|error| {
-        CommandError::fixable(format!(
-            "{} cannot be read: {}",
-            manifest.display(),
-            reason(&error)
-        ))
+    let shown = opened.places.shown(&manifest);
+    let (base, inner) = base_of(root);
+    let locked = LockedFile::open_beneath(base, &inner.join(MANIFEST));
+    let locked = locked.map_err(|error| match error {
+        LockError::Outside => outside(&shown),
+        error => not_locked(&shown, &error),
     })?;
-
+    let text = read(&locked).map_err(|error| {
+        CommandError::fixable(format!("{shown} cannot be read: {}", reason(&error)))
+    })?;
     if let Some(other) = declared(&text, &prompt) {
         let message = format!("library `{}` has a prompt `{other}` already", library.name);
         return Err(
@@ -146,31 +159,24 @@ fn prompt(
         Ok(_) => "declare the prompt there by hand",
         Err(_) => "run `twig check`, mend it, and try again",
     };
-    let text = with_table(&text, &prompt, description);
+    let before = text;
+    let text = with_table(&before, &prompt, description);
     if let Err(error) = read_toml(&text) {
-        let message = format!(
-            "a table cannot be added to {}: {}",
-            opened.places.shown(&manifest),
-            error.message
-        );
+        let message = format!("a table cannot be added to {shown}: {}", error.message);
         return Err(CommandError::fixable(message).hint(hint));
     }
-    fs::create_dir_all(&folder).map_err(|error| cannot_make(&opened.places, &folder, &error))?;
-    for path in [&folder, &manifest] {
-        if !is_inside(path, root) {
-            let message = format!("{} leads outside the library", opened.places.shown(path));
-            return Err(CommandError::fixable(message));
-        }
+    if folder.exists() && !is_inside(&folder, root) {
+        return Err(outside(&opened.places.shown(&folder)));
     }
     write_new(
         &opened.places,
-        &file,
+        base,
+        &inner.join(format!("prompts/{prompt}.md")),
         &format!("Write what `{prompt}` should say here.\n"),
     )?;
-    if let Err(error) = replace_manifest(&manifest, &text) {
+    if let Err(error) = locked.replace(Some(before.as_bytes()), text.as_bytes(), SHARED) {
         // A prompt that no manifest has would only stand in the way of the next try.
         let _ = fs::remove_file(&file);
-        let shown = opened.places.shown(&manifest);
         return Err(CommandError::fixable(format!(
             "{shown} cannot be changed: {}",
             reason(&error)
@@ -262,11 +268,28 @@ fn cannot_make(places: &Places, path: &Path, error: &std::io::Error) -> CommandE
     ))
 }
 
-/// Writes a file that is not there yet.
-fn write_new(places: &Places, path: &Path, text: &str) -> Result<(), CommandError> {
-    let file = OpenOptions::new().write(true).create_new(true).open(path);
-    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| cannot_make(places, path, &error))
+/// Writes a file that is not there yet beneath a folder.
+fn write_new(places: &Places, base: &Path, path: &Path, text: &str) -> Result<(), CommandError> {
+    let written = create_beneath(base, path, text.as_bytes());
+    written.map_err(|error| cannot_make(places, &base.join(path), &error))
+}
+
+fn read(manifest: &LockedFile) -> io::Result<String> {
+    let bytes = manifest.read()?.ok_or(IoErrorKind::NotFound)?;
+    String::from_utf8(bytes).map_err(|_| IoErrorKind::InvalidData.into())
+}
+
+/// The folder that nothing written to a library may leave, and the library beneath it. A `.twig` folder
+/// is a part of somebody's project, and may be replaced by a symlink.
+fn base_of(root: &Path) -> (&Path, &Path) {
+    match (root.parent(), root.file_name()) {
+        (Some(project), Some(name)) if name == PROJECT => (project, Path::new(name)),
+        _ => (root, Path::new("")),
+    }
+}
+
+fn outside(shown: &str) -> CommandError {
+    CommandError::fixable(format!("{shown} leads outside the library"))
 }
 
 const STARTER_MANIFEST: &str = r#"[library]

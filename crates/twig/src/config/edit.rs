@@ -2,18 +2,24 @@
 
 mod list;
 
-use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, Item, Value};
 use twig_core::Kind;
 use twig_core::depth;
+use twig_sources::{LockError, LockedFile, NewFile};
 
 use super::{Config, parse};
-use crate::command_error::{CommandError, reason};
+use crate::command_error::{CommandError, not_locked, reason};
 use crate::places::Places;
+
+/// A configuration may come to say where secrets are.
+const PRIVATE: NewFile = NewFile {
+    mode: 0o600,
+    keeps_owner: false,
+};
 
 /// A folder to remember, as it is written.
 #[derive(Debug, Clone)]
@@ -29,24 +35,35 @@ pub(crate) struct Entry {
 pub(crate) struct ConfigFile {
     /// Where the person looks for it.
     path: PathBuf,
+    file: LockedFile,
     before: Option<String>,
     text: String,
 }
 
 impl ConfigFile {
-    /// Reads the file; one that is not there is empty.
+    /// Reads the file; one that is not there is empty. Until this is dropped, no other command changes
+    /// it.
     pub(crate) fn open(places: &Places) -> Result<Self, CommandError> {
         let Some(path) = places.config.clone() else {
             let error = CommandError::fixable("there is no place for the configuration");
             return Err(error.hint("set HOME or XDG_CONFIG_HOME to an absolute path"));
         };
-        let before = match fs::read_to_string(&path) {
-            Ok(text) => Some(text),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(trouble(places, &path, "read", &error)),
-        };
+        let file = LockedFile::open(&path).map_err(|error| match error {
+            LockError::Io(error) => trouble(places, &path, "written", &error),
+            error => not_locked(&places.shown(&path), &error),
+        })?;
+        let before = file.read().and_then(|bytes| {
+            let text = bytes.map(String::from_utf8).transpose();
+            text.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+        });
+        let before = before.map_err(|error| trouble(places, &path, "read", &error))?;
         let text = before.clone().unwrap_or_default();
-        Ok(Self { path, before, text })
+        Ok(Self {
+            path,
+            file,
+            before,
+            text,
+        })
     }
 
     /// Adds a folder after those that are there.
@@ -98,48 +115,20 @@ impl ConfigFile {
 
     /// Writes the file in place of the old one: whoever reads sees one or the other, whole. A link
     /// stays one, and who may read the file stays as it was.
-    pub(crate) fn save(&self, places: &Places) -> Result<(), CommandError> {
+    pub(crate) fn save(self, places: &Places) -> Result<(), CommandError> {
         if self.before.as_deref() == Some(&*self.text) {
             return Ok(());
         }
         let wrong = |error: &io::Error| trouble(places, &self.path, "written", error);
-        let folder = self.path.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(folder).map_err(|error| wrong(&error))?;
-        let now = fs::read_to_string(&self.path).ok();
-        if now != self.before {
+        let before = self.before.as_ref().map(String::as_bytes);
+        let now = self.file.read().map_err(|error| wrong(&error))?;
+        if now.as_deref() != before {
             let shown = places.shown(&self.path);
             let message = format!("{shown} changed meanwhile and was left as it is");
             return Err(CommandError::fixable(message).hint("try again"));
         }
-        self.write().map_err(|error| wrong(&error))
-    }
-
-    fn write(&self) -> io::Result<()> {
-        let real = match self.path.canonicalize() {
-            Ok(real) => real,
-            // A link whose target is still to be made.
-            Err(_) => match self.path.read_link() {
-                Ok(target) => self.path.with_file_name("").join(target),
-                Err(_) => self.path.clone(),
-            },
-        };
-        let folder = real.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(folder)?;
-        let mut new = tempfile::Builder::new()
-            .prefix(".config.")
-            .suffix(".tmp")
-            .tempfile_in(folder)?;
-        new.write_all(self.text.as_bytes())?;
-        if let Ok(metadata) = real.metadata() {
-            new.as_file().set_permissions(metadata.permissions())?;
-        }
-        new.as_file().sync_all()?;
-        new.persist(&real)?;
-        // The rename itself has to last, too; the file is the new one in any case.
-        if let Err(error) = fs::File::open(folder).and_then(|folder| folder.sync_all()) {
-            tracing::debug!(%error, "the folder of the configuration cannot be synced");
-        }
-        Ok(())
+        let written = self.file.replace(before, self.text.as_bytes(), PRIVATE);
+        written.map_err(|error| wrong(&error))
     }
 
     /// What the changed text says; an error where it would say nothing any more.

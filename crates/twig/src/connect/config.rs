@@ -4,6 +4,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use twig_sources::{LockedFile, NewFile};
+
 use super::clients::{Client, Scope, Syntax};
 use super::diff::{Side, diff};
 use super::edit_error::EditError;
@@ -19,6 +21,8 @@ pub(crate) struct Config {
     /// Nothing where the file is not there.
     pub(crate) text: Option<String>,
     pub(crate) entries: Vec<Entry>,
+    /// No other command changes the file meanwhile; nothing where it is only looked at.
+    pub(crate) file: Option<LockedFile>,
 }
 
 /// Why a file was left alone.
@@ -42,8 +46,32 @@ pub(crate) struct Without {
 }
 
 impl Config {
+    /// Reads a file that is only looked at.
     pub(crate) fn read(client: Client, scope: Scope, path: PathBuf) -> Result<Self, ConfigError> {
         let text = file::read(&path).map_err(ConfigError::Read)?;
+        Self::of(client, scope, path, text, None)
+    }
+
+    /// Reads a file that is to be changed.
+    pub(crate) fn read_locked(
+        client: Client,
+        scope: Scope,
+        path: PathBuf,
+        file: LockedFile,
+    ) -> Result<Self, ConfigError> {
+        let bytes = file.read().map_err(ConfigError::Read)?;
+        let text = bytes.map(String::from_utf8).transpose();
+        let text = text.map_err(|_| ConfigError::Read(io::ErrorKind::InvalidData.into()))?;
+        Self::of(client, scope, path, text, Some(file))
+    }
+
+    fn of(
+        client: Client,
+        scope: Scope,
+        path: PathBuf,
+        text: Option<String>,
+        file: Option<LockedFile>,
+    ) -> Result<Self, ConfigError> {
         let entries = text
             .as_deref()
             .map_or(Ok(Vec::new()), |text| entries(client, text))?;
@@ -53,6 +81,7 @@ impl Config {
             path,
             text,
             entries,
+            file,
         })
     }
 
@@ -64,6 +93,7 @@ impl Config {
             path,
             text: None,
             entries: Vec::new(),
+            file: None,
         }
     }
 
@@ -130,7 +160,7 @@ impl Config {
             });
         }
         // The newest copy says which objects were there before our entry came.
-        let backups = file::backups(&self.path).map_err(ConfigError::Read)?;
+        let backups = self.backups()?;
         let newest = backups.iter().rev().find_map(|(_, text)| text.as_deref());
         let (keys, _) = self.client.layout(text);
         let edited = match self.client.syntax() {
@@ -155,7 +185,7 @@ impl Config {
         let Some(launch) = launch else {
             return Ok(None);
         };
-        let backups = file::backups(&self.path).map_err(ConfigError::Read)?;
+        let backups = self.backups()?;
         let mut copies = backups.into_iter().rev();
         Ok(copies.find_map(|(path, before)| {
             let before = before?;
@@ -164,21 +194,47 @@ impl Config {
         }))
     }
 
+    fn backups(&self) -> Result<Vec<(PathBuf, Option<String>)>, ConfigError> {
+        file::backups(&self.path, self.file.as_ref()).map_err(ConfigError::Read)
+    }
+
+    fn locked(&self) -> Result<&LockedFile, ConfigError> {
+        let unlocked = || ConfigError::Write(io::Error::other("it is not locked"));
+        self.file.as_ref().ok_or_else(unlocked)
+    }
+
     /// Keeps the file as it is beside itself and says where.
     pub(crate) fn back_up(&self) -> Result<Option<PathBuf>, ConfigError> {
-        let copy = |text: &String| file::back_up(&self.path, text);
+        let file = self.locked()?;
+        let copy = |text: &String| file::back_up(&self.path, file, text);
         let kept = self.text.as_ref().map(copy).transpose();
         kept.map_err(ConfigError::Write)
     }
 
     /// Writes the file, or takes it away.
     pub(crate) fn write(&self, text: Option<&str>) -> Result<(), ConfigError> {
-        let before = self.text.as_deref();
+        let before = self.text.as_ref().map(String::as_bytes);
+        // A new file of this person may come to hold secrets; one of a project is shared.
+        let new = NewFile {
+            mode: match self.scope {
+                Scope::User => 0o600,
+                Scope::Project => 0o666,
+            },
+            keeps_owner: true,
+        };
+        let file = self.locked()?;
         let written = match text {
-            Some(text) => file::write(&self.path, before, text, self.scope),
-            None => file::delete(&self.path, before.unwrap_or_default()),
+            Some(text) => file.replace(before, text.as_bytes(), new),
+            None => file.remove(before.unwrap_or_default()),
         };
         written.map_err(ConfigError::Write)
+    }
+
+    /// Removes a copy that the file is the same as again; one that stays is no harm.
+    pub(crate) fn remove_backup(&self, copy: &Path) {
+        if let (Some(file), Some(name)) = (&self.file, copy.file_name()) {
+            let _ = file.remove_beside(name);
+        }
     }
 }
 

@@ -1,11 +1,11 @@
-//! Configuration files on disk: read whole, written in one step, with what was there kept beside.
+//! Configuration files on disk: read whole, with what was there kept beside. Writing them is
+//! [`LockedFile`]'s business.
 
-use std::fs::{self, File, Metadata, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use super::clients::Scope;
+use twig_sources::LockedFile;
 
 /// No configuration is longer.
 const LONGEST: u64 = 64 * 1024 * 1024;
@@ -30,35 +30,6 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
     fs::read_to_string(path).map(Some)
 }
 
-/// Writes a file in one step: whoever reads it sees the old text or the new one. A link is
-/// followed and stays; permissions stay; a file that changed since `before` was read is an error.
-pub(crate) fn write(path: &Path, before: Option<&str>, text: &str, scope: Scope) -> io::Result<()> {
-    let path = target(path)?;
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(folder)?;
-    // A new file of this person may come to hold secrets; one of a project is shared.
-    let mode = match scope {
-        Scope::User => 0o600,
-        Scope::Project => 0o666,
-    };
-    let mut file = tempfile::Builder::new()
-        .prefix(".twig-")
-        .permissions(Permissions::from_mode(mode))
-        .tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    if let Ok(found) = fs::metadata(&path) {
-        keep_as(&found, file.as_file())?;
-    }
-    file.as_file().sync_all()?;
-    still(&path, before)?;
-    file.persist(&path).map_err(|error| error.error)?;
-    // The name is on disk once its folder is; the file is the new one in any case.
-    if let Err(error) = File::open(folder).and_then(|folder| folder.sync_all()) {
-        tracing::debug!(%error, "the folder of a client's file cannot be synced");
-    }
-    Ok(())
-}
-
 /// The link on the way to a project's file that leads out of the project, or nowhere. A project may
 /// be somebody else's: what it links to is not for us to write.
 pub(crate) fn link_out(path: &Path, project: &Path) -> Option<PathBuf> {
@@ -73,13 +44,6 @@ pub(crate) fn link_out(path: &Path, project: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Takes a file away that has nothing in it but what we wrote.
-pub(crate) fn delete(path: &Path, before: &str) -> io::Result<()> {
-    let path = target(path)?;
-    still(&path, Some(before))?;
-    fs::remove_file(path)
-}
-
 /// Keeps a text beside its file and says where; a copy that is there already is enough.
 ///
 /// The first copy is what was there before Twig: it is never written over. Later ones, of a file
@@ -87,28 +51,24 @@ pub(crate) fn delete(path: &Path, before: &str) -> io::Result<()> {
 ///
 /// Where the path is a link the copy is beside the link: the folder that it leads to may be one
 /// that is published.
-pub(crate) fn back_up(path: &Path, text: &str) -> io::Result<PathBuf> {
-    for (copy, there) in backups(path)? {
+pub(crate) fn back_up(path: &Path, file: &LockedFile, text: &str) -> io::Result<PathBuf> {
+    for (copy, there) in backups(path, Some(file))? {
         if there.as_deref() == Some(text) {
             return Ok(copy);
         }
-        if there.is_some() {
-            continue;
+        if there.is_none() {
+            file.copy_beside(copy.file_name().unwrap_or_default(), text.as_bytes())?;
+            return Ok(copy);
         }
-        let mut file = tempfile::Builder::new()
-            .prefix(".twig-")
-            .tempfile_in(copy.parent().unwrap_or(Path::new("/")))?;
-        file.write_all(text.as_bytes())?;
-        keep_as(&fs::metadata(path)?, file.as_file())?;
-        file.as_file().sync_all()?;
-        file.persist_noclobber(&copy).map_err(|error| error.error)?;
-        return Ok(copy);
     }
     Err(io::Error::other("there are too many backups beside it"))
 }
 
 /// The copies beside a file, oldest first, and at last the first name that is free.
-pub(crate) fn backups(path: &Path) -> io::Result<Vec<(PathBuf, Option<String>)>> {
+pub(crate) fn backups(
+    path: &Path,
+    file: Option<&LockedFile>,
+) -> io::Result<Vec<(PathBuf, Option<String>)>> {
     let mut copies = Vec::new();
     for number in 1..1000 {
         let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -116,10 +76,13 @@ pub(crate) fn backups(path: &Path) -> io::Result<Vec<(PathBuf, Option<String>)>>
         if number > 1 {
             name.push(format!(".{number}"));
         }
-        let copy = path.with_file_name(name);
+        let copy = path.with_file_name(&name);
         // What is no text was not put there by us, and its name is taken all the same.
         let text = match copy.symlink_metadata() {
-            Ok(found) if found.is_file() => Some(fs::read(&copy)?),
+            Ok(found) if found.is_file() => match file {
+                Some(file) => file.read_beside(&name)?,
+                None => Some(fs::read(&copy)?),
+            },
             Ok(_) => Some(Vec::new()),
             Err(_) => None,
         };
@@ -131,37 +94,4 @@ pub(crate) fn backups(path: &Path) -> io::Result<Vec<(PathBuf, Option<String>)>>
         }
     }
     Ok(copies)
-}
-
-/// The owner, group and permissions that a file had.
-fn keep_as(found: &Metadata, file: &File) -> io::Result<()> {
-    let own = file.metadata()?;
-    let is_own = own.uid() == found.uid();
-    if let Err(error) = fchown(file, Some(found.uid()), Some(found.gid()))
-        && !is_own
-    {
-        return Err(error);
-    }
-    file.set_permissions(found.permissions())
-}
-
-fn still(path: &Path, before: Option<&str>) -> io::Result<()> {
-    if read(path)?.as_deref() == before {
-        return Ok(());
-    }
-    Err(io::Error::other(
-        "it was changed by another program just now; try again",
-    ))
-}
-
-/// The file that a path leads to through links, also where it is not there yet.
-fn target(path: &Path) -> io::Result<PathBuf> {
-    let mut path = path.to_owned();
-    for _ in 0..40 {
-        match fs::read_link(&path) {
-            Ok(link) => path = path.parent().unwrap_or(Path::new("/")).join(link),
-            Err(_) => return Ok(path),
-        }
-    }
-    Err(io::Error::other("its links lead in a circle"))
 }

@@ -8,6 +8,7 @@
     reason = "tests fail by panicking, their texts are short, and they say what they passed over"
 )]
 
+mod at_once;
 mod bombs;
 mod canaries;
 mod cli;

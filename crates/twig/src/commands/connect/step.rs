@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use super::{refused, server};
+use super::refused;
 use crate::cli;
-use crate::command_error::CommandError;
+use crate::command_error::{CommandError, not_locked};
 use crate::commands::question::ask;
 use crate::connect::{Config, ConfigError, Entry, Launch};
 use crate::places::ClientPlaces;
@@ -46,15 +46,14 @@ struct Report<'r> {
 
 impl Step<'_> {
     /// Puts the entry in.
-    pub(super) fn add(&self, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    pub(super) fn add(&self, launch: &Launch, ui: &mut Ui) -> Result<ExitCode, CommandError> {
         let name = &self.options.name;
-        let launch = server::launch(self.options, self.config.scope, &self.homes, &self.folder)?;
         let there = self.config.entry(name);
         let mut report = self.report("added");
-        report.entry = Some(&launch);
-        let is_moved = there.is_some_and(|entry| is_moved(entry, &launch));
+        report.entry = Some(launch);
+        let is_moved = there.is_some_and(|entry| is_moved(entry, launch));
         if let Some(entry) = there {
-            if entry.launch.as_ref() == Some(&launch) && !entry.is_off {
+            if entry.launch.as_ref() == Some(launch) && !entry.is_off {
                 report.action = "unchanged";
                 let said = format!("`{name}` is in {} already, as it should be", self.shown);
                 return self.end(&report, None, &said, ui);
@@ -65,9 +64,9 @@ impl Step<'_> {
             }
         }
         let text = if is_moved {
-            self.config.with_program(name, &launch)
+            self.config.with_program(name, launch)
         } else {
-            self.config.with(name, &launch)
+            self.config.with(name, launch)
         };
         let text = text.map_err(|error| self.refused(&error))?;
         if self.options.print {
@@ -137,8 +136,7 @@ impl Step<'_> {
         written.map_err(|error| self.refused(&error))?;
         report.written = true;
         if let Some(backup) = &without.backup {
-            // The file is the same again; a copy that stays is no harm.
-            let _ = fs::remove_file(backup);
+            self.config.remove_backup(backup);
         }
         if without.text.is_none() {
             self.remove_empty_folders();
@@ -195,7 +193,14 @@ impl Step<'_> {
             CommandError::fixable(format!("{message}; it stays as it is"))
                 .hint(format!("use --force to {verb} it, or --name {other}"))
         };
-        let is_meant = ask(&format!("{verb} it?"), unanswered, ui)?;
+        let question = format!("{verb} it?");
+        // Other commands do not wait for the person; what they write meanwhile is not replaced.
+        let is_meant = match &self.config.file {
+            Some(file) => file
+                .pause(|| ask(&question, unanswered, ui))
+                .map_err(|error| not_locked(&self.shown, &error))??,
+            None => ask(&question, unanswered, ui)?,
+        };
         if !is_meant {
             ui.say("nothing was changed");
         }

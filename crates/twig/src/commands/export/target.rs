@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use twig_core::BodyError;
 use twig_core::RelativePath;
 use twig_core::export::Client;
-use twig_sources::ExportTarget;
+use twig_sources::{ExportError, ExportTarget};
 
 use crate::cli;
 use crate::command_error::{CommandError, ErrorKind, reason};
@@ -75,12 +75,19 @@ impl Target {
         })
     }
 
-    pub(super) fn trouble(&self, places: &Places, error: &BodyError) -> CommandError {
+    pub(super) fn trouble(&self, places: &Places, error: &ExportError) -> CommandError {
         let shown = places.shown(&self.base);
-        CommandError::fixable(match error {
-            BodyError::NotFound => format!("there is no folder {shown}"),
-            error => format!("{shown} {error}"),
-        })
+        match error {
+            ExportError::Base(BodyError::NotFound) => {
+                CommandError::fixable(format!("there is no folder {shown}"))
+            }
+            ExportError::Base(error) => CommandError::fixable(format!("{shown} {error}")),
+            error => {
+                let shown = places.shown(&self.path());
+                CommandError::fixable(format!("{shown} was not changed: {error}"))
+                    .hint("try again when the other command has ended")
+            }
+        }
     }
 }
 

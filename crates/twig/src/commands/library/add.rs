@@ -65,12 +65,15 @@ pub(super) fn run(options: &AddLibrary, ui: &mut Ui) -> Result<ExitCode, Command
         let message = "--name is for one folder, and several are given";
         return Err(CommandError::new(ErrorKind::Usage, message));
     }
+    let paths = options.paths.iter().map(|path| {
+        check_path(&places, path)?;
+        library_of(path)
+    });
+    let paths = paths.collect::<Result<Vec<PathBuf>, CommandError>>()?;
     let mut file = ConfigFile::open(&places)?;
     let mut rows = Vec::new();
     let mut is_new = false;
-    for path in &options.paths {
-        check_path(&places, path)?;
-        let path = library_of(path)?;
+    for path in paths {
         let remembered = Remembered {
             path: path.clone(),
             kind: options.kind,

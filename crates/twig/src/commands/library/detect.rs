@@ -13,14 +13,13 @@ use super::super::settings;
 use super::add::{self, Row};
 use crate::cli::{AddLibrary, Sources};
 use crate::command_error::CommandError;
-use crate::config::{Config, ConfigFile};
+use crate::config::{self, Config, ConfigFile};
 use crate::places::{Places, working_folder};
 use crate::ui::Ui;
 
 pub(super) fn run(options: &AddLibrary, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
-    let mut file = ConfigFile::open(&places)?;
-    let config = file.check(&places)?;
+    let config = config::load(&places)?;
     let (rows, names): (Vec<Row>, Vec<Option<LibraryName>>) =
         look(&places, &config).into_iter().unzip();
     if options.json && !options.yes {
@@ -46,12 +45,19 @@ pub(super) fn run(options: &AddLibrary, ui: &mut Ui) -> Result<ExitCode, Command
         _ if options.yes => new,
         _ => pick(&rows, &new, ui)?,
     };
-    for at in &picked {
-        let row = &rows[*at];
-        let name = names[*at].as_ref();
-        file.add(&places, &add::entry(&places, &row.path, None, name))?;
+    if !picked.is_empty() {
+        // Only now: nobody else has to wait while a person picks.
+        let mut file = ConfigFile::open(&places)?;
+        let config = file.check(&places)?;
+        for at in &picked {
+            let row = &rows[*at];
+            if add::known(&config, &row.path).is_none() {
+                let name = names[*at].as_ref();
+                file.add(&places, &add::entry(&places, &row.path, None, name))?;
+            }
+        }
+        file.save(&places)?;
     }
-    file.save(&places)?;
     if !picked.is_empty() {
         let count = counted(picked.len(), "folder", "folders");
         ui.say(format!("added {count}; `twig list` shows what is in them"));

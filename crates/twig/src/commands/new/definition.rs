@@ -1,12 +1,11 @@
 //! `twig new prompt` in a library of definitions: one more JSON file.
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 use twig_core::{Library, PromptName, RelativePath};
 
-use super::{cannot_make, is_inside, write_new};
+use super::{base_of, is_inside, outside, write_new};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::places::Places;
 
@@ -32,12 +31,14 @@ pub(super) fn write(
         let message = format!("{} is already there", places.shown(&file));
         return Err(CommandError::fixable(message));
     }
-    fs::create_dir_all(&folder).map_err(|error| cannot_make(places, &folder, &error))?;
-    if !is_inside(&folder, root) {
-        let message = format!("{} leads outside the library", places.shown(&folder));
-        return Err(CommandError::fixable(message));
+    if folder.exists() && !is_inside(&folder, root) {
+        return Err(outside(&places.shown(&folder)));
     }
-    write_new(places, &file, &starter(&prompt, description))?;
+    let (base, inner) = base_of(root);
+    let path = inner
+        .join(folder_of(library))
+        .join(format!("{prompt}.json"));
+    write_new(places, base, &path, &starter(&prompt, description))?;
     Ok((prompt, file.display().to_string()))
 }
 

@@ -1,5 +1,7 @@
 //! What is in the file and is not ours stays, byte for byte.
 
+use std::fs;
+
 use super::*;
 
 fn places(folder: &Path) -> Places {

@@ -1,0 +1,612 @@
+//! A file that is read, changed and written by one command at a time, in the folder it was found in.
+//!
+//! The lock is the system's lock on the folder that really holds the file. It leaves nothing beside the
+//! file, is the same lock for every user, environment and path that leads there, and ends with the
+//! process that holds it. A command holds one such lock at a time, so two of them cannot wait for each
+//! other. The folder is opened once and everything happens through that handle: a symlink that is put
+//! in its place later changes nothing.
+//!
+//! Other programs do not know the lock, so what they wrote since the file was read is not replaced.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions};
+use twig_core::BodyError;
+
+use crate::root::body_error;
+
+/// How long a command waits for another one that changes the same files.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often a lock that another command holds is tried again.
+const STEP: Duration = Duration::from_millis(2);
+
+/// How often a folder that keeps being replaced is opened again.
+const REPLACED: usize = 1_000;
+
+/// Symlinks that are followed on the way to a file.
+const LINKS: usize = 40;
+
+/// No file that is changed here is longer.
+const LONGEST: u64 = 64 * 1024 * 1024;
+
+/// Why there is no lock.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockError {
+    /// Another command held it all the time.
+    #[error("another command is changing it and did not finish within {} seconds", PATIENCE.as_secs())]
+    Busy,
+    /// A symlink leads out of the folder that nothing may leave.
+    #[error("it leads outside the folder")]
+    Outside,
+    /// The system refused.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// A folder in which this process alone changes files, as far as commands of Twig are concerned;
+/// dropping it ends that.
+#[derive(Debug)]
+pub struct LockedFolder {
+    dir: Dir,
+    /// Nothing where the folder may be written and not be read: it is not locked then.
+    lock: Option<File>,
+}
+
+/// A file whose folder is locked.
+#[derive(Debug)]
+pub struct LockedFile {
+    folder: LockedFolder,
+    name: OsString,
+    /// The folder of the path as it was named: another one where that path is a symlink.
+    beside: Dir,
+}
+
+/// Who may do what with a file that is made.
+#[derive(Debug, Clone, Copy)]
+pub struct NewFile {
+    /// The mode of a file that was not there, before the umask; one that was there keeps its own.
+    pub mode: u32,
+    /// Whether replacing a file of another user is refused where its owner cannot be kept.
+    pub keeps_owner: bool,
+}
+
+impl LockedFolder {
+    /// Waits for a folder that is there.
+    pub fn open(path: &Path) -> Result<Self, LockError> {
+        Self::take(|| Dir::open_ambient_dir(path, ambient_authority()))
+    }
+
+    /// Waits for the folder that `open` finds, also after it was replaced while this waited.
+    pub(crate) fn take(open: impl Fn() -> io::Result<Dir>) -> Result<Self, LockError> {
+        Self::take_within(PATIENCE, open)
+    }
+
+    fn take_within(
+        patience: Duration,
+        open: impl Fn() -> io::Result<Dir>,
+    ) -> Result<Self, LockError> {
+        let until = Instant::now() + patience;
+        let mut error = None;
+        for _ in 0..REPLACED {
+            let dir = match open() {
+                Ok(dir) => dir,
+                // Another command made it and has just removed it again.
+                Err(gone) if gone.kind() == ErrorKind::NotFound => {
+                    error = Some(gone);
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            let lock = match dir.open(".") {
+                Ok(lock) => lock.into_std(),
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                    tracing::debug!("a folder is not locked, since it may not be read");
+                    return Ok(Self { dir, lock: None });
+                }
+                Err(error) => return Err(error.into()),
+            };
+            wait(&lock, until)?;
+            if open().is_ok_and(|now| is_same(&now, &dir)) {
+                let lock = Some(lock);
+                return Ok(Self { dir, lock });
+            }
+        }
+        Err(error.map_or(LockError::Busy, LockError::Io))
+    }
+
+    /// Lets other commands go on while something takes its time, such as a person who is asked.
+    pub fn pause<R>(&self, during: impl FnOnce() -> R) -> Result<R, LockError> {
+        let Some(lock) = &self.lock else {
+            return Ok(during());
+        };
+        lock.unlock()?;
+        let result = during();
+        wait(lock, Instant::now() + PATIENCE)?;
+        Ok(result)
+    }
+}
+
+impl LockedFile {
+    /// Waits for a file of the person's own; symlinks are followed wherever they lead. The folders
+    /// above it are made.
+    pub fn open(path: &Path) -> Result<Self, LockError> {
+        let beside = ambient_folder(path)?;
+        let target = || -> io::Result<(Dir, OsString)> {
+            let path = follow(path.to_owned(), |path| {
+                let link = if_there(fs::read_link(path))?;
+                Ok(link.map(|link| path.with_file_name("").join(link)))
+            })?;
+            Ok((ambient_folder(&path)?, file_name(&path)?))
+        };
+        Self::take(beside, target)
+    }
+
+    /// Waits for a file beneath a folder that may be somebody else's: a symlink that leads out of it is
+    /// refused. The folders between are made.
+    pub fn open_beneath(base: &Path, path: &Path) -> Result<Self, LockError> {
+        let dir = Dir::open_ambient_dir(base, ambient_authority())?;
+        // Absolute symlinks are followed too where they stay inside; nothing is opened by these paths.
+        let real = base.canonicalize();
+        let inner = |path: &Path| {
+            let inner = path.strip_prefix(real.as_ref().ok()?).ok()?;
+            Some(inner.to_owned())
+        };
+        let folder = base
+            .join(path)
+            .parent()
+            .and_then(|it| it.canonicalize().ok());
+        let folder = folder.and_then(|folder| inner(&folder));
+        let path = match (folder, path.file_name()) {
+            (Some(folder), Some(name)) => folder.join(name),
+            _ => path.to_owned(),
+        };
+        let beside = folder_beneath(&dir, &path).map_err(lock_error)?;
+        let target = || -> io::Result<(Dir, OsString)> {
+            let path = follow(path.clone(), |path| {
+                let found = if_there(dir.symlink_metadata(path))?;
+                if !found.is_some_and(|found| found.is_symlink()) {
+                    return Ok(None);
+                }
+                let link = dir.read_link_contents(path)?;
+                let link = path.with_file_name("").join(link);
+                Ok(Some(inner(&link).unwrap_or(link)))
+            })?;
+            Ok((folder_beneath(&dir, &path)?, file_name(&path)?))
+        };
+        Self::take(beside, target)
+    }
+
+    fn take(
+        beside: Dir,
+        target: impl Fn() -> io::Result<(Dir, OsString)>,
+    ) -> Result<Self, LockError> {
+        for _ in 0..REPLACED {
+            let folder = LockedFolder::take(|| target().map(|(dir, _)| dir));
+            let folder = folder.map_err(|error| match error {
+                LockError::Io(error) => lock_error(error),
+                error => error,
+            })?;
+            let (dir, name) = target().map_err(lock_error)?;
+            if is_same(&dir, &folder.dir) {
+                return Ok(Self {
+                    folder,
+                    name,
+                    beside,
+                });
+            }
+        }
+        Err(LockError::Busy)
+    }
+
+    /// What the file says; nothing where there is none.
+    pub fn read(&self) -> io::Result<Option<Vec<u8>>> {
+        read(&self.folder.dir, &self.name)
+    }
+
+    /// Writes the file in one step: who reads it sees the old bytes or the new ones. An error where it
+    /// does not say `before` any more.
+    pub fn replace(&self, before: Option<&[u8]>, bytes: &[u8], new: NewFile) -> io::Result<()> {
+        let dir = &self.folder.dir;
+        let like = like(dir, &self.name, new.keeps_owner);
+        write(dir, new.mode, bytes, like, |unfinished| {
+            self.check_still(before)?;
+            dir.rename(unfinished, dir, &self.name)
+        })?;
+        // The name is on disk once its folder is; the file is the new one in any case.
+        if let Some(Err(error)) = self.folder.lock.as_ref().map(File::sync_all) {
+            tracing::debug!(%error, "a folder cannot be synced");
+        }
+        Ok(())
+    }
+
+    /// Removes the file, unless it does not say `before` any more.
+    pub fn remove(&self, before: &[u8]) -> io::Result<()> {
+        self.check_still(Some(before))?;
+        self.folder.dir.remove_file(&self.name)
+    }
+
+    /// What another file beside the named path says; nothing where there is none.
+    pub fn read_beside(&self, name: &OsStr) -> io::Result<Option<Vec<u8>>> {
+        read(&self.beside, name)
+    }
+
+    /// Makes a copy of the file beside the named path, for no others than the file itself is for. What
+    /// has the name already is never written over.
+    pub fn copy_beside(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
+        let like = like(&self.folder.dir, &self.name, true);
+        let dir = &self.beside;
+        write(dir, 0o600, bytes, like, |unfinished| {
+            dir.hard_link(unfinished, dir, name)?;
+            dir.remove_file(unfinished)
+        })
+    }
+
+    /// Removes a file beside the named path.
+    pub fn remove_beside(&self, name: &OsStr) -> io::Result<()> {
+        self.beside.remove_file(name)
+    }
+
+    /// Lets other commands go on while something takes its time, such as a person who is asked.
+    pub fn pause<R>(&self, during: impl FnOnce() -> R) -> Result<R, LockError> {
+        self.folder.pause(during)
+    }
+
+    fn check_still(&self, before: Option<&[u8]>) -> io::Result<()> {
+        if self.read()?.as_deref() == before {
+            return Ok(());
+        }
+        Err(io::Error::other(
+            "it was changed by another program just now; try again",
+        ))
+    }
+}
+
+/// Waits for the lock; tries at least once.
+fn wait(lock: &File, until: Instant) -> Result<(), LockError> {
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if Instant::now() >= until => {
+                return Err(LockError::Busy);
+            }
+            Err(TryLockError::WouldBlock) => std::thread::sleep(STEP),
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        }
+    }
+}
+
+/// The file that a path leads to through symlinks, also where it is not there yet. `next` is where one
+/// of them leads.
+fn follow(
+    mut path: PathBuf,
+    next: impl Fn(&Path) -> io::Result<Option<PathBuf>>,
+) -> io::Result<PathBuf> {
+    for _ in 0..LINKS {
+        match next(&path)? {
+            Some(next) => path = next,
+            None => return Ok(path),
+        }
+    }
+    Err(io::Error::other("its links lead in a circle"))
+}
+
+/// Nothing where a path is not there, or is no symlink.
+fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn file_name(path: &Path) -> io::Result<OsString> {
+    let name = path.file_name().map(OsStr::to_owned);
+    name.ok_or_else(|| ErrorKind::IsADirectory.into())
+}
+
+/// The folder of a path, made where it is missing.
+fn ambient_folder(path: &Path) -> io::Result<Dir> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(folder)?;
+    Dir::open_ambient_dir(folder, ambient_authority())
+}
+
+/// The same beneath another folder.
+fn folder_beneath(dir: &Dir, path: &Path) -> io::Result<Dir> {
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+    let Some(folder) = folder else {
+        return dir.try_clone();
+    };
+    match dir.open_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            dir.create_dir_all(folder)?;
+            dir.open_dir(folder)
+        }
+        opened => opened,
+    }
+}
+
+fn lock_error(error: io::Error) -> LockError {
+    match body_error(&error) {
+        BodyError::Outside => LockError::Outside,
+        _ => LockError::Io(error),
+    }
+}
+
+fn is_same(one: &Dir, two: &Dir) -> bool {
+    matches!((identity(one), identity(two)), (Ok(one), Ok(two)) if one == two)
+}
+
+#[cfg(unix)]
+fn identity(dir: &Dir) -> io::Result<(u64, u64)> {
+    use cap_std::fs::MetadataExt;
+    let metadata = dir.dir_metadata()?;
+    Ok((metadata.dev(), metadata.ino()))
+}
+
+/// Folders have no numbers here: the one that was opened is taken to be the one that is there.
+#[cfg(not(unix))]
+fn identity(_dir: &Dir) -> io::Result<(u64, u64)> {
+    Ok((0, 0))
+}
+
+fn read(dir: &Dir, name: &OsStr) -> io::Result<Option<Vec<u8>>> {
+    let found = match dir.symlink_metadata(name) {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if found.is_dir() {
+        return Err(ErrorKind::IsADirectory.into());
+    }
+    // A pipe or a device would be waited for.
+    if !found.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    cap_std::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
+    let file = dir.open_with(name, &options)?;
+    let mut bytes = Vec::new();
+    file.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(io::Error::other("it is longer than 64 MiB"));
+    }
+    Ok(Some(bytes))
+}
+
+/// Writes bytes under a name of their own, with the owner and permissions of another file, and hands
+/// the name over.
+fn write(
+    dir: &Dir,
+    mode: u32,
+    bytes: &[u8],
+    like: Option<Like>,
+    finish: impl FnOnce(&str) -> io::Result<()>,
+) -> io::Result<()> {
+    let (name, mut file) = unfinished(dir, mode)?;
+    let mut whole = || -> io::Result<()> {
+        file.write_all(bytes)?;
+        if let Some(like) = &like {
+            like.give_to(&file)?;
+        }
+        file.sync_all()
+    };
+    let written = whole().and_then(|()| finish(&name));
+    if written.is_err() {
+        let _ = dir.remove_file(&name);
+    }
+    written
+}
+
+/// A new file with a name that nobody else has.
+fn unfinished(dir: &Dir, mode: u32) -> io::Result<(String, File)> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    cap_std::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
+    let mut error = io::Error::from(ErrorKind::AlreadyExists);
+    // Another machine may have a process of this number.
+    for turn in 0..100 {
+        let name = format!(".twig-{}-{turn}", std::process::id());
+        match dir.open_with(&name, &options) {
+            Ok(file) => return Ok((name, file.into_std())),
+            Err(taken) if taken.kind() == ErrorKind::AlreadyExists => error = taken,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(error)
+}
+
+/// Who a file is for.
+struct Like {
+    #[cfg(unix)]
+    owner: (u32, u32),
+    permissions: cap_std::fs::Permissions,
+    keeps_owner: bool,
+}
+
+/// Who a file is for; nothing where there is none.
+fn like(dir: &Dir, name: &OsStr, keeps_owner: bool) -> Option<Like> {
+    let found = dir.symlink_metadata(name).ok();
+    let found = found.filter(cap_std::fs::Metadata::is_file)?;
+    Some(Like {
+        #[cfg(unix)]
+        owner: {
+            use cap_std::fs::MetadataExt;
+            (found.uid(), found.gid())
+        },
+        permissions: found.permissions(),
+        keeps_owner,
+    })
+}
+
+impl Like {
+    fn give_to(&self, file: &File) -> io::Result<()> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::{MetadataExt, fchown};
+            let (user, group) = self.owner;
+            let is_own = file.metadata()?.uid() == user;
+            if let Err(error) = fchown(file, Some(user), Some(group))
+                && !is_own
+                && self.keeps_owner
+            {
+                return Err(error);
+            }
+        }
+        file.set_permissions(self.permissions.clone().into_std(file)?)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    use super::*;
+
+    const NEW: NewFile = NewFile {
+        mode: 0o600,
+        keeps_owner: false,
+    };
+
+    fn take(path: &Path, patience: Duration) -> Result<LockedFolder, LockError> {
+        LockedFolder::take_within(patience, || {
+            Dir::open_ambient_dir(path, ambient_authority())
+        })
+    }
+
+    #[test]
+    fn one_at_a_time_and_waiting_has_an_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = take(folder.path(), Duration::ZERO).unwrap();
+        let second = take(folder.path(), Duration::ZERO);
+        assert!(matches!(second, Err(LockError::Busy)));
+        first
+            .pause(|| take(folder.path(), Duration::ZERO).map(drop))
+            .unwrap()
+            .unwrap();
+        let (sender, taken) = channel();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let _second = take(folder.path(), PATIENCE).unwrap();
+                sender.send(()).unwrap();
+            });
+            assert!(taken.try_recv().is_err());
+            drop(first);
+            taken.recv().unwrap();
+        });
+    }
+
+    #[test]
+    fn every_path_to_a_file_is_one_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir(root.join("real")).unwrap();
+        fs::write(root.join("real/file"), "old").unwrap();
+        symlink("real/file", root.join("link")).unwrap();
+        symlink("real", root.join("way")).unwrap();
+        let file = LockedFile::open(&root.join("link")).unwrap();
+        for way in ["real", "way"] {
+            assert!(take(&root.join(way), Duration::ZERO).is_err(), "{way}");
+        }
+        file.replace(Some(b"old"), b"new", NEW).unwrap();
+        drop(file);
+        assert_eq!(fs::read(root.join("real/file")).unwrap(), b"new");
+        assert!(root.join("link").is_symlink());
+        let beneath = |path: &str| LockedFile::open_beneath(root, Path::new(path));
+        beneath("way/file").unwrap().remove(b"new").unwrap();
+        // A symlink that leads to nothing yet, and one that says the whole path.
+        beneath("link").unwrap().replace(None, b"1", NEW).unwrap();
+        symlink(root.canonicalize().unwrap().join("real"), root.join("all")).unwrap();
+        beneath("all/file").unwrap().remove(b"1").unwrap();
+        assert_eq!(fs::read_dir(root.join("real")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_leads_out_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        symlink(outside.path(), root.join("out")).unwrap();
+        symlink(outside.path().join("new"), root.join("file")).unwrap();
+        symlink("../../etc/new", root.join("up")).unwrap();
+        symlink("circle", root.join("circle")).unwrap();
+        for path in ["out/file", "file", "up"] {
+            let refused = LockedFile::open_beneath(root, Path::new(path));
+            assert!(matches!(refused, Err(LockError::Outside)), "{path}");
+        }
+        assert!(LockedFile::open_beneath(root, Path::new("circle")).is_err());
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_was_opened_is_written_whatever_takes_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let file = LockedFile::open_beneath(root, Path::new("sub/file")).unwrap();
+        fs::rename(root.join("sub"), root.join("moved")).unwrap();
+        symlink(outside.path(), root.join("sub")).unwrap();
+        file.replace(None, b"text", NEW).unwrap();
+        assert_eq!(fs::read(root.join("moved/file")).unwrap(), b"text");
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_that_was_replaced_meanwhile_is_opened_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let path = root.join("sub/file");
+        let first = LockedFile::open(&path).unwrap();
+        thread::scope(|scope| {
+            let second = scope.spawn(|| {
+                let second = LockedFile::open(&path).unwrap();
+                second.replace(None, b"second", NEW).unwrap();
+            });
+            fs::remove_dir(root.join("sub")).unwrap();
+            drop(first);
+            second.join().unwrap();
+        });
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+    }
+
+    #[test]
+    fn what_others_wrote_stays_and_permissions_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let file = LockedFile::open(&path).unwrap();
+        assert_eq!(file.read().unwrap(), None);
+        fs::write(&path, "theirs").unwrap();
+        assert!(file.replace(None, b"ours", NEW).is_err());
+        assert!(file.remove(b"ours").is_err());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        file.replace(Some(b"theirs"), b"ours", NEW).unwrap();
+        let name = OsStr::new("copy");
+        file.copy_beside(name, b"theirs").unwrap();
+        assert!(file.copy_beside(name, b"other").is_err());
+        for (path, text) in [(path, "ours"), (folder.path().join("copy"), "theirs")] {
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+            let mode = fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o640);
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+}
