@@ -45,6 +45,8 @@ pub struct Limits {
     pub verbatim: usize,
     /// Prompts and resources that one project may hold.
     pub project_items: usize,
+    /// Bytes that the versions of one project may take.
+    pub project_history: usize,
     /// Milliseconds that a write may wait for its turn.
     pub store_millis: u64,
     /// How deep includes may nest.
@@ -90,6 +92,7 @@ impl Default for Limits {
             document: 16 * 1024 * 1024,
             verbatim: 1024 * 1024,
             project_items: 10_000,
+            project_history: 256 * 1024 * 1024,
             store_millis: 10_000,
             include_depth: 8,
             includes: 64,

@@ -20,7 +20,8 @@ pub use self::given::{Given, base64, is_text_mime, mime_or_plain};
 pub use self::library::{content_of, library, place_of, version_of};
 pub use self::name::{ItemKind, NameProblem, Noun, StoreName};
 pub use self::version::{
-    ContentInfo, Digest, Item, LONGEST_AUTHOR, Operation, Project, Summary, Timestamp, Version, hex,
+    ContentInfo, Digest, Item, LONGEST_AUTHOR, Operation, Project, Summary, Timestamp,
+    VERSION_BYTES, Version, hex,
 };
 pub use self::write::{Change, Draft, ItemWrite, Patch, Write, Written};
 

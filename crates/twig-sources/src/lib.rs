@@ -55,6 +55,6 @@ pub use project_folder::{
 pub use root::create_beneath;
 pub use search::{Heard, SearchIndex, Searcher};
 pub use settings::{Remembered, Selected, Settings, Watching};
-pub use store::{Access, DEFAULT_WORKSPACE, SqliteStore, Workspaces};
+pub use store::{Access, DEFAULT_WORKSPACE, OldVersions, Reclaimed, SqliteStore, Workspaces};
 pub use trust::{CodeFiles, Trust, Verdict, program, survey};
 pub use watch::{Watch, is_network};

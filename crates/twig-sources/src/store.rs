@@ -6,6 +6,7 @@
 
 mod apply;
 mod backup;
+mod compact;
 mod fault;
 mod identity;
 mod known;
@@ -32,6 +33,8 @@ use twig_core::store::{
     Digest, ItemKind, OnWritten, Project, Store, StoreError, StoreName, Summary, Version, Write,
 };
 
+pub use self::apply::OldVersions;
+pub use self::compact::Reclaimed;
 use self::fault::Fault;
 use self::open::open;
 use self::queue::NotTaken;
@@ -132,6 +135,7 @@ impl Store for SqliteStore {
             name: row.name,
             prompts: row.prompts,
             resources: row.resources,
+            history: row.history,
             created: row.created,
         };
         Ok(rows.into_iter().map(summary).collect())

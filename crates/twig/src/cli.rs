@@ -17,8 +17,8 @@ pub(crate) use self::export::Export;
 pub(crate) use self::import::Import;
 pub(crate) use self::library::{AddLibrary, Library};
 pub(crate) use self::store::{
-    AddItem, AddResource, DeleteItem, InProject, InWorkspace, ItemHistory, ListItems, Project,
-    Prompt, Resource, RestoreItem, ShowItem, UpdateItem, UpdateResource, Workspace,
+    AddItem, AddResource, Compact, DeleteItem, InProject, InWorkspace, ItemHistory, ListItems,
+    Project, Prompt, Resource, RestoreItem, ShowItem, UpdateItem, UpdateResource, Workspace,
 };
 
 /// Keep your prompts in one place and serve them to every AI client

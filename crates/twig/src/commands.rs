@@ -2,6 +2,7 @@
 
 mod check;
 mod client;
+mod compact;
 mod connect;
 mod content;
 mod demo;

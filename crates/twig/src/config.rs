@@ -204,7 +204,7 @@ type Row<T> = (&'static str, usize, fn(&mut T, usize));
 /// As much as a number can say.
 const ANY: usize = usize::MAX;
 
-const LIMITS: [Row<Limits>; 25] = [
+const LIMITS: [Row<Limits>; 26] = [
     ("template_source", ANY, |to, n| to.template_source = n),
     ("manifest", ANY, |to, n| to.manifest = n),
     ("front_matter", ANY, |to, n| to.front_matter = n),
@@ -221,6 +221,7 @@ const LIMITS: [Row<Limits>; 25] = [
     ("document", ANY, |to, n| to.document = n),
     ("verbatim", ANY, |to, n| to.verbatim = n),
     ("project_items", ANY, |to, n| to.project_items = n),
+    ("project_history", ANY, |to, n| to.project_history = n),
     ("store_millis", DAY, |to, n| to.store_millis = n as u64),
     ("render_millis", ANY, |to, n| to.render_millis = n as u64),
     ("function_output", ANY, |to, n| to.function_output = n),

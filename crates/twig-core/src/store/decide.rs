@@ -81,6 +81,8 @@ pub fn decide(
                 kind: write.kind,
                 name: write.name.clone(),
                 version: *version,
+                // A store that drops versions knows better.
+                first: 1,
                 last: current,
             })?;
             same(wanted, Operation::Restore { from: *version })

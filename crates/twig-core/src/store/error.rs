@@ -82,7 +82,7 @@ pub enum StoreError {
         current: u64,
     },
     /// There is no such version.
-    #[error("{} '{name}' has no version {version}; the last one is {last}", .kind.noun())]
+    #[error("{} '{name}' has no version {version}{}; the last one is {last}", .kind.noun(), dropped(*.version, *.first))]
     NoVersion {
         /// What.
         kind: ItemKind,
@@ -90,6 +90,8 @@ pub enum StoreError {
         name: StoreName,
         /// The version that was asked for.
         version: u64,
+        /// The first one that is kept.
+        first: u64,
         /// The last one.
         last: u64,
     },
@@ -141,6 +143,23 @@ pub enum StoreError {
         /// Where.
         project: StoreName,
         /// How many it may have.
+        limit: usize,
+    },
+    /// More bytes of versions than a project may have.
+    #[error(
+        "The versions of project '{project}' take {used} bytes and this change needs {needed} more; the limit is {limit}: \
+         drop old versions with `twig workspace compact {workspace} --keep 10`"
+    )]
+    HistoryFull {
+        /// Where.
+        project: StoreName,
+        /// The workspace that it is in.
+        workspace: StoreName,
+        /// The bytes that its versions take.
+        used: u64,
+        /// The bytes that one more would take.
+        needed: u64,
+        /// The bytes that they may take.
         limit: usize,
     },
     /// There is no such workspace, or no longer.
@@ -239,6 +258,15 @@ impl StoreError {
             Self::Damaged { path, .. } | Self::File { path, .. } => Some(path),
             _ => None,
         }
+    }
+}
+
+/// Why a version is not there that once was.
+fn dropped(version: u64, first: u64) -> String {
+    if (1..first).contains(&version) {
+        format!(" any more (versions before {first} were dropped)")
+    } else {
+        String::new()
     }
 }
 

@@ -11,6 +11,9 @@ pub type Digest = [u8; 32];
 /// The most characters of an author's name that are kept.
 pub const LONGEST_AUTHOR: usize = 128;
 
+/// What every version counts for, whatever it holds: about what its rows take on a disk.
+pub const VERSION_BYTES: u64 = 512;
+
 /// A digest as people write it: 64 digits.
 pub fn hex(digest: &Digest) -> String {
     let digits = digest.iter().flat_map(|byte| [byte >> 4, byte & 15]);
@@ -53,6 +56,8 @@ pub struct Summary {
     pub prompts: u64,
     /// How many resources it has.
     pub resources: u64,
+    /// The bytes that its versions take, which are limited ([`Version::cost`]).
+    pub history: u64,
     /// When it was made.
     pub created: Timestamp,
 }
@@ -128,6 +133,15 @@ pub struct Version {
     pub at: Timestamp,
     /// Whose write it was: the client's name.
     pub author: Box<str>,
+}
+
+impl Version {
+    /// The bytes that it takes besides its content: its labels, and the rows of a store.
+    pub fn cost(&self) -> u64 {
+        let labels = [&self.description, &self.uri, &self.mime];
+        let labels = labels.into_iter().flatten().map(|label| label.len() as u64);
+        VERSION_BYTES + labels.sum::<u64>()
+    }
 }
 
 /// Where to find what a version holds, and what to expect there.

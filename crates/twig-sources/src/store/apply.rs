@@ -1,6 +1,7 @@
 //! One write, carried out within a transaction that others begin and end.
 
 mod projects;
+pub(super) mod versions;
 
 use twig_core::Limits;
 use twig_core::store::{
@@ -10,6 +11,7 @@ use twig_core::store::{
 use twig_core::suggest;
 use uuid::Uuid;
 
+pub use self::versions::OldVersions;
 use super::fault::Fault;
 use super::rows::{self, ItemRow, signed};
 use super::seal::{self, ProjectRow, toggle};
@@ -71,6 +73,22 @@ fn apply_item(
                 near: near.into_iter().map(Box::from).collect(),
             }));
         }
+        Err(StoreError::NoVersion {
+            kind,
+            name,
+            version,
+            last,
+            ..
+        }) => {
+            let first = item.map_or(1, |item| item.first);
+            return Err(Fault::from(StoreError::NoVersion {
+                kind,
+                name,
+                version,
+                first,
+                last,
+            }));
+        }
         decision => decision?,
     };
     let next = match decision {
@@ -89,21 +107,28 @@ fn apply_item(
         check_uri(sql, &project, kind, name, uri)?;
     }
     let (version, content) = number(next, head.as_ref(), &write.author, now);
+    let mut needed = version.cost();
     if let Some(bytes) = content {
-        sql.run(
+        let is_new = sql.run(
             "INSERT INTO content (digest, bytes) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING",
             (version.content.digest, bytes),
         )?;
+        needed += version.content.size * (is_new as u64);
+    }
+    // What is full can still be emptied.
+    if is_alive {
+        check_history(&project, workspace, needed, limits)?;
     }
     append(sql, &project, kind, name, item.as_ref(), &version)?;
     let mut after = project.clone();
+    after.history = project.history.saturating_add(needed);
     if let Some(head) = &head {
         count(&mut after, kind, name, head, false);
     }
     count(&mut after, kind, name, &version, true);
     sql.run(
-        "UPDATE project SET prompts = ?2, resources = ?3, state = ?4, buried = ?5, seal = ?6 \
-         WHERE id = ?1",
+        "UPDATE project SET prompts = ?2, resources = ?3, state = ?4, buried = ?5, seal = ?6, \
+         history = ?7 WHERE id = ?1",
         (
             after.id,
             signed(after.prompts),
@@ -111,6 +136,7 @@ fn apply_item(
             after.state,
             after.buried,
             after.seal(),
+            signed(after.history),
         ),
     )?;
     let changed = Changed {
@@ -164,6 +190,25 @@ fn check_room(project: &ProjectRow, limits: &Limits) -> Result<(), Fault> {
     }
     let project = project.name.clone();
     Err(StoreError::Full { project, limit }.into())
+}
+
+fn check_history(
+    project: &ProjectRow,
+    workspace: &StoreName,
+    needed: u64,
+    limits: &Limits,
+) -> Result<(), Fault> {
+    let limit = limits.project_history;
+    if project.history.saturating_add(needed) <= limit as u64 {
+        return Ok(());
+    }
+    Err(Fault::from(StoreError::HistoryFull {
+        project: project.name.clone(),
+        workspace: workspace.clone(),
+        used: project.history,
+        needed,
+        limit,
+    }))
 }
 
 fn check_uri(

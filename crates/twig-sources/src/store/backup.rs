@@ -2,7 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 use twig_core::store::StoreError;
@@ -39,4 +39,22 @@ pub(super) fn keep(connection: &Connection, path: &Path, version: usize) -> Resu
     connection.execute("VACUUM INTO ?1", [to])?;
     fs::rename(&new, &kept).map_err(failed)?;
     Ok(())
+}
+
+/// The copies that are kept of a file, also halves of them.
+pub(super) fn kept(path: &Path) -> Vec<PathBuf> {
+    let first = with_end(path, ".v");
+    let (Some(folder), Some(first)) = (path.parent(), first.file_name()) else {
+        return Vec::new();
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_copy = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let rest = name.strip_prefix(&*first.to_string_lossy());
+        rest.is_some_and(|rest| {
+            let version = rest.trim_end_matches(".new").strip_suffix(".bak");
+            version.is_some_and(|version| version.parse::<u32>().is_ok())
+        })
+    };
+    entries.map(|entry| entry.path()).filter(is_copy).collect()
 }

@@ -8,10 +8,26 @@ use super::fault::Fault;
 pub(super) const APPLICATION: u32 = u32::from_be_bytes(*b"Twig");
 
 /// Every step so far. A file's `user_version` says how many of them it has seen.
-pub(super) const MIGRATIONS: [&str; 2] = [
+pub(super) const MIGRATIONS: [&str; 3] = [
     include_str!("migrations/2026-11-15-1-projects.sql"),
     include_str!("migrations/2026-11-15-2-changes.sql"),
+    include_str!("migrations/2026-11-16-3-history.sql"),
 ];
+
+/// From this version on steps only add columns, so no copy of the file is kept before them: it would
+/// take as much room again, and keep what is deleted later.
+pub(super) const ONLY_ADDED_SINCE: usize = 2;
+
+/// Counts what the versions of a project take, each content once: see `Version::cost`.
+pub(super) const COUNT_HISTORY: &str = "UPDATE project SET history = \
+    (SELECT coalesce(sum(512 + coalesce(length(CAST(version.description AS BLOB)), 0) \
+        + coalesce(length(CAST(version.uri AS BLOB)), 0) \
+        + coalesce(length(CAST(version.mime AS BLOB)), 0)), 0) \
+     FROM item JOIN version ON version.item = item.id WHERE item.project = project.id) \
+    + (SELECT coalesce(sum(size), 0) FROM \
+        (SELECT DISTINCT version.content, version.size \
+         FROM item JOIN version ON version.item = item.id WHERE item.project = project.id)) \
+    WHERE id = ?1";
 
 /// How many steps a file has seen.
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<usize> {
@@ -46,19 +62,32 @@ pub(super) fn check(connection: &Connection, migrations: &[&str]) -> Result<(), 
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([])?;
     let mut count = 0;
+    let lines = || migrations.iter().flat_map(|text| text.lines());
+    let added = |line: &&str| line.starts_with("ALTER TABLE ");
     while let Some(row) = rows.next()? {
-        let made: Box<str> = row.get(0)?;
+        let mut made: String = row.get(0)?;
+        for line in lines().filter(added) {
+            let Some((_, column)) = line.split_once(" ADD COLUMN ") else {
+                continue;
+            };
+            // SQLite writes the column behind the last one of the table.
+            let column = format!(", {}", column.trim_end_matches(';'));
+            if let Some(at) = made.find(&column) {
+                made.replace_range(at..at + column.len(), "");
+                count += 1;
+            }
+        }
         if !migrations.iter().any(|text| text.contains(&*made)) {
             return Err(Fault::damaged("its tables are not the ones that were made"));
         }
         count += 1;
     }
-    let made = migrations.iter().flat_map(|text| text.lines());
-    let expected = made.filter(|line| line.starts_with("CREATE ")).count();
+    let is_made = |line: &&str| line.starts_with("CREATE ") || added(line);
+    let expected = lines().filter(is_made).count();
     if count == expected {
         Ok(())
     } else {
-        Err(Fault::damaged("it lacks a table"))
+        Err(Fault::damaged("it lacks a table or a column"))
     }
 }
 

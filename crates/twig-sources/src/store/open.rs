@@ -16,7 +16,7 @@ use super::fault::Fault;
 use super::identity::{Files, Held, Identity, pair, tag};
 use super::lock::{Lock, NoLock};
 use super::look::{Look, look};
-use super::migrations::{self, APPLICATION, MIGRATIONS};
+use super::migrations::{self, APPLICATION, MIGRATIONS, ONLY_ADDED_SINCE};
 use super::site::{Site, stopping};
 use super::{Access, backup};
 use crate::root::sentence;
@@ -38,7 +38,8 @@ const CACHE_KIB: i64 = 512;
 pub(super) struct Opened {
     pub(super) connection: Connection,
     pub(super) files: Files,
-    lock_path: PathBuf,
+    /// The file itself, whatever links lead to it.
+    pub(super) main: PathBuf,
     // After the connection: it has to be closed first.
     _held: Held,
 }
@@ -55,7 +56,7 @@ impl Opened {
         }
         // Somebody took the log away. As long as nobody has made another one, this connection still
         // has it and can write it back.
-        if let Ok(_lock) = Lock::take(&self.lock_path, site.until(), &site.is_closing)
+        if let Ok(_lock) = Lock::take(&lock_path(&self.main), site.until(), &site.is_closing)
             && self.files.is_log_missing()
         {
             let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
@@ -243,7 +244,7 @@ impl Site {
         Ok(Opened {
             connection,
             files: Files::new(self.path.clone(), main, logs.into_iter().flatten()),
-            lock_path: lock_path(path),
+            main: path.to_owned(),
             _held: held,
         })
     }
@@ -288,7 +289,9 @@ impl Site {
             if self.access == Access::Read {
                 return Err(self.older().into());
             }
-            backup::keep(connection, path, seen)?;
+            if seen < ONLY_ADDED_SINCE {
+                backup::keep(connection, path, seen)?;
+            }
             migrations::migrate(connection, MIGRATIONS.into_iter())?;
         }
         let mode: Box<str> = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;

@@ -25,7 +25,7 @@ pub(super) fn revision(sql: &Sql<'_>) -> Result<u64, Fault> {
 /// The columns of [`project_row`].
 macro_rules! project_columns {
     () => {
-        "id, name, created, prompts, resources, state, buried, seal"
+        "id, name, created, prompts, resources, state, buried, seal, history"
     };
 }
 
@@ -70,6 +70,7 @@ fn project_row(row: &Row<'_>) -> Result<ProjectRow, Fault> {
         resources: number(row, 4)?,
         state: row.get(5)?,
         buried: row.get(6)?,
+        history: number(row, 8)?,
     };
     if row.get::<_, Digest>(7)? == project.seal() {
         Ok(project)
@@ -84,6 +85,8 @@ pub(super) struct ItemRow {
     pub(super) id: [u8; 16],
     pub(super) head: u64,
     pub(super) is_deleted: bool,
+    /// The number of the first version that is kept.
+    pub(super) first: u64,
 }
 
 pub(super) fn item(
@@ -92,12 +95,14 @@ pub(super) fn item(
     kind: ItemKind,
     name: &StoreName,
 ) -> Result<Option<ItemRow>, Fault> {
-    let one = "SELECT id, head, deleted FROM item WHERE project = ?1 AND kind = ?2 AND name = ?3";
+    let one = "SELECT id, head, deleted, first FROM item \
+        WHERE project = ?1 AND kind = ?2 AND name = ?3";
     sql.first(one, (project.id, kind.as_str(), name.as_str()), |row| {
         Ok(ItemRow {
             id: row.get(0)?,
             head: number(row, 1)?,
             is_deleted: row.get(2)?,
+            first: number(row, 3)?,
         })
     })
 }
@@ -171,7 +176,7 @@ pub(super) fn head(
     }
 }
 
-/// Every version of an item, oldest first.
+/// Every version of an item that is kept, oldest first.
 pub(super) fn history(
     sql: &Sql<'_>,
     kind: ItemKind,
@@ -189,7 +194,7 @@ pub(super) fn history(
         Ok(())
     })?;
     let numbers = versions.iter().map(|version| version.number);
-    if numbers.eq(1..=item.head) {
+    if item.first <= item.head && numbers.eq(item.first..=item.head) {
         Ok(versions)
     } else {
         Err(lost(kind, name))
@@ -327,7 +332,7 @@ fn name(noun: Noun, row: &Row<'_>, at: usize) -> Result<StoreName, Fault> {
     StoreName::parse(noun, &text).map_err(|_| Fault::damaged("a name is none"))
 }
 
-fn number(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
+pub(super) fn number(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
     let signed: i64 = row.get(at)?;
     u64::try_from(signed).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, signed))
 }

@@ -43,6 +43,9 @@ pub(super) struct ProjectRow {
     pub(super) state: Digest,
     /// The same of all that is deleted.
     pub(super) buried: Digest,
+    /// What its versions take. Only a limit depends on it, so it is not sealed, and a server of an
+    /// earlier Twig that does not know it leaves the seal right.
+    pub(super) history: u64,
 }
 
 impl ProjectRow {

@@ -20,12 +20,9 @@ impl<'c> Sql<'c> {
         }
     }
 
-    /// Runs a statement that gives no rows.
-    pub(super) fn run(&self, sql: &'static str, parameters: impl Params) -> Result<(), Fault> {
-        self.with(sql, |statement| {
-            statement.execute(parameters)?;
-            Ok(())
-        })
+    /// Runs a statement that gives no rows; says how many it changed.
+    pub(super) fn run(&self, sql: &'static str, parameters: impl Params) -> Result<usize, Fault> {
+        self.with(sql, |statement| Ok(statement.execute(parameters)?))
     }
 
     /// The first row of what a statement gives.

@@ -17,7 +17,7 @@ use super::look::{Look, look};
 use super::migrations::{MIGRATIONS, migrate};
 use super::open::{check_near, lock_path, strays, with_end};
 use super::site::{Deadline, Site};
-use super::{Access, SqliteStore};
+use super::{Access, SqliteStore, backup};
 use crate::root::sentence;
 use crate::watch::is_network;
 
@@ -112,8 +112,8 @@ impl Workspaces {
         let lock = self.lock(name)?;
         refuse_foreign(name, &path)?;
         remove_all(&path)?;
-        for stray in strays(&path) {
-            remove(&stray)?;
+        for left in strays(&path).into_iter().chain(backup::kept(&path)) {
+            remove(&left)?;
         }
         remove(&lock_path(&path))?;
         drop(lock);

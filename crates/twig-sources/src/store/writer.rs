@@ -321,7 +321,7 @@ fn mistake(has_ended: bool) -> StoreError {
     )
 }
 
-fn now() -> Timestamp {
+pub(super) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     Timestamp(since.map_or(0, |since| {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

@@ -11,4 +11,5 @@ mod model;
 mod read_only;
 mod refused;
 mod replaced;
+mod room;
 mod support;

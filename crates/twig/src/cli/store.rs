@@ -39,6 +39,8 @@ pub(crate) enum Workspace {
         #[arg(long)]
         json: bool,
     },
+    /// Drop old versions and give the space of what was deleted back
+    Compact(Compact),
     /// Delete a workspace, its projects and all their versions, for good
     Delete {
         /// Its name
@@ -49,6 +51,29 @@ pub(crate) enum Workspace {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compact {
+    /// Its name
+    #[arg(default_value = "default")]
+    pub(crate) name: String,
+
+    /// Drop all but the last N versions of each prompt and resource, for good
+    #[arg(long, value_name = "N", value_parser = version)]
+    pub(crate) keep: Option<u64>,
+
+    /// Drop versions of this project only
+    #[arg(short, long, value_name = "NAME", requires = "keep")]
+    pub(crate) project: Option<String>,
+
+    /// Drop them without asking
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -8,6 +8,7 @@ use twig_core::suggest::did_you_mean;
 use twig_sources::{Access, SqliteStore};
 
 use super::check::counted;
+use super::compact;
 use super::question::ask_to_delete;
 use super::store::{Stores, workspace_flag, write_to};
 use super::transfer;
@@ -22,6 +23,8 @@ struct Row<'c> {
     name: &'c str,
     prompts: u64,
     resources: u64,
+    /// The bytes that its versions take, which are limited.
+    history_bytes: u64,
     created: String,
 }
 
@@ -31,6 +34,16 @@ struct Done<'c> {
     workspace: &'c str,
     name: &'c str,
     changed: bool,
+}
+
+/// What became of a project that was deleted.
+#[derive(Debug, Serialize)]
+struct Deleted<'c> {
+    workspace: &'c str,
+    name: &'c str,
+    changed: bool,
+    /// Whether nothing of it is in the workspace's files any more.
+    erased: bool,
 }
 
 pub(super) fn run(what: cli::Project, ui: &mut Ui) -> Result<ExitCode, CommandError> {
@@ -99,6 +112,7 @@ fn row<'c>(project: &'c Summary, workspace: &'c str) -> Row<'c> {
         name: project.name.as_str(),
         prompts: project.prompts,
         resources: project.resources,
+        history_bytes: project.history,
         created: project.created.to_string(),
     }
 }
@@ -162,7 +176,16 @@ fn delete(
         "Deleted project '{name}' from workspace '{}'",
         place.workspace
     ));
-    tell(&name, place, true, json, ui)
+    let erased = compact::erase(store.workspace(), store.reclaim(), ui);
+    if json {
+        ui.json(&Deleted {
+            workspace: &place.workspace,
+            name: name.as_str(),
+            changed: true,
+            erased,
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A project that is said to be there, and its workspace.

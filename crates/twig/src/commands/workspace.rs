@@ -7,6 +7,7 @@ use twig_core::store::{Noun, Store, StoreError, StoreName, Summary};
 use twig_sources::Access;
 
 use super::check::counted;
+use super::compact;
 use super::question::ask_to_delete;
 use super::store::Stores;
 use crate::cli;
@@ -42,6 +43,7 @@ pub(super) fn run(what: cli::Workspace, ui: &mut Ui) -> Result<ExitCode, Command
             ui.say(format!("Created workspace '{name}'"));
             tell(&name, json, ui)
         }
+        cli::Workspace::Compact(options) => compact::run(&options, &stores, ui),
         cli::Workspace::Delete { name, force, json } => {
             let name = StoreName::parse(Noun::Workspace, &name)?;
             if !stores.workspaces.exists(&name) {

@@ -20,7 +20,7 @@ fn read(path: &str) -> String {
 fn the_command_line_reference_is_the_help() {
     let env = TestEnv::new(TWIG);
     let mut page = "# The command line\n\nstdout is data, stderr is talk. Exit codes: 0 done, 1 something to fix, 2 wrong command line, 70 a bug of ours.\n".to_owned();
-    let commands: [&[&str]; 51] = [
+    let commands: [&[&str]; 52] = [
         &[],
         &["serve"],
         &["demo"],
@@ -43,6 +43,7 @@ fn the_command_line_reference_is_the_help() {
         &["workspace"],
         &["workspace", "list"],
         &["workspace", "create"],
+        &["workspace", "compact"],
         &["workspace", "delete"],
         &["project"],
         &["project", "list"],

@@ -1,5 +1,6 @@
 //! Workspaces, projects, prompts and resources from the command line.
 
+mod compact;
 mod folders;
 mod items;
 mod names;

@@ -24,6 +24,7 @@ pub(super) fn create(
         resources: 0,
         state: Digest::default(),
         buried: Digest::default(),
+        history: 0,
     };
     sql.run(
         "INSERT INTO project (id, name, created, prompts, resources, state, buried, seal) \
@@ -79,7 +80,12 @@ pub(super) fn delete(
     let project = find(sql, workspace, name)?;
     delete_project(sql, &project)?;
     let seals = [&project.seal()];
-    record(sql, &seals, &changed_project(&project), now)?;
+    let changed = Changed {
+        // Nothing of it stays, and nobody asks for the name.
+        name: "",
+        ..changed_project(&project)
+    };
+    record(sql, &seals, &changed, now)?;
     Ok(of_project(now))
 }
 
@@ -96,11 +102,7 @@ fn refuse_taken(sql: &Sql<'_>, workspace: &StoreName, name: &StoreName) -> Resul
 /// Takes a project away with its versions, and contents that no other project has.
 fn delete_project(sql: &Sql<'_>, project: &ProjectRow) -> Result<(), Fault> {
     let id = [project.id];
-    sql.run(
-        "CREATE TEMP TABLE IF NOT EXISTS gone (digest BLOB NOT NULL PRIMARY KEY)",
-        [],
-    )?;
-    sql.run("DELETE FROM gone", [])?;
+    prepare_forgetting(sql)?;
     sql.run(
         "INSERT OR IGNORE INTO gone SELECT content FROM version \
          WHERE item IN (SELECT id FROM item WHERE project = ?1)",
@@ -112,6 +114,24 @@ fn delete_project(sql: &Sql<'_>, project: &ProjectRow) -> Result<(), Fault> {
     )?;
     sql.run("DELETE FROM item WHERE project = ?1", id)?;
     sql.run("DELETE FROM project WHERE id = ?1", id)?;
+    forget_contents(sql)?;
+    // Names are in there.
+    sql.run("DELETE FROM changes WHERE project = ?1", id)?;
+    Ok(())
+}
+
+/// Makes the list of contents that may be forgotten, empty.
+pub(super) fn prepare_forgetting(sql: &Sql<'_>) -> Result<(), Fault> {
+    sql.run(
+        "CREATE TEMP TABLE IF NOT EXISTS gone (digest BLOB NOT NULL PRIMARY KEY)",
+        [],
+    )?;
+    sql.run("DELETE FROM gone", [])?;
+    Ok(())
+}
+
+/// Takes those contents of the list away that no version has any more.
+pub(super) fn forget_contents(sql: &Sql<'_>) -> Result<(), Fault> {
     sql.run(
         "DELETE FROM content WHERE digest IN (SELECT digest FROM gone) \
          AND digest NOT IN (SELECT content FROM version)",
@@ -121,7 +141,7 @@ fn delete_project(sql: &Sql<'_>, project: &ProjectRow) -> Result<(), Fault> {
     Ok(())
 }
 
-fn changed_project(project: &ProjectRow) -> Changed<'_> {
+pub(super) fn changed_project(project: &ProjectRow) -> Changed<'_> {
     Changed {
         project: project.id,
         kind: "project",

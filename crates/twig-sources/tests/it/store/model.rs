@@ -1,10 +1,10 @@
 //! The store against a plain map: the same answers, whatever is done, also after it was closed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use twig_core::store::{
-    Change, Draft, Given, ItemKind, Operation, Patch, Store, StoreError, Write, Written,
+    Change, Draft, Given, ItemKind, Operation, Patch, Store, StoreError, Version, Write, Written,
 };
 use twig_sources::SqliteStore;
 
@@ -207,6 +207,8 @@ fn word(error: &StoreError) -> &'static str {
 fn check(store: &dyn Store, project: &str, model: &Model) {
     let found = store.project(&name(project)).unwrap().unwrap();
     let mut alive = Vec::new();
+    let mut bytes = 0;
+    let mut texts = BTreeSet::new();
     for ((kind, item), versions) in &model.0 {
         let history = store.history(&name(project), *kind, &name(item)).unwrap();
         let told: Vec<Known> = history
@@ -227,6 +229,8 @@ fn check(store: &dyn Store, project: &str, model: &Model) {
             })
             .collect();
         assert_eq!(&told, versions);
+        bytes += history.iter().map(Version::cost).sum::<u64>();
+        texts.extend(versions.iter().map(|version| version.text));
         if model.alive(*kind, item).is_some() {
             alive.push((*kind, *item, history.last().cloned()));
         }
@@ -240,6 +244,8 @@ fn check(store: &dyn Store, project: &str, model: &Model) {
     let projects = store.projects().unwrap();
     let of = |kind| alive.iter().filter(|item| item.0 == kind).count() as u64;
     assert_eq!(projects.len(), 1);
+    let texts: usize = texts.iter().map(|text| text.len()).sum();
+    assert_eq!(projects[0].history, bytes + texts as u64);
     assert_eq!(projects[0].prompts, of(ItemKind::Prompt));
     assert_eq!(projects[0].resources, of(ItemKind::Resource));
 }

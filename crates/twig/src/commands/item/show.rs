@@ -109,6 +109,7 @@ pub(super) fn show(
         None => find(&target, kind, &name)?.head,
         Some(number) => {
             let versions = versions(&target, kind, &name)?;
+            let first = versions.first().map_or(1, |version| version.number);
             let last = versions.last().map_or(0, |version| version.number);
             let mut versions = versions.into_iter();
             let found = versions.find(|version| version.number == number);
@@ -118,6 +119,7 @@ pub(super) fn show(
                     kind,
                     name,
                     version,
+                    first,
                     last,
                 };
                 target.explain(error)

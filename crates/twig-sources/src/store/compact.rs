@@ -1,0 +1,160 @@
+//! Making room: old versions are dropped, and pages that nothing uses go back to the disk.
+//!
+//! Both work on a connection of their own and step by step, so that servers go on meanwhile.
+
+use std::fs;
+use std::path::Path;
+
+use rusqlite::TransactionBehavior;
+use twig_core::store::{StoreError, StoreName};
+
+use super::apply::{OldVersions, versions};
+use super::fault::Fault;
+use super::open::{Opened, open, with_end};
+use super::rows;
+use super::seal::ProjectRow;
+use super::site::Site;
+use super::sql::Sql;
+use super::writer::now;
+use super::{SqliteStore, backup};
+
+/// What became of a workspace's files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reclaimed {
+    /// The bytes that its file and its log took.
+    pub before: u64,
+    /// The bytes that they take now.
+    pub after: u64,
+    /// True if another program reads what is older, so that the log still has it.
+    pub is_log_held: bool,
+}
+
+impl SqliteStore {
+    /// Counts the versions that are older than the last `keep` ones of each prompt and resource, of
+    /// one project or of all.
+    pub fn count_old_versions(
+        &self,
+        project: Option<&StoreName>,
+        keep: u64,
+    ) -> Result<OldVersions, StoreError> {
+        self.reader().read(&self.site, |sql, _| {
+            let mut all = OldVersions::default();
+            for project in chosen(sql, &self.site, project)? {
+                add(&mut all, versions::count(sql, &project, keep)?);
+            }
+            Ok(all)
+        })
+    }
+
+    /// Drops the versions that are older than the last `keep` ones, which is at least one.
+    pub fn drop_old_versions(
+        &self,
+        project: Option<&StoreName>,
+        keep: u64,
+    ) -> Result<OldVersions, StoreError> {
+        let keep = keep.max(1);
+        with_connection(&self.site, |opened| {
+            let mut all = OldVersions::default();
+            let names = {
+                let transaction = opened.connection.unchecked_transaction()?;
+                let projects = chosen(&Sql::new(&transaction), &self.site, project)?;
+                projects.into_iter().map(|project| project.name)
+            };
+            // One by one: others get their turn in between.
+            for name in names {
+                add(&mut all, drop_of_project(opened, &name, keep)?);
+                if !opened.files.are_there() {
+                    let workspace = self.site.workspace.clone();
+                    return Err(StoreError::Moved { workspace }.into());
+                }
+            }
+            Ok(all)
+        })
+    }
+
+    /// Writes the file anew without what nothing uses, writes its log back and removes copies that
+    /// were kept by migrations: what was deleted is in none of them afterwards.
+    pub fn reclaim(&self) -> Result<Reclaimed, StoreError> {
+        with_connection(&self.site, |opened| {
+            let before = size(opened);
+            let connection = &opened.connection;
+            // What is copied there may be more than fits into memory.
+            connection.pragma_update(None, "temp_store", "FILE")?;
+            connection.execute_batch("VACUUM")?;
+            let is_log_held: bool =
+                connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+            if !opened.files.are_there() {
+                let workspace = self.site.workspace.clone();
+                return Err(StoreError::Moved { workspace }.into());
+            }
+            for copy in backup::kept(&opened.main) {
+                if let Err(error) = fs::remove_file(&copy) {
+                    tracing::warn!("{}: {error}", copy.display());
+                }
+            }
+            Ok(Reclaimed {
+                before,
+                after: size(opened),
+                is_log_held,
+            })
+        })
+    }
+}
+
+/// Works with a connection of its own; one on which something failed is left without writing.
+fn with_connection<T>(
+    site: &Site,
+    work: impl FnOnce(&Opened) -> Result<T, Fault>,
+) -> Result<T, StoreError> {
+    let opened = open(site)?;
+    match work(&opened) {
+        Ok(value) => Ok(value),
+        Err(fault) => {
+            opened.leave(site);
+            Err(site.tell(fault))
+        }
+    }
+}
+
+/// The project of that name, or all of them.
+fn chosen(sql: &Sql<'_>, site: &Site, name: Option<&StoreName>) -> Result<Vec<ProjectRow>, Fault> {
+    let Some(name) = name else {
+        return rows::projects(sql);
+    };
+    let found = rows::project(sql, name)?.ok_or_else(|| StoreError::NoProject {
+        project: name.clone(),
+        workspace: site.workspace.clone(),
+    })?;
+    Ok(vec![found])
+}
+
+fn drop_of_project(opened: &Opened, name: &StoreName, keep: u64) -> Result<OldVersions, Fault> {
+    let connection = &opened.connection;
+    let behavior = TransactionBehavior::Immediate;
+    let transaction = rusqlite::Transaction::new_unchecked(connection, behavior)?;
+    let old = {
+        let sql = Sql::new(&transaction);
+        // Somebody may have deleted it meanwhile.
+        let Some(project) = rows::project(&sql, name)? else {
+            return Ok(OldVersions::default());
+        };
+        // What is damaged is left as it is.
+        for are_deleted in [false, true] {
+            rows::items(&sql, &project, are_deleted)?;
+        }
+        versions::drop_old(&sql, &project, keep, now())?
+    };
+    transaction.commit()?;
+    Ok(old)
+}
+
+fn add(all: &mut OldVersions, more: OldVersions) {
+    all.versions += more.versions;
+    all.bytes += more.bytes;
+}
+
+/// The bytes of a file and its log.
+fn size(opened: &Opened) -> u64 {
+    let length = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
+    length(&opened.main) + length(&with_end(&opened.main, "-wal"))
+}
