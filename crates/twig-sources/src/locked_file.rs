@@ -12,6 +12,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use cap_std::ambient_authority;
@@ -22,9 +23,6 @@ use crate::root::body_error;
 
 /// How long a command waits for another one that changes the same files.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// How often a lock that another command holds is tried again.
-const STEP: Duration = Duration::from_millis(2);
 
 /// How often a folder that keeps being replaced is opened again.
 const REPLACED: usize = 1_000;
@@ -269,16 +267,29 @@ impl LockedFile {
 }
 
 /// Waits for the lock; tries at least once.
+///
+/// The system hands a lock on in the order in which it was asked for, so that nobody is passed by again
+/// and again. It knows no end of waiting, which is why a thread waits.
 fn wait(lock: &File, until: Instant) -> Result<(), LockError> {
-    loop {
-        match lock.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if Instant::now() >= until => {
-                return Err(LockError::Busy);
-            }
-            Err(TryLockError::WouldBlock) => std::thread::sleep(STEP),
-            Err(TryLockError::Error(error)) => return Err(error.into()),
-        }
+    match lock.try_lock() {
+        Ok(()) => return Ok(()),
+        Err(TryLockError::WouldBlock) => {}
+        Err(TryLockError::Error(error)) => return Err(error.into()),
+    }
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(LockError::Busy);
+    }
+    let waiting = lock.try_clone()?;
+    let (sender, taken) = channel();
+    let thread = std::thread::Builder::new().name("twig-lock".to_owned());
+    thread.spawn(move || {
+        // Nobody listens any more once the time is over.
+        let _ = sender.send(waiting.lock());
+    })?;
+    match taken.recv_timeout(left) {
+        Ok(locked) => Ok(locked?),
+        Err(_) => Err(LockError::Busy),
     }
 }
 
@@ -477,7 +488,6 @@ impl Like {
 #[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    use std::sync::mpsc::channel;
     use std::thread;
 
     use super::*;
