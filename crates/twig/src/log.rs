@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use tracing::level_filters::LevelFilter;
 
 use crate::cli::LogLevel;
+use crate::stderr;
 use crate::ui::visible;
 
 /// Starts logging for the whole process.
@@ -27,6 +28,19 @@ pub(crate) fn start(level: LogLevel) {
         .init();
 }
 
+/// For servers: neither the log nor a panic waits for somebody to read it.
+pub(crate) fn never_wait() {
+    if !stderr::never_wait() {
+        return;
+    }
+    std::panic::set_hook(Box::new(|info| {
+        let thread = std::thread::current();
+        let name = thread.name().unwrap_or("unnamed");
+        let said = format!("thread `{name}` {info}");
+        stderr::write(format!("{}\n", visible(&said)));
+    }));
+}
+
 /// Stderr, with control characters made visible: file names and descriptions are not ours.
 struct VisibleStderr;
 
@@ -34,16 +48,14 @@ impl Write for VisibleStderr {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // An event arrives in one piece, its line end included.
         let text = String::from_utf8_lossy(bytes);
-        let line = format!(
+        stderr::write(format!(
             "{}\n",
             visible(text.trim_end_matches('\n')).replace('\n', "\\n")
-        );
-        // A client that closed its end wants no log, and that is no reason to stop serving it.
-        let _ = io::stderr().write_all(line.as_bytes());
+        ));
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        io::stderr().flush()
+        Ok(())
     }
 }

@@ -11,6 +11,7 @@ mod http;
 mod log;
 mod places;
 mod service;
+mod stderr;
 mod stdio;
 mod ui;
 mod worker;
@@ -39,10 +40,12 @@ fn main() -> ExitCode {
     log::start(cli.log_level);
     survive_large_files();
     let mut ui = Ui::new();
-    match commands::run(cli.command, &mut ui) {
+    let code = match commands::run(cli.command, &mut ui) {
         Ok(code) => code,
         Err(error) => report(&error, &mut ui),
-    }
+    };
+    stderr::finish();
+    code
 }
 
 /// A file that grows past what this shell allows is an error like a full disk, not the end.

@@ -11,6 +11,7 @@ use serde::Serialize;
 use twig_core::Problem;
 
 use crate::command_error::CommandError;
+use crate::stderr;
 
 /// The widest column that others are aligned to; longer cells push their own row alone.
 const COLUMN: usize = 200;
@@ -68,10 +69,9 @@ impl Ui {
 
     /// Something said to the person beside the data.
     pub(crate) fn say(&mut self, text: impl AsRef<str>) {
-        // What was printed before comes first on a terminal too; a stderr that is gone is no
-        // reason to stop.
+        // What was printed before comes first on a terminal too.
         let _ = self.out.flush();
-        let _ = writeln!(io::stderr(), "{}", visible(text.as_ref()));
+        stderr::write(format!("{}\n", visible(text.as_ref())));
     }
 
     /// A command's end.

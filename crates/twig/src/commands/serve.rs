@@ -15,12 +15,14 @@ use crate::cli;
 use crate::command_error::CommandError;
 use crate::config;
 use crate::http;
+use crate::log;
 use crate::places::Places;
 use crate::service::Service;
 use crate::stdio;
 use crate::ui::Ui;
 
 pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
+    log::never_wait();
     let places = Places::from_environment();
     let config = config::load(&places)?;
     let address = options.http.address;

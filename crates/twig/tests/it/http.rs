@@ -25,8 +25,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use twig_testkit::TestEnv;
 
+use self::client::PATIENCE;
+pub(super) use self::client::list;
 pub(super) use self::client::{Caller, Response};
-use self::client::{PATIENCE, list};
 use crate::env;
 
 /// A library with a plain prompt and a computed one.

@@ -36,6 +36,7 @@ mod resources;
 mod screen;
 mod store;
 mod store_cli;
+mod unread;
 
 use std::fs;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};

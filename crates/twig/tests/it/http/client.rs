@@ -272,7 +272,7 @@ pub(super) fn get(name: &str) -> [(&str, &str); 4] {
 }
 
 /// Lists the prompts in the modern era, with further headers.
-pub(super) fn list(caller: &mut Caller, headers: &[(&str, &str)]) -> Response {
+pub(crate) fn list(caller: &mut Caller, headers: &[(&str, &str)]) -> Response {
     let method = "prompts/list";
     let mut all = vec![("mcp-protocol-version", MODERN), ("mcp-method", method)];
     all.extend_from_slice(headers);
