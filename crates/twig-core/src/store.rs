@@ -3,6 +3,7 @@
 //! What a project is and what a write may do is decided here, without a disk; whoever keeps
 //! projects fills the port [`Store`]. Every write appends a version, and no version ever changes.
 
+mod author;
 mod decide;
 mod error;
 mod file_name;
@@ -13,6 +14,7 @@ mod name;
 mod version;
 mod write;
 
+pub use self::author::Author;
 pub use self::decide::{Decision, Next, decide};
 pub use self::error::StoreError;
 pub use self::folder::{Entry, Folder, FolderError};

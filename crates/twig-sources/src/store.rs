@@ -26,7 +26,7 @@ mod writer;
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use twig_core::Limits;
 use twig_core::store::{
@@ -58,7 +58,7 @@ pub enum Access {
 pub struct SqliteStore {
     site: Site,
     limits: Limits,
-    reader: Mutex<Reader>,
+    reader: Arc<Mutex<Reader>>,
     /// Started by the first write.
     writer: Mutex<Option<Writer>>,
 }
@@ -69,7 +69,7 @@ impl SqliteStore {
         Ok(Self {
             site,
             limits,
-            reader: Mutex::new(Reader::new(opened)),
+            reader: Arc::new(Mutex::new(Reader::new(opened))),
             writer: Mutex::new(None),
         })
     }
@@ -92,10 +92,12 @@ impl SqliteStore {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let started = match writer.take() {
             Some(started) => started,
-            None => match Writer::start(&self.site, self.limits.clone()) {
-                Ok(started) => started,
-                Err(error) => return Err(Box::new((job, could_not(&error.to_string())))),
-            },
+            None => {
+                match Writer::start(&self.site, self.limits.clone(), Arc::clone(&self.reader)) {
+                    Ok(started) => started,
+                    Err(error) => return Err(Box::new((job, could_not(&error.to_string())))),
+                }
+            }
         };
         let sent = started.send(job);
         if !matches!(sent, Err((_, NotTaken::Ended))) {

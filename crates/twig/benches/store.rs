@@ -19,7 +19,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use twig_core::Limits;
-use twig_core::store::{Change, Draft, Given, ItemKind, ItemWrite, Noun, Store, StoreName, Write};
+use twig_core::store::{
+    Author, Change, Draft, Given, ItemKind, ItemWrite, Noun, Store, StoreName, Write,
+};
 use twig_sources::{Access, Workspaces};
 use twig_testkit::{Client, TestEnv};
 
@@ -267,7 +269,7 @@ fn fill(store: &dyn Store, project: &str, prompts: usize) {
                 mime: None,
             }),
             expected: None,
-            author: "bench".into(),
+            author: Author::Client("bench".into()),
         })));
     }
 }

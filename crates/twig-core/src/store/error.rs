@@ -187,14 +187,14 @@ pub enum StoreError {
         workspace: StoreName,
     },
     /// Somebody else held the lock for too long.
-    #[error(
-        "Another program has been writing to workspace '{workspace}' for {seconds} s, nothing was written: try again"
-    )]
+    #[error("{}", busy_sentence(.workspace, *.seconds, *.is_write))]
     Busy {
         /// Which workspace.
         workspace: StoreName,
         /// How long was waited.
         seconds: u64,
+        /// True if it was to be written, not only read.
+        is_write: bool,
     },
     /// No space left.
     #[error("The disk is full, nothing was written: make room, then try again")]
@@ -258,6 +258,18 @@ impl StoreError {
             Self::Damaged { path, .. } | Self::File { path, .. } => Some(path),
             _ => None,
         }
+    }
+}
+
+fn busy_sentence(workspace: &StoreName, seconds: u64, is_write: bool) -> String {
+    if is_write {
+        format!(
+            "Another program has been writing to workspace '{workspace}' for {seconds} s, nothing was written: try again"
+        )
+    } else {
+        format!(
+            "Workspace '{workspace}' cannot be read: another program has had it locked for {seconds} s; try again"
+        )
     }
 }
 

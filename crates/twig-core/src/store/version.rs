@@ -8,7 +8,7 @@ use crate::document::rfc3339;
 /// The SHA-256 of something.
 pub type Digest = [u8; 32];
 
-/// The most characters of an author's name that are kept.
+/// The most characters of a client's name that are kept.
 pub const LONGEST_AUTHOR: usize = 128;
 
 /// What every version counts for, whatever it holds: about what its rows take on a disk.
@@ -131,7 +131,7 @@ pub struct Version {
     pub content: ContentInfo,
     /// When.
     pub at: Timestamp,
-    /// Whose write it was: the client's name.
+    /// Whose write it was ([`Author::label`](super::Author::label)).
     pub author: Box<str>,
 }
 

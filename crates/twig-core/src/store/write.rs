@@ -1,5 +1,6 @@
 //! What can be asked of a store.
 
+use super::author::Author;
 use super::given::Given;
 use super::name::{ItemKind, StoreName};
 use super::version::{Operation, Timestamp};
@@ -28,6 +29,17 @@ pub enum Write {
     Item(Box<ItemWrite>),
 }
 
+impl Write {
+    /// True if something is taken away, which has to work when there is no room for anything else.
+    pub fn makes_room(&self) -> bool {
+        match self {
+            Self::DeleteProject { .. } => true,
+            Self::Item(write) => matches!(write.change, Change::Delete),
+            Self::CreateProject { .. } | Self::RenameProject { .. } => false,
+        }
+    }
+}
+
 /// A new version of a prompt or a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemWrite {
@@ -41,8 +53,8 @@ pub struct ItemWrite {
     pub change: Change,
     /// The version that the writer has read; any other one is refused.
     pub expected: Option<u64>,
-    /// The client's name.
-    pub author: Box<str>,
+    /// Whose write it is.
+    pub author: Author,
 }
 
 /// What becomes of a prompt or resource.

@@ -1,8 +1,8 @@
 //! The tools that write to the project: the change goes out as a job, and what came of it is said.
 
 use twig_core::store::{
-    Change, Draft, Given as Content, ItemKind, ItemWrite, Patch, StoreError, StoreName, Written,
-    mime_or_plain,
+    Author, Change, Draft, Given as Content, ItemKind, ItemWrite, Patch, StoreError, StoreName,
+    Written, mime_or_plain,
 };
 use twig_core::suggest;
 
@@ -83,10 +83,10 @@ pub(super) fn call(call: &Call<'_>, kind: ItemKind, verb: Verb, given: &Given<'_
 }
 
 /// Whose write it is.
-fn author(call: &Call<'_>) -> Box<str> {
+fn author(call: &Call<'_>) -> Author {
     let said = client::name(call.meta.client_info());
     let said = said.or_else(|| call.client.map(Box::from));
-    said.unwrap_or_else(|| client::UNKNOWN.into())
+    Author::Client(said.unwrap_or_else(|| client::UNKNOWN.into()))
 }
 
 impl WriteCall {

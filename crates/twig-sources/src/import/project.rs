@@ -6,8 +6,8 @@ use sha2::{Digest as _, Sha256};
 use twig_core::Limits;
 use twig_core::import::Imported;
 use twig_core::store::{
-    Change, Digest, Draft, Given, ItemKind, ItemWrite, Noun, Project, Store, StoreError, StoreName,
-    Write, decide,
+    Author, Change, Digest, Draft, Given, ItemKind, ItemWrite, Noun, Project, Store, StoreError,
+    StoreName, Write, decide,
 };
 
 use super::Fate;
@@ -26,7 +26,7 @@ pub fn plan_project(
     project: &Project,
     name: &StoreName,
     prompts: &[&Imported],
-    author: &str,
+    author: &Author,
     limits: &Limits,
 ) -> ProjectPlan {
     let of_prompts = project.items.iter();
@@ -101,7 +101,7 @@ impl ProjectPlan {
 fn checked(
     project: &StoreName,
     prompt: &Imported,
-    author: &str,
+    author: &Author,
     limits: &Limits,
 ) -> Result<ItemWrite, StoreError> {
     let write = ItemWrite {
@@ -115,7 +115,7 @@ fn checked(
             mime: None,
         }),
         expected: None,
-        author: author.into(),
+        author: author.clone(),
     };
     decide(&write, None, None, limits)?;
     Ok(write)

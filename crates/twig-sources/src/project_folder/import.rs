@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use sha2::{Digest as _, Sha256};
 use twig_core::Limits;
 use twig_core::store::{
-    Change, Digest, Entry, Folder, ItemKind, ItemWrite, Noun, Store, StoreError, StoreName, Write,
-    Written, decide,
+    Author, Change, Digest, Entry, Folder, ItemKind, ItemWrite, Noun, Store, StoreError, StoreName,
+    Write, Written, decide,
 };
 use uuid::Uuid;
 
@@ -66,7 +66,7 @@ pub fn import_project(
     store: &dyn Store,
     checked: CheckedFolder<'_>,
     name: Option<&StoreName>,
-    author: &str,
+    author: &Author,
 ) -> Result<Imported, ProjectFolderError> {
     let name = name.unwrap_or(&checked.folder.name).clone();
     if store.project(&name)?.is_some() {
@@ -121,8 +121,13 @@ fn check(root: &Path, folder: &Folder, limits: &Limits) -> Result<Vec<String>, P
         if entry.sha256.is_some_and(|known| known != digest) {
             edited.push(entry.file.to_string());
         }
-        decide(&creation(entry, bytes, name, ""), None, None, limits)
-            .map_err(|error| of_item(entry, error))?;
+        decide(
+            &creation(entry, bytes, name, &Author::Person),
+            None,
+            None,
+            limits,
+        )
+        .map_err(|error| of_item(entry, error))?;
     }
     Ok(edited)
 }
@@ -131,7 +136,7 @@ fn fill(
     store: &dyn Store,
     checked: &CheckedFolder<'_>,
     project: &StoreName,
-    author: &str,
+    author: &Author,
 ) -> Result<(), ProjectFolderError> {
     let mut under_way = VecDeque::with_capacity(UNDER_WAY);
     let mut total = 0;
@@ -155,14 +160,14 @@ fn fill(
     Ok(())
 }
 
-fn creation(entry: &Entry, bytes: Vec<u8>, project: &StoreName, author: &str) -> ItemWrite {
+fn creation(entry: &Entry, bytes: Vec<u8>, project: &StoreName, author: &Author) -> ItemWrite {
     ItemWrite {
         project: project.clone(),
         kind: entry.kind,
         name: entry.name.clone(),
         change: Change::Create(entry.draft(bytes)),
         expected: None,
-        author: author.into(),
+        author: author.clone(),
     }
 }
 

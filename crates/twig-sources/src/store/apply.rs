@@ -5,8 +5,8 @@ pub(super) mod versions;
 
 use twig_core::Limits;
 use twig_core::store::{
-    Change, Decision, Digest, ItemKind, ItemWrite, LONGEST_AUTHOR, Next, Noun, Operation,
-    StoreError, StoreName, Timestamp, Version, Write, Written, decide,
+    Author, Change, Decision, Digest, ItemKind, ItemWrite, Next, Noun, Operation, StoreError,
+    StoreName, Timestamp, Version, Write, Written, decide,
 };
 use twig_core::suggest;
 use uuid::Uuid;
@@ -236,7 +236,7 @@ fn check_uri(
 fn number(
     next: Next,
     head: Option<&Version>,
-    author: &str,
+    author: &Author,
     now: Timestamp,
 ) -> (Version, Option<Vec<u8>>) {
     let version = Version {
@@ -247,22 +247,9 @@ fn number(
         mime: next.mime,
         content: next.content,
         at: now,
-        author: clean(author),
+        author: author.label(),
     };
     (version, next.new_content)
-}
-
-/// A name that a client gave itself, made fit for a listing.
-fn clean(author: &str) -> Box<str> {
-    let kept: String = author
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(LONGEST_AUTHOR)
-        .collect();
-    match kept.trim() {
-        "" => "unknown".into(),
-        kept => kept.into(),
-    }
 }
 
 fn append(

@@ -53,7 +53,7 @@ impl SqliteStore {
         keep: u64,
     ) -> Result<OldVersions, StoreError> {
         let keep = keep.max(1);
-        with_connection(&self.site, |opened| {
+        with_connection(&self.site.for_writer(), |opened| {
             let mut all = OldVersions::default();
             let names = {
                 let transaction = opened.connection.unchecked_transaction()?;
@@ -75,7 +75,7 @@ impl SqliteStore {
     /// Writes the file anew without what nothing uses, writes its log back and removes copies that
     /// were kept by migrations: what was deleted is in none of them afterwards.
     pub fn reclaim(&self) -> Result<Reclaimed, StoreError> {
-        with_connection(&self.site, |opened| {
+        with_connection(&self.site.for_writer(), |opened| {
             let before = size(opened);
             let connection = &opened.connection;
             // What is copied there may be more than fits into memory.
@@ -101,17 +101,29 @@ impl SqliteStore {
     }
 }
 
-/// Works with a connection of its own; one on which something failed is left without writing.
+/// Works with a connection of its own; one on which something failed is left without writing. Where
+/// the disk is full, it is tried again with what is kept for that.
 fn with_connection<T>(
     site: &Site,
-    work: impl FnOnce(&Opened) -> Result<T, Fault>,
+    work: impl Fn(&Opened) -> Result<T, Fault>,
 ) -> Result<T, StoreError> {
     let opened = open(site)?;
     match work(&opened) {
         Ok(value) => Ok(value),
         Err(fault) => {
+            let is_tried_again = fault.is_full() && site.keeps_reserve;
+            if is_tried_again {
+                opened.release_reserve(site);
+            }
             opened.leave(site);
-            Err(site.tell(fault))
+            if !is_tried_again {
+                return Err(site.tell(fault));
+            }
+            let site = Site {
+                keeps_reserve: false,
+                ..site.clone()
+            };
+            with_connection(&site, work)
         }
     }
 }

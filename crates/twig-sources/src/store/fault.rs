@@ -34,6 +34,28 @@ impl Fault {
         Self::Damaged(what.into())
     }
 
+    /// True if the disk has no room.
+    pub(super) fn is_full(&self) -> bool {
+        let Self::Sql(rusqlite::Error::SqliteFailure(error, _)) = self else {
+            return false;
+        };
+        // The index of the write-ahead log could not grow.
+        error.code == ErrorCode::DiskFull || error.extended_code == ffi::SQLITE_IOERR_SHMSIZE
+    }
+
+    /// True if a lock could not be had: somebody has it, perhaps this process by mistake.
+    pub(super) fn is_stuck(&self) -> bool {
+        let Self::Sql(rusqlite::Error::SqliteFailure(error, _)) = self else {
+            return false;
+        };
+        matches!(
+            error.code,
+            ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::FileLockingProtocolFailed
+        )
+    }
+
     /// The same for others, who know neither SQLite nor its codes, nor this machine: SQLite's own
     /// words, which may have paths and statements in them, are for the log.
     pub(super) fn tell(self, workspace: &StoreName, path: &Path) -> StoreError {
@@ -64,6 +86,7 @@ impl Fault {
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Busy {
                 workspace,
                 seconds: 0,
+                is_write: true,
             },
             ErrorCode::DiskFull => StoreError::DiskFull,
             // The index of the write-ahead log could not grow.

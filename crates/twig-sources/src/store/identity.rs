@@ -6,7 +6,9 @@
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::stamp::FileStamp;
 
@@ -42,17 +44,44 @@ impl Identity {
     }
 }
 
-/// The files that connections of this process have open, one entry for each connection.
-static OPEN: Mutex<Vec<Identity>> = Mutex::new(Vec::new());
+/// The connections of this process.
+#[derive(Debug)]
+struct Connections {
+    /// The file of each, and whether it is to be closed.
+    open: Vec<(Identity, Arc<AtomicBool>)>,
+}
 
-fn lock() -> MutexGuard<'static, Vec<Identity>> {
+static OPEN: Mutex<Connections> = Mutex::new(Connections { open: Vec::new() });
+
+/// Told whenever a connection was closed.
+static CLOSED: Condvar = Condvar::new();
+
+/// How long opening waits until all connections that were retired are closed. Who follows a file looks
+/// four times a second.
+const RETIREMENT: Duration = Duration::from_secs(1);
+
+fn lock() -> MutexGuard<'static, Connections> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has every connection of this process to a file closed before the next one is opened.
+///
+/// The system forgets locks that SQLite failed to release once nothing in the process has the file
+/// open any more, and not before.
+pub(super) fn retire(identity: Identity) {
+    for (open, is_retired) in &lock().open {
+        if *open == identity {
+            is_retired.store(true, Ordering::Release);
+        }
+    }
 }
 
 /// Says that a connection has a file open, until it is dropped, which has to be after the
 /// connection.
 #[derive(Debug)]
-pub(super) struct Held(Identity);
+pub(super) struct Held {
+    is_retired: Arc<AtomicBool>,
+}
 
 impl Held {
     /// Lets `look` see the file if no connection has it open, then has `connect` open it. Nobody
@@ -62,22 +91,34 @@ impl Held {
         look: impl FnOnce() -> Result<(), E>,
         connect: impl FnOnce() -> Result<T, E>,
     ) -> Result<(Self, T), E> {
-        let mut open = lock();
-        if !open.contains(&identity) {
+        let is_retired = |(open, is_retired): &(Identity, Arc<AtomicBool>)| {
+            *open == identity && is_retired.load(Ordering::Acquire)
+        };
+        let waited = CLOSED.wait_timeout_while(lock(), RETIREMENT, |connections| {
+            connections.open.iter().any(is_retired)
+        });
+        let (mut connections, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if !connections.open.iter().any(|(open, _)| *open == identity) {
             look()?;
         }
         let connection = connect()?;
-        open.push(identity);
-        Ok((Self(identity), connection))
+        let is_retired = Arc::new(AtomicBool::new(false));
+        connections.open.push((identity, Arc::clone(&is_retired)));
+        Ok((Self { is_retired }, connection))
+    }
+
+    /// True if the connection is to be closed.
+    pub(super) fn is_retired(&self) -> bool {
+        self.is_retired.load(Ordering::Acquire)
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let mut open = lock();
-        if let Some(at) = open.iter().position(|identity| *identity == self.0) {
-            open.swap_remove(at);
-        }
+        let is_other =
+            |(_, flag): &(Identity, Arc<AtomicBool>)| !Arc::ptr_eq(flag, &self.is_retired);
+        lock().open.retain(is_other);
+        CLOSED.notify_all();
     }
 }
 
@@ -121,6 +162,18 @@ impl Files {
     pub(super) fn stamp(&self) -> Option<FileStamp> {
         let metadata = fs::metadata(&self.path).ok()?;
         Some(FileStamp::of(&metadata))
+    }
+
+    /// The bytes of the log.
+    pub(super) fn log_bytes(&self) -> u64 {
+        let log = self.logs.first();
+        let length = log.and_then(|(path, _)| fs::metadata(path).ok());
+        length.map_or(0, |metadata| metadata.len())
+    }
+
+    /// Which file it is.
+    pub(super) fn identity(&self) -> Identity {
+        self.main
     }
 
     fn is_main_there(&self) -> bool {

@@ -14,6 +14,10 @@ const STEP: Duration = Duration::from_millis(2);
 /// Bytes of a note.
 const NOTE: u64 = 256;
 
+/// Bytes that the lock file takes so that they are there for deletions when the disk is full: a
+/// deletion writes before it gives anything back.
+const RESERVE: u64 = 1024 * 1024;
+
 /// The lock, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Lock {
@@ -68,16 +72,55 @@ impl Lock {
         let mut file = &self.file;
         file.rewind().ok()?;
         file.take(NOTE).read_to_string(&mut note).ok()?;
+        let end = note.find(['\n', '\0']).unwrap_or(note.len());
+        note.truncate(end);
         Some(note)
     }
 
     /// Notes something for whoever has the lock next; not durable.
     pub(super) fn set_note(&self, note: &str) -> io::Result<()> {
         let mut file = &self.file;
-        file.set_len(0)?;
         file.rewind()?;
-        file.write_all(note.as_bytes())
+        file.write_all(format!("{note}\n").as_bytes())
     }
+
+    /// Makes sure of the reserve; `false` where the disk has no room for it.
+    pub(super) fn keep_reserve(&self) -> bool {
+        let length = self.file.metadata().map(|metadata| metadata.len());
+        if length.is_ok_and(|length| length >= RESERVE) {
+            return true;
+        }
+        // Where a file system cannot do it, there is none.
+        reserve(&self.file)
+            .err()
+            .is_none_or(|error| !is_full(&error))
+    }
+
+    /// Gives the reserve back to the disk.
+    pub(super) fn release_reserve(&self) {
+        let length = self.file.metadata().map_or(0, |metadata| metadata.len());
+        if length > NOTE {
+            let _ = self.file.set_len(NOTE);
+        }
+    }
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    )
+}
+
+#[cfg(unix)]
+fn reserve(file: &File) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    Ok(fallocate(file, FallocateFlags::empty(), 0, RESERVE)?)
+}
+
+#[cfg(not(unix))]
+fn reserve(_file: &File) -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
 }
 
 fn open(path: &Path) -> io::Result<File> {

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use twig_core::store::StoreError;
+use twig_core::store::{StoreError, StoreName};
 
 use super::fault::Fault;
 use super::identity::{Files, Held, Identity, pair, tag};
@@ -27,6 +27,18 @@ const OLDEST_ENGINE: i32 = 3_051_003;
 /// Bytes that the log may keep once it was written back.
 const LOG_BYTES: i64 = 4 * 1024 * 1024;
 
+/// Bytes of a log that somebody keeps from being written back.
+pub(super) const LARGE_LOG: u64 = 64 * 1024 * 1024;
+
+/// What is wrong with a log of that size, and what to do.
+pub(super) fn held_log_sentence(workspace: &StoreName, bytes: u64, path: &Path) -> String {
+    format!(
+        "The log of workspace '{workspace}' has grown to {bytes} bytes, since a program has been reading \
+         an old state of it all the time: find that program with `fuser {}` and end it",
+        path.display()
+    )
+}
+
 /// Why SQLite opened a file for reading only, where the system does not say.
 const DENIED: &str = "permission denied";
 
@@ -40,11 +52,25 @@ pub(super) struct Opened {
     pub(super) files: Files,
     /// The file itself, whatever links lead to it.
     pub(super) main: PathBuf,
+    /// True if the disk has no room left but what is kept for deletions.
+    pub(super) is_tight: bool,
     // After the connection: it has to be closed first.
-    _held: Held,
+    held: Held,
 }
 
 impl Opened {
+    /// Gives the room that is kept for deletions back to the disk.
+    pub(super) fn release_reserve(&self, site: &Site) {
+        if let Ok(lock) = Lock::take(&lock_path(&self.main), site.until(), &site.is_closing) {
+            lock.release_reserve();
+        }
+    }
+
+    /// True if the connection can be used: its files are where they were, and nobody asked to close it.
+    pub(super) fn is_usable(&self) -> bool {
+        !self.held.is_retired() && self.files.are_there()
+    }
+
     /// Lets go of files that are no longer where they were, or not sound. What lies there now may
     /// belong to somebody else: a connection that is the last one would write its log back and
     /// delete the one there by its name.
@@ -111,7 +137,18 @@ pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
         _ => Way::Shared,
     };
     let sorting = lock.as_ref().filter(|_| way == Way::Shared);
-    let opened = match site.connect(&path, way, sorting) {
+    let has_reserve = |lock: &Lock| !site.is_writer || (site.keeps_reserve && lock.keep_reserve());
+    let mut is_tight = !sorting.is_none_or(has_reserve);
+    let opened = match (site.connect(&path, way, sorting), sorting) {
+        // Opening writes, too.
+        (Err(fault), Some(lock)) if fault.is_full() => {
+            lock.release_reserve();
+            is_tight = true;
+            site.connect(&path, way, sorting)
+        }
+        (opened, _) => opened,
+    };
+    let opened = match opened {
         // A log and its index can be neither found nor made.
         Err(Fault::Sql(rusqlite::Error::SqliteFailure(code, _)))
             if way == Way::ReadOnly && is_without_log(code.code) =>
@@ -122,7 +159,7 @@ pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
                 Err(site.cut_off().into())
             }
         }
-        opened => opened,
+        opened => opened.map(|opened| Opened { is_tight, ..opened }),
     };
     if let (Some(lock), Ok(_)) = (&lock, &opened)
         && let Some((main, log)) = pair(&path, &with_end(&path, "-wal"))
@@ -245,7 +282,8 @@ impl Site {
             connection,
             files: Files::new(self.path.clone(), main, logs.into_iter().flatten()),
             main: path.to_owned(),
-            _held: held,
+            is_tight: false,
+            held,
         })
     }
 

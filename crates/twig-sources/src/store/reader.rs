@@ -4,6 +4,7 @@ use rusqlite::Connection;
 use twig_core::store::{Project, StoreError, StoreName};
 
 use super::fault::Fault;
+use super::identity::retire;
 use super::known::Known;
 use super::open::{Opened, open};
 use super::rows;
@@ -41,6 +42,13 @@ impl Reader {
     /// Lets go of the file; the next one to ask opens it again.
     pub(super) fn close(&mut self) {
         self.opened = None;
+    }
+
+    /// Lets go of a file whose connections are retired.
+    pub(super) fn close_if_retired(&mut self, site: &Site) {
+        if let Some(retired) = self.opened.take_if(|opened| !opened.is_usable()) {
+            retired.leave(site);
+        }
     }
 
     /// The revision: two looks at names, and one at the log's index.
@@ -94,7 +102,7 @@ impl Reader {
         work: impl FnOnce(&mut Self, &Connection) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         let opened = match self.opened.take() {
-            Some(opened) if opened.files.are_there() => opened,
+            Some(opened) if opened.is_usable() => opened,
             gone => {
                 if let Some(gone) = gone {
                     gone.leave(site);
@@ -116,6 +124,9 @@ impl Reader {
                 if matches!(fault, Fault::Refused(_)) {
                     self.opened = Some(opened);
                 } else {
+                    if fault.is_stuck() {
+                        retire(opened.files.identity());
+                    }
                     opened.leave(site);
                 }
                 Err(site.tell(fault))

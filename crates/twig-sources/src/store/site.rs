@@ -22,6 +22,10 @@ pub(super) struct Site {
     pub(super) workspace: StoreName,
     pub(super) path: PathBuf,
     pub(super) access: Access,
+    /// True for who writes: a reader is told that it could not read.
+    pub(super) is_writer: bool,
+    /// False for who may use the room that is kept for deletions.
+    pub(super) keeps_reserve: bool,
     /// Milliseconds to wait for others.
     pub(super) millis: u64,
     /// When whoever waits now gives up.
@@ -48,6 +52,15 @@ impl Deadline {
 }
 
 impl Site {
+    /// The same for who writes, waiting for itself alone.
+    pub(super) fn for_writer(&self) -> Self {
+        Self {
+            is_writer: true,
+            deadline: Deadline::default(),
+            ..self.clone()
+        }
+    }
+
     fn patience(&self) -> Duration {
         Duration::from_millis(self.millis)
     }
@@ -91,6 +104,7 @@ impl Site {
         StoreError::Busy {
             workspace: self.workspace.clone(),
             seconds: self.millis.div_ceil(1_000),
+            is_write: self.is_writer,
         }
     }
 

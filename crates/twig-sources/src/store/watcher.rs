@@ -186,7 +186,7 @@ impl Ears {
     /// Asks, and says so where there was a write.
     fn look(&mut self) {
         let mut is_news = false;
-        if let Some(gone) = self.opened.take_if(|opened| !opened.files.are_there()) {
+        if let Some(gone) = self.opened.take_if(|opened| !opened.is_usable()) {
             gone.leave(&self.site);
             is_news = true;
         }

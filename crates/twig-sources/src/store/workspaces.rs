@@ -15,7 +15,7 @@ use super::fault::Fault;
 use super::lock::{Lock, NoLock, private};
 use super::look::{Look, look};
 use super::migrations::{MIGRATIONS, migrate};
-use super::open::{check_near, lock_path, strays, with_end};
+use super::open::{LARGE_LOG, check_near, held_log_sentence, lock_path, strays, with_end};
 use super::site::{Deadline, Site};
 use super::{Access, SqliteStore, backup};
 use crate::root::sentence;
@@ -139,6 +139,8 @@ impl Workspaces {
             workspace: name.clone(),
             path: self.path(name),
             access,
+            is_writer: false,
+            keeps_reserve: true,
             millis: limits.store_millis,
             deadline: Deadline::default(),
             is_network: self.is_network,
@@ -150,6 +152,16 @@ impl Workspaces {
             ..limits.clone()
         };
         SqliteStore::open(site, limits)
+    }
+
+    /// Says that a workspace's log has grown because somebody keeps it from being written back.
+    ///
+    /// To be asked when no store of this process has it open.
+    pub fn held_log(&self, name: &StoreName) -> Option<String> {
+        let path = self.path(name);
+        let path = fs::canonicalize(&path).unwrap_or(path);
+        let bytes = fs::metadata(with_end(&path, "-wal")).map_or(0, |log| log.len());
+        (bytes > LARGE_LOG).then(|| held_log_sentence(name, bytes, &path))
     }
 
     fn path(&self, name: &StoreName) -> PathBuf {
@@ -174,6 +186,7 @@ impl Workspaces {
             NoLock::Busy => StoreError::Busy {
                 workspace: name.clone(),
                 seconds: PATIENCE.as_secs(),
+                is_write: true,
             },
             NoLock::Io(error) => {
                 let reason = sentence(&error);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -13,10 +14,12 @@ use twig_core::store::{OnWritten, StoreError, Timestamp, Write, Written};
 
 use super::apply::apply;
 use super::fault::Fault;
-use super::open::{Opened, open};
+use super::identity::{Identity, retire};
+use super::open::{LARGE_LOG, Opened, held_log_sentence, open};
 use super::queue::{NotTaken, Queue, Queued, Waiting};
+use super::reader::Reader;
 use super::rows;
-use super::site::{Deadline, Site, stopping};
+use super::site::{Site, stopping};
 use super::sql::Sql;
 use crate::stamp::FileStamp;
 
@@ -54,12 +57,12 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(site: &Site, limits: Limits) -> std::io::Result<Self> {
-        let site = Site {
-            // Nobody else waits for what a job waits for.
-            deadline: Deadline::default(),
-            ..site.clone()
-        };
+    pub(super) fn start(
+        site: &Site,
+        limits: Limits,
+        reader: Arc<Mutex<Reader>>,
+    ) -> std::io::Result<Self> {
+        let site = site.for_writer();
         let (jobs, waiting) = Queue::new();
         let (ending, ended) = channel();
         let handle = std::thread::Builder::new()
@@ -69,6 +72,8 @@ impl Writer {
                 let mut hand = Hand {
                     site,
                     limits,
+                    reader,
+                    is_log_large: false,
                     sound: None,
                 };
                 hand.run(&waiting);
@@ -102,6 +107,10 @@ impl Drop for Writer {
 struct Hand {
     site: Site,
     limits: Limits,
+    /// The connection that reads, which is closed with the others where a lock is stuck.
+    reader: Arc<Mutex<Reader>>,
+    /// Whether the log was larger than it should be after the last write.
+    is_log_large: bool,
     /// What the system said of the file when it was last found to hold together.
     sound: Option<FileStamp>,
 }
@@ -110,6 +119,11 @@ struct Hand {
 enum End {
     /// There is nothing more to do.
     Done,
+    /// The disk is full, and what is to be done makes room: it is tried again with what is kept for it.
+    Full(Vec<Queued>),
+    /// The lock could not be had. It may be this process that has it, where the system failed to
+    /// release it; what was not done is left.
+    Stuck(Vec<Queued>),
     /// Something is wrong with it or its files; what it was not used for is left.
     Wrong(Vec<Queued>),
 }
@@ -148,6 +162,7 @@ impl Hand {
             match open(&self.site) {
                 Err(error) => left.remove(0).tell(Err(error)),
                 Ok(opened) => {
+                    self.site.keeps_reserve = true;
                     self.sound = opened.files.stamp();
                     match self.work(&opened, left, jobs) {
                         End::Done => return,
@@ -155,10 +170,29 @@ impl Hand {
                             opened.leave(&self.site);
                             left = queued;
                         }
+                        End::Full(queued) => {
+                            opened.release_reserve(&self.site);
+                            opened.leave(&self.site);
+                            self.site.keeps_reserve = false;
+                            left = queued;
+                        }
+                        End::Stuck(queued) => {
+                            let identity = opened.files.identity();
+                            opened.leave(&self.site);
+                            self.close_all(identity);
+                            left = queued;
+                        }
                     }
                 }
             }
         }
+    }
+
+    /// Has all connections of this process to a file closed; each is opened again when it is needed.
+    fn close_all(&self, identity: Identity) {
+        retire(identity);
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.close_if_retired(&self.site);
     }
 
     /// Does one job after the other with one connection; those that wait together are made durable
@@ -180,7 +214,7 @@ impl Hand {
             }
             self.site.deadline.set(first.job.until);
             // What was removed or replaced meanwhile is not written to.
-            if !opened.files.are_there() {
+            if !opened.is_usable() {
                 return End::Wrong(batch);
             }
             let attempt = || self.carry_out(opened, &sql, &batch);
@@ -189,14 +223,28 @@ impl Hand {
                     for (queued, outcome) in batch.drain(..).zip(outcomes) {
                         queued.tell(outcome);
                     }
+                    // By the next write there may be room again.
+                    if opened.is_tight {
+                        return End::Wrong(batch);
+                    }
+                }
+                Ok(Err(Failed { at, fault }))
+                    if fault.is_full() && !opened.is_tight && makes_room(&batch, at) =>
+                {
+                    return End::Full(batch);
                 }
                 Ok(Err(Failed { at, fault })) => {
+                    let is_stuck = fault.is_stuck();
                     let error = self.site.tell(fault);
                     match at {
                         Some(at) => batch.remove(at).tell(Err(error)),
                         None => tell_all(batch.drain(..), &error),
                     }
-                    return End::Wrong(batch);
+                    return if is_stuck {
+                        End::Stuck(batch)
+                    } else {
+                        End::Wrong(batch)
+                    };
                 }
                 Err(_) => {
                     let error = mistake(opened.connection.is_autocommit());
@@ -218,7 +266,7 @@ impl Hand {
         let begun = sql.run("BEGIN IMMEDIATE", []);
         // The others have more patience left.
         begun.map_err(|fault| Failed { at: Some(0), fault })?;
-        let applied = self.apply_each(sql, batch);
+        let applied = self.apply_each(sql, batch, opened.is_tight);
         let is_news = |outcomes: &Outcomes| outcomes.iter().flatten().any(|it| it.is_new);
         let ended = if applied.as_ref().is_ok_and(is_news) {
             sql.run("COMMIT", [])
@@ -234,6 +282,7 @@ impl Hand {
         // brought about itself.
         let outcomes = applied?;
         ended?;
+        self.watch_log(opened);
         if before == self.sound {
             // If it differs now, it was this very write that wrote the log back.
             self.sound = opened.files.stamp();
@@ -243,9 +292,32 @@ impl Hand {
         Ok(outcomes)
     }
 
+    /// Says that the log cannot be written back, once for each time that it grows.
+    fn watch_log(&mut self, opened: &Opened) {
+        let bytes = opened.files.log_bytes();
+        let is_large = bytes > LARGE_LOG;
+        if is_large && !self.is_log_large {
+            tracing::warn!(
+                "{}",
+                held_log_sentence(&self.site.workspace, bytes, &opened.main)
+            );
+            // It may be a lock of this process that the system failed to release.
+            self.close_all(opened.files.identity());
+        }
+        self.is_log_large = is_large;
+    }
+
     /// Applies one write after the other; one that is refused leaves no trace.
-    fn apply_each(&self, sql: &Sql<'_>, batch: &[Queued]) -> Result<Outcomes, Failed> {
+    fn apply_each(
+        &self,
+        sql: &Sql<'_>,
+        batch: &[Queued],
+        is_tight: bool,
+    ) -> Result<Outcomes, Failed> {
         let apply_one = |write: &Write| {
+            if is_tight && !write.makes_room() {
+                return Ok(Err(StoreError::DiskFull));
+            }
             sql.run("SAVEPOINT one", [])?;
             let outcome = match apply(sql, &self.site.workspace, &self.limits, write, now()) {
                 Ok(written) => Ok(written),
@@ -300,6 +372,15 @@ impl Hand {
         }
         looked
     }
+}
+
+/// True if the write that failed, or one of those that failed together, makes room.
+fn makes_room(batch: &[Queued], at: Option<usize>) -> bool {
+    let failed = match at {
+        Some(at) => batch.get(at..=at).unwrap_or_default(),
+        None => batch,
+    };
+    failed.iter().any(|queued| queued.job.write.makes_room())
 }
 
 fn tell_all(all: impl IntoIterator<Item = Queued>, error: &StoreError) {

@@ -11,8 +11,8 @@ use tempfile::TempDir;
 use twig_core::Limits;
 use twig_core::hidden::{self, Place};
 use twig_core::store::{
-    Change, Digest, Draft, Given, ItemKind, ItemWrite, Noun, OnWritten, Patch, Project, Store,
-    StoreError, StoreName, Summary, Version, Write,
+    Author, Change, Digest, Draft, Given, ItemKind, ItemWrite, Noun, OnWritten, Patch, Project,
+    Store, StoreError, StoreName, Summary, Version, Write,
 };
 use twig_sources::{
     Access, SqliteStore, Workspaces, check_project, export_project, import_project,
@@ -112,7 +112,7 @@ fn fill(store: &dyn Store, project: &str, items: &[Any]) {
             name: name(&item.name),
             change: Change::Create(draft),
             expected: None,
-            author: "test".into(),
+            author: Author::Person,
         };
         write(store, Write::Item(Box::new(item))).unwrap();
     }
@@ -171,7 +171,7 @@ proptest! {
 
         let limits = Limits::default();
         let checked = check_project(&first, &limits).unwrap();
-        let imported = import_project(&store, checked, Some(&name("q")), "test").unwrap();
+        let imported = import_project(&store, checked, Some(&name("q")), &Author::Person).unwrap();
         prop_assert_eq!(&imported.edited, &Vec::<String>::new());
         prop_assert_eq!(held(&store, "p"), held(&store, "q"));
         let rename = |from: &str, to: &str| {
@@ -267,14 +267,14 @@ fn an_import_that_fails_leaves_nothing() {
     for failing in [1, 2, 20, 41, 42] {
         store.left = AtomicUsize::new(failing);
         let checked = check_project(&exported, &limits).unwrap();
-        let error = import_project(&store, checked, Some(&name("q")), "test").unwrap_err();
+        let error = import_project(&store, checked, Some(&name("q")), &Author::Person).unwrap_err();
         assert!(error.to_string().contains("disk is full"), "{error}");
         let projects = store.projects().unwrap();
         let names: Vec<&str> = projects.iter().map(|p| p.name.as_str()).collect();
         assert_eq!(names, ["p"], "{failing}");
     }
     let checked = check_project(&exported, &limits).unwrap();
-    let imported = import_project(&store, checked, Some(&name("q")), "test").unwrap();
+    let imported = import_project(&store, checked, Some(&name("q")), &Author::Person).unwrap();
     assert_eq!((imported.prompts, imported.resources), (40, 0));
 }
 
@@ -397,7 +397,7 @@ fn update(store: &dyn Store, prompt: &str, text: &str) {
         name: name(prompt),
         change,
         expected: None,
-        author: "test".into(),
+        author: Author::Person,
     };
     write(store, Write::Item(Box::new(item))).unwrap();
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use twig_core::import::{Imported, Item, Wish, read};
+use twig_core::store::Author;
 use twig_core::{LibraryName, Limits};
 use twig_sources::{
     Access, DEFAULT_WORKSPACE, Fate, Gathered, ImportError, gather, plan_library,
@@ -15,7 +16,7 @@ use twig_sources::{
 
 use self::report::{Goal, Report};
 use super::new::taken;
-use super::store::{AUTHOR, Stores, Target};
+use super::store::{Stores, Target};
 use crate::cli::{self, InProject, InWorkspace};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::config;
@@ -155,7 +156,7 @@ fn into_project(
     let stores = Stores::of(places.clone(), limits.clone())?;
     let target = Target::find(stores, &place, access)?;
     let project = target.read()?;
-    let mut plan = plan_project(&project, &target.project, prompts, AUTHOR, limits);
+    let mut plan = plan_project(&project, &target.project, prompts, &Author::Person, limits);
     if !options.dry_run {
         plan.write(&target.store);
     }

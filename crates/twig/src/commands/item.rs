@@ -6,14 +6,14 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use twig_core::store::{
-    Change, Draft, Given, Item, ItemKind, ItemWrite, Operation, Patch, StoreError, StoreName,
-    Write, Written,
+    Author, Change, Draft, Given, Item, ItemKind, ItemWrite, Operation, Patch, StoreError,
+    StoreName, Write, Written,
 };
 use twig_sources::Access;
 
 use super::content::{content, guess};
 use super::question::ask_to_delete;
-use super::store::{AUTHOR, Target};
+use super::store::Target;
 use crate::cli::{self, InProject};
 use crate::command_error::CommandError;
 use crate::ui::Ui;
@@ -250,7 +250,7 @@ fn write(
         name: name.clone(),
         change,
         expected,
-        author: AUTHOR.into(),
+        author: Author::Person,
     })))
 }
 

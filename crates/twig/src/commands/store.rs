@@ -14,9 +14,6 @@ use crate::command_error::{CommandError, ErrorKind};
 use crate::config;
 use crate::places::Places;
 
-/// Who writes from the command line.
-pub(super) const AUTHOR: &str = "twig";
-
 /// What commands about the store work on.
 pub(super) struct Stores {
     pub(super) places: Places,

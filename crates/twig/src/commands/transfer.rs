@@ -4,12 +4,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
-use twig_core::store::{Noun, StoreError, StoreName};
+use twig_core::store::{Author, Noun, StoreError, StoreName};
 use twig_sources::{Access, ProjectFolderError, check_project, export_project, import_project};
 
 use super::check::counted;
 use super::project::existing;
-use super::store::{AUTHOR, Stores, read_project};
+use super::store::{Stores, read_project};
 use crate::cli::InWorkspace;
 use crate::command_error::CommandError;
 use crate::places::{Places, on_disk};
@@ -100,7 +100,7 @@ pub(super) fn import(
     let checked = check_project(&folder, &stores.limits)
         .map_err(|error| trouble(&stores.places, &folder, &error))?;
     let store = stores.open_or_make(place)?;
-    let imported = import_project(&store, checked, name.as_ref(), AUTHOR);
+    let imported = import_project(&store, checked, name.as_ref(), &Author::Person);
     let imported = imported.map_err(|error| match error {
         ProjectFolderError::Store(error @ StoreError::ProjectExists { .. }) => {
             CommandError::from(error).hint("give it another name with `--name NAME`")

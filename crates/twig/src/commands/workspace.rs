@@ -21,7 +21,7 @@ pub(super) struct Row {
     /// Absent where the file cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     projects: Option<usize>,
-    /// Why it cannot be read.
+    /// What is wrong with it, such as why it cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) problem: Option<String>,
 }
@@ -82,7 +82,10 @@ pub(super) fn rows(stores: &Stores) -> Result<Vec<Row>, CommandError> {
         Row {
             name: name.to_string(),
             projects: found.as_ref().ok().map(Vec::len),
-            problem: found.err().map(|error| error.to_string()),
+            problem: match found {
+                Ok(_) => stores.workspaces.held_log(name),
+                Err(error) => Some(error.to_string()),
+            },
         }
     });
     Ok(rows.collect())
@@ -92,7 +95,10 @@ impl Row {
     /// The row of a table.
     pub(super) fn cells(&self) -> Vec<String> {
         let what = match (self.projects, &self.problem) {
-            (Some(count), _) => counted(count, "project", "projects"),
+            (Some(count), None) => counted(count, "project", "projects"),
+            (Some(count), Some(problem)) => {
+                format!("{}; {problem}", counted(count, "project", "projects"))
+            }
             (None, problem) => problem.clone().unwrap_or_default(),
         };
         vec![self.name.clone(), what]

@@ -1,5 +1,6 @@
 //! What each write makes of each state.
 
+use super::super::author::Author;
 use super::super::name::{Noun, StoreName};
 use super::super::version::Timestamp;
 use super::*;
@@ -28,7 +29,7 @@ fn write(kind: ItemKind, change: Change) -> ItemWrite {
         name: name("a"),
         change,
         expected: None,
-        author: "tests".into(),
+        author: Author::Person,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use twig_core::Limits;
 use twig_core::store::{
-    Change, Decision, Draft, Given, ItemKind, ItemWrite, Noun, StoreError, StoreName, decide,
+    Author, Change, Decision, Draft, Given, ItemKind, ItemWrite, Noun, StoreError, StoreName,
+    decide,
 };
 
 use super::{attacks, benign};
@@ -23,7 +24,7 @@ fn create(kind: ItemKind, content: &str, description: &str) -> Result<Decision, 
             mime: (kind == ItemKind::Resource).then(|| "text/plain".into()),
         }),
         expected: None,
-        author: "agent".into(),
+        author: Author::Client("agent".into()),
     };
     decide(&write, None, None, &Limits::default())
 }

@@ -183,7 +183,7 @@ impl Store {
                     mime: next.mime,
                     content: next.content,
                     at: Timestamp(0),
-                    author: write.author.clone(),
+                    author: write.author.label(),
                 };
                 let digest = version.content.digest;
                 let hex = digest.map(|byte| format!("{byte:02x}")).concat();

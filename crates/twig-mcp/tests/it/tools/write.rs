@@ -224,15 +224,21 @@ fn the_author_is_the_client_that_said_its_name() {
     };
     let mut agent = Agent::new();
     create(&mut agent, "nobody");
-    assert_eq!(author(&agent, "nobody"), "unknown");
+    assert_eq!(author(&agent, "nobody"), "unknown (mcp)");
     agent.peer.initialize_as("claude-desktop");
     create(&mut agent, "legacy");
-    assert_eq!(author(&agent, "legacy"), "claude-desktop");
+    assert_eq!(author(&agent, "legacy"), "claude-desktop (mcp)");
+
+    // No name makes a client the person, who is `twig` in every listing.
+    let mut agent = Agent::new();
+    agent.peer.initialize_as("twig");
+    create(&mut agent, "forged");
+    assert_eq!(author(&agent, "forged"), "twig (mcp)");
 
     let mut agent = Agent::new();
     agent.is_modern = true;
     create(&mut agent, "nobody");
-    assert_eq!(author(&agent, "nobody"), "unknown");
+    assert_eq!(author(&agent, "nobody"), "unknown (mcp)");
     let mut params = crate::support::modern(
         json!({"name": "create_prompt", "arguments": {"name": "modern", "content": "c"}}),
         json!({}),
@@ -241,7 +247,7 @@ fn the_author_is_the_client_that_said_its_name() {
         json!({"name": "claude-code", "version": "2"});
     let (job, _) = agent.peer.start(request(1, "tools/call", params));
     agent.run(job.unwrap()).unwrap();
-    assert_eq!(author(&agent, "modern"), "claude-code");
+    assert_eq!(author(&agent, "modern"), "claude-code (mcp)");
 }
 
 #[test]
@@ -307,6 +313,7 @@ fn what_the_store_says_is_what_the_agent_reads() {
         StoreError::Busy {
             workspace: StoreName::parse(Noun::Workspace, "main").unwrap(),
             seconds: 10,
+            is_write: true,
         },
         StoreError::Unavailable("The store could not be opened".to_owned()),
     ] {

@@ -53,7 +53,7 @@ fn every_write_is_a_version() {
         told,
         [(1, "create"), (2, "update"), (3, "delete"), (4, "restore")]
     );
-    assert_eq!(&*history[0].author, "tests");
+    assert_eq!(&*history[0].author, "tests (mcp)");
     let bytes = store.content(&history[1].content.digest).unwrap();
     assert_eq!(bytes, b"two");
     assert_eq!(contents(&store), [("a".to_owned(), "one".to_owned())]);

@@ -113,6 +113,27 @@ fn a_write_waits_so_long_and_no_longer() {
 }
 
 #[test]
+fn a_reader_that_is_kept_out_is_told_that_it_could_not_read() {
+    let home = Home::with_project();
+    let limits = Limits {
+        store_millis: 100,
+        ..Limits::default()
+    };
+    let lock = fs::File::options()
+        .write(true)
+        .open(home.file("default.lock"))
+        .unwrap();
+    lock.lock().unwrap();
+    let opened = home
+        .workspaces
+        .open(&name("default"), Access::Read, &limits);
+    assert_eq!(
+        opened.unwrap_err().to_string(),
+        "Workspace 'default' cannot be read: another program has had it locked for 1 s; try again"
+    );
+}
+
+#[test]
 fn writes_that_wait_together_wait_no_longer_than_one() {
     let home = Home::with_project();
     let limits = Limits {

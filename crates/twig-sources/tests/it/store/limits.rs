@@ -1,9 +1,7 @@
 //! Limits at the edge and one past it, and names.
 
 use twig_core::Limits;
-use twig_core::store::{
-    Change, Draft, Given, ItemKind, Noun, Patch, Store, StoreError, StoreName, Write,
-};
+use twig_core::store::{Change, Draft, Given, ItemKind, Noun, Patch, Store, StoreError, StoreName};
 use twig_sources::{Access, SqliteStore};
 
 use super::support::*;
@@ -137,23 +135,4 @@ fn what_is_not_there_is_said_to_be_missing() {
     );
     prompt(&store, "a", Change::Update(Patch::default())).unwrap_err();
     assert_eq!(store.revision().unwrap(), 2);
-}
-
-#[test]
-fn an_author_is_a_short_line() {
-    let home = Home::with_project();
-    let store = home.open();
-    let author = |given: &str| {
-        let mut wanted = item_write(ItemKind::Prompt, "a", text("x"));
-        wanted.author = given.into();
-        write(&store, Write::Item(Box::new(wanted))).unwrap();
-        let kept = project(&store).items[0].head.author.to_string();
-        prompt(&store, "a", Change::Delete).unwrap();
-        kept
-    };
-    assert_eq!(author("Claude Code"), "Claude Code");
-    assert_eq!(author("a\u{1b}[31m\r\nb"), "a[31mb");
-    assert_eq!(author(&"ü".repeat(200)), "ü".repeat(128));
-    assert_eq!(author(" \u{0}\t "), "unknown");
-    assert_eq!(author(""), "unknown");
 }

@@ -264,3 +264,32 @@ fn writers_go_on_while_versions_are_dropped() {
     let numbers: Vec<u64> = kept.iter().map(|version| version.number).collect();
     assert_eq!(numbers, [447, 448, 449, 450, 451]);
 }
+
+#[test]
+fn a_log_that_cannot_be_written_back_is_reported() {
+    let home = Home::in_memory();
+    let store = home.open();
+    create_project(&store, "p").unwrap();
+    resource(&store, "a", at("x:y", "")).unwrap();
+    assert_eq!(home.workspaces.held_log(&name("default")), None);
+    let reading = Connection::open(home.file("default.db")).unwrap();
+    reading
+        .execute_batch("BEGIN; SELECT * FROM project")
+        .unwrap();
+    for at in 0..5 {
+        let large = at.to_string().repeat(15 * 1024 * 1024);
+        resource(&store, "a", new_text(&large)).unwrap();
+    }
+    let said = home.workspaces.held_log(&name("default")).unwrap();
+    assert!(
+        said.starts_with("The log of workspace 'default' has grown to "),
+        "{said}"
+    );
+    assert!(said.contains("find that program with `fuser "), "{said}");
+    reading.execute_batch("COMMIT").unwrap();
+    drop(reading);
+    for at in 0..5 {
+        resource(&store, "a", new_text(&format!("small {at}"))).unwrap();
+    }
+    assert_eq!(home.workspaces.held_log(&name("default")), None);
+}

@@ -7,8 +7,8 @@ use std::sync::mpsc::channel;
 use tempfile::TempDir;
 use twig_core::Limits;
 use twig_core::store::{
-    Change, Draft, Given, Item, ItemKind, ItemWrite, Noun, Patch, Project, Store, StoreError,
-    StoreName, Write, Written,
+    Author, Change, Draft, Given, Item, ItemKind, ItemWrite, Noun, Patch, Project, Store,
+    StoreError, StoreName, Write, Written,
 };
 use twig_sources::{Access, SqliteStore, Workspaces};
 
@@ -124,7 +124,7 @@ pub(crate) fn item_write(kind: ItemKind, item: &str, change: Change) -> ItemWrit
         name: name(item),
         change,
         expected: None,
-        author: "tests".into(),
+        author: Author::Client("tests".into()),
     }
 }
 

@@ -371,12 +371,12 @@ fn a_write_bears_the_name_of_its_client() {
     assert_eq!(
         authors,
         [
-            "old-client",
-            "new-client",
-            "testkit",
-            "unknown",
-            "unknown",
-            "old-client"
+            "old-client (mcp)",
+            "new-client (mcp)",
+            "testkit (mcp)",
+            "unknown (mcp)",
+            "unknown (mcp)",
+            "old-client (mcp)"
         ]
     );
 }

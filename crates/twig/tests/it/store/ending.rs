@@ -126,7 +126,10 @@ fn what_an_agent_deleted_comes_back() {
         .iter()
         .map(|v| v["author"].as_str().expect("a name"))
         .collect();
-    assert_eq!(authors, ["testkit", "testkit", "testkit", "twig"]);
+    assert_eq!(
+        authors,
+        ["testkit (mcp)", "testkit (mcp)", "testkit (mcp)", "twig"]
+    );
 }
 
 /// T-TOOL-04: a flood ends at the limit, and the server goes on.

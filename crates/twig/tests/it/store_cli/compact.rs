@@ -128,7 +128,7 @@ fn what_is_deleted_for_good_is_in_no_file() {
         "prompt", "add", MARKER, "-p", MARKER, "-d", MARKER, "-c", "@large",
     ];
     done(&env, &add);
-    assert!(found(&data, MARKER) > 20_000);
+    assert!(found(&data, MARKER) > 10_000);
     let deleted = json(&env, &["project", "delete", MARKER, "--force", "--json"]);
     assert_eq!(deleted["erased"], true, "{deleted}");
     assert_eq!(found(&data, MARKER), 0);

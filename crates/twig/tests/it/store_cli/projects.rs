@@ -132,6 +132,7 @@ fn a_project_has_one_name_at_a_time() {
         "name": "garden",
         "prompts": 0,
         "resources": 0,
+        "history_bytes": 0,
         "created": "[time]"
       },
       {
@@ -139,6 +140,7 @@ fn a_project_has_one_name_at_a_time() {
         "name": "park",
         "prompts": 0,
         "resources": 0,
+        "history_bytes": 0,
         "created": "[time]"
       }
     ]
@@ -272,7 +274,8 @@ fn force_deletes_for_good() {
     {
       "workspace": "default",
       "name": "garden",
-      "changed": true
+      "changed": true,
+      "erased": true
     }
     --- stderr
     Deleted project 'garden' from workspace 'default'
