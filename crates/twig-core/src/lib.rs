@@ -23,6 +23,7 @@ pub mod model;
 pub mod name;
 pub mod parse;
 pub mod problem;
+pub mod remote;
 pub mod render;
 pub mod search;
 pub mod slug;

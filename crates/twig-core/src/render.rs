@@ -139,6 +139,8 @@ pub fn refuses_unknown(found: PromptRef<'_>) -> bool {
 pub struct Audience {
     /// Which values it gives in earnest.
     pub checked: Checked,
+    /// It may be on another machine, where this one's folders are of no use.
+    pub is_remote: bool,
 }
 
 /// Which values have to be what their argument takes: one of its choices, as long as it may be.
@@ -193,7 +195,10 @@ pub fn render_for(
         Dialect::Braces => definition::render(world, found, given).map(Rendering::Done),
         Dialect::Jinja => jinja(world, found, given),
         Dialect::Input => input(world, found, given).map(Rendering::Done),
-        Dialect::Marks(marks) => marked::render(world, found, marks, given).map(Rendering::Done),
+        Dialect::Marks(marks) => {
+            let is_remote = audience.is_remote;
+            marked::render(world, found, marks, given, is_remote).map(Rendering::Done)
+        }
         Dialect::Function => function(world, found, given),
         Dialect::Verbatim => verbatim(world, found).map(Rendering::Done),
     }

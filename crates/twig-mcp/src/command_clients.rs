@@ -14,7 +14,7 @@
 use std::borrow::Cow;
 
 use twig_core::render::stand_in::{has_stand_in, number, stand_in, stood_for};
-use twig_core::render::{Audience, Block, Checked, Message, RenderError};
+use twig_core::render::{Block, Checked, Message, RenderError};
 use twig_core::{Dialect, Prompt};
 
 use crate::client;
@@ -99,13 +99,12 @@ impl CommandGuard {
         Some(Self::StandIns)
     }
 
-    /// Who the prompt is rendered for.
-    pub(crate) fn audience(guard: Option<&Self>) -> Audience {
-        let checked = match guard {
+    /// Which values have to be what their argument takes.
+    pub(crate) fn checked(guard: Option<&Self>) -> Checked {
+        match guard {
             Some(Self::StandIns) => Checked::AllButStandIns,
             _ => Checked::All,
-        };
-        Audience { checked }
+        }
     }
 
     /// Makes the texts of messages harmless.

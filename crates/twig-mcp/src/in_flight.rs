@@ -1,13 +1,14 @@
 //! Jobs under way elsewhere: what to answer, and to whom, once they come back.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use twig_core::function::{self, Finished};
 use twig_core::render::{ComputedRender, Message, Rendering, Unfinished};
 use twig_core::search::{Hit, Query};
 use twig_core::store::{ItemWrite, StoreError, Written};
 use twig_core::template::{ComputedJob, JobOutcome};
-use twig_core::{FunctionCall, FunctionOutcome, RenderError};
+use twig_core::{FunctionCall, FunctionOutcome, Library, RenderError};
 
 use crate::command_clients::{self, CommandGuard};
 use crate::era::Era;
@@ -117,6 +118,7 @@ pub(crate) enum Pending {
 pub(crate) struct Render {
     pub(crate) prompt: Box<str>,
     pub(crate) description: Option<Box<str>>,
+    pub(crate) library: Arc<Library>,
     pub(crate) rest: Rest,
 }
 
@@ -178,11 +180,11 @@ impl Pending {
     ) -> Result<(), Refusal> {
         match (self, done) {
             (Self::Get(render, guard), done) => {
-                let prompt = render.prompt.clone();
+                let (prompt, library) = (render.prompt.clone(), Arc::clone(&render.library));
                 let mut finished = render.finish(done).map_err(|error| {
                     let error = command_clients::error(guard.as_ref(), error);
                     server.tell(&prompt, &error);
-                    error
+                    server.for_client([&library], error)
                 })?;
                 if let Some(guard) = guard {
                     guard.messages(&mut finished.messages);
@@ -191,11 +193,12 @@ impl Pending {
                 prompts::messages(description, &finished.messages, result);
             }
             (Self::Expand(render, tail), done) => {
-                let prompt = render.prompt.clone();
+                let (prompt, library) = (render.prompt.clone(), Arc::clone(&render.library));
                 match render.finish(done) {
                     Ok(finished) => expand::write(finished.messages, tail, result),
                     Err(error) => {
                         server.tell(&prompt, &error);
+                        let error = server.for_client([&library], error);
                         reply::failed(&error.to_string(), result);
                     }
                 }

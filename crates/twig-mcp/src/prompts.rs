@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use tracing::Level;
 use twig_core::problem::shorten;
-use twig_core::render::{self, Block, Message};
+use twig_core::render::{self, Audience, Block, Message};
 use twig_core::store::{Noun, StoreName};
 use twig_core::{Catalog, Lookup, PromptRef};
 
@@ -60,7 +60,10 @@ pub(crate) fn get(
         }
     }
     let guard = CommandGuard::of(call, found.prompt, &mut given);
-    let audience = CommandGuard::audience(guard.as_ref());
+    let audience = Audience {
+        checked: CommandGuard::checked(guard.as_ref()),
+        is_remote: call.server.is_remote,
+    };
     let rendered = render::render_for(audience, call.host.world(), found, &given);
     match rendered.map(Rendered::from) {
         Ok(Rendered::Done(mut rendered)) => {
@@ -74,6 +77,7 @@ pub(crate) fn get(
             let render = Render {
                 prompt: found.prompt.full_name.clone(),
                 description: found.prompt.description.clone(),
+                library: Arc::clone(found.library),
                 rest,
             };
             let pending = Pending::Get(render, guard);
@@ -90,7 +94,8 @@ pub(crate) fn get(
             }
             let error = command_clients::error(guard.as_ref(), error);
             call.server.tell(&found.prompt.full_name, &error);
-            Err(error.into())
+            let libraries = call.host.catalog.libraries();
+            Err(call.server.for_client(libraries, error).into())
         }
     }
 }

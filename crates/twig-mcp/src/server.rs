@@ -1,12 +1,13 @@
 //! What all connections share: who the server is, its limits, and the pages of recent listings.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use twig_core::remote::without_folders;
 use twig_core::render::World;
 use twig_core::store::StoreName;
 use twig_core::template::Templates;
-use twig_core::{Bodies, Catalog, Limits, RenderError, Revisions};
+use twig_core::{Bodies, Catalog, Library, Limits, RenderError, Revisions};
 
 use crate::era::{Era, SERVER_INFO_KEY};
 use crate::json::{self, Object};
@@ -55,6 +56,8 @@ pub struct Server {
     pub(crate) tools: Tools,
     /// Names of clients that the person added to the [`crate::command_clients`].
     pub(crate) command_clients: Vec<String>,
+    /// Whether clients may be on other machines.
+    pub(crate) is_remote: bool,
     pub(crate) instructions: Option<String>,
     /// Name, title and version as a JSON object.
     pub(crate) info: Box<str>,
@@ -102,6 +105,7 @@ impl Server {
             limits,
             tools,
             command_clients: Vec::new(),
+            is_remote: false,
             instructions: identity.instructions,
             info: String::from_utf8_lossy(&info).into(),
         }
@@ -112,6 +116,27 @@ impl Server {
     pub fn with_command_clients(mut self, names: Vec<String>) -> Self {
         self.command_clients = names;
         self
+    }
+
+    /// The same, for clients that may be on other machines: what they read names libraries, not the
+    /// folders of this machine.
+    #[must_use]
+    pub fn for_remote_clients(mut self) -> Self {
+        self.is_remote = true;
+        self
+    }
+
+    /// An error as clients may read it.
+    pub(crate) fn for_client<'l>(
+        &self,
+        libraries: impl IntoIterator<Item = &'l Arc<Library>>,
+        error: RenderError,
+    ) -> RenderError {
+        if !self.is_remote {
+            return error;
+        }
+        let libraries: Vec<&Library> = libraries.into_iter().map(|it| &**it).collect();
+        error.reworded(|text| without_folders(libraries.iter().copied(), text))
     }
 
     /// Locks the pages of recent listings.

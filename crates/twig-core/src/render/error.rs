@@ -111,6 +111,26 @@ impl RenderError {
         }
     }
 
+    /// The error with other words where it names files or repeats what somebody else said.
+    #[must_use]
+    pub fn reworded(self, reword: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::Unavailable(sentence) => Self::Unavailable(reword(&sentence).into()),
+            Self::Body { path, error } => Self::Body {
+                path: reword(&path),
+                error,
+            },
+            Self::Template(sentence) => Self::Template(reword(&sentence)),
+            Self::Function(sentence) => Self::Function(reword(&sentence)),
+            Self::FunctionOutput { prompt, what } => Self::FunctionOutput {
+                prompt,
+                what: reword(&what),
+            },
+            Self::Limit(sentence) => Self::Limit(reword(&sentence)),
+            error => error,
+        }
+    }
+
     /// The error as the contract of a library's kind words it.
     pub(super) fn worded_for(self, kind: Kind) -> Self {
         match (kind, self) {

@@ -10,6 +10,10 @@ use crate::name::RelativePath;
 /// What a skill's text calls the folder of its files.
 const SKILL_FOLDER: &str = "${CLAUDE_SKILL_DIR}";
 
+/// What is said of a skill's files where the client can open them, and where it reads resources.
+const FILES: &str = "\nRelative paths in this skill are relative to this base directory.\n";
+const RESOURCES: &str = "\nRelative paths in this skill are relative to this base directory; read these files as resources.\n";
+
 /// Renders a prompt whose text has marks for its arguments.
 ///
 /// Where no value is given, `$1` and `${input:x}` stay as they are, as their clients leave them;
@@ -20,6 +24,7 @@ pub(super) fn render(
     found: PromptRef<'_>,
     marks: Marks,
     given: &Given<'_>,
+    is_remote: bool,
 ) -> Result<Vec<Message>, RenderError> {
     let prompt = found.prompt;
     let values: Vec<Option<&str>> = prompt
@@ -38,7 +43,8 @@ pub(super) fn render(
         let spoken = format::bodies(found.library.kind, &text).map_err(|why| {
             RenderError::Unavailable(format!("{}/{path} {why}", found.library.shown_root).into())
         })?;
-        let folder = (found.library.kind == Kind::Skills).then(|| base(found.library, path));
+        let folder =
+            (found.library.kind == Kind::Skills).then(|| base(found.library, path, is_remote));
         for spoken in spoken {
             let mut output = Output {
                 text: String::with_capacity(spoken.text.len().min(room)),
@@ -52,9 +58,7 @@ pub(super) fn render(
                 output.line_end()?;
                 output.push("\nBase directory for this skill: ")?;
                 output.push(folder)?;
-                output.push(
-                    "\nRelative paths in this skill are relative to this base directory.\n",
-                )?;
+                output.push(if is_remote { RESOURCES } else { FILES })?;
             }
             // Some clients give every argument, most of them empty.
             if marks == Marks::Appended && values.iter().flatten().any(|it| !it.is_empty()) {
@@ -167,19 +171,26 @@ impl Output {
     }
 }
 
-/// The folder of a skill, absolute.
-fn base(library: &Library, path: &RelativePath) -> String {
+/// The folder of a skill: absolute, or what the URIs of its files begin with.
+fn base(library: &Library, path: &RelativePath, is_remote: bool) -> String {
+    if is_remote {
+        return base_uri(library, path).map_or_else(|| library.name.to_string(), ToOwned::to_owned);
+    }
     match path.folder() {
         "" => library.root.to_string(),
         folder => format!("{}/{folder}", library.root),
     }
 }
 
+/// What the URIs of a skill's files begin with, without the `/` at its end.
+fn base_uri<'l>(library: &'l Library, path: &RelativePath) -> Option<&'l str> {
+    let own = library.documents.iter().find(|known| known.path == *path);
+    own.and_then(|own| own.uri.rsplit_once('/').map(|(base, _)| base))
+}
+
 /// Links to the files that a skill brings, itself left out.
 fn links(library: &Library, path: &RelativePath) -> impl Iterator<Item = Message> {
-    let own = library.documents.iter().find(|known| known.path == *path);
-    let base = own.and_then(|own| own.uri.rsplit_once('/').map(|(base, _)| format!("{base}/")));
-    let base = base.unwrap_or_else(|| "\0".to_owned());
+    let base = base_uri(library, path).map_or_else(|| "\0".to_owned(), |base| format!("{base}/"));
     let start = library.documents.partition_point(|it| *it.uri < *base);
     let files = library.documents[start..].iter();
     let files = files.take_while(move |known| known.uri.starts_with(&base));

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use twig_core::render::{self, Block, Message, RenderError};
+use twig_core::render::{self, Audience, Block, Message, RenderError};
 use twig_core::{Dialect, Kind, Limits, Lookup, Prompt, PromptRef, Role, suggest};
 
 use super::given::Given;
@@ -43,7 +44,11 @@ pub(super) fn call(call: &Call<'_>, given: &Given<'_>, result: &mut Object<'_>) 
     }
     let prompt = found.prompt;
     let (values, tail) = arguments(found, text);
-    let rendered = render::render(call.host.world(), found, &values);
+    let audience = Audience {
+        is_remote: call.server.is_remote,
+        ..Audience::default()
+    };
+    let rendered = render::render_for(audience, call.host.world(), found, &values);
     match rendered.map(Rendered::from) {
         Ok(Rendered::Done(messages)) => {
             check_room(&messages, &tail, limits)?;
@@ -54,6 +59,7 @@ pub(super) fn call(call: &Call<'_>, given: &Given<'_>, result: &mut Object<'_>) 
             let render = Render {
                 prompt: prompt.full_name.clone(),
                 description: None,
+                library: Arc::clone(found.library),
                 rest,
             };
             let pending = Pending::Expand(render, tail);
@@ -62,7 +68,8 @@ pub(super) fn call(call: &Call<'_>, given: &Given<'_>, result: &mut Object<'_>) 
         Err(error) if error.missing_arguments().is_some() => Err(missing(prompt, &error)),
         Err(error) => {
             call.server.tell(&prompt.full_name, &error);
-            Err(error.to_string())
+            let libraries = call.host.catalog.libraries();
+            Err(call.server.for_client(libraries, error).to_string())
         }
     }
 }

@@ -64,6 +64,10 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
     };
     let server = Server::new(identity(), config.limits.clone(), tools)
         .with_command_clients(config.command_clients.clone());
+    let server = match front {
+        Some(_) => server.for_remote_clients(),
+        None => server,
+    };
     let service = Service {
         live,
         templates: Templates::new(config.limits.clone()),

@@ -13,6 +13,7 @@ mod limits;
 mod messages;
 mod modern;
 mod page;
+mod paths;
 mod read_only;
 mod resources;
 mod token;

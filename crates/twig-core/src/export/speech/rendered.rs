@@ -131,6 +131,7 @@ fn said(
     let sentence = |error: RenderError| error.to_string();
     let audience = Audience {
         checked: Checked::None,
+        ..Audience::default()
     };
     match render::render_for(audience, world, found, &given).map_err(sentence)? {
         Rendering::Done(messages) => Ok(messages),
