@@ -1,6 +1,6 @@
 //! The port through which bodies come in: text by library and path, read on first use.
 
-use crate::model::Library;
+use crate::model::{Library, Prompt};
 use crate::name::RelativePath;
 use crate::store::StoreError;
 
@@ -46,6 +46,14 @@ pub trait Bodies: Send + Sync {
         path: &RelativePath,
         limit: usize,
     ) -> Result<Blob, BodyError>;
+
+    /// True if the file that a prompt was read from is still the one that was read.
+    fn is_current(&self, _library: &Library, _prompt: &Prompt) -> bool {
+        true
+    }
+
+    /// Reads a library again where its files changed; the next catalog has it.
+    fn renew(&self, _library: &Library) {}
 }
 
 /// Why a body could not be had; reads on after the file's path.

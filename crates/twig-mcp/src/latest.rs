@@ -12,17 +12,39 @@ use twig_core::Catalog;
 
 /// The catalog that a request is answered from: one snapshot, however often it is asked for.
 pub struct Latest<'a> {
-    found: OnceCell<Arc<Catalog>>,
+    first: Looked,
     look: &'a dyn Fn() -> Arc<Catalog>,
+}
+
+/// One look.
+#[derive(Debug, Default)]
+struct Looked {
+    found: OnceCell<Arc<Catalog>>,
+    /// The next one, where this one was found to be old before anything was answered from it.
+    next: OnceCell<Box<Self>>,
 }
 
 impl<'a> Latest<'a> {
     /// The catalog that `look` gives, should anybody ask.
     pub fn new(look: &'a dyn Fn() -> Arc<Catalog>) -> Self {
         Self {
-            found: OnceCell::new(),
+            first: Looked::default(),
             look,
         }
+    }
+
+    /// Looks again: from here on there is the catalog of then.
+    pub(crate) fn renew(&self) -> &Arc<Catalog> {
+        let next = self.last().next.get_or_init(Box::default);
+        next.found.get_or_init(self.look)
+    }
+
+    fn last(&self) -> &Looked {
+        let mut last = &self.first;
+        while let Some(next) = last.next.get() {
+            last = next;
+        }
+        last
     }
 }
 
@@ -30,7 +52,10 @@ impl From<Arc<Catalog>> for Latest<'_> {
     /// The one that was found already.
     fn from(catalog: Arc<Catalog>) -> Self {
         Self {
-            found: OnceCell::from(catalog),
+            first: Looked {
+                found: OnceCell::from(catalog),
+                next: OnceCell::new(),
+            },
             look: &Arc::default,
         }
     }
@@ -40,12 +65,12 @@ impl Deref for Latest<'_> {
     type Target = Arc<Catalog>;
 
     fn deref(&self) -> &Arc<Catalog> {
-        self.found.get_or_init(self.look)
+        self.last().found.get_or_init(self.look)
     }
 }
 
 impl fmt::Debug for Latest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Latest").field(&self.found).finish()
+        f.debug_tuple("Latest").field(&self.first).finish()
     }
 }

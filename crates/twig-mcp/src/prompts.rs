@@ -19,6 +19,7 @@ use crate::json::{self, Object};
 use crate::params::{self, GetParams};
 use crate::resources;
 use crate::schema;
+use crate::server::Host;
 
 /// One prompt, rendered.
 pub(crate) fn get(
@@ -161,7 +162,16 @@ pub(crate) fn block(block: &Block, content: &mut Object<'_>) {
 
 /// Finds a prompt, or says what else there is.
 pub(crate) fn find<'a>(call: &Call<'a>, name: &str) -> Result<PromptRef<'a>, Refusal> {
-    let catalog: &'a Arc<Catalog> = call.host.catalog;
+    let Host {
+        catalog, bodies, ..
+    } = call.host;
+    let mut catalog: &'a Arc<Catalog> = catalog;
+    if let Lookup::Found(found) = catalog.find(name)
+        && !bodies.is_current(found.library, found.prompt)
+    {
+        bodies.renew(found.library);
+        catalog = call.host.catalog.renew();
+    }
     match catalog.find(name) {
         Lookup::Found(found) => Ok(found),
         Lookup::Ambiguous(names) => Err(Refusal::Ambiguous {

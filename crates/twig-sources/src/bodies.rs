@@ -2,11 +2,15 @@
 //! did.
 
 use std::cell::RefCell;
+use std::fs::Metadata;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use twig_core::parse::library::source_of;
 use twig_core::store::{Digest, content_of};
-use twig_core::{Blob, Bodies, Body, BodyError, Kind, Library, Limits, RelativePath, Stamp};
+use twig_core::{
+    Blob, Bodies, Body, BodyError, Kind, Library, Limits, Prompt, RelativePath, Stamp,
+};
 
 use crate::live::LiveCatalog;
 use crate::reader::{Patience, read_bytes, read_text};
@@ -92,22 +96,43 @@ impl Bodies for LiveCatalog {
         if library.kind == Kind::Store {
             return digest(path).map(|digest| stamp_of_digest(&digest));
         }
-        thread_local! {
-            static FULL: RefCell<String> = const { RefCell::new(String::new()) };
+        match metadata(library, path.as_str()) {
+            Ok(metadata) if metadata.is_file() => Ok(stamp_of(&FileStamp::of(&metadata))),
+            Ok(metadata) if metadata.is_dir() => Err(BodyError::NotAFile("a folder")),
+            Ok(_) => Err(BodyError::NotAFile("something else")),
+            Err(error) => Err(body_error(&error)),
         }
-        FULL.with_borrow_mut(|full| {
-            full.clear();
-            full.push_str(&library.root);
-            full.push('/');
-            full.push_str(path.as_str());
-            match std::fs::metadata(full.as_str()) {
-                Ok(metadata) if metadata.is_file() => Ok(stamp_of(&FileStamp::of(&metadata))),
-                Ok(metadata) if metadata.is_dir() => Err(BodyError::NotAFile("a folder")),
-                Ok(_) => Err(BodyError::NotAFile("something else")),
-                Err(error) => Err(body_error(&error)),
-            }
-        })
     }
+
+    /// One plain `stat`, too. A file that is not there is being saved, or gone for good: the look
+    /// that follows its event tells.
+    fn is_current(&self, library: &Library, prompt: &Prompt) -> bool {
+        let Some(source) = source_of(library, prompt) else {
+            return true;
+        };
+        match metadata(library, source) {
+            Ok(metadata) => self.is_read(library, source, &FileStamp::of(&metadata)),
+            Err(_) => true,
+        }
+    }
+
+    fn renew(&self, library: &Library) {
+        self.look_again(library);
+    }
+}
+
+/// What `stat` says of a file of a library.
+fn metadata(library: &Library, path: &str) -> std::io::Result<Metadata> {
+    thread_local! {
+        static FULL: RefCell<String> = const { RefCell::new(String::new()) };
+    }
+    FULL.with_borrow_mut(|full| {
+        full.clear();
+        full.push_str(&library.root);
+        full.push('/');
+        full.push_str(path);
+        std::fs::metadata(full.as_str())
+    })
 }
 
 /// A stamp that equals another one only where the text is sure to be the same.

@@ -13,6 +13,7 @@ use crate::document_folder::DocumentFolder;
 use crate::listing::{Listed, LookedAt, Looker};
 use crate::reader::{Patience, read_text};
 use crate::root::Root;
+use crate::source_files::SourceFiles;
 use crate::stamp::Seen;
 use crate::text_files::{TextFiles, list};
 
@@ -93,6 +94,11 @@ impl DefinitionsFolder {
         }
         state.documents = Some(Box::new(documents));
         state
+    }
+
+    /// The files that its prompts were read from.
+    pub(crate) fn sources(&self) -> Arc<SourceFiles> {
+        Arc::clone(&self.definitions.sources)
     }
 
     /// The folders whose entries matter, besides the library's own.

@@ -6,7 +6,7 @@ mod skills;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use twig_core::format::{self, Bundled, Options};
 use twig_core::parse::library::{Folder, empty_library};
@@ -14,6 +14,7 @@ use twig_core::{Kind, Library, Limits, Problem, RelativePath, Severity};
 
 use self::file::{FormatFile, Rules};
 use crate::listing::Entry;
+use crate::source_files::SourceFiles;
 use crate::tree::{Base, LISTED, Tree, arrange, look_at_all};
 
 /// How many bytes of all files of one library are read.
@@ -27,6 +28,8 @@ pub(crate) struct FormatFolder {
     tree: Tree,
     /// In the order of their paths.
     files: Vec<FormatFile>,
+    /// The files that its prompts were read from.
+    sources: Arc<SourceFiles>,
     /// Files past the limit.
     left_off: usize,
 }
@@ -48,6 +51,7 @@ impl FormatFolder {
             library: Arc::new(empty_library(folder, kind, Vec::new())),
             tree: Tree::default(),
             files: Vec::new(),
+            sources: Arc::default(),
             left_off: 0,
         });
         state.tree.without = inner.to_vec();
@@ -57,15 +61,26 @@ impl FormatFolder {
             options,
             limits,
             read: AtomicU64::new(0),
+            is_any_read: AtomicBool::new(false),
             total: BYTES,
         };
-        if state.look(&base, &rules) || is_new {
+        let changed = state.look(&base, &rules);
+        if rules.is_any_read.load(Ordering::Relaxed) {
+            let prompts = state.files.iter().filter(|file| file.is_prompt());
+            state.sources = SourceFiles::new(prompts.map(FormatFile::source));
+        }
+        if changed || is_new {
             let library = state.make(&base, limits);
             if *state.library != library {
                 state.library = Arc::new(library);
             }
         }
         state
+    }
+
+    /// The files that its prompts were read from.
+    pub(crate) fn sources(&self) -> Arc<SourceFiles> {
+        Arc::clone(&self.sources)
     }
 
     /// How many files it has.

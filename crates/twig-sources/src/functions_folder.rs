@@ -9,6 +9,7 @@ use twig_core::{BodyError, Kind, Library, Limits, Problem, Severity};
 
 use crate::bodies::most;
 use crate::reader::{Patience, read_text};
+use crate::source_files::SourceFiles;
 use crate::stamp::{Seen, is_absence};
 
 /// A library as it was last read, with all that tells whether to read it again.
@@ -54,6 +55,11 @@ impl Part {
 }
 
 impl FunctionsFolder {
+    /// The file that its prompts were read from.
+    pub(crate) fn sources(&self) -> Arc<SourceFiles> {
+        SourceFiles::new([(LIST, &self.list.seen)])
+    }
+
     /// Reads a library for the first time, or what changed of it.
     pub(crate) fn load(
         folder: &Folder,

@@ -11,6 +11,7 @@ use crate::format_folder::FormatFolder;
 use crate::functions_folder::FunctionsFolder;
 use crate::place::Candidate;
 use crate::settings::Settings;
+use crate::source_files::ReadFrom;
 use crate::trust::Trust;
 use crate::trust::guard::Guard;
 use crate::twig_folder::TwigFolder;
@@ -18,6 +19,8 @@ use crate::twig_folder::TwigFolder;
 /// A library as it was last read.
 #[derive(Debug)]
 pub(crate) struct Kept {
+    /// How it was found.
+    pub(crate) candidate: Candidate,
     folder: Folder,
     state: State,
     guard: Guard,
@@ -45,6 +48,17 @@ impl Kept {
 
     pub(crate) fn library(&self) -> Arc<Library> {
         Arc::clone(&self.library)
+    }
+
+    /// What is served of it, and the files that it was read from.
+    pub(crate) fn read_from(&self) -> ReadFrom {
+        let files = match &self.state {
+            State::Twig(twig) => twig.sources(),
+            State::Definitions(definitions) => definitions.sources(),
+            State::Format(format) => format.sources(),
+            State::Functions(functions) => functions.sources(),
+        };
+        (self.library(), files)
     }
 
     /// The folders inside it whose entries matter.
@@ -189,6 +203,7 @@ fn load(
     };
     Ok(state.map(|state| Kept {
         library: guard.pass(state.library(), trust),
+        candidate: candidate.clone(),
         folder,
         state,
         guard,

@@ -28,6 +28,7 @@ mod root;
 mod search;
 mod settings;
 mod shelf;
+mod source_files;
 mod stamp;
 mod store;
 mod text_files;

@@ -1,6 +1,6 @@
 //! The catalog that follows the disk.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,6 +13,8 @@ use crate::problem_log::ProblemLog;
 use crate::project::ProjectSource;
 use crate::settings::Settings;
 use crate::shelf::{Folders, Shelf};
+use crate::source_files::AllSources;
+use crate::stamp::FileStamp;
 use crate::watch::{self, Signal, Watch};
 
 /// Loads libraries, publishes the catalog made of them, and the next one where the disk changed.
@@ -25,6 +27,8 @@ pub struct LiveCatalog {
     /// What the catalog is made of.
     parts: Mutex<Parts>,
     shelf: Mutex<Shelf>,
+    /// What libraries were read from.
+    sources: AllSources,
     project: Option<ProjectSource>,
     scans: AtomicU64,
     /// Those who want to hear of catalogs that somebody else published.
@@ -66,6 +70,7 @@ impl LiveCatalog {
             parts: Mutex::default(),
             project: settings.project.clone().map(ProjectSource::new),
             shelf: Mutex::new(Shelf::new(&settings)),
+            sources: AllSources::default(),
             scans: AtomicU64::new(0),
             watchers: Mutex::default(),
             log: Mutex::default(),
@@ -123,10 +128,25 @@ impl LiveCatalog {
     ///
     /// Where nothing did, this costs a `stat` for each folder and manifest.
     pub fn refresh(&self) -> Refresh {
+        self.look_with(Shelf::scan)
+    }
+
+    /// Looks at one library, and publishes another catalog if it changed.
+    pub(crate) fn look_again(&self, library: &Library) {
+        self.look_with(|shelf, settings| shelf.scan_one(settings, Path::new(&*library.root)));
+    }
+
+    /// True if this very library was read from a file that looked like this.
+    pub(crate) fn is_read(&self, library: &Library, path: &str, stamp: &FileStamp) -> bool {
+        self.sources.is_read(library, path, stamp)
+    }
+
+    fn look_with(&self, scan: impl FnOnce(&mut Shelf, &Settings) -> Option<usize>) -> Refresh {
         let mut guard = lock(&self.shelf);
         self.scans.fetch_add(1, Ordering::Relaxed);
-        let problems = std::mem::take(&mut guard.problems);
-        let scanned = guard.scan(&self.settings);
+        let problems = guard.problems.clone();
+        let scanned = scan(&mut guard, &self.settings);
+        self.sources.replace(guard.read_from());
         let Some(libraries) = scanned else {
             if guard.problems != problems {
                 self.has_news.store(true, Ordering::Release);

@@ -57,7 +57,7 @@ pub(crate) struct Place {
 }
 
 /// A folder that is a library.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     pub(crate) root: PathBuf,
     pub(crate) kind: Kind,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use twig_core::parse::library::MANIFEST;
 use twig_core::{Library, Problem, Severity};
 
 use crate::found::{Found, FoundLibrary, Origin};
@@ -11,6 +12,7 @@ use crate::kept::{Job, Kept, load_all};
 use crate::names;
 use crate::place::Place;
 use crate::settings::Settings;
+use crate::source_files::ReadFrom;
 use crate::stamp::Seen;
 use crate::trust::Trust;
 
@@ -108,6 +110,37 @@ impl Shelf {
         let read = libraries.iter().filter(|library| !is_old(library)).count();
         self.libraries = libraries;
         Some(read)
+    }
+
+    /// Looks at one library and at nothing else; says what `scan` says.
+    pub(crate) fn scan_one(&mut self, settings: &Settings, root: &Path) -> Option<usize> {
+        let known = self.kept.get(root).map(Kept::library);
+        let at =
+            known.and_then(|known| self.libraries.iter().position(|it| Arc::ptr_eq(it, &known)));
+        let (Some(at), Some(before)) = (at, self.kept.remove(root)) else {
+            return self.scan(settings);
+        };
+        let mut candidate = before.candidate.clone();
+        candidate.manifest = Seen::at(&root.join(MANIFEST));
+        self.trust.look(settings);
+        let job = Job {
+            candidate,
+            before: Some(before),
+        };
+        let loaded = load_all(settings, &self.trust.trust, vec![job]).pop();
+        let Some((root, Ok(Some(kept)))) = loaded else {
+            // It is no library any more, which is for the places to say.
+            return self.scan(settings);
+        };
+        let library = kept.library();
+        self.kept.insert(root, kept);
+        let before = std::mem::replace(&mut self.libraries[at], Arc::clone(&library));
+        (!Arc::ptr_eq(&before, &library)).then_some(1)
+    }
+
+    /// What each library was read from.
+    pub(crate) fn read_from(&self) -> impl Iterator<Item = ReadFrom> {
+        self.kept.values().map(Kept::read_from)
     }
 
     /// The folders to watch.

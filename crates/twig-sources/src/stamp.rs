@@ -123,6 +123,11 @@ impl Seen {
         self.stamp.as_ref()
     }
 
+    /// What was seen, where a later change is sure to look different.
+    pub(crate) fn settled(&self) -> Option<&FileStamp> {
+        self.stamp.as_ref().filter(|_| self.settled)
+    }
+
     /// Whether what was seen then is sure to be what is there now.
     pub(crate) fn holds(&self, now: &Seen) -> bool {
         self.settled && self.stamp == now.stamp

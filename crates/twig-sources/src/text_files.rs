@@ -1,6 +1,7 @@
 //! The text files directly in one folder of a library, each read again only when it changed.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use twig_core::parse::library::Folder;
 use twig_core::{BodyError, Problem, RelativePath, Severity};
@@ -8,6 +9,7 @@ use twig_core::{BodyError, Problem, RelativePath, Severity};
 use crate::listing::{Listing, is_leftover};
 use crate::reader::{Patience, read_text_beneath};
 use crate::root::Root;
+use crate::source_files::SourceFiles;
 use crate::stamp::Seen;
 
 /// How many files of one folder are read, and how many bytes of them all.
@@ -22,6 +24,8 @@ pub(crate) struct TextFiles {
     folder: Seen,
     /// What was seen at each of the files.
     seen: Vec<Seen>,
+    /// The same for whoever asks for one file.
+    pub(crate) sources: Arc<SourceFiles>,
     /// Files past the limit.
     left_off: usize,
 }
@@ -33,6 +37,7 @@ impl TextFiles {
             files: Vec::new(),
             folder: Seen::never(),
             seen: Vec::new(),
+            sources: Arc::default(),
             left_off: 0,
         }
     }
@@ -108,6 +113,7 @@ impl TextFiles {
     /// says whether anything differs. Files past the total are left off until there is room.
     fn read_changed(&mut self, root: &Path, most: usize, total: usize) -> bool {
         let mut changed = false;
+        let mut is_seen_anew = false;
         let mut left = total;
         let mut opened = None;
         for ((path, text), seen) in self.files.iter_mut().zip(&mut self.seen) {
@@ -139,10 +145,15 @@ impl TextFiles {
                 None
             };
             if let Some(next) = next {
+                is_seen_anew = true;
                 changed |= next != *text;
                 *text = next;
             }
             left = left.saturating_sub(text.as_ref().map_or(0, String::len));
+        }
+        if is_seen_anew {
+            let paths = self.files.iter().map(|(path, _)| path.as_str());
+            self.sources = SourceFiles::new(paths.zip(&self.seen));
         }
         changed
     }

@@ -12,6 +12,7 @@ use crate::document_folder::DocumentFolder;
 use crate::listing::{Listed, LookedAt, Looker};
 use crate::reader::{Patience, read_text};
 use crate::root::Root;
+use crate::source_files::SourceFiles;
 use crate::stamp::Seen;
 
 /// A library as it was last read, with all that tells whether to read it again.
@@ -139,6 +140,11 @@ impl TwigFolder {
         library.problems.extend(found.problems.iter().cloned());
         add_documents(&mut library, layout, found.documents.clone());
         Arc::new(library)
+    }
+
+    /// The file that its prompts were read from.
+    pub(crate) fn sources(&self) -> Arc<SourceFiles> {
+        SourceFiles::new([(MANIFEST, &self.manifest)])
     }
 
     /// The folders whose entries matter, besides the library's own.

@@ -12,7 +12,7 @@ use super::{definition, labels, toml};
 use crate::body::BodyError;
 use crate::document::Document;
 use crate::limits::Limits;
-use crate::model::{About, Kind, Library, Prompt};
+use crate::model::{About, Content, Kind, Library, Prompt};
 use crate::name::{LibraryName, RelativePath};
 use crate::problem::{Problem, Severity};
 
@@ -30,6 +30,25 @@ pub struct Folder {
     pub shown_root: Box<str>,
     /// What stands in front of a prompt's name: `library:`, or nothing for a project's own.
     pub prefix: Box<str>,
+}
+
+/// The file that says what a prompt is called, what it takes and what it is for, if there is one.
+pub fn source_of<'p>(library: &Library, prompt: &'p Prompt) -> Option<&'p str> {
+    let file = |content: &'p Content| match content {
+        Content::File(file)
+        | Content::Text {
+            file: Some(file), ..
+        }
+        | Content::Braces { file, .. }
+        | Content::Document { file, .. } => Some(file.as_str()),
+        _ => None,
+    };
+    match library.kind {
+        Kind::Store => None,
+        Kind::Twig => Some(MANIFEST),
+        Kind::Functions => Some(LIST),
+        _ => prompt.messages.iter().find_map(|it| file(&it.content)),
+    }
 }
 
 /// Says what stands at a path of the library, without reading it.

@@ -1,7 +1,7 @@
 //! One file of another client's library, and what it said when it was last read.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
 use twig_core::document::{HEAD, Head};
@@ -21,6 +21,8 @@ pub(super) struct Rules<'r> {
     pub(super) limits: &'r Limits,
     /// Bytes that were read since the look began.
     pub(super) read: AtomicU64,
+    /// Whether any was read since then.
+    pub(super) is_any_read: AtomicBool,
     /// Bytes that all files may have.
     pub(super) total: u64,
 }
@@ -94,6 +96,11 @@ impl FormatFile {
 
     pub(super) fn is_prompt(&self) -> bool {
         self.part == Some(Part::Prompt)
+    }
+
+    /// Its path and what was last seen of it.
+    pub(super) fn source(&self) -> (&str, &Seen) {
+        (self.path.as_str(), &self.seen)
     }
 
     pub(super) fn is_bundled(&self) -> bool {
@@ -173,6 +180,7 @@ impl FormatFile {
     /// Reads it; `now` is what was seen of it, if somebody looked.
     fn read(&mut self, base: &Base<'_>, rules: &Rules<'_>, now: Option<Seen>) -> bool {
         self.is_left_off = false;
+        rules.is_any_read.store(true, Ordering::Relaxed);
         if self.part.is_none() {
             self.seen = now.unwrap_or_else(|| Seen::at(&self.full(base)));
             let error = base.root().and_then(|root| root.look(self.path.as_str()));

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::task::block_in_place;
-use twig_core::{Blob, Bodies, Body, BodyError, Kind, Library, RelativePath, Stamp};
+use twig_core::{Blob, Bodies, Body, BodyError, Kind, Library, Prompt, RelativePath, Stamp};
 use twig_sources::{LiveCatalog, is_network};
 
 pub(super) struct Disk {
@@ -60,5 +60,16 @@ impl Bodies for Disk {
             return block_in_place(|| self.live.stamp(library, path));
         }
         self.live.stamp(library, path)
+    }
+
+    fn is_current(&self, library: &Library, prompt: &Prompt) -> bool {
+        if library.kind != Kind::Store && self.is_far(&library.root) {
+            return block_in_place(|| self.live.is_current(library, prompt));
+        }
+        self.live.is_current(library, prompt)
+    }
+
+    fn renew(&self, library: &Library) {
+        block_in_place(|| self.live.renew(library));
     }
 }

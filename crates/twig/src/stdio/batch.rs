@@ -6,12 +6,18 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use twig_core::{Blob, Bodies, Body, BodyError, Library, RelativePath, Stamp};
+use twig_core::parse::library::source_of;
+use twig_core::{Blob, Bodies, Body, BodyError, Library, Prompt, RelativePath, Stamp};
 
 /// Bodies that remember stamps for as long as one batch of requests takes.
 pub(super) struct Batch<'b> {
     bodies: &'b dyn Bodies,
     known: Mutex<Vec<Known>>,
+    /// Files that were found to be as they were read: where their library and their name are in
+    /// memory, which both outlive the batch.
+    current: Mutex<Vec<(usize, usize)>>,
+    /// Libraries that were read again, by their folders.
+    renewed: Mutex<Vec<Box<str>>>,
 }
 
 /// The most files that are remembered; batches ask for the same few.
@@ -28,7 +34,13 @@ impl<'b> Batch<'b> {
         Self {
             bodies,
             known: Mutex::default(),
+            current: Mutex::default(),
+            renewed: Mutex::default(),
         }
+    }
+
+    fn renewed(&self) -> MutexGuard<'_, Vec<Box<str>>> {
+        self.renewed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn known(&self) -> MutexGuard<'_, Vec<Known>> {
@@ -70,5 +82,28 @@ impl Bodies for Batch<'_> {
             });
         }
         stamp
+    }
+
+    fn is_current(&self, library: &Library, prompt: &Prompt) -> bool {
+        let Some(source) = source_of(library, prompt) else {
+            return true;
+        };
+        let file = (std::ptr::from_ref(library).addr(), source.as_ptr().addr());
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.contains(&file) {
+            return true;
+        }
+        let is_current =
+            self.renewed().contains(&library.root) || self.bodies.is_current(library, prompt);
+        if is_current && current.len() < ROOM {
+            current.push(file);
+        }
+        is_current
+    }
+
+    fn renew(&self, library: &Library) {
+        self.known().clear();
+        self.renewed().push(library.root.clone());
+        self.bodies.renew(library);
     }
 }

@@ -48,7 +48,7 @@ fn program(env: &TestEnv, path: &str, script: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("the test's own file");
 }
 
-fn trust(env: &TestEnv, library: &str) {
+pub(super) fn trust(env: &TestEnv, library: &str) {
     let outcome = env.run(["library", "trust", library, "--yes"]);
     assert_eq!(outcome.code, 0, "{outcome}");
 }

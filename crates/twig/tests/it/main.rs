@@ -33,6 +33,7 @@ mod media;
 mod project;
 mod remember;
 mod resources;
+mod saved;
 mod screen;
 mod store;
 mod store_cli;

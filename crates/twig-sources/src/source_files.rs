@@ -1,0 +1,66 @@
+//! Which version of its files each library was read from, so that a request can tell whether that
+//! is still what is on disk.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::ptr;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+use twig_core::Library;
+
+use crate::stamp::{FileStamp, Seen};
+
+/// The files that the prompts of one library were read from: a number for each path, and one for
+/// what `stat` said of it. A file is not among them while it is so young that it may have been
+/// written again unnoticed.
+#[derive(Debug, Default)]
+pub(crate) struct SourceFiles(Vec<(u64, u64)>);
+
+impl SourceFiles {
+    pub(crate) fn new<'f>(files: impl IntoIterator<Item = (&'f str, &'f Seen)>) -> Arc<Self> {
+        let files = files.into_iter().filter_map(|(path, seen)| {
+            let stamp = seen.settled()?;
+            Some((number(path), stamp.digest()))
+        });
+        let mut files: Vec<(u64, u64)> = files.collect();
+        files.sort_unstable();
+        Arc::new(Self(files))
+    }
+
+    fn has(&self, path: &str, stamp: &FileStamp) -> bool {
+        self.0
+            .binary_search(&(number(path), stamp.digest()))
+            .is_ok()
+    }
+}
+
+fn number(path: &str) -> u64 {
+    static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    let mut hasher = STATE.build_hasher();
+    hasher.write(path.as_bytes());
+    hasher.finish()
+}
+
+/// A library as it is served, and the files that it was read from.
+pub(crate) type ReadFrom = (Arc<Library>, Arc<SourceFiles>);
+
+/// The same of all libraries, by their folders.
+#[derive(Debug, Default)]
+pub(crate) struct AllSources(RwLock<HashMap<Box<str>, ReadFrom>>);
+
+impl AllSources {
+    /// Keeps what the last look found.
+    pub(crate) fn replace(&self, found: impl IntoIterator<Item = ReadFrom>) {
+        let found = found.into_iter();
+        let found = found.map(|(library, files)| (library.root.clone(), (library, files)));
+        let found: HashMap<Box<str>, ReadFrom> = found.collect();
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = found;
+    }
+
+    /// True if this very library was read from a file that looked like this.
+    pub(crate) fn is_read(&self, library: &Library, path: &str, stamp: &FileStamp) -> bool {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        all.get(&library.root)
+            .is_some_and(|(read, files)| ptr::eq(&**read, library) && files.has(path, stamp))
+    }
+}
