@@ -55,6 +55,9 @@ pub struct Limits {
     pub includes: usize,
     /// Milliseconds that a computed template may take.
     pub render_millis: u64,
+    /// Milliseconds that a request may wait for its turn: for a render worker, a prompt function, or
+    /// room for a long message or reply.
+    pub queue_millis: u64,
     /// Milliseconds that a prompt function may take.
     pub function_millis: u64,
     /// Bytes that a prompt function may print.
@@ -97,6 +100,7 @@ impl Default for Limits {
             include_depth: 8,
             includes: 64,
             render_millis: 1_000,
+            queue_millis: 20_000,
             function_millis: 10_000,
             function_output: 1024 * 1024,
             message: 4 * 1024 * 1024,

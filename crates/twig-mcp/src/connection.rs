@@ -13,7 +13,7 @@ use crate::era::Era;
 use crate::error::Refusal;
 use crate::in_flight::{Done, Errand, InFlight, Job, Ticket, Waiting};
 use crate::json::{self, Object};
-use crate::outbox::Outbox;
+use crate::outbox::{Outbox, SharedPart};
 use crate::server::{Host, Server};
 use crate::subscriptions::{self, Subscriptions};
 
@@ -175,6 +175,13 @@ impl Connection {
                 out.bytes(b"}");
                 out.message_end();
             }
+            Ok(Written::Shared(part)) => {
+                let (before, after) = self.buffer.split_at(part.at);
+                out.bytes(before);
+                out.shared(&part.bytes);
+                out.bytes(after);
+                out.message_end();
+            }
             Ok(Written::Job(job)) => return Answered::Job(job),
             Err(refusal) => {
                 self.refuse(Some(request.id), &refusal, out);
@@ -197,11 +204,19 @@ impl Connection {
         let mut result = Object::open(&mut self.buffer);
         let client = self.client.as_deref();
         let outcome = ready.answer(&self.server, host, client, &self.fills_in, &mut result)?;
-        let mut version = None;
+        let (mut version, mut shared) = (None, None);
         let result_type = match outcome {
             Outcome::Complete => "complete",
             Outcome::Stored(stored) => {
                 version = Some(stored);
+                "complete"
+            }
+            Outcome::Shared {
+                part,
+                version: stored,
+            } => {
+                version = stored;
+                shared = Some(part);
                 "complete"
             }
             Outcome::Initialized { client } => {
@@ -237,7 +252,7 @@ impl Connection {
         self.server.seal(era, result_type, version, &mut result);
         result.end();
         self.buffer.push(b'}');
-        Ok(Written::Reply)
+        Ok(shared.map_or(Written::Reply, Written::Shared))
     }
 
     fn start(&mut self, id: &str, era: Era, errand: Errand) -> Result<Written, Refusal> {
@@ -299,6 +314,8 @@ enum Written {
     Reply,
     /// A whole message, and a subscription has begun with it.
     Opening,
+    /// A whole message but for this part.
+    Shared(SharedPart),
     /// The start of one that goes on with a page.
     Page(Arc<Vec<u8>>),
     /// Nothing yet.

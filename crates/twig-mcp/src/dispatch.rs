@@ -11,6 +11,7 @@ use crate::in_flight::Errand;
 use crate::json::Object;
 use crate::lifecycle;
 use crate::logging;
+use crate::outbox::SharedPart;
 use crate::pages::{self, List};
 use crate::params::{self, Fields, GetParams, Members};
 use crate::prompts;
@@ -38,7 +39,12 @@ pub(crate) enum Outcome {
     Complete,
     /// The same, and it is this version of what a store holds.
     Stored(u64),
-    /// The same, and a legacy version was agreed on with a client of this name.
+    /// The same, and something that replies share belongs into it.
+    Shared {
+        part: SharedPart,
+        version: Option<u64>,
+    },
+    /// The result is complete, and a legacy version was agreed on with a client of this name.
     Initialized { client: Option<Box<str>> },
     /// The result asks the client for more.
     InputRequired,

@@ -101,6 +101,8 @@ pub(crate) enum Refusal {
     Session,
     #[error("The limit of {0} sessions is reached: end one, or try again later")]
     Sessions(usize),
+    #[error("Too many requests are waiting: ask again in a moment")]
+    TooManyWait,
     #[error("Internal error")]
     Panic,
 }
@@ -126,6 +128,7 @@ impl Refusal {
                 ..
             }
             | Self::Busy(_)
+            | Self::TooManyWait
             | Self::Subscriptions(_)
             | Self::Sessions(_)
             | Self::Panic => -32603,

@@ -7,6 +7,10 @@
 mod headers;
 mod trouble;
 
+use std::sync::Arc;
+
+use twig_core::Catalog;
+
 pub use self::headers::Headers;
 pub use self::trouble::Trouble;
 use crate::connection::{Answered, Connection, write_refusal};
@@ -14,7 +18,8 @@ use crate::envelope::{self, Incoming, Request};
 use crate::era::{self, Era, MODERN, SUPPORTED_VERSIONS, VERSION_KEY};
 use crate::error::Refusal;
 use crate::in_flight::{Done, Job, Ticket};
-use crate::outbox::Outbox;
+use crate::long_documents::LONG;
+use crate::outbox::{Outbox, SharedPart};
 use crate::params::{self, Fields, Members};
 use crate::server::{Host, Server};
 
@@ -25,6 +30,8 @@ pub struct Reply {
     pub status: u16,
     /// The body; where it is empty there is none.
     pub body: Vec<u8>,
+    /// What belongs into the body and is shared with other replies: it is long, and not copied.
+    pub shared: Option<SharedPart>,
 }
 
 /// Which connection an exchange wants.
@@ -137,13 +144,10 @@ pub fn session<'a>(headers: &Headers<'a>) -> Result<&'a str, Reply> {
 pub fn finish(connection: &mut Connection, ticket: Ticket, done: impl Into<Done>) -> Reply {
     let mut out = Body::default();
     connection.finish(ticket, done, &mut out);
-    if out.0.is_empty() {
+    if out.bytes.is_empty() {
         return Reply::accepted();
     }
-    Reply {
-        status: 200,
-        body: out.0,
-    }
+    out.reply(200)
 }
 
 impl<'a> Exchange<'a> {
@@ -165,21 +169,31 @@ impl<'a> Exchange<'a> {
         let mut out = Body::default();
         let status = match connection.answer(request, host, &mut out) {
             Answered::Job(job) => return Answer::Job(job),
-            Answered::Listening => return Answer::Stream(out.0),
+            Answered::Listening => return Answer::Stream(out.bytes),
             Answered::Refused(refusal) => refusal.status(self.era),
             Answered::Replied if self.seat == Seat::New => {
-                let reply = Reply {
-                    status: 200,
-                    body: out.0,
-                };
-                return Answer::Session(reply);
+                return Answer::Session(out.reply(200));
             }
             Answered::Replied => 200,
         };
-        Answer::Reply(Reply {
-            status,
-            body: out.0,
-        })
+        Answer::Reply(out.reply(status))
+    }
+
+    /// Roughly the bytes of the reply, where it is a long document; and what it is, for those who
+    /// ask for it at the same time.
+    pub fn long_document(&self, catalog: impl FnOnce() -> Arc<Catalog>) -> Option<(String, usize)> {
+        let Incoming::Request(request) = &self.incoming else {
+            return None;
+        };
+        if request.method != "resources/read" {
+            return None;
+        }
+        let fields: Fields<'_> = params::read(request.params).ok()?;
+        let uri = params::text(fields.uri, "uri").ok()?;
+        let size = catalog().document(&uri)?.document.size;
+        let size = usize::try_from(size).ok().filter(|size| *size > LONG)?;
+        // As Base64, or as text with some of it escaped.
+        Some((uri.into_owned(), size.saturating_add(size / 3)))
     }
 
     /// Says that the transport cannot let it be answered.
@@ -189,12 +203,17 @@ impl<'a> Exchange<'a> {
 }
 
 impl Reply {
+    fn new(status: u16, body: Vec<u8>) -> Self {
+        Self {
+            status,
+            body,
+            shared: None,
+        }
+    }
+
     /// Taken, and nothing to say about it.
     pub fn accepted() -> Self {
-        Self {
-            status: 202,
-            body: Vec::new(),
-        }
+        Self::new(202, Vec::new())
     }
 }
 
@@ -255,10 +274,7 @@ fn check_version(headers: &Headers<'_>) -> Result<(), Refusal> {
 fn refuse(era: Era, id: Option<&str>, refusal: &Refusal) -> Reply {
     let mut body = Vec::new();
     write_refusal(id.or(era.unreadable_id()), refusal, &mut body);
-    Reply {
-        status: refusal.status(era),
-        body,
-    }
+    Reply::new(refusal.status(era), body)
 }
 
 impl Headers<'_> {
@@ -273,11 +289,34 @@ impl Headers<'_> {
 
 /// One message, as the body of a reply.
 #[derive(Default)]
-struct Body(Vec<u8>);
+struct Body {
+    bytes: Vec<u8>,
+    shared: Option<SharedPart>,
+}
+
+impl Body {
+    fn reply(self, status: u16) -> Reply {
+        Reply {
+            shared: self.shared,
+            ..Reply::new(status, self.bytes)
+        }
+    }
+}
 
 impl Outbox for Body {
     fn bytes(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    fn shared(&mut self, page: &Arc<Vec<u8>>) {
+        // To copy a few bytes costs less than to send three pieces.
+        if page.len() <= LONG || self.shared.is_some() {
+            return self.bytes(page);
+        }
+        self.shared = Some(SharedPart {
+            at: self.bytes.len(),
+            bytes: Arc::clone(page),
+        });
     }
 
     fn message_end(&mut self) {}

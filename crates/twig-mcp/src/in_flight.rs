@@ -35,6 +35,8 @@ pub struct Job {
     pub ticket: Ticket,
     /// What to run.
     pub work: Work,
+    /// The prompt that it is for, if it is for one.
+    pub prompt: Option<Box<str>>,
 }
 
 /// What a job is.
@@ -240,6 +242,10 @@ impl InFlight {
         let ticket = Ticket(self.next);
         self.next += 1;
         let Errand { work, pending } = errand;
+        let prompt = match &pending {
+            Pending::Get(render, _) | Pending::Expand(render, _) => Some(render.prompt.clone()),
+            Pending::Write(_) | Pending::Search => None,
+        };
         let waiting = Waiting {
             id: id.into(),
             era,
@@ -247,7 +253,11 @@ impl InFlight {
             is_cancelled: false,
         };
         self.waiting.insert(ticket, waiting);
-        Job { ticket, work }
+        Job {
+            ticket,
+            work,
+            prompt,
+        }
     }
 
     /// Whether an answer is still wanted.

@@ -99,6 +99,12 @@ impl<'b> Object<'b> {
         self.list(key, items, |buffer, item| text(buffer, item.as_ref()));
     }
 
+    /// Leaves a place for a member that [`member`] wrote; says where it is in the buffer.
+    pub(crate) fn place(&mut self) -> usize {
+        self.comma();
+        self.buffer.len()
+    }
+
     /// Closes the object.
     pub(crate) fn end(self) {
         self.buffer.push(b'}');
@@ -110,6 +116,16 @@ impl<'b> Object<'b> {
         }
         self.is_empty = false;
     }
+}
+
+/// Writes one member by itself, without an object around it.
+pub(crate) fn member(write: impl FnOnce(&mut Object<'_>)) -> Vec<u8> {
+    let mut buffer = Vec::new();
+    write(&mut Object {
+        buffer: &mut buffer,
+        is_empty: true,
+    });
+    buffer
 }
 
 /// Writes an object whose members `fill` writes.

@@ -2,6 +2,15 @@
 
 use std::sync::Arc;
 
+/// A part of a message that many replies share, and where it belongs among the other bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedPart {
+    /// So many of the other bytes come before it.
+    pub at: usize,
+    /// The part.
+    pub bytes: Arc<Vec<u8>>,
+}
+
 /// Takes the bytes of replies and notifications.
 ///
 /// A message comes in one or more pieces and ends with one [`Outbox::message_end`].

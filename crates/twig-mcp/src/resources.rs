@@ -6,6 +6,8 @@ use twig_core::{BodyError, Contents, DocumentRef};
 use crate::dispatch::{Call, Outcome};
 use crate::error::Refusal;
 use crate::json::{self, Object};
+use crate::long_documents::Encoded;
+use crate::outbox::SharedPart;
 use crate::params::{self, Fields};
 use crate::prompts;
 use crate::schema;
@@ -17,10 +19,8 @@ pub(crate) fn read(
     result: &mut Object<'_>,
 ) -> Result<Outcome, Refusal> {
     let uri = params::text(fields.uri, "uri")?;
-    let DocumentRef { library, document } = find(call, &uri)?;
-    let limit = call.server.limits.document;
-    let cache = call.host.templates.documents();
-    let read = cache.read(call.host.bodies, library, document, limit);
+    let found = find(call, &uri)?;
+    let read = call.server.long_documents.read(call, &found);
     let read = read.map_err(|error| match error {
         // It went away, and the next catalog will not have it.
         BodyError::NotFound => not_found(call, &uri),
@@ -29,12 +29,24 @@ pub(crate) fn read(
             error,
         },
     })?;
+    let mime = &found.document.mime;
+    let mut part = None;
     result.list("contents", [read], |buffer, read| {
-        json::object(buffer, |item| contents(&uri, &document.mime, &read, item));
+        json::object(buffer, |item| match read {
+            Encoded::Short(read) => contents(&uri, mime, &read, item),
+            Encoded::Long(bytes) => {
+                about(&uri, mime, item);
+                let at = item.place();
+                part = Some(SharedPart { at, bytes });
+            }
+        });
     });
     call.era.keep_list(result);
-    let found = DocumentRef { library, document };
-    Ok(schema::stored_document(found).map_or(Outcome::Complete, Outcome::Stored))
+    let version = schema::stored_document(found);
+    Ok(match part {
+        Some(part) => Outcome::Shared { part, version },
+        None => version.map_or(Outcome::Complete, Outcome::Stored),
+    })
 }
 
 /// `resources/subscribe`: a document that is there.
@@ -52,12 +64,16 @@ pub(crate) fn unsubscribe(fields: &Fields<'_>) -> Result<Outcome, Refusal> {
 
 /// Writes the members of a document's contents.
 pub(crate) fn contents(uri: &str, mime: &str, contents: &Contents, item: &mut Object<'_>) {
-    item.text("uri", uri);
-    item.text("mimeType", mime);
+    about(uri, mime, item);
     match contents {
         Contents::Text(text) => item.text("text", text),
         Contents::Bytes(bytes) => item.base64("blob", bytes),
     }
+}
+
+fn about(uri: &str, mime: &str, item: &mut Object<'_>) {
+    item.text("uri", uri);
+    item.text("mimeType", mime);
 }
 
 fn find<'a>(call: &Call<'a>, uri: &str) -> Result<DocumentRef<'a>, Refusal> {

@@ -12,6 +12,7 @@ use twig_core::{Bodies, Catalog, Library, Limits, RenderError, Revisions};
 use crate::era::{Era, SERVER_INFO_KEY};
 use crate::json::{self, Object};
 use crate::latest::Latest;
+use crate::long_documents::LongDocuments;
 use crate::pages::Pages;
 use crate::schema::STORED_KEY;
 
@@ -62,6 +63,7 @@ pub struct Server {
     /// Name, title and version as a JSON object.
     pub(crate) info: Box<str>,
     pages: Mutex<Pages>,
+    pub(crate) long_documents: LongDocuments,
     /// What was logged of prompts that could not be rendered; nothing but the prompt for functions.
     told: Mutex<BTreeSet<(String, String)>>,
 }
@@ -101,6 +103,7 @@ impl Server {
         });
         Self {
             pages: Mutex::new(Pages::new(&limits)),
+            long_documents: LongDocuments::default(),
             told: Mutex::default(),
             limits,
             tools,

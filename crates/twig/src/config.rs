@@ -204,7 +204,7 @@ type Row<T> = (&'static str, usize, fn(&mut T, usize));
 /// As much as a number can say.
 const ANY: usize = usize::MAX;
 
-const LIMITS: [Row<Limits>; 26] = [
+const LIMITS: [Row<Limits>; 27] = [
     ("template_source", ANY, |to, n| to.template_source = n),
     ("manifest", ANY, |to, n| to.manifest = n),
     ("front_matter", ANY, |to, n| to.front_matter = n),
@@ -223,6 +223,7 @@ const LIMITS: [Row<Limits>; 26] = [
     ("project_items", ANY, |to, n| to.project_items = n),
     ("project_history", ANY, |to, n| to.project_history = n),
     ("store_millis", DAY, |to, n| to.store_millis = n as u64),
+    ("queue_millis", DAY, |to, n| to.queue_millis = n as u64),
     ("render_millis", ANY, |to, n| to.render_millis = n as u64),
     ("function_output", ANY, |to, n| to.function_output = n),
     ("function_millis", ANY, |to, n| {
@@ -240,13 +241,14 @@ const MANY: usize = 1_000_000;
 /// A day, which no clock overflows on.
 const DAY: usize = 24 * 60 * 60 * 1_000;
 
-const HTTP: [Row<http::Limits>; 10] = [
+const HTTP: [Row<http::Limits>; 11] = [
     ("connections", MANY, |to, n| to.connections = n),
     ("address_connections", MANY, |to, n| {
         to.address_connections = Some(n);
     }),
     ("sessions", MANY, |to, n| to.sessions = n),
     ("renders", MANY, |to, n| to.renders = n),
+    ("reply_bytes", ANY, |to, n| to.reply_bytes = n),
     ("head_millis", DAY, |to, n| to.head = millis(n)),
     ("body_millis", DAY, |to, n| to.body = millis(n)),
     ("idle_millis", DAY, |to, n| to.idle = millis(n)),

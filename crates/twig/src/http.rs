@@ -13,6 +13,7 @@ mod headers;
 mod limits;
 mod patience;
 mod peers;
+mod replies;
 mod routes;
 mod sessions;
 mod socket;
@@ -23,6 +24,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 use twig_core::Catalog;
@@ -33,6 +35,7 @@ use self::disk::Disk;
 use self::door::{Door, Token};
 use self::elsewhere::Whose;
 pub(crate) use self::limits::Limits;
+use self::replies::Replies;
 use self::routes::Routes;
 use self::sessions::Sessions;
 use self::wrong_tokens::WrongTokens;
@@ -105,14 +108,20 @@ async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
         heard.send_replace(live.published());
     });
     let allowed = service.allowed.clone();
+    let wait = Duration::from_millis(service.limits.queue_millis);
     let shared = Arc::new(Shared {
         disk: Disk::new(Arc::clone(&service.live)),
         service,
-        functions: Queue::new(allowed, Whose::tell),
-        pool: Pool::new(|waiting: oneshot::Sender<JobOutcome>, outcome| {
-            let _ = waiting.send(outcome);
-        }),
-        bodies: Bodies::new(limits.body),
+        functions: Queue::new(allowed, wait, Whose::tell),
+        pool: Pool::new(
+            limits.renders,
+            wait,
+            |waiting: oneshot::Sender<JobOutcome>, outcome| {
+                let _ = waiting.send(outcome);
+            },
+        ),
+        bodies: Bodies::new(limits.body, wait),
+        replies: Arc::new(Replies::new(limits.reply_bytes, wait)),
         sessions: Sessions::new(limits.sessions, limits.session),
         wrong_tokens: WrongTokens::default(),
         limits,
@@ -137,6 +146,7 @@ struct Shared {
     pool: Pool<oneshot::Sender<JobOutcome>>,
     functions: Queue<Whose>,
     bodies: Bodies,
+    replies: Arc<Replies>,
     sessions: Sessions,
     wrong_tokens: WrongTokens,
     /// The last catalog in which something differs that clients hear of. Whoever is slow hears of

@@ -6,6 +6,7 @@ mod command_error;
 mod commands;
 mod config;
 mod connect;
+mod fair_queue;
 mod function;
 mod http;
 mod log;

@@ -29,6 +29,7 @@ use self::batch::Batch;
 use self::input::{Input, Line};
 use self::output::Output;
 use crate::command_error::CommandError;
+use crate::fair_queue::Lane;
 use crate::function::Queue;
 use crate::service::Service;
 use crate::worker::Pool;
@@ -60,15 +61,21 @@ pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
     let (finished, outcomes) = channel();
     let (ran, finish) = (finished.clone(), finished.clone());
     let pool_wake = Arc::clone(&wake);
-    let pool = Pool::new(move |ticket, outcome| {
+    let wait = Duration::from_millis(service.limits.queue_millis);
+    // How many there are is bounded by what may be under way at once.
+    let pool = Pool::new(usize::MAX, wait, move |ticket, outcome| {
         let _ = finished.send((ticket, Done::Render(outcome)));
         pool_wake.up();
     });
     let functions_wake = Arc::clone(&wake);
-    let functions = Queue::new(service.allowed.clone(), move |ticket: &Ticket, outcome| {
-        let _ = ran.send((*ticket, Done::Function(outcome)));
-        functions_wake.up();
-    });
+    let functions = Queue::new(
+        service.allowed.clone(),
+        wait,
+        move |ticket: &Ticket, outcome| {
+            let _ = ran.send((*ticket, Done::Function(outcome)));
+            functions_wake.up();
+        },
+    );
     let mut session = Session {
         service,
         connection: Connection::new(Arc::clone(&service.server)),
@@ -256,11 +263,11 @@ impl Session<'_> {
                         wake.up();
                     });
                 }
-                Work::Render(render) => self.pool.submit(job.ticket, render),
+                Work::Render(render) => self.pool.submit(Lane::default(), job.ticket, render),
                 Work::Function(call) => {
                     // One that was cancelled a line ago makes room.
                     self.end_cancelled();
-                    self.functions.submit(job.ticket, call);
+                    self.functions.submit(Lane::default(), job.ticket, call);
                 }
             }
         }

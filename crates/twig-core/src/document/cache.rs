@@ -42,6 +42,18 @@ impl DocumentCache {
         document: &Document,
         limit: usize,
     ) -> Result<Arc<Contents>, BodyError> {
+        let read = self.read_stamped(bodies, library, document, limit);
+        read.map(|(contents, _)| contents)
+    }
+
+    /// The same, with the stamp of exactly these contents.
+    pub fn read_stamped(
+        &self,
+        bodies: &dyn Bodies,
+        library: &Library,
+        document: &Document,
+        limit: usize,
+    ) -> Result<(Arc<Contents>, Stamp), BodyError> {
         let path = &document.path;
         // Found first and compared after: the lock is not held while the disk is asked.
         let found = self.lock().find(&library.root, path.as_str());
@@ -49,7 +61,7 @@ impl DocumentCache {
             && bodies.stamp(library, path)? == stamp
             && contents.len() <= limit
         {
-            return Ok(contents);
+            return Ok((contents, stamp));
         }
         let read = bodies.bytes(library, path, limit)?;
         let contents = Arc::new(match (library.kind, document.is_text) {
@@ -65,7 +77,7 @@ impl DocumentCache {
         let kept = Arc::clone(&contents);
         self.lock()
             .keep(&library.root, path.as_str(), kept, read.stamp);
-        Ok(contents)
+        Ok((contents, read.stamp))
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {

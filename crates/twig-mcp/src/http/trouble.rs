@@ -28,6 +28,8 @@ pub enum Trouble {
     MediaType,
     /// There is no such session.
     NoSession,
+    /// Too many requests wait.
+    Busy,
     /// There are this many sessions already.
     Sessions(usize),
     /// Something broke.
@@ -58,11 +60,12 @@ impl Trouble {
                 (415, Refusal::Invalid(what))
             }
             Self::NoSession => (404, Refusal::Session),
+            Self::Busy => (503, Refusal::TooManyWait),
             Self::Sessions(limit) => (503, Refusal::Sessions(limit)),
             Self::Panic => (500, Refusal::Panic),
         };
         let mut body = Vec::new();
         write_refusal(id.or(era.unreadable_id()), &refusal, &mut body);
-        Reply { status, body }
+        Reply::new(status, body)
     }
 }

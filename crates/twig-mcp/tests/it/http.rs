@@ -54,9 +54,18 @@ fn read(reply: &Reply) -> (u16, Value) {
     let body = if reply.body.is_empty() {
         Value::Null
     } else {
-        serde_json::from_slice(&reply.body).unwrap()
+        serde_json::from_slice(&whole(reply)).unwrap()
     };
     (reply.status, body)
+}
+
+/// A whole body, with what it shares.
+fn whole(reply: &Reply) -> Vec<u8> {
+    let mut body = reply.body.clone();
+    if let Some(part) = &reply.shared {
+        body.splice(part.at..part.at, part.bytes.iter().copied());
+    }
+    body
 }
 
 /// The status, the error's code and the id of a refusal.

@@ -1,13 +1,14 @@
 //! A handful of functions at once, a few more that wait, and the rest told so.
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use twig_core::{FunctionCall, FunctionOutcome};
 
 use super::{Allowed, Stop};
+use crate::fair_queue::{FairQueue, Lane, TOO_MANY_WAIT};
 
 /// Functions that may run at once.
 const RUNNING: usize = 4;
@@ -20,6 +21,8 @@ pub(crate) struct Queue<K> {
 }
 
 struct Shared<K> {
+    /// How long a call may wait for its turn.
+    wait: Duration,
     run: Box<Run>,
     state: Mutex<State<K>>,
     done: Box<Tell<K>>,
@@ -32,7 +35,7 @@ type Run = dyn Fn(&FunctionCall, &Stop) -> FunctionOutcome + Send + Sync;
 type Tell<K> = dyn Fn(&K, FunctionOutcome) + Send + Sync;
 
 struct State<K> {
-    waiting: VecDeque<Call<K>>,
+    waiting: FairQueue<Call<K>>,
     running: Vec<(Arc<K>, Arc<Stop>)>,
 }
 
@@ -42,24 +45,28 @@ struct Call<K> {
 }
 
 impl<K: Send + Sync + 'static> Queue<K> {
-    /// A queue with nothing in it; `done` is called from threads of its own.
+    /// A queue with nothing in it, in which calls may wait for so long; `done` is called from threads
+    /// of its own, or from `submit` for a call that may not wait.
     pub(crate) fn new(
         allowed: Allowed,
+        wait: Duration,
         done: impl Fn(&K, FunctionOutcome) + Send + Sync + 'static,
     ) -> Self {
-        Self::of(move |call, stop| allowed.run(call, stop), done)
+        Self::of(wait, move |call, stop| allowed.run(call, stop), done)
     }
 
     fn of(
+        wait: Duration,
         run: impl Fn(&FunctionCall, &Stop) -> FunctionOutcome + Send + Sync + 'static,
         done: impl Fn(&K, FunctionOutcome) + Send + Sync + 'static,
     ) -> Self {
         let state = State {
-            waiting: VecDeque::new(),
+            waiting: FairQueue::new(),
             running: Vec::new(),
         };
         Self {
             shared: Arc::new(Shared {
+                wait,
                 run: Box::new(run),
                 state: Mutex::new(state),
                 done: Box::new(done),
@@ -67,8 +74,8 @@ impl<K: Send + Sync + 'static> Queue<K> {
         }
     }
 
-    /// Runs a call as soon as its turn comes.
-    pub(crate) fn submit(&self, whose: K, call: Box<FunctionCall>) {
+    /// Runs a call as soon as its turn comes among those of other lanes.
+    pub(crate) fn submit(&self, lane: Lane, whose: K, call: Box<FunctionCall>) {
         let whose = Arc::new(whose);
         let mut state = self.shared.lock();
         if state.running.len() < RUNNING {
@@ -88,15 +95,11 @@ impl<K: Send + Sync + 'static> Queue<K> {
                 let what = format!("could not be started: no thread for it: {error}");
                 (self.shared.done)(&whose, FunctionOutcome::Failed(what));
             }
-        } else if state.waiting.len() < WAITING {
-            state.waiting.push_back(Call { whose, call });
         } else {
+            let mut refused = state.waiting.take_expired(self.shared.wait);
+            refused.extend(state.waiting.push(lane, Call { whose, call }, WAITING));
             drop(state);
-            let sentence = format!(
-                "{RUNNING} functions run and {WAITING} wait already: ask for prompt `{}` again in a moment",
-                call.prompt
-            );
-            (self.shared.done)(&whose, FunctionOutcome::Refused(sentence));
+            self.shared.refuse(refused);
         }
     }
 
@@ -150,6 +153,14 @@ impl<K> Shared<K> {
         running.chain(waiting).map(Arc::clone).collect()
     }
 
+    /// Tells those that may not wait, or not any longer.
+    fn refuse(&self, calls: Vec<Call<K>>) {
+        for Call { whose, .. } in calls {
+            let tell = || (self.done)(&whose, FunctionOutcome::Refused(TOO_MANY_WAIT.to_owned()));
+            let _ = catch_unwind(AssertUnwindSafe(tell));
+        }
+    }
+
     /// Runs one call and then those that wait, until none does.
     fn serve(&self, mut whose: Arc<K>, mut call: Box<FunctionCall>, mut stop: Arc<Stop>) {
         loop {
@@ -166,10 +177,16 @@ impl<K> Shared<K> {
                 let _ = catch_unwind(AssertUnwindSafe(tell));
             }
             let mut state = self.lock();
+            let expired = state.waiting.take_expired(self.wait);
+            if !expired.is_empty() {
+                drop(state);
+                self.refuse(expired);
+                state = self.lock();
+            }
             state
                 .running
                 .retain(|(_, known)| !Arc::ptr_eq(known, &stop));
-            let Some(next) = state.waiting.pop_front() else {
+            let Some(next) = state.waiting.pop() else {
                 return;
             };
             stop = Arc::new(Stop::default());
@@ -223,11 +240,11 @@ mod tests {
             }
             FunctionOutcome::Printed(Vec::new())
         };
-        let queue = Queue::of(until_stopped, move |whose: &usize, _| {
+        let queue = Queue::of(SOON, until_stopped, move |whose: &usize, _| {
             let _ = told.send(*whose);
         });
         for whose in 0..=RUNNING {
-            queue.submit(whose, Box::new(call()));
+            queue.submit(Lane::default(), whose, Box::new(call()));
         }
         let (asked, is_asked) = mpsc::channel();
         let (decide, decision) = mpsc::channel::<()>();
@@ -258,12 +275,12 @@ mod tests {
     fn a_mistake_of_ours_takes_nobodys_turn() {
         let (told, outcomes) = mpsc::channel();
         let broken = |_: &FunctionCall, _: &Stop| panic!("as the test wants it");
-        let queue = Queue::of(broken, move |whose: &usize, outcome| {
+        let queue = Queue::of(SOON, broken, move |whose: &usize, outcome| {
             let _ = told.send((*whose, outcome));
         });
         let all = RUNNING + 2;
         for whose in 0..all {
-            queue.submit(whose, Box::new(call()));
+            queue.submit(Lane::default(), whose, Box::new(call()));
         }
         let mut told = Vec::new();
         for _ in 0..all {
@@ -276,5 +293,62 @@ mod tests {
         while !queue.is_idle() {
             thread::yield_now();
         }
+    }
+
+    #[test]
+    fn one_client_neither_fills_the_queue_nor_takes_every_turn() {
+        let (told, outcomes) = mpsc::channel();
+        let (go, gate) = mpsc::channel::<()>();
+        let gate = Mutex::new(gate);
+        let gated = move |_: &FunctionCall, _: &Stop| {
+            let _ = gate.lock().unwrap().recv();
+            FunctionOutcome::Printed(Vec::new())
+        };
+        let queue = Queue::of(SOON, gated, move |whose: &&str, outcome| {
+            let _ = told.send((*whose, outcome));
+        });
+        let greedy = Lane::new(0, "greedy", 0);
+        for _ in 0..RUNNING + WAITING {
+            queue.submit(greedy, "greedy", Box::new(call()));
+        }
+        queue.submit(Lane::new(0, "other", 1), "other", Box::new(call()));
+        let (whose, outcome) = outcomes.recv_timeout(SOON).unwrap();
+        assert_eq!(whose, "greedy");
+        assert!(matches!(outcome, FunctionOutcome::Refused(_)));
+        // The first that ends makes room for one of the two lanes, the next for the other.
+        let mut order = Vec::new();
+        for _ in 0..2 * RUNNING + 2 {
+            go.send(()).unwrap();
+            order.push(outcomes.recv_timeout(SOON).unwrap().0);
+        }
+        assert!(order.contains(&"other"), "{order:?}");
+        drop(go);
+    }
+
+    #[test]
+    fn who_waited_too_long_is_refused() {
+        let (told, outcomes) = mpsc::channel();
+        let (go, gate) = mpsc::channel::<()>();
+        let gate = Mutex::new(gate);
+        let gated = move |_: &FunctionCall, _: &Stop| {
+            let _ = gate.lock().unwrap().recv();
+            FunctionOutcome::Printed(Vec::new())
+        };
+        let queue = Queue::of(Duration::ZERO, gated, move |whose: &usize, outcome| {
+            let _ = told.send((*whose, outcome));
+        });
+        for whose in 0..=RUNNING {
+            queue.submit(Lane::default(), whose, Box::new(call()));
+        }
+        drop(go);
+        let all: Vec<_> = (0..=RUNNING)
+            .map(|_| outcomes.recv_timeout(SOON).unwrap())
+            .collect();
+        let refused: Vec<usize> = all
+            .iter()
+            .filter(|(_, outcome)| matches!(outcome, FunctionOutcome::Refused(_)))
+            .map(|(whose, _)| *whose)
+            .collect();
+        assert_eq!(refused, [RUNNING]);
     }
 }

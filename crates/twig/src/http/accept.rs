@@ -15,6 +15,7 @@ use tokio::time::{sleep, timeout};
 
 use super::patience::Patience;
 use super::peers::{HttpPeer, Peers};
+use super::replies::Replies;
 use super::routes::Routes;
 use super::socket::Socket;
 use super::{Limits, Shared};
@@ -66,8 +67,10 @@ pub(super) async fn run(
                         is_failing = false;
                         let (routes, limits) = (routes.clone(), shared.limits.clone());
                         let ending = shared.ending.clone();
+                        let replies = Arc::clone(&shared.replies);
                         connections.spawn(async move {
-                            serve(stream, &admitted.peer, routes, &limits, ending).await;
+                            let end = (ending, replies);
+                            serve(stream, &admitted.peer, routes, &limits, end).await;
                             drop(admitted);
                         });
                     }
@@ -112,12 +115,18 @@ async fn serve(
     peer: &Arc<HttpPeer>,
     routes: Routes,
     limits: &Limits,
-    mut ending: watch::Receiver<bool>,
+    (mut ending, replies): (watch::Receiver<bool>, Arc<Replies>),
 ) {
     // Without this a small reply waits for the client's acknowledgement of the last one.
     let _ = stream.set_nodelay(true);
     let patience = Patience::new(limits, Arc::clone(peer));
-    let socket = Socket::new(stream, patience.clone(), limits.stall, ending.clone());
+    let socket = Socket::new(
+        stream,
+        patience.clone(),
+        limits.stall,
+        replies,
+        ending.clone(),
+    );
     let connection = http1::Builder::new()
         .timer(patience)
         .header_read_timeout(limits.idle)

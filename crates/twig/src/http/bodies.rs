@@ -6,40 +6,80 @@ use axum::body::{Body, HttpBody};
 use axum::http::{HeaderMap, header};
 use futures_util::StreamExt;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use twig_mcp::http::Trouble;
+
+use super::limits::{BODY_ROOM, BODY_TURN, BODY_TURNS, SMALL_BODY};
 
 /// How long a body that nobody wants may take.
 const UNWANTED_TIME: Duration = Duration::from_secs(1);
-/// Bytes that every body may have.
-const SMALL: usize = 64 * 1024;
-/// Longer bodies that may be held at once; others wait for their turn.
-const LARGE: usize = 32;
 
 /// Room for the bodies of all requests.
+///
+/// A long body takes of the room what it has. Where none is left it waits for one of a few turns, in
+/// which it is read to its end; so clients that stop in the middle keep out nobody as long as there
+/// is room, and nobody for long when there is none.
 pub(super) struct Bodies {
     time: Duration,
-    large: Semaphore,
+    wait: Duration,
+    room: Semaphore,
+    turns: Semaphore,
 }
 
-/// A whole body, and its turn where it is a long one.
+/// A whole body, and the room or the turn that it took where it is a long one.
 pub(super) struct Whole<'b> {
     bytes: Vec<u8>,
+    bodies: &'b Bodies,
+    room: Option<SemaphorePermit<'b>>,
     turn: Option<SemaphorePermit<'b>>,
 }
 
-impl Whole<'_> {
+impl<'b> Whole<'b> {
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// What a job that was made of this body still needs of the room: it takes as much as the body.
+    pub(super) fn room_for_job(&self) -> Result<Option<SemaphorePermit<'b>>, Trouble> {
+        if self.bytes.len() <= SMALL_BODY {
+            return Ok(None);
+        }
+        let more = self.more_room(self.bytes.len());
+        more.map(Some).ok_or(Trouble::Busy)
+    }
+
+    /// Gives up the body and its turn for a job that was made of it; gives the room that the job keeps.
+    pub(super) fn into_room(self) -> Option<SemaphorePermit<'b>> {
+        self.room
+    }
+
+    /// Takes room for so many bytes in all, if there is any.
+    fn take_room(&mut self, length: usize) -> bool {
+        let Some(more) = self.more_room(length) else {
+            return false;
+        };
+        match &mut self.room {
+            Some(room) => room.merge(more),
+            empty => *empty = Some(more),
+        }
+        true
+    }
+
+    fn more_room(&self, length: usize) -> Option<SemaphorePermit<'b>> {
+        let taken = self.room.as_ref().map_or(0, SemaphorePermit::num_permits);
+        let more = u32::try_from(length.saturating_sub(taken)).ok()?;
+        self.bodies.room.try_acquire_many(more).ok()
     }
 }
 
 impl Bodies {
-    /// Room for bodies of which each may take that time.
-    pub(super) fn new(time: Duration) -> Self {
+    /// Room for bodies of which each may take that time, and wait so long for a turn.
+    pub(super) fn new(time: Duration, wait: Duration) -> Self {
         Self {
             time,
-            large: Semaphore::new(LARGE),
+            wait,
+            room: Semaphore::new(BODY_ROOM),
+            turns: Semaphore::new(BODY_TURNS),
         }
     }
 
@@ -61,22 +101,36 @@ impl Bodies {
 
     async fn collect(&self, body: Body, limit: usize) -> Result<Whole<'_>, Trouble> {
         let mut chunks = body.into_data_stream();
+        let mut turn_end = None;
         let mut whole = Whole {
             bytes: Vec::new(),
+            bodies: self,
+            room: None,
             turn: None,
         };
-        while let Some(chunk) = chunks.next().await {
+        loop {
+            let chunk = match turn_end {
+                None => chunks.next().await,
+                Some(end) => {
+                    let chunk = timeout_at(end, chunks.next()).await;
+                    chunk.map_err(|_| Trouble::Slow)?
+                }
+            };
+            let Some(chunk) = chunk else {
+                return Ok(whole);
+            };
             let chunk = chunk.map_err(|_| Trouble::Body)?;
             let length = whole.bytes.len() + chunk.len();
             if length > limit {
                 return Err(Trouble::TooLarge(limit));
             }
-            if length > SMALL && whole.turn.is_none() {
-                whole.turn = self.large.acquire().await.ok();
+            if length > SMALL_BODY && whole.turn.is_none() && !whole.take_room(length) {
+                let turn = timeout(self.wait, self.turns.acquire()).await;
+                whole.turn = turn.map_err(|_| Trouble::Busy)?.ok();
+                turn_end = Some(Instant::now() + BODY_TURN);
             }
             whole.bytes.extend_from_slice(&chunk);
         }
-        Ok(whole)
     }
 }
 
@@ -84,11 +138,11 @@ impl Bodies {
 ///
 /// A client that still sends would find its connection closed, and may take that for an outage.
 pub(super) async fn pass_by(body: Body) -> bool {
-    if body.size_hint().lower() > SMALL as u64 {
+    if body.size_hint().lower() > SMALL_BODY as u64 {
         return false;
     }
     let end = async {
-        let mut left = SMALL;
+        let mut left = SMALL_BODY;
         let mut chunks = body.into_data_stream();
         while let Some(chunk) = chunks.next().await {
             let rest = chunk.ok().and_then(|chunk| left.checked_sub(chunk.len()));
@@ -106,27 +160,73 @@ pub(super) async fn pass_by(body: Body) -> bool {
 mod tests {
     use super::*;
 
-    #[test]
-    fn long_bodies_take_turns_and_short_ones_do_not() {
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    fn block_on(test: impl Future<Output = ()>) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
-        runtime.block_on(async {
-            let (bodies, headers) = (Bodies::new(Duration::from_secs(30)), HeaderMap::new());
-            let read = |length| bodies.read(&headers, Body::from(vec![b' '; length]), 2 * SMALL);
-            let mut held = Vec::new();
-            for _ in 0..LARGE {
-                held.push(read(SMALL + 1).await.ok().unwrap());
+        runtime.block_on(test);
+    }
+
+    async fn read(bodies: &Bodies, length: usize) -> Result<Whole<'_>, Trouble> {
+        let body = Body::from(vec![b' '; length]);
+        bodies.read(&HeaderMap::new(), body, BODY_ROOM).await
+    }
+
+    #[test]
+    fn long_bodies_take_room_then_turns_and_short_ones_neither() {
+        block_on(async {
+            let bodies = Bodies::new(MINUTE, MINUTE);
+            let first = read(&bodies, BODY_ROOM).await.ok().unwrap();
+            assert_eq!(bodies.room.available_permits(), 0);
+            let mut turns = Vec::new();
+            for _ in 0..BODY_TURNS {
+                turns.push(read(&bodies, SMALL_BODY + 1).await.ok().unwrap());
             }
-            assert_eq!(bodies.large.available_permits(), 0);
-            assert_eq!(read(SMALL).await.ok().unwrap().bytes().len(), SMALL);
-            let waits = timeout(Duration::from_millis(10), read(SMALL + 1)).await;
+            assert_eq!(bodies.turns.available_permits(), 0);
+            let short = read(&bodies, SMALL_BODY).await.ok().unwrap();
+            assert_eq!(short.bytes().len(), SMALL_BODY);
+            let waits = timeout(Duration::from_millis(10), read(&bodies, SMALL_BODY + 1)).await;
             assert!(waits.is_err());
-            held.pop();
-            assert!(read(2 * SMALL).await.is_ok());
-            let longer = read(2 * SMALL + 1).await;
-            assert_eq!(longer.err(), Some(Trouble::TooLarge(2 * SMALL)));
+            turns.pop();
+            assert!(read(&bodies, 2 * SMALL_BODY).await.is_ok());
+            drop((first, turns, short));
+            assert_eq!(bodies.room.available_permits(), BODY_ROOM);
+            assert_eq!(bodies.turns.available_permits(), BODY_TURNS);
+            let longer = read(&bodies, BODY_ROOM + 1).await;
+            assert_eq!(longer.err(), Some(Trouble::TooLarge(BODY_ROOM)));
+        });
+    }
+
+    #[test]
+    fn waiting_for_a_turn_has_an_end() {
+        block_on(async {
+            let bodies = Bodies::new(MINUTE, Duration::from_millis(1));
+            let _all = bodies.room.acquire_many(BODY_ROOM as u32).await;
+            let _turns = bodies.turns.acquire_many(BODY_TURNS as u32).await;
+            let busy = read(&bodies, SMALL_BODY + 1).await;
+            assert_eq!(busy.err(), Some(Trouble::Busy));
+        });
+    }
+
+    #[test]
+    fn a_job_gives_its_turn_up_and_takes_room() {
+        block_on(async {
+            let bodies = Bodies::new(MINUTE, MINUTE);
+            let all = bodies.room.acquire_many(BODY_ROOM as u32).await;
+            let [lucky, late] = [read(&bodies, 2 * SMALL_BODY), read(&bodies, 2 * SMALL_BODY)];
+            let (lucky, late) = (lucky.await.ok().unwrap(), late.await.ok().unwrap());
+            assert_eq!(late.room_for_job().err(), Some(Trouble::Busy));
+            drop(late);
+            assert_eq!(bodies.turns.available_permits(), BODY_TURNS - 1);
+            drop(all);
+            let job = (lucky.room_for_job().ok().unwrap(), lucky.into_room());
+            assert_eq!(bodies.turns.available_permits(), BODY_TURNS);
+            assert_eq!(bodies.room.available_permits(), BODY_ROOM - 2 * SMALL_BODY);
+            drop(job);
+            assert_eq!(bodies.room.available_permits(), BODY_ROOM);
         });
     }
 }

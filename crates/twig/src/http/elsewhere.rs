@@ -8,11 +8,13 @@ use twig_core::search::{Hit, Query};
 use twig_core::store::{ItemWrite, StoreError, Written};
 use twig_core::template::{ComputedJob, JobOutcome};
 use twig_core::{FunctionCall, FunctionOutcome};
-use twig_mcp::{Done, Ticket, Work};
+use twig_mcp::{Done, Job, Ticket, Work};
 
 use super::Shared;
 use super::accept::is_over;
+use super::peers::HttpPeer;
 use super::sessions::Session;
+use crate::fair_queue::Lane;
 use crate::worker::Pool;
 
 /// How long jobs may still take when the server ends; the rest of its last moments is for telling
@@ -20,26 +22,36 @@ use crate::worker::Pool;
 const LAST_JOBS: Duration = Duration::from_millis(300);
 
 impl Shared {
-    /// Runs a job of a request, which may be one of a session.
-    pub(super) async fn run(&self, work: Work, session: Option<(Arc<Session>, Ticket)>) -> Done {
-        match work {
-            Work::Render(job) => Done::Render(self.render(job).await),
+    /// Runs a job of a peer's request, which may be one of a session.
+    pub(super) async fn run(
+        &self,
+        job: Job,
+        peer: Option<&Arc<HttpPeer>>,
+        session: Option<Arc<Session>>,
+    ) -> Done {
+        let peer = peer.map(|peer| (peer.network(), peer.number()));
+        let (network, number) = peer.unwrap_or_default();
+        let client = match &session {
+            Some(session) => (true, Arc::as_ptr(session).addr() as u64),
+            None => (false, number),
+        };
+        let lane = Lane::new(network, &job.prompt, client);
+        match job.work {
+            Work::Render(render) => Done::Render(self.render(lane, render).await),
             Work::Write(write) => Done::Write(self.write(*write).await),
             Work::Search(query) => Done::Search(self.search(query).await),
-            Work::Function(call) => Done::Function(self.call(call, session).await),
+            Work::Function(call) => {
+                let session = session.map(|session| (session, job.ticket));
+                Done::Function(self.call(lane, call, session).await)
+            }
         }
     }
 
     /// A request that is given up gives up its render, unless it has begun; then the limit of its
     /// time ends it.
-    async fn render(&self, job: ComputedJob) -> JobOutcome {
-        let limit = self.limits.renders;
-        if self.pool.queued() >= limit {
-            let message = format!("the limit of {limit} renders that wait is reached");
-            return JobOutcome::limit(message);
-        }
+    async fn render(&self, lane: Lane, job: ComputedJob) -> JobOutcome {
         let (waiting, outcome) = oneshot::channel();
-        self.pool.submit(waiting, job);
+        self.pool.submit(lane, waiting, job);
         let pool = &self.pool;
         let mut render = Render { outcome, pool };
         tokio::select! {
@@ -53,6 +65,7 @@ impl Shared {
     /// A request that is given up ends its function, even where it runs already.
     async fn call(
         &self,
+        lane: Lane,
         call: Box<FunctionCall>,
         session: Option<(Arc<Session>, Ticket)>,
     ) -> FunctionOutcome {
@@ -65,7 +78,7 @@ impl Shared {
             waiting: Mutex::new(Some(waiting)),
             session,
         };
-        self.functions.submit(whose, call);
+        self.functions.submit(lane, whose, call);
         let failed = |why: &str| FunctionOutcome::Failed(why.to_owned());
         tokio::select! {
             outcome = &mut waited.outcome => outcome.unwrap_or_else(|_| failed("was given up")),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -17,7 +17,9 @@ use twig_mcp::{Connection, Host, Latest};
 use super::Shared;
 use super::bodies::pass_by;
 use super::headers::{SESSION, accept, read_headers, with_headers};
+use super::limits::SMALL_REPLY;
 use super::peers::HttpPeer;
+use super::replies::SentDocument;
 use super::routes::{App, close_unless_known, peer};
 use super::sessions::Pending;
 use super::stream;
@@ -101,24 +103,48 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
     let limit = shared.service.limits.message;
     let body = shared.bodies.read(headers, body, limit).await;
     let body = body.map_err(|trouble| with_headers(headers, |read| trouble.reply(read)))?;
-    peer(&parts.extensions).inspect(|peer| peer.answer());
+    let peer = peer(&parts.extensions);
+    peer.inspect(|peer| peer.answer());
     // Whoever listens hears of every change from here on.
     let changes = shared.changes.subscribe();
     let accept = accept(headers);
     let headers = read_headers(headers, accept.as_deref());
     let exchange = http::post(&shared.service.server, &headers, body.bytes())?;
     let fresh = || Connection::new(Arc::clone(&shared.service.server));
+    let busy = || exchange.refuse(Trouble::Busy);
+    let document = match exchange.long_document(|| shared.catalog()) {
+        Some((uri, bytes)) => {
+            let document = shared.replies.document(uri, bytes).await;
+            Some(document.map_err(|trouble| exchange.refuse(trouble))?)
+        }
+        None => None,
+    };
+    let turn = match &document {
+        Some(document) => Some(document.turn.lock().await),
+        None => None,
+    };
     match exchange.seat() {
         Seat::Fresh => {
             let mut connection = fresh();
-            match shared.answer(&exchange, &mut connection) {
-                Answer::Reply(reply) | Answer::Session(reply) => Ok(respond(reply)),
+            let answer = shared.answer_document(&exchange, &mut connection, turn.is_some());
+            drop(turn);
+            match answer {
+                Answer::Reply(reply) | Answer::Session(reply) => {
+                    Ok(send(shared, reply, document, busy).await)
+                }
                 Answer::Stream(first) => {
                     Ok(stream::subscription(connection, &first, changes, shared))
                 }
                 Answer::Job(job) => {
-                    let done = shared.run(job.work, None).await;
-                    Ok(respond(http::finish(&mut connection, job.ticket, done)))
+                    let room = body.room_for_job();
+                    let room = room.map_err(|trouble| exchange.refuse(trouble))?;
+                    let busy = busy();
+                    let held = (room, body.into_room());
+                    let ticket = job.ticket;
+                    let done = shared.run(job, peer, None).await;
+                    drop(held);
+                    let reply = http::finish(&mut connection, ticket, done);
+                    Ok(send(shared, reply, None, || busy).await)
                 }
             }
         }
@@ -143,20 +169,31 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
             let Some(session) = shared.sessions.find(id) else {
                 return Err(exchange.refuse(Trouble::NoSession));
             };
-            let answer = shared.answer(&exchange, &mut session.inside().connection);
+            let answer = {
+                let mut inside = session.inside();
+                shared.answer_document(&exchange, &mut inside.connection, turn.is_some())
+            };
+            drop(turn);
             let Answer::Job(job) = answer else {
                 // It may have cancelled another request.
                 shared.end_cancelled(&session);
-                return Ok(respond(without_stream(answer, &exchange)));
+                let reply = without_stream(answer, &exchange);
+                return Ok(send(shared, reply, document, busy).await);
             };
             let ticket = job.ticket;
-            let mine = (Arc::clone(&session), ticket);
+            let mine = Arc::clone(&session);
             let pending = Pending { session, ticket };
-            let done = shared.run(job.work, Some(mine)).await;
-            let mut inside = pending.session.inside();
-            let reply = http::finish(&mut inside.connection, ticket, done);
-            drop(inside);
-            Ok(respond(reply))
+            let room = body.room_for_job();
+            let room = room.map_err(|trouble| exchange.refuse(trouble))?;
+            let busy = busy();
+            let held = (room, body.into_room());
+            let done = shared.run(job, peer, Some(mine)).await;
+            drop(held);
+            let reply = {
+                let mut inside = pending.session.inside();
+                http::finish(&mut inside.connection, ticket, done)
+            };
+            Ok(send(shared, reply, None, || busy).await)
         }
     }
 }
@@ -199,6 +236,19 @@ impl Shared {
         }
     }
 
+    /// Answers; where that means to encode a long document, nobody waits for it.
+    fn answer_document(
+        &self,
+        exchange: &Exchange<'_>,
+        connection: &mut Connection,
+        is_long: bool,
+    ) -> Answer {
+        if is_long {
+            return block_in_place(|| self.answer(exchange, connection));
+        }
+        self.answer(exchange, connection)
+    }
+
     /// Answers from the catalog of the moment.
     fn answer(&self, exchange: &Exchange<'_>, connection: &mut Connection) -> Answer {
         let look = || self.catalog();
@@ -220,17 +270,38 @@ fn without_stream(answer: Answer, exchange: &Exchange<'_>) -> Reply {
     }
 }
 
+/// Sends a reply, once there is room for it where it is a long one.
+async fn send(
+    shared: &Shared,
+    reply: Reply,
+    document: Option<Arc<SentDocument>>,
+    busy: impl FnOnce() -> Reply,
+) -> Response {
+    if reply.body.len() <= SMALL_REPLY && reply.shared.is_none() {
+        return respond(reply);
+    }
+    let status = reply.status;
+    match shared.replies.body(reply, document).await {
+        Ok(body) => respond_with(status, body),
+        Err(_) => respond(busy()),
+    }
+}
+
 pub(super) fn respond(reply: Reply) -> Response {
-    let has_body = !reply.body.is_empty();
-    let mut response = Response::new(Body::from(reply.body));
-    let status = StatusCode::from_u16(reply.status);
-    *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    if reply.status == 405 {
+    respond_with(reply.status, Body::from(reply.body))
+}
+
+fn respond_with(status: u16, body: Body) -> Response {
+    let has_body = !body.is_end_stream();
+    let mut response = Response::new(body);
+    let code = StatusCode::from_u16(status);
+    *response.status_mut() = code.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    if status == 405 {
         let allowed = HeaderValue::from_static("POST");
         response.headers_mut().insert(header::ALLOW, allowed);
     }
     // The rest of such a body is not read, and hyper closes the connection without a word.
-    if matches!(reply.status, 408 | 413) {
+    if matches!(status, 408 | 413 | 503) {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(header::CONNECTION, close);
     }

@@ -7,6 +7,19 @@ use std::time::Duration;
 
 /// The shortest token, in characters, that keeps out others than the programs of this machine.
 pub(super) const TOKEN: usize = 16;
+/// Bytes that every body may have.
+pub(super) const SMALL_BODY: usize = 64 * 1024;
+/// Bytes of longer bodies, and of jobs that were made of them, at once.
+pub(super) const BODY_ROOM: usize = 48 * 1024 * 1024;
+/// Longer bodies that are read to their end at once where there is no room, and how long each may take.
+pub(super) const BODY_TURNS: usize = 16;
+pub(super) const BODY_TURN: Duration = Duration::from_secs(5);
+/// Replies of so many bytes take no room.
+pub(super) const SMALL_REPLY: usize = 64 * 1024;
+/// Of the room for replies, the part that replies may have together that still wait for room.
+pub(super) const WAITING_REPLIES: usize = 4;
+/// A client that takes nothing for so long makes room for a reply that waits.
+pub(super) const BRIEF_STALL: Duration = Duration::from_secs(1);
 /// Wrong tokens of one network that are refused at once.
 pub(super) const WRONG_TOKENS_AT_ONCE: u32 = 10;
 /// The longest that the refusal of a wrong token waits.
@@ -25,6 +38,8 @@ pub(crate) struct Limits {
     pub(crate) sessions: usize,
     /// Renders that may wait for a worker, of all clients together.
     pub(crate) renders: usize,
+    /// Bytes of long replies that clients have not taken yet.
+    pub(crate) reply_bytes: usize,
     /// How long a request's head may take, and the silence before the first.
     pub(crate) head: Duration,
     /// How long a request's body may take.
@@ -46,6 +61,7 @@ impl Default for Limits {
             address_connections: None,
             sessions: 256,
             renders: 256,
+            reply_bytes: 64 * 1024 * 1024,
             head: Duration::from_secs(10),
             body: Duration::from_secs(30),
             idle: Duration::from_secs(60),

@@ -77,17 +77,21 @@ impl Peers {
     /// other one is in use.
     pub(super) async fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Admitted> {
         let network = Network::new(address);
+        let mut has_closed = false;
         if let Some(network) = network {
             let mut table = self.table();
             let count = table.networks.get(&network).copied().unwrap_or_default();
-            if count >= self.share && !table.close_oldest(|peer| peer.network == Some(network)) {
-                return None;
+            if count >= self.share {
+                has_closed = table.close_oldest(|peer| peer.network == Some(network));
+                if !has_closed {
+                    return None;
+                }
             }
         }
         let slot = match Arc::clone(&self.slots).try_acquire_owned() {
             Ok(slot) => slot,
             Err(_) => {
-                if !self.table().close_oldest(|_| true) {
+                if !has_closed && !self.table().close_oldest(|_| true) {
                     return None;
                 }
                 // Its file has to be closed before another one is opened.
@@ -159,6 +163,11 @@ impl HttpPeer {
             state: AtomicU8::new(WAITING),
             close: Notify::new(),
         }
+    }
+
+    /// Which connection it is: no two have the same number.
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     /// Where it connects from; `None` is this machine.
@@ -246,6 +255,8 @@ mod tests {
     /// A connection that ends as soon as it has to make room.
     async fn connect(peers: &Arc<Peers>, address: &str) -> Option<Arc<HttpPeer>> {
         let admitted = peers.admit(address.parse().unwrap()).await?;
+        // One that had to make room is gone by then.
+        tokio::task::yield_now().await;
         let peer = Arc::clone(&admitted.peer);
         tokio::spawn(async move {
             admitted.peer.closed().await;

@@ -3,15 +3,18 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 
+use super::limits::BRIEF_STALL;
 use super::patience::Patience;
+use super::replies::Replies;
 
 /// How long a client may go on sending what nobody reads.
 const LINGER: Duration = Duration::from_secs(1);
@@ -23,8 +26,10 @@ pub(super) struct Socket {
     patience: Patience,
     /// How long one write may wait.
     stall: Duration,
-    /// Runs while a write waits.
-    stalled: Option<Pin<Box<Sleep>>>,
+    /// Runs while a write waits; and since when it does.
+    stalled: Option<(Pin<Box<Sleep>>, Instant)>,
+    /// Who waits for room that replies take.
+    replies: Arc<Replies>,
     /// Turns true when the server ends, and nobody is waited for any more.
     ending: watch::Receiver<bool>,
     /// Runs once everything is said.
@@ -37,6 +42,7 @@ impl Socket {
         stream: TcpStream,
         patience: Patience,
         stall: Duration,
+        replies: Arc<Replies>,
         ending: watch::Receiver<bool>,
     ) -> Self {
         Self {
@@ -44,6 +50,7 @@ impl Socket {
             patience,
             stall,
             stalled: None,
+            replies,
             ending,
             lingering: None,
         }
@@ -63,11 +70,20 @@ impl Socket {
             return written;
         }
         let stall = self.stall;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(stall)));
-        match stalled.as_mut().poll(context) {
-            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
-            Poll::Pending => Poll::Pending,
+        let step = stall.min(BRIEF_STALL);
+        let (timer, since) = self
+            .stalled
+            .get_or_insert_with(|| (Box::pin(sleep(step)), Instant::now()));
+        while timer.as_mut().poll(context).is_ready() {
+            // Others wait for the room that its reply takes.
+            let makes_room = self.replies.is_waited_for();
+            if makes_room || since.elapsed() >= stall {
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+            let next = (Instant::now() + step).min(*since + stall);
+            timer.as_mut().reset(next);
         }
+        Poll::Pending
     }
 
     /// Throws away what still comes. Waits for the client to close, but not for long.
@@ -162,11 +178,15 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let client = std::net::TcpStream::connect(address).unwrap();
         let (stream, _) = listener.accept().await.unwrap();
-        let peer = std::sync::Arc::new(HttpPeer::new(0, None));
+        let peer = Arc::new(HttpPeer::new(0, None));
         let patience = Patience::new(&Limits::default(), peer);
         let (_, ending) = watch::channel(false);
         let stall = Duration::from_millis(20);
-        (Socket::new(stream, patience, stall, ending), client)
+        let replies = Arc::new(Replies::new(1, stall));
+        (
+            Socket::new(stream, patience, stall, replies, ending),
+            client,
+        )
     }
 
     fn block_on(test: impl Future<Output = ()>) {

@@ -1,7 +1,6 @@
 //! A few workers behind a queue, so that a slow template holds up neither the protocol nor, as far
 //! as possible, other computed ones.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use twig_core::template::{ComputedJob, JobOutcome};
 
 use super::Worker;
+use crate::fair_queue::{FairQueue, Lane, TOO_MANY_WAIT};
 
 /// Workers that may run at once.
 const WORKERS: usize = 2;
@@ -21,24 +21,34 @@ pub(crate) struct Pool<K> {
 }
 
 struct Shared<K> {
+    /// Jobs that may wait, and how long.
+    most: usize,
+    wait: Duration,
     state: Mutex<State<K>>,
     work: Condvar,
     done: Box<dyn Fn(K, JobOutcome) + Send + Sync>,
 }
 
 struct State<K> {
-    queue: VecDeque<(K, ComputedJob)>,
+    queue: FairQueue<(K, ComputedJob)>,
     threads: usize,
     idle: usize,
     closed: bool,
 }
 
 impl<K: Send + 'static> Pool<K> {
-    /// A pool without any worker yet; `done` is called from the workers' threads.
-    pub(crate) fn new(done: impl Fn(K, JobOutcome) + Send + Sync + 'static) -> Self {
+    /// A pool without any worker yet, for which so many jobs may wait for so long; `done` is called
+    /// from the workers' threads, or from `submit` for a job that may not wait.
+    pub(crate) fn new(
+        most: usize,
+        wait: Duration,
+        done: impl Fn(K, JobOutcome) + Send + Sync + 'static,
+    ) -> Self {
         let shared = Shared {
+            most,
+            wait,
             state: Mutex::new(State {
-                queue: VecDeque::new(),
+                queue: FairQueue::new(),
                 threads: 0,
                 idle: 0,
                 closed: false,
@@ -51,10 +61,19 @@ impl<K: Send + 'static> Pool<K> {
         }
     }
 
-    /// Queues a job. Whoever submits bounds how many there are.
-    pub(crate) fn submit(&self, whose: K, job: ComputedJob) {
+    /// Queues a job; it gets its turn among those of other lanes.
+    pub(crate) fn submit(&self, lane: Lane, whose: K, job: ComputedJob) {
         let mut state = self.shared.lock();
-        state.queue.push_back((whose, job));
+        let mut refused = state.queue.take_expired(self.shared.wait);
+        refused.extend(state.queue.push(lane, (whose, job), self.shared.most));
+        if !refused.is_empty() {
+            drop(state);
+            self.shared.refuse(refused);
+            state = self.shared.lock();
+        }
+        if state.queue.is_empty() {
+            return;
+        }
         if state.idle >= state.queue.len() {
             self.shared.work.notify_one();
         } else if state.threads < WORKERS {
@@ -65,7 +84,7 @@ impl<K: Send + 'static> Pool<K> {
             match spawned {
                 Ok(_) => state.threads += 1,
                 Err(error) if state.threads == 0 => {
-                    let job = state.queue.pop_back();
+                    let job = state.queue.pop();
                     drop(state);
                     if let Some((whose, _)) = job {
                         let message = format!("no thread for a render worker: {error}");
@@ -103,6 +122,13 @@ impl<K> Shared<K> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Tells those that may not wait, or not any longer.
+    fn refuse(&self, jobs: Vec<(K, ComputedJob)>) {
+        for (whose, _) in jobs {
+            (self.done)(whose, JobOutcome::limit(TOO_MANY_WAIT));
+        }
+    }
+
     fn serve(&self) {
         let mut worker = Worker::new();
         while let Some((whose, job)) = self.next(&mut worker) {
@@ -119,7 +145,14 @@ impl<K> Shared<K> {
                 state.threads -= 1;
                 return None;
             }
-            if let Some(job) = state.queue.pop_front() {
+            let expired = state.queue.take_expired(self.wait);
+            if !expired.is_empty() {
+                drop(state);
+                self.refuse(expired);
+                state = self.lock();
+                continue;
+            }
+            if let Some(job) = state.queue.pop() {
                 return Some(job);
             }
             state.idle += 1;

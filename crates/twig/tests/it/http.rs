@@ -18,6 +18,8 @@ mod read_only;
 mod resources;
 mod token;
 mod tools;
+mod turns;
+mod unread;
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};

@@ -1,0 +1,81 @@
+//! Long documents as JSON: encoded once and shared by all replies that are under way.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use twig_core::{BodyError, Contents, DocumentRef, Stamp};
+
+use crate::dispatch::Call;
+use crate::json;
+
+/// Documents of more bytes than this are shared.
+pub(crate) const LONG: usize = 64 * 1024;
+
+/// The documents that replies under way have in them.
+#[derive(Debug, Default)]
+pub(crate) struct LongDocuments {
+    shared: Mutex<Vec<LongDocument>>,
+}
+
+#[derive(Debug)]
+struct LongDocument {
+    root: Box<str>,
+    path: Box<str>,
+    stamp: Stamp,
+    json: Weak<Vec<u8>>,
+}
+
+/// What a document holds, as it goes into a reply.
+pub(crate) enum Encoded {
+    /// Still to be written.
+    Short(Arc<Contents>),
+    /// A member, `text` or `blob`, with its value.
+    Long(Arc<Vec<u8>>),
+}
+
+impl LongDocuments {
+    /// Reads a document, unless it is long and a reply under way has it as it is now.
+    pub(crate) fn read(
+        &self,
+        call: &Call<'_>,
+        found: &DocumentRef<'_>,
+    ) -> Result<Encoded, BodyError> {
+        let DocumentRef { library, document } = found;
+        let (root, path) = (&*library.root, document.path.as_str());
+        if let Some((json, stamp)) = self.find(root, path)
+            && call.host.bodies.stamp(library, &document.path)? == stamp
+        {
+            return Ok(Encoded::Long(json));
+        }
+        let cache = call.host.templates.documents();
+        let limit = call.server.limits.document;
+        let (contents, stamp) = cache.read_stamped(call.host.bodies, library, document, limit)?;
+        if contents.len() <= LONG {
+            return Ok(Encoded::Short(contents));
+        }
+        let json = Arc::new(json::member(|member| match &*contents {
+            Contents::Text(text) => member.text("text", text),
+            Contents::Bytes(bytes) => member.base64("blob", bytes),
+        }));
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.retain(|known| known.json.strong_count() > 0 && !known.is(root, path));
+        shared.push(LongDocument {
+            root: root.into(),
+            path: path.into(),
+            stamp,
+            json: Arc::downgrade(&json),
+        });
+        Ok(Encoded::Long(json))
+    }
+
+    fn find(&self, root: &str, path: &str) -> Option<(Arc<Vec<u8>>, Stamp)> {
+        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = shared.iter().find(|known| known.is(root, path))?;
+        Some((found.json.upgrade()?, found.stamp))
+    }
+}
+
+impl LongDocument {
+    fn is(&self, root: &str, path: &str) -> bool {
+        *self.root == *root && *self.path == *path
+    }
+}

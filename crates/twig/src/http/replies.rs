@@ -1,0 +1,354 @@
+//! Replies that clients have not taken yet: so many bytes of long ones, and no more.
+//!
+//! A document is encoded once, however many clients read it at a time, and takes room once. A reply
+//! that finds no room waits for it; meanwhile clients that take nothing of theirs lose it.
+
+use std::collections::{HashMap, VecDeque};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use hyper::body::{Bytes, Frame, SizeHint};
+use tokio::sync::{Notify, OnceCell};
+use tokio::time::timeout;
+use twig_mcp::http::{Reply, Trouble};
+
+use super::limits::{SMALL_REPLY, WAITING_REPLIES};
+
+/// Room for the long replies of all connections.
+pub(super) struct Replies {
+    /// Bytes in all.
+    room: usize,
+    /// How long a reply may wait for room.
+    wait: Duration,
+    state: Mutex<State>,
+    freed: Notify,
+    /// Replies that wait for room.
+    waiting: AtomicUsize,
+}
+
+#[derive(Default)]
+struct State {
+    taken: usize,
+    /// Bytes of replies that are written and wait for room.
+    written: usize,
+    /// By URI.
+    documents: HashMap<String, Weak<SentDocument>>,
+}
+
+/// A long document that is being sent, to any number of clients.
+pub(super) struct SentDocument {
+    room: OnceCell<ReplyRoom>,
+    /// Held while it is read and encoded: whoever comes meanwhile finds it done.
+    pub(super) turn: tokio::sync::Mutex<()>,
+}
+
+/// Some of the room, given back when this is dropped.
+pub(super) struct ReplyRoom {
+    replies: Arc<Replies>,
+    bytes: usize,
+}
+
+impl Replies {
+    /// Room for so many bytes, for which a reply may wait so long.
+    pub(super) fn new(room: usize, wait: Duration) -> Self {
+        Self {
+            room,
+            wait,
+            state: Mutex::default(),
+            freed: Notify::new(),
+            waiting: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether a reply waits for room.
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    /// Room for a document of so many bytes, shared with those who are sent the same one.
+    pub(super) async fn document(
+        self: &Arc<Self>,
+        uri: String,
+        bytes: usize,
+    ) -> Result<Arc<SentDocument>, Trouble> {
+        let document = self.state().document(uri);
+        let room = document.room.get_or_try_init(|| self.take(bytes));
+        match timeout(self.wait, room).await {
+            Ok(Ok(_)) => {}
+            _ => return Err(Trouble::Busy),
+        }
+        Ok(document)
+    }
+
+    /// The body of a reply, once there is room for it.
+    pub(super) async fn body(
+        self: &Arc<Self>,
+        reply: Reply,
+        document: Option<Arc<SentDocument>>,
+    ) -> Result<Body, Trouble> {
+        let Reply {
+            mut body, shared, ..
+        } = reply;
+        let room = self.take_written(body.len()).await?;
+        let mut pieces = VecDeque::with_capacity(3);
+        let after = shared.as_ref().map(|part| body.split_off(part.at));
+        pieces.push_back(Bytes::from_owner(OwnBytes(body, room)));
+        if let Some(part) = shared {
+            pieces.push_back(Bytes::from_owner(SharedBytes(part.bytes, document)));
+        }
+        pieces.extend(after.map(Bytes::from));
+        Ok(Body::new(Pieces(pieces)))
+    }
+
+    /// Room for a reply that is written already. Only a few may wait: they take memory meanwhile.
+    async fn take_written(self: &Arc<Self>, bytes: usize) -> Result<Option<ReplyRoom>, Trouble> {
+        if bytes <= SMALL_REPLY {
+            return Ok(None);
+        }
+        if let Some(room) = self.try_take(bytes) {
+            return Ok(Some(room));
+        }
+        let written = Written::new(self, bytes).ok_or(Trouble::Busy)?;
+        let room = timeout(self.wait, self.take(bytes)).await;
+        drop(written);
+        room.map_err(|_| Trouble::Busy)?.map(Some)
+    }
+
+    /// Waits for room.
+    async fn take(self: &Arc<Self>, bytes: usize) -> Result<ReplyRoom, Trouble> {
+        if let Some(room) = self.try_take(bytes) {
+            return Ok(room);
+        }
+        let _waiter = Waiter::new(&self.waiting);
+        loop {
+            // What is given back from here on is heard of.
+            let mut freed = std::pin::pin!(self.freed.notified());
+            freed.as_mut().enable();
+            if let Some(room) = self.try_take(bytes) {
+                return Ok(room);
+            }
+            freed.await;
+        }
+    }
+
+    /// A reply that is larger than all the room is sent when no other is.
+    fn try_take(self: &Arc<Self>, bytes: usize) -> Option<ReplyRoom> {
+        let mut state = self.state();
+        let taken = state.taken.saturating_add(bytes);
+        if state.taken > 0 && taken > self.room {
+            return None;
+        }
+        state.taken = taken;
+        Some(ReplyRoom {
+            replies: Arc::clone(self),
+            bytes,
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn document(&mut self, uri: String) -> Arc<SentDocument> {
+        if let Some(document) = self.documents.get(&uri).and_then(Weak::upgrade) {
+            return document;
+        }
+        self.documents.retain(|_, known| known.strong_count() > 0);
+        let document = Arc::new(SentDocument {
+            room: OnceCell::new(),
+            turn: tokio::sync::Mutex::default(),
+        });
+        self.documents.insert(uri, Arc::downgrade(&document));
+        document
+    }
+}
+
+impl Drop for ReplyRoom {
+    fn drop(&mut self) {
+        self.replies.state().taken -= self.bytes;
+        self.replies.freed.notify_waiters();
+    }
+}
+
+/// Counts as waiting until it is dropped.
+struct Waiter<'r>(&'r AtomicUsize);
+
+impl<'r> Waiter<'r> {
+    fn new(waiting: &'r AtomicUsize) -> Self {
+        waiting.fetch_add(1, Ordering::Relaxed);
+        Self(waiting)
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Bytes that are written and wait for room, until this is dropped.
+struct Written<'r> {
+    replies: &'r Replies,
+    bytes: usize,
+}
+
+impl<'r> Written<'r> {
+    fn new(replies: &'r Replies, bytes: usize) -> Option<Self> {
+        let mut state = replies.state();
+        let written = state.written.saturating_add(bytes);
+        if written > replies.room / WAITING_REPLIES {
+            return None;
+        }
+        state.written = written;
+        Some(Self { replies, bytes })
+    }
+}
+
+impl Drop for Written<'_> {
+    fn drop(&mut self) {
+        self.replies.state().written -= self.bytes;
+    }
+}
+
+/// Bytes of one reply, and their room.
+struct OwnBytes(
+    Vec<u8>,
+    #[expect(dead_code, reason = "it is given back with the bytes")] Option<ReplyRoom>,
+);
+
+impl AsRef<[u8]> for OwnBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Bytes that several replies share, and the room of all of them.
+struct SharedBytes(
+    Arc<Vec<u8>>,
+    #[expect(dead_code, reason = "it is given back with the last of them")]
+    Option<Arc<SentDocument>>,
+);
+
+impl AsRef<[u8]> for SharedBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// A body in a few pieces, of known length.
+struct Pieces(VecDeque<Bytes>);
+
+impl hyper::body::Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.pop_front().map(|piece| Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.iter().map(|piece| piece.len() as u64).sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOM: usize = 8 * SMALL_REPLY;
+
+    fn block_on(test: impl Future<Output = ()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(test);
+    }
+
+    fn replies() -> Arc<Replies> {
+        Arc::new(Replies::new(ROOM, Duration::from_millis(1)))
+    }
+
+    fn reply(length: usize) -> Reply {
+        Reply {
+            status: 200,
+            body: vec![b' '; length],
+            shared: None,
+        }
+    }
+
+    #[test]
+    fn long_replies_take_room_until_they_are_written() {
+        block_on(async {
+            let replies = replies();
+            let first = replies.body(reply(ROOM - 1), None).await.ok().unwrap();
+            assert_eq!(replies.state().taken, ROOM - 1);
+            let none = replies.body(reply(SMALL_REPLY + 1), None).await;
+            assert_eq!(none.err(), Some(Trouble::Busy));
+            // One that would take much memory while it waits does not wait.
+            let long = replies.body(reply(ROOM / 2), None).await;
+            assert_eq!(long.err(), Some(Trouble::Busy));
+            assert!(replies.body(reply(SMALL_REPLY), None).await.is_ok());
+            drop(first);
+            let state = replies.state();
+            assert_eq!((state.taken, state.written), (0, 0));
+        });
+    }
+
+    #[test]
+    fn who_waits_is_served_when_there_is_room() {
+        block_on(async {
+            let replies = Arc::new(Replies::new(ROOM, Duration::from_secs(60)));
+            let first = replies.body(reply(ROOM), None).await.ok().unwrap();
+            let waits = Arc::clone(&replies);
+            let waits = tokio::spawn(async move { waits.body(reply(2 * SMALL_REPLY), None).await });
+            tokio::task::yield_now().await;
+            assert!(replies.is_waited_for());
+            drop(first);
+            assert!(waits.await.unwrap().is_ok());
+            assert!(!replies.is_waited_for());
+        });
+    }
+
+    #[test]
+    fn a_reply_that_is_larger_than_all_the_room_is_sent_alone() {
+        block_on(async {
+            let replies = replies();
+            let large = replies.body(reply(2 * ROOM), None).await.ok().unwrap();
+            assert!(replies.body(reply(SMALL_REPLY + 1), None).await.is_err());
+            drop(large);
+            assert!(replies.body(reply(SMALL_REPLY + 1), None).await.is_ok());
+        });
+    }
+
+    #[test]
+    fn a_document_takes_room_once() {
+        block_on(async {
+            let replies = replies();
+            let document = || replies.document("twig://a".to_owned(), ROOM);
+            let [first, second] = [document().await, document().await].map(|d| d.ok().unwrap());
+            assert!(Arc::ptr_eq(&first, &second));
+            assert_eq!(replies.state().taken, ROOM);
+            let other = replies.document("twig://b".to_owned(), ROOM).await;
+            assert_eq!(other.err(), Some(Trouble::Busy));
+            drop((first, second));
+            assert_eq!(replies.state().taken, 0);
+            assert!(replies.document("twig://b".to_owned(), ROOM).await.is_ok());
+            assert_eq!(replies.state().documents.len(), 1);
+        });
+    }
+}
