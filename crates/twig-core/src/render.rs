@@ -127,6 +127,18 @@ impl Unfinished {
         });
         Ok(messages.collect())
     }
+
+    /// Bytes of text, media and documents that it holds.
+    pub fn held(&self) -> usize {
+        let blocks = self.0.iter().filter_map(|(_, block)| block.as_ref());
+        let held = blocks.map(|block| match block {
+            Block::Text(text) => text.len(),
+            Block::Media(media) => media.bytes.len(),
+            Block::Resource { contents, .. } => contents.len(),
+            _ => 0,
+        });
+        held.sum()
+    }
 }
 
 /// Whether a prompt refuses arguments that it does not have; others drop them.

@@ -37,6 +37,9 @@ pub struct Job {
     pub work: Work,
     /// The prompt that it is for, if it is for one.
     pub prompt: Option<Box<str>>,
+    /// Bytes that are held until it is done, here and in the work. Those of a write are its store's
+    /// business.
+    pub held: usize,
 }
 
 /// What a job is.
@@ -51,6 +54,16 @@ pub enum Work {
     Write(Box<ItemWrite>),
     /// A search, for the index.
     Search(Query),
+}
+
+impl Work {
+    fn held(&self) -> usize {
+        match self {
+            Self::Render(job) => job.held(),
+            Self::Function(call) => call.input.len(),
+            Self::Write(_) | Self::Search(_) => 0,
+        }
+    }
 }
 
 /// What came of a job.
@@ -129,6 +142,15 @@ pub(crate) struct Render {
 pub(crate) enum Rest {
     Template(Unfinished),
     Function,
+}
+
+impl Rest {
+    fn held(&self) -> usize {
+        match self {
+            Self::Template(rest) => rest.held(),
+            Self::Function => 0,
+        }
+    }
 }
 
 /// A render as the protocol sees it: done, or something to be run.
@@ -242,10 +264,12 @@ impl InFlight {
         let ticket = Ticket(self.next);
         self.next += 1;
         let Errand { work, pending } = errand;
-        let prompt = match &pending {
-            Pending::Get(render, _) | Pending::Expand(render, _) => Some(render.prompt.clone()),
+        let render = match &pending {
+            Pending::Get(render, _) | Pending::Expand(render, _) => Some(render),
             Pending::Write(_) | Pending::Search => None,
         };
+        let prompt = render.map(|render| render.prompt.clone());
+        let held = work.held() + render.map_or(0, |render| render.rest.held());
         let waiting = Waiting {
             id: id.into(),
             era,
@@ -257,6 +281,7 @@ impl InFlight {
             ticket,
             work,
             prompt,
+            held,
         }
     }
 

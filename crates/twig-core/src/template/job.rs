@@ -68,6 +68,14 @@ impl ComputedJob {
             millis,
         }
     }
+
+    /// Bytes of text that it holds.
+    pub fn held(&self) -> usize {
+        let bundles = self.bundles.iter().flat_map(|bundle| &bundle.sources);
+        let sources: usize = bundles.map(|(_, text)| text.len()).sum();
+        let values = self.values.iter().filter_map(|(_, value)| value.as_ref());
+        sources + values.map(String::len).sum::<usize>()
+    }
 }
 
 impl JobOutcome {

@@ -39,12 +39,14 @@ impl<'b> Whole<'b> {
         &self.bytes
     }
 
-    /// What a job that was made of this body still needs of the room: it takes as much as the body.
-    pub(super) fn room_for_job(&self) -> Result<Option<SemaphorePermit<'b>>, Trouble> {
-        if self.bytes.len() <= SMALL_BODY {
+    /// What a job that was made of this body still needs of the room: as much as it holds, and not
+    /// less than the body.
+    pub(super) fn room_for_job(&self, held: usize) -> Result<Option<SemaphorePermit<'b>>, Trouble> {
+        let length = self.bytes.len().max(held);
+        if length <= SMALL_BODY {
             return Ok(None);
         }
-        let more = self.more_room(self.bytes.len());
+        let more = self.more_room(length);
         more.map(Some).ok_or(Trouble::Busy)
     }
 
@@ -175,6 +177,11 @@ mod tests {
         bodies.read(&HeaderMap::new(), body, BODY_ROOM).await
     }
 
+    fn take_all(semaphore: &Semaphore) -> SemaphorePermit<'_> {
+        let all = semaphore.available_permits().try_into().unwrap();
+        semaphore.try_acquire_many(all).unwrap()
+    }
+
     #[test]
     fn long_bodies_take_room_then_turns_and_short_ones_neither() {
         block_on(async {
@@ -204,8 +211,8 @@ mod tests {
     fn waiting_for_a_turn_has_an_end() {
         block_on(async {
             let bodies = Bodies::new(MINUTE, Duration::from_millis(1));
-            let _all = bodies.room.acquire_many(BODY_ROOM as u32).await;
-            let _turns = bodies.turns.acquire_many(BODY_TURNS as u32).await;
+            let _all = take_all(&bodies.room);
+            let _turns = take_all(&bodies.turns);
             let busy = read(&bodies, SMALL_BODY + 1).await;
             assert_eq!(busy.err(), Some(Trouble::Busy));
         });
@@ -215,14 +222,14 @@ mod tests {
     fn a_job_gives_its_turn_up_and_takes_room() {
         block_on(async {
             let bodies = Bodies::new(MINUTE, MINUTE);
-            let all = bodies.room.acquire_many(BODY_ROOM as u32).await;
+            let all = take_all(&bodies.room);
             let [lucky, late] = [read(&bodies, 2 * SMALL_BODY), read(&bodies, 2 * SMALL_BODY)];
             let (lucky, late) = (lucky.await.ok().unwrap(), late.await.ok().unwrap());
-            assert_eq!(late.room_for_job().err(), Some(Trouble::Busy));
+            assert_eq!(late.room_for_job(0).err(), Some(Trouble::Busy));
             drop(late);
             assert_eq!(bodies.turns.available_permits(), BODY_TURNS - 1);
             drop(all);
-            let job = (lucky.room_for_job().ok().unwrap(), lucky.into_room());
+            let job = (lucky.room_for_job(0).ok().unwrap(), lucky.into_room());
             assert_eq!(bodies.turns.available_permits(), BODY_TURNS);
             assert_eq!(bodies.room.available_permits(), BODY_ROOM - 2 * SMALL_BODY);
             drop(job);

@@ -136,7 +136,7 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
                     Ok(stream::subscription(connection, &first, changes, shared))
                 }
                 Answer::Job(job) => {
-                    let room = body.room_for_job();
+                    let room = body.room_for_job(job.held);
                     let room = room.map_err(|trouble| exchange.refuse(trouble))?;
                     let busy = busy();
                     let held = (room, body.into_room());
@@ -183,7 +183,7 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
             let ticket = job.ticket;
             let mine = Arc::clone(&session);
             let pending = Pending { session, ticket };
-            let room = body.room_for_job();
+            let room = body.room_for_job(job.held);
             let room = room.map_err(|trouble| exchange.refuse(trouble))?;
             let busy = busy();
             let held = (room, body.into_room());

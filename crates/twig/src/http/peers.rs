@@ -88,16 +88,15 @@ impl Peers {
                 }
             }
         }
-        let slot = match Arc::clone(&self.slots).try_acquire_owned() {
-            Ok(slot) => slot,
-            Err(_) => {
-                if !has_closed && !self.table().close_oldest(|_| true) {
-                    return None;
-                }
-                // Its file has to be closed before another one is opened.
-                let slot = timeout(GONE_WITHIN, Arc::clone(&self.slots).acquire_owned()).await;
-                slot.ok()?.ok()?
+        let slot = if let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() {
+            slot
+        } else {
+            if !has_closed && !self.table().close_oldest(|_| true) {
+                return None;
             }
+            // Its file has to be closed before another one is opened.
+            let slot = timeout(GONE_WITHIN, Arc::clone(&self.slots).acquire_owned()).await;
+            slot.ok()?.ok()?
         };
         let mut table = self.table();
         let peer = Arc::new(HttpPeer::new(table.next, network));

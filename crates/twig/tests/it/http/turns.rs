@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Served;
 use super::client::{Caller, get, modern};
-use crate::env;
+use crate::{env, memory_kib};
 
 /// A prompt that takes all the memory that a worker may have, beside the others.
 const BOMB: &str = r#"
@@ -146,4 +146,29 @@ fn a_long_request_gives_its_room_back_once_it_was_read() {
     assert_eq!(other.response().status, 200);
     let served_before = answered(&greedy);
     assert!(served_before < 32, "{served_before} of 64 were before it");
+}
+
+/// A render that waits has the images of its prompt in memory.
+#[test]
+fn renders_that_wait_hold_a_bounded_amount_of_memory() {
+    let env = env(BOMB);
+    env.configure("[limits]\nrender_millis = 300\n");
+    let manifest = "[prompts.image]\nmessages = [{ role = \"user\", image = \"i.png\" }, { role = \"user\", file = \"prompts/bomb.md\" }]\n";
+    env.write("images/twig.toml", manifest);
+    let bomb = "{% set l = range(100000)|list %}{% for i in range(9999) %}{% set l = l|sort %}{% endfor %}";
+    env.write("images/prompts/bomb.md", bomb);
+    let mut image = b"\x89PNG\r\n\x1a\n".to_vec();
+    image.resize(3 << 20, 1);
+    env.write("images/i.png", image);
+    let served = Served::from_env(env);
+    let mut callers: Vec<Caller> = (0..100).map(|_| served.caller()).collect();
+    for caller in &mut callers {
+        start(caller, "images:image", &json!({}));
+    }
+    // The last ones are refused at once; those before them wait for a worker.
+    let refused = callers.last_mut().expect("many").response();
+    assert_eq!((refused.status, refused.code()), (503, -32603));
+    served.is_well();
+    let memory = memory_kib(served.child.id(), "VmHWM");
+    assert!(memory < 150 * 1024, "{memory} KiB");
 }
