@@ -123,6 +123,25 @@ pub struct Library {
     pub problems: Vec<Problem>,
     /// A digest of the documents that it was made from.
     pub digest: [u8; 32],
+    /// The files that its functions were read from; empty where it has none.
+    pub function_sources: Vec<FunctionSource>,
+}
+
+impl Library {
+    /// Whether any of its prompts is made by a program.
+    pub fn runs_functions(&self) -> bool {
+        let mut prompts = self.prompts.iter();
+        prompts.any(|prompt| prompt.function().is_some())
+    }
+}
+
+/// A file that says what the functions of a library run, as it was when they were read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FunctionSource {
+    /// Its path from the library's folder.
+    pub path: &'static str,
+    /// SHA-256 of its bytes.
+    pub digest: [u8; 32],
 }
 
 /// What a manifest says of its library.

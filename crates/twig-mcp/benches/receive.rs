@@ -129,6 +129,7 @@ fn catalog() -> Arc<Catalog> {
         templates: Vec::new(),
         problems: Vec::new(),
         digest: [0; 32],
+        function_sources: Vec::new(),
     })]))
 }
 

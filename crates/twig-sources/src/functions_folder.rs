@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use twig_core::parse::functions::{FunctionFiles, LIST, SCRIPT};
 use twig_core::parse::library::{Folder, empty_library, functions_library};
-use twig_core::{BodyError, Kind, Library, Limits, Problem, Severity};
+use twig_core::{BodyError, FunctionSource, Kind, Library, Limits, Problem, Severity};
 
 use crate::bodies::most;
-use crate::reader::{Patience, read_text};
+use crate::reader::{Patience, ReadFile, read_text};
 use crate::source_files::SourceFiles;
 use crate::stamp::{Seen, is_absence};
 
@@ -24,6 +24,8 @@ pub(crate) struct FunctionsFolder {
 #[derive(Debug)]
 struct Part {
     text: Result<String, BodyError>,
+    /// SHA-256 of the file, where it has a text.
+    digest: Option<[u8; 32]>,
     seen: Seen,
 }
 
@@ -31,6 +33,7 @@ impl Part {
     fn new() -> Self {
         Self {
             text: Err(BodyError::NotFound),
+            digest: None,
             seen: Seen::never(),
         }
     }
@@ -47,10 +50,15 @@ impl Part {
             Ok(read) => Seen::of(read.stamp),
             Err(_) => now,
         };
+        let digest = read.as_ref().ok().map(ReadFile::digest);
         let text = read.map(|read| read.text);
-        let changed = text != self.text;
-        self.text = text;
+        let changed = text != self.text || digest != self.digest;
+        (self.text, self.digest) = (text, digest);
         changed
+    }
+
+    fn source(&self, path: &'static str) -> Option<FunctionSource> {
+        self.digest.map(|digest| FunctionSource { path, digest })
     }
 }
 
@@ -86,7 +94,10 @@ impl FunctionsFolder {
                     script: &state.script.text,
                     prefix,
                 };
-                functions_library(folder, &files, limits)
+                let mut library = functions_library(folder, &files, limits);
+                let sources = [state.list.source(LIST), state.script.source(SCRIPT)];
+                library.function_sources = sources.into_iter().flatten().collect();
+                library
             }
             Err(error) => {
                 let path = format!("{}/{LIST}", folder.root);

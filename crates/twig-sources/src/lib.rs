@@ -57,5 +57,5 @@ pub use root::create_beneath;
 pub use search::{Heard, SearchIndex, Searcher};
 pub use settings::{Remembered, Selected, Settings, Watching};
 pub use store::{Access, DEFAULT_WORKSPACE, OldVersions, Reclaimed, SqliteStore, Workspaces};
-pub use trust::{CodeFiles, Trust, Verdict, program, survey};
+pub use trust::{CodeFiles, Trust, Verdict, function_sources, program, survey, were_read_from};
 pub use watch::{Watch, is_network};

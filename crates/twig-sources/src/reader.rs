@@ -5,10 +5,14 @@ use std::io::{Read, Seek};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use sha2::{Digest, Sha256};
 use twig_core::BodyError;
 
 use crate::root::{Root, body_error};
 use crate::stamp::{FileStamp, Seen};
+
+/// The byte order mark that some editors write in front of UTF-8.
+const MARK: char = '\u{feff}';
 
 /// How long a save may be under way before what is there is taken.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +75,18 @@ pub(crate) struct ReadFile {
     pub(crate) text: String,
     pub(crate) has_mark: bool,
     pub(crate) stamp: FileStamp,
+}
+
+impl ReadFile {
+    /// SHA-256 of the file's bytes, the mark that is no longer in the text included.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        if self.has_mark {
+            hash.update(MARK.encode_utf8(&mut [0; 4]));
+        }
+        hash.update(&self.text);
+        hash.finalize().into()
+    }
 }
 
 /// A file's bytes and the stamp it had.
@@ -290,9 +306,9 @@ fn decode(bytes: Vec<u8>) -> Result<(String, bool), BodyError> {
     let mut text = String::from_utf8(bytes).map_err(|error| BodyError::NotUtf8 {
         offset: error.utf8_error().valid_up_to(),
     })?;
-    let has_mark = text.starts_with('\u{feff}');
+    let has_mark = text.starts_with(MARK);
     if has_mark {
-        text.drain(..'\u{feff}'.len_utf8());
+        text.drain(..MARK.len_utf8());
     }
     Ok((text, has_mark))
 }

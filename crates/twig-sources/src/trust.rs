@@ -12,7 +12,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use twig_core::Library;
 
+use self::survey::written;
 pub use self::survey::{CodeFiles, program, survey};
 use crate::locked_file::{LockError, LockedFile, NewFile};
 
@@ -109,6 +111,31 @@ impl Trust {
         }
         Ok(result)
     }
+}
+
+/// The files that a library's functions were read from, written as [`survey`] writes them.
+pub fn function_sources(library: &Library) -> CodeFiles {
+    let sources = library.function_sources.iter();
+    sources
+        .map(|source| (source.path.to_owned(), written(&source.digest)))
+        .collect()
+}
+
+/// Whether functions were read from these very files; the error names those that differ.
+///
+/// Functions that were read from nothing were not read from what was trusted either.
+pub fn were_read_from(sources: &CodeFiles, files: &CodeFiles) -> Result<(), Vec<String>> {
+    // The entry of a symlink ends with the digest of what it leads to.
+    let is_there = |path: &str, digest: &str| {
+        let known = files.get(path);
+        known.is_some_and(|known| known.ends_with(digest))
+    };
+    let differ = sources.iter().filter(|(path, at)| !is_there(path, at));
+    let differ: Vec<String> = differ.map(|(path, _)| path.clone()).collect();
+    if sources.is_empty() || !differ.is_empty() {
+        return Err(differ);
+    }
+    Ok(())
 }
 
 /// A library is known by where its folder really is, whichever way leads there.

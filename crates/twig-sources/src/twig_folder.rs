@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use twig_core::parse::documents::Layout;
 use twig_core::parse::library::{Folder, MANIFEST, add_documents, empty_library, twig_layout};
-use twig_core::{BodyError, Kind, Library, Limits, Problem, Severity};
+use twig_core::{BodyError, FunctionSource, Kind, Library, Limits, Problem, Severity};
 
 use crate::document_folder::DocumentFolder;
 use crate::listing::{Listed, LookedAt, Looker};
-use crate::reader::{Patience, read_text};
+use crate::reader::{Patience, ReadFile, read_text};
 use crate::root::Root;
 use crate::source_files::SourceFiles;
 use crate::stamp::Seen;
@@ -69,7 +69,14 @@ impl TwigFolder {
     fn parse(folder: &Folder, limits: &Limits, read: &Manifest, before: Option<Self>) -> Self {
         let looker = Looker::new(Path::new(&*folder.root));
         let (library, layout) = match &read.text {
-            Ok(text) => twig_layout(folder, text, &looker, limits),
+            Ok(read) => {
+                let (mut library, layout) = twig_layout(folder, &read.text, &looker, limits);
+                if library.runs_functions() {
+                    let (path, digest) = (MANIFEST, read.digest());
+                    library.function_sources = vec![FunctionSource { path, digest }];
+                }
+                (library, layout)
+            }
             Err(error) => {
                 let problem = manifest_problem(folder, error);
                 (empty_library(folder, Kind::Twig, vec![problem]), None)
@@ -101,7 +108,7 @@ impl TwigFolder {
             documents,
             manifest: read.seen,
             manifest_digest: read.digest,
-            had_text: read.text.as_ref().is_ok_and(|text| !text.is_empty()),
+            had_text: read.text.as_ref().is_ok_and(|read| !read.text.is_empty()),
             folders,
             links,
         };
@@ -169,7 +176,7 @@ impl TwigFolder {
 }
 
 struct Manifest {
-    text: Result<String, BodyError>,
+    text: Result<ReadFile, BodyError>,
     seen: Seen,
     digest: u64,
 }
@@ -177,14 +184,17 @@ struct Manifest {
 /// Reads a manifest; `None` where there is none any more.
 fn read_manifest(root: &Path, limits: &Limits, seen: Seen, patience: Patience) -> Option<Manifest> {
     let (text, seen) = match read_text(root, MANIFEST, limits.manifest, patience) {
-        Ok(read) => (Ok(read.text), Seen::of(read.stamp)),
+        Ok(read) => {
+            let seen = Seen::of(read.stamp);
+            (Ok(read), seen)
+        }
         // Only a link is there and leads nowhere; a file went away since the folder was looked at.
         Err(BodyError::NotFound) if !root.join(MANIFEST).is_symlink() => return None,
         Err(error) => (Err(error), seen),
     };
     let mut hasher = DefaultHasher::new();
     match &text {
-        Ok(text) => text.hash(&mut hasher),
+        Ok(read) => (&read.text, read.has_mark).hash(&mut hasher),
         Err(error) => (error.to_string(), 1).hash(&mut hasher),
     }
     Some(Manifest {

@@ -235,6 +235,7 @@ pub fn empty_library(folder: &Folder, kind: Kind, problems: Vec<Problem>) -> Lib
         templates: Vec::new(),
         problems,
         digest: [0; 32],
+        function_sources: Vec::new(),
     }
 }
 

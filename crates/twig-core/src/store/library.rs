@@ -52,6 +52,7 @@ pub fn library(project: &Project, workspace: &str) -> Library {
         templates: Vec::new(),
         problems: Vec::new(),
         digest: hash.finalize().into(),
+        function_sources: Vec::new(),
     }
 }
 

@@ -331,6 +331,7 @@ fn library(names: &[&str], text: &str) -> (Library, String) {
         templates: Vec::new(),
         problems: Vec::new(),
         digest: [0; 32],
+        function_sources: Vec::new(),
     };
     (library, text.to_owned())
 }

@@ -106,6 +106,7 @@ impl Shelf {
                 templates: Vec::new(),
                 problems: Vec::new(),
                 digest: [0; 32],
+                function_sources: Vec::new(),
             })
         });
         Catalog::build(libraries)

@@ -101,6 +101,7 @@ impl Case {
                 templates: Vec::new(),
                 problems: Vec::new(),
                 digest: [0; 32],
+                function_sources: Vec::new(),
             })
         });
         Self {

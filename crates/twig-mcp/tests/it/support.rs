@@ -230,6 +230,7 @@ pub(crate) fn library(name: &str, digest: u8, prompts: Vec<Prompt>) -> Library {
         templates: Vec::new(),
         problems: Vec::new(),
         digest: [digest; 32],
+        function_sources: Vec::new(),
     }
 }
 

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use twig_core::{Library, Problem, Severity};
 
 use super::survey::Surveyor;
-use super::{Trust, Verdict};
+use super::{Trust, Verdict, function_sources, were_read_from};
 
 /// The most folders that are watched for one library; the others are looked at every few seconds.
 const WATCHED: usize = 256;
@@ -26,17 +26,21 @@ pub(crate) struct Guard {
 impl Guard {
     /// What of a library may be served; the same allocation where nothing changed.
     pub(crate) fn pass(&mut self, library: &Arc<Library>, trust: &Trust) -> Arc<Library> {
-        if library
-            .prompts
-            .iter()
-            .all(|prompt| prompt.function().is_none())
-        {
+        if !library.runs_functions() {
             *self = Self::default();
             return Arc::clone(library);
         }
         let root = Path::new(&*library.root);
         let verdict = match self.surveyor.look(root) {
-            Ok(files) => trust.verdict(root, &files),
+            // The files may be the trusted ones again, and the library one that was read just
+            // before from others.
+            Ok(files) => match were_read_from(&function_sources(library), &files) {
+                Ok(()) => trust.verdict(root, &files),
+                Err(changed) => match trust.verdict(root, &files) {
+                    Verdict::Trusted => Verdict::Changed(changed),
+                    verdict => verdict,
+                },
+            },
             Err(why) => Verdict::Unreadable(why),
         };
         if let Some((last, said, shown)) = &self.last
@@ -111,4 +115,76 @@ fn withhold(library: &Library, verdict: &Verdict) -> Library {
     digest.update(b"withheld");
     shown.digest = digest.finalize().into();
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use twig_core::parse::library::{Folder, MANIFEST};
+    use twig_core::{LibraryName, Limits};
+
+    use super::*;
+    use crate::stamp::Seen;
+    use crate::trust::survey;
+    use crate::twig_folder::TwigFolder;
+
+    fn manifest(word: &str) -> String {
+        format!("[prompts.run]\ncommand = [\"./run\", \"{word}\"]\n")
+    }
+
+    fn read(root: &Path) -> Arc<Library> {
+        let folder = Folder {
+            name: LibraryName::from_folder("lib").unwrap(),
+            root: root.to_str().unwrap().into(),
+            shown_root: "~/lib".into(),
+            prefix: "lib:".into(),
+        };
+        let read = TwigFolder::load(&folder, &Limits::default(), Seen::never(), None);
+        read.unwrap().library
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_library_read_from_other_files_than_the_trusted_ones_is_withheld() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::write(root.join("run"), "#!/bin/sh\n").unwrap();
+        fs::set_permissions(root.join("run"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(root.join(MANIFEST), manifest("good")).unwrap();
+        let mut trust = Trust::default();
+        trust.trust(root, survey(root).unwrap()).unwrap();
+        let good = read(root);
+        assert_eq!(good.function_sources.len(), 1);
+        assert!(Arc::ptr_eq(&Guard::default().pass(&good, &trust), &good));
+        fs::write(root.join(MANIFEST), manifest("evil")).unwrap();
+        let evil = read(root);
+        // Back again before anybody looks.
+        fs::write(root.join(MANIFEST), manifest("good")).unwrap();
+        let shown = Guard::default().pass(&evil, &trust);
+        let why = shown.prompts[0].unavailable.as_deref().unwrap_or_default();
+        assert!(
+            why.contains("changed since it was trusted (twig.toml)"),
+            "{why}"
+        );
+        // A mark in front of the same text is another file, and both can be trusted.
+        let marked = format!("\u{feff}{}", manifest("good"));
+        fs::write(root.join(MANIFEST), marked).unwrap();
+        let marked = read(root);
+        assert!(!Arc::ptr_eq(
+            &Guard::default().pass(&marked, &trust),
+            &marked
+        ));
+        trust.trust(root, survey(root).unwrap()).unwrap();
+        assert!(Arc::ptr_eq(
+            &Guard::default().pass(&marked, &trust),
+            &marked
+        ));
+        // One that was read from nothing that is known is never trusted.
+        let mut unknown = Library::clone(&marked);
+        unknown.function_sources.clear();
+        let shown = Guard::default().pass(&Arc::new(unknown), &trust);
+        assert!(shown.prompts[0].unavailable.is_some());
+    }
 }

@@ -211,7 +211,7 @@ fn hash(file: &File) -> Result<Option<String>, BodyError> {
     }
 }
 
-fn written(digest: &[u8]) -> String {
+pub(super) fn written(digest: &[u8]) -> String {
     use std::fmt::Write as _;
     let mut text = "sha256:".to_owned();
     for byte in digest {

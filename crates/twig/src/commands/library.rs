@@ -12,7 +12,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use twig_core::{Function, Kind, Library};
-use twig_sources::{CodeFiles, Found, LockError, Origin, Trust, Verdict, survey};
+use twig_sources::{
+    CodeFiles, Found, LockError, Origin, Trust, Verdict, function_sources, survey, were_read_from,
+};
 
 use super::check::counted;
 use super::{Opened, library_of, question};
@@ -138,6 +140,15 @@ fn trust(named: &str, yes: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> 
             "library `{}` has no prompt that runs a program: there is nothing to trust",
             library.name
         )));
+    }
+    // The prompts below are those of these files, or nobody knows what would be trusted.
+    if let Err(changed) = were_read_from(&function_sources(&library), &files) {
+        let message = format!(
+            "library `{}` changed while it was read ({})",
+            library.name,
+            changed.join(", ")
+        );
+        return Err(CommandError::fixable(message).hint("run the command again"));
     }
     let verdict = record.verdict(root, &files);
     if verdict == Verdict::Trusted {

@@ -13,11 +13,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, getppid, kill_current_process_group, setsid};
 use signal_hook::consts::{SIGCHLD, SIGTERM};
-use twig_sources::{CodeFiles, Trust, Verdict, program, survey};
+use twig_sources::{CodeFiles, Trust, Verdict, program, survey, were_read_from};
 
 use super::sandbox;
 use super::task::{Program, REFUSED, Refused, Task};
-use crate::command_error::CommandError;
+use crate::command_error::{CommandError, reason};
 
 /// How often to look for the server where no signal tells of its end.
 const LOOK: Timespec = Timespec {
@@ -71,7 +71,12 @@ fn is_orphan(task: &Task) -> bool {
 }
 
 fn start(task: &Task) -> Result<Child, Refused> {
-    let root = Path::new(&task.root);
+    // The folder itself is held from here on: what is looked at, allowed and worked in is one and
+    // the same, whatever comes to stand at its path meanwhile.
+    std::env::set_current_dir(&task.root).map_err(|error| {
+        Refused::Unreadable(format!("its folder cannot be opened: {}", reason(&error)))
+    })?;
+    let root = Path::new(".");
     let copy = approved_copy(task, root)?;
     let place = copy.place();
     let mut command = match &task.program {
@@ -87,7 +92,6 @@ fn start(task: &Task) -> Result<Child, Refused> {
             command
         }
     };
-    command.current_dir(root);
     if let Err(why) = sandbox::enter(root)
         && !task.unsandboxed
     {
@@ -96,7 +100,7 @@ fn start(task: &Task) -> Result<Child, Refused> {
     command.spawn().map_err(|error| {
         let why = match error.kind() {
             io::ErrorKind::NotFound => "it, or what its first line names, is not there".to_owned(),
-            _ => crate::command_error::reason(&error),
+            _ => reason(&error),
         };
         Refused::NotStarted(why)
     })
@@ -124,6 +128,8 @@ impl Copy {
 
 /// Looks whether the library is the one that was trusted, and copies the program.
 fn approved_copy(task: &Task, root: &Path) -> Result<Copy, Refused> {
+    // What to run comes from the server's memory: it has to come from what was trusted.
+    were_read_from(&task.sources, &task.approved).map_err(Refused::Changed)?;
     let file = task.program.file();
     let (bytes, digest) = program(root, file).map_err(Refused::Unreadable)?;
     let trusted = task.approved.get(file);

@@ -4,7 +4,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 use twig_core::{Function, FunctionCall};
-use twig_sources::CodeFiles;
+use twig_sources::{CodeFiles, function_sources};
 
 /// The exit code of a child that did not start the program; its output says why.
 pub(super) const REFUSED: i32 = 125;
@@ -24,6 +24,8 @@ pub(super) struct Task {
     pub(super) program: Program,
     /// The library's files as they were trusted.
     pub(super) approved: CodeFiles,
+    /// The files that this task was read from, as they were then.
+    pub(super) sources: CodeFiles,
     /// Whether to go on where the sandbox cannot be had.
     pub(super) unsandboxed: bool,
 }
@@ -71,6 +73,7 @@ impl Task {
             root: call.library.root.to_string(),
             program,
             approved,
+            sources: function_sources(&call.library),
             unsandboxed,
         }
     }
