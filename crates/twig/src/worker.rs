@@ -7,7 +7,7 @@ mod pool;
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -78,7 +78,7 @@ impl Worker {
         };
         let mut line = serde_json::to_vec(job).map_err(io::Error::from)?;
         line.push(b'\n');
-        process.send(&line)?;
+        process.send(&line, deadline)?;
         let answer = process.answer(deadline)?;
         Ok(serde_json::from_slice(&answer).map_err(io::Error::from)?)
     }
@@ -107,6 +107,8 @@ pub(crate) fn own_binary() -> io::Result<PathBuf> {
 #[derive(Debug)]
 struct Process {
     child: Child,
+    /// Never waits for the worker.
+    input: ChildStdin,
     output: ChildStdout,
 }
 
@@ -120,40 +122,39 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
-        let Some(output) = child.stdout.take() else {
-            return Err(io::Error::other("the worker has no output"));
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("the worker has no pipes"));
         };
-        Ok(Self { child, output })
+        let process = Self {
+            child,
+            input,
+            output,
+        };
+        rustix::io::ioctl_fionbio(&process.input, true)?;
+        Ok(process)
     }
 
-    /// A worker takes the whole line before it renders, so this does not wait on a template.
-    fn send(&mut self, line: &[u8]) -> io::Result<()> {
-        match &mut self.child.stdin {
-            Some(input) => input.write_all(line),
-            None => Err(io::ErrorKind::BrokenPipe.into()),
+    /// A worker takes the whole line before it renders, so this does not wait on a template, but
+    /// on one that stands still it would.
+    fn send(&mut self, mut line: &[u8], deadline: Instant) -> Result<(), Trouble> {
+        while !line.is_empty() {
+            match self.input.write(line) {
+                Ok(count) => line = &line[count..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    wait(PollFd::new(&self.input, PollFlags::OUT), deadline)?;
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
+        Ok(())
     }
 
     fn answer(&mut self, deadline: Instant) -> Result<Vec<u8>, Trouble> {
         let mut answer = Vec::new();
         let mut chunk = vec![0; 64 * 1024];
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(Trouble::TimeIsUp);
-            }
-            let timeout = Timespec {
-                tv_sec: 0,
-                tv_nsec: 0,
-            };
-            let timeout = Timespec::try_from(left).unwrap_or(timeout);
-            let mut fds = [PollFd::new(&self.output, PollFlags::IN)];
-            match poll(&mut fds, Some(&timeout)) {
-                Ok(0) => return Err(Trouble::TimeIsUp),
-                Ok(_) => {}
-                Err(rustix::io::Errno::INTR) => continue,
-                Err(error) => return Err(io::Error::from(error).into()),
-            }
+            wait(PollFd::new(&self.output, PollFlags::IN), deadline)?;
             let length = rustix::io::read(&self.output, &mut chunk[..]).map_err(io::Error::from)?;
             if length == 0 || answer.len() + length > ANSWER_LIMIT {
                 return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
@@ -163,6 +164,28 @@ impl Process {
                 answer.pop();
                 return Ok(answer);
             }
+        }
+    }
+}
+
+/// Waits until one end of a pipe is ready.
+fn wait(fd: PollFd<'_>, deadline: Instant) -> Result<(), Trouble> {
+    let mut fds = [fd];
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Trouble::TimeIsUp);
+        }
+        let timeout = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let timeout = Timespec::try_from(left).unwrap_or(timeout);
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(0) => return Err(Trouble::TimeIsUp),
+            Ok(_) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
         }
     }
 }

@@ -263,3 +263,31 @@ fn a_prompt_may_mix_plain_and_computed_messages() {
         "{outcome}"
     );
 }
+
+#[test]
+fn a_worker_that_stands_still_is_replaced() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let template = "{{ x|length + range(1)|length }}".to_owned();
+    let env = library(&[("count".to_owned(), template)]);
+    let mut client = env.serve();
+    assert!(get(&mut client, "count").0.get("result").is_some());
+    let workers = crate::children(client.pid());
+    assert_eq!(workers.len(), 1, "one worker for one at a time");
+    let pid = Pid::from_raw(workers[0].cast_signed()).expect("a process");
+    kill_process(pid, Signal::STOP).expect("ours");
+    // More than a pipe holds: a worker that does not read leaves the rest with us.
+    let arguments = json!({"x": "x".repeat(200_000)});
+    let params = json!({"name": "b:count", "arguments": arguments});
+    let answer = client.request("prompts/get", params.clone());
+    let message = answer["error"]["message"].as_str().unwrap_or_default();
+    assert!(
+        message.contains("took longer than the limit of 1000 ms"),
+        "{answer}"
+    );
+    let answer = client.request("prompts/get", params);
+    assert_eq!(
+        answer["result"]["messages"][0]["content"]["text"], "200001",
+        "{answer}"
+    );
+    assert_ne!(crate::children(client.pid()), workers);
+}

@@ -78,6 +78,21 @@ fn memory_kib(pid: u32, line: &str) -> u64 {
         .unwrap_or_default()
 }
 
+/// The processes that a process has started and not yet waited for.
+fn children(pid: u32) -> Vec<u32> {
+    let processes = fs::read_dir("/proc")
+        .expect("a system with /proc")
+        .flatten();
+    let child = processes.filter_map(|entry| {
+        let number = entry.file_name().to_str()?.parse().ok()?;
+        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+        let (_, fields) = stat.rsplit_once(')')?;
+        let parent: u32 = fields.split_whitespace().nth(1)?.parse().ok()?;
+        (parent == pid).then_some(number)
+    });
+    child.collect()
+}
+
 /// The library of the contract.
 const CONTRACT: &str = r#"
 //- My-Coding Lib/twig.toml
