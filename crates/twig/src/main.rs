@@ -28,6 +28,7 @@ use crate::command_error::CommandError;
 use crate::ui::Ui;
 
 fn main() -> ExitCode {
+    keep_descriptors();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -47,6 +48,11 @@ fn main() -> ExitCode {
     };
     stderr::finish();
     code
+}
+
+/// What was open when this program was started is nothing to those that it starts.
+fn keep_descriptors() {
+    close_fds::set_fds_cloexec(3, &[]);
 }
 
 /// A file that grows past what this shell allows is an error like a full disk, not the end.

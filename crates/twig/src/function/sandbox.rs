@@ -6,7 +6,9 @@
 
 #[cfg(target_os = "linux")]
 mod files;
-mod limits;
+pub(super) mod limits;
+#[cfg(target_os = "linux")]
+mod privileges;
 #[cfg(target_os = "linux")]
 mod system_calls;
 
@@ -16,10 +18,11 @@ use std::path::Path;
 #[cfg(target_os = "linux")]
 pub(super) fn enter(root: &Path) -> Result<(), String> {
     let limited = limits::set();
+    let dropped = privileges::drop_all();
     // Where nothing has to be enforced, as much as can be still is.
     let files = files::restrict(root);
     let calls = system_calls::restrict(matches!(files, Ok(files::Signals::Scoped)));
-    limited.and(files.map(|_| ())).and(calls)
+    limited.and(dropped).and(files.map(|_| ())).and(calls)
 }
 
 /// Shuts this process in as far as the system can, which is not far enough.

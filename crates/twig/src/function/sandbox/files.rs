@@ -23,7 +23,10 @@ const SYSTEM: [&str; 12] = [
     "/etc/localtime",
     "/etc/alternatives",
 ];
+/// What may be read of devices. Who may write to `/dev/zero` has shared memory of it.
 const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
+/// The one that may be written to.
+const NULL: &str = "/dev/null";
 
 /// Whether a function is kept from signalling others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,12 +71,9 @@ fn rules(root: &Path) -> Result<RestrictionStatus, RulesetError> {
         rules = allow(rules, Path::new(path), read)?;
     }
     for path in DEVICES {
-        rules = allow(
-            rules,
-            Path::new(path),
-            AccessFs::ReadFile | AccessFs::WriteFile,
-        )?;
+        rules = allow(rules, Path::new(path), AccessFs::ReadFile.into())?;
     }
+    rules = allow(rules, Path::new(NULL), AccessFs::WriteFile.into())?;
     rules.restrict_self()
 }
 

@@ -13,8 +13,18 @@ use seccompiler::{
 
 /// Never needed to make a text, and a way to other processes, the kernel or the network.
 const NEVER: &[c_long] = &[
-    // Networks, and sockets of other programs on this machine.
+    // Networks, and sockets of other programs on this machine. Messages could also hand over
+    // descriptors.
     libc::SYS_socket,
+    libc::SYS_connect,
+    libc::SYS_bind,
+    libc::SYS_listen,
+    libc::SYS_accept,
+    libc::SYS_accept4,
+    libc::SYS_sendmsg,
+    libc::SYS_sendmmsg,
+    // Larger buffers, which are memory that no limit counts.
+    libc::SYS_setsockopt,
     // Other processes.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -40,6 +50,13 @@ const NEVER: &[c_long] = &[
     libc::SYS_semctl,
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
+    // Memory that no limit counts: pages in a pipe, and rings that all share one limit.
+    libc::SYS_vmsplice,
+    libc::SYS_io_setup,
+    libc::SYS_io_submit,
+    // Making everybody wait for the disk.
+    libc::SYS_sync,
+    libc::SYS_syncfs,
     // Hearing of what others do with their files.
     libc::SYS_inotify_init1,
     libc::SYS_fanotify_init,
@@ -86,7 +103,6 @@ const NEVER: &[c_long] = &[
     libc::SYS_clock_settime,
     libc::SYS_clock_adjtime,
     libc::SYS_adjtimex,
-    libc::SYS_fanotify_init,
     libc::SYS_name_to_handle_at,
     libc::SYS_open_by_handle_at,
     // What Landlock leaves alone: whose a file is, its times, its marks.
@@ -106,7 +122,8 @@ const NEVER: &[c_long] = &[
 
 /// The same, too new for every `libc` to have a name; these numbers are one on all machines.
 const NEVER_NEW: &[c_long] = &[
-    // fchmodat2, setxattrat, removexattrat, open_tree_attr, file_setattr.
+    // quotactl_fd, process_mrelease.
+    443, 448, // fchmodat2, setxattrat, removexattrat, open_tree_attr, file_setattr.
     452, 463, 466, 467, 469,
 ];
 
@@ -124,22 +141,68 @@ const NEVER_OLD: &[c_long] = &[
     libc::SYS_iopl,
     libc::SYS_ioperm,
     libc::SYS_kexec_file_load,
+    libc::SYS_modify_ldt,
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const NEVER_OLD: &[c_long] = &[];
 
-/// Calls that may be about the caller only: the argument at this place has to be 0.
-const ON_ITSELF: &[(c_long, u8)] = &[
-    (libc::SYS_prlimit64, 0),
-    (libc::SYS_setpriority, 1),
-    (libc::SYS_sched_setaffinity, 0),
-    (libc::SYS_sched_setscheduler, 0),
-    (libc::SYS_sched_setparam, 0),
-    (libc::SYS_sched_setattr, 0),
+/// Calls that may be about the caller only: the arguments at these places have to be 0.
+const ON_ITSELF: &[(c_long, &[u8])] = &[
+    (libc::SYS_prlimit64, &[0]),
+    // Which kind of whom, and who: one process, and this one.
+    (libc::SYS_setpriority, &[0, 1]),
+    (libc::SYS_sched_setaffinity, &[0]),
+    (libc::SYS_sched_setscheduler, &[0]),
+    (libc::SYS_sched_setparam, &[0]),
+    (libc::SYS_sched_setattr, &[0]),
 ];
 
+/// What `fcntl` may do: copies, flags and locks. Not who gets a signal, and which one, when
+/// something can be read, nor hearing of changes, nor keeping others from opening a file.
+const FCNTL: &[c_int] = &[
+    libc::F_DUPFD,
+    libc::F_DUPFD_CLOEXEC,
+    libc::F_GETFD,
+    libc::F_SETFD,
+    libc::F_GETFL,
+    libc::F_SETFL,
+    libc::F_GETLK,
+    libc::F_SETLK,
+    libc::F_SETLKW,
+    libc::F_OFD_GETLK,
+    libc::F_OFD_SETLK,
+    libc::F_OFD_SETLKW,
+    libc::F_GETPIPE_SZ,
+    libc::F_GET_SEALS,
+];
+
+/// What `ioctl` may do: ask whether something is a terminal, how much can be read, and set the
+/// flags that `fcntl` sets. File systems take orders this way that Landlock does not see.
+const IOCTL: &[u32] = &[
+    0x5401,      // TCGETS
+    0x802c_542a, // TCGETS2
+    0x540f,      // TIOCGPGRP
+    0x5413,      // TIOCGWINSZ
+    0x541b,      // FIONREAD
+    0x5421,      // FIONBIO
+    0x5450,      // FIONCLEX
+    0x5451,      // FIOCLEX
+];
+
+/// Which bits of a socket's type say what it is; the others are flags.
+const SOCKET_TYPE: u64 = 0xf;
+
+/// Memory that stays with nobody having it: shared without a file, or of the large pages that
+/// somebody set aside.
+const NO_MEMORY: [(c_int, c_int); 3] = [
+    (MAP_KIND, libc::MAP_ANONYMOUS | libc::MAP_SHARED),
+    (MAP_KIND, libc::MAP_ANONYMOUS | libc::MAP_SHARED_VALIDATE),
+    (libc::MAP_HUGETLB, libc::MAP_HUGETLB),
+];
+const MAP_KIND: c_int = libc::MAP_ANONYMOUS | libc::MAP_TYPE;
+
 /// Signals to others, where Landlock does not keep them in: the own group is 0.
-const SIGNALS: &[(c_long, u8)] = &[(libc::SYS_kill, 0)];
+const SIGNALS: (c_long, &[u8]) = (libc::SYS_kill, &[0]);
 const SIGNALS_NEVER: &[c_long] = &[
     libc::SYS_tkill,
     // Takes `abort` its signal, too; that then dies of an instruction that is none.
@@ -197,16 +260,32 @@ fn rules(signals_are_scoped: bool) -> Result<Rules, seccompiler::BackendError> {
     }
     let mut others = ON_ITSELF.to_vec();
     if !signals_are_scoped {
-        others.extend_from_slice(SIGNALS);
+        others.push(SIGNALS);
         for call in SIGNALS_NEVER {
             insert(&mut rules, *call, Vec::new());
         }
     }
-    for (call, place) in others {
-        let (length, operator) = (SeccompCmpArgLen::Dword, SeccompCmpOp::Ne);
-        let condition = SeccompCondition::new(place, length, operator, 0)?;
-        insert(&mut rules, call, vec![SeccompRule::new(vec![condition])?]);
+    for (call, places) in others {
+        let not_zero = |place: &u8| only(*place, SeccompCmpOp::Ne, 0);
+        let conditions: Result<_, _> = places.iter().map(not_zero).collect();
+        insert(&mut rules, call, conditions?);
     }
+    let fcntl = FCNTL.iter().map(|command| command.unsigned_abs());
+    insert(&mut rules, libc::SYS_fcntl, vec![all_but(1, fcntl)?]);
+    let ioctl = IOCTL.iter().copied();
+    insert(&mut rules, libc::SYS_ioctl, vec![all_but(1, ioctl)?]);
+    insert(&mut rules, libc::SYS_socketpair, other_pairs()?);
+    // To whom: a pair's ends know each other.
+    let (length, operator) = (SeccompCmpArgLen::Qword, SeccompCmpOp::Ne);
+    let condition = SeccompCondition::new(4, length, operator, 0)?;
+    let addressed = vec![SeccompRule::new(vec![condition])?];
+    insert(&mut rules, libc::SYS_sendto, addressed);
+    let mut mappings = Vec::with_capacity(NO_MEMORY.len());
+    for (mask, flags) in NO_MEMORY {
+        let mask = SeccompCmpOp::MaskedEq(u64::from(mask.unsigned_abs()));
+        mappings.push(only(3, mask, flags.unsigned_abs())?);
+    }
+    insert(&mut rules, libc::SYS_mmap, mappings);
     let mut namespaces = Vec::with_capacity(NAMESPACES.len());
     for flag in NAMESPACES {
         let flag = u64::from(flag.unsigned_abs());
@@ -219,6 +298,40 @@ fn rules(signals_are_scoped: bool) -> Result<Rules, seccompiler::BackendError> {
     #[cfg(target_arch = "x86_64")]
     for call in 512..548 {
         rules.insert(X32 | call, Vec::new());
+    }
+    Ok(rules)
+}
+
+/// A rule on one argument.
+fn only(
+    place: u8,
+    operator: SeccompCmpOp,
+    value: u32,
+) -> Result<SeccompRule, seccompiler::BackendError> {
+    let (length, value) = (SeccompCmpArgLen::Dword, u64::from(value));
+    SeccompRule::new(vec![SeccompCondition::new(place, length, operator, value)?])
+}
+
+/// A rule on one argument that is none of these.
+fn all_but(
+    place: u8,
+    allowed: impl Iterator<Item = u32>,
+) -> Result<SeccompRule, seccompiler::BackendError> {
+    let condition = |value: u32| {
+        let (length, operator) = (SeccompCmpArgLen::Dword, SeccompCmpOp::Ne);
+        SeccompCondition::new(place, length, operator, value.into())
+    };
+    let conditions: Result<_, _> = allowed.map(condition).collect();
+    SeccompRule::new(conditions?)
+}
+
+/// Pairs of sockets other than local streams: those would also reach any other local socket.
+fn other_pairs() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let family = libc::AF_UNIX.unsigned_abs();
+    let stream = libc::SOCK_STREAM.unsigned_abs();
+    let mut rules = vec![only(0, SeccompCmpOp::Ne, family)?];
+    for kind in (0..=0xf).filter(|kind| *kind != stream) {
+        rules.push(only(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), kind)?);
     }
     Ok(rules)
 }
@@ -293,5 +406,52 @@ mod tests {
         assert!(limits && thread, "a program lives on");
         assert_eq!(socket, Err(std::io::ErrorKind::PermissionDenied));
         assert_eq!(session, Err(Errno::PERM));
+    }
+
+    #[test]
+    fn local_services_are_out_of_reach_and_pairs_are_not() {
+        use std::os::unix::net::{UnixDatagram, UnixStream};
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("socket");
+        let listener = UnixDatagram::bind(&place).expect("a socket");
+        listener.set_nonblocking(true).expect("a socket");
+        let tried = std::thread::spawn(move || {
+            // As if it had been there before.
+            let (old, _other) = UnixDatagram::pair().expect("a pair");
+            restrict(true).expect("this system has seccomp");
+            let new = UnixDatagram::pair().map(|_| ());
+            let sent = old.send_to(b"x", &place).map(|_| ());
+            let connected = old.connect(&place);
+            let (one, mut two) = UnixStream::pair().expect("streams stay");
+            let written = std::io::Write::write(&mut &one, b"x");
+            let mut byte = [0];
+            std::io::Read::read_exact(&mut two, &mut byte).expect("it was written");
+            ([new, sent, connected], written.is_ok())
+        });
+        let (refused, works) = tried.join().expect("it ends well");
+        for refused in refused {
+            let kind = refused.expect_err("no way there").kind();
+            assert_eq!(kind, std::io::ErrorKind::PermissionDenied);
+        }
+        assert!(works, "a pair of streams works");
+        assert!(listener.recv(&mut [0]).is_err(), "nothing came");
+    }
+
+    #[test]
+    fn nobody_elses_priority_is_changed() {
+        use rustix::process::{setpriority_process, setpriority_user};
+        let tried = std::thread::spawn(|| {
+            restrict(true).expect("this system has seccomp");
+            let own = rustix::process::getpriority_process(None).expect("a priority");
+            (
+                setpriority_process(None, own),
+                setpriority_process(getppid(), own),
+                setpriority_user(rustix::process::Uid::ROOT, own),
+                rustix::process::setpriority_pgrp(None, own),
+            )
+        });
+        let (own, parent, user, group) = tried.join().expect("it ends well");
+        assert_eq!(own, Ok(()));
+        assert_eq!([parent, user, group], [Err(Errno::PERM); 3]);
     }
 }
