@@ -6,6 +6,7 @@
 //! and goes on to end it should the server die.
 
 pub(crate) mod child;
+mod group;
 mod process;
 mod queue;
 mod sandbox;

@@ -15,6 +15,7 @@ use rustix::process::{
 use twig_core::{FunctionCall, FunctionOutcome};
 
 use super::PATH;
+use super::group::{Excess, Watch};
 use super::task::{REFUSED, Refused, Task};
 use crate::ui::one_line;
 use crate::worker::own_binary;
@@ -71,6 +72,13 @@ fn give_up(mut child: Child, pid: Pid, stop: &Stop) {
     kill_all(pid);
     stop.lock().running = None;
     let _ = child.wait();
+}
+
+/// Takes the status of every process of a group that has become ours: in a container whose first
+/// process this is, all that lost their parents have, and stay in the system's table until then.
+fn reap(group: Pid) {
+    let wait = || waitid(WaitId::Pgid(Some(group)), WaitIdOptions::EXITED);
+    while matches!(wait(), Ok(_) | Err(Errno::INTR)) {}
 }
 
 /// A function that was started.
@@ -141,6 +149,7 @@ impl Process {
         let drained = self.drain(call.output);
         stop.lock().running = None;
         let status = self.child.wait();
+        reap(self.pid);
         let talk = call.without_values(&String::from_utf8_lossy(&self.talk.bytes));
         if !talk.trim().is_empty() {
             tracing::info!(prompt = %call.prompt, "a function says: {}", one_line(&talk));
@@ -151,6 +160,9 @@ impl Process {
                 call.millis,
                 quoted(&talk)
             )),
+            Ending::Excess(excess) => {
+                FunctionOutcome::Failed(format!("{excess} and was ended{}", quoted(&talk)))
+            }
             Ending::Flood => FunctionOutcome::Failed(format!(
                 "printed more than the limit of {} bytes and was ended",
                 call.output
@@ -163,14 +175,20 @@ impl Process {
     }
 
     fn follow(&mut self, limit: usize) -> Ending {
+        let mut watch = Watch::new(self.pid);
         loop {
             if self.has_ended() {
                 return Ending::Ended;
             }
-            let left = self.deadline.saturating_duration_since(Instant::now());
+            let now = Instant::now();
+            let left = self.deadline.saturating_duration_since(now);
             if left.is_zero() {
                 return Ending::TimeIsUp;
             }
+            if let Some(excess) = watch.look(now) {
+                return Ending::Excess(excess);
+            }
+            let left = left.min(watch.time_left(now));
             let tick = if self.ended.is_some() {
                 left
             } else {
@@ -255,6 +273,7 @@ enum Ending {
     Ended,
     TimeIsUp,
     Flood,
+    Excess(Excess),
 }
 
 impl Ending {

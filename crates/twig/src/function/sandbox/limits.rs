@@ -2,13 +2,16 @@
 
 use rlimit::{Resource, getrlimit, setrlimit};
 
-const MEMORY: u64 = 512 * 1024 * 1024;
+/// The memory of one process; `group` keeps all of them together to the same.
+pub(in crate::function) const MEMORY: u64 = 512 * 1024 * 1024;
 /// Seconds of processor time; a second later the system is no longer polite.
 const PROCESSOR: u64 = 5;
 const OPEN_FILES: u64 = 64;
-/// How many processes a function may start, beside those that the person has already.
+
+/// By how much a function of root is nicer than others: until it is found to start too many
+/// processes, nothing else keeps these from having all processors.
 #[cfg(target_os = "linux")]
-const PROCESSES: u64 = 256;
+const NICER: i32 = 10;
 
 pub(super) fn set() -> Result<(), String> {
     let limits = [
@@ -17,12 +20,22 @@ pub(super) fn set() -> Result<(), String> {
         (Resource::FSIZE, 0, 0),
         (Resource::NOFILE, OPEN_FILES, OPEN_FILES),
         (Resource::AS, MEMORY, MEMORY),
+        // No better place among those that wait for a processor.
+        #[cfg(target_os = "linux")]
+        (Resource::NICE, 0, 0),
+        #[cfg(target_os = "linux")]
+        (Resource::RTPRIO, 0, 0),
     ];
     #[cfg(target_os = "linux")]
     if let Some(running) = running() {
-        let most = running + PROCESSES;
+        // Root is not held to this one; `group` counts for everybody.
+        let most = running + crate::function::group::most_threads();
         // Where this one is lower already, that will do.
         let _ = setrlimit(Resource::NPROC, most, most);
+    }
+    #[cfg(target_os = "linux")]
+    if rustix::process::getuid().is_root() {
+        let _ = rustix::process::nice(NICER);
     }
     for (resource, soft, hard) in limits {
         // Nobody may raise what is lower already, and nobody has to.

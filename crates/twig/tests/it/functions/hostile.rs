@@ -219,3 +219,47 @@ printf ']}'
     );
     assert!(error(&get(&mut client, "many", "65")).contains("the limit is 64"));
 }
+
+#[test]
+fn all_processes_together_are_held_to_one_limit() {
+    // Each of them keeps what it has read until nothing more can come.
+    let memory = r"#!/bin/sh
+hold() { (head -c 200000000 /dev/zero; exec sleep 72030@@) | tail -c 200000000 >/dev/null; }
+hold & hold & hold & hold & wait
+";
+    // A copy of a large process shares almost all of it.
+    let shared = r#"#!/usr/bin/env perl
+my $text = 'x' x 100_000_000;
+for (1 .. 9) { fork // die or do { select(undef, undef, undef, 0.3); exit } }
+1 while wait != -1;
+print '{"messages":[{"role":"user","content":{"type":"text","text":"shared"}}]}';
+"#;
+    let bomb = "#!/bin/sh\nbomb() { bomb & bomb & exec sleep 72031@@; }\nbomb\n";
+    let env = trusted(&[
+        ("memory", memory),
+        ("shared", shared),
+        ("bomb", bomb),
+        ("hello", HELLO),
+    ]);
+    let mut client = env.serve();
+    let answer = get(&mut client, "memory", "");
+    let expected =
+        "needed more memory than the limit of 512 MiB for all its processes together and was ended";
+    assert!(error(&answer).contains(expected), "{answer}");
+    super::wait_until(false, "72030", Duration::from_secs(1));
+    if super::has("perl") {
+        assert_eq!(text(&get(&mut client, "shared", "")), "shared");
+    }
+    limit(&env, "[limits]\nfunction_millis = 2000\n");
+    let mut client = env.serve();
+    let answer = get(&mut client, "bomb", "");
+    // The system keeps everybody but root to the limit, and shells then try again and again.
+    if rustix::process::getuid().is_root() {
+        let expected = "started more processes and threads than the limit of 128 and was ended";
+        assert!(error(&answer).contains(expected), "{answer}");
+    } else {
+        error(&answer);
+    }
+    super::wait_until(false, "72031", Duration::from_secs(1));
+    assert_eq!(text(&get(&mut client, "hello", "")), "hello");
+}
