@@ -13,10 +13,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-use notify::{Config, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::open::{Opened, open};
 use super::site::Site;
+use super::system_watcher::start_watcher;
 
 /// How long after an event it is asked.
 const LOOKS: [Duration; 5] = [
@@ -228,7 +229,7 @@ fn listen(path: &Path, hints: SyncSender<Signal>) -> notify::Result<RecommendedW
             let _ = hints.try_send(Signal::Touched);
         }
     };
-    let mut native = RecommendedWatcher::new(hear, Config::default())?;
+    let mut native = start_watcher(hear)?;
     let folder = path.parent().unwrap_or(&path);
     native.watch(folder, RecursiveMode::NonRecursive)?;
     Ok(native)

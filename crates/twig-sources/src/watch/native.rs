@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use notify::{Config, ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
+use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::hints::{Hints, Interests};
 use super::network::is_network;
 use crate::shelf::Folders;
+use crate::store::start_watcher;
 
 /// The system's watcher and what it watches.
 pub(crate) struct Native {
@@ -34,11 +35,8 @@ impl Native {
     /// Starts the system's watcher, where there is one.
     pub(crate) fn start(hints: Arc<Hints>) -> Option<Self> {
         let ears = Arc::clone(&hints);
-        let watcher = RecommendedWatcher::new(
-            move |event: notify::Result<notify::Event>| ears.hear(event),
-            Config::default(),
-        );
-        match watcher {
+        let hear = move |event: notify::Result<notify::Event>| ears.hear(event);
+        match start_watcher(hear) {
             Ok(watcher) => Some(Self {
                 watcher,
                 watched: BTreeMap::new(),
