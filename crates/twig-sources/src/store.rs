@@ -6,6 +6,7 @@
 
 mod apply;
 mod backup;
+pub(crate) mod clock;
 mod compact;
 mod fault;
 mod identity;

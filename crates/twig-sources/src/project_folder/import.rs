@@ -10,10 +10,10 @@ use twig_core::store::{
     Author, Change, Digest, Entry, Folder, ItemKind, ItemWrite, Noun, Store, StoreError, StoreName,
     Write, Written, decide,
 };
-use uuid::Uuid;
 
 use super::{MANIFEST, ProjectFolderError, read_manifest};
 use crate::reader::{Patience, read_bytes};
+use crate::store::clock::new_id;
 
 /// Writes that are under way at once, so that several are made durable together.
 pub(crate) const UNDER_WAY: usize = 32;
@@ -72,7 +72,7 @@ pub fn import_project(
     if store.project(&name)?.is_some() {
         return Err(taken(store, &name).into());
     }
-    let unfinished = format!("importing-{}", Uuid::now_v7().simple());
+    let unfinished = format!("importing-{}", new_id().simple());
     let unfinished = StoreName::parse(Noun::Project, &unfinished)?;
     let created = Write::CreateProject {
         name: unfinished.clone(),

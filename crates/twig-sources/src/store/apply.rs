@@ -9,9 +9,9 @@ use twig_core::store::{
     StoreName, Timestamp, Version, Write, Written, decide,
 };
 use twig_core::suggest;
-use uuid::Uuid;
 
 pub use self::versions::OldVersions;
+use super::clock::new_id;
 use super::fault::Fault;
 use super::rows::{self, ItemRow, signed};
 use super::seal::{self, ProjectRow, toggle};
@@ -277,7 +277,7 @@ fn append(
         )?;
         item.id
     } else {
-        let id = Uuid::now_v7().into_bytes();
+        let id = new_id().into_bytes();
         sql.run(
             "INSERT INTO item (project, kind, name, id, head, deleted, uri) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",

@@ -4,19 +4,23 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use rusqlite::TransactionBehavior;
+use rusqlite::{Connection, TransactionBehavior};
 use twig_core::store::{StoreError, StoreName};
 
 use super::apply::{OldVersions, versions};
+use super::clock::now;
 use super::fault::Fault;
 use super::open::{Opened, open, with_end};
 use super::rows;
 use super::seal::ProjectRow;
 use super::site::Site;
 use super::sql::Sql;
-use super::writer::now;
 use super::{SqliteStore, backup};
+
+/// How often it is tried to write the log back while somebody else does.
+const STEP: Duration = Duration::from_millis(5);
 
 /// What became of a workspace's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,8 +85,7 @@ impl SqliteStore {
             // What is copied there may be more than fits into memory.
             connection.pragma_update(None, "temp_store", "FILE")?;
             connection.execute_batch("VACUUM")?;
-            let is_log_held: bool =
-                connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+            let is_log_held = !write_log_back(connection, self.site.until())?;
             if !opened.files.are_there() {
                 let workspace = self.site.workspace.clone();
                 return Err(StoreError::Moved { workspace }.into());
@@ -98,6 +101,19 @@ impl SqliteStore {
                 is_log_held,
             })
         })
+    }
+}
+
+/// Writes the log back and empties it; `false` where that could not be done in time.
+fn write_log_back(connection: &Connection, until: Instant) -> Result<bool, Fault> {
+    loop {
+        let is_busy: bool =
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if !is_busy || Instant::now() >= until {
+            return Ok(!is_busy);
+        }
+        // SQLite waits for readers, and not for another connection that writes the log back.
+        std::thread::sleep(STEP);
     }
 }
 

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use twig_core::Limits;
 use twig_core::store::{Digest, Noun, StoreError, StoreName};
-use uuid::Uuid;
 
+use super::clock::new_id;
 use super::fault::Fault;
 use super::lock::{Lock, NoLock, private};
 use super::look::{Look, look};
@@ -253,7 +253,7 @@ fn fill(path: &Path) -> rusqlite::Result<()> {
     migrate(&connection, MIGRATIONS.into_iter())?;
     connection.execute(
         "INSERT INTO workspace (only_row, id, rev, state) VALUES (1, ?1, 0, ?2)",
-        (Uuid::now_v7().into_bytes(), Digest::default()),
+        (new_id().into_bytes(), Digest::default()),
     )?;
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     connection.close().map_err(|(_, error)| error)

@@ -7,12 +7,13 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use twig_core::Limits;
-use twig_core::store::{OnWritten, StoreError, Timestamp, Write, Written};
+use twig_core::store::{OnWritten, StoreError, Write, Written};
 
 use super::apply::apply;
+use super::clock::now;
 use super::fault::Fault;
 use super::identity::{Identity, retire};
 use super::open::{LARGE_LOG, Opened, held_log_sentence, open};
@@ -400,13 +401,6 @@ fn mistake(has_ended: bool) -> StoreError {
         }
         .to_owned(),
     )
-}
-
-pub(super) fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    Timestamp(since.map_or(0, |since| {
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-    }))
 }
 
 #[cfg(test)]

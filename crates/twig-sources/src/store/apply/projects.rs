@@ -1,9 +1,9 @@
 //! Writes that are about a whole project.
 
 use twig_core::store::{Digest, StoreError, StoreName, Timestamp, Written};
-use uuid::Uuid;
 
 use super::{Changed, find, record};
+use crate::store::clock::new_id;
 use crate::store::fault::Fault;
 use crate::store::rows;
 use crate::store::seal::ProjectRow;
@@ -17,7 +17,7 @@ pub(super) fn create(
 ) -> Result<Written, Fault> {
     refuse_taken(sql, workspace, name)?;
     let project = ProjectRow {
-        id: Uuid::now_v7().into_bytes(),
+        id: new_id().into_bytes(),
         name: name.clone(),
         created: now,
         prompts: 0,
