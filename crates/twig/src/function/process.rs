@@ -28,6 +28,9 @@ const QUOTED: usize = 300;
 const TICK: Duration = Duration::from_millis(10);
 /// After everyone was killed: how long their pipes may take to close.
 const LAST_WORDS: Duration = Duration::from_millis(200);
+/// The same for the end of all that it started, and how long to wait before looking again.
+const REAPING: Duration = Duration::from_secs(2);
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// Ends a function from another thread, before it starts or while it runs.
 #[derive(Debug, Default)]
@@ -74,11 +77,25 @@ fn give_up(mut child: Child, pid: Pid, stop: &Stop) {
     let _ = child.wait();
 }
 
-/// Takes the status of every process of a group that has become ours: in a container whose first
-/// process this is, all that lost their parents have, and stay in the system's table until then.
+/// Has processes that lose their parents become ours: whoever else gets them may be slow to take
+/// them out of the system's table, and the first process of a container gets them anyway.
+fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+/// Takes every process of a group that was killed out of the system's table.
 fn reap(group: Pid) {
-    let wait = || waitid(WaitId::Pgid(Some(group)), WaitIdOptions::EXITED);
-    while matches!(wait(), Ok(_) | Err(Errno::INTR)) {}
+    let until = Instant::now() + REAPING;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+    loop {
+        match waitid(WaitId::Pgid(Some(group)), options) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            // Still on its way out; one that waits for a disk may take long.
+            Ok(None) if Instant::now() < until => std::thread::sleep(MOMENT),
+            _ => return,
+        }
+    }
 }
 
 /// A function that was started.
@@ -119,6 +136,7 @@ impl Process {
         if state.is_stopped {
             return Err(io::Error::other("nobody waits for it any more"));
         }
+        adopt_orphans();
         let mut child = command.spawn()?;
         let pid = Pid::from_child(&child);
         state.running = Some(pid);

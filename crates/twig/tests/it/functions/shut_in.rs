@@ -185,7 +185,7 @@ printf '{"messages":[{"role":"user","content":{"type":"text","text":"%s"}}]}' "$
     }
 }
 
-/// A function that nobody but the first process of a container could wait for is waited for.
+/// Processes without parents become children of the first one, which has to wait for them.
 #[test]
 fn the_first_process_of_a_container_keeps_no_dead_ones() {
     let orphan = format!("{HELLO}(sleep 73003@@ &)\nsleep 73003@@ >/dev/null 2>&1 &\n");
