@@ -138,12 +138,97 @@ fn metadata(library: &Library, path: &str) -> std::io::Result<Metadata> {
 /// A stamp that equals another one only where the text is sure to be the same.
 ///
 /// While a file is so young that another write could leave the same times, each look gets a number
-/// of its own, so that whoever compares reads again.
+/// of its own, so that whoever compares reads again. After that, and while a program that maps it may
+/// write without leaving a trace, each round has one.
 fn stamp_of(stamp: &FileStamp) -> Stamp {
     static LOOKS: AtomicU64 = AtomicU64::new(1);
-    if stamp.is_settled() {
+    let Some(round) = stamp.round() else {
         return Stamp(stamp.digest());
-    }
-    let look = LOOKS.fetch_add(1, Ordering::Relaxed);
+    };
+    let look = if stamp.is_settled() {
+        // Counted down, so that it is no look's number.
+        u64::MAX - u64::from(round)
+    } else {
+        LOOKS.fetch_add(1, Ordering::Relaxed)
+    };
     Stamp(stamp.digest() ^ look.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Command, Stdio};
+    use std::sync::Arc;
+
+    use twig_core::{Content, Library};
+
+    use super::*;
+    use crate::settings::Settings;
+    use crate::stamp::{Seen, next_round};
+
+    /// Writes each line that it reads to the same place of a mapped file, and says so.
+    const WRITER: &str = "
+import mmap, sys
+file = open(sys.argv[1], 'r+b')
+memory = mmap.mmap(file.fileno(), 0)
+at = memory.find(b'zero')
+for line in sys.stdin:
+    memory[at:at + 4] = line.strip().encode()
+    print('written', flush=True)
+";
+
+    fn says(library: &Library) -> &str {
+        match &library.prompts[0].messages[0].content {
+            Content::Text { text, .. } => text,
+            content => panic!("{content:?}"),
+        }
+    }
+
+    #[test]
+    fn a_second_write_through_one_mapping_is_seen_in_the_next_round() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("lib");
+        std::fs::create_dir(&root).unwrap();
+        let manifest = root.join("twig.toml");
+        let text = "[prompts.p]\n[[prompts.p.messages]]\nrole = \"user\"\ntext = \"zero\"\n";
+        std::fs::write(&manifest, text).unwrap();
+        let writer = Command::new("python3")
+            .args(["-c", WRITER, manifest.to_str().unwrap()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let Ok(mut writer) = writer else {
+            eprintln!("skipped: there is no python3");
+            return;
+        };
+        let mut input = writer.stdin.take().unwrap();
+        let mut output = BufReader::new(writer.stdout.take().unwrap());
+        let mut write = |text: &str| {
+            writeln!(input, "{text}").unwrap();
+            let mut line = String::new();
+            output.read_line(&mut line).unwrap();
+            assert_eq!(line, "written\n");
+        };
+        write("once");
+        let path = RelativePath::parse("twig.toml").unwrap();
+        let stamp = || Seen::at(&manifest);
+        while stamp().settled().is_none() {
+            std::thread::yield_now();
+        }
+        let live = LiveCatalog::load(Settings {
+            libraries: vec![root.clone()],
+            ..Settings::default()
+        });
+        let library = || Arc::clone(&live.published().libraries()[0]);
+        assert_eq!(says(&library()), "once");
+        let (before, seen) = (live.stamp(&library(), &path).unwrap(), stamp());
+        write("more");
+        let is_silent = stamp().stamp() == seen.stamp();
+        next_round();
+        assert_ne!(live.stamp(&library(), &path).unwrap(), before);
+        live.refresh();
+        assert_eq!(says(&library()), "more", "without a trace: {is_silent}");
+        drop(input);
+        writer.wait().unwrap();
+    }
 }

@@ -2,15 +2,32 @@
 //!
 //! A stamp is what `stat` says. Clocks of file systems are coarse, so two writes within one tick
 //! can leave the same stamp: one that is younger than [`SETTLED`] is not relied on.
+//!
+//! A program that maps a file into its memory leaves one stamp for all that it writes to a page until
+//! the system has written that page to disk. So what was changed within [`MAPPED`] is read again in
+//! every round, whatever its stamp says; what is older costs nothing.
 
 use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 /// From this age on a stamp says for sure that nothing changed.
 const SETTLED: Duration = Duration::from_millis(50);
+
+/// How long after the first write to a mapped page there can be another that leaves no trace: Linux
+/// writes a page to disk after 30 s, give or take the 5 s between two looks of its own, and of ours.
+const MAPPED: Duration = Duration::from_secs(40);
+
+/// The round in which files are looked at.
+static ROUND: AtomicU32 = AtomicU32::new(1);
+
+/// Begins another round: files that changed a moment ago are read once more.
+pub(crate) fn next_round() {
+    ROUND.fetch_add(1, Ordering::Relaxed);
+}
 
 /// How far a file server's clock may be ahead before its times are taken for nonsense.
 const AHEAD: Duration = Duration::from_secs(10);
@@ -64,10 +81,20 @@ impl FileStamp {
         hasher.finish()
     }
 
-    /// Whether any later change is sure to make another stamp.
+    /// Whether any later change is sure to make another stamp, but for one through a mapping.
     pub(crate) fn is_settled(&self) -> bool {
+        !self.is_younger(SETTLED)
+    }
+
+    /// The round in which this was looked at, where a change through a mapping might not be seen.
+    pub(crate) fn round(&self) -> Option<u32> {
+        self.is_younger(MAPPED)
+            .then(|| ROUND.load(Ordering::Relaxed))
+    }
+
+    fn is_younger(&self, than: Duration) -> bool {
         let age = since_1970(SystemTime::now()).wrapping_sub(self.changed);
-        !(-signed(AHEAD)..signed(SETTLED)).contains(&age)
+        (-signed(AHEAD)..signed(than)).contains(&age)
     }
 
     /// How long until the last write is `quiet` ago, if it is not yet.
@@ -86,6 +113,8 @@ impl FileStamp {
 pub(crate) struct Seen {
     stamp: Option<FileStamp>,
     settled: bool,
+    /// The round in which it was seen.
+    round: u32,
 }
 
 impl Seen {
@@ -96,6 +125,7 @@ impl Seen {
             Err(error) => Self {
                 stamp: None,
                 settled: is_absence(&error),
+                round: 0,
             },
         }
     }
@@ -104,6 +134,7 @@ impl Seen {
         Self {
             stamp: Some(stamp),
             settled: stamp.is_settled(),
+            round: ROUND.load(Ordering::Relaxed),
         }
     }
 
@@ -112,6 +143,7 @@ impl Seen {
         Self {
             stamp: None,
             settled: false,
+            round: 0,
         }
     }
 
@@ -130,7 +162,15 @@ impl Seen {
 
     /// Whether what was seen then is sure to be what is there now.
     pub(crate) fn holds(&self, now: &Seen) -> bool {
-        self.settled && self.stamp == now.stamp
+        self.settled && self.stamp == now.stamp && !self.is_past(now)
+    }
+}
+
+impl Seen {
+    /// Whether another round has begun since, and this is so young that it may have changed unseen.
+    fn is_past(&self, now: &Seen) -> bool {
+        let is_young = |stamp: &FileStamp| stamp.is_younger(MAPPED);
+        self.round != now.round && now.stamp.as_ref().is_some_and(is_young)
     }
 }
 

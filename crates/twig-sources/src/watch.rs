@@ -23,6 +23,7 @@ use self::native::Native;
 pub use self::network::is_network;
 use crate::live::LiveCatalog;
 use crate::settings::Watching;
+use crate::stamp::next_round;
 
 /// A start is busy enough: watching begins this much later.
 const HEAD_START: Duration = Duration::from_millis(50);
@@ -108,6 +109,7 @@ pub(crate) fn start(
         hints: Arc::new(Hints::new(signals.clone())),
         native: None,
         received,
+        next_round: Instant::now() + RECONCILE,
         on_change,
     };
     let thread = std::thread::Builder::new().name("twig-watch".to_owned());
@@ -130,6 +132,8 @@ struct Follower<F> {
     native: Option<Native>,
     received: Receiver<Signal>,
     gap: Gap,
+    /// When young files are read once more.
+    next_round: Instant,
     on_change: F,
 }
 
@@ -171,6 +175,11 @@ impl<F: Fn()> Follower<F> {
     /// Looks at the disk until all that is there is watched; says when to look next.
     fn look(&mut self) -> Duration {
         let mut took = Duration::ZERO;
+        let now = Instant::now();
+        if now >= self.next_round {
+            next_round();
+            self.next_round = now + RECONCILE;
+        }
         for _ in 0..ROUNDS {
             let lost = self.hints.take();
             let started = Instant::now();

@@ -71,6 +71,7 @@ fn files_past_the_total_wait_for_room() {
         options: Options::default(),
         limits: &limits,
         read: AtomicU64::new(0),
+        is_any_read: AtomicBool::default(),
         total: 100,
     };
     let mut state = load(root, Kind::Claude, None);
@@ -135,6 +136,7 @@ fn a_digest_is_made_once_a_change() {
             options: Options::default(),
             limits: &limits,
             read: AtomicU64::new(0),
+            is_any_read: AtomicBool::default(),
             total: BYTES,
         };
         let changed = state.look(&base, &rules);
