@@ -23,6 +23,10 @@ const LOOK_PART: u32 = 20;
 /// What a group has too much of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Excess {
+    #[cfg_attr(
+        not(target_os = "linux"),
+        allow(dead_code, reason = "nothing tells of it")
+    )]
     Memory,
     /// More threads than this.
     Threads(u64),
@@ -290,6 +294,7 @@ mod linux {
             }
             assert_eq!(excess(group, 2), Some(Excess::Threads(2)));
             assert_eq!(excess(group, 3), None, "three small processes");
+            assert!(has_youngest(group, 2) && !has_youngest(group, 3));
             assert!(threads_on_machine().is_some_and(|threads| threads > 3));
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
             let _ = child.wait();

@@ -7,6 +7,8 @@ pub(in crate::function) const MEMORY: u64 = 512 * 1024 * 1024;
 /// Seconds of processor time; a second later the system is no longer polite.
 const PROCESSOR: u64 = 5;
 const OPEN_FILES: u64 = 64;
+#[cfg(target_os = "linux")]
+const TIMERS: u64 = 256;
 
 /// By how much a function of root is nicer than others: until it is found to start too many
 /// processes, nothing else keeps these from having all processors.
@@ -25,6 +27,9 @@ pub(super) fn set() -> Result<(), String> {
         (Resource::NICE, 0, 0),
         #[cfg(target_os = "linux")]
         (Resource::RTPRIO, 0, 0),
+        // All that the person runs share one number of timers and signals that wait.
+        #[cfg(target_os = "linux")]
+        (Resource::SIGPENDING, TIMERS, TIMERS),
     ];
     #[cfg(target_os = "linux")]
     if let Some(running) = running() {
