@@ -301,7 +301,7 @@ mod linux {
         }
 
         #[test]
-        fn what_is_used_is_told() {
+        fn memory_and_descriptors_are_counted() {
             let own = Path::new("/proc/self");
             assert!(resident(own) > 0);
             assert!(proportional(own) > 0 && proportional(own) <= resident(own));
