@@ -25,7 +25,7 @@ struct LongDocument {
 }
 
 /// What a document holds, as it goes into a reply.
-pub(crate) enum Encoded {
+pub(crate) enum EncodedDocument {
     /// Still to be written.
     Short(Arc<Contents>),
     /// A member, `text` or `blob`, with its value.
@@ -38,19 +38,19 @@ impl LongDocuments {
         &self,
         call: &Call<'_>,
         found: &DocumentRef<'_>,
-    ) -> Result<Encoded, BodyError> {
+    ) -> Result<EncodedDocument, BodyError> {
         let DocumentRef { library, document } = found;
         let (root, path) = (&*library.root, document.path.as_str());
         if let Some((json, stamp)) = self.find(root, path)
             && call.host.bodies.stamp(library, &document.path)? == stamp
         {
-            return Ok(Encoded::Long(json));
+            return Ok(EncodedDocument::Long(json));
         }
         let cache = call.host.templates.documents();
         let limit = call.server.limits.document;
         let (contents, stamp) = cache.read_stamped(call.host.bodies, library, document, limit)?;
         if contents.len() <= LONG {
-            return Ok(Encoded::Short(contents));
+            return Ok(EncodedDocument::Short(contents));
         }
         let json = Arc::new(json::member(|member| match &*contents {
             Contents::Text(text) => member.text("text", text),
@@ -64,7 +64,7 @@ impl LongDocuments {
             stamp,
             json: Arc::downgrade(&json),
         });
-        Ok(Encoded::Long(json))
+        Ok(EncodedDocument::Long(json))
     }
 
     fn find(&self, root: &str, path: &str) -> Option<(Arc<Vec<u8>>, Stamp)> {

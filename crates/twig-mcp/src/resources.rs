@@ -6,7 +6,7 @@ use twig_core::{BodyError, Contents, DocumentRef};
 use crate::dispatch::{Call, Outcome};
 use crate::error::Refusal;
 use crate::json::{self, Object};
-use crate::long_documents::Encoded;
+use crate::long_documents::EncodedDocument;
 use crate::outbox::SharedPart;
 use crate::params::{self, Fields};
 use crate::prompts;
@@ -33,8 +33,8 @@ pub(crate) fn read(
     let mut part = None;
     result.list("contents", [read], |buffer, read| {
         json::object(buffer, |item| match read {
-            Encoded::Short(read) => contents(&uri, mime, &read, item),
-            Encoded::Long(bytes) => {
+            EncodedDocument::Short(read) => contents(&uri, mime, &read, item),
+            EncodedDocument::Long(bytes) => {
                 about(&uri, mime, item);
                 let at = item.place();
                 part = Some(SharedPart { at, bytes });

@@ -31,11 +31,11 @@ pub(super) struct Peers {
     slots: Arc<Semaphore>,
     /// The most connections of one network.
     share: usize,
-    table: Mutex<Table>,
+    table: Mutex<PeerTable>,
 }
 
 #[derive(Default)]
-struct Table {
+struct PeerTable {
     next: u64,
     /// Oldest first. Those that are known by now are taken out when somebody looks.
     unknown: BTreeMap<u64, Arc<HttpPeer>>,
@@ -113,12 +113,12 @@ impl Peers {
         })
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, PeerTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Table {
+impl PeerTable {
     /// Closes the oldest connection of those that make room for others.
     fn close_oldest(&mut self, is_meant: impl Fn(&HttpPeer) -> bool) -> bool {
         self.unknown.retain(|_, peer| !peer.is_known());

@@ -25,14 +25,14 @@ pub(super) struct Replies {
     room: usize,
     /// How long a reply may wait for room.
     wait: Duration,
-    state: Mutex<State>,
+    state: Mutex<ReplyState>,
     freed: Notify,
     /// Replies that wait for room.
     waiting: AtomicUsize,
 }
 
 #[derive(Default)]
-struct State {
+struct ReplyState {
     taken: usize,
     /// Bytes of replies that are written and wait for room.
     written: usize,
@@ -102,7 +102,7 @@ impl Replies {
             pieces.push_back(Bytes::from_owner(SharedBytes(part.bytes, document)));
         }
         pieces.extend(after.map(Bytes::from));
-        Ok(Body::new(Pieces(pieces)))
+        Ok(Body::new(ReplyPieces(pieces)))
     }
 
     /// Room for a reply that is written already. Only a few may wait: they take memory meanwhile.
@@ -113,7 +113,7 @@ impl Replies {
         if let Some(room) = self.try_take(bytes) {
             return Ok(Some(room));
         }
-        let written = Written::new(self, bytes).ok_or(Trouble::Busy)?;
+        let written = WrittenReply::new(self, bytes).ok_or(Trouble::Busy)?;
         let room = timeout(self.wait, self.take(bytes)).await;
         drop(written);
         room.map_err(|_| Trouble::Busy)?.map(Some)
@@ -124,7 +124,7 @@ impl Replies {
         if let Some(room) = self.try_take(bytes) {
             return Ok(room);
         }
-        let _waiter = Waiter::new(&self.waiting);
+        let _waiter = RoomWaiter::new(&self.waiting);
         loop {
             // What is given back from here on is heard of.
             let mut freed = std::pin::pin!(self.freed.notified());
@@ -150,12 +150,12 @@ impl Replies {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ReplyState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl ReplyState {
     fn document(&mut self, uri: String) -> Arc<SentDocument> {
         if let Some(document) = self.documents.get(&uri).and_then(Weak::upgrade) {
             return document;
@@ -178,28 +178,28 @@ impl Drop for ReplyRoom {
 }
 
 /// Counts as waiting until it is dropped.
-struct Waiter<'r>(&'r AtomicUsize);
+struct RoomWaiter<'r>(&'r AtomicUsize);
 
-impl<'r> Waiter<'r> {
+impl<'r> RoomWaiter<'r> {
     fn new(waiting: &'r AtomicUsize) -> Self {
         waiting.fetch_add(1, Ordering::Relaxed);
         Self(waiting)
     }
 }
 
-impl Drop for Waiter<'_> {
+impl Drop for RoomWaiter<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// Bytes that are written and wait for room, until this is dropped.
-struct Written<'r> {
+struct WrittenReply<'r> {
     replies: &'r Replies,
     bytes: usize,
 }
 
-impl<'r> Written<'r> {
+impl<'r> WrittenReply<'r> {
     fn new(replies: &'r Replies, bytes: usize) -> Option<Self> {
         let mut state = replies.state();
         let written = state.written.saturating_add(bytes);
@@ -211,7 +211,7 @@ impl<'r> Written<'r> {
     }
 }
 
-impl Drop for Written<'_> {
+impl Drop for WrittenReply<'_> {
     fn drop(&mut self) {
         self.replies.state().written -= self.bytes;
     }
@@ -243,9 +243,9 @@ impl AsRef<[u8]> for SharedBytes {
 }
 
 /// A body in a few pieces, of known length.
-struct Pieces(VecDeque<Bytes>);
+struct ReplyPieces(VecDeque<Bytes>);
 
-impl hyper::body::Body for Pieces {
+impl hyper::body::Body for ReplyPieces {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -1,4 +1,4 @@
-//! Wrong tokens: who keeps showing them waits longer and longer for the answer.
+//! WrongCount tokens: who keeps showing them waits longer and longer for the answer.
 //!
 //! Only refusals are delayed. A right token is let in at once, wherever it comes from.
 
@@ -17,10 +17,10 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(60);
 /// Counts wrong tokens by network; `None` is this machine.
 #[derive(Default)]
 pub(super) struct WrongTokens {
-    networks: Mutex<HashMap<Option<Network>, Wrong>>,
+    networks: Mutex<HashMap<Option<Network>, WrongCount>>,
 }
 
-struct Wrong {
+struct WrongCount {
     count: u32,
     last: Instant,
 }
@@ -38,7 +38,7 @@ impl WrongTokens {
                 networks.remove(&oldest);
             }
         }
-        let wrong = networks.entry(network).or_insert(Wrong {
+        let wrong = networks.entry(network).or_insert(WrongCount {
             count: 0,
             last: now,
         });
@@ -55,7 +55,7 @@ impl WrongTokens {
     }
 }
 
-impl Wrong {
+impl WrongCount {
     fn is_forgotten(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.last) >= FORGOTTEN_AFTER
     }
