@@ -35,6 +35,27 @@ impl LiveCatalog {
     }
 }
 
+impl LiveCatalog {
+    /// Asks a library's file system something, for so long as it may take.
+    fn ask<T: Send + 'static>(
+        &self,
+        library: &Library,
+        path: &RelativePath,
+        question: impl FnOnce(&Path, &str) -> Result<T, BodyError> + Send + 'static,
+    ) -> Result<T, BodyError> {
+        let root = Path::new(&*library.root);
+        if !self.reach.is_far(root) {
+            return question(root, path.as_str());
+        }
+        let (folder, path) = (root.to_owned(), path.clone());
+        let answer = self
+            .reach
+            .ask(root, move || question(&folder, path.as_str()));
+        let silence = || BodyError::Unreadable("its file system does not answer".to_owned());
+        answer.unwrap_or_else(|| Err(silence()))
+    }
+}
+
 fn digest(path: &RelativePath) -> Result<Digest, BodyError> {
     content_of(path).ok_or(BodyError::NotFound)
 }
@@ -58,9 +79,10 @@ impl Bodies for LiveCatalog {
                 stamp,
             });
         }
-        let root = Path::new(&*library.root);
         let limit = most(&self.settings().limits);
-        let read = read_text(root, path.as_str(), limit, Patience::BODY)?;
+        let read = self.ask(library, path, move |root, path| {
+            read_text(root, path, limit, Patience::BODY)
+        })?;
         Ok(Body {
             text: read.text,
             has_mark: read.has_mark,
@@ -82,8 +104,9 @@ impl Bodies for LiveCatalog {
             }
             return Ok(Blob { bytes, stamp });
         }
-        let root = Path::new(&*library.root);
-        let read = read_bytes(root, path.as_str(), limit, Patience::BODY)?;
+        let read = self.ask(library, path, move |root, path| {
+            read_bytes(root, path, limit, Patience::BODY)
+        })?;
         Ok(Blob {
             bytes: read.bytes,
             stamp: stamp_of(&read.stamp),
@@ -96,17 +119,20 @@ impl Bodies for LiveCatalog {
         if library.kind == Kind::Store {
             return digest(path).map(|digest| stamp_of_digest(&digest));
         }
-        match metadata(library, path.as_str()) {
-            Ok(metadata) if metadata.is_file() => Ok(stamp_of(&FileStamp::of(&metadata))),
-            Ok(metadata) if metadata.is_dir() => Err(BodyError::NotAFile("a folder")),
-            Ok(_) => Err(BodyError::NotAFile("something else")),
-            Err(error) => Err(body_error(&error)),
+        if self.reach.is_far(Path::new(&*library.root)) {
+            return self.ask(library, path, |root, path| {
+                file_stamp(std::fs::metadata(root.join(path))).map(|stamp| stamp_of(&stamp))
+            });
         }
+        file_stamp(metadata(library, path.as_str())).map(|stamp| stamp_of(&stamp))
     }
 
     /// One plain `stat`, too. A file that is not there is being saved, or gone for good: the look
-    /// that follows its event tells.
+    /// that follows its event tells. A file system that may not answer is left to that look, too.
     fn is_current(&self, library: &Library, prompt: &Prompt) -> bool {
+        if self.reach.is_far(Path::new(&*library.root)) {
+            return true;
+        }
         let Some(source) = source_of(library, prompt) else {
             return true;
         };
@@ -133,6 +159,15 @@ fn metadata(library: &Library, path: &str) -> std::io::Result<Metadata> {
         full.push_str(path);
         std::fs::metadata(full.as_str())
     })
+}
+
+fn file_stamp(found: std::io::Result<Metadata>) -> Result<FileStamp, BodyError> {
+    match found {
+        Ok(metadata) if metadata.is_file() => Ok(FileStamp::of(&metadata)),
+        Ok(metadata) if metadata.is_dir() => Err(BodyError::NotAFile("a folder")),
+        Ok(_) => Err(BodyError::NotAFile("something else")),
+        Err(error) => Err(body_error(&error)),
+    }
 }
 
 /// A stamp that equals another one only where the text is sure to be the same.

@@ -153,6 +153,9 @@ fn load(
     candidate: &Candidate,
     before: Option<Kept>,
 ) -> Result<Option<Kept>, Box<Problem>> {
+    if candidate.is_away {
+        return Ok(before);
+    }
     // Another name is another prefix for every prompt: then all is read anew.
     let is_called = |before: &Kept| match &candidate.name {
         Some(name) => before.folder.name == *name,

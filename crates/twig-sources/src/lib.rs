@@ -23,6 +23,7 @@ mod place;
 mod problem_log;
 mod project;
 mod project_folder;
+mod reach;
 mod reader;
 mod root;
 mod search;

@@ -11,6 +11,7 @@ use twig_core::{Catalog, Library, Problem, Revisions};
 use crate::found::Found;
 use crate::problem_log::ProblemLog;
 use crate::project::ProjectSource;
+use crate::reach::Reach;
 use crate::settings::Settings;
 use crate::shelf::{Folders, Shelf};
 use crate::source_files::AllSources;
@@ -36,6 +37,8 @@ pub struct LiveCatalog {
     log: Mutex<ProblemLog>,
     /// Whether there may be problems that the log does not have.
     has_news: AtomicBool,
+    /// Which folders may keep whoever asks waiting.
+    pub(crate) reach: Arc<Reach>,
 }
 
 /// What a catalog is made of.
@@ -65,11 +68,13 @@ impl LiveCatalog {
     /// Loads everything once. What cannot be loaded is a problem; the rest is there.
     pub fn load(settings: Settings) -> Self {
         let settings = settings.absolute();
+        let reach = Arc::new(Reach::default());
         let live = Self {
             current: Mutex::default(),
             parts: Mutex::default(),
             project: settings.project.clone().map(ProjectSource::new),
-            shelf: Mutex::new(Shelf::new(&settings)),
+            shelf: Mutex::new(Shelf::new(&settings, Arc::clone(&reach))),
+            reach,
             sources: AllSources::default(),
             scans: AtomicU64::new(0),
             watchers: Mutex::default(),

@@ -54,6 +54,10 @@ pub(crate) struct Place {
     tells_itself: bool,
     /// Folders in it that may be libraries, and why they cannot be looked into.
     locked: Vec<(PathBuf, String)>,
+    /// The libraries that were found last.
+    last: Vec<Candidate>,
+    /// Folders whose file system does not answer.
+    pub(crate) away: Vec<PathBuf>,
 }
 
 /// A folder that is a library.
@@ -70,6 +74,8 @@ pub(crate) struct Candidate {
     pub(crate) options: Options,
     /// Folders in it that are libraries themselves.
     pub(crate) inner: Vec<PathBuf>,
+    /// Whether its file system does not answer: it stays as it was last read.
+    pub(crate) is_away: bool,
 }
 
 impl Candidate {
@@ -82,6 +88,7 @@ impl Candidate {
             name: None,
             options: Options::default(),
             inner: Vec::new(),
+            is_away: false,
         }
     }
 
@@ -146,6 +153,8 @@ impl Place {
             is_told: false,
             tells_itself: false,
             locked: Vec::new(),
+            last: Vec::new(),
+            away: Vec::new(),
         }
     }
 
@@ -159,15 +168,22 @@ impl Place {
         &mut self,
         settings: &Settings,
         known: impl Fn(&Path) -> Option<Kind>,
+        answers: impl Fn(&Path) -> bool,
         problems: &mut Vec<Problem>,
     ) -> Vec<Candidate> {
+        self.away.clear();
+        if !answers(&self.path) {
+            self.away.push(self.path.clone());
+            problems.extend(self.away_problems(settings));
+            return self.last_of(|_| true);
+        }
         self.list();
         self.locked.clear();
         let mut candidates = self.own_libraries(&known);
         self.is_told = !candidates.is_empty();
         let mut left_out = None;
         if candidates.is_empty() && !self.is_project && !self.is_too_wide(settings) {
-            candidates = self.libraries_inside(&known);
+            candidates = self.libraries_inside(&known, &answers);
             // Manifests and the folders of clients say more than names of files do.
             let is_sure = |it: &Candidate| !it.kind.is_format() || detect::at(&it.root).is_some();
             let is_sure = candidates.iter().any(is_sure);
@@ -188,8 +204,20 @@ impl Place {
             .extend(candidates.iter().map(|one| one.root.clone()));
         problems.extend(self.problem(settings));
         problems.extend(self.locked_problems(settings));
+        problems.extend(self.away_problems(settings));
         problems.extend(left_out);
+        self.last.clone_from(&candidates);
         candidates
+    }
+
+    /// The libraries that were found last and cannot be looked at now.
+    fn last_of(&self, is_away: impl Fn(&Path) -> bool) -> Vec<Candidate> {
+        let last = self.last.iter().filter(|it| is_away(&it.root));
+        let away = last.map(|it| Candidate {
+            is_away: true,
+            ..it.clone()
+        });
+        away.collect()
     }
 
     /// Leaves out folders of clients that are reached through a link out of the folder that the person
@@ -391,11 +419,20 @@ impl Place {
         candidates
     }
 
-    fn libraries_inside(&mut self, known: &impl Fn(&Path) -> Option<Kind>) -> Vec<Candidate> {
+    fn libraries_inside(
+        &mut self,
+        known: &impl Fn(&Path) -> Option<Kind>,
+        answers: &impl Fn(&Path) -> bool,
+    ) -> Vec<Candidate> {
         let mut candidates = Vec::with_capacity(self.roots.len());
         let mut layouts = std::mem::take(&mut self.layouts);
         for name in &self.subfolders {
             let root = self.path.join(name);
+            if !answers(&root) {
+                candidates.extend(self.last_of(|last| last.starts_with(&root)));
+                self.away.push(root);
+                continue;
+            }
             let known = known(&root);
             match manifest_at(&root, known == Some(Kind::Twig)) {
                 Ok(Some(manifest)) => candidates.push(Candidate {

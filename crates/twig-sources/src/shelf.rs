@@ -11,6 +11,7 @@ use crate::found::{Found, FoundLibrary, Origin};
 use crate::kept::{Job, Kept, load_all};
 use crate::names;
 use crate::place::Place;
+use crate::reach::{Mounts, Reach};
 use crate::settings::Settings;
 use crate::source_files::ReadFrom;
 use crate::stamp::Seen;
@@ -26,6 +27,7 @@ pub(crate) struct Shelf {
     /// What is wrong with the places rather than with a library.
     pub(crate) problems: Vec<Problem>,
     trust: Recorded,
+    reach: Arc<Reach>,
 }
 
 /// The record of trusted libraries, as it was last read.
@@ -44,10 +46,13 @@ pub(crate) struct Folders {
     pub(crate) inside: Vec<PathBuf>,
     /// These can be made, removed and renamed: what they stand in matters just for that.
     pub(crate) roots: Vec<PathBuf>,
+    /// One of them that is on another machine's file system; then no others are given, since the
+    /// system does not tell of changes there and looking at them may take for ever.
+    pub(crate) far: Option<PathBuf>,
 }
 
 impl Shelf {
-    pub(crate) fn new(settings: &Settings) -> Self {
+    pub(crate) fn new(settings: &Settings, reach: Arc<Reach>) -> Self {
         Self {
             places: Place::all(settings),
             kept: BTreeMap::new(),
@@ -59,6 +64,7 @@ impl Shelf {
                 trust: Trust::default(),
                 problem: None,
             },
+            reach,
         }
     }
 
@@ -68,9 +74,11 @@ impl Shelf {
         let mut problems = Vec::new();
         let mut seen = BTreeSet::new();
         let mut candidates = Vec::with_capacity(self.libraries.len());
+        let mounts = Mounts::now();
+        let answers = |path: &Path| self.reach.answers(&mounts, path);
         for place in &mut self.places {
             let known = |root: &Path| self.kept.get(root).map(Kept::kind);
-            for candidate in place.look(settings, known, &mut problems) {
+            for candidate in place.look(settings, known, answers, &mut problems) {
                 // A folder that was named and is in the data folder too is one library.
                 if seen.insert(candidate.root.clone()) {
                     candidates.push(candidate);
@@ -97,6 +105,8 @@ impl Shelf {
             }
         }
         self.problems = problems;
+        let places = self.places.iter().map(|place| &place.path);
+        self.reach.remember(&mounts, places.chain(self.kept.keys()));
         let is_old =
             |library: &&Arc<Library>| self.libraries.iter().any(|old| Arc::ptr_eq(old, library));
         let same = libraries.len() == self.libraries.len()
@@ -145,6 +155,12 @@ impl Shelf {
 
     /// The folders to watch.
     pub(crate) fn folders(&self) -> Folders {
+        if let Some(far) = self.reach.first_far() {
+            return Folders {
+                far: Some(far),
+                ..Folders::default()
+            };
+        }
         let mut inside: Vec<PathBuf> = self.places.iter().flat_map(Place::watched).collect();
         let mut roots: Vec<PathBuf> = self.places.iter().map(|place| place.path.clone()).collect();
         let (clients, others): (Vec<_>, Vec<_>) = self
@@ -160,13 +176,28 @@ impl Shelf {
         }
         inside.extend(clients.into_iter().flat_map(|(_, kept)| kept.watched()));
         roots.extend(self.trust.path.clone());
-        Folders { inside, roots }
+        Folders {
+            inside,
+            roots,
+            far: None,
+        }
     }
 
-    /// The places and the libraries, each of which can be a checkout.
+    /// Whether a folder is on a file system that does not answer.
+    fn is_away(&self, path: &Path) -> bool {
+        let mut away = self.places.iter().flat_map(|place| &place.away);
+        away.any(|away| path.starts_with(away))
+    }
+
+    /// The places and the libraries, each of which can be a checkout. What does not answer is none.
     pub(crate) fn roots(&self) -> Vec<PathBuf> {
         let places = self.places.iter().map(|place| &place.path);
-        places.chain(self.kept.keys()).cloned().collect()
+        let mounts = Mounts::now();
+        let roots = places.chain(self.kept.keys());
+        roots
+            .filter(|path| !self.is_away(path) && self.reach.answers(&mounts, path))
+            .cloned()
+            .collect()
     }
 
     /// What was found where.
@@ -182,7 +213,11 @@ impl Shelf {
                 origin: place.origin,
                 state: place.state.clone(),
                 libraries: kept.map(|kept| FoundLibrary::of(&kept.library())).collect(),
-                skipped: place.skipped(),
+                skipped: if place.away.is_empty() {
+                    place.skipped()
+                } else {
+                    Vec::new()
+                },
             }
         });
         found.collect()

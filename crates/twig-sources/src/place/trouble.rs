@@ -16,6 +16,20 @@ impl Place {
         locked.map(|(path, why)| unreadable(settings, path, why))
     }
 
+    /// What is said of folders whose file system does not answer.
+    pub(super) fn away_problems(&self, settings: &Settings) -> impl Iterator<Item = Problem> {
+        let away = self.away.iter();
+        away.map(|path| {
+            let message = format!(
+                "the file system of {} does not answer; what was read before is served meanwhile",
+                settings.shown(path)
+            );
+            let path = path.display().to_string();
+            let problem = Problem::of_file("not-answering", Severity::Error, &path, message);
+            problem.with_help("check the connection to the machine or program that has the folder")
+        })
+    }
+
     /// What is said of Markdown files that none of its libraries reads.
     pub(super) fn left_out(&self, settings: &Settings) -> Option<Problem> {
         let (count, first) = self.layout.as_ref()?.left_out.as_ref()?;

@@ -55,6 +55,9 @@ impl Native {
     ///
     /// For a folder that is not there the nearest one above it is watched.
     pub(crate) fn follow(&mut self, folders: &Folders, lost: &[PathBuf]) -> Result<bool, String> {
+        if let Some(far) = &folders.far {
+            return Err(format!("{} is on a network file system", far.display()));
+        }
         let wanted = wanted(folders);
         self.hints.listen_for(interests(folders, &wanted));
         let is_lost = |path: &Path| lost.iter().any(|lost| path.starts_with(lost));
@@ -225,6 +228,7 @@ mod tests {
         let folders = Folders {
             inside: vec![real.clone(), again.clone()],
             roots: Vec::new(),
+            far: None,
         };
         let wanted = wanted(&folders);
         assert_eq!(wanted.len(), 1);
