@@ -54,6 +54,12 @@ pub trait Bodies: Send + Sync {
 
     /// Reads a library again where its files changed; the next catalog has it.
     fn renew(&self, _library: &Library) {}
+
+    /// Does work that takes long or much memory, exactly once. A server with many clients does it
+    /// where nobody else waits for it, one after another.
+    fn aside(&self, work: &mut (dyn FnMut() + Send)) {
+        work();
+    }
 }
 
 /// Why a body could not be had; reads on after the file's path.

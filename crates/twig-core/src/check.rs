@@ -13,7 +13,7 @@ use crate::name::RelativePath;
 use crate::problem::{Problem, Severity};
 use crate::render::{Embedding, RenderError, World, media};
 use crate::suggest;
-use crate::template::{BundleError, Inspection, inspect};
+use crate::template::{BundleError, Inspection, PromptSources, inspect};
 
 /// Checks every library of a catalog.
 ///
@@ -77,6 +77,7 @@ fn check_prompt(
     let mut is_whole = true;
     let mut media_room = world.templates.limits().media;
     let mut embedding = Embedding::new(world);
+    let mut sources = PromptSources::default();
     for message in &prompt.messages {
         match media(world, library, message, &mut media_room) {
             Ok(None) => {}
@@ -91,7 +92,7 @@ fn check_prompt(
             used.extend(in_uri.map(|argument| argument.name.to_string()));
             continue;
         }
-        match inspect(world, library, &message.content) {
+        match inspect(world, library, &message.content, &mut sources) {
             Ok(inspection) => {
                 let mut unknown = unknown_variables(library.kind, prompt, &inspection);
                 unknown.extend(inspection.unknown);
@@ -108,6 +109,10 @@ fn check_prompt(
             Err(error) => {
                 is_whole = false;
                 problems.push(BundleError::into_problem(error));
+                // The same would be said of every further message.
+                if sources.is_full(world.templates.limits()) {
+                    break;
+                }
             }
         }
     }

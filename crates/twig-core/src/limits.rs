@@ -11,6 +11,11 @@ pub const NESTING: usize = 32;
 pub struct Limits {
     /// Bytes of one template's source.
     pub template_source: usize,
+    /// Bytes of all templates of one prompt, each file counted once however often it is included.
+    ///
+    /// A compiled template takes up to fifty times its source, so this bounds the memory that one
+    /// prompt can take.
+    pub template_sources: usize,
     /// Bytes of a manifest (`twig.toml`).
     ///
     /// It has room for a whole catalogue that was imported: 1,470 prompts take 547 KB. Without titles
@@ -80,6 +85,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             template_source: 128 * 1024,
+            template_sources: 1024 * 1024,
             manifest: 1024 * 1024,
             front_matter: 64 * 1024,
             arguments: 64,

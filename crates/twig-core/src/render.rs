@@ -26,7 +26,7 @@ use crate::function::FunctionCall;
 use crate::media::Media;
 use crate::model::{Content, Dialect, Kind, Library, MessageSource, Role};
 use crate::name::RelativePath;
-use crate::template::{ComputedJob, JobOutcome, Room, Templates, Values};
+use crate::template::{ComputedJob, GatheredTemplates, JobOutcome, Room, Templates, Values};
 
 /// Everything that a request is answered from.
 #[derive(Clone, Copy)]
@@ -221,7 +221,32 @@ fn jinja(
     found: PromptRef<'_>,
     given: &Given<'_>,
 ) -> Result<Rendering, RenderError> {
+    let contents = found.prompt.messages.iter().map(|message| &message.content);
+    let contents = contents
+        .filter(|content| !matches!(content, Content::Media { .. } | Content::Document { .. }));
+    let gathered = world.templates.gather(world, found.library, contents)?;
+    if !gathered.is_heavy() {
+        return expand(world, found, given, gathered);
+    }
+    let mut gathered = Some(gathered);
+    let mut rendering = None;
+    world.bodies.aside(&mut || {
+        let gathered = gathered.take();
+        rendering = gathered.map(|gathered| expand(world, found, given, gathered));
+    });
+    rendering.unwrap_or_else(|| Err(RenderError::Limit("The render was given up".to_owned())))
+}
+
+/// Compiles the templates of a prompt where that is still to be done, and renders them.
+fn expand(
+    world: World<'_>,
+    found: PromptRef<'_>,
+    given: &Given<'_>,
+    gathered: GatheredTemplates,
+) -> Result<Rendering, RenderError> {
     let prompt = found.prompt;
+    let bundles = world.templates.compile(world, found.library, gathered)?;
+    let mut next = bundles.iter();
     let arguments = prompt.arguments.iter().enumerate().map(|(at, argument)| {
         let value = value_at(given, at, &argument.name).or(argument.default.as_deref());
         (&*argument.name, value)
@@ -231,7 +256,6 @@ fn jinja(
     let mut media_room = limits.media;
     let mut embedding = Embedding::new(world);
     let mut computed = Vec::new();
-    let mut bundles = Vec::with_capacity(prompt.messages.len());
     let mut documents: Vec<(String, String)> = Vec::new();
     let mut messages = Vec::with_capacity(prompt.messages.len());
     for message in &prompt.messages {
@@ -245,16 +269,13 @@ fn jinja(
             messages.push((message.role, Some(block)));
             continue;
         }
-        let bundle = world
-            .templates
-            .bundle(world, found.library, &message.content)?;
+        let Some(bundle) = next.next() else { break };
         for embed in &bundle.documents {
             if documents.iter().all(|(name, _)| *name != embed.variable) {
                 let text = definition::documents(&mut embedding, &embed.uri)?;
                 documents.push((embed.variable.clone(), text));
             }
         }
-        bundles.push(bundle);
         messages.push((message.role, None));
     }
     let embedded = documents

@@ -13,7 +13,10 @@ mod scan;
 mod values;
 
 pub use bundle::{Bundle, Source};
-pub(crate) use bundle::{BundleError, Inspection, Printing, body_problem, inspect, printing};
+pub(crate) use bundle::{
+    BundleError, Inspection, Printing, PromptSources, body_problem, inspect, printing,
+};
+pub(crate) use cache::GatheredTemplates;
 pub use cache::Templates;
 pub use engine::Failure;
 pub(crate) use engine::Room;

@@ -204,8 +204,9 @@ type Row<T> = (&'static str, usize, fn(&mut T, usize));
 /// As much as a number can say.
 const ANY: usize = usize::MAX;
 
-const LIMITS: [Row<Limits>; 27] = [
+const LIMITS: [Row<Limits>; 28] = [
     ("template_source", ANY, |to, n| to.template_source = n),
+    ("template_sources", ANY, |to, n| to.template_sources = n),
     ("manifest", ANY, |to, n| to.manifest = n),
     ("front_matter", ANY, |to, n| to.front_matter = n),
     ("arguments", ANY, |to, n| to.arguments = n),

@@ -9,7 +9,7 @@ use crate::model::{Argument, Content, Kind, Library, TextForm};
 use crate::name::{LibraryName, RelativePath};
 use crate::parse::library::{Folder, empty_library};
 use crate::render::World;
-use crate::template::{BundleError, Templates, inspect};
+use crate::template::{BundleError, PromptSources, Templates, inspect};
 
 /// Says what is wrong with a template, as `check` would.
 pub(super) fn probe(source: &str, arguments: &[Argument], limits: &Limits) -> Result<(), String> {
@@ -36,7 +36,7 @@ pub(super) fn probe(source: &str, arguments: &[Argument], limits: &Limits) -> Re
         form: TextForm::Lines,
         file: None,
     };
-    let found = inspect(world, &library, &content);
+    let found = inspect(world, &library, &content, &mut PromptSources::default());
     let found = found.map_err(|error| BundleError::into_problem(error).message)?;
     if let Some(problem) = found.unknown.into_iter().next() {
         return Err(problem.message);

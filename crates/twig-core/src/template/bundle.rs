@@ -9,7 +9,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub(crate) use self::documents::Embed;
-use self::gather::{Closure, gather};
+use self::gather::gather;
+pub(crate) use self::gather::{Closure, PromptSources};
 pub(crate) use self::printing::{Printing, printing};
 use super::engine::{Engine, Failure, Lines, Links, Room, Undeclared, Unknown};
 use super::scan::Sort;
@@ -21,9 +22,6 @@ use crate::name::RelativePath;
 use crate::parse::labels::CODE;
 use crate::problem::{Problem, Severity};
 use crate::render::{RenderError, World, body_error, body_sentence};
-
-/// Roughly what the engine takes for a compiled template besides its text.
-const COMPILED_WEIGHT: usize = 12 * 1024;
 
 /// A template and its closure, compiled and sorted.
 #[derive(Debug)]
@@ -37,6 +35,8 @@ pub struct Bundle {
     /// Documents whose text has to stand beside the arguments.
     pub(crate) documents: Vec<Embed>,
     pub(crate) weight: usize,
+    /// The name of each source and what it counts.
+    pub(crate) sizes: Vec<(Box<str>, usize)>,
 }
 
 #[derive(Debug)]
@@ -323,9 +323,10 @@ pub(crate) fn inspect(
     world: World<'_>,
     library: &Arc<Library>,
     content: &Content,
+    prompt: &mut PromptSources,
 ) -> Result<Inspection, BundleError> {
-    let closure = gather(world, library, content)?;
-    let engine = engine(&closure)?;
+    let closure = gather(world, library, content, prompt)?;
+    let engine = engine(&closure, &mut SharedEngines::default())?;
     let documents = closure.documents;
     let sources: Vec<Arc<Source>> = closure.sources.into_iter().map(Arc::new).collect();
     let find = |name: &str| sources.iter().position(|source| source.name == name);
@@ -354,14 +355,27 @@ pub(crate) fn inspect(
     })
 }
 
-/// Reads a template and all it refers to, and compiles them.
-pub(crate) fn compile(
+/// Reads a template and all it refers to.
+pub(crate) fn closure(
     world: World<'_>,
     library: &Arc<Library>,
     content: &Content,
-) -> Result<Bundle, BundleError> {
-    let closure = gather(world, library, content)?;
-    let engine = engine(&closure)?;
+    prompt: &mut PromptSources,
+) -> Result<Closure, RenderError> {
+    gather(world, library, content, prompt).map_err(BundleError::into_render_error)
+}
+
+/// What the templates of one prompt have in common: a file is compiled once, whichever of them
+/// includes it.
+#[derive(Debug, Default)]
+pub(crate) struct SharedEngines {
+    plain: Option<Engine>,
+    computed: Option<Engine>,
+}
+
+/// Compiles a template and all it refers to.
+pub(crate) fn compile(closure: Closure, shared: &mut SharedEngines) -> Result<Bundle, BundleError> {
+    let engine = engine(&closure, shared)?;
     let Closure {
         sources,
         links,
@@ -369,12 +383,13 @@ pub(crate) fn compile(
         sort,
         has_references,
         documents,
+        weight,
+        sizes,
     } = closure;
-    let weight = sources
-        .iter()
-        .map(|source| source.text.len() * 2 + COMPILED_WEIGHT)
-        .sum();
+    let names = sources.iter().map(|source| source.name.as_str().into());
+    let sizes = names.zip(sizes);
     Ok(Bundle {
+        sizes: sizes.collect(),
         main: sources[0].name.clone(),
         lines: sources[0].lines,
         content: match sort {
@@ -389,7 +404,7 @@ pub(crate) fn compile(
     })
 }
 
-fn engine(closure: &Closure) -> Result<Engine, BundleError> {
+fn engine(closure: &Closure, shared: &mut SharedEngines) -> Result<Engine, BundleError> {
     let Closure {
         sources,
         links,
@@ -400,10 +415,17 @@ fn engine(closure: &Closure) -> Result<Engine, BundleError> {
         .iter()
         .map(|source| (source.name.as_str(), &*source.text))
         .collect();
-    let engine = match sort {
-        Sort::Plain => Engine::plain(&pairs, links.clone()),
-        Sort::Computed => Engine::computed(&pairs, links.clone()),
+    let (known, build): (_, fn(&_, _) -> _) = match sort {
+        Sort::Plain => (&mut shared.plain, Engine::plain),
+        Sort::Computed => (&mut shared.computed, Engine::computed),
     };
+    let engine = match known {
+        Some(known) => known.with(&pairs, links.clone()),
+        None => build(&pairs, links.clone()),
+    };
+    if let Ok(engine) = &engine {
+        *known = Some(engine.clone());
+    }
     engine.map_err(|mut failure| {
         let at = sources
             .iter()

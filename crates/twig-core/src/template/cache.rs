@@ -3,14 +3,41 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::bundle::{Bundle, BundleError, compile};
+use super::bundle::{Bundle, BundleError, Closure, PromptSources, SharedEngines, closure, compile};
+use super::engine::Failure;
 use crate::document::DocumentCache;
 use crate::limits::Limits;
 use crate::model::{Content, Library};
+use crate::name::RelativePath;
 use crate::render::{RenderError, World};
 
 /// Roughly how many bytes of compiled templates are kept.
 const ROOM: usize = 1024 * 1024;
+
+/// Bytes of sources that are compiled at once, wherever that is.
+const LIGHT: usize = 64 * 1024;
+
+/// The templates of a prompt as they are found: compiled already, or read.
+#[derive(Debug)]
+pub(crate) struct GatheredTemplates {
+    parts: Vec<TemplatePart>,
+    /// Bytes of sources that are to be compiled.
+    new: usize,
+}
+
+#[derive(Debug)]
+enum TemplatePart {
+    Kept(Arc<Bundle>),
+    /// With the file that it is kept for.
+    New(Box<Closure>, Option<RelativePath>),
+}
+
+impl GatheredTemplates {
+    /// Whether compiling them takes so much that it should not be done beside others.
+    pub(crate) fn is_heavy(&self) -> bool {
+        self.new > LIGHT
+    }
+}
 
 /// Compiles templates on first use and keeps them, within a bound.
 #[derive(Debug, Default)]
@@ -55,24 +82,68 @@ impl Templates {
         &self.documents
     }
 
-    /// The compiled template, fresh: a file that changed is read again.
-    pub(crate) fn bundle(
+    /// The templates of one prompt, fresh: a file that changed is read again.
+    pub(crate) fn gather<'c>(
         &self,
         world: World<'_>,
         library: &Arc<Library>,
-        content: &Content,
-    ) -> Result<Arc<Bundle>, RenderError> {
-        let Content::File(path) = content else {
-            return build(world, library, content).map(Arc::new);
+        contents: impl Iterator<Item = &'c Content>,
+    ) -> Result<GatheredTemplates, RenderError> {
+        let mut sources = PromptSources::default();
+        let mut gathered = GatheredTemplates {
+            parts: Vec::new(),
+            new: 0,
         };
-        if let Some(bundle) = self.cached(world, &library.root, path.as_str()) {
-            return Ok(bundle);
+        let mut contents = contents.peekable();
+        while let Some(content) = contents.next() {
+            let path = match content {
+                Content::File(path) => Some(path),
+                _ => None,
+            };
+            let kept = path.and_then(|path| self.cached(world, &library.root, path.as_str()));
+            let part = if let Some(bundle) = kept {
+                // One that stands alone was counted when it was compiled.
+                if !gathered.parts.is_empty() || contents.peek().is_some() {
+                    for (name, bytes) in &bundle.sizes {
+                        let counted = sources.count(name, *bytes, &self.limits);
+                        counted.map_err(|sentence| too_much(sentence))?;
+                    }
+                }
+                TemplatePart::Kept(bundle)
+            } else {
+                let before = sources.bytes();
+                let closure = closure(world, library, content, &mut sources)?;
+                gathered.new += sources.bytes() - before;
+                TemplatePart::New(Box::new(closure), path.cloned())
+            };
+            gathered.parts.push(part);
         }
-        let bundle = Arc::new(build(world, library, content)?);
-        let catalog = *world.catalog.fingerprint();
-        self.lock()
-            .keep(&library.root, path.as_str(), Arc::clone(&bundle), catalog);
-        Ok(bundle)
+        Ok(gathered)
+    }
+
+    /// Compiles what is not compiled yet, each file once.
+    pub(crate) fn compile(
+        &self,
+        world: World<'_>,
+        library: &Arc<Library>,
+        gathered: GatheredTemplates,
+    ) -> Result<Vec<Arc<Bundle>>, RenderError> {
+        let mut shared = SharedEngines::default();
+        let bundles = gathered.parts.into_iter().map(|part| {
+            let (closure, path) = match part {
+                TemplatePart::Kept(bundle) => return Ok(bundle),
+                TemplatePart::New(closure, path) => (closure, path),
+            };
+            let bundle = compile(*closure, &mut shared).map_err(BundleError::into_render_error)?;
+            let bundle = Arc::new(bundle);
+            if let Some(path) = path.filter(|_| bundle.weight <= ROOM) {
+                let catalog = *world.catalog.fingerprint();
+                self.lock()
+                    .keep(&library.root, path.as_str(), Arc::clone(&bundle), catalog);
+            }
+            Ok(bundle)
+        });
+        bundles.collect()
     }
 
     fn cached(&self, world: World<'_>, root: &str, path: &str) -> Option<Arc<Bundle>> {
@@ -147,10 +218,6 @@ impl Cache {
     }
 }
 
-fn build(
-    world: World<'_>,
-    library: &Arc<Library>,
-    content: &Content,
-) -> Result<Bundle, RenderError> {
-    compile(world, library, content).map_err(BundleError::into_render_error)
+fn too_much(sentence: String) -> RenderError {
+    RenderError::from_failure(&Failure::limit(sentence))
 }

@@ -51,8 +51,8 @@ impl Room {
     }
 }
 
-/// A minijinja environment with a few templates in it.
-#[derive(Debug)]
+/// A minijinja environment with a few templates in it; a clone has the same ones.
+#[derive(Debug, Clone)]
 pub(crate) struct Engine {
     environment: Environment<'static>,
 }
@@ -66,6 +66,11 @@ impl Engine {
     /// An engine with everything, for a process that can be killed.
     pub(crate) fn computed(sources: &[(&str, &str)], links: Links) -> Result<Self, Failure> {
         Self::build(COMPUTED.clone(), sources, links)
+    }
+
+    /// The same with further templates; those that it has already are not compiled again.
+    pub(crate) fn with(&self, sources: &[(&str, &str)], links: Links) -> Result<Self, Failure> {
+        Self::build(self.environment.clone(), sources, links)
     }
 
     fn build(
@@ -85,6 +90,9 @@ impl Engine {
         });
         let limit = environment.recursion_limit();
         for (name, source) in sources {
+            if environment.get_template(name).is_ok() {
+                continue;
+            }
             environment
                 .add_template_owned((*name).to_owned(), (*source).to_owned())
                 .map_err(|error| {

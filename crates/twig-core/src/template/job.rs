@@ -1,5 +1,6 @@
 //! A computed template on its way to a render worker, and what comes back.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -11,20 +12,16 @@ use super::values::Values;
 /// Everything that a worker needs to render one prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComputedJob {
-    bundles: Vec<JobBundle>,
+    /// The template of each message, by its name.
+    mains: Vec<(String, Lines)>,
+    /// All of them and what they refer to, each once.
+    sources: BTreeMap<String, String>,
+    links: Vec<(String, String, String)>,
     values: Vec<(String, Option<String>)>,
     /// What the texts may take.
     room: Room,
     /// How long the worker may take before it is killed.
     pub millis: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct JobBundle {
-    main: String,
-    lines: Lines,
-    sources: Vec<(String, String)>,
-    links: Vec<(String, String, String)>,
 }
 
 /// What came of a job: a text for each message, or why there is none.
@@ -44,22 +41,26 @@ impl ComputedJob {
         room: Room,
         millis: u64,
     ) -> Self {
-        let bundles = bundles.iter().map(|bundle| JobBundle {
-            main: bundle.main().to_owned(),
-            lines: bundle.lines,
-            sources: bundle
-                .sources()
-                .iter()
-                .map(|s| (s.name.clone(), s.text.to_string()))
-                .collect(),
-            links: bundle
-                .links()
-                .iter()
-                .map(|((parent, name), target)| (parent.clone(), name.clone(), target.clone()))
-                .collect(),
-        });
+        let mains = bundles.iter();
+        let mains = mains.map(|bundle| (bundle.main().to_owned(), bundle.lines));
+        let mut sources = BTreeMap::new();
+        let mut links = Links::new();
+        for bundle in bundles {
+            for source in bundle.sources() {
+                if !sources.contains_key(&source.name) {
+                    sources.insert(source.name.clone(), source.text.to_string());
+                }
+            }
+            let own = bundle.links().iter();
+            links.extend(own.map(|(from, to)| (from.clone(), to.clone())));
+        }
+        let links = links.into_iter();
         Self {
-            bundles: bundles.collect(),
+            mains: mains.collect(),
+            sources,
+            links: links
+                .map(|((parent, name), target)| (parent, name, target))
+                .collect(),
             values: values
                 .iter()
                 .map(|(n, v)| (n.to_owned(), v.map(str::to_owned)))
@@ -71,8 +72,7 @@ impl ComputedJob {
 
     /// Bytes of text that it holds.
     pub fn held(&self) -> usize {
-        let bundles = self.bundles.iter().flat_map(|bundle| &bundle.sources);
-        let sources: usize = bundles.map(|(_, text)| text.len()).sum();
+        let sources: usize = self.sources.values().map(String::len).sum();
         let values = self.values.iter().filter_map(|(_, value)| value.as_ref());
         sources + values.map(String::len).sum::<usize>()
     }
@@ -97,27 +97,26 @@ impl JobOutcome {
 pub fn run(job: &ComputedJob) -> JobOutcome {
     let values = Values::new(job.values.iter().map(|(n, v)| (n.as_str(), v.as_deref())));
     let mut room = job.room;
-    let mut texts = Vec::with_capacity(job.bundles.len());
-    for bundle in &job.bundles {
-        let sources: Vec<(&str, &str)> = bundle
-            .sources
-            .iter()
-            .map(|(name, text)| (name.as_str(), text.as_str()))
-            .collect();
-        let links: Links = bundle
-            .links
-            .iter()
-            .map(|(parent, name, target)| ((parent.clone(), name.clone()), target.clone()))
-            .collect();
-        let rendered = Engine::computed(&sources, links)
-            .and_then(|engine| engine.render(&bundle.main, &values, room));
-        match rendered {
+    let mut texts = Vec::with_capacity(job.mains.len());
+    let sources = job.sources.iter();
+    let sources: Vec<(&str, &str)> = sources
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
+    let links = job.links.iter();
+    let links =
+        links.map(|(parent, name, target)| ((parent.clone(), name.clone()), target.clone()));
+    let engine = match Engine::computed(&sources, links.collect()) {
+        Ok(engine) => engine,
+        Err(failure) => return JobOutcome::Failed(Box::new(failure)),
+    };
+    for (main, lines) in &job.mains {
+        match engine.render(main, &values, room) {
             Ok(text) => {
                 room.take(text.len());
                 texts.push(text);
             }
             Err(failure) => {
-                let failure = failure.seen_from(&bundle.main, bundle.lines);
+                let failure = failure.seen_from(main, *lines);
                 return JobOutcome::Failed(Box::new(failure));
             }
         }

@@ -61,6 +61,10 @@ pub(crate) struct Scan {
     pub(crate) references: Vec<Reference>,
     /// Filters, tests and comparisons: what costs time by the length of a value.
     pub(crate) operations: usize,
+    /// Tokens in tags, from which follows what the compiled template takes.
+    pub(crate) tokens: usize,
+    /// Named blocks, which are compiled each by itself.
+    pub(crate) named_blocks: usize,
 }
 
 /// A mistake that the scan itself found.
@@ -148,6 +152,10 @@ impl Scanner {
             self.found.sort = Sort::Computed;
         }
         self.found.operations += operations(tokens);
+        // The delimiters count: even an empty tag ends a piece of text.
+        self.found.tokens += tokens.len() + 2;
+        let first = tokens.first().map(|token| token.kind);
+        self.found.named_blocks += usize::from(first == Some(Kind::Name("block")));
         Ok(())
     }
 }

@@ -7,8 +7,10 @@
 //! of this machine is answered from memory in about a microsecond, and stays where it is.
 
 use std::collections::HashMap;
+use std::panic::resume_unwind;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::thread;
 
 use tokio::task::block_in_place;
 use twig_core::{Blob, Bodies, Body, BodyError, Kind, Library, Prompt, RelativePath, Stamp};
@@ -18,6 +20,8 @@ pub(super) struct Disk {
     live: Arc<LiveCatalog>,
     /// Whether a library's folder is on another machine, by its path.
     far: RwLock<HashMap<Box<str>, bool>>,
+    /// Whose turn it is to do heavy work.
+    turn: Mutex<()>,
 }
 
 impl Disk {
@@ -25,6 +29,7 @@ impl Disk {
         Self {
             live,
             far: RwLock::default(),
+            turn: Mutex::default(),
         }
     }
 
@@ -71,5 +76,24 @@ impl Bodies for Disk {
 
     fn renew(&self, library: &Library) {
         block_in_place(|| self.live.renew(library));
+    }
+
+    fn aside(&self, work: &mut (dyn FnMut() + Send)) {
+        block_in_place(|| {
+            let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            // Each thread of the runtime would keep the memory that it once had. That of a thread
+            // which has ended goes to the next one.
+            let done = thread::scope(|scope| {
+                let thread = thread::Builder::new().name("twig-aside".to_owned());
+                let spawned = thread.spawn_scoped(scope, &mut *work);
+                spawned.map(thread::ScopedJoinHandle::join)
+            });
+            match done {
+                Ok(Ok(())) => {}
+                Ok(Err(panic)) => resume_unwind(panic),
+                // No thread can be had.
+                Err(_) => work(),
+            }
+        });
     }
 }

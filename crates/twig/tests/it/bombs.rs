@@ -291,3 +291,101 @@ fn a_worker_that_stands_still_is_replaced() {
     );
     assert_ne!(crate::children(client.pid()), workers);
 }
+
+/// Files that take most memory for their length when they are compiled, and prompts whose messages
+/// include all of their own.
+pub(crate) fn heavy(prompts: usize, messages: usize, files: usize, bytes: usize) -> TestEnv {
+    let env = env("");
+    let mut manifest = String::new();
+    for prompt in 0..prompts {
+        manifest +=
+            &format!("[prompts.p{prompt}]\n[[prompts.p{prompt}.arguments]]\nname = \"x\"\n");
+        let mut includes = String::new();
+        for file in 0..files {
+            let path = format!("part{prompt}_{file}.md");
+            includes += &format!("{{% include '{path}' %}}");
+            // What is not printed takes no steps.
+            let prints = "{{x}}".repeat(bytes / 5);
+            let text = format!("{{% if x %}}{prints}{{% endif %}}");
+            env.write(&format!("b/prompts/{path}"), text);
+        }
+        for message in 0..messages {
+            let path = format!("prompts/main{prompt}_{message}.md");
+            env.write(&format!("b/{path}"), &includes);
+            manifest +=
+                &format!("[[prompts.p{prompt}.messages]]\nrole = \"user\"\nfile = \"{path}\"\n");
+        }
+    }
+    env.write("b/twig.toml", manifest);
+    env
+}
+
+#[test]
+fn templates_of_a_prompt_have_a_limit_together() {
+    // 64 files of 128 KiB keep every other limit.
+    let env = heavy(1, 8, 64, 127 * 1024);
+    let mut client = env.serve();
+    client.request("ping", json!({}));
+    let before = crate::memory_kib(client.pid(), "VmHWM");
+    let (answer, _) = get(&mut client, "p0");
+    let message = answer["error"]["message"].as_str().unwrap_or_default();
+    assert!(
+        message.contains("`template_sources` of 1048576 bytes"),
+        "{answer}"
+    );
+    let after = crate::memory_kib(client.pid(), "VmHWM");
+    assert!(after < before + 64 * 1024, "{before} → {after}");
+    let checked = env.run(["check"]);
+    assert_eq!(checked.code, 1, "{checked}");
+    let told = checked.stdout.matches("error[templates-too-large]").count();
+    assert_eq!(told, 1, "once for all messages: {checked}");
+}
+
+#[test]
+fn a_file_is_compiled_once_for_all_messages_of_a_prompt() {
+    // As much as the limit takes, in 64 messages that include all of it.
+    let env = heavy(1, 64, 8, 100 * 1024);
+    let mut client = env.serve();
+    client.request("ping", json!({}));
+    let before = crate::memory_kib(client.pid(), "VmHWM");
+    let name = json!({"name": "b:p0", "arguments": {"x": ""}});
+    let answer = client.request("prompts/get", name);
+    let messages = answer["result"]["messages"].as_array().map(Vec::len);
+    assert_eq!(messages, Some(64), "{answer}");
+    let after = crate::memory_kib(client.pid(), "VmHWM");
+    assert!(after < before + 64 * 1024, "{before} → {after}");
+}
+
+/// Templates of one prompt are compiled together; texts of the manifest may share a line, and files
+/// a message.
+#[test]
+fn messages_of_one_line_stay_apart() {
+    let env = env("");
+    let texts = [
+        "one {{ x }}",
+        "two {% include 'part.md' %}",
+        "three {% include 'part.md' %}",
+        "{% for i in [1, 2] %}{{ i }}{% endfor %}",
+        "{% for i in [3] %}{{ i }}{% include 'part.md' %}{% endfor %}",
+    ];
+    let messages: Vec<String> = texts
+        .iter()
+        .map(|text| format!("{{ role = \"user\", text = \"{text}\" }}"))
+        .collect();
+    let manifest = format!(
+        "[prompts.p]\nmessages = [{}]\n[[prompts.p.arguments]]\nname = \"x\"\n",
+        messages.join(", ")
+    );
+    env.write("b/twig.toml", manifest);
+    env.write("b/part.md", "<{{ x }}>");
+    let mut client = env.serve();
+    for _ in 0..2 {
+        let (answer, _) = get(&mut client, "p");
+        let messages = answer["result"]["messages"].as_array().expect("messages");
+        let said: Vec<&str> = messages
+            .iter()
+            .filter_map(|message| message["content"]["text"].as_str())
+            .collect();
+        assert_eq!(said, ["one 1", "two <1>", "three <1>", "12", "3<1>"]);
+    }
+}

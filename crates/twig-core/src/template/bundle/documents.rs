@@ -23,6 +23,27 @@ pub(crate) struct Embed {
 /// Different URIs in one template and what it includes: far more than may be embedded.
 const MOST: usize = 256;
 
+/// The code of more than that.
+pub(super) const TOO_MANY: &str = "too-many-resources";
+
+/// Adds what an included template embeds; the error says that it is too much.
+pub(super) fn merge(known: &mut Vec<Embed>, more: &[Embed]) -> Result<(), String> {
+    for embed in more {
+        if known.contains(embed) {
+            continue;
+        }
+        if known.len() == MOST {
+            return Err(too_many());
+        }
+        known.push(embed.clone());
+    }
+    Ok(())
+}
+
+fn too_many() -> String {
+    format!("more than {MOST} resources in one template")
+}
+
 /// The template with variables in place of its calls; `None` where it has none.
 pub(super) fn take(text: &str, known: &mut Vec<Embed>) -> Result<Option<String>, Fault> {
     // Hardly any template embeds documents.
@@ -95,9 +116,9 @@ fn embed(quoted: &str, range: &Range<usize>, known: &mut Vec<Embed>) -> Result<S
     }
     if known.len() == MOST {
         return Err(Fault {
-            code: "too-many-resources",
+            code: TOO_MANY,
             range: range.clone(),
-            message: format!("more than {MOST} resources in one template"),
+            message: too_many(),
             help: Some("name whole folders: `…/*`".to_owned()),
         });
     }

@@ -1,6 +1,6 @@
 //! Reading a template and all that it refers to: what a name means, circles, and how much it costs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,8 +19,21 @@ use crate::template::scan::{Fault, How, Reference, Scan, Sort, scan};
 /// time by the length of a value, and together they have to stay far below the render limit.
 const PLAIN_OPERATIONS: usize = 256;
 
+/// Roughly what the engine takes for a small compiled template besides its text.
+const COMPILED_WEIGHT: usize = 12 * 1024;
+
+/// Roughly what it takes for a token of a large one.
+const TOKEN_WEIGHT: usize = 64;
+
+/// Roughly what it takes for a named block.
+const BLOCK_WEIGHT: usize = 8 * 1024;
+
+/// What a named block counts besides its text.
+const BLOCK_SIZE: usize = 2048;
+
 /// What is built before it is compiled: kept apart so that `check` can look at the sources.
-pub(super) struct Closure {
+#[derive(Debug)]
+pub(crate) struct Closure {
     pub(super) sources: Vec<Source>,
     pub(super) links: Links,
     pub(super) dependencies: Vec<Dependency>,
@@ -28,15 +41,104 @@ pub(super) struct Closure {
     pub(super) has_references: bool,
     /// What its templates embed.
     pub(super) documents: Vec<Embed>,
+    /// Roughly what the engine takes for it.
+    pub(super) weight: usize,
+    /// What each source counts.
+    pub(super) sizes: Vec<usize>,
 }
+
+/// A source that was looked at.
+#[derive(Debug)]
+struct Scanned {
+    /// With variables in place of calls for documents.
+    text: Arc<str>,
+    embeds: Vec<Embed>,
+    scan: Scan,
+}
+
+impl Scanned {
+    /// What it counts of the bytes that the templates of a prompt may have. Where tags stand close
+    /// together that is more than its length, since each token takes some fifty bytes once it is
+    /// compiled, and each named block some thousands.
+    fn size(&self) -> usize {
+        self.text.len().max(self.scan.tokens * 2) + self.scan.named_blocks * BLOCK_SIZE
+    }
+
+    fn weight(&self) -> usize {
+        let Scan {
+            tokens,
+            named_blocks,
+            ..
+        } = self.scan;
+        let engine = tokens * TOKEN_WEIGHT + named_blocks * BLOCK_WEIGHT;
+        self.text.len() * 2 + engine.max(COMPILED_WEIGHT)
+    }
+}
+
+/// The sources of one prompt's templates: each file is read and counted once, whichever message
+/// brings it in.
+#[derive(Debug, Default)]
+pub(crate) struct PromptSources {
+    files: BTreeMap<String, (Source, Stamp)>,
+    scanned: BTreeMap<String, Arc<Scanned>>,
+    counted: BTreeSet<Box<str>>,
+    bytes: usize,
+    /// Texts of the manifest so far.
+    inline: usize,
+}
+
+impl PromptSources {
+    /// Counts a source; the error is a sentence that names the limit.
+    pub(crate) fn count(
+        &mut self,
+        name: &str,
+        bytes: usize,
+        limits: &Limits,
+    ) -> Result<(), String> {
+        if self.counted.contains(name) {
+            return Ok(());
+        }
+        self.counted.insert(name.into());
+        self.bytes += bytes;
+        if self.bytes <= limits.template_sources {
+            return Ok(());
+        }
+        Err(format!(
+            "the templates of one prompt, each file counted once, exceed the limit `template_sources` of {} bytes",
+            limits.template_sources
+        ))
+    }
+
+    /// A name of its own for a text that stands in a manifest: several may stand in one line.
+    fn inline_name(&mut self, place: &str) -> String {
+        self.inline += 1;
+        match self.inline {
+            1 => place.to_owned(),
+            count => format!("{place}.{count}"),
+        }
+    }
+
+    /// What was counted.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether they exceed their limit.
+    pub(crate) fn is_full(&self, limits: &Limits) -> bool {
+        self.bytes > limits.template_sources
+    }
+}
+
 /// Reads a template and all it refers to.
 pub(super) fn gather(
     world: World<'_>,
     library: &Arc<Library>,
     content: &Content,
+    prompt: &mut PromptSources,
 ) -> Result<Closure, BundleError> {
     let mut builder = Builder {
         world,
+        prompt,
         limits: world.templates.limits(),
         closure: Closure {
             sources: Vec::new(),
@@ -45,6 +147,8 @@ pub(super) fn gather(
             sort: Sort::Plain,
             has_references: false,
             documents: Vec::new(),
+            weight: 0,
+            sizes: Vec::new(),
         },
         done: BTreeMap::new(),
         stack: Vec::new(),
@@ -63,11 +167,11 @@ pub(super) fn gather(
             form,
             file,
         } => Source {
-            name: format!(
+            name: builder.prompt.inline_name(&format!(
                 "{}:{}#{line}",
                 library.name,
                 file.as_ref().map_or("twig.toml", RelativePath::as_str)
-            ),
+            )),
             text: Arc::from(&**text),
             library: Arc::clone(library),
             path: file.clone(),
@@ -88,8 +192,10 @@ pub(super) fn gather(
     }
     Ok(builder.closure)
 }
+
 struct Builder<'w> {
     world: World<'w>,
+    prompt: &'w mut PromptSources,
     limits: &'w Limits,
     closure: Closure,
     /// Cost of each finished source.
@@ -109,6 +215,12 @@ struct Cost {
 
 impl Builder<'_> {
     fn read(&mut self, library: &Arc<Library>, path: &RelativePath) -> Result<Source, BundleError> {
+        let name = format!("{}:{path}", library.name);
+        if let Some((source, stamp)) = self.prompt.files.get(&name) {
+            let (source, stamp) = (source.clone(), *stamp);
+            self.depend(library, path, Some(stamp));
+            return Ok(source);
+        }
         let limit = self.limits.template_source;
         let body = self.world.bodies.read(library, path).map_err(|error| {
             let (library, path) = (Arc::clone(library), path.clone());
@@ -132,8 +244,8 @@ impl Builder<'_> {
             }
             _ => (body.text.into(), 0),
         };
-        Ok(Source {
-            name: format!("{}:{path}", library.name),
+        let source = Source {
+            name,
             text,
             library: Arc::clone(library),
             path: Some(path.clone()),
@@ -143,7 +255,10 @@ impl Builder<'_> {
                 folded: false,
             },
             has_columns: true,
-        })
+        };
+        let kept = (source.clone(), body.stamp);
+        self.prompt.files.insert(source.name.clone(), kept);
+        Ok(source)
     }
 
     fn depend(&mut self, library: &Arc<Library>, path: &RelativePath, stamp: Option<Stamp>) {
@@ -164,22 +279,8 @@ impl Builder<'_> {
             );
             return Err(fault(source, "too-large", None, message, None));
         }
-        match documents::take(&source.text, &mut self.closure.documents) {
-            Ok(None) => {}
-            Ok(Some(text)) => source.text = text.into(),
-            Err(Fault {
-                code,
-                range,
-                message,
-                help,
-            }) => return Err(fault(source, code, Some(range), message, help)),
-        }
-        let Scan {
-            sort,
-            references,
-            operations,
-        } = match scan(&source.text) {
-            Ok(found) => found,
+        let scanned = match self.scanned(&source) {
+            Ok(scanned) => scanned,
             Err(found) => {
                 let is_limit = found.is_limit();
                 let Fault {
@@ -195,6 +296,24 @@ impl Builder<'_> {
                 return Err(error);
             }
         };
+        if let Err(message) = self.prompt.count(&source.name, scanned.size(), self.limits) {
+            let help = "make the files shorter, or split the prompt in two".to_owned();
+            let mut error = fault(source, "templates-too-large", None, message, Some(help));
+            if let BundleError::Template { failure, .. } = &mut error {
+                failure.is_limit = true;
+            }
+            return Err(error);
+        }
+        source.text = Arc::clone(&scanned.text);
+        if let Err(message) = documents::merge(&mut self.closure.documents, &scanned.embeds) {
+            return Err(fault(source, documents::TOO_MANY, None, message, None));
+        }
+        let Scan {
+            sort,
+            ref references,
+            operations,
+            ..
+        } = scanned.scan;
         if sort == Sort::Computed {
             self.closure.sort = Sort::Computed;
         }
@@ -204,13 +323,15 @@ impl Builder<'_> {
             return Err(self.too_many(source, count));
         }
         self.closure.has_references |= !references.is_empty();
+        self.closure.weight += scanned.weight();
+        self.closure.sizes.push(scanned.size());
         self.closure.sources.push(source.clone());
         self.stack.push(source.name.clone());
         let mut cost = Cost {
             operations,
             ..Cost::default()
         };
-        for reference in &references {
+        for reference in references {
             let child = self.follow(&source, reference)?;
             cost.includes = cost.includes.saturating_add(child.includes);
             cost.operations = cost.operations.saturating_add(child.operations);
@@ -222,6 +343,26 @@ impl Builder<'_> {
         }
         self.done.insert(source.name, cost);
         Ok(cost)
+    }
+
+    /// Looks at a source, unless another message of the prompt brought it in already.
+    fn scanned(&mut self, source: &Source) -> Result<Arc<Scanned>, Fault> {
+        if let Some(scanned) = self.prompt.scanned.get(&source.name) {
+            return Ok(Arc::clone(scanned));
+        }
+        let mut embeds = Vec::new();
+        let text = match documents::take(&source.text, &mut embeds)? {
+            Some(text) => text.into(),
+            None => Arc::clone(&source.text),
+        };
+        let scanned = Arc::new(Scanned {
+            scan: scan(&text)?,
+            text,
+            embeds,
+        });
+        let kept = Arc::clone(&scanned);
+        self.prompt.scanned.insert(source.name.clone(), kept);
+        Ok(scanned)
     }
 
     fn too_many(&self, source: Source, count: usize) -> BundleError {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::gather::gather;
+use super::gather::{PromptSources, gather};
 use super::{BundleError, Source};
 use crate::model::{Content, Library};
 use crate::render::{RenderError, World};
@@ -25,7 +25,8 @@ pub(crate) fn printing(
     library: &Arc<Library>,
     content: &Content,
 ) -> Result<Printing, RenderError> {
-    let closure = gather(world, library, content).map_err(BundleError::into_render_error)?;
+    let closure = gather(world, library, content, &mut PromptSources::default());
+    let closure = closure.map_err(BundleError::into_render_error)?;
     let mut found = Printing {
         documents: !closure.documents.is_empty(),
         ..Printing::default()

@@ -202,3 +202,25 @@ fn slow_clients_do_not_slow_the_others() {
     times.sort_unstable();
     assert!(times[98] < Duration::from_millis(200), "{times:?}");
 }
+
+/// Prompts that take as much memory as limits allow, asked for at once.
+#[test]
+fn heavy_prompts_are_compiled_one_after_another() {
+    const PROMPTS: usize = 8;
+    let env = crate::bombs::heavy(PROMPTS, 2, 4, 100 * 1024);
+    let mut served = Served::from_env(env);
+    let before = memory_kib(served.child.id(), "VmHWM");
+    let mut callers: Vec<Caller> = (0..PROMPTS).map(|_| served.caller()).collect();
+    for (at, caller) in callers.iter_mut().enumerate() {
+        let params = json!({"name": format!("b:p{at}"), "arguments": {"x": ""}});
+        caller.start_modern("prompts/get", params);
+    }
+    for caller in &mut callers {
+        let answer = caller.response().json();
+        assert!(answer.get("result").is_some(), "{answer}");
+    }
+    let after = memory_kib(served.child.id(), "VmHWM");
+    assert!(after < before + 64 * 1024, "{before} → {after}");
+    served.signal(rustix::process::Signal::TERM);
+    served.ended();
+}
