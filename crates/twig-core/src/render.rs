@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(crate) use self::arguments::check_value;
-use self::arguments::{check_values, refuse_unknown, value_at, value_of};
+use self::arguments::{check_values, pattern_bytes, refuse_unknown, value_at, value_of};
 pub use self::arguments::{missing, unknown};
 pub(crate) use self::embed::{Embedding, NOTHING_GIVEN};
 pub(crate) use self::error::body_error;
@@ -24,7 +24,7 @@ use crate::document::{Contents, sniff};
 use crate::front_matter;
 use crate::function::FunctionCall;
 use crate::media::Media;
-use crate::model::{Content, Dialect, Kind, Library, MessageSource, Role};
+use crate::model::{Content, Dialect, Kind, Library, MessageSource, PATTERN_AT_ONCE, Role};
 use crate::name::RelativePath;
 use crate::template::{ComputedJob, GatheredTemplates, JobOutcome, Room, Templates, Values};
 
@@ -197,8 +197,14 @@ pub fn render_for(
         (Dialect::Function, Checked::AllButStandIns) => Checked::All,
         (_, checked) => checked,
     };
-    check_values(&prompt.arguments, given, limits, checked)
-        .map_err(|error| error.worded_for(kind))?;
+    let mut verdict = Ok(());
+    let mut check = || verdict = check_values(&prompt.arguments, given, limits, checked);
+    if pattern_bytes(&prompt.arguments, given) > PATTERN_AT_ONCE {
+        world.bodies.aside(&mut check);
+    } else {
+        check();
+    }
+    verdict.map_err(|error| error.worded_for(kind))?;
     let missing = missing(&prompt.arguments, given);
     if !missing.is_empty() {
         return Err(RenderError::MissingArguments(missing).worded_for(kind));

@@ -66,6 +66,14 @@ impl Checked {
     }
 }
 
+/// Bytes of the values that have to match a pattern.
+pub(super) fn pattern_bytes(arguments: &[Argument], given: &Given<'_>) -> usize {
+    let arguments = arguments.iter().enumerate();
+    let matched = arguments.filter(|(_, argument)| argument.pattern.is_some());
+    let values = matched.filter_map(|(at, argument)| value_at(given, at, &argument.name));
+    values.map(str::len).sum()
+}
+
 pub(super) fn check_values(
     arguments: &[Argument],
     given: &Given<'_>,
@@ -86,6 +94,12 @@ pub(super) fn check_values(
         return Err(RenderError::ValueTooLarge {
             what: "The text of all arguments".to_owned(),
             limit: limits.argument_values,
+        });
+    }
+    if pattern_bytes(arguments, given) > PATTERN_VALUE {
+        return Err(RenderError::ValueTooLarge {
+            what: "The text of all arguments that have a pattern".to_owned(),
+            limit: PATTERN_VALUE,
         });
     }
     for (at, argument) in arguments.iter().enumerate() {

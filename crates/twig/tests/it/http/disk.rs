@@ -43,3 +43,41 @@ fn a_save_under_way_holds_up_its_readers_only() {
     });
     assert!(told, "everybody waits");
 }
+
+/// A pattern that is as slow as patterns can be, and values that it looks at to their ends.
+#[test]
+fn a_slow_pattern_holds_up_who_asks_for_it_only() {
+    let env = crate::env(
+        "//- lib/prompts/p.md\n{{ a }}\n//- lib/twig.toml\n[prompts.p]\n[[prompts.p.arguments]]\nname = \"a\"\npattern = '(?:.?){130}!$'\n[[prompts.p.arguments]]\nname = \"b\"\npattern = '(?:.?){130}!$'\n",
+    );
+    let served = Served::from_env(env);
+    let mut other = served.caller();
+    let mut asking = served.caller();
+    let value = |bytes: usize| "a".repeat(bytes - 1) + "!";
+    let ask = |a: usize, b: usize| {
+        let arguments = json!({"a": value(a), "b": value(b)});
+        modern(
+            "prompts/get",
+            json!({"name": "lib:p", "arguments": arguments}),
+        )
+        .to_string()
+    };
+    // On a busy machine the wait may be over too soon to tell.
+    let told = (0..4).any(|_| {
+        let body = ask(32 * 1024, 32 * 1024);
+        asking.start("POST", &get("lib:p"), body.as_bytes());
+        assert_eq!(other.modern("prompts/list", json!({})).status, 200);
+        let told = still_waits(&asking);
+        let answer = asking.response().json();
+        assert!(answer.get("result").is_some(), "{answer}");
+        told
+    });
+    assert!(told, "somebody else is answered first");
+    asking.start("POST", &get("lib:p"), ask(32 * 1024, 33 * 1024).as_bytes());
+    let answer = asking.response().json();
+    let message = answer["error"]["message"].as_str().unwrap_or_default();
+    assert_eq!(
+        message,
+        "The text of all arguments that have a pattern exceeds the limit of 65536 bytes"
+    );
+}
