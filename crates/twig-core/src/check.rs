@@ -8,9 +8,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::catalog::Catalog;
+use crate::limits::PROBLEMS;
 use crate::model::{Content, Dialect, Kind, Library, MessageSource, Prompt};
 use crate::name::RelativePath;
-use crate::problem::{Problem, Severity};
+use crate::problem::{Problem, Severity, more_problems};
 use crate::render::{Embedding, RenderError, World, media};
 use crate::suggest;
 use crate::template::{BundleError, Inspection, PromptSources, inspect};
@@ -94,7 +95,7 @@ fn check_prompt(
         }
         match inspect(world, library, &message.content, &mut sources) {
             Ok(inspection) => {
-                let mut unknown = unknown_variables(library.kind, prompt, &inspection);
+                let (mut unknown, more) = unknown_variables(library.kind, prompt, &inspection);
                 unknown.extend(inspection.unknown);
                 unknown.sort_by(|one, two| place(one).cmp(&place(two)));
                 problems.extend(unknown);
@@ -102,6 +103,8 @@ fn check_prompt(
                 let file = message.content.file();
                 let file = file.map_or(crate::parse::library::MANIFEST, RelativePath::as_str);
                 let path = format!("{}/{file}", library.root);
+                let more = more + inspection.more;
+                problems.extend(more_problems(&path, Severity::Error, more));
                 let uris = inspection.documents.iter().map(|embed| &embed.uri);
                 definition::embedded(world, &path, uris, &mut embedding, problems);
                 used.extend(inspection.used);
@@ -139,12 +142,22 @@ fn place(problem: &Problem) -> (&str, Option<u32>, Option<u32>) {
     (&problem.path, problem.line, problem.column)
 }
 
-fn unknown_variables(kind: Kind, prompt: &Prompt, inspection: &Inspection) -> Vec<Problem> {
+/// The variables that are not declared, and how many more of them there are.
+fn unknown_variables(
+    kind: Kind,
+    prompt: &Prompt,
+    inspection: &Inspection,
+) -> (Vec<Problem>, usize) {
     let mut problems = Vec::new();
+    let mut more = 0;
     let names = || prompt.arguments.iter().map(|argument| &*argument.name);
     for free in &inspection.free {
         let name = free.name();
         if names().any(|argument| argument == name) {
+            continue;
+        }
+        if problems.len() == PROBLEMS {
+            more += 1;
             continue;
         }
         if let Some(problem) = free.unknown_function() {
@@ -173,7 +186,7 @@ fn unknown_variables(kind: Kind, prompt: &Prompt, inspection: &Inspection) -> Ve
         let help = suggest::did_you_mean(name, names()).unwrap_or(help);
         problems.push(free.unknown_variable(message).with_help(help));
     }
-    problems
+    (problems, more)
 }
 
 fn unused_arguments(

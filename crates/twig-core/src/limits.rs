@@ -6,6 +6,9 @@
 /// configured.
 pub const NESTING: usize = 32;
 
+/// Errors of one file, and warnings, that are told one by one; more of them are counted.
+pub const PROBLEMS: usize = 300;
+
 /// How much of anything is taken before it is refused with a sentence that names the limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {

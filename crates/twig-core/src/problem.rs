@@ -1,7 +1,12 @@
 //! Mistakes in a library, told the same way everywhere.
 
+mod of_file;
+
 use std::fmt;
 use std::ops::Range;
+
+pub use self::of_file::LineStarts;
+pub(crate) use self::of_file::{FileProblems, more_problems};
 
 /// How bad a problem is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,12 +94,15 @@ impl Problem {
         range: Range<usize>,
         message: impl Into<String>,
     ) -> Self {
-        let mut problem = Self::of_file(code, severity, path, message);
-        let place = locate(text, range);
-        problem.line = Some(place.line);
-        problem.column = Some(place.column);
-        problem.excerpt = place.excerpt;
-        problem
+        Self::of_file(code, severity, path, message).placed(locate(text, range))
+    }
+
+    /// The same problem at a place.
+    fn placed(mut self, place: Location) -> Self {
+        self.line = Some(place.line);
+        self.column = Some(place.column);
+        self.excerpt = place.excerpt;
+        self
     }
 
     /// The same problem with advice.
@@ -141,12 +149,20 @@ pub struct Location {
 }
 
 /// Finds line, column and excerpt of a range; a range past the end means the end.
+///
+/// It walks through the text: for many places of one text, use [`LineStarts`].
 pub fn locate(text: &str, range: Range<usize>) -> Location {
     let start = floor_boundary(text, range.start);
-    let end = floor_boundary(text, range.end.max(start));
     let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
-    let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
     let line = text[..line_start].bytes().filter(|b| *b == b'\n').count() + 1;
+    location(text, line_start, line, range)
+}
+
+/// The place of a range that begins in the line with this start and number.
+fn location(text: &str, line_start: usize, line: usize, range: Range<usize>) -> Location {
+    let start = floor_boundary(text, range.start);
+    let end = floor_boundary(text, range.end.max(start));
+    let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
     let before = text[line_start..start].chars().count();
     let excerpt = (line_end - line_start <= EXCERPT_LIMIT * 4
         && text[line_start..line_end].chars().count() <= EXCERPT_LIMIT)

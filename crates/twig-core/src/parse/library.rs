@@ -14,7 +14,7 @@ use crate::document::Document;
 use crate::limits::Limits;
 use crate::model::{About, Content, Kind, Library, Prompt};
 use crate::name::{LibraryName, RelativePath};
-use crate::problem::{Problem, Severity};
+use crate::problem::{FileProblems, Problem, Severity};
 
 /// The manifest's file name, by which a Twig library is known.
 pub const MANIFEST: &str = "twig.toml";
@@ -90,20 +90,13 @@ pub fn twig_layout(
                 text: manifest,
                 files,
                 limits,
-                problems: Vec::new(),
+                problems: FileProblems::new(&path, manifest),
             };
             let mut contents = reader.read(&table);
-            library.problems = reader.problems;
-            labels::check(
-                &path,
-                manifest,
-                &mut contents.prompts,
-                &mut library.problems,
-            );
-            // Tables are read in their own order; people read from top to bottom.
-            library
-                .problems
-                .sort_by_key(|problem| (problem.line, problem.column));
+            let mut hidden = Vec::new();
+            labels::check(&path, manifest, &mut contents.prompts, &mut hidden);
+            reader.problems.extend(hidden);
+            library.problems = reader.problems.finish();
             library.about = contents.about;
             library.prompts = shared(contents.prompts);
             layout = Some(contents.layout);
@@ -204,16 +197,19 @@ pub fn functions_library(folder: &Folder, files: &FunctionFiles<'_>, limits: &Li
         unknown_fields: 0,
     };
     let prompts = RelativePath::parse(SCRIPT).map(|script| reader.read(&script));
-    library.problems = reader.problems;
+    let mut found = reader.problems;
+    let path = format!("{}/{LIST}", folder.root);
     match prompts {
         Ok(Ok(mut prompts)) => {
-            let path = format!("{}/{LIST}", folder.root);
-            labels::check(&path, files.list, &mut prompts, &mut library.problems);
+            labels::check(&path, files.list, &mut prompts, &mut found);
             library.prompts = shared(prompts);
         }
-        Ok(Err(problem)) => library.problems.push(*problem),
+        Ok(Err(problem)) => found.push(*problem),
         Err(_) => {}
     }
+    let mut problems = FileProblems::new(&path, files.list);
+    problems.extend(found);
+    library.problems = problems.finish();
     let script = files.script.as_ref().map_or("", String::as_str);
     let documents = [files.list, script, files.prefix].map(str::as_bytes);
     library.digest = digest(&library.prompts, documents);

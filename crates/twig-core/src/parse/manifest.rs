@@ -18,7 +18,7 @@ use super::toml::{Entry, Item, Table, Value};
 use crate::limits::Limits;
 use crate::model::{About, Dialect, Prompt, Role};
 use crate::name::{PromptName, RelativePath, twin_key};
-use crate::problem::Problem;
+use crate::problem::FileProblems;
 
 /// Reads prompts off a manifest's tree.
 pub(super) struct Manifest<'m> {
@@ -28,7 +28,7 @@ pub(super) struct Manifest<'m> {
     pub(super) text: &'m str,
     pub(super) files: &'m dyn Files,
     pub(super) limits: &'m Limits,
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: FileProblems<'m>,
 }
 
 /// What a manifest says.
@@ -99,7 +99,9 @@ impl Manifest<'_> {
             license: self.text_field(&mut fields, "license").unwrap_or_default(),
             homepage: self.text_field(&mut fields, "homepage").unwrap_or_default(),
         };
-        labels::clean(self.path, self.text, &mut about, &mut self.problems);
+        let mut hidden = Vec::new();
+        labels::clean(self.path, self.text, &mut about, &mut hidden);
+        self.problems.extend(hidden);
         self.unknown(&fields, "[library]");
         about
     }

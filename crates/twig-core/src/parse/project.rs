@@ -9,7 +9,7 @@ use super::manifest::Manifest;
 use super::toml;
 use crate::limits::Limits;
 use crate::model::About;
-use crate::problem::{Problem, Severity};
+use crate::problem::{FileProblems, Problem, Severity};
 
 /// The file's name.
 pub const CONFIG: &str = "config.toml";
@@ -53,12 +53,12 @@ pub fn project_config(
         text,
         files,
         limits,
-        problems: Vec::new(),
+        problems: FileProblems::new(&path, text),
     };
     let (about, layout) = reader.read_config(&table, usual);
     ProjectConfig {
         about,
         layout,
-        problems: reader.problems,
+        problems: reader.problems.finish(),
     }
 }

@@ -17,6 +17,7 @@ use super::scan::Sort;
 use super::values::Values;
 use crate::body::{BodyError, Stamp};
 use crate::hidden::{self, Place};
+use crate::limits::PROBLEMS;
 use crate::model::{Content, Library};
 use crate::name::RelativePath;
 use crate::parse::labels::CODE;
@@ -283,6 +284,8 @@ pub(crate) struct Inspection {
     pub(crate) used: Vec<String>,
     /// Filters and tests that do not exist.
     pub(crate) unknown: Vec<Problem>,
+    /// How many more of those there are.
+    pub(crate) more: usize,
     /// What is odd about the files themselves.
     pub(crate) remarks: Vec<Problem>,
     /// What it embeds.
@@ -341,15 +344,20 @@ pub(crate) fn inspect(
             in_main: at == 0,
         })
     });
-    let unknown = engine.unknown().into_iter().filter_map(|unknown| {
+    let mut unknown = engine.unknown().into_iter().filter_map(|unknown| {
         let at = find(&unknown.template)?;
-        Some(sources[at].unknown(unknown))
+        Some((at, unknown))
     });
+    // To find a place is to walk through the source.
+    let told = unknown.by_ref().take(PROBLEMS);
+    let told: Vec<Problem> = told.map(|(at, it)| sources[at].unknown(it)).collect();
+    let more = unknown.count();
     let remarks = sources.iter().flat_map(|source| source.remarks());
     Ok(Inspection {
         free: free.collect(),
         used: engine.used(),
-        unknown: unknown.collect(),
+        unknown: told,
+        more,
         remarks: remarks.collect(),
         documents,
     })

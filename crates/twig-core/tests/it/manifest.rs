@@ -1,7 +1,9 @@
 //! `twig.toml`, one fixture a case: the prompts that come of it and the problems.
 
 use std::fmt::Write as _;
+use std::time::Instant;
 
+use twig_core::limits::PROBLEMS;
 use twig_core::parse::library::{Files, Folder, twig_layout, twig_library};
 use twig_core::{BodyError, Content, Library, LibraryName, Limits, Problem, RelativePath};
 
@@ -170,4 +172,56 @@ fn messages_beyond_the_limit_are_refused() {
     };
     assert_eq!(problem.code, "too-many-messages");
     assert_eq!(problem.message, "65 messages are declared; the limit is 64");
+}
+
+/// Manifests with a mistake, or a place to find, for each of their entries.
+const CROWDED: [fn(usize) -> String; 5] = [
+    |count| (0..count).map(|at| format!("k{at} = 1\n")).collect(),
+    |count| {
+        let prompt = |at| format!("[prompts.p{at}]\nfile = \"missing.md\"\n");
+        (0..count).map(prompt).collect()
+    },
+    |count| {
+        (0..count)
+            .map(|at| format!("[prompts.\"{at} {at}\"]\n"))
+            .collect()
+    },
+    |count| {
+        let prompt = |at| format!("[prompts.p{at}]\nmessages = [{{ text = \"x\" }}]\n");
+        (0..count).map(prompt).collect()
+    },
+    |count| {
+        let prompt = |at| format!("p{at} = {{ messages = [{{ text = \"x\" }}] }}, ");
+        let prompts: String = (0..count).map(prompt).collect();
+        format!("prompts = {{ {prompts}z = {{ file = \"missing.md\" }} }}\n")
+    },
+];
+
+#[test]
+fn mistakes_cost_no_more_than_their_file_is_long() {
+    let best = |manifest: &str| {
+        let times = (0..5).map(|_| {
+            let started = Instant::now();
+            drop(library("lib", manifest));
+            started.elapsed()
+        });
+        times.min().expect("a time")
+    };
+    for (at, crowded) in CROWDED.iter().enumerate() {
+        let (few, many) = (best(&crowded(4_000)), best(&crowded(16_000)));
+        assert!(many < few * 9, "{at}: {few:?} → {many:?}");
+    }
+}
+
+#[test]
+fn of_many_mistakes_the_rest_are_counted() {
+    for (crowded, severity) in CROWDED[..3].iter().zip(["warning", "error", "error"]) {
+        let problems = library("lib", &crowded(1_000)).problems;
+        assert_eq!(problems.len(), PROBLEMS + 1);
+        let more = problems.last().expect("problems");
+        assert_eq!(more.message, "and 700 more mistakes in this file");
+        assert_eq!(more.severity.as_str(), severity);
+        assert_eq!(problems[PROBLEMS - 1].code, problems[0].code);
+        assert!(problems[PROBLEMS - 1].line.is_some());
+    }
 }

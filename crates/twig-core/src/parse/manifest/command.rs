@@ -4,7 +4,7 @@ use super::{Manifest, Refusal};
 use crate::body::BodyError;
 use crate::model::{Content, Function, MessageSource, Role};
 use crate::parse::toml::{Item, Value};
-use crate::problem::{Problem, Severity};
+use crate::problem::Severity;
 
 /// The most words that a command has.
 const WORDS: usize = 64;
@@ -59,8 +59,8 @@ impl Manifest<'_> {
             };
             let span = first.span.clone();
             let severity = Severity::Error;
-            let problem = Problem::at(code, severity, self.path, self.text, span, message.as_str());
-            self.problems.push(problem.with_help(help));
+            self.problems.add(code, severity, span, message.as_str());
+            self.problems.help(help);
             return Err(message.into());
         }
         Ok(MessageSource {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Manifest, Refusal};
 use crate::parse::toml::{Item, Table, Value};
-use crate::problem::{Problem, Severity, shorten};
+use crate::problem::{Severity, shorten};
 use crate::suggest;
 
 /// The fields of one table and which of them were asked for.
@@ -43,27 +43,17 @@ impl Manifest<'_> {
         message: String,
     ) -> Refusal {
         let refusal = message.as_str().into();
-        self.problems.push(Problem::at(
-            code,
-            Severity::Error,
-            self.path,
-            self.text,
-            span,
-            message,
-        ));
+        self.problems.add(code, Severity::Error, span, message);
         refusal
     }
 
     /// Says what to do about the problem that was told last.
     pub(super) fn help(&mut self, help: String) {
-        if let Some(problem) = self.problems.last_mut() {
-            problem.help = Some(help);
-        }
+        self.problems.help(help);
     }
 
     pub(super) fn warning(&mut self, code: &'static str, span: Range<usize>, message: String) {
-        let problem = Problem::at(code, Severity::Warning, self.path, self.text, span, message);
-        self.problems.push(problem);
+        self.problems.add(code, Severity::Warning, span, message);
     }
 
     pub(super) fn wrong_type(&mut self, key: &str, expected: &str, item: &Item<'_>) -> Refusal {
@@ -88,16 +78,9 @@ impl Manifest<'_> {
                 key.escape_debug()
             );
             let span = entry.key_span.clone();
-            let problem = Problem::at(
-                "unknown-field",
-                Severity::Warning,
-                self.path,
-                self.text,
-                span,
-                message,
-            );
+            self.warning("unknown-field", span, message);
             let help = suggest::did_you_mean(&entry.key, asked.iter().copied());
-            self.problems.push(Problem { help, ..problem });
+            self.problems.help(help);
         }
     }
 

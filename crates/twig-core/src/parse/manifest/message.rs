@@ -10,7 +10,7 @@ use crate::model::{Argument, Content, MessageSource, Role, TextForm};
 use crate::name::{NameError, RelativePath};
 use crate::parse::library::MANIFEST;
 use crate::parse::toml::{Item, Value};
-use crate::problem::{Problem, Severity, locate};
+use crate::problem::Severity;
 use crate::render::body_sentence;
 use crate::template::body_problem;
 
@@ -180,7 +180,7 @@ impl Manifest<'_> {
     /// The line on which a string's text starts: TOML drops a newline behind three quotes.
     fn place_of_text(&self, item: &Item<'_>) -> (u32, TextForm) {
         let raw = &self.text[item.span.clone()];
-        let line = locate(self.text, item.span.clone()).line;
+        let line = self.problems.line(item.span.start);
         let is_long = raw.starts_with("\"\"\"") || raw.starts_with("'''");
         let has_own_lines = is_long && raw[3..].starts_with(['\n', '\r']);
         match (raw.starts_with('"') && raw.contains('\\'), has_own_lines) {
@@ -233,18 +233,10 @@ impl Manifest<'_> {
         let shown = format!("{}/{path}", self.folder.shown_root);
         let help = body_problem(self.path, &shown, &error);
         let sentence = body_sentence(&shown, &error);
-        let problem = Problem::at(
-            help.code,
-            Severity::Error,
-            self.path,
-            self.text,
-            span,
-            sentence.as_str(),
-        );
-        self.problems.push(Problem {
-            help: help.help,
-            ..problem
-        });
+        let severity = Severity::Error;
+        self.problems
+            .add(help.code, severity, span, sentence.as_str());
+        self.problems.help(help.help);
         Err(sentence.into())
     }
 }
