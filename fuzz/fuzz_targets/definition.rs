@@ -1,6 +1,8 @@
 //! Any text is a definition or a problem, and what is served never reads values or documents again.
 #![no_main]
 
+mod deep;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -42,7 +44,9 @@ impl Bodies for Service {
     }
 }
 
-fuzz_target!(|text: &str| {
+fuzz_target!(|bytes: &[u8]| {
+    let Some(text) = deep::text(bytes) else { return };
+    let text = &*text;
     let Some(name) = LibraryName::from_folder("lib") else { return };
     let Ok(path) = RelativePath::parse("prompts/p.json") else { return };
     let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };

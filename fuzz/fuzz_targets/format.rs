@@ -1,6 +1,8 @@
 //! Any text is a prompt of any kind: it has a name and a description, and its pieces are its text.
 #![no_main]
 
+mod deep;
+
 use libfuzzer_sys::fuzz_target;
 use twig_core::format::{Options, Piece, bodies, library, pieces, read};
 use twig_core::parse::library::Folder;
@@ -8,7 +10,8 @@ use twig_core::{Dialect, Kind, LibraryName, Limits, RelativePath};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, rest)) = bytes.split_first() else { return };
-    let Ok(text) = std::str::from_utf8(rest) else { return };
+    let Some(text) = deep::text(rest) else { return };
+    let text = &*text;
     let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| kind.is_format()).collect();
     let kind = kinds[usize::from(*first) % kinds.len()];
     let folder = Folder {

@@ -1,11 +1,16 @@
 //! Whatever a program prints is a prompt within its limits, or one sentence that says why not.
 #![no_main]
 
+mod deep;
+
 use libfuzzer_sys::fuzz_target;
 use twig_core::Block;
 use twig_core::function::read_output;
 
 fuzz_target!(|bytes: &[u8]| {
+    // What is no text is given as it is.
+    let text = deep::text(bytes);
+    let bytes = text.as_ref().map_or(bytes, |text| text.as_bytes());
     match read_output(bytes) {
         Ok(finished) => {
             assert!((1..=64).contains(&finished.messages.len()));

@@ -1,6 +1,8 @@
 //! Any text in any format of another tool ends in prompts that can be kept, or in a reason.
 #![no_main]
 
+mod deep;
+
 use libfuzzer_sys::fuzz_target;
 use twig_core::import::{Format, SourceFile, Wish, read};
 use twig_core::parse::read_toml;
@@ -8,7 +10,8 @@ use twig_core::{Limits, PromptName};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, rest)) = bytes.split_first() else { return };
-    let Ok(text) = std::str::from_utf8(rest) else { return };
+    let Some(text) = deep::text(rest) else { return };
+    let text = &*text;
     let format = Format::ALL[usize::from(*first) % Format::ALL.len()];
     let path = match format {
         Format::PromptsChat => "a.csv",

@@ -1,6 +1,8 @@
 //! Any text is a library or a problem; what is listed has a name that can be asked for.
 #![no_main]
 
+mod deep;
+
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
@@ -18,7 +20,9 @@ impl Files for EveryFile {
     }
 }
 
-fuzz_target!(|text: &str| {
+fuzz_target!(|bytes: &[u8]| {
+    let Some(text) = deep::text(bytes) else { return };
+    let text = &*text;
     let Some(name) = LibraryName::from_folder("lib") else { return };
     let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
     let files = FunctionFiles { list: text, script: &Ok(String::new()), prefix: "prompt_" };

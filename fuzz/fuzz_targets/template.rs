@@ -1,6 +1,8 @@
 //! Any template compiles or is refused, and whatever is called plain renders within its bounds.
 #![no_main]
 
+mod deep;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -38,7 +40,9 @@ impl Bodies for NoFiles {
     }
 }
 
-fuzz_target!(|text: &str| {
+fuzz_target!(|bytes: &[u8]| {
+    let Some(text) = deep::text(bytes) else { return };
+    let text = &*text;
     let (Some(name), Ok(prompt)) = (LibraryName::from_folder("lib"), PromptName::parse("p")) else { return };
     let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
     let mut library = empty_library(&folder, Kind::Twig, Vec::new());

@@ -1,6 +1,8 @@
 //! Any URI fits a template or not, names come back from URIs, and any bytes have a head.
 #![no_main]
 
+mod deep;
+
 use libfuzzer_sys::fuzz_target;
 use twig_core::document::{Head, decode, encode};
 use twig_core::UriTemplate;
@@ -8,7 +10,8 @@ use twig_core::UriTemplate;
 fuzz_target!(|bytes: &[u8]| {
     let head = Head::read("a.md", bytes, true);
     assert!(head.heading.is_none_or(|heading| !heading.trim().is_empty()));
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Some(text) = deep::text(bytes) else { return };
+    let text = &*text;
     assert_eq!(decode(&encode(text)), text);
     let _ = decode(text);
     let (source, uri) = text.split_once('\n').unwrap_or((text, text));
