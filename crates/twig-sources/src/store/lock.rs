@@ -15,8 +15,9 @@ const STEP: Duration = Duration::from_millis(2);
 const NOTE: u64 = 256;
 
 /// Bytes that the lock file takes so that they are there for deletions when the disk is full: a
-/// deletion writes before it gives anything back.
-const RESERVE: u64 = 1024 * 1024;
+/// deletion writes before it gives anything back, and first the log has to be written back, which is
+/// done at 4 MiB. On a disk of less than twice that it is half of it.
+const RESERVE: u64 = 4 * 1024 * 1024;
 
 /// The lock, until it is dropped.
 #[derive(Debug)]
@@ -87,7 +88,7 @@ impl Lock {
     /// Makes sure of the reserve; `false` where the disk has no room for it.
     pub(super) fn keep_reserve(&self) -> bool {
         let length = self.file.metadata().map(|metadata| metadata.len());
-        if length.is_ok_and(|length| length >= RESERVE) {
+        if length.is_ok_and(|length| length > NOTE) {
             return true;
         }
         // Where a file system cannot do it, there is none.
@@ -114,8 +115,16 @@ fn is_full(error: &io::Error) -> bool {
 
 #[cfg(unix)]
 fn reserve(file: &File) -> io::Result<()> {
-    use rustix::fs::{FallocateFlags, fallocate};
-    Ok(fallocate(file, FallocateFlags::empty(), 0, RESERVE)?)
+    use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
+    let disk = fstatvfs(file)?;
+    let all = disk.f_blocks.saturating_mul(disk.f_frsize);
+    // Some file systems do not say how large they are.
+    let bytes = if all == 0 {
+        RESERVE
+    } else {
+        RESERVE.min(all / 2)
+    };
+    Ok(fallocate(file, FallocateFlags::empty(), 0, bytes)?)
 }
 
 #[cfg(not(unix))]

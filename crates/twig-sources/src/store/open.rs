@@ -64,6 +64,10 @@ impl Opened {
         if let Ok(lock) = Lock::take(&lock_path(&self.main), site.until(), &site.is_closing) {
             lock.release_reserve();
         }
+        // The log is used from its beginning again once all of it is in the file. Where that fails,
+        // what is tried next fails, too.
+        let sql = "PRAGMA wal_checkpoint(PASSIVE)";
+        let _ = self.connection.query_row(sql, [], |_| Ok(()));
     }
 
     /// True if the connection can be used: its files are where they were, and nobody asked to close it.
