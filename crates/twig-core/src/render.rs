@@ -135,7 +135,7 @@ impl Unfinished {
             Block::Text(text) => text.len(),
             Block::Media(media) => media.bytes.len(),
             Block::Resource { contents, .. } => contents.len(),
-            _ => 0,
+            Block::Link { .. } => 0,
         });
         held.sum()
     }

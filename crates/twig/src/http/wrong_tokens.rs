@@ -1,4 +1,4 @@
-//! WrongCount tokens: who keeps showing them waits longer and longer for the answer.
+//! Wrong tokens: who keeps showing them waits longer and longer for the answer.
 //!
 //! Only refusals are delayed. A right token is let in at once, wherever it comes from.
 

@@ -24,7 +24,7 @@ fn served(length: usize, config: &str) -> Served {
         "lib/docs/text.txt",
         "hello, this is a long text with few line ends...............\n\n\n\n".repeat(length / 64),
     );
-    env.write("lib/docs/other.bin", vec![1, 0].repeat(length / 2));
+    env.write("lib/docs/other.bin", [1, 0].repeat(length / 2));
     env.write("lib/docs/bytes.bin", vec![0; length]);
     Served::from_env(env)
 }
