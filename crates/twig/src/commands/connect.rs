@@ -54,9 +54,10 @@ pub(super) fn run(options: &cli::Connect, ui: &mut Ui) -> Result<ExitCode, Comma
         return Err(CommandError::fixable(message)
             .hint("put a file or folder of the project in the link's place"));
     }
-    let launch = match options.remove {
-        true => None,
-        false => Some(server::launch(options, scope, &homes, &folder)?),
+    let launch = if options.remove {
+        None
+    } else {
+        Some(server::launch(options, scope, &homes, &folder)?)
     };
     let file = lock(options, scope, &path, &folder).map_err(|error| match error {
         LockError::Io(error) => refused(&shown, &ConfigError::Write(error)),

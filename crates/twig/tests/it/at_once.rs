@@ -200,7 +200,8 @@ fn exports_of_one_project_to_one_folder_are_whole() {
     }
     for round in 0..races().div_ceil(AT_ONCE) {
         let one = words(&format!("project export p out{round}"));
-        run_all(&env, &vec![one; AT_ONCE]);
+        let all: Vec<Vec<String>> = std::iter::repeat_n(one, AT_ONCE).collect();
+        run_all(&env, &all);
         for file in ["project.json", "prompts/a.md", "prompts/b.md"] {
             let path = env.work().join(format!("out{round}/{file}"));
             assert!(path.is_file(), "{}", path.display());
