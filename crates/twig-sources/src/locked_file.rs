@@ -213,7 +213,7 @@ impl LockedFile {
     pub fn replace(&self, before: Option<&[u8]>, bytes: &[u8], new: NewFile) -> io::Result<()> {
         let dir = &self.folder.dir;
         let like = like(dir, &self.name, new.keeps_owner);
-        write(dir, new.mode, bytes, like, |unfinished| {
+        write(dir, new.mode, bytes, like.as_ref(), |unfinished| {
             self.check_still(before)?;
             dir.rename(unfinished, dir, &self.name)
         })?;
@@ -240,7 +240,7 @@ impl LockedFile {
     pub fn copy_beside(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
         let like = like(&self.folder.dir, &self.name, true);
         let dir = &self.beside;
-        write(dir, 0o600, bytes, like, |unfinished| {
+        write(dir, 0o600, bytes, like.as_ref(), |unfinished| {
             dir.hard_link(unfinished, dir, name)?;
             dir.remove_file(unfinished)
         })
@@ -405,13 +405,13 @@ fn write(
     dir: &Dir,
     mode: u32,
     bytes: &[u8],
-    like: Option<Like>,
+    like: Option<&Like>,
     finish: impl FnOnce(&str) -> io::Result<()>,
 ) -> io::Result<()> {
     let (name, mut file) = unfinished(dir, mode)?;
     let mut whole = || -> io::Result<()> {
         file.write_all(bytes)?;
-        if let Some(like) = &like {
+        if let Some(like) = like {
             like.give_to(&file)?;
         }
         file.sync_all()

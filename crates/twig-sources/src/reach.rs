@@ -206,15 +206,12 @@ fn unescaped(text: &str) -> PathBuf {
         let code = after
             .get(..3)
             .and_then(|code| u8::from_str_radix(code, 8).ok());
-        match code {
-            Some(code) => {
-                path.push(code.into());
-                rest = &after[3..];
-            }
-            None => {
-                path.push('\\');
-                rest = after;
-            }
+        if let Some(code) = code {
+            path.push(code.into());
+            rest = &after[3..];
+        } else {
+            path.push('\\');
+            rest = after;
         }
     }
     path.push_str(rest);
