@@ -58,38 +58,8 @@ fn apply_item(
     };
     let decision = decide(write, head.as_ref(), wanted.as_ref(), limits);
     let decision = match decision {
-        Err(StoreError::Missing {
-            kind,
-            name,
-            project: place,
-            ..
-        }) => {
-            let names = rows::names(sql, &project, kind)?;
-            let near = suggest::near(name.as_str(), names.iter().map(|name| &**name));
-            return Err(Fault::from(StoreError::Missing {
-                kind,
-                name,
-                project: place,
-                near: near.into_iter().map(Box::from).collect(),
-            }));
-        }
-        Err(StoreError::NoVersion {
-            kind,
-            name,
-            version,
-            last,
-            ..
-        }) => {
-            let first = item.map_or(1, |item| item.first);
-            return Err(Fault::from(StoreError::NoVersion {
-                kind,
-                name,
-                version,
-                first,
-                last,
-            }));
-        }
-        decision => decision?,
+        Ok(decision) => decision,
+        Err(error) => return Err(explain(sql, &project, item.as_ref(), error)?.into()),
     };
     let next = match decision {
         Decision::Append(next) => next,
@@ -148,6 +118,27 @@ fn apply_item(
     let seals = [&project.seal(), &after.seal()];
     record(sql, &seals, &changed, now)?;
     Ok(written(&version, true))
+}
+
+/// A refusal with what only the store knows: names that are near, versions that were dropped.
+fn explain(
+    sql: &Sql<'_>,
+    project: &ProjectRow,
+    item: Option<&ItemRow>,
+    mut error: StoreError,
+) -> Result<StoreError, Fault> {
+    match &mut error {
+        StoreError::Missing {
+            kind, name, near, ..
+        } => {
+            let names = rows::names(sql, project, *kind)?;
+            let found = suggest::near(name.as_str(), names.iter().map(|name| &**name));
+            *near = found.into_iter().map(Box::from).collect();
+        }
+        StoreError::NoVersion { first, .. } => *first = item.map_or(1, |item| item.first),
+        _ => {}
+    }
+    Ok(error)
 }
 
 /// Counts a version among the last ones, or no longer.

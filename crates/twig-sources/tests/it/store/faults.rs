@@ -195,8 +195,8 @@ fn a_call_that_fails_costs_no_acknowledged_write() {
 
 fn can_trace() -> bool {
     let mut tracer = Command::new("strace");
-    let traced = tracer.args(["-f", "true"]).output();
-    traced.is_ok_and(|output| output.status.success())
+    let output = tracer.args(["-f", "true"]).output();
+    output.is_ok_and(|output| output.status.success())
 }
 
 /// SQLite releases a lock without looking whether that worked. One that the process keeps by mistake
