@@ -20,7 +20,7 @@ use twig_core::{Dialect, Prompt};
 use crate::client;
 use crate::dispatch::Call;
 
-/// What such clients call themselves: opencode, Kilo Code, MiMo Code, Altimate Code.
+/// What such clients call themselves: opencode, Kilo Code, `MiMo` Code, Altimate Code.
 const COMMAND_CLIENTS: [&str; 4] = ["opencode", "kilo", "mimocode", "altimate"];
 
 /// Clients that are known to leave a prompt's text alone, whatever they ask for.

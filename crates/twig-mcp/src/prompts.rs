@@ -166,13 +166,15 @@ pub(crate) fn find<'a>(call: &Call<'a>, name: &str) -> Result<PromptRef<'a>, Ref
         catalog, bodies, ..
     } = call.host;
     let mut catalog: &'a Arc<Catalog> = catalog;
-    if let Lookup::Found(found) = catalog.find(name)
+    let mut lookup = catalog.find(name);
+    if let Lookup::Found(found) = &lookup
         && !bodies.is_current(found.library, found.prompt)
     {
         bodies.renew(found.library);
         catalog = call.host.catalog.renew();
+        lookup = catalog.find(name);
     }
-    match catalog.find(name) {
+    match lookup {
         Lookup::Found(found) => Ok(found),
         Lookup::Ambiguous(names) => Err(Refusal::Ambiguous {
             name: name.to_owned(),

@@ -44,23 +44,23 @@ fn number(path: &str) -> u64 {
 /// A library as it is served, and the files that it was read from.
 pub(crate) type ReadFrom = (Arc<Library>, Arc<SourceFiles>);
 
-/// The same of all libraries, by their folders.
+/// The same of all libraries, by where they are in memory.
 #[derive(Debug, Default)]
-pub(crate) struct AllSources(RwLock<HashMap<Box<str>, ReadFrom>>);
+pub(crate) struct AllSources(RwLock<HashMap<usize, ReadFrom>>);
 
 impl AllSources {
     /// Keeps what the last look found.
     pub(crate) fn replace(&self, found: impl IntoIterator<Item = ReadFrom>) {
         let found = found.into_iter();
-        let found = found.map(|(library, files)| (library.root.clone(), (library, files)));
-        let found: HashMap<Box<str>, ReadFrom> = found.collect();
+        let found = found.map(|read| (Arc::as_ptr(&read.0).addr(), read));
+        let found: HashMap<usize, ReadFrom> = found.collect();
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = found;
     }
 
     /// True if this very library was read from a file that looked like this.
     pub(crate) fn is_read(&self, library: &Library, path: &str, stamp: &FileStamp) -> bool {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        all.get(&library.root)
-            .is_some_and(|(read, files)| ptr::eq(&**read, library) && files.has(path, stamp))
+        all.get(&ptr::from_ref(library).addr())
+            .is_some_and(|(_, files)| files.has(path, stamp))
     }
 }
