@@ -106,7 +106,7 @@ impl Templates {
                 if !gathered.parts.is_empty() || contents.peek().is_some() {
                     for (name, bytes) in &bundle.sizes {
                         let counted = sources.count(name, *bytes, &self.limits);
-                        counted.map_err(|sentence| too_much(sentence))?;
+                        counted.map_err(too_much)?;
                     }
                 }
                 TemplatePart::Kept(bundle)
