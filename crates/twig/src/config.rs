@@ -98,10 +98,6 @@ fn parse(places: &Places, path: &Path, text: &str) -> Result<Config, CommandErro
                 .map_err(|(message, item)| wrong(message, item.span.start))?,
             ("http", Value::Table(table)) => set(&mut config.http, &HTTP, table)
                 .map_err(|(message, item)| wrong(message, item.span.start))?,
-            (key @ ("limits" | "http"), _) => {
-                let message = format!("`{key}` has to be a table: [{key}]");
-                return Err(wrong(message, at));
-            }
             ("libraries", _) => {
                 let read = libraries::read(places, path, &entry.item);
                 config.libraries = read.map_err(|(message, at)| wrong(message, at))?;
@@ -116,7 +112,7 @@ fn parse(places: &Places, path: &Path, text: &str) -> Result<Config, CommandErro
                 config.command_clients =
                     names.map_err(|(message, item)| wrong(message, item.span.start))?;
             }
-            (key @ ("functions" | "clients"), _) => {
+            (key @ ("limits" | "http" | "functions" | "clients"), _) => {
                 let message = format!("`{key}` has to be a table: [{key}]");
                 return Err(wrong(message, at));
             }

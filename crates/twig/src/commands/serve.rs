@@ -62,16 +62,16 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
         writes: !options.read_only,
         trigger: config.trigger.clone(),
     };
-    let server = Server::new(identity(), config.limits.clone(), tools)
+    let mcp = Server::new(identity(), config.limits.clone(), tools)
         .with_command_clients(config.command_clients.clone());
-    let server = match front {
-        Some(_) => server.for_remote_clients(),
-        None => server,
+    let mcp = match front {
+        Some(_) => mcp.for_remote_clients(),
+        None => mcp,
     };
     let service = Service {
         live,
         templates: Templates::new(config.limits.clone()),
-        server: Arc::new(server),
+        server: Arc::new(mcp),
         store,
         searcher: Searcher::new(bodies, config.limits.clone()),
         allowed: allowed(&places, &config, &options.functions),

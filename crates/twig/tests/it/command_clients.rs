@@ -33,6 +33,7 @@ fn connected(env: &TestEnv, name: &str) -> Client {
     client
 }
 
+#[allow(clippy::needless_pass_by_value)]
 fn get(client: &mut Client, name: &str, arguments: Value) -> String {
     let answer = client.request("prompts/get", json!({"name": name, "arguments": arguments}));
     let text = &answer["result"]["messages"][0]["content"]["text"];
