@@ -32,7 +32,9 @@ pub struct Folder {
     pub prefix: Box<str>,
 }
 
-/// The file that says what a prompt is called, what it takes and what it is for, if there is one.
+/// The file to ask whether a prompt is still what was read. None where all of its texts are files of
+/// their own, which are asked when it is rendered: the manifest beside them is left to the watcher,
+/// since one more `stat` would cost every such request a sixth of its time.
 pub fn source_of<'p>(library: &Library, prompt: &'p Prompt) -> Option<&'p str> {
     let file = |content: &'p Content| match content {
         Content::File(file)
@@ -45,7 +47,11 @@ pub fn source_of<'p>(library: &Library, prompt: &'p Prompt) -> Option<&'p str> {
     };
     match library.kind {
         Kind::Store => None,
-        Kind::Twig => Some(MANIFEST),
+        Kind::Twig => {
+            let mut contents = prompt.messages.iter().map(|it| &it.content);
+            let is_inline = contents.any(|content| !matches!(content, Content::File(_)));
+            is_inline.then_some(MANIFEST)
+        }
         Kind::Functions => Some(LIST),
         _ => prompt.messages.iter().find_map(|it| file(&it.content)),
     }
