@@ -49,7 +49,8 @@ fn scalar(value: &str) -> Option<Value> {
     match value.chars().next()? {
         quote @ ('\'' | '"') => quoted(quote),
         first if first.is_alphanumeric() => {
-            let is_plain = !value.contains(": ") && !value.contains(" #") && !value.ends_with(':');
+            let ends_plain = !value.ends_with(|c: char| c == ':' || c.is_whitespace());
+            let is_plain = ends_plain && !value.contains(": ") && !value.contains(" #");
             is_plain.then(|| core(value).unwrap_or_else(|| Value::Text(value.into())))
         }
         _ => None,
@@ -99,6 +100,7 @@ mod tests {
             "a: [b: c]",
             "a: *b",
             "a: \u{2028}x",
+            "a: x\u{2000}",
         ] {
             assert_eq!(read(odd), None, "{odd:?}");
         }
