@@ -55,10 +55,12 @@ pub trait Bodies: Send + Sync {
     /// Reads a library again where its files changed; the next catalog has it.
     fn renew(&self, _library: &Library) {}
 
-    /// Does work that takes long or much memory, exactly once. A server with many clients does it
-    /// where nobody else waits for it, one after another.
-    fn aside(&self, work: &mut (dyn FnMut() + Send)) {
+    /// Does work that takes long or much memory, once. A server with many clients does it where
+    /// nobody else waits for it, one after another; work for different prompts takes turns. False where
+    /// it was not done, since too much waits.
+    fn aside(&self, _prompt: &str, work: &mut (dyn FnMut() + Send)) -> bool {
         work();
+        true
     }
 }
 

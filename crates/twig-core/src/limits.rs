@@ -9,6 +9,9 @@ pub const NESTING: usize = 32;
 /// Errors of one file, and warnings, that are told one by one; more of them are counted.
 pub const PROBLEMS: usize = 300;
 
+/// What is answered where a request cannot wait any longer, or not at all.
+pub const TOO_MANY_WAIT: &str = "too many requests are waiting: ask again in a moment";
+
 /// How much of anything is taken before it is refused with a sentence that names the limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {

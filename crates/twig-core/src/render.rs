@@ -23,6 +23,7 @@ use crate::catalog::{Catalog, PromptRef};
 use crate::document::{Contents, sniff};
 use crate::front_matter;
 use crate::function::FunctionCall;
+use crate::limits::TOO_MANY_WAIT;
 use crate::media::Media;
 use crate::model::{Content, Dialect, Kind, Library, MessageSource, PATTERN_AT_ONCE, Role};
 use crate::name::RelativePath;
@@ -199,10 +200,10 @@ pub fn render_for(
     };
     let mut verdict = Ok(());
     let mut check = || verdict = check_values(&prompt.arguments, given, limits, checked);
-    if pattern_bytes(&prompt.arguments, given) > PATTERN_AT_ONCE {
-        world.bodies.aside(&mut check);
-    } else {
+    if pattern_bytes(&prompt.arguments, given) <= PATTERN_AT_ONCE {
         check();
+    } else if !world.bodies.aside(prompt.name.as_str(), &mut check) {
+        return Err(RenderError::Limit(TOO_MANY_WAIT.to_owned()));
     }
     verdict.map_err(|error| error.worded_for(kind))?;
     let missing = missing(&prompt.arguments, given);
@@ -236,11 +237,11 @@ fn jinja(
     }
     let mut gathered = Some(gathered);
     let mut rendering = None;
-    world.bodies.aside(&mut || {
+    world.bodies.aside(found.prompt.name.as_str(), &mut || {
         let gathered = gathered.take();
         rendering = gathered.map(|gathered| expand(world, found, given, gathered));
     });
-    rendering.unwrap_or_else(|| Err(RenderError::Limit("The render was given up".to_owned())))
+    rendering.unwrap_or_else(|| Err(RenderError::Limit(TOO_MANY_WAIT.to_owned())))
 }
 
 /// Compiles the templates of a prompt where that is still to be done, and renders them.

@@ -4,9 +4,6 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
-/// What is answered where a request cannot wait any longer, or not at all.
-pub(crate) const TOO_MANY_WAIT: &str = "too many requests are waiting: ask again in a moment";
-
 const LEVELS: usize = 3;
 
 /// Whose turn something takes. Addresses take turns; at one address its prompts do; of one prompt its

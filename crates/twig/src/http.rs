@@ -10,6 +10,7 @@ mod door;
 mod elsewhere;
 mod endpoint;
 mod headers;
+mod heavy_work;
 mod limits;
 mod patience;
 mod peers;
@@ -110,7 +111,7 @@ async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
     let allowed = service.allowed.clone();
     let wait = Duration::from_millis(service.limits.queue_millis);
     let shared = Arc::new(Shared {
-        disk: Disk::new(Arc::clone(&service.live)),
+        disk: Disk::new(Arc::clone(&service.live), wait),
         service,
         functions: Queue::new(allowed, wait, Whose::tell),
         pool: Pool::new(

@@ -268,7 +268,7 @@ fn front_matter_and_other_yaml_of_any_depth() {
                 drop(bodies(kind, text));
             }
         }
-        drop(marker_of(Client::Claude, &file, []));
+        let _ = marker_of(Client::Claude, &file, []);
         drop(Head::read("a.md", file.as_bytes(), true));
         import_all(text);
         import_all(&file);

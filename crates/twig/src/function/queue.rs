@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use twig_core::limits::TOO_MANY_WAIT;
 use twig_core::{FunctionCall, FunctionOutcome};
 
 use super::{Allowed, Stop};
-use crate::fair_queue::{FairQueue, Lane, TOO_MANY_WAIT};
+use crate::fair_queue::{FairQueue, Lane};
 
 /// Functions that may run at once.
 const RUNNING: usize = 4;

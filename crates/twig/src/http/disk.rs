@@ -11,25 +11,35 @@ use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
+use std::time::Duration;
 
 use tokio::task::block_in_place;
 use twig_core::{Blob, Bodies, Body, BodyError, Kind, Library, Prompt, RelativePath, Stamp};
 use twig_sources::{LiveCatalog, is_network};
 
+use super::heavy_work::HeavyWork;
+use crate::fair_queue::Lane;
+
+/// Files of more bytes than this are read one after another: what they take in memory adds up.
+const LONG: u64 = 256 * 1024;
+
 pub(super) struct Disk {
     live: Arc<LiveCatalog>,
     /// Whether a library's folder is on another machine, by its path.
     far: RwLock<HashMap<Box<str>, bool>>,
-    /// Whose turn it is to do heavy work.
-    turn: Mutex<()>,
+    heavy: HeavyWork,
+    /// Whose turn it is to read a long file.
+    reading: Mutex<()>,
 }
 
 impl Disk {
-    pub(super) fn new(live: Arc<LiveCatalog>) -> Self {
+    /// What has to wait for a turn is given up after so long.
+    pub(super) fn new(live: Arc<LiveCatalog>, wait: Duration) -> Self {
         Self {
             live,
             far: RwLock::default(),
-            turn: Mutex::default(),
+            heavy: HeavyWork::new(wait),
+            reading: Mutex::default(),
         }
     }
 
@@ -57,7 +67,19 @@ impl Bodies for Disk {
         path: &RelativePath,
         limit: usize,
     ) -> Result<Blob, BodyError> {
-        block_in_place(|| self.live.bytes(library, path, limit))
+        let is_long = || {
+            let found = Path::new(&*library.root).join(path.as_str()).metadata();
+            found.is_ok_and(|found| found.len() > LONG)
+        };
+        if library.kind == Kind::Store || self.is_far(&library.root) || !is_long() {
+            return block_in_place(|| self.live.bytes(library, path, limit));
+        }
+        let mut read = Err(BodyError::NotFound);
+        block_in_place(|| {
+            let _turn = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+            on_own_thread(&mut || read = self.live.bytes(library, path, limit));
+        });
+        read
     }
 
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
@@ -78,22 +100,30 @@ impl Bodies for Disk {
         block_in_place(|| self.live.renew(library));
     }
 
-    fn aside(&self, work: &mut (dyn FnMut() + Send)) {
+    fn aside(&self, prompt: &str, work: &mut (dyn FnMut() + Send)) -> bool {
         block_in_place(|| {
-            let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-            // Each thread of the runtime would keep the memory that it once had. That of a thread
-            // which has ended goes to the next one.
-            let done = thread::scope(|scope| {
-                let thread = thread::Builder::new().name("twig-aside".to_owned());
-                let spawned = thread.spawn_scoped(scope, &mut *work);
-                spawned.map(thread::ScopedJoinHandle::join)
-            });
-            match done {
-                Ok(Ok(())) => {}
-                Ok(Err(panic)) => resume_unwind(panic),
-                // No thread can be had.
-                Err(_) => work(),
+            let turn = self.heavy.enter(Lane::new((), prompt, ()));
+            let has_turn = turn.is_some();
+            if has_turn {
+                on_own_thread(work);
             }
-        });
+            has_turn
+        })
+    }
+}
+
+/// Does work on a thread of its own. Each thread of the runtime would keep the memory that it once
+/// had; that of a thread which has ended goes to the next one.
+fn on_own_thread(work: &mut (dyn FnMut() + Send)) {
+    let done = thread::scope(|scope| {
+        let thread = thread::Builder::new().name("twig-aside".to_owned());
+        let spawned = thread.spawn_scoped(scope, &mut *work);
+        spawned.map(thread::ScopedJoinHandle::join)
+    });
+    match done {
+        Ok(Ok(())) => {}
+        Ok(Err(panic)) => resume_unwind(panic),
+        // No thread can be had.
+        Err(_) => work(),
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A peer is known once a request of its connection was let in: one with the token or, on a server
 //! without a token, one that was answered. When there is no room, the oldest connection of a peer that
-//! is not known and waits for nothing but its own next bytes is closed, so nobody can keep others out
-//! by holding connections.
+//! is not known and waits for nothing but its own next bytes is closed, then the oldest of a known one
+//! between two requests, so nobody can keep others out by holding connections.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
@@ -21,10 +21,12 @@ const GONE_WITHIN: Duration = Duration::from_millis(100);
 const WAITING: u8 = 0;
 /// Not known, and being answered.
 const ANSWERED: u8 = 1;
-/// A request was let in.
+/// A request was let in, and may still be answered.
 const KNOWN: u8 = 2;
+/// A request was let in before, and the next one is waited for.
+const IDLE: u8 = 3;
 /// Makes room for another.
-const CLOSED: u8 = 3;
+const CLOSED: u8 = 4;
 
 /// Everybody who is connected.
 pub(super) struct Peers {
@@ -37,8 +39,8 @@ pub(super) struct Peers {
 #[derive(Default)]
 struct PeerTable {
     next: u64,
-    /// Oldest first. Those that are known by now are taken out when somebody looks.
-    unknown: BTreeMap<u64, Arc<HttpPeer>>,
+    /// Oldest first.
+    all: BTreeMap<u64, Arc<HttpPeer>>,
     networks: HashMap<Network, usize>,
 }
 
@@ -101,7 +103,7 @@ impl Peers {
         let mut table = self.table();
         let peer = Arc::new(HttpPeer::new(table.next, network));
         table.next += 1;
-        table.unknown.insert(peer.number, Arc::clone(&peer));
+        table.all.insert(peer.number, Arc::clone(&peer));
         if let Some(network) = network {
             *table.networks.entry(network).or_default() += 1;
         }
@@ -121,9 +123,10 @@ impl Peers {
 impl PeerTable {
     /// Closes the oldest connection of those that make room for others.
     fn close_oldest(&mut self, is_meant: impl Fn(&HttpPeer) -> bool) -> bool {
-        self.unknown.retain(|_, peer| !peer.is_known());
-        let mut meant = self.unknown.values().filter(|peer| is_meant(peer));
-        let Some(peer) = meant.find(|peer| peer.make_room()).map(Arc::clone) else {
+        let meant = || self.all.values().filter(|peer| is_meant(peer));
+        let unknown = meant().find(|peer| peer.make_room(WAITING));
+        let peer = unknown.or_else(|| meant().find(|peer| peer.make_room(IDLE)));
+        let Some(peer) = peer.map(Arc::clone) else {
             return false;
         };
         self.forget(&peer);
@@ -131,7 +134,7 @@ impl PeerTable {
     }
 
     fn forget(&mut self, peer: &HttpPeer) {
-        self.unknown.remove(&peer.number);
+        self.all.remove(&peer.number);
         if let Some(network) = peer.network
             && let Some(count) = self.networks.get_mut(&network)
         {
@@ -181,7 +184,7 @@ impl HttpPeer {
 
     /// Whether a request of it was let in.
     pub(super) fn is_known(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == KNOWN
+        matches!(self.state.load(Ordering::Relaxed), KNOWN | IDLE)
     }
 
     /// Lets it stay: a request of it was let in.
@@ -192,6 +195,11 @@ impl HttpPeer {
         }
     }
 
+    /// Says that the head of a request came: a known peer is not idle any more.
+    pub(super) fn ask(&self) {
+        self.change(IDLE, KNOWN);
+    }
+
     /// Says that a whole request came, which is answered now.
     pub(super) fn answer(&self) {
         self.change(WAITING, ANSWERED);
@@ -200,6 +208,7 @@ impl HttpPeer {
     /// Says that the next request is waited for.
     pub(super) fn wait(&self) {
         self.change(ANSWERED, WAITING);
+        self.change(KNOWN, IDLE);
     }
 
     /// Waits until the connection has to make room for another.
@@ -207,8 +216,8 @@ impl HttpPeer {
         self.close.notified().await;
     }
 
-    fn make_room(&self) -> bool {
-        let makes_room = self.change(WAITING, CLOSED);
+    fn make_room(&self, from: u8) -> bool {
+        let makes_room = self.change(from, CLOSED);
         if makes_room {
             self.close.notify_one();
         }
@@ -282,9 +291,16 @@ mod tests {
             next.know();
             assert!(connect(&peers, "127.0.0.1").await.is_none());
             answered.wait();
-            assert!(connect(&peers, "127.0.0.1").await.is_some());
+            let last = connect(&peers, "127.0.0.1").await.unwrap();
             assert!(is_closed(&answered));
             assert!(known.is_known() && next.is_known());
+            // Of those that are known, one between two requests makes room; one with a request does not.
+            last.know();
+            next.wait();
+            known.wait();
+            known.ask();
+            assert!(connect(&peers, "127.0.0.1").await.is_some());
+            assert!(is_closed(&next) && known.is_known() && last.is_known());
         });
     }
 
@@ -320,7 +336,7 @@ mod tests {
                 admitted.peer.know();
             }
             let table = peers.table();
-            assert!(table.unknown.is_empty() && table.networks.is_empty());
+            assert!(table.all.is_empty() && table.networks.is_empty());
         });
     }
 }

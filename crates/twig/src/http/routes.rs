@@ -94,6 +94,7 @@ impl Service<hyper::Request<Incoming>> for ConnectionRoutes {
     type Future = <TowerToHyperService<Router> as Service<hyper::Request<Incoming>>>::Future;
 
     fn call(&self, mut request: hyper::Request<Incoming>) -> Self::Future {
+        self.peer.ask();
         request.extensions_mut().insert(Arc::clone(&self.peer));
         if request.headers().contains_key(header::ORIGIN) {
             return self.routes.for_pages.call(request);

@@ -5,10 +5,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use twig_core::limits::TOO_MANY_WAIT;
 use twig_core::template::{ComputedJob, JobOutcome};
 
 use super::Worker;
-use crate::fair_queue::{FairQueue, Lane, TOO_MANY_WAIT};
+use crate::fair_queue::{FairQueue, Lane};
 
 /// Workers that may run at once.
 const WORKERS: usize = 2;

@@ -74,6 +74,21 @@ fn who_only_holds_connections_keeps_nobody_out() {
 }
 
 #[test]
+fn who_asked_once_and_stays_makes_room_too() {
+    let served = Served::configured_with(&format!("[http]\nconnections = {ROOM}\n"), &[]);
+    let mut idle: Vec<Caller> = (0..ROOM).map(|_| served.caller()).collect();
+    for caller in &mut idle {
+        assert_eq!(list(caller, &[]).status, 200);
+    }
+    let mut others = Vec::new();
+    for _ in 0..ROOM {
+        let mut caller = served.caller();
+        assert_eq!(list(&mut caller, &[]).status, 200);
+        others.push(caller);
+    }
+}
+
+#[test]
 fn what_is_answered_to_anybody_ends_the_connection() {
     let served = Served::with(&[], &[("TWIG_TOKEN", TOKEN)]);
     let own = format!("localhost:{}", served.port);

@@ -169,7 +169,7 @@ fn connections_are_limited() {
     let served = Served::new();
     let mut callers: Vec<Caller> = (0..1_024).map(|_| served.caller()).collect();
     for caller in &mut callers {
-        assert_eq!(caller.modern("prompts/list", json!({})).status, 200);
+        assert_eq!(caller.listen().status, 200);
     }
     assert_eq!(served.caller().head().status, 503);
     callers.truncate(1_000);
