@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::panic::resume_unwind;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread;
 use std::time::Duration;
 
@@ -20,16 +20,11 @@ use twig_sources::{LiveCatalog, is_network};
 use super::heavy_work::HeavyWork;
 use crate::fair_queue::Lane;
 
-/// Files of more bytes than this are read one after another: what they take in memory adds up.
-const LONG: u64 = 256 * 1024;
-
 pub(super) struct Disk {
     live: Arc<LiveCatalog>,
     /// Whether a library's folder is on another machine, by its path.
     far: RwLock<HashMap<Box<str>, bool>>,
     heavy: HeavyWork,
-    /// Whose turn it is to read a long file.
-    reading: Mutex<()>,
 }
 
 impl Disk {
@@ -39,7 +34,6 @@ impl Disk {
             live,
             far: RwLock::default(),
             heavy: HeavyWork::new(wait),
-            reading: Mutex::default(),
         }
     }
 
@@ -67,19 +61,7 @@ impl Bodies for Disk {
         path: &RelativePath,
         limit: usize,
     ) -> Result<Blob, BodyError> {
-        let is_long = || {
-            let found = Path::new(&*library.root).join(path.as_str()).metadata();
-            found.is_ok_and(|found| found.len() > LONG)
-        };
-        if library.kind == Kind::Store || self.is_far(&library.root) || !is_long() {
-            return block_in_place(|| self.live.bytes(library, path, limit));
-        }
-        let mut read = Err(BodyError::NotFound);
-        block_in_place(|| {
-            let _turn = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-            on_own_thread(&mut || read = self.live.bytes(library, path, limit));
-        });
-        read
+        block_in_place(|| self.live.bytes(library, path, limit))
     }
 
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
