@@ -2,8 +2,8 @@
 //!
 //! Parsers go down one call for each level, and what they make is converted and dropped the same
 //! way, so a file of a few kilobytes could overflow the stack of a thread and end the process.
-//! Every reader of TOML and JSON asks here first. The YAML reader counts by itself, with the same
-//! limit, and `template/scan/measure` does it for templates.
+//! Every reader of TOML and JSON asks here first. The YAML reader counts by itself, with a limit of
+//! its own, and `template/scan/measure` does it for templates.
 
 use toml_parser::Source;
 use toml_parser::lexer::TokenKind;

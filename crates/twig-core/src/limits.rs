@@ -2,9 +2,13 @@
 //!
 //! Each is a default that the configuration may change; each has a test at the edge and one past it.
 
-/// Levels that a TOML, JSON or YAML text may nest. It protects the stacks of threads, so it cannot be
+/// Levels that a TOML or JSON text may nest. It protects the stacks of threads, so it cannot be
 /// configured.
 pub const NESTING: usize = 32;
+
+/// Levels that a YAML text may nest. Its reader takes twice the time and memory for each level of maps
+/// that are keys of maps, so this is what keeps a few bytes from taking gigabytes.
+pub const YAML_NESTING: usize = 12;
 
 /// Errors of one file, and warnings, that are told one by one; more of them are counted.
 pub const PROBLEMS: usize = 300;

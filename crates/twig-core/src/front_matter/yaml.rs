@@ -10,7 +10,7 @@ use serde_saphyr::Spanned;
 
 use super::fields::Value;
 use super::plain;
-use crate::limits::NESTING;
+use crate::limits::YAML_NESTING;
 
 /// A block that is longer than this is not asked whether it is YAML.
 const LONGEST: usize = 64 * 1024;
@@ -52,7 +52,7 @@ pub(crate) fn read(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
 /// The same, whatever it is.
 pub(super) fn strict(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
     let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_aliases: 0, max_anchors: 64, max_depth: NESTING },
+        budget: serde_saphyr::budget! { max_aliases: 0, max_anchors: 64, max_depth: YAML_NESTING },
         strict_booleans: true,
         with_snippet: false,
         merge_keys: serde_saphyr::options::MergeKeyPolicy::AsOrdinary,
@@ -110,7 +110,7 @@ fn in_words(message: &str) -> String {
         return "aliases such as `*name` are not followed".to_owned();
     }
     if line.contains("budget breached: Depth") || line.contains("recursion limit") {
-        return format!("it nests deeper than {NESTING} levels, which is the limit");
+        return format!("it nests deeper than {YAML_NESTING} levels, which is the limit");
     }
     if line.contains("budget breached") {
         return "there is more in it than is read".to_owned();

@@ -10,7 +10,7 @@ use twig_core::export::{Client, marker_of};
 use twig_core::format::{Options, bodies, read as read_format};
 use twig_core::function::read_output;
 use twig_core::import::{Format, SourceFile, Wish, read as import};
-use twig_core::limits::NESTING;
+use twig_core::limits::{NESTING, YAML_NESTING};
 use twig_core::model::Pattern;
 use twig_core::parse::documents::Layout;
 use twig_core::parse::functions::FunctionFiles;
@@ -416,11 +416,27 @@ fn a_text_that_nests_too_deep_names_the_place_and_the_limit() {
             .to_string();
         assert!(error.contains(&limit), "{error}");
     }
+    let limit = format!("deeper than {YAML_NESTING} levels");
     for shape in &YAML[..3] {
         let text = format!("---\nx: 1\n{}---\n", shape(1_000));
         let read = front_matter::read(&text, &limits());
         let repair = &read.repairs[0];
         assert!(repair.message.contains(&limit), "{}", repair.message);
         assert!(repair.at.start > 4);
+    }
+}
+
+/// The reader of YAML compares maps that are keys with all that they hold, at every level again: of these
+/// 32 levels would take minutes and gigabytes.
+#[test]
+fn maps_that_are_keys_of_maps_are_refused_before_they_take_long() {
+    for deep in [
+        format!("{}a", "? ".repeat(32)),
+        format!("{}a{}", "{".repeat(32), ": 1}".repeat(32)),
+        format!("{}a{}", "{? ".repeat(32), "}".repeat(32)),
+    ] {
+        let text = format!("---\n{deep}\n---\n");
+        let read = front_matter::read(&text, &limits());
+        assert!(!read.repairs.is_empty(), "{deep}");
     }
 }
