@@ -193,7 +193,7 @@ pub fn render_for(
         refuse_unknown(&prompt.arguments, given)?;
     }
     let limits = world.templates.limits();
-    // A program is told what was given, so that has to be what it takes.
+    // A program gets the values as they were given, so they have to be what it takes.
     let checked = match (prompt.dialect, audience.checked) {
         (Dialect::Function, Checked::AllButStandIns) => Checked::All,
         (_, checked) => checked,

@@ -173,7 +173,7 @@ fn file_stamp(found: std::io::Result<Metadata>) -> Result<FileStamp, BodyError> 
 /// A stamp that equals another one only where the text is sure to be the same.
 ///
 /// While a file is so young that another write could leave the same times, each look gets a number
-/// of its own, so that whoever compares reads again. After that, and while a program that maps it may
+/// of its own, so that a comparison leads to another read. After that, and while a program that maps it may
 /// write without leaving a trace, each round has one.
 fn stamp_of(stamp: &FileStamp) -> Stamp {
     static LOOKS: AtomicU64 = AtomicU64::new(1);

@@ -37,7 +37,7 @@ pub struct LiveCatalog {
     log: Mutex<ProblemLog>,
     /// Whether there may be problems that the log does not have.
     has_news: AtomicBool,
-    /// Which folders may keep whoever asks waiting.
+    /// Which folders may keep a caller waiting.
     pub(crate) reach: Arc<Reach>,
 }
 

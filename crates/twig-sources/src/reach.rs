@@ -197,7 +197,7 @@ fn is_far_kind(kind: &str) -> bool {
     is_fuse || known.contains(&kind)
 }
 
-/// A path as the table has it: blanks and the like are written as `\040`.
+/// A path as the table has it: spaces and the like are written as `\040`.
 fn unescaped(text: &str) -> PathBuf {
     let mut path = String::with_capacity(text.len());
     let mut rest = text;

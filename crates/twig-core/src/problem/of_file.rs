@@ -41,7 +41,7 @@ pub(crate) struct FileProblems<'f> {
     problems: Vec<Problem>,
     /// How many were found of each severity.
     found: [usize; 3],
-    /// Whether the last one is told.
+    /// Whether the last one was reported.
     is_told: bool,
 }
 

@@ -76,7 +76,7 @@ impl SqliteStore {
         })
     }
 
-    /// Writes the file anew without what nothing uses, writes its log back and removes copies that
+    /// Rewrites the file without what nothing uses, writes its log back and removes copies that
     /// were kept by migrations: what was deleted is in none of them afterwards.
     pub fn reclaim(&self) -> Result<Reclaimed, StoreError> {
         with_connection(&self.site.for_writer(), |opened| {
