@@ -9,7 +9,7 @@ mod trouble;
 
 use std::sync::Arc;
 
-use twig_core::Catalog;
+use twig_core::{Catalog, Content, Lookup, MessageSource};
 
 pub use self::headers::Headers;
 pub use self::trouble::Trouble;
@@ -22,6 +22,7 @@ use crate::long_documents::LONG;
 use crate::outbox::{Outbox, SharedPart};
 use crate::params::{self, Fields, Members};
 use crate::server::{Host, Server};
+use crate::tools::expand;
 
 /// What is answered at once: a status and JSON, or nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -194,6 +195,26 @@ impl<'a> Exchange<'a> {
         let size = usize::try_from(size).ok().filter(|size| *size > LONG)?;
         // As Base64, or as text with some of it escaped.
         Some((uri.into_owned(), size.saturating_add(size / 3)))
+    }
+
+    /// The prompt that it asks for, where that has images or audio.
+    pub fn media_prompt(&self, catalog: impl FnOnce() -> Arc<Catalog>) -> Option<String> {
+        let Incoming::Request(request) = &self.incoming else {
+            return None;
+        };
+        let fields = || params::read::<Fields<'_>>(request.params).ok();
+        let name = match &*request.method {
+            "prompts/get" => params::text(fields()?.name, "name").ok()?,
+            "tools/call" => expand::command(&fields()?)?,
+            _ => return None,
+        };
+        let catalog = catalog();
+        let Lookup::Found(found) = catalog.find(&name) else {
+            return None;
+        };
+        let is_media = |message: &MessageSource| matches!(message.content, Content::Media { .. });
+        let has_media = found.prompt.messages.iter().any(is_media);
+        has_media.then(|| found.prompt.full_name.to_string())
     }
 
     /// Says that the transport cannot let it be answered.

@@ -35,6 +35,7 @@ use self::bodies::Bodies;
 use self::disk::Disk;
 use self::door::{Door, Token};
 use self::elsewhere::Whose;
+use self::heavy_work::HeavyWork;
 pub(crate) use self::limits::Limits;
 use self::replies::Replies;
 use self::routes::Routes;
@@ -112,6 +113,7 @@ async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
     let wait = Duration::from_millis(service.limits.queue_millis);
     let shared = Arc::new(Shared {
         disk: Disk::new(Arc::clone(&service.live), wait),
+        media: HeavyWork::new(wait),
         service,
         functions: Queue::new(allowed, wait, Whose::tell),
         pool: Pool::new(
@@ -143,6 +145,8 @@ async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
 struct Shared {
     service: Service,
     disk: Disk,
+    /// Prompts with images are read and encoded one after another: each takes many megabytes.
+    media: HeavyWork,
     limits: Limits,
     pool: Pool<oneshot::Sender<JobOutcome>>,
     functions: Queue<Whose>,

@@ -13,8 +13,12 @@ use crate::dispatch::{Call, Outcome};
 use crate::error::Refusal;
 use crate::in_flight::{Errand, Pending, Render, Rendered};
 use crate::json::{self, Object};
+use crate::params::{self, Fields};
 use crate::prompts;
 use crate::schema;
+
+/// What the tool is called.
+pub(super) const NAME: &str = "expand_prompt";
 
 /// Where a stored prompt wants what the user wrote.
 const SLOT: &str = "{{input}}";
@@ -72,6 +76,20 @@ pub(super) fn call(call: &Call<'_>, given: &Given<'_>, result: &mut Object<'_>) 
             Err(call.server.for_client(libraries, error).to_string())
         }
     }
+}
+
+/// The prompt that a `tools/call` wants expanded, as far as that can be said without its trigger.
+pub(crate) fn command<'a>(fields: &Fields<'a>) -> Option<Cow<'a, str>> {
+    #[derive(serde::Deserialize)]
+    struct ExpandArguments<'a> {
+        #[serde(borrow)]
+        command: Cow<'a, str>,
+    }
+    if params::text(fields.name, "name").ok()? != NAME {
+        return None;
+    }
+    let arguments: ExpandArguments<'a> = serde_json::from_str(fields.arguments?.get()).ok()?;
+    Some(arguments.command)
 }
 
 /// Finds the prompt that a command means, with or without the trigger in front.

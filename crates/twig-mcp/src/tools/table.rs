@@ -5,9 +5,9 @@
 
 use twig_core::store::ItemKind::{Prompt, Resource};
 
-use super::search;
 use super::tool::Verb::{Create, Delete, Update};
 use super::tool::{Does, Parameter, Takes, Tool};
+use super::{expand, search};
 
 /// Every tool; those that write come last.
 pub(super) const TOOLS: &[Tool] = &[
@@ -21,7 +21,7 @@ pub(super) const TOOLS: &[Tool] = &[
         does: Does::ListPrompts,
     },
     Tool {
-        name: "expand_prompt",
+        name: expand::NAME,
         title: "Expand a prompt",
         description: "Expands a named prompt command into a full prompt. When ANY user message contains a {trigger}-prefixed command token (e.g., {trigger}research topic, {trigger}summarize this article, {trigger}critique \"draft\"), you MUST call this tool before responding. Strip the leading {trigger word} from the command name and pass any remaining text (including quotes) as the input. Do not bypass this tool or answer directly whenever a {trigger}-prefixed command is present.",
         parameters: &[

@@ -29,13 +29,7 @@ impl Shared {
         peer: Option<&Arc<HttpPeer>>,
         session: Option<Arc<Session>>,
     ) -> Done {
-        let peer = peer.map(|peer| (peer.network(), peer.number()));
-        let (network, number) = peer.unwrap_or_default();
-        let client = match &session {
-            Some(session) => (true, Arc::as_ptr(session).addr() as u64),
-            None => (false, number),
-        };
-        let lane = Lane::new(network, &job.prompt, client);
+        let lane = lane(peer, session.as_ref(), job.prompt.as_deref());
         match job.work {
             Work::Render(render) => Done::Render(self.render(lane, render).await),
             Work::Write(write) => Done::Write(self.write(*write).await),
@@ -129,6 +123,21 @@ impl Shared {
     pub(super) fn end_cancelled(&self, session: &Arc<Session>) {
         self.functions.end(|whose| whose.was_cancelled(session));
     }
+}
+
+/// Whose turn the work for a request takes.
+pub(super) fn lane(
+    peer: Option<&Arc<HttpPeer>>,
+    session: Option<&Arc<Session>>,
+    prompt: Option<&str>,
+) -> Lane {
+    let peer = peer.map(|peer| (peer.network(), peer.number()));
+    let (network, number) = peer.unwrap_or_default();
+    let client = match session {
+        Some(session) => (true, Arc::as_ptr(session).addr() as u64),
+        None => (false, number),
+    };
+    Lane::new(network, prompt, client)
 }
 
 /// A render that somebody waits for.

@@ -16,6 +16,7 @@ use twig_mcp::{Connection, Host, Latest};
 
 use super::Shared;
 use super::bodies::pass_by;
+use super::elsewhere;
 use super::headers::{SESSION, accept, read_headers, with_headers};
 use super::limits::SMALL_REPLY;
 use super::peers::HttpPeer;
@@ -123,11 +124,19 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
         Some(document) => Some(document.turn.lock().await),
         None => None,
     };
+    let media = match exchange.media_prompt(|| shared.catalog()) {
+        Some(prompt) => {
+            let lane = elsewhere::lane(peer, None, Some(&prompt));
+            Some(block_in_place(|| shared.media.enter(lane)).ok_or_else(busy)?)
+        }
+        None => None,
+    };
     match exchange.seat() {
         Seat::Fresh => {
             let mut connection = fresh();
             let answer = shared.answer_document(&exchange, &mut connection, turn.is_some());
             drop(turn);
+            drop(media);
             match answer {
                 Answer::Reply(reply) | Answer::Session(reply) => {
                     Ok(send(shared, reply, document, busy).await)
@@ -174,6 +183,7 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
                 shared.answer_document(&exchange, &mut inside.connection, turn.is_some())
             };
             drop(turn);
+            drop(media);
             let Answer::Job(job) = answer else {
                 // It may have cancelled another request.
                 shared.end_cancelled(&session);
