@@ -132,7 +132,7 @@ proptest! {
         let values = Values::new([("x", Some("some ŉ value")), ("a", None)]);
         let compiled = Engine::computed(&[("t", &source)], Links::new());
         let Ok(computed) = compiled else { return Ok(()) };
-        // Both lexers see the same tags, or a variable would be missing here.
+        // The scan sees every name that the compiled template uses.
         let names: Vec<_> = Tokens::new(&source).map(|token| token.kind).collect();
         for name in computed.names("t") {
             prop_assert!(names.contains(&Kind::Name(&name)), "{}", name);
