@@ -5,9 +5,11 @@
 #![allow(clippy::missing_panics_doc, clippy::expect_used)]
 
 mod client;
+mod cost;
 mod env;
 mod fixture;
 
 pub use client::{Client, Ended, MODERN};
+pub use cost::{assert_linear, cpu_time};
 pub use env::{Outcome, TestEnv};
 pub use fixture::write_fixture;

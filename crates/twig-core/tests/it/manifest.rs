@@ -1,11 +1,11 @@
 //! `twig.toml`, one fixture a case: the prompts that come of it and the problems.
 
 use std::fmt::Write as _;
-use std::time::Instant;
 
 use twig_core::limits::PROBLEMS;
 use twig_core::parse::library::{Files, Folder, twig_layout, twig_library};
 use twig_core::{BodyError, Content, Library, LibraryName, Limits, Problem, RelativePath};
+use twig_testkit::assert_linear;
 
 /// Files are there unless their name says otherwise.
 pub(crate) struct NamedFiles;
@@ -199,17 +199,10 @@ const CROWDED: [fn(usize) -> String; 5] = [
 
 #[test]
 fn mistakes_cost_no_more_than_their_file_is_long() {
-    let best = |manifest: &str| {
-        let times = (0..5).map(|_| {
-            let started = Instant::now();
-            drop(library("lib", manifest));
-            started.elapsed()
-        });
-        times.min().expect("a time")
-    };
     for (at, crowded) in CROWDED.iter().enumerate() {
-        let (few, many) = (best(&crowded(4_000)), best(&crowded(16_000)));
-        assert!(many < few * 9, "{at}: {few:?} → {many:?}");
+        assert_linear(&at.to_string(), 4_000, crowded, |manifest| {
+            drop(library("lib", manifest));
+        });
     }
 }
 

