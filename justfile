@@ -35,6 +35,15 @@ fuzz SECONDS="60":
 conformance *BINARY:
     bash tests/conformance/run {{BINARY}}
 
+# Hold figures against the clock, and ten busy servers for ten minutes; on an idle machine
+soak SECONDS="600":
+    TWIG_FIGURES=1 cargo test --release --workspace -- --nocapture
+    TWIG_SOAK_SECONDS={{SECONDS}} cargo test --release -p twig --test it ten_busy_servers
+
+# Everything that has to hold before a release: CI, the figures, the long soak and long fuzzing
+release-check: ci soak
+    bash fuzz/run 600
+
 # Licences, duplicate crates and where they come from
 deny:
     cargo deny check bans licenses sources

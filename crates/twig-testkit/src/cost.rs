@@ -1,4 +1,5 @@
-//! What work costs, without a bound on the clock: a busy machine makes it slower, not more expensive.
+//! What work costs. Tests compare costs and have no bound on the clock: a busy machine makes work
+//! slower, not more expensive. Figures that people feel are held against a clock by `just soak`.
 
 use std::time::Duration;
 
@@ -31,6 +32,14 @@ pub fn assert_linear<I>(what: &str, size: usize, input: impl Fn(usize) -> I, wor
         large <= (small + NOISE) * GROWTH,
         "{what}: {small:?} for {size}, {large:?} for four times as much"
     );
+}
+
+/// Holds a time against its bound, where figures are measured: `TWIG_FIGURES` is set by `just soak`.
+#[expect(clippy::disallowed_methods, reason = "a switch for tests only")]
+pub fn figure(what: &str, took: Duration, most: Duration) {
+    if std::env::var_os("TWIG_FIGURES").is_some() {
+        assert!(took < most, "{what}: {took:?}, more than {most:?}");
+    }
 }
 
 fn thread_time() -> Duration {

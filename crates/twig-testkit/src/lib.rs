@@ -10,6 +10,6 @@ mod env;
 mod fixture;
 
 pub use client::{Client, Ended, MODERN};
-pub use cost::{assert_linear, cpu_time};
+pub use cost::{assert_linear, cpu_time, figure};
 pub use env::{Outcome, TestEnv};
 pub use fixture::write_fixture;

@@ -140,7 +140,6 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::{Duration, Instant};
 
     fn keep(kept: &mut Kept, path: &str, length: usize) {
         let contents = Arc::new(Contents::of(vec![b'x'; length]));
@@ -172,15 +171,12 @@ mod tests {
         for at in 0..4_900 {
             keep(&mut kept, &at.to_string(), 800);
         }
-        let start = Instant::now();
         keep(&mut kept, "large", ROOM / 2);
-        let took = start.elapsed();
         assert!(kept.weight <= LEFT);
         assert_eq!(kept.weight, weigh(&kept));
         assert!(kept.find("/lib", "large").is_some());
         assert!(kept.find("/lib", "0").is_none());
         assert!(kept.find("/lib", "4899").is_some());
-        assert!(took < Duration::from_millis(100), "{took:?}");
     }
 
     #[test]

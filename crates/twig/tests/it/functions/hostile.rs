@@ -1,6 +1,7 @@
 //! Functions that misbehave: each request is told how, in time, and nothing is left.
 
 use std::time::{Duration, Instant};
+use twig_testkit::figure;
 
 use super::{HELLO, error, get, is_running, limit, text, trusted};
 use crate::memory_kib;
@@ -57,11 +58,7 @@ fn who_does_not_end_is_ended() {
         let start = Instant::now();
         let answer = get(&mut client, name, "");
         let took = start.elapsed();
-        // The limit, half a second, and as much again for a machine that is busy with other tests.
-        assert!(
-            took < Duration::from_millis(millis + 1_000),
-            "{name}: {took:?}"
-        );
+        figure(name, took, Duration::from_millis(millis + 500));
         assert!(error(&answer).contains(expected), "{name}: {answer}");
         assert!(error(&answer).starts_with(&format!("The function of prompt `f:{name}` ")));
     }
@@ -81,12 +78,8 @@ fn who_leaves_children_behind_leaves_none() {
     let daemon = format!("{HELLO}(sleep 72010@@ &)\nsleep 72010@@ >/dev/null 2>&1 &\n");
     let env = trusted(&[("daemon", &daemon)]);
     let mut client = env.serve();
-    let start = Instant::now();
+    // Children that hold the output are not waited for: these sleep for hours.
     assert_eq!(text(&get(&mut client, "daemon", "")), "hello");
-    assert!(
-        start.elapsed() < Duration::from_secs(3),
-        "children that hold the output are not waited for"
-    );
     super::wait_until(false, "72010", Duration::from_secs(1));
 }
 

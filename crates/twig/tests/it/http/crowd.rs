@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use twig_testkit::MODERN;
+use twig_testkit::{MODERN, figure};
 
 use super::Served;
 use super::client::{Caller, initialize, list};
@@ -200,7 +200,11 @@ fn slow_clients_do_not_slow_the_others() {
         })
         .collect();
     times.sort_unstable();
-    assert!(times[98] < Duration::from_millis(200), "{times:?}");
+    figure(
+        "a get beside slow clients",
+        times[98],
+        Duration::from_millis(200),
+    );
 }
 
 /// Prompts that take as much memory as limits allow, asked for at once.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use twig_testkit::MODERN;
+use twig_testkit::{MODERN, figure};
 
 use super::Served;
 use super::client::{get, modern};
@@ -155,7 +155,11 @@ fn who_goes_away_gives_up_its_render() {
     let mut caller = served.caller();
     let counted = caller.modern("prompts/get", json!({"name": "lib:count"}));
     assert_eq!(counted.status, 200, "{counted:?}");
-    assert!(start.elapsed() < Duration::from_secs(3));
+    figure(
+        "a render after others left",
+        start.elapsed(),
+        Duration::from_secs(3),
+    );
     for mut caller in running {
         assert_eq!(caller.response().code(), -32603);
     }
