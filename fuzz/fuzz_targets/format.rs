@@ -4,8 +4,10 @@
 mod deep;
 
 use libfuzzer_sys::fuzz_target;
-use twig_core::format::{Options, Piece, bodies, library, pieces, read};
+use twig_clients::format::{Options, library, read};
+use twig_core::marks::{Piece, pieces};
 use twig_core::parse::library::Folder;
+use twig_core::spoken::bodies;
 use twig_core::{Dialect, Kind, LibraryName, Limits, RelativePath};
 
 fuzz_target!(|bytes: &[u8]| {

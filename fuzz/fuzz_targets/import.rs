@@ -4,7 +4,7 @@
 mod deep;
 
 use libfuzzer_sys::fuzz_target;
-use twig_core::import::{Format, SourceFile, Wish, read};
+use twig_clients::import::{Format, SourceFile, Wish, read};
 use twig_core::parse::read_toml;
 use twig_core::{Limits, PromptName};
 

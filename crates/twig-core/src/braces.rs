@@ -65,7 +65,7 @@ impl Braces {
     }
 
     /// The patterns of the documents that it embeds.
-    pub(crate) fn patterns(&self) -> impl Iterator<Item = &UriPattern> {
+    pub fn patterns(&self) -> impl Iterator<Item = &UriPattern> {
         self.nodes.iter().filter_map(|node| match node {
             Node::Documents(pattern) => Some(pattern),
             _ => None,

@@ -2,11 +2,13 @@
 
 mod definition;
 mod hidden;
+mod probe;
 mod verbatim;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
+pub use self::probe::probe;
 use crate::catalog::Catalog;
 use crate::limits::PROBLEMS;
 use crate::model::{Content, Dialect, Kind, Library, MessageSource, Prompt};

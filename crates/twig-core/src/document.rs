@@ -13,7 +13,7 @@ mod uri_template;
 use std::borrow::Cow;
 
 pub use self::cache::DocumentCache;
-pub(crate) use self::head::TITLE;
+pub use self::head::TITLE;
 pub use self::head::{HEAD, Head};
 pub(crate) use self::mime::sniff;
 pub use self::mime::{ending_of, mime_of, mime_of_name};

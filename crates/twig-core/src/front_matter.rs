@@ -15,7 +15,7 @@ use std::ops::Range;
 
 pub use self::fields::{Fields, Value};
 pub use self::split::{Split, split};
-pub(crate) use self::yaml::{Fault, read as read_yaml};
+pub use self::yaml::{Fault, read as read_yaml};
 use crate::limits::Limits;
 use crate::problem::Severity;
 
@@ -75,16 +75,16 @@ pub fn read<'t>(text: &'t str, limits: &Limits) -> FrontMatter<'t> {
 
 /// What a block says that is cut off already.
 #[derive(Debug)]
-pub(crate) struct Block {
+pub struct Block {
     /// Its entries.
-    pub(crate) fields: Fields,
+    pub fields: Fields,
     /// Why they are not all that YAML would make of it.
-    pub(crate) trouble: Option<Trouble>,
+    pub trouble: Option<Trouble>,
 }
 
 /// Why a block is not read as YAML.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub enum Trouble {
     /// It is longer than the limit, and has no entries.
     TooLong,
     /// It is none, and was read line by line.
@@ -92,7 +92,7 @@ pub(crate) enum Trouble {
 }
 
 /// Reads a block without the lines around it.
-pub(crate) fn read_block(front: &str, limits: &Limits) -> Block {
+pub fn read_block(front: &str, limits: &Limits) -> Block {
     let mut fields = Fields::default();
     if front.len() > limits.front_matter {
         let trouble = Some(Trouble::TooLong);

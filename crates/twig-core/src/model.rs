@@ -87,7 +87,7 @@ impl Kind {
         }
     }
 
-    /// Whether its files are read in place by the rules of [`crate::format`]: one file, one prompt.
+    /// Whether its files are read in place: one file, one prompt.
     pub fn is_format(self) -> bool {
         !matches!(
             self,
@@ -194,7 +194,6 @@ impl Prompt {
 
 /// How a prompt's text becomes a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Dialect {
     /// A Jinja template.
     Jinja,

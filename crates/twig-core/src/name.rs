@@ -117,7 +117,7 @@ impl PromptName {
     }
 
     /// A name made of what another client calls a prompt.
-    pub(crate) fn of_format(id: &str) -> Self {
+    pub fn of_format(id: &str) -> Self {
         Self(crate::slug::slug(id).into())
     }
 

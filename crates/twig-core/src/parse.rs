@@ -4,7 +4,7 @@ mod definition;
 pub mod documents;
 pub mod functions;
 mod json;
-pub(crate) mod labels;
+pub mod labels;
 pub mod library;
 pub(crate) mod located;
 mod manifest;

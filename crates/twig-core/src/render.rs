@@ -12,7 +12,7 @@ pub mod stand_in;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-pub(crate) use self::arguments::check_value;
+pub use self::arguments::check_value;
 use self::arguments::{check_values, pattern_bytes, refuse_unknown, value_at, value_of};
 pub use self::arguments::{missing, unknown};
 pub(crate) use self::embed::{Embedding, NOTHING_GIVEN};
@@ -462,7 +462,8 @@ pub(crate) fn verbatim_text(
     Ok(text)
 }
 
-pub(crate) fn read(
+/// The text of a file of a library.
+pub fn read(
     world: World<'_>,
     library: &Arc<Library>,
     path: &RelativePath,

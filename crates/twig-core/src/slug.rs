@@ -89,7 +89,7 @@ fn with_digest(name: &str, digest: &str) -> String {
 }
 
 /// The first bytes of a text's digest, in hexadecimal.
-pub(crate) fn digest(text: &str, bytes: usize) -> String {
+pub fn digest(text: &str, bytes: usize) -> String {
     let mut hex = String::with_capacity(2 * bytes);
     for byte in Sha256::digest(text.as_bytes()).iter().take(bytes) {
         let _ = write!(hex, "{byte:02x}");

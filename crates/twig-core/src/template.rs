@@ -12,14 +12,12 @@ mod job;
 mod scan;
 mod values;
 
-pub use bundle::{Bundle, Source};
-pub(crate) use bundle::{
-    BundleError, Inspection, Printing, PromptSources, body_problem, inspect, printing,
-};
+pub use bundle::{Bundle, Printing, Source, body_problem, printing};
+pub(crate) use bundle::{BundleError, Inspection, PromptSources, inspect};
 pub(crate) use cache::GatheredTemplates;
 pub use cache::Templates;
 pub use engine::Failure;
 pub(crate) use engine::Room;
 pub use job::{ComputedJob, JobOutcome, run};
-pub(crate) use scan::{Kind, Tag, Token, Tokens};
+pub use scan::{Kind, Tag, Token, Tokens};
 pub use values::Values;

@@ -11,7 +11,7 @@ mod skill;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use twig_core::export::{Client, Item, Plan};
+use twig_clients::export::{Client, Item, Plan};
 use twig_core::{Bodies, BodyError};
 
 use self::disk::Disk;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use twig_core::format::{self, Bundled, Options};
+use twig_clients::format::{self, Bundled, Options};
 use twig_core::parse::library::{Folder, empty_library};
 use twig_core::{Kind, Library, Limits, Problem, RelativePath, Severity};
 

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use twig_core::format::Options;
+use twig_clients::format::Options;
 use twig_core::parse::library::MANIFEST;
 use twig_core::{Kind, LibraryName, Problem, Severity};
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use twig_core::format::Options;
+use twig_clients::format::Options;
 use twig_core::store::{Store, StoreName};
 use twig_core::{Kind, LibraryName, Limits};
 

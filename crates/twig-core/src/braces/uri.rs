@@ -38,7 +38,7 @@ impl UriPattern {
     }
 
     /// Whether any argument is used.
-    pub(crate) fn is_constant(&self) -> bool {
+    pub fn is_constant(&self) -> bool {
         self.parts
             .iter()
             .all(|part| matches!(part, UriPart::Text(_)))

@@ -18,7 +18,7 @@ pub struct Head {
 pub const HEAD: usize = 2048;
 
 /// Characters of a title.
-pub(crate) const TITLE: usize = 200;
+pub const TITLE: usize = 200;
 
 impl Head {
     /// Looks at the first bytes of a file; `is_whole` says whether they are all it has.

@@ -17,7 +17,7 @@ const LONGEST: usize = 64 * 1024;
 
 /// Why a text cannot be read; reads on after "the front matter ".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// It is no YAML.
     #[error("is not valid YAML ({reason})")]
     NotYaml {
@@ -33,7 +33,7 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// Bytes of the text before it.
-    pub(crate) fn offset(&self) -> Option<usize> {
+    pub fn offset(&self) -> Option<usize> {
         match self {
             Self::NotYaml { offset, .. } => *offset,
             Self::NoMap => None,
@@ -42,7 +42,7 @@ impl Fault {
 }
 
 /// Reads a mapping, in the author's order.
-pub(crate) fn read(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
+pub fn read(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
     match plain::read(front) {
         Some(entries) => Ok(entries),
         None => strict(front),

@@ -14,7 +14,7 @@ use crate::problem::{Problem, Severity};
 pub(crate) const CODE: &str = "hidden-text";
 
 /// Makes prompts of a file unavailable that hide something in a text by which they are chosen.
-pub(crate) fn check(path: &str, text: &str, prompts: &mut [Prompt], problems: &mut Vec<Problem>) {
+pub fn check(path: &str, text: &str, prompts: &mut [Prompt], problems: &mut Vec<Problem>) {
     let mut file = File::new(path, text);
     for prompt in prompts {
         let name = &prompt.full_name;
@@ -64,11 +64,7 @@ pub(super) fn clean(path: &str, text: &str, about: &mut About, problems: &mut Ve
 }
 
 /// Leaves off titles of documents that hide something, and documents whose names do.
-pub(crate) fn clean_documents(
-    root: &str,
-    documents: &mut Vec<Document>,
-    problems: &mut Vec<Problem>,
-) {
+pub fn clean_documents(root: &str, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
     documents.retain_mut(|document| {
         let mut tell = |severity, whose: &str, found: Found| {
             let path = format!("{root}/{}", document.path);

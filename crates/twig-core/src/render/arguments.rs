@@ -112,7 +112,8 @@ pub(super) fn check_values(
     Ok(())
 }
 
-pub(crate) fn check_value(argument: &Argument, value: &str) -> Result<(), RenderError> {
+/// Refuses a value that an argument does not take.
+pub fn check_value(argument: &Argument, value: &str) -> Result<(), RenderError> {
     if let Some(limit) = argument.max_length {
         let length = value.chars().count();
         if length > limit as usize {

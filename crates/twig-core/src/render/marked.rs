@@ -3,9 +3,10 @@
 use super::arguments::value_at;
 use super::{Block, Given, Message, RenderError, World, read};
 use crate::catalog::PromptRef;
-use crate::format::{self, Piece};
+use crate::marks::{Piece, curly, pieces};
 use crate::model::{Argument, Content, Kind, Library, Marks, Role};
 use crate::name::RelativePath;
+use crate::spoken;
 
 /// What a skill's text calls the folder of its files.
 const SKILL_FOLDER: &str = "${CLAUDE_SKILL_DIR}";
@@ -40,7 +41,7 @@ pub(super) fn render(
             continue;
         };
         let text = read(world, found.library, path)?;
-        let spoken = format::bodies(found.library.kind, &text).map_err(|why| {
+        let spoken = spoken::bodies(found.library.kind, &text).map_err(|why| {
             RenderError::Unavailable(format!("{}/{path} {why}", found.library.shown_root).into())
         })?;
         let folder =
@@ -51,7 +52,7 @@ pub(super) fn render(
                 limit: room,
                 whole: world.templates.limits().rendered,
             };
-            for piece in format::pieces(marks, &prompt.arguments, &spoken.text) {
+            for piece in pieces(marks, &prompt.arguments, &spoken.text) {
                 write(&mut output, piece, marks, &values, folder.as_deref())?;
             }
             if let Some(folder) = &folder {
@@ -118,7 +119,7 @@ fn append_input(
     values: &[Option<&str>],
     text: &str,
 ) -> Result<(), RenderError> {
-    let at = arguments.iter().position(|it| *it.name == *format::INPUT);
+    let at = arguments.iter().position(|it| *it.name == *curly::INPUT);
     let input = at.and_then(|at| values.get(at).copied().flatten());
     match input {
         Some(input) if !input.is_empty() && !text.contains("{{input}}") => {

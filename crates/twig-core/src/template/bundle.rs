@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(crate) use self::documents::Embed;
 use self::gather::gather;
 pub(crate) use self::gather::{Closure, PromptSources};
-pub(crate) use self::printing::{Printing, printing};
+pub use self::printing::{Printing, printing};
 use super::engine::{Engine, Failure, Lines, Links, Room, Undeclared, Unknown};
 use super::scan::Sort;
 use super::values::Values;
@@ -189,7 +189,7 @@ impl BundleError {
 }
 
 /// The problem that a body which cannot be had makes.
-pub(crate) fn body_problem(path: &str, shown: &str, error: &BodyError) -> Problem {
+pub fn body_problem(path: &str, shown: &str, error: &BodyError) -> Problem {
     let (code, help) = match error {
         BodyError::NotFound => (
             "missing-file",

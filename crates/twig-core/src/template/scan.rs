@@ -18,7 +18,7 @@ pub(crate) use self::plain::{FILTERS as PLAIN_FILTERS, TESTS as PLAIN_TESTS};
 use self::plain::{is_plain_block, is_plain_expression, operations};
 use self::reference::reference;
 pub(crate) use self::reference::unquote;
-pub(crate) use self::tokens::{Kind, Tag, Token, Tokens};
+pub use self::tokens::{Kind, Tag, Token, Tokens};
 
 /// Whether a template may be rendered in place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

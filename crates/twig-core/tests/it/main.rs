@@ -8,16 +8,11 @@
 
 mod catalog;
 mod check;
-mod corpus;
 mod definition;
-mod depth;
 mod documents;
-mod export;
-mod format;
 mod front_matter;
 mod functions;
 mod hidden;
-mod import;
 mod manifest;
 mod names;
 mod project_folder;

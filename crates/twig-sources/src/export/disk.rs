@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use cap_std::fs::{OpenOptions, OpenOptionsExt, Permissions, PermissionsExt};
 use sha2::{Digest, Sha256};
+use twig_clients::export::{Client, Item};
 use twig_core::BodyError;
-use twig_core::export::{Client, Item};
 
 use super::ExportTarget;
 use crate::root::{Root, body_error, regular, sentence};

@@ -1,7 +1,7 @@
 //! What is at a prompt's path before it is written.
 
+use twig_clients::export::{Client, Item, Marker, bundled_of, marker_of};
 use twig_core::RelativePath;
-use twig_core::export::{Client, Item, Marker, bundled_of, marker_of};
 
 use super::ExportState;
 use super::disk::{Disk, Obstacle};

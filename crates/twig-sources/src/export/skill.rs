@@ -1,7 +1,7 @@
 //! Writing and removing one prompt's file, and with a skill the files that it brings.
 
 use sha2::{Digest, Sha256};
-use twig_core::export::Item;
+use twig_clients::export::Item;
 use twig_core::{Bodies, RelativePath};
 
 use super::disk::Disk;

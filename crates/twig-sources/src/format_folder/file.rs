@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
+use twig_clients::format::{self, Bundled, Options, Part, Reading};
 use twig_core::document::{HEAD, Head};
-use twig_core::format::{self, Bundled, Options, Part, Reading};
 use twig_core::{BodyError, Kind, Limits, Problem, RelativePath, Severity};
 
 use crate::bodies::most;

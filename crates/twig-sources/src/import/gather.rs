@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use twig_clients::import::{SourceFile, is_candidate};
 use twig_core::BodyError;
-use twig_core::import::{SourceFile, is_candidate};
 
 use super::ImportError;
 use crate::reader::{Patience, read_text_beneath};

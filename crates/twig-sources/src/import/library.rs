@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use twig_core::import::Imported;
+use twig_clients::import::Imported;
 use twig_core::name::twin_key;
 use twig_core::parse::library::{Files, Folder, MANIFEST, twig_library};
 use twig_core::parse::read_toml;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use sha2::{Digest as _, Sha256};
+use twig_clients::import::Imported;
 use twig_core::Limits;
-use twig_core::import::Imported;
 use twig_core::store::{
     Author, Change, Digest, Draft, Given, ItemKind, ItemWrite, Noun, Project, Store, StoreError,
     StoreName, Write, decide,

@@ -2,8 +2,8 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use twig_core::format;
 use twig_core::search::{Hit, Scope, Target};
+use twig_core::spoken;
 use twig_core::{
     Bodies, BodyError, Catalog, Content, Contents, DocumentRef, Kind, Limits, PromptRef, Stamp,
 };
@@ -225,7 +225,7 @@ fn prompt_text(found: PromptRef<'_>, bodies: &dyn Bodies, stamps: &mut Stamps) -
                 let Ok(body) = body else { continue };
                 if found.library.kind.is_format() {
                     // What is no file of its kind is found by its name.
-                    let spoken = format::bodies(found.library.kind, &body.text);
+                    let spoken = spoken::bodies(found.library.kind, &body.text);
                     let spoken: Vec<_> = spoken.unwrap_or_default();
                     let texts: Vec<&str> = spoken.iter().map(|it| &*it.text).collect();
                     text.push_str(&texts.join("\n"));

@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use twig_clients::import::{Imported, Outcome, SourceFile, Wish, read};
 use twig_core::Limits;
-use twig_core::import::{Imported, Outcome, SourceFile, Wish, read};
 use twig_sources::{ImportError, plan_library_locked};
 
 fn catalogue(rows: &str) -> Outcome {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use twig_clients::export::Client;
 use twig_core::Kind;
-use twig_core::export::Client;
 
 use super::{Sources, parse_kind};
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use twig_core::import::Format;
+use twig_clients::import::Format;
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]

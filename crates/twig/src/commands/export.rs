@@ -6,7 +6,7 @@ mod target;
 
 use std::process::ExitCode;
 
-use twig_core::export::{FileNames, plan};
+use twig_clients::export::{FileNames, plan};
 use twig_core::render::World;
 use twig_sources::{ExportMode, export_prompts};
 

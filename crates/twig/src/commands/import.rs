@@ -6,7 +6,7 @@ mod report;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use twig_core::import::{Imported, Item, Wish, read};
+use twig_clients::import::{Imported, Item, Wish, read};
 use twig_core::store::Author;
 use twig_core::{LibraryName, Limits};
 use twig_sources::{

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use twig_core::format::Options;
+use twig_clients::format::Options;
 use twig_core::parse::{Item, Table, Value};
 use twig_core::{Kind, LibraryName};
 use twig_sources::Remembered;

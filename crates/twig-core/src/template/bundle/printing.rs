@@ -10,17 +10,17 @@ use crate::template::scan::{Kind, Tag, Token, Tokens, unquote};
 
 /// What a template and what it includes do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Printing {
+pub struct Printing {
     /// Names that are printed with `default("…")`, and that text.
-    pub(crate) defaults: Vec<(String, String)>,
+    pub defaults: Vec<(String, String)>,
     /// What it does besides printing and including.
-    pub(crate) does_more: Option<&'static str>,
+    pub does_more: Option<&'static str>,
     /// Whether it embeds documents.
-    pub(crate) documents: bool,
+    pub documents: bool,
 }
 
 /// Looks at a template without rendering it.
-pub(crate) fn printing(
+pub fn printing(
     world: World<'_>,
     library: &Arc<Library>,
     content: &Content,

@@ -12,14 +12,16 @@ use minijinja::syntax::SyntaxConfig;
 
 /// One token and its bytes in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Token<'s> {
-    pub(crate) kind: Kind<'s>,
-    pub(crate) range: Range<usize>,
+pub struct Token<'s> {
+    /// What it is.
+    pub kind: Kind<'s>,
+    /// Where it stands.
+    pub range: Range<usize>,
 }
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind<'s> {
+pub enum Kind<'s> {
     /// `{{` or `{%`
     Open(Tag),
     /// The end of either.
@@ -36,7 +38,7 @@ pub(crate) enum Kind<'s> {
 
 /// Which tag a token stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tag {
+pub enum Tag {
     /// `{{ … }}`
     Variable,
     /// `{% … %}`
@@ -44,13 +46,14 @@ pub(crate) enum Tag {
 }
 
 /// The tokens of a source, in order.
-pub(crate) struct Tokens<'s> {
+pub struct Tokens<'s> {
     source: &'s str,
     lexer: Tokenizer<'s>,
 }
 
 impl<'s> Tokens<'s> {
-    pub(crate) fn new(source: &'s str) -> Self {
+    /// The tokens of a template's source.
+    pub fn new(source: &'s str) -> Self {
         Self {
             source,
             lexer: Tokenizer::new(source, "", false, SyntaxConfig::default()),

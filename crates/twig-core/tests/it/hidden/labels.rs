@@ -1,11 +1,10 @@
 //! Titles and descriptions in the files of every kind.
 
 use serde_json::{Value, json};
-use twig_core::format::{self, Options};
 use twig_core::limits::PROBLEMS;
 use twig_core::parse::functions::FunctionFiles;
 use twig_core::parse::library::{Folder, definitions_library, functions_library, twig_library};
-use twig_core::{Kind, Library, LibraryName, Limits, Prompt, RelativePath};
+use twig_core::{Library, LibraryName, Limits, Prompt, RelativePath};
 use twig_testkit::assert_linear;
 
 use super::{attacks, benign};
@@ -95,26 +94,6 @@ fn functions(field: Field, text: &str) -> Library {
     functions_library(&folder(), &files, &Limits::default())
 }
 
-fn markdown(field: Field, text: &str) -> Library {
-    let front = match field {
-        Field::Title => format!("title: {text}"),
-        _ => format!("description: {text}"),
-    };
-    let limits = Limits::default();
-    let (folder, kind) = (folder(), Kind::Markdown);
-    let file = |name: &str, text: &str| {
-        let path = RelativePath::parse(name).expect("a path");
-        let reading = format::read(kind, &folder, &path, Ok(text), Options::default(), &limits);
-        (path, reading)
-    };
-    let files = [
-        file("p.md", &format!("---\n{front}\n---\nbody\n")),
-        file("q.md", "---\ntitle: Q\n---\nbody\n"),
-    ];
-    let readings = files.iter().map(|(path, reading)| (path, reading));
-    format::library(&folder, kind, readings, &[], &limits)
-}
-
 /// A text as the `p` of each kind of library has it.
 fn everywhere(text: &str) -> Vec<(Field, Library)> {
     let mut libraries = Vec::new();
@@ -122,10 +101,6 @@ fn everywhere(text: &str) -> Vec<(Field, Library)> {
         libraries.push((field, twig(field, &quoted(text))));
         libraries.push((field, definitions(field, text)));
         libraries.push((field, functions(field, text)));
-        // The arguments of a Markdown file are not its author's.
-        if field != Field::Argument {
-            libraries.push((field, markdown(field, &quoted(text))));
-        }
     }
     libraries
 }
@@ -191,18 +166,6 @@ fn the_problem_points_at_the_character() {
     assert_eq!(
         told(&twig(Field::Argument, r#""say \"x\u200b\"""#)),
         format!("/lib/twig.toml:4:23: error[hidden-text]: {argument} `lib:p` {hint}")
-    );
-    let front = markdown(Field::Description, "|\n  one\n  tw\u{200b}o");
-    assert_eq!(
-        told(&front),
-        format!("/lib/p.md:4:5: error[hidden-text]: the description of prompt `p` {hint}")
-    );
-    assert_eq!(
-        front.prompts[0].unavailable.as_deref(),
-        Some(
-            "Prompt `p` is refused: the description has an invisible character (U+200B) at line \
-             2, column 3, which people do not see: take it out"
-        )
     );
 }
 

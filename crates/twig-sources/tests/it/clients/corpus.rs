@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use twig_clients::format::{Part, part};
 use twig_core::RelativePath;
-use twig_core::format::{Part, part};
 use twig_sources::{LiveCatalog, Settings};
 
 /// Each folder, the client's folder in it, and how it is read.

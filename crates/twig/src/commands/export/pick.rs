@@ -1,6 +1,6 @@
 //! Which prompts are meant: by name, or by a pattern with `*`.
 
-use twig_core::export::marked_name;
+use twig_clients::export::marked_name;
 use twig_core::{Catalog, PromptRef};
 
 use crate::command_error::CommandError;

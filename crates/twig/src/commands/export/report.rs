@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use twig_core::export::{Client, Left};
+use twig_clients::export::{Client, Left};
 use twig_sources::{ExportAction, ExportMode, ExportState, ExportedFile};
 
 use super::target::Target;

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use twig_clients::export::Client;
 use twig_core::BodyError;
 use twig_core::RelativePath;
-use twig_core::export::Client;
 use twig_sources::{ExportError, ExportTarget};
 
 use crate::cli;

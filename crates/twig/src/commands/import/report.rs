@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use twig_core::import::{Item, NAMED};
+use twig_clients::import::{Item, NAMED};
 use twig_sources::Fate;
 
 use crate::cli;

@@ -1,0 +1,199 @@
+//! Prompts as files of other clients: what each says, in the syntax of whoever is to read it.
+//!
+//! [`plan`] makes files of prompts. What a format cannot hold is said beside the file, a prompt that
+//! it cannot hold at all is left with the reason, and text that is mere text in Twig is never
+//! something that a client runs. Writing the files is for others.
+
+mod arguments;
+mod claude;
+mod client;
+mod copilot;
+mod gemini;
+mod harmless;
+mod keys;
+mod marker;
+mod names;
+mod opencode;
+mod plain;
+mod skills;
+mod speech;
+mod yaml;
+
+use std::sync::Arc;
+
+pub use self::client::Client;
+pub use self::marker::{Marker, bundled_of, marked_name, marker_of};
+pub use self::names::FileNames;
+use twig_core::catalog::PromptRef;
+use twig_core::model::{Content, Kind, Library};
+use twig_core::name::RelativePath;
+use twig_core::render::World;
+use twig_core::template::{ComputedJob, JobOutcome};
+
+/// What is to be written.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// A file for each prompt, or a folder, in the order of the prompts.
+    pub items: Vec<Item>,
+    /// Prompts that the client's format cannot hold.
+    pub left: Vec<Left>,
+}
+
+/// One prompt as a file.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// The prompt's full name.
+    pub prompt: Box<str>,
+    /// Where it is written, from the client's folder.
+    pub path: String,
+    /// All of the file, its marker too.
+    pub text: String,
+    /// The files that a skill brings.
+    pub bundled: Vec<Bundled>,
+    /// The file that the prompt was read from, where it is one.
+    pub source: Option<String>,
+    /// What the format does not hold, and what was changed.
+    pub notes: Vec<String>,
+}
+
+/// A file that a skill brings, copied as it is.
+#[derive(Debug, Clone)]
+pub struct Bundled {
+    /// Whose it is.
+    pub library: Arc<Library>,
+    /// Where it is there.
+    pub path: RelativePath,
+    /// Where it is written, from the skill's folder.
+    pub to: String,
+    /// SHA-256 of its bytes.
+    pub digest: [u8; 32],
+    /// How many there are.
+    pub size: u64,
+}
+
+/// A prompt that is not written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// Its full name.
+    pub prompt: Box<str>,
+    /// Why; reads on after the name and a colon.
+    pub why: String,
+}
+
+/// Who renders a computed template for an export.
+pub type Compute<'c> = dyn FnMut(&ComputedJob) -> JobOutcome + 'c;
+
+/// A file's text before its marker, and what is to be said of it.
+#[derive(Debug, Default)]
+struct Draft {
+    text: String,
+    notes: Vec<String>,
+}
+
+/// Makes files of prompts.
+///
+/// `names` are those of everything that the catalog serves, so that a prompt's file is called the same
+/// whatever else is written with it.
+pub fn plan<'c>(
+    world: World<'_>,
+    client: Client,
+    names: &FileNames,
+    prompts: impl IntoIterator<Item = PromptRef<'c>>,
+    compute: &mut Compute<'_>,
+) -> Plan {
+    let mut plan = Plan::default();
+    for found in prompts {
+        match item(world, client, names, found, compute) {
+            Ok(item) => plan.items.push(item),
+            Err(why) => plan.left.push(Left {
+                prompt: found.prompt.full_name.clone(),
+                why,
+            }),
+        }
+    }
+    plan
+}
+
+fn item(
+    world: World<'_>,
+    client: Client,
+    names: &FileNames,
+    found: PromptRef<'_>,
+    compute: &mut Compute<'_>,
+) -> Result<Item, String> {
+    let prompt = found.prompt;
+    let file = names.of(found);
+    let mut speech = speech::of(world, found, compute)?;
+    let is_skill = client == Client::Skills && found.library.kind == Kind::Skills;
+    // Claude Code does it by itself, and a skill is copied as it is.
+    if client != Client::Claude && !is_skill {
+        speech.append();
+    }
+    let (bundled, about) = skills::bundled(world, found);
+    let tools = keys::tools(client, found, &mut speech);
+    let mut draft = match client {
+        Client::Skills => {
+            let top = skills::Top {
+                name: &file.name,
+                about: about.as_ref(),
+                tools,
+            };
+            skills::write(found, &top, &speech, &bundled)?
+        }
+        Client::Claude => claude::write(found, &speech)?,
+        Client::Copilot => copilot::write(prompt, &speech),
+        Client::Cursor => plain::cursor(prompt, &speech),
+        Client::Opencode => opencode::write(prompt, &speech),
+        Client::Windsurf => plain::windsurf(prompt, &speech),
+        Client::Gemini => gemini::write(prompt, &speech),
+    };
+    keys::keep(client, found, &mut speech, &mut draft);
+    let bundled = match client {
+        Client::Skills => bundled,
+        _ if bundled.is_empty() => bundled,
+        _ => {
+            draft.notes.push(match bundled.len() {
+                1 => "the file of the skill stays behind".to_owned(),
+                count => format!("the {count} files of the skill stay behind"),
+            });
+            Vec::new()
+        }
+    };
+    let digests = bundled.iter().map(|file| (&*file.to, file.digest));
+    let text = marker::seal(client, &draft.text, &prompt.full_name, digests);
+    if let Some(limit) = client.longest()
+        && text.chars().count() > limit
+    {
+        return Err(format!(
+            "is longer than the {limit} characters that {} takes",
+            client.title()
+        ));
+    }
+    let mut notes = speech.notes;
+    if !is_skill && !speech.keys.is_empty() {
+        let keys: Vec<&str> = speech.keys.iter().map(|(key, _)| *key).collect();
+        let keys = keys.join("`, `");
+        notes.push(format!("leaves out `{keys}` of its front matter"));
+    }
+    notes.extend(file.notes);
+    notes.append(&mut draft.notes);
+    Ok(Item {
+        prompt: prompt.full_name.clone(),
+        path: client.path(&file.name),
+        text,
+        bundled,
+        source: source(found),
+        notes,
+    })
+}
+
+/// The file that a prompt was read from, as the source knows it.
+fn source(found: PromptRef<'_>) -> Option<String> {
+    let message = found.prompt.messages.first()?;
+    match &message.content {
+        Content::File(path) if found.library.kind.is_format() => {
+            Some(format!("{}/{path}", found.library.root))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,169 @@
+//! Arguments in words: where a format has no place for them, and what it loses of them.
+
+use std::fmt::Write;
+
+use super::speech::{Part, Speech};
+use twig_core::model::{Argument, Prompt};
+use twig_core::problem::shorten;
+
+/// What a format may hold of a prompt and its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Held {
+    Title,
+    Names,
+    Descriptions,
+    Required,
+    /// Defaults and choices.
+    Values,
+}
+
+/// One sentence about what is lost; nothing where nothing is.
+pub(super) fn lost(speech: &Speech, held: &[Held]) -> Option<String> {
+    let holds = |what: Held| held.contains(&what);
+    let mut lost: Vec<String> = Vec::new();
+    if !holds(Held::Title) && speech.has_title {
+        lost.push("the title".to_owned());
+    }
+    let mut each = |what: &str, has: fn(&Argument) -> bool, is_held: bool| {
+        if is_held {
+            return;
+        }
+        let names = speech.arguments.iter().filter(|argument| has(argument));
+        let names: Vec<String> = names
+            .map(|argument| format!("`{}`", argument.name))
+            .collect();
+        if !names.is_empty() {
+            lost.push(format!("the {what} of {}", names.join(", ")));
+        }
+    };
+    each("name", |_| true, holds(Held::Names));
+    each(
+        "description",
+        |one| one.description.is_some(),
+        holds(Held::Descriptions),
+    );
+    each("default", |one| one.default.is_some(), holds(Held::Values));
+    each(
+        "choices",
+        |one| !one.choices.is_empty(),
+        holds(Held::Values),
+    );
+    let is_needed = |one: &&Argument| one.required && one.default.is_none();
+    each(
+        "rules",
+        |one| one.max_length.is_some() || one.pattern.is_some(),
+        false,
+    );
+    if !holds(Held::Required) {
+        let needed = speech.arguments.iter().filter(is_needed);
+        lost.extend(needed.map(|argument| format!("that `{}` is required", argument.name)));
+    }
+    (!lost.is_empty()).then(|| format!("does not hold {}", lost.join(", ")))
+}
+
+/// What a prompt is for: what it says of itself, else how it begins.
+pub(super) fn description(prompt: &Prompt, speech: &Speech) -> String {
+    let own = prompt.description.as_deref().or(prompt.title.as_deref());
+    if let Some(own) = own.filter(|own| !own.trim().is_empty()) {
+        return own.to_owned();
+    }
+    let mut text = String::new();
+    for part in &speech.parts {
+        let at = match part {
+            Part::Text(part) => {
+                text.push_str(part);
+                continue;
+            }
+            Part::Argument(at) => Some(*at),
+            Part::All => None,
+        };
+        let name = at.and_then(|at| speech.arguments.get(at));
+        text.push_str(name.map_or("…", |argument| &argument.name));
+    }
+    let mut lines = text
+        .lines()
+        .map(|line| line.trim_start_matches(['#', '-', ' ']).trim());
+    let first = lines.find(|line| !line.is_empty());
+    first.map_or_else(|| prompt.name.to_string(), |line| shorten(line, 200))
+}
+
+/// What people read who are about to give values: `<code> [language]`.
+pub(super) fn hint(arguments: &[Argument]) -> String {
+    let hints = arguments.iter().map(|argument| {
+        let name = &argument.name;
+        if argument.required && argument.default.is_none() {
+            format!("<{name}>")
+        } else {
+            format!("[{name}]")
+        }
+    });
+    hints.collect::<Vec<_>>().join(" ")
+}
+
+/// A list of arguments for a model to read.
+pub(super) fn list(heading: &str, arguments: &[Argument]) -> String {
+    let mut text = format!("{heading}\n");
+    for argument in arguments {
+        let _ = write!(text, "\n- {}", argument.name);
+        if let Some(description) = &argument.description {
+            let words: Vec<&str> = description.split_whitespace().collect();
+            let _ = write!(text, ": {}", words.join(" "));
+        }
+        let mut more = Vec::new();
+        if !argument.choices.is_empty() {
+            more.push(format!("one of {}", argument.choices.join(", ")));
+        }
+        if let Some(default) = &argument.default {
+            let words: Vec<&str> = default.split_whitespace().collect();
+            more.push(format!("default: {}", words.join(" ")));
+        } else if argument.required {
+            more.push("required".to_owned());
+        }
+        if !more.is_empty() {
+            let _ = write!(text, " ({})", more.join("; "));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// A text with the marks of a client; `mark` sees what follows its place.
+pub(super) fn write(
+    parts: &[Part],
+    mut text: impl FnMut(&str) -> String,
+    mut mark: impl FnMut(Option<usize>, &str) -> String,
+) -> Vec<Written> {
+    let mut written = Vec::with_capacity(parts.len());
+    for (at, part) in parts.iter().enumerate() {
+        let after = match parts.get(at + 1) {
+            Some(Part::Text(text)) => text.as_str(),
+            _ => "",
+        };
+        written.push(match part {
+            Part::Text(part) => Written::Text(text(part)),
+            Part::Argument(at) => Written::Mark(mark(Some(*at), after)),
+            Part::All => Written::Mark(mark(None, after)),
+        });
+    }
+    written
+}
+
+/// A part as the client's file has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Written {
+    Text(String),
+    Mark(String),
+}
+
+/// The parts as one text that ends its last line.
+pub(super) fn join(parts: &[Written]) -> String {
+    let mut text = String::new();
+    for part in parts {
+        let (Written::Text(part) | Written::Mark(part)) = part;
+        text.push_str(part);
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,136 @@
+//! Commands of Claude Code: `.claude/commands/NAME.md`, `$name` and `$ARGUMENTS`.
+
+use std::fmt::Write;
+
+use super::arguments::{Held, Written, description, hint, join, lost, write as written};
+use super::client::Client;
+use super::speech::{Part, Speech};
+use super::{Draft, harmless, yaml};
+use twig_core::catalog::PromptRef;
+use twig_core::model::{Argument, Kind};
+
+pub(super) fn write(found: PromptRef<'_>, speech: &Speech) -> Result<Draft, String> {
+    let prompt = found.prompt;
+    let names = names(&speech.arguments);
+    let marks = |at: Option<usize>, after: &str| mark(at, &names, after);
+    let (body, mut notes) = body(found, speech, &names, marks)?;
+    let mut text = "---\n".to_owned();
+    yaml::field(&mut text, "description", &description(prompt, speech));
+    if !names.is_empty() {
+        let hint = yaml::quoted(&hint(&speech.arguments));
+        let _ = writeln!(text, "argument-hint: {hint}");
+        yaml::field(&mut text, "arguments", &names.join(" "));
+    }
+    text.push_str("---\n");
+    text.push_str(&body);
+    for (argument, name) in speech.arguments.iter().zip(&names) {
+        if *argument.name != **name {
+            notes.push(format!("argument `{}` is called `{name}`", argument.name));
+        }
+    }
+    let held = [Held::Names, Held::Required];
+    notes.extend(lost(speech, &held));
+    Ok(Draft { text, notes })
+}
+
+/// The text with marks, escaped and harmless; skills have the same rules.
+pub(super) fn body(
+    found: PromptRef<'_>,
+    speech: &Speech,
+    names: &[String],
+    mark: impl FnMut(Option<usize>, &str) -> String,
+) -> Result<(String, Vec<String>), String> {
+    let has_arguments = !speech.arguments.is_empty();
+    for pair in speech.parts.windows(2) {
+        if let [Part::Text(text), Part::Argument(_) | Part::All] = pair
+            && text.ends_with('\\')
+        {
+            let why = "has a backslash right before an argument, which would keep the value out";
+            return Err(why.to_owned());
+        }
+    }
+    let mut is_lost = false;
+    let mut escaped = |text: &str| {
+        let (text, lost) = escape(text, names, has_arguments);
+        is_lost |= lost;
+        text
+    };
+    let mut parts = written(&speech.parts, &mut escaped, mark);
+    if is_lost {
+        let why = "has a backslash before what looks like an argument, which no file can hold";
+        return Err(why.to_owned());
+    }
+    let mut notes = harmless::claude(&mut parts).notes(Client::Claude.title());
+    let is_own = matches!(found.library.kind, Kind::Claude | Kind::Skills);
+    let has_own = !is_own
+        && parts.iter().any(|part| match part {
+            Written::Text(text) => text.contains("${CLAUDE_"),
+            Written::Mark(_) => false,
+        });
+    if has_own {
+        notes.push("Claude Code fills in `${CLAUDE_…}`, which is mere text in Twig".to_owned());
+    }
+    Ok((join(&parts), notes))
+}
+
+/// Names that `$name` can be made of, each its own.
+fn names(arguments: &[Argument]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::with_capacity(arguments.len());
+    for argument in arguments {
+        let is_good = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut name: String = argument.name.replace(|c| !is_good(c), "_");
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') || name == "ARGUMENTS" {
+            name.insert(0, '_');
+        }
+        while names.contains(&name) {
+            name.push('_');
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// The mark of an argument: one that ends where the text goes on.
+///
+/// A single argument is all that was typed: people do not quote what has no end.
+fn mark(at: Option<usize>, names: &[String], after: &str) -> String {
+    let runs_on = after.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    match at {
+        None => ALL.to_owned(),
+        Some(at) if runs_on => format!("{ALL}[{at}]"),
+        Some(_) if names.len() == 1 && !after.starts_with('[') => ALL.to_owned(),
+        Some(at) => format!("${}", names.get(at).map_or("", String::as_str)),
+    }
+}
+
+pub(super) const ALL: &str = "$ARGUMENTS";
+
+/// Keeps text from being a mark with a backslash; says whether one was there before, which the client
+/// would take for its own.
+///
+/// Numbers are left alone where nobody gives values: there they stay as they are.
+fn escape(text: &str, names: &[String], has_arguments: bool) -> (String, bool) {
+    let mut escaped = String::with_capacity(text.len() + 8);
+    let mut is_lost = false;
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        let (before, behind) = (&rest[..at], &rest[at + 1..]);
+        escaped.push_str(before);
+        let is_number = has_arguments && behind.starts_with(|c: char| c.is_ascii_digit());
+        let is_mark = is_number || is_named(behind, names);
+        if is_mark {
+            is_lost |= escaped.ends_with('\\');
+            escaped.push('\\');
+        }
+        escaped.push('$');
+        rest = behind;
+    }
+    escaped.push_str(rest);
+    (escaped, is_lost)
+}
+
+fn is_named(text: &str, names: &[String]) -> bool {
+    let is_inner = |c: char| c.is_alphanumeric() || c == '_';
+    let word = text.find(|c| !is_inner(c)).map_or(text, |end| &text[..end]);
+    word == &ALL[1..] || names.iter().any(|name| name == word)
+}

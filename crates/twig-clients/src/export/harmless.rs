@@ -1,0 +1,353 @@
+//! Text that a client would run, attach or replace is kept from it by a blank.
+//!
+//! A value may be empty, so that what stands on both sides of a mark counts as side by side.
+
+use std::collections::HashSet;
+
+use super::arguments::Written;
+use twig_core::problem::shorten;
+
+/// Characters of a place that are shown.
+const SHOWN: usize = 30;
+
+/// A place in a text: a character, or a mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cell {
+    Char(char),
+    Mark,
+}
+
+/// What was found, and how often.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Places that a client would run or replace: they have a space now.
+    pub(super) kept: usize,
+    /// The first of them as it was.
+    pub(super) first: String,
+    /// Files of the project that a client may attach; they are left.
+    pub(super) files: Vec<String>,
+}
+
+impl Found {
+    /// What is to be said about it.
+    pub(super) fn notes(&self, title: &str) -> Vec<String> {
+        let mut notes = Vec::new();
+        // Backticks around backticks would tell nothing.
+        let first = if self.first.contains('`') {
+            format!("\"{}\"", self.first)
+        } else {
+            format!("`{}`", self.first)
+        };
+        match self.kept {
+            0 => {}
+            1 => notes.push(format!(
+                "a space was put into one place that {title} would run or fill in: {first}"
+            )),
+            kept => notes.push(format!(
+                "a space was put into {kept} places that {title} would run or fill in, such as {first}"
+            )),
+        }
+        let (shown, more) = self.files.split_at(self.files.len().min(3));
+        if !shown.is_empty() {
+            let more = if more.is_empty() { "" } else { ", …" };
+            let shown = shown.join("`, `");
+            notes.push(format!(
+                "{title} attaches `{shown}`{more} where there is such a file"
+            ));
+        }
+        notes
+    }
+}
+
+/// Commands and files of Claude Code: `` !`…` `` after a blank, ```` ```! ````, `@~/…`.
+pub(super) fn claude(parts: &mut [Written]) -> Found {
+    let mut found = keep(parts, |cells, at| {
+        match cells[at] {
+            Cell::Char('!') => {
+                let is_command = next(cells, at) == Some('`') && after_blank(cells, at);
+                // A fence whose word is `!`; the blank goes before it.
+                is_command
+                    .then_some(at + 1)
+                    .or_else(|| after_fence(cells, at).then_some(at))
+            }
+            Cell::Char('@') => is_far(cells, at).then_some(at + 1),
+            _ => None,
+        }
+    });
+    found.files = files(parts);
+    found
+}
+
+/// Commands and files of opencode: `` !`…` `` anywhere, and numbers. Its marks are numbers where there
+/// are several, and a value may end in `!`: what follows a mark is parted from it, too.
+pub(super) fn opencode(parts: &mut [Written], has_numbers: bool) -> Found {
+    let is_quoted = quoted(&cells_of(parts));
+    let mut found = keep(parts, |cells, at| match cells[at] {
+        Cell::Char('!') => {
+            let is_marked = cells.get(at + 1) == Some(&Cell::Mark);
+            (is_marked || is_quoted[at]).then_some(at + 1)
+        }
+        Cell::Mark => {
+            let is_number = has_numbers
+                && matches!(cells.get(at + 1), Some(Cell::Char(c)) if c.is_ascii_digit());
+            (is_number || is_quoted[at]).then_some(at + 1)
+        }
+        Cell::Char('@') => is_far(cells, at).then_some(at + 1),
+        Cell::Char('$') => {
+            let rest = cells[at + 1..].iter().map_while(|cell| match cell {
+                Cell::Char(c) => Some(*c),
+                Cell::Mark => None,
+            });
+            let word: String = rest.take("ARGUMENTS".len()).collect();
+            let is_mark = word.starts_with(|c: char| c.is_ascii_digit()) || word == "ARGUMENTS";
+            is_mark.then_some(at + 1)
+        }
+        Cell::Char(_) => None,
+    });
+    found.files = files(parts);
+    found
+}
+
+/// `!{…}`, `@{…}` and `{{args}}` of the Gemini command line.
+pub(super) fn gemini(parts: &mut [Written]) -> Found {
+    keep(parts, |cells, at| match cells[at] {
+        Cell::Char('!' | '@') => (next(cells, at) == Some('{')).then_some(at + 1),
+        Cell::Char('{') => {
+            let is_args = "{{args}}"
+                .chars()
+                .enumerate()
+                .all(|(offset, c)| cells.get(at + offset) == Some(&Cell::Char(c)));
+            is_args.then_some(at + 2)
+        }
+        _ => None,
+    })
+}
+
+/// `${input:…}` of VS Code.
+pub(super) fn copilot(parts: &mut [Written]) -> Found {
+    keep(parts, |cells, at| {
+        let is_input = cells[at] == Cell::Char('$')
+            && "{input:"
+                .chars()
+                .enumerate()
+                .all(|(offset, c)| cells.get(at + 1 + offset) == Some(&Cell::Char(c)));
+        is_input.then_some(at + 1)
+    })
+}
+
+fn cells_of(parts: &[Written]) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for part in parts {
+        match part {
+            Written::Text(text) => cells.extend(text.chars().map(Cell::Char)),
+            Written::Mark(_) => cells.push(Cell::Mark),
+        }
+    }
+    cells
+}
+
+/// Puts a blank wherever it is asked for.
+fn keep(parts: &mut [Written], place: impl Fn(&[Cell], usize) -> Option<usize>) -> Found {
+    let cells = cells_of(parts);
+    let found = (0..cells.len()).filter_map(|at| Some((at, place(&cells, at)?)));
+    let (starts, mut places): (Vec<usize>, Vec<usize>) = found.unzip();
+    places.sort_unstable();
+    places.dedup();
+    let found = Found {
+        kept: places.len(),
+        first: starts
+            .first()
+            .map_or_else(String::new, |at| excerpt(&cells, *at)),
+        files: Vec::new(),
+    };
+    if places.is_empty() {
+        return found;
+    }
+    let mut places = places.into_iter().peekable();
+    let mut at = 0;
+    for part in parts.iter_mut() {
+        let Written::Text(text) = part else {
+            // A blank before a mark is the end of the text before it, which has been written.
+            at += 1;
+            continue;
+        };
+        let mut kept = String::with_capacity(text.len() + 8);
+        for c in text.chars() {
+            if places.next_if_eq(&at).is_some() {
+                kept.push(' ');
+            }
+            kept.push(c);
+            at += 1;
+        }
+        if places.next_if_eq(&at).is_some() {
+            kept.push(' ');
+        }
+        *text = kept;
+    }
+    found
+}
+
+/// What begins at a place, as far as it belongs together; values are left out.
+fn excerpt(cells: &[Cell], at: usize) -> String {
+    // A fence's word is nothing without the fence.
+    let is_fence = cells[at] == Cell::Char('!') && after_fence(cells, at);
+    let start = if is_fence { at.saturating_sub(3) } else { at };
+    let chars = cells[start..].iter().map(|cell| match cell {
+        Cell::Char(c) => *c,
+        Cell::Mark => '…',
+    });
+    let end = match next(cells, at) {
+        _ if is_fence => '\n',
+        Some(end @ '`') => end,
+        Some('{') => '}',
+        _ => ' ',
+    };
+    let mut text = String::new();
+    // The first two open what is looked for the end of.
+    for (count, c) in chars.enumerate() {
+        if c.is_control() || (end == ' ' && c.is_whitespace()) {
+            break;
+        }
+        text.push(c);
+        if c == end && count > 1 {
+            break;
+        }
+    }
+    shorten(&text, SHOWN)
+}
+
+/// The next character, marks passed over.
+fn next(cells: &[Cell], at: usize) -> Option<char> {
+    cells[at + 1..].iter().find_map(|cell| match cell {
+        Cell::Char(c) => Some(*c),
+        Cell::Mark => None,
+    })
+}
+
+/// For each place, whether something between two backticks comes next, marks passed over. Told from
+/// the end on: a text may have as many marks in a row as it likes.
+fn quoted(cells: &[Cell]) -> Vec<bool> {
+    let tick = Cell::Char('`');
+    let last = cells.iter().rposition(|cell| *cell == tick);
+    let opens = |at: usize| {
+        let has_end = last.is_some_and(|last| last > at + 1);
+        cells[at] == tick && cells.get(at + 1).is_some_and(|cell| *cell != tick) && has_end
+    };
+    let mut all = vec![false; cells.len()];
+    let mut is_next = false;
+    for (at, cell) in cells.iter().enumerate().rev() {
+        all[at] = is_next;
+        if *cell != Cell::Mark {
+            is_next = opens(at);
+        }
+    }
+    all
+}
+
+/// Whether a blank, a line's beginning or a value stands before.
+fn after_blank(cells: &[Cell], at: usize) -> bool {
+    match at.checked_sub(1).map(|before| cells[before]) {
+        None | Some(Cell::Mark) => true,
+        Some(Cell::Char(c)) => c.is_whitespace(),
+    }
+}
+
+/// Whether three backticks stand before.
+fn after_fence(cells: &[Cell], at: usize) -> bool {
+    let before = cells[..at].iter().rev().filter(|cell| **cell != Cell::Mark);
+    before
+        .take(3)
+        .filter(|cell| **cell == Cell::Char('`'))
+        .count()
+        == 3
+}
+
+/// Whether an `@` leads out of the project: to home, to the root, to a folder above.
+fn is_far(cells: &[Cell], at: usize) -> bool {
+    let mut rest = cells[at + 1..].iter().filter_map(|cell| match cell {
+        Cell::Char(c) => Some(*c),
+        Cell::Mark => None,
+    });
+    let is_apart = match at.checked_sub(1).map(|before| cells[before]) {
+        Some(Cell::Char(c)) => !c.is_alphanumeric() && c != '_' && c != '`',
+        _ => true,
+    };
+    let first = rest.next();
+    is_apart
+        && match first {
+            Some('/' | '~') => true,
+            Some('.') => rest.next() == Some('.'),
+            _ => false,
+        }
+}
+
+/// The paths that a text mentions with an `@`, as far as they look like such.
+fn files(parts: &[Written]) -> Vec<String> {
+    let mut files: Vec<String> = Vec::new();
+    let mut known = HashSet::new();
+    for part in parts {
+        let Written::Text(text) = part else { continue };
+        for word in text.split_whitespace() {
+            let Some(path) = word.strip_prefix('@') else {
+                continue;
+            };
+            let path = path.trim_end_matches(['.', ',', ';', ':', ')', '`', '"', '\'']);
+            let has_ending = path.rsplit_once('.').is_some_and(|(stem, ending)| {
+                let is_short = (1..=5).contains(&ending.len());
+                !stem.is_empty() && is_short && ending.bytes().all(|b| b.is_ascii_alphanumeric())
+            });
+            let is_code = path.contains(['(', '{', '<', '=']);
+            let looks = path.starts_with("./") || has_ending || path.ends_with('/');
+            if looks && !is_code && known.insert(path) {
+                files.push(format!("@{path}"));
+            }
+        }
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use twig_testkit::cpu_time;
+
+    use super::*;
+
+    /// Takes moments where the work grows with the text, and minutes where it grows with its square.
+    #[track_caller]
+    fn in_moments(parts: &[Written]) -> Vec<Found> {
+        let mut found = Vec::new();
+        let took = cpu_time(|| {
+            found = vec![
+                claude(&mut parts.to_vec()),
+                opencode(&mut parts.to_vec(), true),
+                gemini(&mut parts.to_vec()),
+                copilot(&mut parts.to_vec()),
+            ];
+        });
+        assert!(took < Duration::from_secs(5), "{took:?}");
+        found
+    }
+
+    #[test]
+    fn a_megabyte_of_marks_takes_moments() {
+        let mark = || Written::Mark("$ARGUMENTS".to_owned());
+        let mut parts: Vec<Written> = (0..100_000).map(|_| mark()).collect();
+        in_moments(&parts);
+        parts.insert(0, Written::Text("!".to_owned()));
+        parts.push(Written::Text(format!("`x{}", "y".repeat(1 << 20))));
+        assert_eq!(in_moments(&parts)[1].kept, 1);
+        parts.push(Written::Text("`".to_owned()));
+        assert_eq!(in_moments(&parts)[1].kept, 100_001);
+    }
+
+    #[test]
+    fn a_megabyte_of_files_takes_moments() {
+        let names = (0..90_000).chain(0..9).map(|at| format!("@a{at}.md"));
+        let text = names.collect::<Vec<_>>().join("\n");
+        let found = in_moments(&[Written::Text(text)]);
+        assert_eq!(found[0].files.len(), 90_000);
+        assert_eq!(found[1].files[2], "@a2.md");
+    }
+}

@@ -1,0 +1,75 @@
+//! What front matter says to one client alone: kept where the same client is to read it.
+
+use std::fmt::Write;
+
+use super::speech::Speech;
+use super::{Client, Draft, marker, yaml};
+use twig_core::catalog::PromptRef;
+use twig_core::front_matter::Value;
+use twig_core::model::Kind;
+
+/// Programs that a client runs by itself: not what a text brings along.
+const RUN: &str = "hooks";
+/// What a model may do without being asked about.
+pub(super) const TOOLS: &str = "allowed-tools";
+
+/// Writes the keys of a file into one of the same format, as it said them.
+pub(super) fn keep(client: Client, found: PromptRef<'_>, speech: &mut Speech, draft: &mut Draft) {
+    let has_keys = matches!(client, Client::Claude | Client::Copilot | Client::Opencode);
+    if !has_keys || client.kind() != found.library.kind {
+        return;
+    }
+    let Some(end) = marker::front_end(&draft.text) else {
+        return;
+    };
+    let keys = std::mem::take(&mut speech.keys).into_iter();
+    let (left, kept): (Vec<_>, Vec<_>) = keys.partition(|(key, _)| *key == RUN);
+    speech.keys = left;
+    let mut lines = String::new();
+    for (key, value) in &kept {
+        let value = yaml::value(value);
+        if *key == TOOLS {
+            draft.notes.push(note(&value));
+        }
+        let _ = writeln!(lines, "{key}: {value}");
+    }
+    draft.text.insert_str(end, &lines);
+}
+
+/// The tools of a command, as skills have them: with a blank between them.
+pub(super) fn tools(client: Client, found: PromptRef<'_>, speech: &mut Speech) -> Option<String> {
+    if client != Client::Skills || found.library.kind != Kind::Claude {
+        return None;
+    }
+    let at = speech.keys.iter().position(|(key, _)| *key == TOOLS)?;
+    let tools = match &speech.keys[at].1 {
+        Value::Text(text) => parted(text),
+        Value::List(items) => {
+            let items: Option<Vec<String>> = items.iter().map(Value::word).collect();
+            items?.join(" ")
+        }
+        _ => return None,
+    };
+    speech.keys.remove(at);
+    (!tools.is_empty()).then_some(tools)
+}
+
+/// What is said of tools that are kept.
+pub(super) fn note(tools: &str) -> String {
+    format!("keeps `{TOOLS}: {tools}`, which clients may not ask about")
+}
+
+/// Tools that have commas or blanks between them; those in parentheses are a tool's own.
+fn parted(text: &str) -> String {
+    let mut depth = 0_usize;
+    let parts = text.split(|c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && (c == ',' || c.is_whitespace())
+    });
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join(" ")
+}

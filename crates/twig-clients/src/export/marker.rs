@@ -1,0 +1,262 @@
+//! The line by which an export knows its own files again, and sees whether somebody changed them.
+//!
+//! It has a digest of everything else: of the file, and of the files that a skill brings. How lines
+//! end, empty lines at the end and a byte order mark do not count, so that checkouts do not look like authors.
+
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+use super::{Bundled, Client};
+use twig_core::name::RelativePath;
+
+/// What the line begins with, behind what makes it a comment.
+const WORD: &str = "twig:export sha256:";
+/// The same as a key of a skill's metadata.
+const KEY: &str = "  twig-export: \"sha256:";
+/// The key of the marker in a skill's metadata.
+pub(super) const EXPORT: &str = "twig-export";
+/// The key of the list of files that came with a skill.
+pub(super) const FILES: &str = "twig-files";
+
+/// Hexadecimal digits of the digest.
+const DIGITS: usize = 32;
+
+/// What a file's marker says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Marker<'t> {
+    /// The full name of the prompt that was written there.
+    pub prompt: &'t str,
+    /// The digest that it had then.
+    pub digest: &'t str,
+    /// Whether nothing was changed since.
+    pub is_intact: bool,
+}
+
+/// A file's marker, if it has one. `bundled` are the files of a skill beside its `SKILL.md`.
+pub fn marker_of<'t, 'b>(
+    client: Client,
+    text: &'t str,
+    bundled: impl IntoIterator<Item = (&'b str, [u8; 32])>,
+) -> Option<Marker<'t>> {
+    let Some(line) = find(client, text) else {
+        return astray(client, text);
+    };
+    let (hex, prompt) = parts(client, line.text)?;
+    let found = digest(
+        &text[..line.at],
+        &text[line.at + line.length..],
+        prompt,
+        bundled,
+    );
+    Some(Marker {
+        prompt,
+        digest: hex,
+        is_intact: hex == found,
+    })
+}
+
+/// A marker that is not where it was put: the file is ours, and somebody wrote around it.
+fn astray(client: Client, text: &str) -> Option<Marker<'_>> {
+    let is_hex = |hex: &str| hex.len() == DIGITS && hex.bytes().all(|b| b.is_ascii_hexdigit());
+    let mut lines = text.lines().filter_map(|line| parts(client, line));
+    let (digest, prompt) = lines.find(|(hex, _)| is_hex(hex))?;
+    Some(Marker {
+        prompt,
+        digest,
+        is_intact: false,
+    })
+}
+
+/// The digest and the prompt's name of a marker's line.
+fn parts(client: Client, line: &str) -> Option<(&str, &str)> {
+    let line = line.trim_start_matches('\u{feff}').trim();
+    let rest = match client {
+        Client::Skills => line.strip_prefix(KEY.trim_start())?.strip_suffix('"')?,
+        Client::Cursor => {
+            let inner = line.strip_prefix("<!-- ")?.strip_suffix("-->")?;
+            inner.trim_end().strip_prefix(WORD)?
+        }
+        _ => line.strip_prefix("# ")?.strip_prefix(WORD)?,
+    };
+    rest.split_once(' ')
+}
+
+/// The files that came with a skill, from its folder: a line of its metadata says so.
+pub fn bundled_of(text: &str) -> Vec<RelativePath> {
+    let text = text.trim_start_matches('\u{feff}');
+    let front = &text[..front_end(text).unwrap_or_default()];
+    let line = front.lines().find_map(|line| {
+        let value = line.strip_prefix("  ")?.strip_prefix(FILES)?.trim_end();
+        value.strip_prefix(": \"")?.strip_suffix('"')
+    });
+    let paths = line.into_iter().flat_map(|line| line.split('|'));
+    paths
+        .filter_map(|path| RelativePath::parse(&decoded(path)).ok())
+        .collect()
+}
+
+/// That line; nothing where nothing comes with it.
+pub(super) fn bundled_line(bundled: &[Bundled]) -> String {
+    if bundled.is_empty() {
+        return String::new();
+    }
+    let mut line = format!("  {FILES}: \"");
+    for (at, file) in bundled.iter().enumerate() {
+        line.push_str(if at > 0 { "|" } else { "" });
+        for c in file.to.chars() {
+            match c {
+                '|' | '%' | '"' | '\\' => {
+                    let _ = write!(line, "%{:02X}", u32::from(c));
+                }
+                c => line.push(c),
+            }
+        }
+    }
+    line.push_str("\"\n");
+    line
+}
+
+fn decoded(path: &str) -> String {
+    let escapes = [("%7C", "|"), ("%22", "\""), ("%5C", "\\"), ("%25", "%")];
+    let mut path = path.to_owned();
+    for (code, c) in escapes {
+        path = path.replace(code, c);
+    }
+    path
+}
+
+/// A prompt's name as markers have it.
+pub fn marked_name(name: &str) -> String {
+    let is_bad =
+        |c: char| c.is_control() || c.is_whitespace() || matches!(c, '"' | '\\' | '<' | '>');
+    name.replace(is_bad, "_")
+}
+
+/// Puts the marker into a file.
+pub(super) fn seal<'b>(
+    client: Client,
+    text: &str,
+    prompt: &str,
+    bundled: impl IntoIterator<Item = (&'b str, [u8; 32])>,
+) -> String {
+    let at = place(client, text);
+    let (before, after) = text.split_at(at);
+    let name = marked_name(prompt);
+    let hex = digest(before, after, &name, bundled);
+    let line = match client {
+        Client::Skills => format!("{KEY}{hex} {name}\"\n"),
+        Client::Cursor => format!("<!-- {WORD}{hex} {name} -->\n"),
+        _ => format!("# {WORD}{hex} {name}\n"),
+    };
+    format!("{before}{line}{after}")
+}
+
+/// Where the marker goes: the end of the front matter, the top of TOML, the last line elsewhere.
+fn place(client: Client, text: &str) -> usize {
+    match client {
+        Client::Gemini => 0,
+        // What begins like front matter may not come first in a file.
+        Client::Cursor if text.trim_start().starts_with(['-', '`', '#']) && opens(text) => 0,
+        Client::Cursor => text.len(),
+        _ => front_end(text).unwrap_or_default(),
+    }
+}
+
+/// Whether a text would be taken for more than text at the top of a file.
+fn opens(text: &str) -> bool {
+    let first = text.lines().find(|line| {
+        let line = line.trim();
+        !line.is_empty() && !line.starts_with('#')
+    });
+    first.is_some_and(|line| line.trim_end() == "---" || line.trim_start().starts_with("```"))
+}
+
+/// Where the closing `---` of front matter begins.
+pub(super) fn front_end(text: &str) -> Option<usize> {
+    let mut at = 0;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let is_fence = line.trim_end() == "---";
+        match number {
+            0 if !is_fence => return None,
+            0 => {}
+            _ if is_fence => return Some(at),
+            _ => {}
+        }
+        at += line.len();
+    }
+    None
+}
+
+struct Line<'t> {
+    at: usize,
+    /// Its line end counted in.
+    length: usize,
+    text: &'t str,
+}
+
+/// The marker's line, where this client's files have it.
+fn find(client: Client, text: &str) -> Option<Line<'_>> {
+    let skip = text.len() - text.trim_start_matches('\u{feff}').len();
+    let end = match client {
+        Client::Gemini | Client::Cursor => text.len(),
+        _ => skip + front_end(&text[skip..])?,
+    };
+    let mut at = skip;
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    for line in text[skip..end].split_inclusive('\n') {
+        let is_it = match client {
+            Client::Skills => line.starts_with(KEY),
+            Client::Cursor => line.starts_with("<!-- ") && line[5..].starts_with(WORD),
+            _ => line.starts_with("# ") && line[2..].starts_with(WORD),
+        };
+        if is_it {
+            lines.push(Line {
+                at,
+                length: line.len(),
+                text: line,
+            });
+        }
+        at += line.len();
+    }
+    match client {
+        // The text itself may have such a line anywhere else.
+        Client::Cursor => {
+            let is_last = |line: &Line<'_>| text[line.at + line.length..].trim().is_empty();
+            let last = lines.pop_if(|line| is_last(line));
+            last.or_else(|| lines.into_iter().find(|line| line.at == skip))
+        }
+        Client::Gemini => lines.into_iter().find(|line| line.at == skip),
+        _ => lines.pop(),
+    }
+}
+
+/// A digest of a file without its marker, of the prompt's name, and of what a skill brings.
+fn digest<'b>(
+    before: &str,
+    after: &str,
+    prompt: &str,
+    bundled: impl IntoIterator<Item = (&'b str, [u8; 32])>,
+) -> String {
+    let whole = format!("{before}{after}");
+    let whole = whole.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    let mut hash = Sha256::new();
+    // Two blanks at a line's end are a line break in Markdown: they are somebody's, and count.
+    hash.update(whole.trim_end_matches('\n'));
+    hash.update(b"\n");
+    hash.update([0]);
+    hash.update(prompt);
+    let mut bundled: Vec<(&str, [u8; 32])> = bundled.into_iter().collect();
+    bundled.sort_unstable();
+    for (path, digest) in bundled {
+        hash.update([0]);
+        hash.update(path);
+        hash.update([0]);
+        hash.update(digest);
+    }
+    let mut hex = String::with_capacity(DIGITS);
+    for byte in hash.finalize().iter().take(DIGITS / 2) {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}

@@ -1,0 +1,97 @@
+//! What a prompt's file is called: its own name where no other prompt has it, else its library's before.
+
+use std::collections::BTreeMap;
+
+use super::{Client, speech};
+use twig_core::catalog::PromptRef;
+use twig_core::render::World;
+use twig_core::slug::{LIMIT, Unique, slug};
+
+/// The names of the files of everything that a catalog serves.
+#[derive(Debug, Clone, Default)]
+pub struct FileNames {
+    names: BTreeMap<Box<str>, FileName>,
+}
+
+/// What one prompt's file is called.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct FileName {
+    pub(crate) name: String,
+    pub(crate) notes: Option<String>,
+}
+
+impl FileNames {
+    /// Names for every prompt of a catalog: the same whichever of them are written. Earlier exports
+    /// that are served as well do not count, since they are never written.
+    pub fn new(world: World<'_>, client: Client) -> Self {
+        let mut wishes: BTreeMap<String, Vec<PromptRef<'_>>> = BTreeMap::new();
+        for found in world.catalog.prompts(0) {
+            let wish = file_name(client, found.prompt.name.as_str());
+            wishes.entry(wish).or_default().push(found);
+        }
+        // Files are only read where there is something to choose.
+        for takers in wishes.values_mut().filter(|takers| takers.len() > 1) {
+            takers.retain(|found| !speech::is_export(world, *found));
+        }
+        let mut unique = Unique::new();
+        let mut names = BTreeMap::new();
+        let single = wishes.iter().filter(|(_, takers)| takers.len() == 1);
+        single.for_each(|(wish, _)| unique.reserve(wish));
+        for (wish, takers) in wishes {
+            if let [found] = *takers {
+                let is_own = wish == found.prompt.name.as_str();
+                let notes = (!is_own).then(|| format!("is called `{wish}`"));
+                let name = FileName { name: wish, notes };
+                names.insert(found.prompt.full_name.clone(), name);
+                continue;
+            }
+            for found in takers {
+                let both = format!("{}-{}", found.library.name, found.prompt.name);
+                let name = unique.name(&file_name(client, &both), &found.prompt.full_name);
+                let notes = Some(format!(
+                    "is called `{name}`: another prompt is `{wish}`, too"
+                ));
+                let name = FileName { name, notes };
+                names.insert(found.prompt.full_name.clone(), name);
+            }
+        }
+        Self { names }
+    }
+
+    /// What a prompt's file is called.
+    pub(crate) fn of(&self, found: PromptRef<'_>) -> FileName {
+        let known = self.names.get(&found.prompt.full_name);
+        known.cloned().unwrap_or_else(|| FileName {
+            name: slug(&found.prompt.full_name),
+            notes: None,
+        })
+    }
+}
+
+/// A name that is a file's on every system; skills take no `_`.
+fn file_name(client: Client, name: &str) -> String {
+    let mut name = slug(name);
+    if client == Client::Skills {
+        let parts = name.split(['_', '-']).filter(|part| !part.is_empty());
+        let joined = parts.collect::<Vec<_>>().join("-");
+        name = if joined.is_empty() {
+            "prompt".to_owned()
+        } else {
+            joined
+        };
+    }
+    if is_reserved(&name) {
+        name.push_str("-prompt");
+    }
+    debug_assert!(name.len() <= LIMIT);
+    name
+}
+
+/// Windows knows devices by these names, whatever they end in.
+fn is_reserved(name: &str) -> bool {
+    let numbered = |device: &str| {
+        name.strip_prefix(device)
+            .is_some_and(|number| matches!(number.as_bytes(), [b'0'..=b'9']))
+    };
+    matches!(name, "con" | "prn" | "aux" | "nul") || numbered("com") || numbered("lpt")
+}

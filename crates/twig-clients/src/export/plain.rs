@@ -1,0 +1,62 @@
+//! Cursor and Windsurf: Markdown without marks. Arguments stand in the text by name, and a list at the
+//! end says what they are; a model fills them in.
+
+use super::arguments::{Held, description, join, list, lost, write as written};
+use super::speech::Speech;
+use super::{Draft, yaml};
+use twig_core::model::{Argument, Prompt};
+
+/// A command of Cursor: `.cursor/commands/NAME.md`, text and nothing else.
+pub(super) fn cursor(prompt: &Prompt, speech: &Speech) -> Draft {
+    let mut draft = named(speech, "Cursor");
+    if prompt.description.is_some() {
+        draft.notes.push("does not hold the description".to_owned());
+    }
+    let body = draft.text.trim_start_matches('\u{feff}').to_owned();
+    // A blank line before the marker, which is the last one.
+    draft.text = format!("{body}\n");
+    draft
+}
+
+/// A workflow of Windsurf: `.windsurf/workflows/NAME.md`.
+pub(super) fn windsurf(prompt: &Prompt, speech: &Speech) -> Draft {
+    let mut draft = named(speech, "Windsurf");
+    let mut text = "---\n".to_owned();
+    yaml::field(&mut text, "description", &description(prompt, speech));
+    text.push_str("---\n");
+    draft.text.insert_str(0, &text);
+    draft
+}
+
+fn named(speech: &Speech, title: &str) -> Draft {
+    let mut text = body(speech, |name| format!("{{{{{name}}}}}"));
+    let mut notes = Vec::new();
+    if !speech.arguments.is_empty() {
+        let heading = "Arguments, given after the command in this order; put them where the text has their names in double braces:";
+        text.push('\n');
+        text.push_str(&list(heading, &speech.arguments));
+        notes.push(format!(
+            "{title} has no arguments: a list at the end tells the model what to fill in"
+        ));
+    }
+    let held = [
+        Held::Names,
+        Held::Descriptions,
+        Held::Required,
+        Held::Values,
+    ];
+    notes.extend(lost(speech, &held));
+    Draft { text, notes }
+}
+
+/// The text with arguments by name.
+pub(super) fn body(speech: &Speech, mark: impl Fn(&str) -> String) -> String {
+    let by_name = |argument: &Argument| mark(&argument.name);
+    let names = |at: Option<usize>, _: &str| {
+        let arguments = speech.arguments.iter().enumerate();
+        let meant = arguments.filter(|(own, _)| at.is_none_or(|at| at == *own));
+        let marks: Vec<String> = meant.map(|(_, argument)| by_name(argument)).collect();
+        marks.join(" ")
+    };
+    join(&written(&speech.parts, str::to_owned, names))
+}

@@ -1,0 +1,218 @@
+//! What a prompt says, with the places of its arguments: whatever its dialect.
+
+mod rendered;
+
+use self::rendered::{look_at_patterns, look_at_templates, rendered};
+use super::{Client, Compute, marker_of};
+use crate::format;
+use twig_core::catalog::PromptRef;
+use twig_core::front_matter::{self, Value};
+use twig_core::marks::{Piece, curly, pieces};
+use twig_core::model::{Argument, Content, Dialect, Kind, Marks, MessageSource, Role};
+use twig_core::render::{self, World};
+use twig_core::spoken;
+
+/// A prompt's text and what was said about it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Speech {
+    pub(super) parts: Vec<Part>,
+    /// Those that stand in the text, in the prompt's order: parts count these.
+    pub(super) arguments: Vec<Argument>,
+    /// Whether it has a title that its text does not tell.
+    pub(super) has_title: bool,
+    /// What its front matter says that only its own client follows.
+    pub(super) keys: Vec<(&'static str, Value)>,
+    /// Whether all values come behind the text, as Claude Code puts them.
+    pub(super) is_appended: bool,
+    pub(super) notes: Vec<String>,
+}
+
+impl Speech {
+    /// Writes down what would come behind the text by itself.
+    pub(super) fn append(&mut self) {
+        if !self.is_appended {
+            return;
+        }
+        let gap = blank_line(self.parts.last());
+        let kept: Vec<usize> = (0..self.arguments.len()).collect();
+        self.parts.push(Part::Text(format!("{gap}ARGUMENTS: ")));
+        self.parts.push(Part::All);
+        self.parts = tidy(std::mem::take(&mut self.parts), &kept);
+    }
+}
+
+/// A part of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    Text(String),
+    /// The value of an argument.
+    Argument(usize),
+    /// All values as they were typed; only where there are several.
+    All,
+}
+
+/// What a prompt says, or why it cannot be written down.
+pub(super) fn of(
+    world: World<'_>,
+    found: PromptRef<'_>,
+    compute: &mut Compute<'_>,
+) -> Result<Speech, String> {
+    let prompt = found.prompt;
+    let mut speech = Speech::default();
+    let mut arguments = prompt.arguments.clone();
+    let parts = match prompt.dialect {
+        Dialect::Function => {
+            return Err("a program makes it, and a file runs none".to_owned());
+        }
+        Dialect::Marks(marks) => marked(world, found, marks, &mut speech)?,
+        Dialect::Jinja => {
+            look_at_templates(world, found, &mut arguments, &mut speech.notes)?;
+            rendered(world, found, compute, &mut speech.notes)?
+        }
+        Dialect::Braces => {
+            look_at_patterns(prompt, &mut speech.notes)?;
+            rendered(world, found, compute, &mut speech.notes)?
+        }
+        Dialect::Input | Dialect::Verbatim => rendered(world, found, compute, &mut speech.notes)?,
+    };
+    let is_other = |title: &str| title != prompt.name.as_str();
+    let has_title = prompt.title.as_deref().is_some_and(is_other);
+    speech.has_title = has_title && !found.library.kind.is_format();
+    speech.is_appended = prompt.dialect == Dialect::Marks(Marks::Appended);
+    let has_all = speech.is_appended || parts.contains(&Part::All);
+    let is_used = |at: usize| has_all || parts.contains(&Part::Argument(at));
+    let kept: Vec<usize> = (0..arguments.len()).filter(|at| is_used(*at)).collect();
+    for (at, argument) in arguments.iter().enumerate() {
+        if !kept.contains(&at) {
+            let name = &argument.name;
+            let note = format!("argument `{name}` is left out: the text does not use it");
+            speech.notes.push(note);
+        }
+    }
+    speech.parts = tidy(parts, &kept);
+    speech.arguments = kept.into_iter().map(|at| arguments[at].clone()).collect();
+    if speech.parts.is_empty() {
+        return Err("says nothing".to_owned());
+    }
+    Ok(speech)
+}
+
+/// Joins texts, counts only the arguments that are kept, and calls all of one by its name.
+fn tidy(parts: Vec<Part>, kept: &[usize]) -> Vec<Part> {
+    let mut tidied: Vec<Part> = Vec::with_capacity(parts.len());
+    for part in parts {
+        let part = match part {
+            Part::All if kept.len() == 1 => Part::Argument(0),
+            Part::Argument(at) => {
+                Part::Argument(kept.iter().position(|one| *one == at).unwrap_or_default())
+            }
+            part => part,
+        };
+        match (tidied.last_mut(), part) {
+            (_, Part::Text(text)) if text.is_empty() => {}
+            (Some(Part::Text(before)), Part::Text(text)) => before.push_str(&text),
+            (_, part) => tidied.push(part),
+        }
+    }
+    tidied
+}
+
+/// The text of a file of another client, cut at its own marks.
+fn marked(
+    world: World<'_>,
+    found: PromptRef<'_>,
+    marks: Marks,
+    speech: &mut Speech,
+) -> Result<Vec<Part>, String> {
+    let mut parts = Vec::new();
+    let mut spoken = Vec::new();
+    for MessageSource { content, .. } in &found.prompt.messages {
+        let Content::File(path) = content else {
+            continue;
+        };
+        let text = render::read(world, found.library, path).map_err(|error| error.to_string())?;
+        refuse_exported(found.library.kind, &text)?;
+        let limits = world.templates.limits();
+        let fields = front_matter::read(&text, limits).fields;
+        let keys = format::UNSERVED.into_iter();
+        let keys = keys.filter_map(|key| Some((key, fields.value(key)?.clone())));
+        speech.keys.extend(keys);
+        let bodies = spoken::bodies(found.library.kind, &text);
+        let bodies = bodies.map_err(|why| format!("{path} {why}"))?;
+        for body in bodies {
+            spoken.push((body.role, body.text.into_owned()));
+        }
+    }
+    let roles: Vec<Role> = spoken.iter().map(|(role, _)| *role).collect();
+    fold(&roles, &mut speech.notes)?;
+    for (at, (_, text)) in spoken.iter().enumerate() {
+        if at > 0 {
+            parts.push(Part::Text("\n\n".to_owned()));
+        }
+        for piece in pieces(marks, &found.prompt.arguments, text) {
+            parts.push(match piece {
+                Piece::Text(text) => Part::Text(text.to_owned()),
+                Piece::Argument { at, .. } => Part::Argument(at),
+                Piece::All { .. } => Part::All,
+            });
+        }
+    }
+    if marks == Marks::Patterns {
+        append_input(&found.prompt.arguments, &mut parts);
+    }
+    Ok(parts)
+}
+
+/// A pattern that does not say where its input goes has it at the end.
+fn append_input(arguments: &[Argument], parts: &mut Vec<Part>) {
+    let input = arguments
+        .iter()
+        .position(|argument| *argument.name == *curly::INPUT);
+    let Some(input) = input.filter(|at| !parts.contains(&Part::Argument(*at))) else {
+        return;
+    };
+    parts.push(Part::Text(blank_line(parts.last()).to_owned()));
+    parts.push(Part::Argument(input));
+}
+
+/// What makes a blank line behind a part.
+fn blank_line(part: Option<&Part>) -> &'static str {
+    match part {
+        Some(Part::Text(text)) if text.ends_with('\n') => "\n",
+        _ => "\n\n",
+    }
+}
+
+/// Whether a prompt is read from a file that was exported.
+pub(super) fn is_export(world: World<'_>, found: PromptRef<'_>) -> bool {
+    let kind = found.library.kind;
+    let message = found.prompt.messages.first();
+    match message.map(|message| &message.content) {
+        Some(Content::File(path)) if Client::of(kind).is_some() => {
+            let text = render::read(world, found.library, path);
+            text.is_ok_and(|text| refuse_exported(kind, &text).is_err())
+        }
+        _ => false,
+    }
+}
+
+/// What was exported once is not exported from there: it would come back under other names.
+fn refuse_exported(kind: Kind, text: &str) -> Result<(), String> {
+    let client = Client::of(kind);
+    // Whatever else a skill brings, it is an export.
+    match client.and_then(|client| marker_of(client, text, [])) {
+        Some(marker) => Err(format!("is itself an export of `{}`", marker.prompt)),
+        None => Ok(()),
+    }
+}
+
+/// Several messages become one; what a model is said to have said cannot.
+fn fold(roles: &[Role], notes: &mut Vec<String>) -> Result<(), String> {
+    if roles.contains(&Role::Assistant) {
+        return Err("has messages of the assistant, which a file cannot hold".to_owned());
+    }
+    if roles.len() > 1 {
+        notes.push(format!("its {} messages are one text", roles.len()));
+    }
+    Ok(())
+}

@@ -1,0 +1,237 @@
+//! Files that were written for other clients, read in place: one file, one prompt.
+//!
+//! [`part`] says what a file of a library is, [`read`] makes a prompt of one, [`library`] puts the
+//! prompts of all of them together. [`twig_core::spoken`] and [`twig_core::marks`] are how such a file
+//! becomes messages. A client's own rules decide what is an argument; nothing is guessed from the text,
+//! and nothing in it is run.
+
+mod about;
+mod arguments;
+mod codex;
+mod declared;
+mod fabric;
+mod files;
+mod gemini;
+mod library;
+mod markdown;
+mod models;
+mod skills;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use self::library::{Bundled, library};
+pub(crate) use self::markdown::UNSERVED;
+use twig_core::body::BodyError;
+use twig_core::limits::Limits;
+use twig_core::model::{Content, Dialect, Kind, Marks, MessageSource, Prompt, Role};
+use twig_core::name::{PromptName, RelativePath};
+use twig_core::parse::labels;
+use twig_core::parse::library::Folder;
+use twig_core::problem::{Problem, Severity};
+use twig_core::render::body_sentence;
+use twig_core::template::body_problem;
+
+/// What a file of a library is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// A prompt: its text is read.
+    Prompt,
+    /// Text that says something of prompts, such as Fabric's list of descriptions.
+    Aside,
+    /// A file that a skill may bring.
+    Bundled,
+    /// A file of the right type that is no prompt all the same; why, as words that
+    /// read on after its name; [`skipped`] says so.
+    Skipped(&'static str),
+}
+
+/// What one file says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    /// The prompt, under the name that it wishes for.
+    pub prompt: Option<Arc<Prompt>>,
+    /// The front matter of a skill that can be served as one.
+    pub skill: Option<SkillHead>,
+    /// Descriptions of other prompts, by their names.
+    pub descriptions: Vec<(Box<str>, Box<str>)>,
+    /// What is wrong with it, and what was mended.
+    pub problems: Vec<Problem>,
+}
+
+impl Reading {
+    /// A prompt, once its labels were looked at.
+    fn of(folder: &Folder, path: &RelativePath, text: &str, mut prompt: Prompt) -> Self {
+        let file = format!("{}/{path}", folder.root);
+        let mut problems = Vec::new();
+        let prompts = std::slice::from_mut(&mut prompt);
+        labels::check(&file, text, prompts, &mut problems);
+        // There may be thousands of them, and room for arguments that never come adds up.
+        prompt.arguments.shrink_to_fit();
+        Self {
+            prompt: Some(Arc::new(prompt)),
+            problems,
+            ..Self::default()
+        }
+    }
+
+    /// The same, and what else is worth knowing: code, severity, sentence.
+    fn with(
+        mut self,
+        folder: &Folder,
+        path: &RelativePath,
+        remarks: Vec<(&'static str, Severity, String)>,
+    ) -> Self {
+        let file = format!("{}/{path}", folder.root);
+        let told = remarks.into_iter();
+        let told =
+            told.map(|(code, severity, message)| Problem::of_file(code, severity, &file, message));
+        self.problems.extend(told);
+        self
+    }
+}
+
+/// What a skill's front matter says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillHead {
+    /// Its name, by the rules of skills.
+    pub name: Box<str>,
+    /// What it is for.
+    pub description: Box<str>,
+    /// All of it, as a JSON object.
+    pub front_matter: Box<str>,
+}
+
+/// What a person said about how a library is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The number of the first argument, where the text does not tell: 0 or 1.
+    pub first_argument: Option<u8>,
+}
+
+/// What a file of a library is; `None` for files that are none of its business.
+pub fn part(kind: Kind, path: &RelativePath) -> Option<Part> {
+    match kind {
+        Kind::Skills => files::skills(path),
+        Kind::Fabric => files::fabric(path),
+        Kind::Gemini | Kind::Models => files::other(kind, path),
+        _ => files::markdown(kind, path),
+    }
+}
+
+/// What a file of a library of skills is where no skill brings it; `None` for what nobody misses.
+pub fn part_outside_skills(path: &RelativePath) -> Option<Part> {
+    files::outside_skills(path).map(Part::Skipped)
+}
+
+/// What is said of a file that is [`Part::Skipped`]; whoever lists files hands it to [`library`] with
+/// the readings of the others.
+pub fn skipped(folder: &Folder, path: &RelativePath, why: &str) -> Reading {
+    let file = format!("{}/{path}", folder.root);
+    let message = format!("{} {why}, so it is no prompt", path.file_name());
+    let problem = Problem::of_file("not-a-prompt", Severity::Note, &file, message);
+    Reading {
+        problems: vec![problem.with_help("rename or move it if it is meant to be one")],
+        ..Reading::default()
+    }
+}
+
+/// Makes a prompt of one file, or says why there is none. Never fails, whatever the bytes are.
+pub fn read(
+    kind: Kind,
+    folder: &Folder,
+    path: &RelativePath,
+    text: Result<&str, &BodyError>,
+    options: Options,
+    limits: &Limits,
+) -> Reading {
+    let text = match text {
+        Ok(text) => text,
+        Err(error) => return unreadable(kind, folder, path, error),
+    };
+    match kind {
+        Kind::Fabric => fabric::read(folder, path, text, limits),
+        Kind::Gemini => gemini::read(folder, path, text),
+        Kind::Models => models::read(folder, path, text, limits),
+        _ => markdown::read(kind, folder, path, text, options, limits),
+    }
+}
+
+/// A file of the right type that its client would not take: a prompt that cannot be served.
+fn refused(
+    kind: Kind,
+    folder: &Folder,
+    path: &RelativePath,
+    text: &str,
+    why: &str,
+    at: Range<usize>,
+    help: &str,
+) -> Reading {
+    let file = format!("{}/{path}", folder.root);
+    let id = files::without_ending(kind, path);
+    let mut prompt = draft(kind, folder, path, id);
+    let sentence = format!(
+        "The prompt in {}/{path} is refused: it {why}",
+        folder.shown_root
+    );
+    prompt.unavailable = Some(sentence.into());
+    let message = format!("the file {why}");
+    let problem = Problem::at("not-a-command", Severity::Error, &file, text, at, message);
+    let mut problems = vec![problem.with_help(help)];
+    labels::check(&file, "", std::slice::from_mut(&mut prompt), &mut problems);
+    Reading {
+        prompt: Some(Arc::new(prompt)),
+        problems,
+        ..Reading::default()
+    }
+}
+
+/// A prompt of which only the path is known.
+fn unreadable(kind: Kind, folder: &Folder, path: &RelativePath, error: &BodyError) -> Reading {
+    let file = format!("{}/{path}", folder.root);
+    let shown = format!("{}/{path}", folder.shown_root);
+    let id = match kind {
+        Kind::Skills | Kind::Fabric => markdown::folder_name(folder, path),
+        _ => files::without_ending(kind, path),
+    };
+    let mut prompt = draft(kind, folder, path, id);
+    prompt.unavailable = Some(body_sentence(&shown, error).into());
+    let mut problem = body_problem(&file, &shown, error);
+    if matches!(error, BodyError::TooLarge { .. }) {
+        // Such a file includes no other.
+        problem = problem.with_help("split it in two, or raise `verbatim` under [limits]");
+    }
+    let mut problems = vec![problem];
+    labels::check(&file, "", std::slice::from_mut(&mut prompt), &mut problems);
+    Reading {
+        prompt: Some(Arc::new(prompt)),
+        problems,
+        ..Reading::default()
+    }
+}
+
+/// A prompt that says what its file says, known by what its client calls it.
+fn draft(kind: Kind, folder: &Folder, path: &RelativePath, id: &str) -> Prompt {
+    let name = PromptName::of_format(id);
+    Prompt {
+        full_name: full_name(kind, folder, &name),
+        title: about::title(id).map(Into::into),
+        description: Some(format!("The prompt {name}").into()),
+        name,
+        arguments: Vec::new(),
+        messages: vec![MessageSource {
+            role: Role::User,
+            content: Content::File(path.clone()),
+        }],
+        dialect: Dialect::Marks(Marks::None),
+        unavailable: None,
+    }
+}
+
+/// The name that clients use; those of plain Markdown files are theirs alone.
+fn full_name(kind: Kind, folder: &Folder, name: &PromptName) -> Box<str> {
+    match kind {
+        Kind::Markdown => name.as_str().into(),
+        _ => format!("{}{name}", folder.prefix).into(),
+    }
+}

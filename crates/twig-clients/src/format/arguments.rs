@@ -1,0 +1,294 @@
+//! Which arguments a file has: those that its author or its format names, and no others.
+
+use std::collections::BTreeSet;
+
+use super::Options;
+use super::codex;
+use super::declared::declared;
+use twig_core::front_matter::{Fields, Value};
+use twig_core::limits::Limits;
+use twig_core::marks::scan::{Place, dollars};
+use twig_core::marks::{ALL, NAME, Piece, Word, input, is_escaped, is_number_mark, pieces, word};
+use twig_core::model::{Argument, Kind, Marks};
+use twig_core::problem::Severity;
+use twig_core::slug::slug;
+
+/// The arguments of a prompt and how its text marks them.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    pub(super) arguments: Vec<Argument>,
+    pub(super) marks: Marks,
+    /// What is worth knowing about it: code, severity, sentence.
+    pub(super) remarks: Vec<(&'static str, Severity, String)>,
+}
+
+/// Finds the arguments of a file, in the order in which clients ask for them.
+pub(super) fn take(
+    kind: Kind,
+    fields: &Fields,
+    body: &str,
+    options: Options,
+    limits: &Limits,
+) -> Taken {
+    let mut taken = Taken::default();
+    let hint = hint(fields);
+    let hint = hint.as_deref();
+    if let Some(value) = fields.value("arguments") {
+        taken.arguments = declared(value, limits, &mut taken.remarks);
+    }
+    let found = match kind {
+        // There is no `$` in what this client replaces.
+        Kind::Copilot => Found::default(),
+        _ => Found::of(kind, body),
+    };
+    if !taken.arguments.is_empty() {
+        taken.marks = match kind {
+            Kind::Copilot => Marks::Inputs,
+            _ => Marks::Named,
+        };
+        let has_marks = |piece: &Piece<'_>| !matches!(piece, Piece::Text(_));
+        let is_used = |marks| pieces(marks, &taken.arguments, body).iter().any(has_marks);
+        if !is_used(taken.marks) {
+            let positions = found.positions(kind, Some(0), options);
+            taken.marks = match positions {
+                Some(positions) => positions.marks(kind),
+                None => Marks::Appended,
+            };
+        }
+    } else if kind == Kind::Copilot {
+        inputs(body, limits, &mut taken);
+    } else if kind == Kind::Codex {
+        codex::names(body, found.has_all, limits, &mut taken);
+    }
+    if taken.arguments.is_empty() {
+        taken.marks = Marks::None;
+    }
+    // These clients replace nothing: what is typed after a command goes to the model with it.
+    let is_plain = matches!(kind, Kind::Cursor | Kind::Windsurf);
+    if taken.arguments.is_empty() && !is_plain {
+        dollar(kind, &found, hint, options, &mut taken);
+    }
+    if taken.arguments.len() > limits.arguments {
+        taken.arguments.truncate(limits.arguments);
+        taken.remarks.push(too_many(limits));
+    }
+    taken
+}
+
+/// What is said of a prompt with more arguments than one may have.
+pub(super) fn too_many(limits: &Limits) -> (&'static str, Severity, String) {
+    let message = format!(
+        "the prompt has too many arguments: those after the first {} are left off",
+        limits.arguments
+    );
+    ("too-many-arguments", Severity::Warning, message)
+}
+
+/// The author's hint, in the form in which it is shown.
+fn hint(fields: &Fields) -> Option<String> {
+    let keys = ["argument-hint", "argument_hint"];
+    keys.into_iter().find_map(|key| match fields.value(key)? {
+        Value::List(items) if fields.text(key).is_none() => {
+            let items = items.iter().filter_map(Value::word);
+            let items: Vec<String> = items.map(|item| format!("[{item}]")).collect();
+            (!items.is_empty()).then(|| items.join(" "))
+        }
+        _ => fields.text(key).map(str::to_owned),
+    })
+}
+
+/// `$ARGUMENTS` and numbers that a text has.
+#[derive(Debug, Default)]
+struct Found {
+    has_all: bool,
+    /// Whether a number stands in `$ARGUMENTS[N]`.
+    has_place: bool,
+    numbers: BTreeSet<usize>,
+}
+
+impl Found {
+    fn of(kind: Kind, body: &str) -> Self {
+        let mut found = Self::default();
+        let has_escapes = kind != Kind::Opencode;
+        let counts = |at: usize| !(has_escapes && is_escaped(&body[..at]));
+        // What stands in code matters for numbers only, and few texts have a first one.
+        let mut has_numbers = false;
+        for (at, _) in body.match_indices('$') {
+            match body.as_bytes().get(at + 1) {
+                Some(b'0' | b'1') => {
+                    has_numbers |= matches!(word(&body[at..]), Some(Word::Number { .. }));
+                }
+                Some(b'A') if counts(at) => match word(&body[at..]) {
+                    Some(Word::All { .. }) => found.has_all = true,
+                    Some(Word::Place { number, .. }) => {
+                        found.has_place = true;
+                        found.numbers.insert(number);
+                    }
+                    _ => {}
+                },
+                _ => {}
+            }
+        }
+        let places = if has_numbers {
+            dollars(body)
+        } else {
+            Vec::new()
+        };
+        for (at, place) in places {
+            // In a block of code they are a shell's, a database's or a pattern's.
+            if let Some(Word::Number { number, .. }) = word(&body[at..])
+                && place != Place::Block
+                && is_number_mark(place, &body[..at])
+                && counts(at)
+            {
+                found.numbers.insert(number);
+            }
+        }
+        found
+    }
+
+    /// How many numbers in a row count as arguments, and which is the first.
+    /// A hint that has a word for each counts where some number is not used.
+    fn positions(&self, kind: Kind, hint: Option<usize>, options: Options) -> Option<Positions> {
+        let from_one = matches!(kind, Kind::Opencode | Kind::Codex);
+        let has_zero = self.numbers.contains(&0);
+        let (first, why) = match options.first_argument {
+            Some(first) => (first, "so it is set for the library"),
+            None if from_one => (1, "the client counts from 1"),
+            None if has_zero => (0, "the text uses number 0"),
+            None => (1, "the text does not use number 0"),
+        };
+        let start = usize::from(first);
+        let count = (start..=usize::from(u8::MAX))
+            .take_while(|number| self.numbers.contains(number))
+            .count();
+        let is_whole = count == self.numbers.len();
+        let words = hint.unwrap_or_default();
+        let are_hinted = self
+            .numbers
+            .iter()
+            .all(|it| (start..start + words).contains(it));
+        let count = if are_hinted && !self.numbers.is_empty() {
+            words
+        } else {
+            count
+        };
+        let is_meant = hint.is_some() || self.has_all || self.has_place;
+        let counts = is_meant || (from_one && is_whole);
+        (counts && count > 0).then_some(Positions { first, count, why })
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Positions {
+    first: u8,
+    count: usize,
+    why: &'static str,
+}
+
+impl Positions {
+    fn marks(self, kind: Kind) -> Marks {
+        Marks::Dollar {
+            first: self.first,
+            is_greedy: kind == Kind::Opencode,
+        }
+    }
+}
+
+/// Numbers, else `$ARGUMENTS`, else what a hint promises.
+fn dollar(kind: Kind, found: &Found, hint: Option<&str>, options: Options, taken: &mut Taken) {
+    let names = hint.map(tokens);
+    let words = names.as_ref().map(Vec::len);
+    if let Some(positions) = found.positions(kind, words, options) {
+        let names = names.filter(|names| names.len() == positions.count);
+        let names = names.unwrap_or_default();
+        taken.arguments = (0..positions.count)
+            .map(|at| match names.get(at) {
+                Some((name, shown)) => argument(name, Some(shown)),
+                None => argument(&format!("arg{}", at + 1), hint),
+            })
+            .collect();
+        taken.marks = positions.marks(kind);
+        let message = format!(
+            "`${}` is taken as the first argument: {}",
+            positions.first, positions.why
+        );
+        taken
+            .remarks
+            .push(("first-argument", Severity::Note, message));
+    } else if found.has_all || hint.is_some() {
+        taken.arguments = vec![argument(ALL, hint)];
+        taken.marks = if found.has_all {
+            Marks::Named
+        } else {
+            Marks::Appended
+        };
+    }
+}
+
+/// The names in a hint such as `[pull request] <branch>`; none where one of them is no name.
+fn tokens(hint: &str) -> Vec<(String, String)> {
+    let mut names: Vec<(String, String)> = Vec::new();
+    let mut rest = hint;
+    while let Some(start) = rest.find(['[', '<']) {
+        let close = if rest[start..].starts_with('[') {
+            ']'
+        } else {
+            '>'
+        };
+        let Some(end) = rest[start..].find(close) else {
+            return Vec::new();
+        };
+        let shown = rest[start..start + end].trim_matches(['[', '<', ']', '>', ' ', '.']);
+        rest = &rest[start + end + close.len_utf8()..];
+        rest = rest.trim_start_matches([']', '>']);
+        let name = slug(shown);
+        let is_name = !shown.contains(['|', '=', ',']) && is_argument_name(&name);
+        if !is_name || names.iter().any(|(known, _)| *known == name) {
+            return Vec::new();
+        }
+        names.push((name, shown.to_owned()));
+    }
+    names
+}
+
+/// Whether an argument may be called this.
+pub(super) fn is_argument_name(name: &str) -> bool {
+    let first = |c: char| c.is_ascii_alphabetic() || c == '_';
+    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    name.starts_with(first) && name.len() <= NAME && name.chars().all(inner)
+}
+
+pub(super) fn argument(name: &str, description: Option<&str>) -> Argument {
+    Argument {
+        name: name.into(),
+        description: description.map(Into::into),
+        ..Argument::default()
+    }
+}
+
+/// Every `${input:name}`, in the order of the text.
+fn inputs(body: &str, limits: &Limits, taken: &mut Taken) {
+    for (at, _) in body.match_indices("${input:") {
+        let Some(found) = input(&body[at..]) else {
+            continue;
+        };
+        // One more than there may be is enough to tell.
+        let has_room = taken.arguments.len() <= limits.arguments;
+        let known = taken
+            .arguments
+            .iter_mut()
+            .find(|known| *known.name == *found.name);
+        match known {
+            Some(known) if known.description.is_none() => {
+                known.description = found.placeholder.map(Into::into);
+            }
+            Some(_) => {}
+            None if !has_room => {}
+            None => taken
+                .arguments
+                .push(argument(&found.name, found.placeholder)),
+        }
+    }
+    taken.marks = Marks::Inputs;
+}

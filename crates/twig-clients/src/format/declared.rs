@@ -1,0 +1,119 @@
+//! `arguments:` in front matter: names in a row, a list of names, or all there is to say of each.
+
+use super::arguments::is_argument_name;
+use twig_core::front_matter::Value;
+use twig_core::limits::Limits;
+use twig_core::model::{Argument, Pattern};
+use twig_core::problem::{Severity, shorten};
+
+/// What is worth knowing: code, severity, sentence.
+type Remarks = Vec<(&'static str, Severity, String)>;
+
+/// Remarks on one file that are told.
+const TOLD: usize = 20;
+
+/// Reads the arguments that an author names; what cannot be one is told and left off.
+pub(super) fn declared(value: &Value, limits: &Limits, remarks: &mut Remarks) -> Vec<Argument> {
+    let mut arguments: Vec<Argument> = Vec::new();
+    let mut push = |argument: Argument, remarks: &mut Remarks| {
+        if arguments.len() > limits.arguments || remarks.len() > TOLD {
+            return;
+        }
+        let name = shorten(&argument.name.escape_debug().to_string(), 64);
+        if !is_argument_name(&argument.name) {
+            let message = format!(
+                "argument `{name}` is left off: names have letters a to z, digits, `_` and `-`"
+            );
+            remarks.push(("bad-argument", Severity::Warning, message));
+        } else if arguments.iter().any(|known| known.name == argument.name) {
+            let message = format!("argument `{name}` is named twice");
+            remarks.push(("bad-argument", Severity::Warning, message));
+        } else {
+            arguments.push(argument);
+        }
+    };
+    match value {
+        Value::Null => {}
+        Value::List(items) => {
+            for item in items {
+                match item {
+                    Value::Map(_) => push(object(None, item, remarks), remarks),
+                    Value::Null | Value::List(_) => remarks.push(unreadable()),
+                    word => push(named(&word.word().unwrap_or_default()), remarks),
+                }
+            }
+        }
+        Value::Map(entries) => {
+            for (name, about) in entries {
+                let argument = match about {
+                    Value::Map(_) => object(Some(name), about, remarks),
+                    other => Argument {
+                        description: other.word().map(Into::into),
+                        ..named(name)
+                    },
+                };
+                push(argument, remarks);
+            }
+        }
+        word => {
+            let names = word.word().unwrap_or_default();
+            for name in names.split([' ', ',', '\t', '\n']) {
+                let name = name.trim_matches(['[', ']', '<', '>']);
+                if !name.is_empty() {
+                    push(named(name), remarks);
+                }
+            }
+        }
+    }
+    arguments
+}
+
+fn unreadable() -> (&'static str, Severity, String) {
+    let message = "an entry of `arguments` is left off: it has no name".to_owned();
+    ("bad-argument", Severity::Warning, message)
+}
+
+fn named(name: &str) -> Argument {
+    Argument {
+        name: name.trim().trim_start_matches('$').into(),
+        ..Argument::default()
+    }
+}
+
+/// An argument with all that is said of it.
+fn object(name: Option<&str>, about: &Value, remarks: &mut Remarks) -> Argument {
+    let word = |key: &str| about.word_at(key);
+    let name = name.map(str::to_owned).or_else(|| word("name"));
+    let mut argument = named(&name.unwrap_or_default());
+    argument.description = word("description").map(Into::into);
+    argument.required = about.get("required").and_then(Value::flag) == Some(true);
+    argument.default = word("default").map(Into::into);
+    let choices = about.get("choices").map(Value::items).unwrap_or_default();
+    let choices = choices.iter().filter_map(Value::word);
+    argument.choices = choices.map(Into::into).collect();
+    let whose = shorten(&argument.name.escape_debug().to_string(), 64);
+    let mut refuse = |what: &str, why: &str| {
+        let message = format!("the {what} of argument `{whose}` is left off: {why}");
+        remarks.push(("bad-argument", Severity::Warning, message));
+    };
+    if let Some(length) = word("max_length") {
+        match length.parse() {
+            Ok(length) => argument.max_length = Some(length),
+            Err(_) => refuse("`max_length`", "it is no number"),
+        }
+    }
+    if let Some(pattern) = word("pattern") {
+        match Pattern::parse(&pattern) {
+            Ok(pattern) => argument.pattern = Some(pattern),
+            Err(error) => refuse("`pattern`", &error),
+        }
+    }
+    let default = argument.default.clone();
+    if let Some(default) = default
+        && let Err(error) = twig_core::render::check_value(&argument, &default)
+    {
+        refuse("`default`", &error.to_string());
+        argument.default = None;
+    }
+    argument
+}

@@ -1,0 +1,106 @@
+//! Patterns of Fabric: a folder each, with a `system.md` that has no front matter.
+
+use super::about::About;
+use super::arguments::too_many;
+use super::{Reading, draft, markdown};
+use twig_core::limits::Limits;
+use twig_core::marks::curly;
+use twig_core::model::{Argument, Dialect, Kind, Marks};
+use twig_core::name::RelativePath;
+use twig_core::parse::library::Folder;
+use twig_core::problem::{Problem, Severity};
+
+/// Makes a prompt of a pattern's file, or takes from another what it says of patterns.
+pub(super) fn read(folder: &Folder, path: &RelativePath, text: &str, limits: &Limits) -> Reading {
+    match path.file_name() {
+        EXPLANATIONS => Reading {
+            descriptions: explanations(text),
+            ..Reading::default()
+        },
+        "user.md" => Reading {
+            problems: beside(folder, path, text).into_iter().collect(),
+            ..Reading::default()
+        },
+        _ => pattern(folder, path, text, limits),
+    }
+}
+
+fn pattern(folder: &Folder, path: &RelativePath, text: &str, limits: &Limits) -> Reading {
+    let id = markdown::folder_name(folder, path);
+    let mut prompt = draft(Kind::Fabric, folder, path, id);
+    let about = About::of(text);
+    prompt.description = Some(about.description(id).into());
+    prompt.dialect = Dialect::Marks(Marks::Patterns);
+    let room = limits.arguments.saturating_sub(1);
+    let names = curly::pattern_names(text, room + 1);
+    let mut remarks = Vec::new();
+    if names.is_none() {
+        let message = "its double braces are text: not all of them hold the name of a variable";
+        remarks.push(("braces-are-text", Severity::Note, message.to_owned()));
+    }
+    let mut names = names.unwrap_or_default();
+    if names.len() > room {
+        names.truncate(room);
+        remarks.push(too_many(limits));
+    }
+    let variables = names.into_iter().map(|name| Argument {
+        name: name.into(),
+        required: true,
+        ..Argument::default()
+    });
+    prompt.arguments = variables.collect();
+    prompt.arguments.push(Argument {
+        name: curly::INPUT.into(),
+        description: Some("What the pattern is applied to".into()),
+        ..Argument::default()
+    });
+    Reading::of(folder, path, text, prompt).with(folder, path, remarks)
+}
+
+/// The note about a text that is beside a pattern.
+fn beside(folder: &Folder, path: &RelativePath, text: &str) -> Option<Problem> {
+    if text.trim().is_empty() {
+        return None;
+    }
+    let file = format!("{}/{path}", folder.root);
+    let message = "user.md is no part of the pattern: Fabric reads `system.md` alone";
+    let note = Problem::of_file("not-a-prompt", Severity::Note, &file, message);
+    Some(note.with_help("move what it says to `system.md`"))
+}
+
+/// The file that says what each pattern does, in the folder of patterns.
+pub(super) const EXPLANATIONS: &str = "pattern_explanations.md";
+
+/// Descriptions by the names of their patterns: lines like `12. **name**: what it does`.
+pub(super) fn explanations(text: &str) -> Vec<(Box<str>, Box<str>)> {
+    text.lines().filter_map(explanation).collect()
+}
+
+fn explanation(line: &str) -> Option<(Box<str>, Box<str>)> {
+    let line = line.trim_start();
+    let number = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = line[number..].strip_prefix(". **").filter(|_| number > 0)?;
+    let (name, description) = rest.split_once("**:")?;
+    let description = description.trim();
+    let is_name = !name.is_empty() && !name.contains(['*', '/']) && !description.is_empty();
+    is_name.then(|| (name.into(), description.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn explanations_are_numbered_lines() {
+        let text = "# All\n\n- **x**: no\n1. **ai**: Answers.\n  12. **summarize_pull-requests**:  Sums up. \n3. **empty**: \n4. *a*: no\nx. **b**: no\n";
+        let found = explanations(text);
+        let found: Vec<(&str, &str)> = found
+            .iter()
+            .map(|(name, text)| (&**name, &**text))
+            .collect();
+        assert_eq!(
+            found,
+            [("ai", "Answers."), ("summarize_pull-requests", "Sums up.")]
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! Which files of a folder are prompts of a client.
+
+use super::Part;
+use super::fabric::EXPLANATIONS;
+use twig_core::model::Kind;
+use twig_core::name::RelativePath;
+
+/// Files that speak of a folder, not prompts in it.
+const NOTES: [&str; 3] = ["README.md", "CLAUDE.md", "AGENTS.md"];
+
+/// Folders with other people's files.
+const FOREIGN: [&str; 2] = ["node_modules", ".git"];
+
+/// The file by which a skill is known.
+pub(super) const SKILL: &str = "SKILL.md";
+
+/// What a file of a folder of skills is.
+pub(super) fn skills(path: &RelativePath) -> Option<Part> {
+    if is_foreign(path) {
+        return None;
+    }
+    // What stands in a folder of templates is to be copied.
+    let is_skill = path.file_name().eq_ignore_ascii_case(SKILL) && !is_template(path);
+    Some(if is_skill {
+        Part::Prompt
+    } else {
+        Part::Bundled
+    })
+}
+
+/// Why a Markdown file that no skill brings is no prompt; `None` for other files.
+pub(super) fn outside_skills(path: &RelativePath) -> Option<&'static str> {
+    let name = path.file_name();
+    let is_note = is_note(name);
+    let why = if is_note {
+        "speaks of its folder"
+    } else {
+        "is in no folder with a `SKILL.md`"
+    };
+    ends(name, ".md").then_some(why)
+}
+
+/// What a file of a folder of Markdown files is.
+pub(super) fn markdown(kind: Kind, path: &RelativePath) -> Option<Part> {
+    let name = path.file_name();
+    if !ends(name, ".md") || is_foreign(path) {
+        return None;
+    }
+    Some(if is_note(name) {
+        Part::Skipped("speaks of its folder")
+    } else if is_template(path) {
+        Part::Skipped("is in a folder of templates")
+    } else if kind == Kind::Codex && !path.folder().is_empty() {
+        Part::Skipped("is in a subfolder, where Codex has no prompts")
+    } else if kind == Kind::Copilot && !ends(name, PROMPT) {
+        Part::Skipped("does not end in `.prompt.md`")
+    } else {
+        Part::Prompt
+    })
+}
+
+/// What a file of a folder of patterns is.
+pub(super) fn fabric(path: &RelativePath) -> Option<Part> {
+    let name = path.file_name();
+    if !ends(name, ".md") || is_foreign(path) {
+        return None;
+    }
+    Some(match (name, path.folder()) {
+        ("system.md", folder) if !folder.is_empty() => Part::Prompt,
+        ("user.md", folder) if !folder.is_empty() => Part::Aside,
+        (EXPLANATIONS, "") => Part::Aside,
+        (name, _) if is_note(name) => Part::Skipped("speaks of its folder"),
+        _ => Part::Skipped("is not a pattern's `system.md`"),
+    })
+}
+
+/// What a file is whose kind is told by its ending.
+pub(super) fn other(kind: Kind, path: &RelativePath) -> Option<Part> {
+    let name = path.file_name();
+    let is_prompt = ending(kind).iter().any(|ending| ends(name, ending));
+    // Plain Markdown beside them is likely meant to be something.
+    if !(is_prompt || ends(name, ".md")) || is_foreign(path) {
+        return None;
+    }
+    Some(if is_note(name) {
+        Part::Skipped("speaks of its folder")
+    } else if !is_prompt && kind == Kind::Gemini {
+        Part::Skipped("does not end in `.toml`")
+    } else if !is_prompt {
+        Part::Skipped("does not end in `.prompt.yml`")
+    } else if is_template(path) {
+        Part::Skipped("is in a folder of templates")
+    } else {
+        Part::Prompt
+    })
+}
+
+/// The endings of a kind's files, the longest first.
+fn ending(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Copilot => &[PROMPT],
+        Kind::Models => &[".prompt.yaml", ".prompt.yml"],
+        Kind::Gemini => &[".toml"],
+        _ => &[".md"],
+    }
+}
+
+/// The ending that Copilot asks for.
+const PROMPT: &str = ".prompt.md";
+
+/// A path without its ending.
+pub(super) fn without_ending(kind: Kind, path: &RelativePath) -> &str {
+    let path = path.as_str();
+    let known = ending(kind).iter().find(|ending| ends(path, ending));
+    let last = || {
+        path.rsplit_once('.')
+            .map_or(0, |(_, ending)| 1 + ending.len())
+    };
+    &path[..path.len() - known.map_or_else(last, |ending| ending.len())]
+}
+
+/// Whether a name has an ending, and more than that.
+fn ends(name: &str, ending: &str) -> bool {
+    name.len() > ending.len()
+        && name.is_char_boundary(name.len() - ending.len())
+        && name[name.len() - ending.len()..].eq_ignore_ascii_case(ending)
+}
+
+fn is_note(name: &str) -> bool {
+    NOTES.iter().any(|note| name.eq_ignore_ascii_case(note))
+}
+
+fn is_foreign(path: &RelativePath) -> bool {
+    folders(path).any(|folder| FOREIGN.contains(&folder))
+}
+
+fn is_template(path: &RelativePath) -> bool {
+    folders(path).any(|folder| folder.eq_ignore_ascii_case("templates"))
+}
+
+fn folders(path: &RelativePath) -> impl Iterator<Item = &str> {
+    path.folder().split('/')
+}

@@ -1,0 +1,40 @@
+//! Commands of the Gemini command line: a TOML file each, with `prompt` and `description`.
+
+use super::about::About;
+use super::files::without_ending;
+use super::{Reading, draft, refused};
+use twig_core::marks::curly::ARGS;
+use twig_core::model::{Argument, Dialect, Kind, Marks};
+use twig_core::name::RelativePath;
+use twig_core::parse::library::Folder;
+use twig_core::spoken::toml_prompt::{self, NoTomlPrompt};
+
+/// Makes a prompt of a command's file.
+pub(super) fn read(folder: &Folder, path: &RelativePath, text: &str) -> Reading {
+    let command = match toml_prompt::read(text) {
+        Ok(command) => command,
+        Err(NoTomlPrompt { why, at, help }) => {
+            return refused(Kind::Gemini, folder, path, text, &why, at, help);
+        }
+    };
+    let id = without_ending(Kind::Gemini, path).replace('/', ":");
+    let mut prompt = draft(Kind::Gemini, folder, path, &id);
+    let about = About::of(&command.prompt);
+    if id == prompt.name.as_str() {
+        prompt.title = about.title().map(Into::into).or(prompt.title);
+    }
+    prompt.description = Some(match command.description {
+        Some(said) => said.trim().into(),
+        None => about.description(&id).into(),
+    });
+    prompt.dialect = Dialect::Marks(Marks::None);
+    if command.prompt.contains("{{args}}") {
+        prompt.dialect = Dialect::Marks(Marks::Args);
+        prompt.arguments.push(Argument {
+            name: ARGS.into(),
+            description: Some("What follows the command".into()),
+            ..Argument::default()
+        });
+    }
+    Reading::of(folder, path, text, prompt)
+}

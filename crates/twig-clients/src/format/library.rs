@@ -1,0 +1,249 @@
+//! From the readings of all files to a [`Library`]: names that are unique, skills with their files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::files::{SKILL, without_ending};
+use super::markdown::{NOT_SERVED, folder_name};
+use super::{Reading, full_name, skills};
+use twig_core::document::Head;
+use twig_core::limits::Limits;
+use twig_core::model::{Kind, Library, Prompt};
+use twig_core::name::{PromptName, RelativePath};
+use twig_core::parse::library::{Folder, empty_library};
+use twig_core::problem::{Problem, Severity};
+use twig_core::slug::Unique;
+
+/// A file that a skill may bring, as a source found it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bundled {
+    /// From the library's folder.
+    pub path: RelativePath,
+    /// What its first bytes tell.
+    pub head: Head,
+    /// SHA-256 of all its bytes.
+    pub digest: [u8; 32],
+    /// Its length.
+    pub size: u64,
+    /// When it was last written, in seconds since 1970.
+    pub modified: Option<i64>,
+    /// Differs where the file does.
+    pub version: u64,
+}
+
+/// Makes a library of what its files say; the order in which they come does not matter.
+///
+/// `bundled` are all files of a library of skills, `SKILL.md` too; elsewhere there are none.
+pub fn library<'r>(
+    folder: &Folder,
+    kind: Kind,
+    readings: impl IntoIterator<Item = (&'r RelativePath, &'r Reading)>,
+    bundled: &[Bundled],
+    limits: &Limits,
+) -> Library {
+    let mut library = empty_library(folder, kind, Vec::new());
+    let mut readings: Vec<_> = readings.into_iter().collect();
+    readings.sort_by_key(|(path, _)| *path);
+    if kind == Kind::Skills {
+        drop_twins(folder, &mut readings, &mut library.problems);
+    }
+    let descriptions = readings
+        .iter()
+        .flat_map(|(_, reading)| &reading.descriptions);
+    let descriptions: BTreeMap<&str, &str> = descriptions
+        .map(|(name, description)| (&**name, &**description))
+        .collect();
+    let names = names(kind, folder, &readings);
+    let mut first: BTreeMap<&str, &RelativePath> = BTreeMap::new();
+    for ((path, reading), name) in readings.iter().zip(&names) {
+        let wanted = reading.prompt.as_ref().map(|prompt| prompt.name.as_str());
+        if let Some(wanted) = wanted.filter(|wanted| Some(*wanted) == name.as_deref()) {
+            first.insert(wanted, path);
+        }
+    }
+    let mut unserved = Unserved::default();
+    for ((path, reading), name) in readings.iter().zip(names) {
+        for problem in &reading.problems {
+            unserved.push(problem, &mut library.problems);
+        }
+        let (Some(prompt), Some(name)) = (&reading.prompt, name) else {
+            continue;
+        };
+        let wanted = prompt.name.as_str();
+        let mut prompt = Arc::clone(prompt);
+        if let Some(description) = descriptions.get(wanted) {
+            Arc::make_mut(&mut prompt).description = Some((*description).into());
+        }
+        if name != wanted {
+            let taken = first.get(wanted).map_or("another", |first| first.as_str());
+            let problem = renamed(folder, path, wanted, taken, &name);
+            library.problems.push(problem);
+            let prompt = Arc::make_mut(&mut prompt);
+            prompt.name = PromptName::of_format(&name);
+            prompt.full_name = full_name(kind, folder, &prompt.name);
+        }
+        library.prompts.push(prompt);
+    }
+    unserved.finish(&mut library.problems);
+    library.prompts.sort_by(|one, two| one.name.cmp(&two.name));
+    if kind == Kind::Skills {
+        let found: Vec<skills::Found<'_>> = readings
+            .iter()
+            .filter(|(_, reading)| reading.prompt.is_some() || reading.skill.is_some())
+            .map(|(path, reading)| (*path, reading.skill.as_ref()))
+            .collect();
+        let is_lost = |reading: &Reading| {
+            let mut problems = reading.problems.iter();
+            problems.any(|problem| problem.severity == Severity::Error)
+        };
+        let missing: Vec<&RelativePath> = readings
+            .iter()
+            .filter(|(_, reading)| reading.prompt.is_none() && is_lost(reading))
+            .map(|(path, _)| *path)
+            .collect();
+        skills::add(&mut library, folder, &found, bundled, &missing, limits);
+    }
+    library.digest = digest(&library);
+    library
+}
+
+/// Of `SKILL.md` and `skill.md` in one folder the first is the skill's.
+fn drop_twins(
+    folder: &Folder,
+    readings: &mut Vec<(&RelativePath, &Reading)>,
+    problems: &mut Vec<Problem>,
+) {
+    let exact: BTreeSet<&str> = readings
+        .iter()
+        .filter(|(path, _)| path.file_name() == SKILL)
+        .map(|(path, _)| path.folder())
+        .collect();
+    readings.retain(|(path, _)| {
+        let name = path.file_name();
+        let is_twin = name != SKILL && name.eq_ignore_ascii_case(SKILL);
+        let is_left = is_twin && exact.contains(path.folder());
+        if is_left {
+            let why = "stands beside the `SKILL.md` of its folder";
+            problems.extend(super::skipped(folder, path, why).problems);
+        }
+        !is_left
+    });
+}
+
+/// The name of each prompt. A file that is called just so keeps its name whatever comes beside it; of
+/// the others the first by path does.
+fn names(
+    kind: Kind,
+    folder: &Folder,
+    readings: &[(&RelativePath, &Reading)],
+) -> Vec<Option<String>> {
+    let is_exact = |path: &RelativePath, wanted: &str| match kind {
+        Kind::Skills | Kind::Fabric => folder_name(folder, path) == wanted,
+        _ => without_ending(kind, path) == wanted,
+    };
+    let mut unique = Unique::new();
+    let mut names = vec![None; readings.len()];
+    for exact in [true, false] {
+        for ((path, reading), name) in readings.iter().zip(&mut names) {
+            if let Some(prompt) = &reading.prompt
+                && is_exact(path, prompt.name.as_str()) == exact
+            {
+                *name = Some(unique.name(prompt.name.as_str(), path.as_str()));
+            }
+        }
+    }
+    names
+}
+
+fn renamed(folder: &Folder, path: &RelativePath, wanted: &str, taken: &str, name: &str) -> Problem {
+    let file = format!("{}/{path}", folder.root);
+    let message = format!("{path} is called `{name}`: `{wanted}` is the name of {taken} already");
+    let problem = Problem::of_file("duplicate-prompt", Severity::Warning, &file, message);
+    problem.with_help("rename one of the two")
+}
+
+/// The note about what clients cannot be told, once for all files.
+#[derive(Default)]
+struct Unserved {
+    /// Where the first is among the problems.
+    first: Option<usize>,
+    others: usize,
+}
+
+impl Unserved {
+    fn push(&mut self, problem: &Problem, problems: &mut Vec<Problem>) {
+        if problem.code == NOT_SERVED {
+            if self.first.is_some() {
+                self.others += 1;
+                return;
+            }
+            self.first = Some(problems.len());
+        }
+        problems.push(problem.clone());
+    }
+
+    fn finish(self, problems: &mut [Problem]) {
+        let first = self.first.and_then(|at| problems.get_mut(at));
+        let Some(first) = first.filter(|_| self.others > 0) else {
+            return;
+        };
+        let files = if self.others == 1 { "file" } else { "files" };
+        first.message = format!("{} (so in {} other {files})", first.message, self.others);
+    }
+}
+
+/// A digest of all that a client can see in the lists of a library.
+fn digest(library: &Library) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    let mut put = |part: &[u8]| {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    };
+    for prompt in &library.prompts {
+        put_prompt(prompt, &mut put);
+    }
+    put(b"skills");
+    for skill in &library.skills {
+        put(skill.uri.as_bytes());
+        put(skill.front_matter.as_bytes());
+        put(&[u8::from(skill.is_unlisted)]);
+        for file in &skill.files {
+            put(file.uri.as_bytes());
+            put(&file.digest);
+        }
+    }
+    put(b"documents");
+    for document in &library.documents {
+        let description = document.description.as_deref().unwrap_or_default();
+        for part in [
+            &*document.uri,
+            document.shown_title(),
+            description,
+            &*document.mime,
+        ] {
+            put(part.as_bytes());
+        }
+    }
+    hash.finalize().into()
+}
+
+fn put_prompt(prompt: &Prompt, put: &mut impl FnMut(&[u8])) {
+    let some = |text: &Option<Box<str>>| text.as_deref().unwrap_or_default().to_owned();
+    put(prompt.full_name.as_bytes());
+    put(some(&prompt.title).as_bytes());
+    put(some(&prompt.description).as_bytes());
+    put(&[u8::from(prompt.unavailable.is_some())]);
+    put(format!("{:?}", prompt.dialect).as_bytes());
+    for argument in &prompt.arguments {
+        put(argument.name.as_bytes());
+        put(some(&argument.description).as_bytes());
+        put(&[u8::from(argument.required)]);
+        put(some(&argument.default).as_bytes());
+        put(&argument.max_length.unwrap_or_default().to_le_bytes());
+        let pattern = argument.pattern.as_ref();
+        put(pattern.map_or("", |pattern| pattern.as_str()).as_bytes());
+        put(argument.choices.join("\0").as_bytes());
+    }
+}

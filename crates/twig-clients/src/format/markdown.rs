@@ -1,0 +1,236 @@
+//! The kinds that are Markdown files: commands, prompts, workflows and skills.
+
+use super::about::{About, title};
+use super::arguments::{Taken, take};
+use super::declared::declared;
+use super::files::without_ending;
+use super::{Options, Reading, SkillHead, draft};
+use twig_core::front_matter::{self, Fields, Value};
+use twig_core::limits::Limits;
+use twig_core::model::{Argument, Dialect, Kind, Prompt};
+use twig_core::name::RelativePath;
+use twig_core::parse::labels;
+use twig_core::parse::library::Folder;
+use twig_core::problem::{Problem, Severity};
+
+/// Keys that mean something to their client, and nothing that a prompt could carry.
+pub(crate) const UNSERVED: [&str; 15] = [
+    "agent",
+    "allowed-tools",
+    "background",
+    "context",
+    "disable-model-invocation",
+    "disallowed-tools",
+    "effort",
+    "hooks",
+    "mode",
+    "model",
+    "paths",
+    "shell",
+    "subtask",
+    "tools",
+    "variant",
+];
+
+/// The code of the note about them, of which a library has one.
+pub(super) const NOT_SERVED: &str = "not-served";
+
+/// The most characters that the description of a skill should have.
+const DESCRIPTION: usize = 1024;
+
+/// The words by which a file asks for Jinja.
+const JINJA: [&str; 3] = ["jinja", "jinja2", "minijinja"];
+
+/// Makes a prompt of a file.
+pub(super) fn read(
+    kind: Kind,
+    folder: &Folder,
+    path: &RelativePath,
+    text: &str,
+    options: Options,
+    limits: &Limits,
+) -> Reading {
+    let file = format!("{}/{path}", folder.root);
+    let mut reading = Reading::default();
+    let front = front_matter::read(text, limits);
+    let fields = &front.fields;
+    let is_mended = !front.repairs.is_empty();
+    for repair in front.repairs {
+        let (at, severity) = (repair.at, repair.severity);
+        let problem = Problem::at("front-matter", severity, &file, text, at, repair.message);
+        reading.problems.push(problem);
+    }
+    let mut note = |code, severity, message: String| {
+        let problem = Problem::of_file(code, severity, &file, message);
+        reading.problems.push(problem);
+    };
+    let id = id(kind, folder, path, fields);
+    let about = About::of(front.body);
+    let mut prompt = draft(kind, folder, path, &id);
+    label(&mut prompt, fields, &about, &id);
+    let engine = ["template", "engine"]
+        .iter()
+        .find_map(|key| fields.word(key));
+    if engine.is_some_and(|engine| JINJA.contains(&&*engine.to_ascii_lowercase())) {
+        let mut remarks = Vec::new();
+        prompt.dialect = Dialect::Jinja;
+        if let Some(value) = fields.value("arguments") {
+            prompt.arguments = declared(value, limits, &mut remarks);
+        }
+        for (code, severity, message) in remarks {
+            note(code, severity, message);
+        }
+    } else if kind == Kind::Markdown {
+        prompt.dialect = Dialect::Input;
+        prompt.arguments = vec![Argument {
+            name: "input".into(),
+            description: Some("Text to inject into the prompt template".into()),
+            ..Argument::default()
+        }];
+    } else {
+        let taken = take(kind, fields, front.body, options, limits);
+        let Taken {
+            arguments,
+            marks,
+            remarks,
+        } = taken;
+        prompt.arguments = arguments;
+        prompt.dialect = Dialect::Marks(marks);
+        for (code, severity, message) in remarks {
+            note(code, severity, message);
+        }
+    }
+    let unserved: Vec<String> = UNSERVED
+        .iter()
+        .filter(|key| fields.value(key).is_some())
+        .map(|key| format!("`{key}`"))
+        .collect();
+    if !unserved.is_empty() {
+        let keys = unserved.join(", ");
+        let message = format!("{keys} in front matter: only the file's own client follows it");
+        note(NOT_SERVED, Severity::Note, message);
+    }
+    let is_hidden = fields.flag("user-invocable") == Some(false);
+    if is_hidden {
+        let message = "it is no prompt: `user-invocable` is false".to_owned();
+        note("not-invocable", Severity::Note, message);
+    }
+    if kind == Kind::Skills {
+        match skill(fields, is_mended) {
+            Ok(head) => {
+                let length = head.description.chars().count();
+                if length > DESCRIPTION {
+                    let message = format!(
+                        "the description has {length} characters; skills may have {DESCRIPTION}, and strict clients refuse more"
+                    );
+                    note("long-description", Severity::Note, message);
+                }
+                reading.skill = Some(head);
+            }
+            Err(why) => note(
+                "not-a-skill",
+                Severity::Note,
+                format!("it is served as a prompt, and not as a skill: {why}"),
+            ),
+        }
+    }
+    let prompts = std::slice::from_mut(&mut prompt);
+    labels::check(&file, text, prompts, &mut reading.problems);
+    if prompt.unavailable.is_some() {
+        reading.skill = None;
+    }
+    prompt.arguments.shrink_to_fit();
+    reading.prompt = (!is_hidden).then(|| prompt.into());
+    reading
+}
+
+/// What the client calls it.
+fn id(kind: Kind, folder: &Folder, path: &RelativePath, fields: &Fields) -> String {
+    let stem = without_ending(kind, path);
+    let own = stem.rsplit('/').next().unwrap_or(stem);
+    let named = fields.word("name");
+    match kind {
+        Kind::Copilot => named.unwrap_or(own).to_owned(),
+        Kind::Opencode => named.unwrap_or(stem).to_owned(),
+        Kind::Claude => stem.replace('/', ":"),
+        Kind::Skills => {
+            let here = folder_name(folder, path);
+            // There the folder's name counts, and that in the file is a label.
+            let is_claude = folder.root.split(['/', '\\']).any(|part| part == ".claude");
+            let named = named.filter(|name| !is_claude && is_skill_name(name));
+            named.unwrap_or(here).to_owned()
+        }
+        _ => stem.to_owned(),
+    }
+}
+
+/// The name of the folder in which a skill is.
+pub(super) fn folder_name<'p>(folder: &'p Folder, path: &'p RelativePath) -> &'p str {
+    let inside = path.folder();
+    let all = if inside.is_empty() {
+        &*folder.root
+    } else {
+        inside
+    };
+    let all = all.trim_end_matches(['/', '\\']);
+    all.rsplit(['/', '\\']).next().unwrap_or(all)
+}
+
+/// Gives a prompt a title and a description: what its author says, else what can be seen.
+fn label(prompt: &mut Prompt, fields: &Fields, about: &About, id: &str) {
+    let is_renamed = *prompt.name.as_str() != *id;
+    let seen = || {
+        let named = fields
+            .word("name")
+            .filter(|name| *name != prompt.name.as_str());
+        let id = title(id);
+        if is_renamed && id.is_some() {
+            return id;
+        }
+        named.and_then(title).or_else(|| about.title()).or(id)
+    };
+    let title = fields.text("title").map(str::to_owned).or_else(seen);
+    // A name without a library's before it says as much by itself.
+    let title = title.filter(|title| **title != *prompt.full_name);
+    let description = match fields.text("description") {
+        Some(said) => said.to_owned(),
+        None => about.description(title.as_deref().unwrap_or(prompt.name.as_str())),
+    };
+    prompt.title = title.map(Into::into);
+    prompt.description = Some(description.into());
+}
+
+/// What makes a file a skill, or why it is none.
+fn skill(fields: &Fields, is_mended: bool) -> Result<SkillHead, String> {
+    if is_mended {
+        // Hosts read the file themselves and refuse what they read otherwise.
+        return Err("its front matter is not plain YAML at the top of the file".into());
+    }
+    let Some(name) = fields.word("name") else {
+        return Err("its front matter has no `name`".into());
+    };
+    if !is_skill_name(name) {
+        return Err(
+            "its `name` is not of the letters a to z, digits and single `-`, 64 at most".into(),
+        );
+    }
+    let description = fields.value("description").and_then(Value::word);
+    let description = description.unwrap_or_default();
+    if description.trim().is_empty() {
+        return Err("its front matter has no `description`".into());
+    }
+    Ok(SkillHead {
+        name: name.into(),
+        description: description.trim().into(),
+        front_matter: fields.to_json().into(),
+    })
+}
+
+/// Whether a skill may be called this.
+fn is_skill_name(name: &str) -> bool {
+    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    (1..=64).contains(&name.len())
+        && name
+            .split('-')
+            .all(|part| !part.is_empty() && part.bytes().all(is_inner))
+}

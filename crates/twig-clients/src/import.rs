@@ -1,0 +1,312 @@
+//! Prompts that were written for other tools, as values that a library or a project can hold.
+//!
+//! [`read`] takes files as text and gives an [`Item`] for each prompt that it finds: what is taken
+//! and what had to change, or why it is left. It never fails as a whole, resolves nothing and runs
+//! nothing. Where files come from and where prompts go is for others.
+
+mod arguments;
+mod continue_prompt;
+mod cursor_rule;
+mod detect;
+mod dotprompt;
+mod draft;
+mod front;
+mod go_template;
+mod handlebars;
+mod jinja;
+mod langfuse;
+mod logic;
+mod minipuft;
+mod mustache;
+mod picoschema;
+mod prompts_chat;
+mod prompty;
+mod summary;
+mod turns;
+mod words;
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use sha2::{Digest, Sha256};
+
+use twig_core::limits::Limits;
+use twig_core::model::{Argument, Role};
+use twig_core::name::PromptName;
+use twig_core::parse::table::{PromptTable, table};
+use twig_core::slug::{Unique, slug};
+
+use self::detect::fits;
+pub use self::detect::{detect, is_candidate};
+
+/// What a file was written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Format {
+    /// The catalogue of prompts.chat: CSV with `act` and `prompt`.
+    PromptsChat,
+    /// Prompts of Langfuse as JSON.
+    Langfuse,
+    /// `.prompty` files.
+    Prompty,
+    /// `.prompt` files of Genkit.
+    Dotprompt,
+    /// `.prompt` files of Continue.
+    Continue,
+    /// `.mdc` rules of Cursor.
+    CursorRules,
+    /// Go templates of mcp-prompt-engine.
+    GoTemplates,
+    /// `prompt.yaml` folders of claude-prompts.
+    Minipuft,
+}
+
+impl Format {
+    /// Every format, in the order in which they are offered.
+    pub const ALL: [Format; 8] = [
+        Format::PromptsChat,
+        Format::Langfuse,
+        Format::Prompty,
+        Format::Dotprompt,
+        Format::Continue,
+        Format::CursorRules,
+        Format::GoTemplates,
+        Format::Minipuft,
+    ];
+
+    /// The word for it in flags and listings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PromptsChat => "prompts-chat",
+            Self::Langfuse => "langfuse",
+            Self::Prompty => "prompty",
+            Self::Dotprompt => "dotprompt",
+            Self::Continue => "continue",
+            Self::CursorRules => "cursor-rules",
+            Self::GoTemplates => "go-templates",
+            Self::Minipuft => "minipuft",
+        }
+    }
+}
+
+/// One file that is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Its path from where the import starts, `/` between its parts.
+    pub path: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// What came of one prompt, or of one file that holds none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// Where it stood, such as `prompts.csv, row 12`.
+    pub from: String,
+    /// The prompt, or why it is left.
+    pub prompt: Result<Imported, String>,
+    /// What is not as it was, one sentence each.
+    pub changes: Vec<String>,
+    /// What is as it was and still worth knowing.
+    pub notes: Vec<String>,
+}
+
+impl Item {
+    /// One that is left.
+    pub fn left(from: impl Into<String>, why: impl Into<String>) -> Self {
+        Self {
+            from: from.into(),
+            prompt: Err(why.into()),
+            changes: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// A prompt as it will be kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// Its name, unique in the import: `[a-z0-9_-]`, 1 to 64 long.
+    pub name: String,
+    /// What it was called; names are made of this.
+    wished: String,
+    /// What tells it from others of the same name.
+    key: String,
+    /// A name for people.
+    pub title: Option<String>,
+    /// What it does.
+    pub description: Option<String>,
+    /// What it takes.
+    pub arguments: Vec<Argument>,
+    /// What it says.
+    pub messages: Vec<ImportedMessage>,
+    /// Whether the texts are Jinja templates; all of them or none.
+    pub is_template: bool,
+    /// The text as it was written, placeholders and all.
+    pub original: String,
+}
+
+impl Imported {
+    /// The files that hold its texts, by their paths in a library.
+    pub fn files(&self) -> Vec<(String, &str)> {
+        let files = self.messages.iter().enumerate();
+        files
+            .map(|(at, message)| (self.path(at), message.text.as_str()))
+            .collect()
+    }
+
+    /// Who says what is in which file; nothing where it is the usual file.
+    fn listed_messages(&self) -> Vec<(Role, String)> {
+        match self.messages.as_slice() {
+            [message] if message.role == Role::User => Vec::new(),
+            messages => {
+                let messages = messages.iter().enumerate();
+                messages
+                    .map(|(at, message)| (message.role, self.path(at)))
+                    .collect()
+            }
+        }
+    }
+
+    /// What a library's manifest says of it, under a name that was checked.
+    pub fn table(&self, name: &PromptName) -> String {
+        table(&PromptTable {
+            name,
+            title: self.title.as_deref(),
+            description: self.description.as_deref(),
+            is_template: self.is_template,
+            messages: &self.listed_messages(),
+            arguments: &self.arguments,
+        })
+    }
+
+    fn path(&self, at: usize) -> String {
+        match self.messages.len() {
+            1 => format!("prompts/{}.md", self.name),
+            _ => format!("prompts/{}/{}.md", self.name, at + 1),
+        }
+    }
+}
+
+/// One message of an imported prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedMessage {
+    /// Who says it.
+    pub role: Role,
+    /// The template, or the text itself.
+    pub text: String,
+}
+
+/// How a change begins that says which name a prompt got instead of its own.
+pub const NAMED: &str = "another prompt is called";
+
+/// What the person asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// The format of all files; else each is told by its own look.
+    pub format: Option<Format>,
+    /// Whether rules are prompts that apply by themselves, too.
+    pub all_rules: bool,
+}
+
+/// What was found in files.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    /// Every prompt, and every file that should have held one.
+    pub items: Vec<Item>,
+    /// Files that lie there for another reason, and what they are not.
+    pub others: Vec<(String, String)>,
+}
+
+/// Reads prompts out of files, all of one format or each by its own look.
+///
+/// Files are looked at in the order given, which decides who keeps a name; give them sorted.
+pub fn read(files: &[SourceFile], wish: Wish, limits: &Limits) -> Outcome {
+    let mut items = Vec::new();
+    let mut others = Vec::new();
+    let batch = Batch { files, limits };
+    for file in files {
+        let format = match wish.format {
+            None => detect(file),
+            Some(format) if files.len() == 1 || fits(format, &file.path) => Ok(format),
+            Some(format) => Err(format!(
+                "it is not called like a file of {}",
+                format.as_str()
+            )),
+        };
+        let found = match format {
+            Ok(Format::PromptsChat) => prompts_chat::read(batch, file),
+            Ok(Format::Langfuse) => langfuse::read(batch, file),
+            Ok(Format::Prompty) => prompty::read(batch, file),
+            Ok(Format::Dotprompt) => dotprompt::read(batch, file),
+            Ok(Format::Continue) => continue_prompt::read(batch, file),
+            Ok(Format::CursorRules) => cursor_rule::read(batch, file, wish.all_rules),
+            Ok(Format::GoTemplates) => go_template::read(batch, file),
+            Ok(Format::Minipuft) => minipuft::read(batch, file),
+            Err(why) => {
+                others.push((file.path.clone(), why));
+                continue;
+            }
+        };
+        items.extend(found);
+    }
+    give_names(&mut items);
+    Outcome { items, others }
+}
+
+/// All that is read together.
+#[derive(Clone, Copy)]
+struct Batch<'b> {
+    files: &'b [SourceFile],
+    limits: &'b Limits,
+}
+
+impl<'b> Batch<'b> {
+    /// A file of the import by its path.
+    fn file(&self, path: &str) -> Option<&'b SourceFile> {
+        self.files.iter().find(|file| file.path == path)
+    }
+}
+
+/// Gives each prompt a name of its own. One that is there twice, word for word, is taken once.
+fn give_names(items: &mut [Item]) {
+    let mut names = Unique::new();
+    let mut seen: BTreeMap<(String, [u8; 32]), String> = BTreeMap::new();
+    for item in items {
+        let Ok(prompt) = &mut item.prompt else {
+            continue;
+        };
+        let wanted = slug(&prompt.wished);
+        let digest = Sha256::digest(prompt.original.as_bytes()).into();
+        match seen.entry((wanted.clone(), digest)) {
+            Entry::Occupied(first) => {
+                item.prompt = Err(format!("says the same as {}", first.get()));
+                continue;
+            }
+            Entry::Vacant(place) => drop(place.insert(item.from.clone())),
+        }
+        prompt.name = names.name(&wanted, &prompt.key);
+        if prompt.name != wanted {
+            item.changes
+                .push(format!("{NAMED} `{wanted}`: this one is `{}`", prompt.name));
+        }
+    }
+}
+
+/// The file's name without its folders and without `end`.
+fn stem<'p>(path: &'p str, end: &str) -> &'p str {
+    let file = path.rsplit_once('/').map_or(path, |(_, file)| file);
+    file.strip_suffix(end).unwrap_or(file)
+}
+
+/// A path without `end` and without folders that only say what a tool keeps there.
+fn wished_name(path: &str, end: &str) -> String {
+    let path = path.strip_suffix(end).unwrap_or(path);
+    let is_told = |part: &&str| {
+        !part.starts_with('.') && !matches!(*part, "prompts" | "rules" | "commands" | "resources")
+    };
+    let (folders, file) = path.rsplit_once('/').unwrap_or(("", path));
+    let folders = folders.split('/').filter(|part| !part.is_empty());
+    let parts: Vec<&str> = folders.filter(is_told).chain([file]).collect();
+    parts.join("/")
+}

@@ -1,0 +1,79 @@
+//! What a file was written for, told by its name and by how it begins.
+
+use super::front::{split_and_read, split_preamble};
+use super::minipuft::is_manifest;
+use super::{Format, SourceFile, go_template, langfuse, minipuft, prompts_chat};
+use twig_core::limits::Limits;
+
+/// The format of a file; the error says why it has none.
+pub fn detect(file: &SourceFile) -> Result<Format, String> {
+    let path = file.path.as_str();
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let end = name.rsplit_once('.').map_or("", |(_, end)| end);
+    match end.to_ascii_lowercase().as_str() {
+        "csv" if prompts_chat::is_catalogue(&file.text) => Ok(Format::PromptsChat),
+        "csv" => Err("its first row names no columns `act` and `prompt`".to_owned()),
+        "json" | "jsonl" if langfuse::is_export(&file.text) => Ok(Format::Langfuse),
+        "json" | "jsonl" => Err("there is no object with `name` and `prompt` in it".to_owned()),
+        "prompty" => Ok(Format::Prompty),
+        "mdc" => Ok(Format::CursorRules),
+        "prompt" => Ok(prompt_file(file)),
+        "yaml" | "yml" if is_manifest(name) || minipuft::is_prompt(&file.text) => {
+            Ok(Format::Minipuft)
+        }
+        _ if !go_template::end_of(path).is_empty() => Ok(Format::GoTemplates),
+        _ => Err("no format is known that looks like this; say it with `--format`".to_owned()),
+    }
+}
+
+/// Whether a file in a folder is looked at: others lie there for reasons of their own.
+pub fn is_candidate(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let end = name.rsplit_once('.').map_or("", |(_, end)| end);
+    let end = end.to_ascii_lowercase();
+    matches!(
+        end.as_str(),
+        "csv" | "json" | "jsonl" | "prompty" | "mdc" | "prompt" | "yaml" | "yml" | "md"
+    ) || !go_template::end_of(path).is_empty()
+}
+
+/// Whether a file is called like one of a format.
+pub(super) fn fits(format: Format, path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    let ends = |ends: &[&str]| ends.iter().any(|end| path.ends_with(end));
+    match format {
+        Format::PromptsChat => ends(&[".csv"]),
+        Format::Langfuse => ends(&[".json", ".jsonl"]),
+        Format::Prompty => ends(&[".prompty"]),
+        Format::Dotprompt | Format::Continue => ends(&[".prompt"]),
+        Format::CursorRules => ends(&[".mdc"]),
+        Format::GoTemplates => !go_template::end_of(&path).is_empty(),
+        Format::Minipuft => {
+            let name = path.rsplit('/').next().unwrap_or(&path);
+            ends(&[".yaml", ".yml"]) && !matches!(name, "category.yaml" | "category.yml")
+        }
+    }
+}
+
+/// Two tools call their files `.prompt`: dotprompt has an opening line or none at all.
+fn prompt_file(file: &SourceFile) -> Format {
+    let limits = Limits::default();
+    let is_home = |part: &str| matches!(part, ".continue" | ".prompts");
+    let front = split_and_read(&file.text, &limits);
+    let dotprompt = [
+        "model", "input", "output", "config", "tools", "toolDefs", "variant", "metadata", "ext",
+    ];
+    if dotprompt.iter().any(|key| front.fields.get(key).is_some()) {
+        return Format::Dotprompt;
+    }
+    if front.fields.get("invokable").is_some() || file.path.split('/').any(is_home) {
+        return Format::Continue;
+    }
+    if !front.is_there && split_preamble(&file.text, &limits).is_some() {
+        return Format::Continue;
+    }
+    if file.text.contains("{{{ input }}}") || file.text.contains("<system>") {
+        return Format::Continue;
+    }
+    Format::Dotprompt
+}

@@ -1,0 +1,152 @@
+//! Front matter of files that other tools read, and the two ways to cut it off that are theirs alone:
+//! between `+++` lines, and as a preamble without an opening line.
+
+use twig_core::front_matter::{Fields, Trouble, read_block, split};
+use twig_core::limits::Limits;
+
+/// A file cut in two.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Front<'t> {
+    /// What the front matter says, in its order.
+    pub(super) fields: Fields,
+    /// Whether there is any.
+    pub(super) is_there: bool,
+    /// What follows.
+    pub(super) body: &'t str,
+    /// What could not be read as it was meant, one sentence each.
+    pub(super) repairs: Vec<String>,
+}
+
+/// Cuts a file into front matter and body and reads the first.
+pub(super) fn split_and_read<'t>(text: &'t str, limits: &Limits) -> Front<'t> {
+    let cut = split(text);
+    // Comments before front matter are no part of what a file says.
+    let is_comment = |line: &str| line.trim().is_empty() || line.starts_with('#');
+    let repairs = cut.repairs.into_iter();
+    let repairs = repairs.filter(|repair| !text[repair.at.clone()].lines().all(is_comment));
+    let repairs: Vec<String> = repairs.map(|repair| repair.message).collect();
+    if let Some(at) = cut.front {
+        return of_parts(&text[at], cut.body, repairs, limits);
+    }
+    let before = cut.body.split_inclusive('\n');
+    let before = before.take_while(|line| is_comment(line));
+    let opening: usize = before.map(str::len).sum();
+    let after = cut.body[opening..].split_inclusive('\n').next();
+    let after = after.filter(|line| line.trim_end() == "+++");
+    let block = after.and_then(|line| until_fence(&cut.body[opening + line.len()..], "+++"));
+    match block {
+        Some((front, body)) => of_parts(front, body, repairs, limits),
+        None => Front {
+            body: cut.body,
+            repairs,
+            ..Front::default()
+        },
+    }
+}
+
+/// The same for a file whose front matter has no opening line.
+pub(super) fn split_preamble<'t>(text: &'t str, limits: &Limits) -> Option<Front<'t>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let first = text.lines().find(|line| !line.trim().is_empty())?;
+    let (key, _) = first.split_once(':')?;
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if key.is_empty() || !key.chars().all(is_word) {
+        return None;
+    }
+    let (front, body) = until_fence(text, "---")?;
+    Some(of_parts(front, body, Vec::new(), limits))
+}
+
+fn until_fence<'t>(text: &'t str, fence: &str) -> Option<(&'t str, &'t str)> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim_end() == fence {
+            return Some((&text[..at], &text[at + line.len()..]));
+        }
+        at += line.len();
+    }
+    None
+}
+
+fn of_parts<'t>(
+    front: &str,
+    body: &'t str,
+    mut repairs: Vec<String>,
+    limits: &Limits,
+) -> Front<'t> {
+    let block = read_block(front, limits);
+    repairs.extend(block.trouble.map(|trouble| match trouble {
+        Trouble::TooLong => format!(
+            "its front matter has more than {} bytes and is passed over",
+            limits.front_matter
+        ),
+        Trouble::NotYaml(_) => {
+            "its front matter is not valid YAML and is read line by line".to_owned()
+        }
+    }));
+    Front {
+        fields: block.fields,
+        is_there: true,
+        body,
+        repairs,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Front<'_> {
+        split_and_read(text, &Limits::default())
+    }
+
+    #[test]
+    fn what_is_no_yaml_is_told_and_comments_before_it_are_not() {
+        let front = read("---\ndescription: A \"b\"\nglobs: **/*\nalwaysApply: false\n---\nBody\n");
+        assert_eq!(front.body, "Body\n");
+        assert_eq!(front.fields.text("globs"), Some("**/*"));
+        assert_eq!(front.fields.text("description"), Some("A \"b\""));
+        let told = "its front matter is not valid YAML and is read line by line";
+        assert_eq!(front.repairs, [told]);
+        let front = read("# Licence\n\n---\r\nname: 'x'\r\n---\r\nBody");
+        assert_eq!(front.fields.text("name"), Some("x"));
+        assert_eq!((front.body, front.repairs), ("Body", Vec::new()));
+        let front = read("# Licence\n---\ninput: {\n  schema: {name: string}\n}\n---\nBody");
+        assert!(front.is_there && front.fields.get("input").is_some());
+        let headings = "# Title\n---\nNote: some\ntext\n---\nBody";
+        assert_eq!(read(headings).body, headings);
+    }
+
+    #[test]
+    fn a_file_without_a_whole_block_is_body() {
+        for text in [
+            "",
+            "Body",
+            "---\nname: x\n",
+            "text\n---\nname: x\n---\n",
+            "+++\nname: x\n---\n",
+        ] {
+            let front = read(text);
+            assert_eq!((front.body, front.is_there), (text, false), "{text}");
+            assert_eq!(front.repairs.is_empty(), !text.starts_with("---"));
+        }
+        assert_eq!(read("\u{feff}Body").body, "Body");
+    }
+
+    #[test]
+    fn front_matter_between_plus_signs_is_read_too() {
+        let front = read("\u{feff}# Licence\n\n+++\r\nname: 'x'\r\n+++\r\nBody");
+        assert_eq!(front.fields.text("name"), Some("x"));
+        assert_eq!((front.body, front.is_there), ("Body", true));
+    }
+
+    #[test]
+    fn a_preamble_needs_no_opening_line() {
+        let limits = Limits::default();
+        let front = split_preamble("name: X\ndescription: Y\n---\nBody\n---\n", &limits).unwrap();
+        assert_eq!(front.fields.text("name"), Some("X"));
+        assert_eq!(front.body, "Body\n---\n");
+        assert!(split_preamble("Some text\n---\nmore", &limits).is_none());
+        assert!(split_preamble("name: x", &limits).is_none());
+    }
+}

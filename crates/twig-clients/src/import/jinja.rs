@@ -1,0 +1,309 @@
+//! Templates that are Jinja already, or nearly: kept, but for what arguments cannot be.
+//!
+//! Arguments are texts. A field of one (`customer.name`) becomes an argument of its own, and a list
+//! that a loop goes over is given one item a line.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::arguments::Arguments;
+use super::words::Words;
+use twig_core::template::{Kind, Tag, Token, Tokens};
+
+/// Takes a template over; the error says what in it has no counterpart.
+pub(super) fn convert(
+    source: &str,
+    arguments: &mut Arguments,
+    changes: &mut Vec<String>,
+) -> Result<Words, String> {
+    let mut words = Words::default();
+    if !["{{", "{%", "{#"].iter().any(|sign| source.contains(sign)) {
+        words.text(source);
+        return Ok(words);
+    }
+    let all = tags(source);
+    let loops = object_loops(&all);
+    let is_inside = |tag: &TagTokens<'_>| {
+        let mut around = loops.iter();
+        around.any(|found| found.range.contains(&tag.range.start))
+    };
+    let tags: Vec<&TagTokens<'_>> = all.iter().filter(|tag| !is_inside(tag)).collect();
+    let mut reader = Reader {
+        bound: tags.iter().flat_map(|tag| bound(&tag.tokens)).collect(),
+        lists: BTreeSet::new(),
+        edits: Vec::new(),
+        arguments,
+        changes,
+    };
+    for tag in &tags {
+        reader.tag(tag.tag, &tag.tokens)?;
+    }
+    for found in loops {
+        reader.print_list(found)?;
+    }
+    let mut template = source.to_owned();
+    let mut edits = reader.edits;
+    edits.sort_by_key(|(range, _)| range.start);
+    for (range, text) in edits.into_iter().rev() {
+        template.replace_range(range, &text);
+    }
+    words.code(template);
+    Ok(words)
+}
+
+/// A tag, where it stands and what stands in it.
+struct TagTokens<'s> {
+    tag: Tag,
+    range: Range<usize>,
+    tokens: Vec<Token<'s>>,
+}
+
+/// The tags of a template with what stands in them.
+fn tags(source: &str) -> Vec<TagTokens<'_>> {
+    let mut tags: Vec<TagTokens<'_>> = Vec::new();
+    for token in Tokens::new(source) {
+        match (token.kind, tags.last_mut()) {
+            (Kind::Open(tag), _) => tags.push(TagTokens {
+                tag,
+                range: token.range,
+                tokens: Vec::new(),
+            }),
+            (Kind::Close, Some(last)) => last.range.end = token.range.end,
+            (_, Some(last)) => last.tokens.push(token),
+            (_, None) => {}
+        }
+    }
+    tags
+}
+
+/// A loop that asks its items for fields: from its first tag to its last, and over what it goes.
+struct ObjectLoop {
+    range: Range<usize>,
+    list: String,
+}
+
+/// Where each loop ends, by where it begins.
+fn ends(tags: &[TagTokens<'_>]) -> BTreeMap<usize, usize> {
+    let mut ends = BTreeMap::new();
+    let mut open = Vec::new();
+    for (at, tag) in tags.iter().enumerate() {
+        match tag.tokens.first().map(|token| token.kind) {
+            Some(Kind::Name("for")) if tag.tag == Tag::Block => open.push(at),
+            Some(Kind::Name("endfor")) if tag.tag == Tag::Block => {
+                ends.extend(open.pop().map(|start| (start, at)));
+            }
+            _ => {}
+        }
+    }
+    ends
+}
+
+/// The outermost loops over lists of objects, which no text can be.
+fn object_loops(tags: &[TagTokens<'_>]) -> Vec<ObjectLoop> {
+    let ends = ends(tags);
+    let mut found: Vec<ObjectLoop> = Vec::new();
+    for (at, tag) in tags.iter().enumerate() {
+        let is_inside = found
+            .last()
+            .is_some_and(|it| it.range.contains(&tag.range.start));
+        let kinds: Vec<Kind<'_>> = tag.tokens.iter().map(|token| token.kind).collect();
+        let [
+            Kind::Name("for"),
+            Kind::Name(item),
+            Kind::Name("in"),
+            Kind::Name(list),
+            rest @ ..,
+        ] = kinds.as_slice()
+        else {
+            continue;
+        };
+        if is_inside || tag.tag != Tag::Block {
+            continue;
+        }
+        let mut path = vec![*list];
+        let mut rest = rest;
+        while let [Kind::Sign("."), Kind::Name(field), others @ ..] = rest {
+            path.push(field);
+            rest = others;
+        }
+        let Some(end) = ends.get(&at).copied().filter(|_| rest.is_empty()) else {
+            continue;
+        };
+        let asks = tags[at + 1..end].iter().any(|tag| {
+            tag.tokens
+                .windows(2)
+                .any(|pair| pair[0].kind == Kind::Name(item) && pair[1].kind == Kind::Sign("."))
+        });
+        if asks {
+            found.push(ObjectLoop {
+                range: tag.range.start..tags[end].range.end,
+                list: path.join("."),
+            });
+        }
+    }
+    found
+}
+
+/// Names to which a block tag gives a value.
+fn bound<'s>(tokens: &[Token<'s>]) -> Vec<&'s str> {
+    let names = |tokens: &[Token<'s>]| -> Vec<&'s str> {
+        let names = tokens.iter().filter_map(|token| match token.kind {
+            Kind::Name(name) => Some(name),
+            _ => None,
+        });
+        names.collect()
+    };
+    let until = |kind: Kind<'_>| tokens.iter().position(|token| token.kind == kind);
+    match tokens.first().map(|token| token.kind) {
+        Some(Kind::Name("for")) => names(&tokens[1..until(Kind::Name("in")).unwrap_or(1).max(1)]),
+        Some(Kind::Name("set")) => {
+            names(&tokens[1..until(Kind::Sign("=")).unwrap_or(tokens.len()).max(1)])
+        }
+        Some(Kind::Name("macro" | "with" | "call")) => names(&tokens[1..]),
+        _ => Vec::new(),
+    }
+}
+
+struct Reader<'s, 'r> {
+    bound: BTreeSet<&'s str>,
+    lists: BTreeSet<String>,
+    edits: Vec<(Range<usize>, String)>,
+    arguments: &'r mut Arguments,
+    changes: &'r mut Vec<String>,
+}
+
+impl<'s> Reader<'s, '_> {
+    /// Prints the text that is given for a list in the place of a loop.
+    fn print_list(&mut self, found: ObjectLoop) -> Result<(), String> {
+        let ObjectLoop { range, list } = found;
+        if self
+            .bound
+            .contains(list.split('.').next().unwrap_or_default())
+        {
+            return Err(format!("`{list}` is a field of what a text cannot hold"));
+        }
+        let own = self.arguments.used(&list);
+        let own = own.ok_or("it has too many placeholders")?;
+        self.changes.push(format!(
+            "the loop over `{list}` prints it as one text, since its items have fields"
+        ));
+        self.edits.push((range, format!("{{{{ {own} }}}}")));
+        Ok(())
+    }
+
+    fn tag(&mut self, tag: Tag, tokens: &[Token<'s>]) -> Result<(), String> {
+        let mut rest = tokens;
+        let mut is_loop = false;
+        if tag == Tag::Block {
+            let Some((first, others)) = tokens.split_first() else {
+                return Ok(());
+            };
+            rest = others;
+            match first.kind {
+                Kind::Name("include" | "import" | "from" | "extends") => {
+                    return Err("it brings in other files".to_owned());
+                }
+                Kind::Name("for") => {
+                    is_loop = true;
+                    let is_in = |token: &Token<'_>| token.kind == Kind::Name("in");
+                    rest = rest
+                        .iter()
+                        .position(is_in)
+                        .map_or(rest, |at| &rest[at + 1..]);
+                }
+                Kind::Name("block" | "endblock" | "endfor" | "endif" | "else" | "macro") => {
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        let mut at = 0;
+        while at < rest.len() {
+            at = self.token(rest, at, is_loop && at == 0)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at one token; says at which to go on.
+    fn token(&mut self, tokens: &[Token<'s>], at: usize, is_list: bool) -> Result<usize, String> {
+        let sign = |at: usize, sign: &str| {
+            let token = tokens.get(at);
+            token.is_some_and(|token| matches!(token.kind, Kind::Sign(own) if own == sign))
+        };
+        let before = at.checked_sub(1);
+        let is_part = before.is_some_and(|at| {
+            sign(at, ".") || sign(at, "|") || tokens[at].kind == Kind::Name("is")
+        }) || (before.is_some_and(|at| tokens[at].kind == Kind::Name("not"))
+            && at >= 2
+            && tokens[at - 2].kind == Kind::Name("is"));
+        let Kind::Name(name) = tokens[at].kind else {
+            return Ok(at + 1);
+        };
+        // A filter, test, method, keyword argument or call is no variable.
+        let is_key = sign(at + 1, "=");
+        if is_part || is_key || sign(at + 1, "(") || is_word(name) {
+            return Ok(at + 1);
+        }
+        let mut path = vec![name];
+        let mut end = at + 1;
+        while sign(end, ".") {
+            let Some(Kind::Name(field)) = tokens.get(end + 1).map(|token| token.kind) else {
+                break;
+            };
+            if sign(end + 2, "(") {
+                break;
+            }
+            path.push(field);
+            end += 2;
+        }
+        if self.bound.contains(name) {
+            if path.len() > 1 {
+                return Err(format!(
+                    "`{}` is a field of what a text cannot hold",
+                    path.join(".")
+                ));
+            }
+            return Ok(end);
+        }
+        let written = path.join(".");
+        let own = self.arguments.used(&written);
+        let own = own.ok_or("it has too many placeholders")?;
+        let range = tokens[at].range.start..tokens[end - 1].range.end;
+        let is_whole = end == tokens.len();
+        if is_list && is_whole {
+            if self.lists.insert(written.clone()) {
+                let change = format!("`{written}` is a list: it takes one item a line");
+                self.changes.push(change);
+                self.arguments.describe(&written, "One item a line");
+            }
+            self.edits.push((range, format!("{own}.splitlines()")));
+        } else if *own != *written {
+            self.edits.push((range, own));
+        }
+        Ok(end)
+    }
+}
+
+/// Words of the language itself.
+fn is_word(name: &str) -> bool {
+    matches!(
+        name,
+        "and"
+            | "or"
+            | "not"
+            | "in"
+            | "is"
+            | "if"
+            | "else"
+            | "true"
+            | "false"
+            | "none"
+            | "True"
+            | "False"
+            | "None"
+            | "loop"
+            | "recursive"
+            | "self"
+            | "caller"
+    )
+}

@@ -1,0 +1,200 @@
+//! Prompty: front matter with inputs, role markers, and a subset of Jinja or Mustache.
+
+use super::draft::Draft;
+use super::front::split_and_read;
+use super::turns::{Speaker, fold};
+use super::words::Words;
+use super::{Batch, Item, SourceFile, handlebars, jinja, logic, wished_name};
+use twig_core::front_matter::{Fields, Value};
+use twig_core::model::Argument;
+
+/// Reads one file.
+pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
+    let front = split_and_read(&file.text, batch.limits);
+    let fields = &front.fields;
+    let name = fields.text("name");
+    let wished = name.map_or_else(|| wished_name(&file.path, ".prompty"), str::to_owned);
+    let mut draft = Draft::new(&file.path, &wished, front.body, batch.limits);
+    draft.title = fields.text("displayName").or(name).map(Into::into);
+    draft.description = fields.text("description").map(Into::into);
+    draft.repairs = front.repairs;
+    if ["tools", "outputs"]
+        .iter()
+        .any(|key| fields.get(key).is_some())
+    {
+        let note = "has tools or outputs of its own, which are not kept";
+        draft.notes.push(note.to_owned());
+    }
+    inputs(fields, &mut draft);
+    let said = draft.check_length(batch.limits).and_then(|()| {
+        if is_mustache(fields) {
+            mustache(front.body, &mut draft)
+        } else {
+            markers(front.body, &mut draft)
+        }
+    });
+    match said {
+        Ok(turns) => draft.messages = fold(turns, &mut draft.changes),
+        Err(why) => draft.keep_as_it_is(&why, batch.limits),
+    }
+    vec![draft.finish(batch.limits)]
+}
+
+fn is_mustache(fields: &Fields) -> bool {
+    let Some(template) = fields.get("template") else {
+        return false;
+    };
+    let format = template.get("format");
+    let kind = format.and_then(|format| format.get("kind"));
+    [Some(template), format, template.get("type"), kind]
+        .into_iter()
+        .flatten()
+        .filter_map(Value::word)
+        .any(|word| word.eq_ignore_ascii_case("mustache"))
+}
+
+fn mustache(body: &str, draft: &mut Draft) -> Result<Vec<(Speaker, Words)>, String> {
+    let mut turns = Vec::new();
+    for (speaker, text) in segments(body) {
+        let steps = handlebars::parse(text, &|_| None, &mut draft.changes)?;
+        let mut said = logic::write(&steps, speaker, &mut draft.arguments, &mut draft.changes)?;
+        turns.append(&mut said);
+    }
+    Ok(turns)
+}
+
+fn markers(body: &str, draft: &mut Draft) -> Result<Vec<(Speaker, Words)>, String> {
+    let turns = segments(body).into_iter().map(|(speaker, text)| {
+        let words = jinja::convert(text, &mut draft.arguments, &mut draft.changes)?;
+        Ok((speaker, words))
+    });
+    turns.collect()
+}
+
+/// Who says what: a line with nothing but a role begins what that role says.
+fn segments(body: &str) -> Vec<(Speaker, &str)> {
+    let mut segments = Vec::new();
+    let mut speaker = Speaker::System;
+    let (mut start, mut at) = (0, 0);
+    let mut has_markers = false;
+    for line in body.split_inclusive('\n') {
+        if let Some(next) = marker(line) {
+            segments.push((speaker, &body[start..at]));
+            (speaker, start) = (next, at + line.len());
+            has_markers = true;
+        }
+        at += line.len();
+    }
+    segments.push((speaker, &body[start..]));
+    if !has_markers {
+        return vec![(Speaker::User, body)];
+    }
+    let line_ends = ['\n', '\r'];
+    for (_, text) in &mut segments {
+        *text = text.trim_matches(line_ends);
+    }
+    segments
+}
+
+/// `system:`, `# user:`, `assistant[name="x"]:`
+fn marker(line: &str) -> Option<Speaker> {
+    let line = line.trim();
+    let line = line.strip_prefix('#').unwrap_or(line).trim_start();
+    let line = line.strip_suffix(':')?.trim_end();
+    let word = match line.split_once('[') {
+        Some((word, rest)) => rest.ends_with(']').then_some(word)?,
+        None => line,
+    };
+    match word.to_ascii_lowercase().as_str() {
+        "system" | "user" | "assistant" => Speaker::parse(word),
+        _ => None,
+    }
+}
+
+/// Declares what `inputs` says, as a list, a map, or a map of values.
+fn inputs(fields: &Fields, draft: &mut Draft) {
+    let given = fields.get("inputs").or_else(|| fields.get("inputSchema"));
+    let inner = given.and_then(|node| node.get("properties"));
+    match inner.or(given) {
+        Some(Value::List(items)) => {
+            for item in items {
+                if let Some(name) = item.word_at("name") {
+                    declare(&name, item, draft);
+                } else if let Some(name) = item.word() {
+                    draft.arguments.declare(&name, Argument::default());
+                }
+            }
+        }
+        Some(Value::Map(inputs)) => {
+            for (name, input) in inputs {
+                match input {
+                    Value::Map(_) => declare(name, input, draft),
+                    Value::Null => draft.arguments.declare(name, Argument::default()),
+                    input => scalar(name, input, draft),
+                }
+            }
+        }
+        Some(_) => {
+            let change = "its inputs are looked up elsewhere and are not known";
+            draft.changes.push(change.to_owned());
+        }
+        None => {}
+    }
+}
+
+/// `name: string` says what it is, `name: Jane` what it is unless somebody says otherwise.
+fn scalar(name: &str, input: &Value, draft: &mut Draft) {
+    let text = input.to_text();
+    let kinds = [
+        "string", "number", "integer", "float", "boolean", "array", "object", "list", "any", "str",
+        "int", "bool", "dict",
+    ];
+    let default = (!kinds.contains(&text.as_str())).then_some(text);
+    let default = plain(name, default, &mut draft.changes);
+    draft.arguments.declare(
+        name,
+        Argument {
+            default,
+            ..Argument::default()
+        },
+    );
+}
+
+fn declare(name: &str, input: &Value, draft: &mut Draft) {
+    let kind = input.word_at("kind").or_else(|| input.word_at("type"));
+    if let Some(kind) =
+        kind.filter(|kind| matches!(kind.as_str(), "thread" | "image" | "audio" | "file"))
+    {
+        let change = format!("`{name}` is of the kind `{kind}` there: here it is a text");
+        draft.changes.push(change);
+    }
+    let example = input.get("sample").or_else(|| input.get("example"));
+    let example = example.map(|node| format!("For example: {}", node.to_text()));
+    let choices = input.get("enumValues").or_else(|| input.get("enum"));
+    let choices = choices.map(Value::items).unwrap_or_default();
+    let default = input.get("default").map(Value::to_text);
+    let default = plain(name, default, &mut draft.changes);
+    let argument = Argument {
+        description: input.word_at("description").or(example).map(Into::into),
+        required: input.get("required").and_then(Value::flag) == Some(true),
+        default,
+        choices: choices
+            .iter()
+            .filter_map(Value::word)
+            .map(Into::into)
+            .collect(),
+        ..Argument::default()
+    };
+    draft.arguments.declare(name, argument);
+}
+
+/// A default, unless it is no value: `${env:NAME}` and `${file:path}` would have to be looked up.
+fn plain(name: &str, default: Option<String>, changes: &mut Vec<String>) -> Option<Box<str>> {
+    let default = default?;
+    if default.contains("${env:") || default.contains("${file:") {
+        let change = format!("the default of `{name}` is looked up elsewhere and is left out");
+        changes.push(change);
+        return None;
+    }
+    Some(default.into())
+}

@@ -1,0 +1,79 @@
+//! Who says what. MCP knows people and models; what a system says stands first in what a person says.
+
+use super::words::Words;
+use twig_core::model::Role;
+
+/// Who speaks in other formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Speaker {
+    System,
+    User,
+    Assistant,
+}
+
+impl Speaker {
+    /// Reads the word for it.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        match text.to_ascii_lowercase().as_str() {
+            "system" | "developer" => Some(Self::System),
+            "user" | "human" => Some(Self::User),
+            "assistant" | "model" | "ai" => Some(Self::Assistant),
+            _ => None,
+        }
+    }
+}
+
+/// Makes messages of turns. Blank ones are dropped.
+pub(super) fn fold(turns: Vec<(Speaker, Words)>, changes: &mut Vec<String>) -> Vec<(Role, Words)> {
+    let mut messages: Vec<(Role, Words)> = Vec::new();
+    let mut system: Option<Words> = None;
+    let mut is_moved = false;
+    for (speaker, words) in turns {
+        if words.is_blank() {
+            continue;
+        }
+        match speaker {
+            Speaker::System if messages.is_empty() => {
+                system = Some(joined(system.take(), words));
+            }
+            Speaker::System => {
+                is_moved = true;
+                messages.push((Role::User, words));
+            }
+            Speaker::User => match system.take() {
+                Some(first) => {
+                    is_moved = true;
+                    messages.push((Role::User, joined(Some(first), words)));
+                }
+                None => messages.push((Role::User, words)),
+            },
+            Speaker::Assistant => {
+                if let Some(first) = system.take() {
+                    is_moved = true;
+                    messages.push((Role::User, first));
+                }
+                messages.push((Role::Assistant, words));
+            }
+        }
+    }
+    if let Some(first) = system {
+        is_moved = true;
+        messages.push((Role::User, first));
+    }
+    if is_moved {
+        changes.push("its system text is said by the user, as MCP knows no system".to_owned());
+    }
+    messages
+}
+
+fn joined(first: Option<Words>, second: Words) -> Words {
+    match first {
+        None => second,
+        Some(mut words) => {
+            words.trim_end(char::is_whitespace);
+            words.text("\n\n");
+            words.append(second);
+            words
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Files that were written for other clients: what they are called, what they take, what they say.
+
+mod arguments;
+mod names;
+mod properties;
+mod rendered;
+mod skills;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+use twig_clients::format::{self, Bundled, Options, Part, Reading};
+use twig_core::document::Head;
+use twig_core::parse::library::Folder;
+use twig_core::render::World;
+use twig_core::template::Templates;
+use twig_core::{
+    Blob, Block, Bodies, Body, BodyError, Catalog, Kind, Library, LibraryName, Limits, Lookup,
+    Message, Problem, Prompt, RelativePath, RenderError, Rendering, Severity, Stamp,
+};
+
+/// The kinds that are Markdown files.
+const KINDS: [Kind; 8] = [
+    Kind::Markdown,
+    Kind::Claude,
+    Kind::Skills,
+    Kind::Copilot,
+    Kind::Codex,
+    Kind::Cursor,
+    Kind::Opencode,
+    Kind::Windsurf,
+];
+
+/// A folder of files, read as a source would.
+struct Shelf {
+    kind: Kind,
+    root: &'static str,
+    options: Options,
+    limits: Limits,
+    files: BTreeMap<RelativePath, Vec<u8>>,
+}
+
+impl Shelf {
+    fn new<'f>(kind: Kind, files: impl IntoIterator<Item = (&'f str, &'f str)>) -> Self {
+        let files = files.into_iter().map(|(path, text)| {
+            let path = RelativePath::parse(path).expect("a path");
+            (path, text.as_bytes().to_vec())
+        });
+        Self {
+            kind,
+            root: "/home/lib",
+            options: Options::default(),
+            limits: Limits::default(),
+            files: files.collect(),
+        }
+    }
+
+    fn folder(&self) -> Folder {
+        Folder {
+            name: LibraryName::from_folder("lib").expect("a name"),
+            root: self.root.into(),
+            shown_root: "~/lib".into(),
+            prefix: "lib:".into(),
+        }
+    }
+
+    fn library(&self) -> Library {
+        let folder = self.folder();
+        let mut readings: Vec<(RelativePath, Reading)> = Vec::new();
+        let mut bundled = Vec::new();
+        for (path, bytes) in &self.files {
+            let part = format::part(self.kind, path);
+            if self.kind == Kind::Skills && part.is_some() {
+                bundled.push(Bundled {
+                    path: path.clone(),
+                    head: Head::read(path.file_name(), bytes, true),
+                    digest: Sha256::digest(bytes).into(),
+                    size: bytes.len() as u64,
+                    modified: None,
+                    version: bytes.len() as u64,
+                });
+            }
+            let reading = match part {
+                Some(Part::Prompt) => {
+                    let text = std::str::from_utf8(bytes);
+                    let error = BodyError::NotUtf8 { offset: 0 };
+                    let text = text.map_err(|_| &error);
+                    format::read(self.kind, &folder, path, text, self.options, &self.limits)
+                }
+                Some(Part::Skipped(why)) => format::skipped(&folder, path, why),
+                _ => continue,
+            };
+            readings.push((path.clone(), reading));
+        }
+        let readings = readings.iter().map(|(path, reading)| (path, reading));
+        format::library(&folder, self.kind, readings, &bundled, &self.limits)
+    }
+
+    fn messages(&self, name: &str, given: &[(&str, &str)]) -> Result<Vec<Message>, RenderError> {
+        let catalog = Catalog::build(vec![Arc::new(self.library())]);
+        let templates = Templates::new(self.limits.clone());
+        let world = World {
+            catalog: &catalog,
+            bodies: self,
+            templates: &templates,
+        };
+        let Lookup::Found(found) = catalog.find(name) else {
+            panic!("{name} is not there");
+        };
+        let given = given.iter();
+        let given: Vec<(Cow<'_, str>, Cow<'_, str>)> = given
+            .map(|(name, value)| (Cow::Borrowed(*name), Cow::Borrowed(*value)))
+            .collect();
+        match twig_core::render(world, found, &given)? {
+            Rendering::Done(messages) => Ok(messages),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn text(&self, name: &str, given: &[(&str, &str)]) -> String {
+        let messages = self.messages(name, given).expect("a prompt");
+        match messages.into_iter().next().map(|message| message.block) {
+            Some(Block::Text(text)) => text,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+impl Bodies for Shelf {
+    fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
+        let blob = self.bytes(library, path, usize::MAX)?;
+        let text = String::from_utf8(blob.bytes);
+        Ok(Body {
+            text: text.map_err(|_| BodyError::NotUtf8 { offset: 0 })?,
+            has_mark: false,
+            stamp: blob.stamp,
+        })
+    }
+
+    fn stamp(&self, _: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
+        let bytes = self.files.get(path).ok_or(BodyError::NotFound)?;
+        Ok(Stamp(bytes.len() as u64))
+    }
+
+    fn bytes(&self, library: &Library, path: &RelativePath, _: usize) -> Result<Blob, BodyError> {
+        let stamp = self.stamp(library, path)?;
+        let bytes = self.files[path].clone();
+        Ok(Blob { bytes, stamp })
+    }
+}
+
+/// One file as the only prompt of its library, and the problems.
+fn one(kind: Kind, text: &str) -> (Prompt, Vec<Problem>) {
+    let path = match kind {
+        Kind::Skills => "one/SKILL.md",
+        Kind::Copilot => "one.prompt.md",
+        _ => "one.md",
+    };
+    let library = Shelf::new(kind, [(path, text)]).library();
+    let [prompt] = &library.prompts[..] else {
+        panic!("{library:?}");
+    };
+    (Prompt::clone(prompt), library.problems)
+}
+
+fn names(prompt: &Prompt) -> Vec<&str> {
+    let arguments = prompt.arguments.iter();
+    arguments.map(|argument| &*argument.name).collect()
+}
+
+fn codes(problems: &[Problem], severity: Severity) -> Vec<&str> {
+    let problems = problems.iter().filter(|it| it.severity == severity);
+    problems.map(|problem| problem.code).collect()
+}

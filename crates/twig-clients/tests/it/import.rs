@@ -1,0 +1,175 @@
+//! Prompts of other tools: what they become, rendered as a client would have it.
+
+mod corpus;
+mod formats;
+mod properties;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use twig_clients::import::{Format, Imported, Item, Outcome, SourceFile, Wish, read};
+use twig_core::check::check;
+use twig_core::parse::library::{Files, Folder, twig_library};
+use twig_core::parse::table::append;
+use twig_core::render::World;
+use twig_core::template::{Templates, run};
+use twig_core::{
+    Blob, Block, Bodies, Body, BodyError, Catalog, Library, LibraryName, Limits, Lookup,
+    PromptName, RelativePath, Rendering, Stamp, render,
+};
+
+/// Reads files as `(path, text)`.
+pub(crate) fn outcome(files: &[(&str, &str)], format: Option<Format>) -> Outcome {
+    let files: Vec<SourceFile> = files
+        .iter()
+        .map(|(path, text)| SourceFile {
+            path: (*path).to_owned(),
+            text: (*text).to_owned(),
+        })
+        .collect();
+    let wish = Wish {
+        format,
+        ..Wish::default()
+    };
+    read(&files, wish, &Limits::default())
+}
+
+/// The only item of one file.
+pub(crate) fn one(path: &str, text: &str) -> Item {
+    let mut items = outcome(&[(path, text)], None).items;
+    assert_eq!(items.len(), 1, "{items:?}");
+    items.remove(0)
+}
+
+pub(crate) fn taken(item: &Item) -> &Imported {
+    match &item.prompt {
+        Ok(prompt) => prompt,
+        Err(why) => panic!("{} is left: {why}", item.from),
+    }
+}
+
+/// A library of what was taken, as it would be on disk.
+pub(crate) struct Kept {
+    catalog: Catalog,
+    bodies: InMemory,
+    templates: Templates,
+    pub(crate) manifest: String,
+}
+
+struct InMemory(BTreeMap<String, String>);
+
+impl Files for InMemory {
+    fn look(&self, path: &RelativePath) -> Result<(), BodyError> {
+        let found = self.0.get(path.as_str());
+        found.map(|_| ()).ok_or(BodyError::NotFound)
+    }
+}
+
+impl Bodies for InMemory {
+    fn read(&self, _: &Library, path: &RelativePath) -> Result<Body, BodyError> {
+        let text = self.0.get(path.as_str()).ok_or(BodyError::NotFound)?;
+        Ok(Body {
+            text: text.clone(),
+            has_mark: false,
+            stamp: Stamp(1),
+        })
+    }
+
+    fn bytes(&self, library: &Library, path: &RelativePath, _: usize) -> Result<Blob, BodyError> {
+        let bytes = self.read(library, path)?.text.into_bytes();
+        Ok(Blob {
+            bytes,
+            stamp: Stamp(1),
+        })
+    }
+
+    fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {
+        Ok(Stamp(1))
+    }
+}
+
+impl Kept {
+    pub(crate) fn of<'i>(items: impl IntoIterator<Item = &'i Item>) -> Self {
+        let mut bodies = BTreeMap::new();
+        let mut manifest = String::new();
+        for prompt in items
+            .into_iter()
+            .filter_map(|item| item.prompt.as_ref().ok())
+        {
+            let files = prompt.files();
+            for (path, text) in &files {
+                bodies.insert(path.clone(), (*text).to_owned());
+            }
+            let name = PromptName::parse(&prompt.name).expect("a name");
+            manifest = append(&manifest, &prompt.table(&name));
+        }
+        let folder = Folder {
+            name: LibraryName::from_folder("lib").expect("a name"),
+            root: "/lib".into(),
+            shown_root: "~/lib".into(),
+            prefix: "lib:".into(),
+        };
+        let bodies = InMemory(bodies);
+        let library = twig_library(&folder, &manifest, &bodies, &Limits::default());
+        Self {
+            catalog: Catalog::build(vec![Arc::new(library)]),
+            bodies,
+            templates: Templates::new(Limits::default()),
+            manifest,
+        }
+    }
+
+    fn world(&self) -> World<'_> {
+        World {
+            catalog: &self.catalog,
+            bodies: &self.bodies,
+            templates: &self.templates,
+        }
+    }
+
+    /// What `twig check` would say.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let problems = check(self.world());
+        problems.iter().map(ToString::to_string).collect()
+    }
+
+    /// Whether a prompt is rendered in place.
+    pub(crate) fn render(&self, name: &str, given: &[(&str, &str)]) -> String {
+        let Lookup::Found(found) = self.catalog.find(&format!("lib:{name}")) else {
+            panic!("{name} is not there:\n{}", self.manifest);
+        };
+        let given: Vec<(Cow<'_, str>, Cow<'_, str>)> = given
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()))
+            .collect();
+        let messages = match render(self.world(), found, &given) {
+            Ok(Rendering::Done(messages)) => messages,
+            Ok(Rendering::Computed(computed)) => {
+                let outcome = run(&computed.job);
+                computed.finish(outcome).expect("rendered")
+            }
+            Ok(Rendering::Function(_)) => panic!("no function"),
+            Err(error) => panic!("{name}: {error}"),
+        };
+        let is_one = messages.len() == 1;
+        let texts = messages.into_iter().map(|message| {
+            let Block::Text(text) = message.block else {
+                panic!("text")
+            };
+            if is_one {
+                text
+            } else {
+                format!("[{}]{text}", message.role.as_str())
+            }
+        });
+        texts.collect()
+    }
+}
+
+/// What one file's only prompt says.
+pub(crate) fn rendered(path: &str, text: &str, given: &[(&str, &str)]) -> String {
+    let item = one(path, text);
+    let name = &taken(&item).name;
+    Kept::of([&item]).render(name, given)
+}

@@ -1,0 +1,66 @@
+//! Whether a template would be served, asked before it is written.
+
+use std::sync::Arc;
+
+use crate::body::{Blob, Bodies, Body, BodyError, Stamp};
+use crate::catalog::Catalog;
+use crate::limits::Limits;
+use crate::model::{Argument, Content, Kind, Library, TextForm};
+use crate::name::{LibraryName, RelativePath};
+use crate::parse::library::{Folder, empty_library};
+use crate::render::World;
+use crate::template::{BundleError, PromptSources, Templates, inspect};
+
+/// Says what is wrong with a template, as `check` would.
+pub fn probe(source: &str, arguments: &[Argument], limits: &Limits) -> Result<(), String> {
+    let Some(name) = LibraryName::from_folder("import") else {
+        return Ok(());
+    };
+    let folder = Folder {
+        name,
+        root: "import".into(),
+        shown_root: "import".into(),
+        prefix: "import:".into(),
+    };
+    let library = Arc::new(empty_library(&folder, Kind::Twig, Vec::new()));
+    let catalog = Catalog::build(vec![Arc::clone(&library)]);
+    let templates = Templates::new(limits.clone());
+    let world = World {
+        catalog: &catalog,
+        bodies: &Nothing,
+        templates: &templates,
+    };
+    let content = Content::Text {
+        text: source.into(),
+        line: 1,
+        form: TextForm::Lines,
+        file: None,
+    };
+    let found = inspect(world, &library, &content, &mut PromptSources::default());
+    let found = found.map_err(|error| BundleError::into_problem(error).message)?;
+    if let Some(problem) = found.unknown.into_iter().next() {
+        return Err(problem.message);
+    }
+    let is_argument = |name: &str| arguments.iter().any(|argument| *argument.name == *name);
+    match found.free.iter().find(|free| !is_argument(free.name())) {
+        Some(free) => Err(format!("`{}` is unknown", free.name())),
+        None => Ok(()),
+    }
+}
+
+/// A place without files.
+struct Nothing;
+
+impl Bodies for Nothing {
+    fn read(&self, _: &Library, _: &RelativePath) -> Result<Body, BodyError> {
+        Err(BodyError::NotFound)
+    }
+
+    fn bytes(&self, _: &Library, _: &RelativePath, _: usize) -> Result<Blob, BodyError> {
+        Err(BodyError::NotFound)
+    }
+
+    fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {
+        Err(BodyError::NotFound)
+    }
+}

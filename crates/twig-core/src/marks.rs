@@ -1,0 +1,268 @@
+//! Marks that stand for arguments: where they are, in each client's own rules.
+
+pub mod curly;
+pub mod scan;
+
+use self::scan::{Place, dollars};
+use crate::model::{Argument, Marks};
+
+/// The argument for all that is typed after a command.
+pub const ALL: &str = "arguments";
+
+/// The longest name of an argument.
+pub const NAME: usize = 64;
+
+/// A part of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece<'t> {
+    /// Text that stays.
+    Text(&'t str),
+    /// The place of an argument.
+    Argument {
+        /// Which of the prompt's arguments.
+        at: usize,
+        /// What stands there.
+        mark: &'t str,
+    },
+    /// The place of all arguments, as they were typed: one blank between two.
+    All {
+        /// What stands there.
+        mark: &'t str,
+    },
+}
+
+/// Cuts a text at its marks; put together again, the pieces are the text, but for backslashes that
+/// keep a mark from being one.
+pub fn pieces<'t>(marks: Marks, arguments: &[Argument], text: &'t str) -> Vec<Piece<'t>> {
+    match marks {
+        Marks::Named => cut(text, true, |_, rest, _| match word(rest)? {
+            Word::All { length } => Some((length, Target::All)),
+            // Nobody writes this who does not mean an argument.
+            Word::Place { length, number } => {
+                Some((length, Target::One(index(number, 0, arguments)?)))
+            }
+            Word::Number { .. } => None,
+            Word::Other => name(rest, arguments),
+        }),
+        Marks::Dollar { first, is_greedy } => {
+            cut(text, !is_greedy, |place, rest, before| match word(rest)? {
+                Word::All { length } => Some((length, Target::All)),
+                Word::Place { length, number } => {
+                    Some((length, Target::One(index(number, first, arguments)?)))
+                }
+                Word::Number { length, number } => {
+                    let at = index(number, first, arguments)?;
+                    is_number_mark(place, before).then_some((length, Target::One(at)))
+                }
+                Word::Other => None,
+            })
+        }
+        Marks::Capitals => cut(text, false, |_, rest, before| {
+            let name = capitals(rest, before)?;
+            let at = arguments.iter().position(|it| *it.name == *name)?;
+            Some((1 + name.len(), Target::One(at)))
+        }),
+        Marks::Inputs => cut(text, false, |_, rest, _| {
+            let input = input(rest)?;
+            let at = arguments.iter().position(|it| *it.name == *input.name)?;
+            Some((input.length, Target::One(at)))
+        }),
+        Marks::Args | Marks::Patterns => curly::exact(arguments, text),
+        Marks::Variables => curly::variables(arguments, text),
+        Marks::None | Marks::Appended => vec![Piece::Text(text)],
+    }
+}
+
+/// What a mark stands for.
+enum Target {
+    One(usize),
+    All,
+}
+
+/// Cuts a text wherever `find` sees a mark: it gets the text from the `$` on, and the one before it.
+fn cut<'t>(
+    text: &'t str,
+    has_escapes: bool,
+    find: impl Fn(Place, &'t str, &'t str) -> Option<(usize, Target)>,
+) -> Vec<Piece<'t>> {
+    let mut pieces = Vec::new();
+    let mut done = 0;
+    let push = |pieces: &mut Vec<Piece<'t>>, part: &'t str| {
+        if !part.is_empty() {
+            pieces.push(Piece::Text(part));
+        }
+    };
+    for (at, place) in dollars(text) {
+        if at < done {
+            continue;
+        }
+        let is_escaped = has_escapes && is_escaped(&text[..at]);
+        let found = find(place, &text[at..], &text[..at]);
+        // Any number that its author kept from being a mark loses the backslash, as in the client.
+        let number = || (is_escaped && starts_number(&text[at..])).then_some((1, Target::All));
+        let Some((length, target)) = found.or_else(number) else {
+            continue;
+        };
+        if is_escaped {
+            push(&mut pieces, &text[done..at - 1]);
+            push(&mut pieces, &text[at..at + length]);
+            done = at + length;
+            continue;
+        }
+        push(&mut pieces, &text[done..at]);
+        let mark = &text[at..at + length];
+        pieces.push(match target {
+            Target::One(at) => Piece::Argument { at, mark },
+            Target::All => Piece::All { mark },
+        });
+        done = at + length;
+    }
+    push(&mut pieces, &text[done..]);
+    pieces
+}
+
+/// Whether just one backslash stands before a mark.
+pub fn is_escaped(before: &str) -> bool {
+    before.ends_with('\\') && !before.ends_with("\\\\")
+}
+
+fn starts_number(rest: &str) -> bool {
+    rest[1..].starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// What starts with a `$`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// `$ARGUMENTS`.
+    All {
+        /// Bytes of it.
+        length: usize,
+    },
+    /// `$ARGUMENTS[2]`.
+    Place {
+        /// Bytes of it.
+        length: usize,
+        /// Which argument.
+        number: usize,
+    },
+    /// `$2`, which is no price.
+    Number {
+        /// Bytes of it.
+        length: usize,
+        /// Which argument.
+        number: usize,
+    },
+    /// Something else.
+    Other,
+}
+
+/// Reads a `$` and what follows; `None` where no mark can be.
+pub fn word(rest: &str) -> Option<Word> {
+    let after = rest.strip_prefix('$')?;
+    if let Some(more) = after.strip_prefix("ARGUMENTS") {
+        let place = more.strip_prefix('[').and_then(|inside| {
+            let count = inside.bytes().take_while(u8::is_ascii_digit).count();
+            let number = small(&inside[..count])?;
+            let length = "$ARGUMENTS[]".len() + count;
+            let is_closed = inside[count..].starts_with(']');
+            is_closed.then_some(Word::Place { length, number })
+        });
+        let length = "$ARGUMENTS".len();
+        return place.or_else(|| (!goes_on(more)).then_some(Word::All { length }));
+    }
+    let count = after.bytes().take_while(u8::is_ascii_digit).count();
+    if count == 0 {
+        return Some(Word::Other);
+    }
+    let (digits, more) = after.split_at(count);
+    let is_price = more
+        .strip_prefix(['.', ','])
+        .is_some_and(|more| more.starts_with(|c: char| c.is_ascii_digit()));
+    let is_mark = !is_price && !goes_on(more);
+    let number = small(digits).filter(|_| is_mark)?;
+    Some(Word::Number {
+        length: 1 + count,
+        number,
+    })
+}
+
+/// Whether a number at this place means an argument: not `US$5`, not `$$1`, not awk's.
+pub fn is_number_mark(place: Place, before: &str) -> bool {
+    let is_joined = before.ends_with(|c: char| c == '$' || c.is_ascii_uppercase());
+    place != Place::Quoted && !is_joined
+}
+
+/// The name of a mark of Codex: capitals, and no other `$` before them.
+pub fn capitals<'t>(rest: &'t str, before: &str) -> Option<&'t str> {
+    let after = rest.strip_prefix('$')?;
+    let is_inner = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
+    let length = after.bytes().take_while(is_inner).count();
+    let (name, more) = after.split_at(length);
+    let is_name = name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name != "ARGUMENTS"
+        && !goes_on(more)
+        && !before.ends_with('$');
+    is_name.then_some(name)
+}
+
+/// A mark of Copilot.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Input<'t> {
+    /// Its name, with `_` for blanks.
+    pub name: String,
+    /// What to put there.
+    pub placeholder: Option<&'t str>,
+    /// Bytes of it.
+    pub length: usize,
+}
+
+/// The longest mark of Copilot.
+const INPUT: usize = 512;
+
+/// Reads `${input:name}` or `${input:name:what to put there}`.
+pub fn input(rest: &str) -> Option<Input<'_>> {
+    let inside = rest.strip_prefix("${input:")?;
+    let end = inside.bytes().take(INPUT).position(|byte| byte == b'}')?;
+    let inside = &inside[..end];
+    let (name, placeholder) = match inside.split_once([':', '|']) {
+        Some((name, placeholder)) => (name, Some(placeholder.trim())),
+        None => (inside, None),
+    };
+    let is_inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let words: Vec<&str> = name.split_whitespace().collect();
+    let name = words.join("_");
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.len() <= NAME
+        && name.chars().all(is_inner);
+    is_name.then(|| Input {
+        name,
+        placeholder: placeholder.filter(|text| !text.is_empty()),
+        length: "${input:}".len() + inside.len(),
+    })
+}
+
+/// The longest declared name that a `$` starts; the one argument that no author named has no mark.
+fn name(rest: &str, arguments: &[Argument]) -> Option<(usize, Target)> {
+    let after = rest.strip_prefix('$')?;
+    let found = arguments.iter().enumerate().filter(|(_, argument)| {
+        let more = after.strip_prefix(&*argument.name);
+        *argument.name != *ALL && more.is_some_and(|more| !goes_on(more))
+    });
+    let (at, argument) = found.max_by_key(|(_, argument)| argument.name.len())?;
+    Some((1 + argument.name.len(), Target::One(at)))
+}
+
+fn index(number: usize, first: u8, arguments: &[Argument]) -> Option<usize> {
+    let at = number.checked_sub(usize::from(first))?;
+    (at < arguments.len()).then_some(at)
+}
+
+fn small(digits: &str) -> Option<usize> {
+    let is_small = (1..=3).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+    is_small.then(|| digits.parse().ok())?
+}
+
+/// Whether a word goes on.
+fn goes_on(more: &str) -> bool {
+    more.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+}

@@ -1,0 +1,192 @@
+//! Where in a Markdown text something stands: in prose, or in code.
+
+use std::collections::HashMap;
+
+/// Where a `$` stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Among words.
+    Prose,
+    /// In backticks on a line.
+    Inline,
+    /// In a block of code.
+    Block,
+    /// In code, between single quotes: there a shell leaves it to another program.
+    Quoted,
+}
+
+/// Every `$` of a text and where it stands, in order. Takes time by the length of the text.
+pub fn dollars(text: &str) -> Vec<(usize, Place)> {
+    let mut found = Vec::new();
+    // Most texts have none.
+    let Some(last) = text.rfind('$') else {
+        return found;
+    };
+    for line in lines(text).take_while(|line| line.start <= last) {
+        match (line.text.contains('$'), line.is_code) {
+            (false, _) => {}
+            (true, true) => within(line.text, line.start, Place::Block, &mut found),
+            (true, false) => inline(line.text, line.start, &mut found),
+        }
+    }
+    found
+}
+
+/// A line of a text.
+#[derive(Debug, Clone, Copy)]
+pub struct Line<'t> {
+    /// What it says, its end included.
+    pub text: &'t str,
+    /// Bytes before it.
+    pub start: usize,
+    /// Whether it belongs to a block of code, the fences too.
+    pub is_code: bool,
+}
+
+/// The lines of a text.
+pub fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    let mut fence: Option<(char, usize)> = None;
+    let mut start = 0;
+    text.split_inclusive('\n').map(move |line| {
+        // Nearly no line is a fence: the first byte that is no blank tells.
+        let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+        let margin = line.bytes().take_while(blank).count();
+        let mark = match line.as_bytes().get(margin) {
+            Some(b'`') => Some('`'),
+            Some(b'~') => Some('~'),
+            _ => None,
+        };
+        let said = mark.map_or("", |_| line.trim());
+        let count = mark.map_or(0, |mark| said.chars().take_while(|c| *c == mark).count());
+        let info = &said[count..];
+        let was_open = fence.is_some();
+        match (fence, mark) {
+            (Some((open, length)), Some(mark))
+                if mark == open && count >= length && info.is_empty() =>
+            {
+                fence = None;
+            }
+            (None, Some(mark)) if count >= 3 && !info.contains('`') => fence = Some((mark, count)),
+            _ => {}
+        }
+        let line = Line {
+            text: line,
+            start,
+            is_code: was_open || fence.is_some(),
+        };
+        start += line.text.len();
+        line
+    })
+}
+
+/// Looks at a line with code in backticks.
+fn inline(line: &str, start: usize, found: &mut Vec<(usize, Place)>) {
+    let runs = runs(line);
+    let mut at = 0;
+    let mut next = 0;
+    while let Some(run) = runs.get(next) {
+        let Some(close) = run.twin.and_then(|twin| runs.get(twin)) else {
+            next += 1;
+            continue;
+        };
+        prose(&line[at..run.at], start + at, found);
+        let inside = run.at + run.length;
+        within(
+            &line[inside..close.at],
+            start + inside,
+            Place::Inline,
+            found,
+        );
+        at = close.at + close.length;
+        next = run.twin.map_or(next, |twin| twin) + 1;
+    }
+    prose(&line[at..], start + at, found);
+}
+
+/// Backticks side by side.
+struct Run {
+    at: usize,
+    length: usize,
+    /// The next run of the same length.
+    twin: Option<usize>,
+}
+
+fn runs(line: &str) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for (at, _) in line.match_indices('`') {
+        match runs.last_mut() {
+            Some(last) if last.at + last.length == at => last.length += 1,
+            _ => runs.push(Run {
+                at,
+                length: 1,
+                twin: None,
+            }),
+        }
+    }
+    let mut later: HashMap<usize, usize> = HashMap::new();
+    for (at, run) in runs.iter_mut().enumerate().rev() {
+        run.twin = later.insert(run.length, at);
+    }
+    runs
+}
+
+fn prose(part: &str, start: usize, found: &mut Vec<(usize, Place)>) {
+    let dollars = part.match_indices('$');
+    found.extend(dollars.map(|(at, _)| (start + at, Place::Prose)));
+}
+
+fn within(part: &str, start: usize, place: Place, found: &mut Vec<(usize, Place)>) {
+    let mut left = part.bytes().filter(|byte| *byte == b'\'').count();
+    let mut is_quoted = false;
+    for (at, byte) in part.bytes().enumerate() {
+        match byte {
+            b'\'' => {
+                left -= 1;
+                // A quote that none follows is an apostrophe.
+                is_quoted = !is_quoted && left > 0;
+            }
+            b'$' if is_quoted => found.push((start + at, Place::Quoted)),
+            b'$' => found.push((start + at, place)),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn code_is_told_from_prose() {
+        let text = "a $1 `b $2` ``c ` $3`` `d $4\n```sh\n$5 '$6' don't $7\n````\n$8\n~~~\n$9";
+        let places: Vec<_> = dollars(text)
+            .into_iter()
+            .map(|(at, place)| (&text[at..at + 2], place))
+            .collect();
+        assert_eq!(
+            places,
+            [
+                ("$1", Place::Prose),
+                ("$2", Place::Inline),
+                ("$3", Place::Inline),
+                ("$4", Place::Prose),
+                ("$5", Place::Block),
+                ("$6", Place::Quoted),
+                ("$7", Place::Block),
+                ("$8", Place::Prose),
+                ("$9", Place::Block),
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn every_dollar_is_found(text in "[a$`~'\n ]{0,60}") {
+            let found: Vec<usize> = dollars(&text).into_iter().map(|(at, _)| at).collect();
+            let all: Vec<usize> = text.match_indices('$').map(|(at, _)| at).collect();
+            prop_assert_eq!(found, all);
+        }
+    }
+}
