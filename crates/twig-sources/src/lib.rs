@@ -37,6 +37,7 @@ mod tree;
 mod trust;
 mod twig_folder;
 mod watch;
+mod write_file;
 
 pub use detect::{is_well_known, well_known_folders};
 pub use export::{
@@ -48,15 +49,15 @@ pub use import::{
     plan_library_locked, plan_project,
 };
 pub use live::{LiveCatalog, Refresh};
-pub use locked_file::{LockError, LockedFile, LockedFolder, NewFile};
+pub use locked_file::{LockError, LockedFile, LockedFolder};
 pub use place::PROJECT;
 pub use project_folder::{
     CheckedFolder, Exported, Imported, ProjectFolderError, check_project, export_project,
     import_project,
 };
-pub use root::create_beneath;
 pub use search::{Heard, SearchIndex, Searcher};
 pub use settings::{Remembered, Selected, Settings, Watching};
 pub use store::{Access, DEFAULT_WORKSPACE, OldVersions, Reclaimed, SqliteStore, Workspaces};
 pub use trust::{CodeFiles, Trust, Verdict, function_sources, program, survey, were_read_from};
 pub use watch::{Watch, is_network};
+pub use write_file::{NewFile, create_beneath};

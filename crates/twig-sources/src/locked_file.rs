@@ -10,7 +10,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -20,6 +20,7 @@ use cap_std::fs::{Dir, OpenOptions};
 use twig_core::BodyError;
 
 use crate::root::body_error;
+use crate::write_file::{Existing, FileAccess, NewFile, copy_file, folder_beneath, write_file};
 
 /// How long a command waits for another one that changes the same files.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -64,15 +65,6 @@ pub struct LockedFile {
     name: OsString,
     /// The folder of the path as it was named: another one where that path is a symlink.
     beside: Dir,
-}
-
-/// Who may do what with a file that is made.
-#[derive(Debug, Clone, Copy)]
-pub struct NewFile {
-    /// The mode of a file that was not there, before the umask; one that was there keeps its own.
-    pub mode: u32,
-    /// Whether replacing a file of another user is refused where its owner cannot be kept.
-    pub keeps_owner: bool,
 }
 
 impl LockedFolder {
@@ -208,20 +200,25 @@ impl LockedFile {
         read(&self.folder.dir, &self.name)
     }
 
-    /// Writes the file in one step: who reads it sees the old bytes or the new ones. An error where it
-    /// does not say `before` any more.
+    /// Writes the file in one step: a reader sees the old bytes or the new ones. An error if it no
+    /// longer says `before`.
     pub fn replace(&self, before: Option<&[u8]>, bytes: &[u8], new: NewFile) -> io::Result<()> {
-        let dir = &self.folder.dir;
-        let like = like(dir, &self.name, new.keeps_owner);
-        write(dir, new.mode, bytes, like.as_ref(), |unfinished| {
-            self.check_still(before)?;
-            dir.rename(unfinished, dir, &self.name)
-        })?;
-        // The name is on disk once its folder is; the file is the new one in any case.
-        if let Some(Err(error)) = self.folder.lock.as_ref().map(File::sync_all) {
-            tracing::debug!(%error, "a folder cannot be synced");
-        }
-        Ok(())
+        let still = || self.check_still(before);
+        let existing = match before {
+            Some(_) => Existing::Replaced(&still),
+            None => Existing::Refused,
+        };
+        let written = write_file(
+            &self.folder.dir,
+            Path::new(&self.name),
+            bytes,
+            new,
+            existing,
+        );
+        written.map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => changed(),
+            _ => error,
+        })
     }
 
     /// Removes the file, unless it does not say `before` any more.
@@ -238,12 +235,12 @@ impl LockedFile {
     /// Makes a copy of the file beside the named path, for no others than the file itself is for. What
     /// has the name already is never written over.
     pub fn copy_beside(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
-        let like = like(&self.folder.dir, &self.name, true);
-        let dir = &self.beside;
-        write(dir, 0o600, bytes, like.as_ref(), |unfinished| {
-            dir.hard_link(unfinished, dir, name)?;
-            dir.remove_file(unfinished)
-        })
+        let like = FileAccess::of(&self.folder.dir, Path::new(&self.name));
+        let new = NewFile {
+            keeps_owner: true,
+            ..NewFile::PRIVATE
+        };
+        copy_file(&self.beside, Path::new(name), bytes, new, like)
     }
 
     /// Removes a file beside the named path.
@@ -260,10 +257,12 @@ impl LockedFile {
         if self.read()?.as_deref() == before {
             return Ok(());
         }
-        Err(io::Error::other(
-            "it was changed by another program just now; try again",
-        ))
+        Err(changed())
     }
+}
+
+fn changed() -> io::Error {
+    io::Error::other("it was changed by another program just now; try again")
 }
 
 /// Waits for the lock; tries at least once.
@@ -331,21 +330,6 @@ fn ambient_folder(path: &Path) -> io::Result<Dir> {
     Dir::open_ambient_dir(folder, ambient_authority())
 }
 
-/// The same beneath another folder.
-fn folder_beneath(dir: &Dir, path: &Path) -> io::Result<Dir> {
-    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
-    let Some(folder) = folder else {
-        return dir.try_clone();
-    };
-    match dir.open_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            dir.create_dir_all(folder)?;
-            dir.open_dir(folder)
-        }
-        opened => opened,
-    }
-}
-
 fn lock_error(error: io::Error) -> LockError {
     match body_error(&error) {
         BodyError::Outside => LockError::Outside,
@@ -399,92 +383,6 @@ fn read(dir: &Dir, name: &OsStr) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Writes bytes under a name of their own, with the owner and permissions of another file, and hands
-/// the name over.
-fn write(
-    dir: &Dir,
-    mode: u32,
-    bytes: &[u8],
-    like: Option<&Like>,
-    finish: impl FnOnce(&str) -> io::Result<()>,
-) -> io::Result<()> {
-    let (name, mut file) = unfinished(dir, mode)?;
-    let mut whole = || -> io::Result<()> {
-        file.write_all(bytes)?;
-        if let Some(like) = like {
-            like.give_to(&file)?;
-        }
-        file.sync_all()
-    };
-    let written = whole().and_then(|()| finish(&name));
-    if written.is_err() {
-        let _ = dir.remove_file(&name);
-    }
-    written
-}
-
-/// A new file with a name that nobody else has.
-fn unfinished(dir: &Dir, mode: u32) -> io::Result<(String, File)> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    cap_std::fs::OpenOptionsExt::mode(&mut options, mode);
-    #[cfg(not(unix))]
-    let _ = mode;
-    let mut error = io::Error::from(ErrorKind::AlreadyExists);
-    // Another machine may have a process of this number.
-    for turn in 0..100 {
-        let name = format!(".twig-{}-{turn}", std::process::id());
-        match dir.open_with(&name, &options) {
-            Ok(file) => return Ok((name, file.into_std())),
-            Err(taken) if taken.kind() == ErrorKind::AlreadyExists => error = taken,
-            Err(error) => return Err(error),
-        }
-    }
-    Err(error)
-}
-
-/// Who a file is for.
-struct Like {
-    #[cfg(unix)]
-    owner: (u32, u32),
-    permissions: cap_std::fs::Permissions,
-    keeps_owner: bool,
-}
-
-/// Who a file is for; nothing where there is none.
-fn like(dir: &Dir, name: &OsStr, keeps_owner: bool) -> Option<Like> {
-    let found = dir.symlink_metadata(name).ok();
-    let found = found.filter(cap_std::fs::Metadata::is_file)?;
-    Some(Like {
-        #[cfg(unix)]
-        owner: {
-            use cap_std::fs::MetadataExt;
-            (found.uid(), found.gid())
-        },
-        permissions: found.permissions(),
-        keeps_owner,
-    })
-}
-
-impl Like {
-    fn give_to(&self, file: &File) -> io::Result<()> {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::{MetadataExt, fchown};
-            let (user, group) = self.owner;
-            let is_own = file.metadata()?.uid() == user;
-            if let Err(error) = fchown(file, Some(user), Some(group))
-                && !is_own
-                && self.keeps_owner
-            {
-                return Err(error);
-            }
-        }
-        file.set_permissions(self.permissions.clone().into_std(file)?)
-    }
-}
-
 #[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -492,10 +390,7 @@ mod tests {
 
     use super::*;
 
-    const NEW: NewFile = NewFile {
-        mode: 0o600,
-        keeps_owner: false,
-    };
+    const NEW: NewFile = NewFile::PRIVATE;
 
     fn take(path: &Path, patience: Duration) -> Result<LockedFolder, LockError> {
         LockedFolder::take_within(patience, || {

@@ -1,7 +1,7 @@
 //! A library's folder, beneath which everything is opened: links that lead out are refused.
 
 use std::fs::Metadata;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use cap_std::ambient_authority;
@@ -97,24 +97,6 @@ impl Root {
         };
         entries.map_err(|error| body_error(&error))
     }
-}
-
-/// Makes a file beneath a folder, and the folders between; never through a symlink that leads out. A
-/// file that is there is an error.
-pub fn create_beneath(base: &Path, path: &Path, text: &[u8]) -> io::Result<()> {
-    let create = || -> io::Result<()> {
-        let dir = Dir::open_ambient_dir(base, ambient_authority())?;
-        if let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
-            dir.create_dir_all(folder)?;
-        }
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        dir.open_with(path, &options)?.write_all(text)
-    };
-    create().map_err(|error| match body_error(&error) {
-        BodyError::Outside => io::Error::other("it leads outside the folder"),
-        _ => error,
-    })
 }
 
 /// What is at a path instead of a regular file, in the words of [`BodyError::NotAFile`].

@@ -16,13 +16,8 @@ use twig_core::Library;
 
 use self::survey::written;
 pub use self::survey::{CodeFiles, program, survey};
-use crate::locked_file::{LockError, LockedFile, NewFile};
-
-/// The record is nobody else's.
-const PRIVATE: NewFile = NewFile {
-    mode: 0o600,
-    keeps_owner: false,
-};
+use crate::locked_file::{LockError, LockedFile};
+use crate::write_file::NewFile;
 
 /// The libraries that are trusted, by the real path of their folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,7 +102,7 @@ impl Trust {
         if trust != recorded.unwrap_or_default() {
             let mut text = serde_json::to_vec_pretty(&trust).map_err(io::Error::from)?;
             text.push(b'\n');
-            file.replace(before.as_deref(), &text, PRIVATE)?;
+            file.replace(before.as_deref(), &text, NewFile::PRIVATE)?;
         }
         Ok(result)
     }

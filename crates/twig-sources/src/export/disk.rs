@@ -1,16 +1,16 @@
 //! The client's folder: reading, writing and removing beneath what was named.
 
 use std::collections::BTreeSet;
-use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
-use cap_std::fs::{OpenOptions, OpenOptionsExt, Permissions, PermissionsExt};
 use sha2::{Digest, Sha256};
 use twig_clients::export::{Client, Item};
 use twig_core::BodyError;
 
 use super::ExportTarget;
 use crate::root::{Root, body_error, regular, sentence};
+use crate::write_file::{Existing, FileAccess, NewFile, copy_file, write_file};
 
 /// Bytes of a file that is looked into for a marker.
 const LARGEST: u64 = 8 * 1024 * 1024;
@@ -110,47 +110,11 @@ impl<'r> Disk<'r> {
         self.root.dir().symlink_metadata(self.full(path)).is_ok()
     }
 
-    /// Writes a file under another name first, so that whoever looks finds the old one or all of the
-    /// new one. Who may read it stays as it was.
     pub(super) fn write(&self, path: &str, bytes: &[u8]) -> Result<(), String> {
-        self.write_as(path, bytes, self.mode(path))
-    }
-
-    /// Who may do what with a file; nothing where there is none.
-    fn mode(&self, path: &str) -> Option<u32> {
-        let found = self.root.dir().symlink_metadata(self.full(path)).ok()?;
-        found.is_file().then(|| found.permissions().mode() & 0o777)
-    }
-
-    fn write_as(&self, path: &str, bytes: &[u8], mode: Option<u32>) -> Result<(), String> {
-        let dir = self.root.dir();
         let full = self.full(path);
-        let (folder, _) = full.rsplit_once('/').unwrap_or(("", &full));
-        let unfinished = format!("{folder}/.twig-export-{}", std::process::id());
-        let whole = || -> io::Result<()> {
-            dir.create_dir_all(folder)?;
-            match dir.remove_file(&unfinished) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
-            let mut options = OpenOptions::new();
-            options.write(true).create_new(true);
-            // What few may read is for few from its first byte on.
-            options.mode(mode.map_or(0o666, |mode| mode & 0o600));
-            let mut file = dir.open_with(&unfinished, &options)?;
-            file.write_all(bytes)?;
-            if let Some(mode) = mode {
-                file.set_permissions(Permissions::from_mode(mode))?;
-            }
-            // A name must not outlive a crash that its bytes do not.
-            file.sync_all()?;
-            drop(file);
-            dir.rename(&unfinished, dir, &full)
-        };
-        whole().map_err(|error| {
-            let _ = dir.remove_file(&unfinished);
-            format!("cannot be written: {}", refusal(&error))
-        })
+        let dir = self.root.dir();
+        write_file(dir, Path::new(&full), bytes, NewFile::SHARED, Existing::ANY)
+            .map_err(|error| cannot_write(&error))
     }
 
     /// Keeps a copy of a file beside it; says what it is called.
@@ -166,7 +130,11 @@ impl<'r> Disk<'r> {
         };
         let free = (0..1000).map(name).find(|name| !self.is_there(name));
         let free = free.ok_or_else(|| "has too many copies beside it".to_owned())?;
-        self.write_as(&free, &bytes, self.mode(path))?;
+        let dir = self.root.dir();
+        let like = FileAccess::of(dir, Path::new(&self.full(path)));
+        let copy = self.full(&free);
+        copy_file(dir, Path::new(&copy), &bytes, NewFile::PRIVATE, like)
+            .map_err(|error| cannot_write(&error))?;
         Ok(Some(free))
     }
 
@@ -203,6 +171,10 @@ impl<'r> Disk<'r> {
         });
         texts.collect()
     }
+}
+
+fn cannot_write(error: &io::Error) -> String {
+    format!("cannot be written: {}", refusal(error))
 }
 
 /// Why the system, or the way there, said no.

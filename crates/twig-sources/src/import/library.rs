@@ -10,6 +10,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
 use twig_clients::import::Imported;
 use twig_core::name::twin_key;
 use twig_core::parse::library::{Files, Folder, MANIFEST, twig_library};
@@ -21,15 +23,10 @@ use twig_core::{
 
 use super::{Fate, ImportError};
 use crate::listing::Looker;
-use crate::locked_file::{LockError, LockedFile, LockedFolder, NewFile};
+use crate::locked_file::{LockError, LockedFile, LockedFolder};
 use crate::reader::{Patience, ReadFile, read_text};
-use crate::root::{create_beneath, sentence};
-
-/// A manifest is for everybody who may read the library.
-const SHARED: NewFile = NewFile {
-    mode: 0o666,
-    keeps_owner: false,
-};
+use crate::root::sentence;
+use crate::write_file::{NewFile, create_beneath, sync_folder};
 
 /// How the folder begins in which a new library is made.
 const UNFINISHED: &str = ".twig-import-";
@@ -203,6 +200,9 @@ impl LibraryPlan {
         fs::rename(unfinished.path(), &self.root).map_err(|error| shown(&error))?;
         // It has another name now: there is nothing left to clean up.
         let _ = unfinished.keep();
+        if let Ok(parent) = Dir::open_ambient_dir(parent, ambient_authority()) {
+            sync_folder(&parent);
+        }
         Ok(())
     }
 
@@ -227,7 +227,7 @@ impl LibraryPlan {
             .replace(
                 Some(self.before.as_bytes()),
                 self.manifest.as_bytes(),
-                SHARED,
+                NewFile::SHARED,
             )
             .map_err(|error| cannot_write(MANIFEST, &error))
     }

@@ -1,10 +1,10 @@
 //! A project becomes a folder. Nothing that somebody else put there is lost.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
 
-use cap_std::fs::{Dir, DirEntry, OpenOptions};
+use cap_std::fs::{Dir, DirEntry};
 use sha2::{Digest as _, Sha256};
 use twig_core::BodyError;
 use twig_core::store::{Digest, Entry, Folder, FolderError, Project, Store};
@@ -12,12 +12,10 @@ use twig_core::store::{Digest, Entry, Folder, FolderError, Project, Store};
 use super::{MANIFEST, ProjectFolderError, read_manifest};
 use crate::locked_file::{LockError, LockedFolder};
 use crate::root::{Root, body_error, sentence};
+use crate::write_file::{Existing, NewFile, is_unfinished, write_file};
 
 /// Keeps git from changing line ends.
 const ATTRIBUTES: &str = ".gitattributes";
-
-/// Where a file is written before it takes its name.
-const UNFINISHED: &str = ".twig-export";
 
 /// What an export did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -98,12 +96,17 @@ fn earlier(root: &Root, path: &Path) -> Result<Option<Folder>, ProjectFolderErro
         path: "the folder".to_owned(),
         error,
     })?;
-    // A repository that was just made for it is empty, too.
-    let mut others = entries.flatten().filter(|entry| {
-        let name = entry.file_name();
-        name != ".git" && name != UNFINISHED
-    });
-    if others.next().is_none() {
+    let mut is_empty = true;
+    for name in entries.flatten().map(|entry| entry.file_name()) {
+        if is_unfinished(&name) {
+            // The folder is locked: the export that was writing this file was killed.
+            let _ = root.dir().remove_file(name);
+        } else {
+            // A repository that was just made for it is empty, too.
+            is_empty &= name == ".git";
+        }
+    }
+    if is_empty {
         return Ok(None);
     }
     match read_manifest(path) {
@@ -209,29 +212,9 @@ fn digest_of(root: &Root, path: &str) -> Result<Digest, BodyError> {
     }
 }
 
-/// Writes a file under another name first, so that whoever looks finds the old one or all of the new
-/// one. It is not made durable: an export can be repeated.
 fn write(dir: &Dir, path: &str, bytes: &[u8]) -> Result<(), ProjectFolderError> {
-    let whole = || -> io::Result<()> {
-        if let Some((folder, _)) = path.rsplit_once('/') {
-            dir.create_dir_all(folder)?;
-        }
-        match dir.remove_file(UNFINISHED) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        let mut file = dir.open_with(UNFINISHED, &options)?;
-        file.write_all(bytes)?;
-        drop(file);
-        dir.rename(UNFINISHED, dir, path)
-    };
-    whole().map_err(|error| {
-        // What is half written is of no use to anybody.
-        let _ = dir.remove_file(UNFINISHED);
-        cannot_write(path, &error)
-    })
+    write_file(dir, Path::new(path), bytes, NewFile::SHARED, Existing::ANY)
+        .map_err(|error| cannot_write(path, &error))
 }
 
 fn cannot_write(path: &str, error: &io::Error) -> ProjectFolderError {

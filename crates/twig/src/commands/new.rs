@@ -22,12 +22,6 @@ use crate::config;
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
 
-/// A manifest is for everybody who may read the library.
-const SHARED: NewFile = NewFile {
-    mode: 0o666,
-    keeps_owner: false,
-};
-
 pub(super) fn run(what: New, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     match what {
         New::Library { name, folder } => library(&name, folder, ui)?,
@@ -174,7 +168,7 @@ fn prompt(
         &inner.join(format!("prompts/{prompt}.md")),
         &format!("Write what `{prompt}` should say here.\n"),
     )?;
-    if let Err(error) = locked.replace(Some(before.as_bytes()), text.as_bytes(), SHARED) {
+    if let Err(error) = locked.replace(Some(before.as_bytes()), text.as_bytes(), NewFile::SHARED) {
         // A prompt that no manifest has would only stand in the way of the next try.
         let _ = fs::remove_file(&file);
         return Err(CommandError::fixable(format!(

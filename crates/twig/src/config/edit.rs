@@ -15,12 +15,6 @@ use super::{Config, parse};
 use crate::command_error::{CommandError, not_locked, reason};
 use crate::places::Places;
 
-/// A configuration may come to say where secrets are.
-const PRIVATE: NewFile = NewFile {
-    mode: 0o600,
-    keeps_owner: false,
-};
-
 /// A folder to remember, as it is written.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
@@ -127,7 +121,7 @@ impl ConfigFile {
             let message = format!("{shown} changed meanwhile and was left as it is");
             return Err(CommandError::fixable(message).hint("try again"));
         }
-        let written = self.file.replace(before, self.text.as_bytes(), PRIVATE);
+        let written = self.file.replace(before, self.text.as_bytes(), NewFile::PRIVATE);
         written.map_err(|error| wrong(&error))
     }
 

@@ -215,12 +215,13 @@ impl Config {
     pub(crate) fn write(&self, text: Option<&str>) -> Result<(), ConfigError> {
         let before = self.text.as_ref().map(String::as_bytes);
         // A new file of this person may come to hold secrets; one of a project is shared.
+        let new = match self.scope {
+            Scope::User => NewFile::PRIVATE,
+            Scope::Project => NewFile::SHARED,
+        };
         let new = NewFile {
-            mode: match self.scope {
-                Scope::User => 0o600,
-                Scope::Project => 0o666,
-            },
             keeps_owner: true,
+            ..new
         };
         let file = self.locked()?;
         let written = match text {

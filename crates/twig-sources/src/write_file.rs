@@ -1,0 +1,299 @@
+//! The one way to write a file: under a name of its own, synced, and then put in place in one step.
+//!
+//! A reader sees the old bytes or the new ones, also after a crash. A file that is replaced keeps its
+//! mode and, where the system allows it, its owner. A symlink at the path itself is replaced, never
+//! written through, and folders are only entered beneath the one that was opened: [`LockedFile`]
+//! follows the symlinks of a person's own files before it writes.
+//!
+//! [`LockedFile`]: crate::LockedFile
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, Metadata, OpenOptions, Permissions};
+use twig_core::BodyError;
+
+use crate::root::body_error;
+
+/// How the name of an unfinished file begins; a process id and a number follow.
+const UNFINISHED: &str = ".twig-";
+
+/// Who may use a file that is written.
+#[derive(Debug, Clone, Copy)]
+pub struct NewFile {
+    /// The mode of a new file, before the umask. A file that is replaced keeps its own.
+    pub mode: u32,
+    /// True if a file of another user is not replaced where its owner cannot be kept.
+    pub keeps_owner: bool,
+}
+
+impl NewFile {
+    /// For this user alone: the file may come to say where secrets are.
+    pub const PRIVATE: Self = Self {
+        mode: 0o600,
+        keeps_owner: false,
+    };
+
+    /// For everybody whom the umask allows.
+    pub const SHARED: Self = Self {
+        mode: 0o666,
+        keeps_owner: false,
+    };
+}
+
+/// What happens to a file that is already there.
+pub(crate) enum Existing<'c> {
+    /// It is replaced if this check, made at the last moment, succeeds.
+    Replaced(&'c dyn Fn() -> io::Result<()>),
+    /// Writing fails with [`ErrorKind::AlreadyExists`], also for a symlink that leads nowhere.
+    Refused,
+}
+
+impl Existing<'_> {
+    /// It is replaced, whatever it says.
+    pub(crate) const ANY: Self = Self::Replaced(&|| Ok(()));
+}
+
+/// Writes a file beneath a folder, and makes the folders between.
+pub(crate) fn write_file(
+    dir: &Dir,
+    path: &Path,
+    bytes: &[u8],
+    new: NewFile,
+    existing: Existing<'_>,
+) -> io::Result<()> {
+    let like = match existing {
+        Existing::Replaced(_) => FileAccess::of(dir, path),
+        Existing::Refused => None,
+    };
+    write(dir, path, bytes, new, like, existing)
+}
+
+/// Writes a file that must not exist, with the owner and permissions of another one.
+pub(crate) fn copy_file(
+    dir: &Dir,
+    path: &Path,
+    bytes: &[u8],
+    new: NewFile,
+    like: Option<FileAccess>,
+) -> io::Result<()> {
+    write(dir, path, bytes, new, like, Existing::Refused)
+}
+
+/// Writes a file that must not exist beneath a folder, and makes the folders between; never through a
+/// symlink that leads out.
+pub fn create_beneath(base: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let dir = Dir::open_ambient_dir(base, ambient_authority())?;
+    let written = write_file(&dir, path, bytes, NewFile::SHARED, Existing::Refused);
+    written.map_err(|error| match body_error(&error) {
+        BodyError::Outside => io::Error::other("it leads outside the folder"),
+        _ => error,
+    })
+}
+
+/// The folder of a path beneath another folder, made where it is missing.
+pub(crate) fn folder_beneath(dir: &Dir, path: &Path) -> io::Result<Dir> {
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+    let Some(folder) = folder else {
+        return dir.try_clone();
+    };
+    match dir.open_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            dir.create_dir_all(folder)?;
+            dir.open_dir(folder)
+        }
+        opened => opened,
+    }
+}
+
+/// Syncs a folder, so that the names in it outlive a crash. A folder that cannot be synced is only
+/// logged: the files are in place in any case.
+pub(crate) fn sync_folder(dir: &Dir) {
+    let synced = dir.open(".").and_then(|folder| folder.sync_all());
+    if let Err(error) = synced {
+        tracing::debug!(%error, "a folder cannot be synced");
+    }
+}
+
+/// True for the name of a file that was not finished.
+pub(crate) fn is_unfinished(name: &OsStr) -> bool {
+    let name = name.to_str().and_then(|name| name.strip_prefix(UNFINISHED));
+    name.is_some_and(|rest| rest.bytes().all(|it| it.is_ascii_digit() || it == b'-'))
+}
+
+fn write(
+    dir: &Dir,
+    path: &Path,
+    bytes: &[u8],
+    new: NewFile,
+    like: Option<FileAccess>,
+    existing: Existing<'_>,
+) -> io::Result<()> {
+    let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
+    let dir = &folder_beneath(dir, path)?;
+    // A file that few may read is theirs from its first byte on.
+    let mode = if like.is_some() { 0o600 } else { new.mode };
+    let (unfinished, mut file) = unfinished(dir, mode)?;
+    let whole = || -> io::Result<()> {
+        file.write_all(bytes)?;
+        if let Some(like) = like {
+            like.give_to(&file, new.keeps_owner)?;
+        }
+        file.sync_all()?;
+        match existing {
+            Existing::Replaced(check) => {
+                check()?;
+                dir.rename(&unfinished, dir, name)
+            }
+            Existing::Refused => put_new(dir, &unfinished, name),
+        }
+    };
+    let written = whole();
+    if written.is_err() {
+        let _ = dir.remove_file(&unfinished);
+    }
+    written?;
+    sync_folder(dir);
+    Ok(())
+}
+
+/// Gives a file its name unless that name is taken.
+fn put_new(dir: &Dir, unfinished: &str, name: &OsStr) -> io::Result<()> {
+    match dir.hard_link(unfinished, dir, name) {
+        Ok(()) => dir.remove_file(unfinished),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+        // Some file systems have no hard links.
+        Err(_) => match dir.symlink_metadata(name) {
+            Ok(_) => Err(ErrorKind::AlreadyExists.into()),
+            Err(error) if error.kind() == ErrorKind::NotFound => dir.rename(unfinished, dir, name),
+            Err(error) => Err(error),
+        },
+    }
+}
+
+/// A new file with a name that no other process uses.
+fn unfinished(dir: &Dir, mode: u32) -> io::Result<(String, File)> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    cap_std::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
+    let mut error = io::Error::from(ErrorKind::AlreadyExists);
+    // Another machine may have a process of this number.
+    for turn in 0..100 {
+        let name = format!("{UNFINISHED}{}-{turn}", std::process::id());
+        match dir.open_with(&name, &options) {
+            Ok(file) => return Ok((name, file.into_std())),
+            Err(taken) if taken.kind() == ErrorKind::AlreadyExists => error = taken,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(error)
+}
+
+/// Who owns a file and may use it.
+pub(crate) struct FileAccess {
+    #[cfg(unix)]
+    owner: (u32, u32),
+    permissions: Permissions,
+}
+
+impl FileAccess {
+    /// Nothing where there is no file.
+    pub(crate) fn of(dir: &Dir, path: &Path) -> Option<Self> {
+        let found = dir.symlink_metadata(path).ok();
+        let found = found.filter(Metadata::is_file)?;
+        Some(Self {
+            #[cfg(unix)]
+            owner: {
+                use cap_std::fs::MetadataExt;
+                (found.uid(), found.gid())
+            },
+            permissions: found.permissions(),
+        })
+    }
+
+    fn give_to(&self, file: &File, keeps_owner: bool) -> io::Result<()> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::{MetadataExt, fchown};
+            let (user, group) = self.owner;
+            let is_own = file.metadata()?.uid() == user;
+            if let Err(error) = fchown(file, Some(user), Some(group))
+                && !is_own
+                && keeps_owner
+            {
+                return Err(error);
+            }
+        }
+        #[cfg(not(unix))]
+        let _ = keeps_owner;
+        file.set_permissions(self.permissions.clone().into_std(file)?)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn what_has_the_name_already_is_never_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        create_beneath(root, Path::new("sub/file"), b"ours").unwrap();
+        symlink("nothing", root.join("broken")).unwrap();
+        for path in ["sub/file", "sub", "broken"] {
+            let refused = create_beneath(root, Path::new(path), b"other").unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::AlreadyExists, "{path}");
+        }
+        assert_eq!(fs::read(root.join("sub/file")).unwrap(), b"ours");
+        assert!(!root.join("nothing").exists());
+        assert_eq!(fs::read_dir(root).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(root.join("sub")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_symlink_is_replaced_and_a_file_keeps_its_mode() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let dir = Dir::open_ambient_dir(root, ambient_authority()).unwrap();
+        let write = |path: &str| {
+            let path = Path::new(path);
+            write_file(&dir, path, b"new", NewFile::SHARED, Existing::ANY).unwrap();
+        };
+        fs::write(root.join("file"), "old").unwrap();
+        fs::set_permissions(root.join("file"), fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("file", root.join("link")).unwrap();
+        write("link");
+        assert_eq!(fs::read(root.join("file")).unwrap(), b"old");
+        assert!(!root.join("link").is_symlink());
+        write("file");
+        assert_eq!(fs::read(root.join("file")).unwrap(), b"new");
+        let mode = fs::metadata(root.join("file"))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o640);
+        let failed = write_file(
+            &dir,
+            Path::new("file"),
+            b"newer",
+            NewFile::SHARED,
+            Existing::Replaced(&|| Err(ErrorKind::Other.into())),
+        );
+        assert!(failed.is_err());
+        assert_eq!(fs::read(root.join("file")).unwrap(), b"new");
+        assert_eq!(
+            fs::read_dir(root).unwrap().count(),
+            2,
+            "no unfinished file stays"
+        );
+    }
+}
