@@ -6,7 +6,6 @@
 mod clients;
 mod config;
 mod diff;
-mod edit_error;
 mod file;
 mod jsonc;
 mod launch;
@@ -16,6 +15,5 @@ mod toml;
 
 pub(crate) use self::clients::{Client, Scope};
 pub(crate) use self::config::{Config, ConfigError, survey};
-pub(crate) use self::edit_error::EditError;
 pub(crate) use self::file::link_out;
 pub(crate) use self::launch::{Entry, Launch};

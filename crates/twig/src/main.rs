@@ -6,6 +6,7 @@ mod command_error;
 mod commands;
 mod config;
 mod connect;
+mod edit_error;
 mod fair_queue;
 mod function;
 mod http;
@@ -14,6 +15,7 @@ mod places;
 mod service;
 mod stderr;
 mod stdio;
+mod toml_file;
 mod ui;
 mod worker;
 

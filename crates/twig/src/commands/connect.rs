@@ -16,7 +16,8 @@ use twig_sources::{LockError, LockedFile};
 use self::step::Step;
 use crate::cli;
 use crate::command_error::{CommandError, ErrorKind, not_locked, reason};
-use crate::connect::{Client, Config, ConfigError, EditError, Scope, link_out};
+use crate::connect::{Client, Config, ConfigError, Scope, link_out};
+use crate::edit_error::EditError;
 use crate::places::{ClientPlaces, Places, on_disk};
 use crate::ui::Ui;
 

@@ -1,19 +1,16 @@
 //! Changes to `config.toml` that leave every other byte as it is.
 
-mod list;
-
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use toml_edit::{Document, Item, Value};
+use toml_edit::{Item, Value};
 use twig_core::Kind;
-use twig_core::depth;
 use twig_sources::{LockError, LockedFile, NewFile};
 
 use super::{Config, parse};
 use crate::command_error::{CommandError, not_locked, reason};
 use crate::places::Places;
+use crate::toml_file::TomlFile;
 
 /// A folder to remember, as it is written.
 #[derive(Debug, Clone)]
@@ -62,48 +59,35 @@ impl ConfigFile {
 
     /// Adds a folder after those that are there.
     pub(crate) fn add(&mut self, places: &Places, entry: &Entry) -> Result<(), CommandError> {
-        let end = if self.text.contains("\r\n") {
-            "\r\n"
-        } else {
-            "\n"
-        };
-        let mut lines = vec![("path", entry.path.clone())];
-        lines.extend(entry.kind.map(|kind| ("kind", kind.as_str().to_owned())));
-        lines.extend(entry.name.clone().map(|name| ("name", name)));
-        let pairs = lines.into_iter().map(|(key, text)| {
+        let mut pairs = vec![("path", entry.path.clone())];
+        pairs.extend(entry.kind.map(|kind| ("kind", kind.as_str().to_owned())));
+        pairs.extend(entry.name.clone().map(|name| ("name", name)));
+        let pairs = pairs.into_iter().map(|(key, text)| {
             let value = Value::from(text);
             format!("{key} = {}", value.to_string().trim())
         });
-        let pairs: Vec<String> = pairs.collect();
-        if let Some(list) = self.inline_list() {
-            let separator = if list.is_empty { "" } else { ", " };
-            let table = format!("{separator}{{ {} }}", pairs.join(", "));
-            self.text.insert_str(list.end, &table);
-        } else {
-            if !self.text.is_empty() {
-                let missing = if self.text.ends_with('\n') { "" } else { end };
-                self.text.push_str(missing);
-                self.text.push_str(end);
+        let edited = self.edit(|file| match file.document.get("libraries") {
+            Some(Item::Value(Value::Array(list))) => {
+                let pairs: Vec<String> = pairs.collect();
+                file.push(list, &format!("{{ {} }}", pairs.join(", ")))
             }
-            for line in ["[[libraries]]"]
-                .into_iter()
-                .chain(pairs.iter().map(|it| &**it))
-            {
-                self.text.push_str(line);
-                self.text.push_str(end);
+            _ => {
+                let header = "[[libraries]]".to_owned();
+                Some(file.append(&[header].into_iter().chain(pairs).collect::<Vec<_>>()))
             }
-        }
+        });
+        self.text = edited.ok_or_else(changed)?;
         self.check(places).map(|_| ())
     }
 
     /// Takes out the entry at a place; its comments stay.
     pub(crate) fn remove(&mut self, places: &Places, at: usize) -> Result<(), CommandError> {
-        let missing = || CommandError::fixable("the configuration changed meanwhile: try again");
-        let mut cuts = self.cuts_of(at).ok_or_else(missing)?;
-        cuts.sort_by_key(|cut| cut.start);
-        for cut in cuts.into_iter().rev() {
-            self.text.replace_range(cut, "");
-        }
+        let edited = self.edit(|file| match file.document.get("libraries")? {
+            Item::ArrayOfTables(tables) => Some(file.cut(&file.parts(tables.get(at)?)?)),
+            Item::Value(Value::Array(list)) => file.remove(list, at),
+            _ => None,
+        });
+        self.text = edited.ok_or_else(changed)?;
         self.check(places).map(|_| ())
     }
 
@@ -121,7 +105,9 @@ impl ConfigFile {
             let message = format!("{shown} changed meanwhile and was left as it is");
             return Err(CommandError::fixable(message).hint("try again"));
         }
-        let written = self.file.replace(before, self.text.as_bytes(), NewFile::PRIVATE);
+        let written = self
+            .file
+            .replace(before, self.text.as_bytes(), NewFile::PRIVATE);
         written.map_err(|error| wrong(&error))
     }
 
@@ -130,65 +116,13 @@ impl ConfigFile {
         parse(places, &self.path, &self.text)
     }
 
-    fn document(&self) -> Option<Document<&str>> {
-        depth::toml(&self.text).ok()?;
-        Document::parse(self.text.as_str()).ok()
-    }
-
-    /// Where `libraries` is an array in one go, if it is.
-    fn inline_list(&self) -> Option<InlineList> {
-        let document = self.document()?;
-        let Item::Value(Value::Array(array)) = document.get("libraries")? else {
-            return None;
-        };
-        let last = array.iter().last().and_then(Value::span);
-        let own = array.span()?;
-        Some(InlineList {
-            end: last.map_or(own.start + 1, |last| last.end),
-            is_empty: array.is_empty(),
-        })
-    }
-
-    /// The bytes of an entry: whole lines, or a table of an array with its comma.
-    fn cuts_of(&self, at: usize) -> Option<Vec<Range<usize>>> {
-        let document = self.document()?;
-        match document.get("libraries")? {
-            Item::ArrayOfTables(tables) => {
-                let table = tables.get(at)?;
-                let header = table.span()?;
-                let values = table.iter().filter_map(|(_, item)| item.span());
-                let end = values.map(|span| span.end).max().unwrap_or(header.end);
-                let start = self.text[..header.start].rfind('\n').map_or(0, |at| at + 1);
-                let end = end.max(header.end);
-                let end = self.text[end..]
-                    .find('\n')
-                    .map_or(self.text.len(), |at| end + at + 1);
-                Some(vec![self.with_blank_lines(start..end)])
-            }
-            Item::Value(Value::Array(array)) => {
-                let spans: Vec<Range<usize>> = array.iter().filter_map(Value::span).collect();
-                let before = at.checked_sub(1).map(|before| spans[before].end);
-                list::cuts(&self.text, spans.get(at)?.clone(), before)
-            }
-            _ => None,
-        }
-    }
-
-    /// Lines, and the empty one in front of them, which somebody put there for them.
-    fn with_blank_lines(&self, lines: Range<usize>) -> Range<usize> {
-        let before = &self.text[..lines.start];
-        let blank = ["\r\n\r\n", "\n\n"]
-            .into_iter()
-            .find(|end| before.ends_with(end));
-        let start = lines.start - blank.map_or(0, |end| end.len() / 2);
-        start..lines.end
+    fn edit(&self, edit: impl FnOnce(&TomlFile<'_>) -> Option<String>) -> Option<String> {
+        edit(&TomlFile::parse(&self.text).ok()?)
     }
 }
 
-struct InlineList {
-    /// Where the next one goes.
-    end: usize,
-    is_empty: bool,
+fn changed() -> CommandError {
+    CommandError::fixable("the configuration changed meanwhile: try again")
 }
 
 fn trouble(places: &Places, path: &Path, what: &str, error: &io::Error) -> CommandError {

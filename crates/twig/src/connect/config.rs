@@ -8,9 +8,9 @@ use twig_sources::{LockedFile, NewFile};
 
 use super::clients::{Client, Scope, Syntax};
 use super::diff::{Side, diff};
-use super::edit_error::EditError;
 use super::launch::{Entry, Launch};
 use super::{file, jsonc, toml};
+use crate::edit_error::EditError;
 
 /// A file that was read.
 #[derive(Debug)]

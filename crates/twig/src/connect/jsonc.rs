@@ -11,13 +11,15 @@ mod tests;
 
 use jsonc_parser::ast::Value as Parsed;
 use jsonc_parser::common::Ranged;
+use jsonc_parser::parse_to_serde_value;
 use serde_json::{Map, Value};
+use twig_core::depth as nesting;
 
 pub(crate) use self::insert::set;
 pub(crate) use self::remove::remove;
-use self::source::{Source, property, text_of};
-use super::edit_error::EditError;
+use self::source::{OPTIONS, Source, property, text_of};
 use super::node::quoted;
+use crate::edit_error::EditError;
 
 /// A server that a file names: its name, what is said of it, and that as it is written there.
 pub(crate) type Listed = (String, Value, String);
@@ -29,12 +31,14 @@ pub(crate) fn entries(text: &str, keys: &[&str]) -> Result<Vec<Listed>, EditErro
     if found < keys.len() {
         return Ok(Vec::new());
     }
+    let all = values(text).unwrap_or_default();
+    let servers = keys.iter().fold(&all, |value, key| &value[*key]);
     let properties = containers.last().into_iter().flat_map(|it| &it.properties);
     Ok(properties
         .map(|property| {
             let raw = source.text[property.range.start..property.range.end].to_owned();
-            let name = property.name.as_str().to_owned();
-            (name, value(&property.value), raw)
+            let name = property.name.as_str();
+            (name.to_owned(), servers[name].clone(), raw)
         })
         .collect())
 }
@@ -77,11 +81,7 @@ pub(crate) fn depth(text: &str, keys: &[&str]) -> usize {
 
 /// What a file says beside one entry: to see that an edit changed nothing else.
 fn others(text: &str, keys: &[&str], name: &str) -> Option<Value> {
-    let source = Source::parse(text_of(text).1).ok()?;
-    let mut all = source.root.as_ref().map_or_else(
-        || Value::Object(Map::new()),
-        |root| value(&Parsed::Object(root.clone())),
-    );
+    let mut all = values(text)?;
     prune(&mut all, keys, name);
     Some(all)
 }
@@ -103,23 +103,12 @@ fn prune(all: &mut Value, keys: &[&str], name: &str) {
     }
 }
 
-/// Numbers stay as they are written: none of them is ours.
-fn value(parsed: &Parsed<'_>) -> Value {
-    match parsed {
-        Parsed::StringLit(text) => Value::String(text.value.to_string()),
-        Parsed::NumberLit(number) => Value::String(format!("number {}", number.value)),
-        Parsed::BooleanLit(flag) => Value::Bool(flag.value),
-        Parsed::Object(object) => {
-            let properties = object.properties.iter();
-            Value::Object(
-                properties
-                    .map(|property| (property.name.as_str().to_owned(), value(&property.value)))
-                    .collect(),
-            )
-        }
-        Parsed::Array(array) => Value::Array(array.elements.iter().map(value).collect()),
-        Parsed::NullKeyword(_) => Value::Null,
-    }
+/// What a file says; nothing where it cannot be read.
+fn values(text: &str) -> Option<Value> {
+    let body = text_of(text).1;
+    nesting::json(body).ok()?;
+    let all: Option<Value> = parse_to_serde_value(body, &OPTIONS).ok()?;
+    Some(all.unwrap_or_else(|| Value::Object(Map::new())))
 }
 
 /// An edit is only made where everything else reads as before.

@@ -16,6 +16,20 @@ pub(super) fn text_of(text: &str) -> (&str, &str) {
     text.split_at(text.len() - body.len())
 }
 
+/// JSON with comments and trailing commas, and nothing more.
+pub(super) const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
 pub(super) struct Source<'t> {
     pub(super) text: &'t str,
     /// Nothing where the file has no value.
@@ -31,19 +45,7 @@ impl<'t> Source<'t> {
             comments: CommentCollectionStrategy::AsTokens,
             tokens: true,
         };
-        let options = ParseOptions {
-            allow_comments: true,
-            allow_trailing_commas: true,
-            allow_loose_object_property_names: false,
-            allow_missing_commas: false,
-            allow_single_quoted_strings: false,
-            allow_hexadecimal_numbers: false,
-            allow_unary_plus_numbers: false,
-            allow_bare_decimal_point_numbers: false,
-            allow_non_finite_numbers: false,
-            allow_extended_string_escapes: false,
-        };
-        let parsed = parse_to_ast(text, &collect, &options).map_err(|error| EditError {
+        let parsed = parse_to_ast(text, &collect, &OPTIONS).map_err(|error| EditError {
             message: lower_first(&error.kind().to_string()),
             line: error.line_display(),
             column: error.column_display(),

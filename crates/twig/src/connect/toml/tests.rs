@@ -2,7 +2,7 @@
 
 mod any;
 
-use super::{entries, has_container, parse, remove, set};
+use super::{entries, has_container, remove, set};
 use crate::connect::launch::{Form, Launch};
 use crate::connect::node::Node;
 
@@ -71,6 +71,7 @@ fn every_way_to_name_other_servers() {
         "[mcp_servers]\nfiles = { command = \"x\" }\n",
         "mcp_servers.files.command = \"x\"\n",
         "[\"mcp_servers\".\"fi.les\"]\ncommand = 'x'\n",
+        "a.x = 1\nb = 2\na.y = 3\n[a.b]\n[ \"a\" . c ]\n",
     ] {
         let gap = if file.is_empty() { "" } else { "\n" };
         check(file, &[], &format!("{file}{gap}{OURS}\n"));

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{entry, has_container, parse, remove, set};
+use super::{entry, has_container, remove, set};
+use crate::toml_file::TomlFile;
 
 /// A line of a file; some need another to be right, and some contradict each other.
 fn line() -> impl Strategy<Value = &'static str> {
@@ -41,7 +42,7 @@ proptest! {
         // What contradicts itself is refused, and the file stays as it is.
         let env: &[(&str, &str)] = if has_env { &[("A", "1")] } else { &[] };
         match set(&before, "mcp_servers", "twig", &entry(env)) {
-            Err(_) => prop_assert!(parse(&before).is_err()),
+            Err(_) => prop_assert!(TomlFile::parse(&before).is_err()),
             Ok(after) => {
                 let ours = after.strip_prefix(&before);
                 prop_assert!(ours.is_some_and(|ours| ours.contains("[mcp_servers.twig]")));

@@ -1,0 +1,238 @@
+//! A TOML file that is edited in place: a table or an entry of a list more, or one less.
+//!
+//! `toml_edit` says where everything is. Its tree is not printed again: that would change line ends,
+//! the order of dotted keys and the way headers are written. Lines are put into the text or cut out of
+//! it instead, so every other byte stays as it is.
+
+use std::ops::Range;
+
+use toml_edit::{Array, Document, Item, Table};
+use twig_core::depth;
+
+use crate::edit_error::EditError;
+
+const BLANK: [char; 2] = [' ', '\t'];
+
+/// A file that was parsed.
+pub(crate) struct TomlFile<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) document: Document<&'t str>,
+    /// How its lines end.
+    newline: &'static str,
+}
+
+/// A part of a file, from the first character of its first line to the last of its last.
+pub(crate) type Lines = Range<usize>;
+
+impl<'t> TomlFile<'t> {
+    pub(crate) fn parse(text: &'t str) -> Result<Self, EditError> {
+        depth::toml(text).map_err(|error| EditError::at(text, error.at, error.to_string()))?;
+        let document = Document::parse(text).map_err(|error| {
+            let place = error.span().map_or(0, |span| span.start);
+            EditError::at(text, place, error.message())
+        })?;
+        Ok(Self {
+            text,
+            document,
+            newline: if text.contains("\r\n") { "\r\n" } else { "\n" },
+        })
+    }
+
+    /// The text with a table more at its end. A file without a last line end gets none.
+    pub(crate) fn append(&self, table: &[String]) -> String {
+        let Self { text, newline, .. } = self;
+        let table = table.join(newline);
+        if text.trim_start_matches('\u{feff}').is_empty() {
+            format!("{text}{table}{newline}")
+        } else if text.ends_with('\n') {
+            format!("{text}{newline}{table}{newline}")
+        } else {
+            format!("{text}{newline}{newline}{table}")
+        }
+    }
+
+    /// The text with other lines in the place of the first of these parts, and without the rest.
+    pub(crate) fn replace(&self, parts: &[Lines], table: &[String]) -> String {
+        let table = table.join(self.newline);
+        let (first, rest) = parts.split_at(parts.len().min(1));
+        let first = first.iter().map(|part| (part.clone(), &*table));
+        let rest = rest.iter().map(|part| (self.with_gap(part), ""));
+        self.spliced(first.chain(rest))
+    }
+
+    /// The text without these parts, and without the empty lines that set them apart.
+    pub(crate) fn cut(&self, parts: &[Lines]) -> String {
+        self.spliced(parts.iter().map(|part| (self.with_gap(part), "")))
+    }
+
+    fn spliced<'s>(&self, splices: impl Iterator<Item = (Range<usize>, &'s str)>) -> String {
+        let mut edited = String::with_capacity(self.text.len());
+        let mut done = 0;
+        for (range, text) in splices {
+            edited += &self.text[done..range.start.max(done)];
+            edited += text;
+            done = range.end;
+        }
+        edited + &self.text[done..]
+    }
+
+    /// The parts that an item of a table is written in, in the file's order, with the tables below it;
+    /// nothing where it has dotted keys, whose lines may be anywhere.
+    pub(crate) fn parts_of_item(&self, table: &Table, name: &str) -> Option<Vec<Lines>> {
+        match table.get(name)? {
+            Item::Table(table) => self.parts(table),
+            item => {
+                let key = table.key(name)?.span()?;
+                Some(vec![self.whole_lines(key.start..item.span()?.end)])
+            }
+        }
+    }
+
+    /// The same for a table.
+    pub(crate) fn parts(&self, table: &Table) -> Option<Vec<Lines>> {
+        let mut found = Vec::new();
+        self.gather(table, &mut found)?;
+        found.sort_by_key(|part| part.start);
+        let mut joined: Vec<Lines> = Vec::new();
+        for part in found {
+            match joined.last_mut() {
+                Some(last) if self.text[last.end..part.start].trim().is_empty() => {
+                    last.end = part.end;
+                }
+                _ => joined.push(part),
+            }
+        }
+        Some(joined)
+    }
+
+    fn gather(&self, table: &Table, found: &mut Vec<Lines>) -> Option<()> {
+        if table.is_dotted() {
+            return None;
+        }
+        let mut end = 0;
+        for (_, item) in table {
+            match item {
+                Item::Table(inner) if inner.is_dotted() => end = end.max(dotted_end(inner)?),
+                Item::Table(inner) => self.gather(inner, found)?,
+                Item::ArrayOfTables(tables) => {
+                    for inner in tables {
+                        self.gather(inner, found)?;
+                    }
+                }
+                plain => end = end.max(plain.span()?.end),
+            }
+        }
+        if !table.is_implicit() {
+            let header = table.span()?;
+            found.push(self.whole_lines(header.start..end.max(header.end)));
+        }
+        Some(())
+    }
+
+    fn whole_lines(&self, range: Range<usize>) -> Lines {
+        let mark = self.text.len() - self.text.trim_start_matches('\u{feff}').len();
+        let start = self.text[..range.start]
+            .rfind('\n')
+            .map_or(mark, |at| at + 1);
+        let line = self.text[range.end..]
+            .split('\n')
+            .next()
+            .unwrap_or_default();
+        start..range.end + line.trim_end_matches('\r').len()
+    }
+
+    /// A part with the end of its last line, and the empty line that sets it apart from what is above.
+    /// At the end of a file without a last line end, also with the one that it was given.
+    fn with_gap(&self, part: &Lines) -> Range<usize> {
+        let above = &self.text[..part.start];
+        let is_apart = above.ends_with(&self.newline.repeat(2)) || above == self.newline;
+        let gap = match is_apart {
+            false => 0,
+            true if part.end == self.text.len() => 2,
+            true => 1,
+        };
+        let end = match &self.text[part.end..] {
+            rest if rest.starts_with("\r\n") => part.end + 2,
+            rest => part.end + usize::from(rest.starts_with('\n')),
+        };
+        part.start.saturating_sub(self.newline.len() * gap)..end
+    }
+
+    /// The text with one more entry in a list.
+    pub(crate) fn push(&self, list: &Array, entry: &str) -> Option<String> {
+        let (end, separator) = match list.iter().last() {
+            Some(last) => (last.span()?.end, ", "),
+            None => (list.span()?.start + 1, ""),
+        };
+        let (before, after) = self.text.split_at(end);
+        Some(format!("{before}{separator}{entry}{after}"))
+    }
+
+    /// The text without one entry of a list: it goes with its comma, comments stay.
+    pub(crate) fn remove(&self, list: &Array, at: usize) -> Option<String> {
+        let is_blank = |range: Range<usize>| self.text[range].trim_matches(BLANK).is_empty();
+        let own = list.get(at)?.span()?;
+        let before = at.checked_sub(1).and_then(|at| list.get(at)?.span());
+        // The last one may have no comma of its own: then the one before it has nothing to part.
+        let (entry, comma) = if let Some(comma) = self.comma(own.end) {
+            if is_blank(own.end..comma) {
+                (self.tidy(own.start..comma + 1), None)
+            } else {
+                (self.tidy(own), Some(comma))
+            }
+        } else if let Some(before) = before {
+            let comma = self.comma(before.end)?;
+            if is_blank(comma + 1..own.start) {
+                (comma..own.end, None)
+            } else {
+                (self.tidy(own), Some(comma))
+            }
+        } else {
+            (own, None)
+        };
+        let mut cuts: Vec<Range<usize>> = comma.map(|comma| comma..comma + 1).into_iter().collect();
+        cuts.push(entry);
+        cuts.sort_by_key(|cut| cut.start);
+        Some(self.spliced(cuts.into_iter().map(|cut| (cut, ""))))
+    }
+
+    /// The comma after a place, with nothing but whitespace and comments between.
+    fn comma(&self, place: usize) -> Option<usize> {
+        let mut at = place;
+        for line in self.text[place..].split_inclusive('\n') {
+            let code = line.trim_start();
+            match code.chars().next() {
+                Some(',') => return Some(at + line.len() - code.len()),
+                None | Some('#') => at += line.len(),
+                Some(_) => return None,
+            }
+        }
+        None
+    }
+
+    /// A cut with its whole line where nothing else is in it, else with the whitespace behind it, or
+    /// before it where the line ends.
+    fn tidy(&self, cut: Range<usize>) -> Range<usize> {
+        let start = self.text[..cut.start].trim_end_matches(BLANK).len();
+        let end = self.text.len() - self.text[cut.end..].trim_start_matches(BLANK).len();
+        let rest = &self.text[end..];
+        let mut line_ends = ["\r\n", "\n"].into_iter();
+        match line_ends.find(|line_end| rest.starts_with(line_end)) {
+            Some(line_end) if self.text[..start].ends_with('\n') => start..end + line_end.len(),
+            Some(_) => start..cut.end,
+            None => cut.start..end,
+        }
+    }
+}
+
+/// Where the values of a table of dotted keys end.
+fn dotted_end(table: &Table) -> Option<usize> {
+    let mut end = 0;
+    for (_, item) in table {
+        end = end.max(match item {
+            Item::Table(inner) => dotted_end(inner)?,
+            plain => plain.span()?.end,
+        });
+    }
+    Some(end)
+}
