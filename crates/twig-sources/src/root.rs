@@ -1,13 +1,14 @@
 //! A library's folder, beneath which everything is opened: links that lead out are refused.
 
 use std::fs::Metadata;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, FileType, OpenOptions};
 #[cfg(unix)]
 use cap_std::fs::{FileTypeExt, OpenOptionsExt};
+use sha2::{Digest, Sha256};
 use twig_core::BodyError;
 
 use crate::stamp::is_absence;
@@ -96,6 +97,20 @@ impl Root {
             self.dir.read_dir(folder)
         };
         entries.map_err(|error| body_error(&error))
+    }
+}
+
+/// The digest of all bytes that a reader gives.
+pub(crate) fn digest(mut reader: impl Read) -> io::Result<[u8; 32]> {
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(hash.finalize().into()),
+            Ok(count) => hash.update(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 

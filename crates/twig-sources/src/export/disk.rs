@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
 use twig_clients::export::{Client, Item};
 use twig_core::BodyError;
 
 use super::ExportTarget;
-use crate::root::{Root, body_error, regular, sentence};
+use crate::root::{Root, body_error, digest, regular, sentence};
 use crate::write_file::{Existing, FileAccess, NewFile, copy_file, write_file};
 
 /// Bytes of a file that is looked into for a marker.
@@ -92,17 +91,7 @@ impl<'r> Disk<'r> {
         if !metadata.is_file() {
             return None;
         }
-        let mut file = self.root.open_file(&full).ok()?;
-        let mut hash = Sha256::new();
-        let mut buffer = vec![0; 64 * 1024];
-        loop {
-            match file.read(&mut buffer) {
-                Ok(0) => return Some(hash.finalize().into()),
-                Ok(count) => hash.update(&buffer[..count]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return None,
-            }
-        }
+        digest(self.root.open_file(&full).ok()?).ok()
     }
 
     /// Whether anything is at a path.

@@ -1,17 +1,16 @@
 //! A project becomes a folder. Nothing that somebody else put there is lost.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use cap_std::fs::{Dir, DirEntry};
-use sha2::{Digest as _, Sha256};
 use twig_core::BodyError;
 use twig_core::store::{Digest, Entry, Folder, FolderError, Project, Store};
 
 use super::{MANIFEST, ProjectFolderError, read_manifest};
 use crate::locked_file::{LockError, LockedFolder};
-use crate::root::{Root, body_error, sentence};
+use crate::root::{Root, body_error, digest, sentence};
 use crate::write_file::{Existing, NewFile, is_unfinished, write_file};
 
 /// Keeps git from changing line ends.
@@ -199,17 +198,7 @@ fn is_listed(root: &Root, path: &str) -> bool {
 
 /// The digest of what is there now, however large it is.
 fn digest_of(root: &Root, path: &str) -> Result<Digest, BodyError> {
-    let mut file = root.open_file(path)?;
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(hash.finalize().into()),
-            Ok(count) => hash.update(&buffer[..count]),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(body_error(&error)),
-        }
-    }
+    digest(root.open_file(path)?).map_err(|error| body_error(&error))
 }
 
 fn write(dir: &Dir, path: &str, bytes: &[u8]) -> Result<(), ProjectFolderError> {

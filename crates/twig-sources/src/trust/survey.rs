@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use twig_core::{BodyError, MediaKind};
 
-use crate::root::{Root, body_error};
+use crate::root::{Root, body_error, digest};
 use crate::stamp::FileStamp;
 
 /// Each file that may be code, by its path from the library's folder, with its digest.
@@ -197,18 +197,9 @@ impl Walk<'_> {
 
 /// Nothing where there is more than a library may have: it grew since it was looked at.
 fn hash(file: &File) -> Result<Option<String>, BodyError> {
-    let mut hash = Sha256::new();
-    let mut chunk = vec![0; 64 * 1024];
     let mut file = file.take(CODE_BYTES as u64 + 1);
-    loop {
-        match file.read(&mut chunk) {
-            Ok(0) if file.limit() == 0 => return Ok(None),
-            Ok(0) => return Ok(Some(written(&hash.finalize()))),
-            Ok(length) => hash.update(&chunk[..length]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(body_error(&error)),
-        }
-    }
+    let digest = digest(&mut file).map_err(|error| body_error(&error))?;
+    Ok((file.limit() > 0).then(|| written(&digest)))
 }
 
 pub(super) fn written(digest: &[u8]) -> String {
