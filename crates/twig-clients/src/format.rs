@@ -28,9 +28,8 @@ use twig_core::model::{Content, Dialect, Kind, Marks, MessageSource, Prompt, Rol
 use twig_core::name::{PromptName, RelativePath};
 use twig_core::parse::labels;
 use twig_core::parse::library::Folder;
-use twig_core::problem::{Problem, Severity};
-use twig_core::render::body_sentence;
-use twig_core::template::body_problem;
+use twig_core::problem::{Problem, Severity, ProblemCode};
+use twig_core::body::FileRole;
 
 /// What a file of a library is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +61,7 @@ pub struct Reading {
 impl Reading {
     /// A prompt, once its labels were looked at.
     fn of(folder: &Folder, path: &RelativePath, text: &str, mut prompt: Prompt) -> Self {
-        let file = format!("{}/{path}", folder.root);
+        let file = folder.path_of(&path);
         let mut problems = Vec::new();
         let prompts = std::slice::from_mut(&mut prompt);
         labels::check(&file, text, prompts, &mut problems);
@@ -80,9 +79,9 @@ impl Reading {
         mut self,
         folder: &Folder,
         path: &RelativePath,
-        remarks: Vec<(&'static str, Severity, String)>,
+        remarks: Vec<(ProblemCode, Severity, String)>,
     ) -> Self {
-        let file = format!("{}/{path}", folder.root);
+        let file = folder.path_of(&path);
         let told = remarks.into_iter();
         let told =
             told.map(|(code, severity, message)| Problem::of_file(code, severity, &file, message));
@@ -127,9 +126,9 @@ pub fn part_outside_skills(path: &RelativePath) -> Option<Part> {
 /// What is said of a file that is [`Part::Skipped`]; whoever lists files hands it to [`library`] with
 /// the readings of the others.
 pub fn skipped(folder: &Folder, path: &RelativePath, why: &str) -> Reading {
-    let file = format!("{}/{path}", folder.root);
+    let file = folder.path_of(&path);
     let message = format!("{} {why}, so it is no prompt", path.file_name());
-    let problem = Problem::of_file("not-a-prompt", Severity::Note, &file, message);
+    let problem = Problem::of_file(ProblemCode::NotAPrompt, Severity::Note, &file, message);
     Reading {
         problems: vec![problem.with_help("rename or move it if it is meant to be one")],
         ..Reading::default()
@@ -167,7 +166,7 @@ fn refused(
     at: Range<usize>,
     help: &str,
 ) -> Reading {
-    let file = format!("{}/{path}", folder.root);
+    let file = folder.path_of(&path);
     let id = files::without_ending(kind, path);
     let mut prompt = draft(kind, folder, path, id);
     let sentence = format!(
@@ -176,7 +175,14 @@ fn refused(
     );
     prompt.unavailable = Some(sentence.into());
     let message = format!("the file {why}");
-    let problem = Problem::at("not-a-command", Severity::Error, &file, text, at, message);
+    let problem = Problem::at(
+        ProblemCode::NotACommand,
+        Severity::Error,
+        &file,
+        text,
+        at,
+        message,
+    );
     let mut problems = vec![problem.with_help(help)];
     labels::check(&file, "", std::slice::from_mut(&mut prompt), &mut problems);
     Reading {
@@ -188,20 +194,15 @@ fn refused(
 
 /// A prompt of which only the path is known.
 fn unreadable(kind: Kind, folder: &Folder, path: &RelativePath, error: &BodyError) -> Reading {
-    let file = format!("{}/{path}", folder.root);
-    let shown = format!("{}/{path}", folder.shown_root);
+    let file = folder.path_of(&path);
+    let shown = folder.shown_path_of(&path);
     let id = match kind {
         Kind::Skills | Kind::Fabric => markdown::folder_name(folder, path),
         _ => files::without_ending(kind, path),
     };
     let mut prompt = draft(kind, folder, path, id);
-    prompt.unavailable = Some(body_sentence(&shown, error).into());
-    let mut problem = body_problem(&file, &shown, error);
-    if matches!(error, BodyError::TooLarge { .. }) {
-        // Such a file includes no other.
-        problem = problem.with_help("split it in two, or raise `verbatim` under [limits]");
-    }
-    let mut problems = vec![problem];
+    prompt.unavailable = Some(error.sentence(FileRole::ClientPrompt, &shown).into());
+    let mut problems = vec![error.problem(FileRole::ClientPrompt, &file, &shown)];
     labels::check(&file, "", std::slice::from_mut(&mut prompt), &mut problems);
     Reading {
         prompt: Some(Arc::new(prompt)),

@@ -1,5 +1,10 @@
 //! The port through which bodies come in: text by library and path, read on first use.
 
+mod problem;
+
+use std::fmt;
+
+pub use self::problem::FileRole;
 use crate::model::{Library, Prompt};
 use crate::name::RelativePath;
 use crate::store::StoreError;
@@ -76,7 +81,7 @@ pub enum BodyError {
     Outside,
     /// A folder, FIFO, socket or device.
     #[error("is not a regular file, but {0}")]
-    NotAFile(&'static str),
+    NotAFile(NotAFile),
     /// Larger than its limit.
     #[error("is {size} bytes long; the limit is {limit}")]
     TooLarge {
@@ -118,4 +123,31 @@ pub enum BodyError {
     /// The system said no.
     #[error("cannot be read: {0}")]
     Unreadable(String),
+}
+
+/// What is at a path instead of a regular file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NotAFile {
+    /// A folder.
+    Folder,
+    /// A FIFO.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A block or character device.
+    Device,
+    /// The system does not say.
+    Unknown,
+}
+
+impl fmt::Display for NotAFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Folder => "a folder",
+            Self::Fifo => "a FIFO",
+            Self::Socket => "a socket",
+            Self::Device => "a device",
+            Self::Unknown => "something else",
+        })
+    }
 }

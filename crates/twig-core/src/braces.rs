@@ -10,7 +10,7 @@ use std::ops::Range;
 
 pub use self::uri::UriPattern;
 use crate::model::Argument;
-use crate::problem::Severity;
+use crate::problem::{ProblemCode, Severity};
 
 /// A text with slots for arguments and documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(crate) enum Node {
 /// Something wrong in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mistake {
-    pub(crate) code: &'static str,
+    pub(crate) code: ProblemCode,
     pub(crate) severity: Severity,
     /// Bytes of the text.
     pub(crate) range: Range<usize>,

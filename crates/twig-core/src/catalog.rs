@@ -19,7 +19,7 @@ use self::skills::SkillIndex;
 pub use self::skills::SkillRef;
 use crate::model::{Kind, Library, Prompt};
 use crate::name::{client_chars, client_key};
-use crate::problem::{Problem, Severity};
+use crate::problem::{Problem, ProblemCode, Severity};
 use crate::suggest;
 
 /// Every library, in order, and the index of what they offer.
@@ -213,7 +213,12 @@ impl Catalog {
                     found.prompt.full_name, winner.library.shown_root
                 );
                 let root = &found.library.root;
-                let problem = Problem::of_file("shadowed-prompt", Severity::Warning, root, message);
+                let problem = Problem::of_file(
+                    ProblemCode::ShadowedPrompt,
+                    Severity::Warning,
+                    root,
+                    message,
+                );
                 let problem = problem.with_help("rename one of the two");
                 self.problems.push(problem);
                 dropped.push(place);
@@ -255,7 +260,7 @@ impl Catalog {
             one.prompt.full_name, two.prompt.full_name
         );
         let problem = Problem::of_file(
-            "name-collision",
+            ProblemCode::NameCollision,
             Severity::Warning,
             &two.library.root,
             message,
@@ -273,7 +278,11 @@ fn taken(library: &Library, winner: &Library) -> Problem {
         "rename one of the folders: {} is not served",
         library.shown_root
     );
-    Problem::of_file("duplicate-library", Severity::Error, &library.root, message).with_help(help)
+    let (code, severity) = (ProblemCode::DuplicateLibrary, Severity::Error);
+    Problem {
+        other_library: Some(winner.root.clone()),
+        ..Problem::of_file(code, severity, &library.root, message).with_help(help)
+    }
 }
 
 fn index(libraries: &[Arc<Library>]) -> Vec<Place> {

@@ -13,7 +13,7 @@ use crate::catalog::Catalog;
 use crate::limits::PROBLEMS;
 use crate::model::{Content, Dialect, Kind, Library, MessageSource, Prompt};
 use crate::name::RelativePath;
-use crate::problem::{Problem, Severity, more_problems};
+use crate::problem::{Problem, ProblemCode, Severity, more_problems};
 use crate::render::{Embedding, RenderError, World, media};
 use crate::suggest;
 use crate::template::{BundleError, Inspection, PromptSources, inspect};
@@ -47,24 +47,7 @@ pub fn check(world: World<'_>) -> Vec<Problem> {
 /// Leaves off what was said before: a template that several prompts include is reported once.
 fn once(problems: Vec<Problem>) -> Vec<Problem> {
     let mut seen = HashSet::with_capacity(problems.len());
-    let is_new: Vec<bool> = problems
-        .iter()
-        .map(|problem| {
-            let Problem {
-                code,
-                severity,
-                path,
-                line,
-                column,
-                message,
-                help,
-                excerpt,
-            } = problem;
-            let excerpt = excerpt.as_ref();
-            let excerpt = excerpt.map(|part| (&part.text, part.start, part.width));
-            seen.insert((code, severity, path, line, column, message, help, excerpt))
-        })
-        .collect();
+    let is_new: Vec<bool> = problems.iter().map(|it| seen.insert(it)).collect();
     let told = problems.into_iter().zip(is_new);
     told.filter_map(|(problem, is_new)| is_new.then_some(problem))
         .collect()
@@ -104,7 +87,7 @@ fn check_prompt(
                 problems.extend(inspection.remarks);
                 let file = message.content.file();
                 let file = file.map_or(crate::parse::library::MANIFEST, RelativePath::as_str);
-                let path = format!("{}/{file}", library.root);
+                let path = library.path_of(&file);
                 let more = more + inspection.more;
                 problems.extend(more_problems(&path, Severity::Error, more));
                 let uris = inspection.documents.iter().map(|embed| &embed.uri);
@@ -133,10 +116,10 @@ fn media_problem(library: &Library, message: &MessageSource, error: &RenderError
         _ => crate::parse::library::MANIFEST,
     };
     let code = match error {
-        RenderError::Limit(_) => "media-too-large",
-        _ => "unreadable-file",
+        RenderError::Limit(_) => ProblemCode::MediaTooLarge,
+        _ => ProblemCode::UnreadableFile,
     };
-    let path = format!("{}/{file}", library.root);
+    let path = library.path_of(&file);
     Problem::of_file(code, Severity::Error, &path, error.to_string())
 }
 
@@ -209,8 +192,13 @@ fn unused_arguments(
             "argument `{}` of `{}` is never used",
             argument.name, prompt.full_name
         );
-        let path = format!("{}/{file}", library.root);
-        let problem = Problem::of_file("unused-argument", Severity::Warning, &path, message);
+        let path = library.path_of(&file);
+        let problem = Problem::of_file(
+            ProblemCode::UnusedArgument,
+            Severity::Warning,
+            &path,
+            message,
+        );
         problems.push(problem.with_help(format!(
             "write {{{{ {} }}}} where it belongs",
             argument.name
@@ -226,8 +214,10 @@ mod tests {
 
     #[test]
     fn repeated_problems_are_left_off_in_linear_time() {
-        let problem =
-            |at: usize| Problem::of_file("code", Severity::Error, &format!("/lib/{at}"), "wrong");
+        let problem = |at: usize| {
+            let path = format!("/lib/{at}");
+            Problem::of_file(ProblemCode::Store, Severity::Error, &path, "wrong")
+        };
         let distinct = |count| (0..count).map(problem).collect::<Vec<Problem>>();
         assert_linear("problems", 5_000, distinct, |distinct| {
             let twice = distinct.iter().chain(distinct).cloned().collect();

@@ -30,7 +30,7 @@ pub mod store;
 pub mod suggest;
 pub mod template;
 
-pub use body::{Blob, Bodies, Body, BodyError, Stamp};
+pub use body::{Blob, Bodies, Body, BodyError, FileRole, NotAFile, Stamp};
 pub use braces::{Braces, UriPattern};
 pub use catalog::{
     Catalog, Child, DocumentRef, Lookup, PromptRef, Revisions, SkillRef, TemplateRef,
@@ -44,5 +44,5 @@ pub use model::{
     Prompt, Role, Skill, SkillFile, TextForm,
 };
 pub use name::{LibraryName, PromptName, RelativePath};
-pub use problem::{Excerpt, Problem, Severity};
+pub use problem::{Excerpt, Problem, ProblemCode, Severity};
 pub use render::{Block, Message, RenderError, Rendering, render};

@@ -3,6 +3,7 @@
 //! These are plain values. How they are written in files is `parse`'s business, how they look on a
 //! wire is the protocol's.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::braces::{Braces, UriPattern};
@@ -128,6 +129,16 @@ pub struct Library {
 }
 
 impl Library {
+    /// The full path of a file, from its path in the library.
+    pub fn path_of(&self, file: impl fmt::Display) -> String {
+        format!("{}/{file}", self.root)
+    }
+
+    /// The same as people like to read it.
+    pub fn shown_path_of(&self, file: impl fmt::Display) -> String {
+        format!("{}/{file}", self.shown_root)
+    }
+
     /// Whether any of its prompts is made by a program.
     pub fn runs_functions(&self) -> bool {
         let mut prompts = self.prompts.iter();

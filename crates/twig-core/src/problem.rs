@@ -1,10 +1,12 @@
 //! Mistakes in a library, told the same way everywhere.
 
+mod code;
 mod of_file;
 
 use std::fmt;
 use std::ops::Range;
 
+pub use self::code::ProblemCode;
 pub use self::of_file::LineStarts;
 pub(crate) use self::of_file::{FileProblems, more_problems};
 
@@ -31,10 +33,10 @@ impl Severity {
 }
 
 /// A mistake in a library: what, where, and what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Problem {
-    /// A short name that scripts can rely on, such as `missing-file`.
-    pub code: &'static str,
+    /// What kind of problem it is.
+    pub code: ProblemCode,
     /// How bad it is.
     pub severity: Severity,
     /// The file it is in, absolute where the source is a folder.
@@ -49,10 +51,12 @@ pub struct Problem {
     pub help: Option<String>,
     /// The line itself, with the part that is meant.
     pub excerpt: Option<Excerpt>,
+    /// The folder of another library that has a part in it, such as the one that is served instead.
+    pub other_library: Option<Box<str>>,
 }
 
 /// One line of a file and the part of it that a problem is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Excerpt {
     /// The line, without its end.
     pub text: Box<str>,
@@ -68,7 +72,7 @@ const EXCERPT_LIMIT: usize = 200;
 impl Problem {
     /// A problem with a whole file.
     pub fn of_file(
-        code: &'static str,
+        code: ProblemCode,
         severity: Severity,
         path: &str,
         message: impl Into<String>,
@@ -82,12 +86,13 @@ impl Problem {
             message: message.into(),
             help: None,
             excerpt: None,
+            other_library: None,
         }
     }
 
     /// A problem with a range of bytes in a text.
     pub fn at(
-        code: &'static str,
+        code: ProblemCode,
         severity: Severity,
         path: &str,
         text: &str,

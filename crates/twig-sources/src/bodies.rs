@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use twig_core::parse::library::source_of;
 use twig_core::store::{Digest, content_of};
 use twig_core::{
-    Blob, Bodies, Body, BodyError, Kind, Library, Limits, Prompt, RelativePath, Stamp,
+    Blob, Bodies, Body, BodyError, Kind, Library, Limits, NotAFile, Prompt, RelativePath, Stamp,
 };
 
 use crate::live::LiveCatalog;
@@ -164,8 +164,8 @@ fn metadata(library: &Library, path: &str) -> std::io::Result<Metadata> {
 fn file_stamp(found: std::io::Result<Metadata>) -> Result<FileStamp, BodyError> {
     match found {
         Ok(metadata) if metadata.is_file() => Ok(FileStamp::of(&metadata)),
-        Ok(metadata) if metadata.is_dir() => Err(BodyError::NotAFile("a folder")),
-        Ok(_) => Err(BodyError::NotAFile("something else")),
+        Ok(metadata) if metadata.is_dir() => Err(BodyError::NotAFile(NotAFile::Folder)),
+        Ok(_) => Err(BodyError::NotAFile(NotAFile::Unknown)),
         Err(error) => Err(body_error(&error)),
     }
 }

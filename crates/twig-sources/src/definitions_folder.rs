@@ -7,7 +7,7 @@ use twig_core::model::About;
 use twig_core::parse::documents::Layout;
 use twig_core::parse::library::{Folder, add_documents, definitions_library, empty_library};
 use twig_core::parse::project::{CONFIG, ProjectConfig, project_config};
-use twig_core::{Kind, Library, Limits, Problem, Severity, UriTemplate};
+use twig_core::{FileRole, Kind, Library, Limits, Problem, ProblemCode, Severity, UriTemplate};
 
 use crate::document_folder::DocumentFolder;
 use crate::listing::{Listed, LookedAt, Looker};
@@ -159,10 +159,8 @@ impl Config {
             }
             Err(_) if !now.is_there() => String::new(),
             Err(error) => {
-                let path = format!("{}/{CONFIG}", folder.root);
-                let message = format!("{}/{CONFIG} {error}", folder.shown_root);
-                let code = "unreadable-file";
-                self.read.problems = vec![Problem::of_file(code, Severity::Error, &path, message)];
+                let (path, shown) = (folder.path_of(CONFIG), folder.shown_path_of(CONFIG));
+                self.read.problems = vec![error.problem(FileRole::Manifest, &path, &shown)];
                 return true;
             }
         };
@@ -199,6 +197,11 @@ fn nothing(folder: &Folder) -> Problem {
         "{} has no {}/*.json, nor {}/*.json",
         folder.shown_root, FOLDERS[0], FOLDERS[1]
     );
-    Problem::of_file("no-definitions", Severity::Warning, &folder.root, message)
-        .with_help("put a definition there, such as prompts/review-code.json")
+    Problem::of_file(
+        ProblemCode::NoDefinitions,
+        Severity::Warning,
+        &folder.root,
+        message,
+    )
+    .with_help("put a definition there, such as prompts/review-code.json")
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use twig_core::document::Document;
 use twig_core::parse::documents::{FoundDocument, Layout, documents};
 use twig_core::parse::library::Folder;
-use twig_core::{Limits, Problem, RelativePath, Severity};
+use twig_core::{Limits, Problem, ProblemCode, RelativePath, Severity};
 
 use self::file::DocumentFile;
 use crate::stamp::Seen;
@@ -119,7 +119,13 @@ fn above(root: &Path, layout: &Layout) -> Vec<PathBuf> {
 fn too_many(base: &Base<'_>) -> Problem {
     let what = format!("has more than {FILES} documents; the rest is left off");
     let help = "split the library in two";
-    base.problem("too-many-documents", Severity::Error, "", &what, help)
+    base.problem(
+        ProblemCode::TooManyDocuments,
+        Severity::Error,
+        "",
+        &what,
+        help,
+    )
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use twig_clients::format::{self, Bundled, Options};
 use twig_core::parse::library::{Folder, empty_library};
-use twig_core::{Kind, Library, Limits, Problem, RelativePath, Severity};
+use twig_core::{Kind, Library, Limits, Problem, ProblemCode, RelativePath, Severity};
 
 use self::file::{FormatFile, Rules};
 use crate::listing::Entry;
@@ -154,7 +154,7 @@ fn too_many(base: &Base<'_>) -> Problem {
     let what =
         format!("has more files or folders than are read ({LISTED} files); the rest is left off");
     let help = "split the library in two";
-    base.problem("too-many-files", Severity::Error, "", &what, help)
+    base.problem(ProblemCode::TooManyFiles, Severity::Error, "", &what, help)
 }
 
 fn nothing(base: &Base<'_>, kind: Kind) -> Problem {
@@ -163,7 +163,7 @@ fn nothing(base: &Base<'_>, kind: Kind) -> Problem {
         kind.as_str()
     );
     let help = "check the path, or say how to read it with `--kind`";
-    base.problem("no-prompts", Severity::Note, "", &what, help)
+    base.problem(ProblemCode::NoPrompts, Severity::Note, "", &what, help)
 }
 
 #[cfg(test)]

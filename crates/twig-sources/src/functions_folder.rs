@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use twig_core::parse::functions::{FunctionFiles, LIST, SCRIPT};
 use twig_core::parse::library::{Folder, empty_library, functions_library};
-use twig_core::{BodyError, FunctionSource, Kind, Library, Limits, Problem, Severity};
+use twig_core::{BodyError, FileRole, FunctionSource, Kind, Library, Limits};
 
 use crate::bodies::most;
 use crate::reader::{Patience, ReadFile, read_text};
@@ -100,12 +100,9 @@ impl FunctionsFolder {
                 library
             }
             Err(error) => {
-                let path = format!("{}/{LIST}", folder.root);
-                let message = format!("{}/{LIST} {error}", folder.shown_root);
-                let code = "unreadable-file";
-                let problem = Problem::of_file(code, Severity::Error, &path, message);
-                let help = "put the list of prompts there, as UTF-8 text";
-                empty_library(folder, Kind::Functions, vec![problem.with_help(help)])
+                let (path, shown) = (folder.path_of(LIST), folder.shown_path_of(LIST));
+                let problem = error.problem(FileRole::Functions, &path, &shown);
+                empty_library(folder, Kind::Functions, vec![problem])
             }
         };
         let is_broken = library.prompts.is_empty() && !library.problems.is_empty();

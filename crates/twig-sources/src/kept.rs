@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use twig_core::parse::library::Folder;
-use twig_core::{Kind, Library, LibraryName, Problem, Severity};
+use twig_core::{Kind, Library, LibraryName, Problem, ProblemCode, Severity};
 
 use crate::definitions_folder::DefinitionsFolder;
 use crate::format_folder::FormatFolder;
@@ -217,7 +217,8 @@ fn folder(settings: &Settings, candidate: &Candidate) -> Result<Folder, Box<Prob
     let root = &*candidate.root;
     let problem = |message: String| {
         let path = root.display().to_string();
-        let problem = Problem::of_file("bad-library-name", Severity::Error, &path, message);
+        let problem =
+            Problem::of_file(ProblemCode::BadLibraryName, Severity::Error, &path, message);
         Box::new(problem.with_help("rename the folder: letters, digits and `_`, 128 bytes at most"))
     };
     let shown = settings.shown(root);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use cap_std::fs::FileType;
 use twig_core::parse::library::Files;
-use twig_core::{BodyError, RelativePath};
+use twig_core::{BodyError, NotAFile, RelativePath};
 
 use crate::root::{Root, regular};
 use crate::stamp::Seen;
@@ -30,7 +30,7 @@ pub(crate) enum Entry {
     File,
     /// A link, or a file system that does not say.
     Unsure,
-    Other(&'static str),
+    Other(NotAFile),
 }
 
 impl Listing {
@@ -100,12 +100,13 @@ impl Listing {
 }
 
 impl Entry {
-    pub(crate) const FOLDER: Self = Self::Other("a folder");
+    pub(crate) const FOLDER: Self = Self::Other(NotAFile::Folder);
 
     fn of(kind: FileType) -> Self {
         match regular(kind) {
             Ok(()) => Self::File,
-            Err(BodyError::NotAFile(what)) if what != "something else" => Self::Other(what),
+            Err(BodyError::NotAFile(NotAFile::Unknown)) => Self::Unsure,
+            Err(BodyError::NotAFile(what)) => Self::Other(what),
             Err(_) => Self::Unsure,
         }
     }

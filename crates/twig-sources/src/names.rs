@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use twig_core::slug::slug;
-use twig_core::{LibraryName, Problem, Severity};
+use twig_core::{LibraryName, Problem, ProblemCode, Severity};
 
 use crate::detect::project_of;
 use crate::place::{Candidate, own_name};
@@ -92,6 +92,6 @@ fn renamed(
         settings.shown(other)
     );
     let path = root.display().to_string();
-    let problem = Problem::of_file("library-renamed", Severity::Note, &path, message);
+    let problem = Problem::of_file(ProblemCode::LibraryRenamed, Severity::Note, &path, message);
     problem.with_help("give it a name of your own with `twig library add PATH --name NAME`")
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use twig_clients::format::Options;
 use twig_core::parse::library::MANIFEST;
-use twig_core::{Kind, LibraryName, Problem, Severity};
+use twig_core::{Kind, LibraryName, Problem, ProblemCode, Severity};
 
 use self::inside::Inside;
 use self::manifest::manifest_at;
@@ -249,7 +249,8 @@ impl Place {
                 );
                 let path = candidate.root.display().to_string();
                 let severity = Severity::Warning;
-                let problem = Problem::of_file("outside-library", severity, &path, message);
+                let problem =
+                    Problem::of_file(ProblemCode::OutsideLibrary, severity, &path, message);
                 let help = format!("look where it leads, then name it: `--library {shown}`");
                 problems.push(problem.with_help(help));
             }

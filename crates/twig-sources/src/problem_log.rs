@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use twig_core::{Problem, Severity};
+use twig_core::{Problem, ProblemCode, Severity};
 
 /// At most this many lines at once; whoever wants all of them asks for a check.
 const LINES: usize = 20;
@@ -14,7 +14,7 @@ pub(crate) struct ProblemLog {
 }
 
 /// What makes two problems the same one: a line more above it does not make it another.
-type Key = (Box<str>, &'static str, String);
+type Key = (Box<str>, ProblemCode, String);
 
 impl ProblemLog {
     /// Logs the problems that were not there the last time.
@@ -60,7 +60,12 @@ mod tests {
     fn problem(line: u32, message: &str) -> Problem {
         Problem {
             line: Some(line),
-            ..Problem::of_file("unknown-key", Severity::Warning, "/lib/twig.toml", message)
+            ..Problem::of_file(
+                ProblemCode::UnknownField,
+                Severity::Warning,
+                "/lib/twig.toml",
+                message,
+            )
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use twig_core::store::{Digest, Project, StoreError, library};
-use twig_core::{Library, Problem, Severity};
+use twig_core::{Library, Problem, ProblemCode, Severity};
 
 use crate::settings::Selected;
 
@@ -89,13 +89,19 @@ impl ProjectSource {
         let place = format!("{workspace}/{name}");
         match (&known.problem, &known.library) {
             (Some(error), _) => {
-                let problem = Problem::of_file("store", Severity::Error, &place, error.to_string());
+                let problem = Problem::of_file(
+                    ProblemCode::Store,
+                    Severity::Error,
+                    &place,
+                    error.to_string(),
+                );
                 Some(problem.with_help("what was read before is still served"))
             }
             (None, None) => {
                 let message =
                     format!("project '{name}' does not exist in workspace '{workspace}' any more");
-                let problem = Problem::of_file("no-project", Severity::Warning, &place, message);
+                let problem =
+                    Problem::of_file(ProblemCode::NoProject, Severity::Warning, &place, message);
                 let help = format!(
                     "it was deleted or renamed; make it again with `twig project create {name} -w {workspace}`"
                 );

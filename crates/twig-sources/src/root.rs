@@ -9,7 +9,7 @@ use cap_std::fs::{Dir, File, FileType, OpenOptions};
 #[cfg(unix)]
 use cap_std::fs::{FileTypeExt, OpenOptionsExt};
 use sha2::{Digest, Sha256};
-use twig_core::BodyError;
+use twig_core::{BodyError, NotAFile};
 
 use crate::stamp::is_absence;
 
@@ -86,7 +86,7 @@ impl Root {
         }
         let other = File::from_std(file).metadata().map_err(trouble)?;
         let what = regular(other.file_type()).err();
-        Err(what.unwrap_or(BodyError::NotAFile("something else")))
+        Err(what.unwrap_or(BodyError::NotAFile(NotAFile::Unknown)))
     }
 
     /// The entries of a folder beneath, `""` for the root itself.
@@ -120,21 +120,21 @@ pub(crate) fn regular(kind: FileType) -> Result<(), BodyError> {
         return Ok(());
     }
     if kind.is_dir() {
-        return Err(BodyError::NotAFile("a folder"));
+        return Err(BodyError::NotAFile(NotAFile::Folder));
     }
     #[cfg(unix)]
     {
         if kind.is_fifo() {
-            return Err(BodyError::NotAFile("a FIFO"));
+            return Err(BodyError::NotAFile(NotAFile::Fifo));
         }
         if kind.is_socket() {
-            return Err(BodyError::NotAFile("a socket"));
+            return Err(BodyError::NotAFile(NotAFile::Socket));
         }
         if kind.is_block_device() || kind.is_char_device() {
-            return Err(BodyError::NotAFile("a device"));
+            return Err(BodyError::NotAFile(NotAFile::Device));
         }
     }
-    Err(BodyError::NotAFile("something else"))
+    Err(BodyError::NotAFile(NotAFile::Unknown))
 }
 
 /// An error of the system, in the words of the port.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use twig_core::parse::library::MANIFEST;
-use twig_core::{Library, Problem, Severity};
+use twig_core::{Library, Problem, ProblemCode, Severity};
 
 use crate::found::{Found, FoundLibrary, Origin};
 use crate::kept::{Job, Kept, load_all};
@@ -238,7 +238,8 @@ impl Recorded {
                 let shown = settings.shown(path);
                 let message = format!("no library is trusted: {shown} cannot be read ({error})");
                 let path = path.display().to_string();
-                let problem = Problem::of_file("bad-trust", Severity::Error, &path, message);
+                let problem =
+                    Problem::of_file(ProblemCode::BadTrust, Severity::Error, &path, message);
                 let help = "mend or remove the file, then trust your libraries again";
                 (Trust::default(), Some(problem.with_help(help)))
             }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use twig_core::parse::library::Folder;
-use twig_core::{BodyError, Problem, RelativePath, Severity};
+use twig_core::{BodyError, Problem, ProblemCode, RelativePath, Severity};
 
 use crate::listing::{Listing, is_leftover};
 use crate::reader::{Patience, read_text_beneath};
@@ -85,7 +85,12 @@ impl TextFiles {
             "{} has more than {FILES} {what}; {} are left off",
             folder.shown_root, self.left_off
         );
-        let problem = Problem::of_file("too-many-files", Severity::Error, &folder.root, message);
+        let problem = Problem::of_file(
+            ProblemCode::TooManyFiles,
+            Severity::Error,
+            &folder.root,
+            message,
+        );
         Some(problem.with_help("split the folder in two"))
     }
 

@@ -6,6 +6,7 @@ mod files;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
+use twig_core::{FileRole, ProblemCode};
 
 use twig_core::{BodyError, Problem, RelativePath, Severity};
 
@@ -90,7 +91,8 @@ impl Tree {
             self.problems
                 .extend(odd.map(|name| odd_name(base, &join(&shown(&folder.below), name))));
             if let Some(error) = &folder.error {
-                self.problems.push(unreadable(base, &folder.below, error));
+                self.problems
+                    .push(base.refused(FileRole::Folder, &folder.below, error));
             }
             let depth = folder.below.split_terminator('/').count();
             for (name, _) in folder.folders().rev() {
@@ -272,35 +274,20 @@ fn join(below: &str, name: &str) -> Box<str> {
     format!("{below}/{name}").into()
 }
 
-fn unreadable(base: &Base<'_>, below: &str, error: &BodyError) -> Problem {
-    let (code, what, help) = match error {
-        BodyError::NotAFile(_) | BodyError::NotFound => (
-            "not-a-folder",
-            "is not a folder".to_owned(),
-            "put a folder of that name there",
-        ),
-        BodyError::Outside => (
-            "outside-library",
-            error.to_string(),
-            "copy the folder into the library",
-        ),
-        _ => (
-            "unreadable-folder",
-            format!("cannot be listed: {error}"),
-            "check the folder's permissions",
-        ),
-    };
-    base.problem(code, Severity::Error, below, &what, help)
-}
-
 fn too_deep(base: &Base<'_>, below: &str) -> Problem {
     let what = format!("is more than {DEPTH} folders deep; what is in it is left off");
     let help = "move it further up";
-    base.problem("too-deep", Severity::Error, below, &what, help)
+    base.problem(ProblemCode::TooDeep, Severity::Error, below, &what, help)
 }
 
 fn odd_name(base: &Base<'_>, below: &str) -> Problem {
     let what = "has a name that cannot be read everywhere";
     let help = "rename it and the folders it is in: UTF-8, no control characters, no `\\`, no `~` or `C:` in front, 1024 bytes at most";
-    base.problem("bad-file-name", Severity::Warning, below, what, help)
+    base.problem(
+        ProblemCode::BadFileName,
+        Severity::Warning,
+        below,
+        what,
+        help,
+    )
 }

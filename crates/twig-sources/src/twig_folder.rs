@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use twig_core::parse::documents::Layout;
 use twig_core::parse::library::{Folder, MANIFEST, add_documents, empty_library, twig_layout};
-use twig_core::{BodyError, FunctionSource, Kind, Library, Limits, Problem, Severity};
+use twig_core::{BodyError, FileRole, FunctionSource, Kind, Library, Limits, Problem};
 
 use crate::document_folder::DocumentFolder;
 use crate::listing::{Listed, LookedAt, Looker};
@@ -78,7 +78,8 @@ impl TwigFolder {
                 (library, layout)
             }
             Err(error) => {
-                let problem = manifest_problem(folder, error);
+                let (path, shown) = (folder.path_of(MANIFEST), folder.shown_path_of(MANIFEST));
+                let problem = error.problem(FileRole::Manifest, &path, &shown);
                 (empty_library(folder, Kind::Twig, vec![problem]), None)
             }
         };
@@ -219,23 +220,6 @@ fn keep_good(good: &Library, broken: Vec<Problem>) -> Library {
     kept
 }
 
-fn manifest_problem(folder: &Folder, error: &BodyError) -> Problem {
-    let (code, help) = match error {
-        BodyError::NotFound => ("missing-file", "the link leads nowhere: mend or remove it"),
-        BodyError::Outside => ("outside-library", "copy the file into the library"),
-        BodyError::NotAFile(_) => ("not-a-file", "put a regular text file there"),
-        BodyError::TooLarge { .. } => ("too-large", "split the library in two"),
-        BodyError::NotUtf8 { .. } => ("not-utf8", "save the file as UTF-8"),
-        BodyError::Utf16 => ("not-utf8", "save it as UTF-8"),
-        BodyError::Loop => ("link-loop", "replace the link with a file"),
-        BodyError::Binary { .. } => ("binary-file", "manifests are text; remove the NUL bytes"),
-        _ => ("unreadable-file", "check the file's permissions"),
-    };
-    let path = format!("{}/{MANIFEST}", folder.root);
-    let message = format!("{}/{MANIFEST} {error}", folder.shown_root);
-    Problem::of_file(code, Severity::Error, &path, message).with_help(help)
-}
-
 #[cfg(test)]
 mod tests {
     use twig_core::LibraryName;
@@ -266,6 +250,6 @@ mod tests {
         std::os::unix::fs::symlink("nowhere", folder.path().join(MANIFEST)).unwrap();
         let library = load(folder.path()).unwrap().library;
         let help = library.problems[0].help.as_deref();
-        assert_eq!(help, Some("the link leads nowhere: mend or remove it"));
+        assert_eq!(help, Some("fix or remove it"));
     }
 }

@@ -10,7 +10,7 @@ use twig_core::limits::Limits;
 use twig_core::marks::scan::{Place, dollars};
 use twig_core::marks::{ALL, NAME, Piece, Word, input, is_escaped, is_number_mark, pieces, word};
 use twig_core::model::{Argument, Kind, Marks};
-use twig_core::problem::Severity;
+use twig_core::problem::{ProblemCode, Severity};
 use twig_core::slug::slug;
 
 /// The arguments of a prompt and how its text marks them.
@@ -19,7 +19,7 @@ pub(super) struct Taken {
     pub(super) arguments: Vec<Argument>,
     pub(super) marks: Marks,
     /// What is worth knowing about it: code, severity, sentence.
-    pub(super) remarks: Vec<(&'static str, Severity, String)>,
+    pub(super) remarks: Vec<(ProblemCode, Severity, String)>,
 }
 
 /// Finds the arguments of a file, in the order in which clients ask for them.
@@ -76,12 +76,12 @@ pub(super) fn take(
 }
 
 /// What is said of a prompt with more arguments than one may have.
-pub(super) fn too_many(limits: &Limits) -> (&'static str, Severity, String) {
+pub(super) fn too_many(limits: &Limits) -> (ProblemCode, Severity, String) {
     let message = format!(
         "the prompt has too many arguments: those after the first {} are left off",
         limits.arguments
     );
-    ("too-many-arguments", Severity::Warning, message)
+    (ProblemCode::TooManyArguments, Severity::Warning, message)
 }
 
 /// The author's hint, in the form in which it is shown.
@@ -215,7 +215,7 @@ fn dollar(kind: Kind, found: &Found, hint: Option<&str>, options: Options, taken
         );
         taken
             .remarks
-            .push(("first-argument", Severity::Note, message));
+            .push((ProblemCode::FirstArgument, Severity::Note, message));
     } else if found.has_all || hint.is_some() {
         taken.arguments = vec![argument(ALL, hint)];
         taken.marks = if found.has_all {

@@ -7,7 +7,7 @@ use twig_core::limits::Limits;
 use twig_core::marks::scan::{Place, dollars, lines};
 use twig_core::marks::{NAME, capitals};
 use twig_core::model::{Argument, Marks};
-use twig_core::problem::Severity;
+use twig_core::problem::{Severity, ProblemCode};
 
 /// What a shell has without being told, and what programs around it set.
 const SHELL: [&str; 34] = [
@@ -90,7 +90,7 @@ pub(super) fn names(body: &str, has_all: bool, limits: &Limits, taken: &mut Take
         );
         taken
             .remarks
-            .push(("shell-variable", Severity::Note, message));
+            .push((ProblemCode::ShellVariable, Severity::Note, message));
     }
 }
 

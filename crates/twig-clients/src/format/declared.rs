@@ -4,10 +4,10 @@ use super::arguments::is_argument_name;
 use twig_core::front_matter::Value;
 use twig_core::limits::Limits;
 use twig_core::model::{Argument, Pattern};
-use twig_core::problem::{Severity, shorten};
+use twig_core::problem::{Severity, shorten, ProblemCode};
 
 /// What is worth knowing: code, severity, sentence.
-type Remarks = Vec<(&'static str, Severity, String)>;
+type Remarks = Vec<(ProblemCode, Severity, String)>;
 
 /// Remarks on one file that are told.
 const TOLD: usize = 20;
@@ -24,10 +24,10 @@ pub(super) fn declared(value: &Value, limits: &Limits, remarks: &mut Remarks) ->
             let message = format!(
                 "argument `{name}` is left off: names have letters a to z, digits, `_` and `-`"
             );
-            remarks.push(("bad-argument", Severity::Warning, message));
+            remarks.push((ProblemCode::BadArgument, Severity::Warning, message));
         } else if arguments.iter().any(|known| known.name == argument.name) {
             let message = format!("argument `{name}` is named twice");
-            remarks.push(("bad-argument", Severity::Warning, message));
+            remarks.push((ProblemCode::BadArgument, Severity::Warning, message));
         } else {
             arguments.push(argument);
         }
@@ -68,9 +68,9 @@ pub(super) fn declared(value: &Value, limits: &Limits, remarks: &mut Remarks) ->
     arguments
 }
 
-fn unreadable() -> (&'static str, Severity, String) {
+fn unreadable() -> (ProblemCode, Severity, String) {
     let message = "an entry of `arguments` is left off: it has no name".to_owned();
-    ("bad-argument", Severity::Warning, message)
+    (ProblemCode::BadArgument, Severity::Warning, message)
 }
 
 fn named(name: &str) -> Argument {
@@ -94,7 +94,7 @@ fn object(name: Option<&str>, about: &Value, remarks: &mut Remarks) -> Argument 
     let whose = shorten(&argument.name.escape_debug().to_string(), 64);
     let mut refuse = |what: &str, why: &str| {
         let message = format!("the {what} of argument `{whose}` is left off: {why}");
-        remarks.push(("bad-argument", Severity::Warning, message));
+        remarks.push((ProblemCode::BadArgument, Severity::Warning, message));
     };
     if let Some(length) = word("max_length") {
         match length.parse() {

@@ -8,7 +8,7 @@ use twig_core::marks::curly;
 use twig_core::model::{Argument, Dialect, Kind, Marks};
 use twig_core::name::RelativePath;
 use twig_core::parse::library::Folder;
-use twig_core::problem::{Problem, Severity};
+use twig_core::problem::{Problem, Severity, ProblemCode};
 
 /// Makes a prompt of a pattern's file, or takes from another what it says of patterns.
 pub(super) fn read(folder: &Folder, path: &RelativePath, text: &str, limits: &Limits) -> Reading {
@@ -36,7 +36,11 @@ fn pattern(folder: &Folder, path: &RelativePath, text: &str, limits: &Limits) ->
     let mut remarks = Vec::new();
     if names.is_none() {
         let message = "its double braces are text: not all of them hold the name of a variable";
-        remarks.push(("braces-are-text", Severity::Note, message.to_owned()));
+        remarks.push((
+            ProblemCode::BracesAreText,
+            Severity::Note,
+            message.to_owned(),
+        ));
     }
     let mut names = names.unwrap_or_default();
     if names.len() > room {
@@ -62,9 +66,9 @@ fn beside(folder: &Folder, path: &RelativePath, text: &str) -> Option<Problem> {
     if text.trim().is_empty() {
         return None;
     }
-    let file = format!("{}/{path}", folder.root);
+    let file = folder.path_of(&path);
     let message = "user.md is no part of the pattern: Fabric reads `system.md` alone";
-    let note = Problem::of_file("not-a-prompt", Severity::Note, &file, message);
+    let note = Problem::of_file(ProblemCode::NotAPrompt, Severity::Note, &file, message);
     Some(note.with_help("move what it says to `system.md`"))
 }
 

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::files::{SKILL, without_ending};
-use super::markdown::{NOT_SERVED, folder_name};
+use super::markdown::folder_name;
 use super::{Reading, full_name, skills};
 use twig_core::document::Head;
 use twig_core::limits::Limits;
 use twig_core::model::{Kind, Library, Prompt};
 use twig_core::name::{PromptName, RelativePath};
 use twig_core::parse::library::{Folder, empty_library};
-use twig_core::problem::{Problem, Severity};
+use twig_core::problem::{Problem, Severity, ProblemCode};
 use twig_core::slug::Unique;
 
 /// A file that a skill may bring, as a source found it.
@@ -158,9 +158,14 @@ fn names(
 }
 
 fn renamed(folder: &Folder, path: &RelativePath, wanted: &str, taken: &str, name: &str) -> Problem {
-    let file = format!("{}/{path}", folder.root);
+    let file = folder.path_of(&path);
     let message = format!("{path} is called `{name}`: `{wanted}` is the name of {taken} already");
-    let problem = Problem::of_file("duplicate-prompt", Severity::Warning, &file, message);
+    let problem = Problem::of_file(
+        ProblemCode::DuplicatePrompt,
+        Severity::Warning,
+        &file,
+        message,
+    );
     problem.with_help("rename one of the two")
 }
 
@@ -174,7 +179,7 @@ struct Unserved {
 
 impl Unserved {
     fn push(&mut self, problem: &Problem, problems: &mut Vec<Problem>) {
-        if problem.code == NOT_SERVED {
+        if problem.code == ProblemCode::NotServed {
             if self.first.is_some() {
                 self.others += 1;
                 return;

@@ -11,7 +11,7 @@ use twig_core::model::{Argument, Dialect, Kind, Prompt};
 use twig_core::name::RelativePath;
 use twig_core::parse::labels;
 use twig_core::parse::library::Folder;
-use twig_core::problem::{Problem, Severity};
+use twig_core::problem::{Problem, Severity, ProblemCode};
 
 /// Keys that mean something to their client, and nothing that a prompt could carry.
 pub(crate) const UNSERVED: [&str; 15] = [
@@ -32,9 +32,6 @@ pub(crate) const UNSERVED: [&str; 15] = [
     "variant",
 ];
 
-/// The code of the note about them, of which a library has one.
-pub(super) const NOT_SERVED: &str = "not-served";
-
 /// The most characters that the description of a skill should have.
 const DESCRIPTION: usize = 1024;
 
@@ -50,14 +47,21 @@ pub(super) fn read(
     options: Options,
     limits: &Limits,
 ) -> Reading {
-    let file = format!("{}/{path}", folder.root);
+    let file = folder.path_of(&path);
     let mut reading = Reading::default();
     let front = front_matter::read(text, limits);
     let fields = &front.fields;
     let is_mended = !front.repairs.is_empty();
     for repair in front.repairs {
         let (at, severity) = (repair.at, repair.severity);
-        let problem = Problem::at("front-matter", severity, &file, text, at, repair.message);
+        let problem = Problem::at(
+            ProblemCode::FrontMatter,
+            severity,
+            &file,
+            text,
+            at,
+            repair.message,
+        );
         reading.problems.push(problem);
     }
     let mut note = |code, severity, message: String| {
@@ -108,12 +112,12 @@ pub(super) fn read(
     if !unserved.is_empty() {
         let keys = unserved.join(", ");
         let message = format!("{keys} in front matter: only the file's own client follows it");
-        note(NOT_SERVED, Severity::Note, message);
+        note(ProblemCode::NotServed, Severity::Note, message);
     }
     let is_hidden = fields.flag("user-invocable") == Some(false);
     if is_hidden {
         let message = "it is no prompt: `user-invocable` is false".to_owned();
-        note("not-invocable", Severity::Note, message);
+        note(ProblemCode::NotInvocable, Severity::Note, message);
     }
     if kind == Kind::Skills {
         match skill(fields, is_mended) {
@@ -123,12 +127,12 @@ pub(super) fn read(
                     let message = format!(
                         "the description has {length} characters; skills may have {DESCRIPTION}, and strict clients refuse more"
                     );
-                    note("long-description", Severity::Note, message);
+                    note(ProblemCode::LongDescription, Severity::Note, message);
                 }
                 reading.skill = Some(head);
             }
             Err(why) => note(
-                "not-a-skill",
+                ProblemCode::NotASkill,
                 Severity::Note,
                 format!("it is served as a prompt, and not as a skill: {why}"),
             ),

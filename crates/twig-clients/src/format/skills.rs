@@ -13,7 +13,7 @@ use twig_core::model::{Library, Skill, SkillFile};
 use twig_core::name::RelativePath;
 use twig_core::parse::labels;
 use twig_core::parse::library::Folder;
-use twig_core::problem::{Problem, Severity, shorten};
+use twig_core::problem::{Problem, Severity, shorten, ProblemCode};
 use twig_core::slug::digest;
 
 /// A `SKILL.md`, and what it says where it is one that can be served as a skill.
@@ -200,8 +200,13 @@ fn unlisted(
     } else {
         return false;
     };
-    let file = format!("{}/{path}", folder.root);
-    let problem = Problem::of_file("skill-too-large", Severity::Warning, &file, message);
+    let file = folder.path_of(&path);
+    let problem = Problem::of_file(
+        ProblemCode::SkillTooLarge,
+        Severity::Warning,
+        &file,
+        message,
+    );
     problems
         .push(problem.with_help("it is served without the list; take out what it does not need"));
     true

@@ -139,8 +139,8 @@ fn every_file_is_served_by_every_kind() {
             }
             let is_bad = |severity| severity != Severity::Note;
             let problems = library.problems.iter().filter(|it| is_bad(it.severity));
-            let is_double = |code| code == "duplicate-prompt";
-            let problems: Vec<_> = problems.filter(|it| !is_double(it.code)).collect();
+            let is_double = |code: &str| code == "duplicate-prompt";
+            let problems: Vec<_> = problems.filter(|it| !is_double(it.code.as_str())).collect();
             assert!(problems.is_empty(), "{case}: {problems:?}");
         }
     }

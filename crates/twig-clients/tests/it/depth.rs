@@ -391,7 +391,10 @@ fn a_text_that_nests_too_deep_names_the_place_and_the_limit() {
         let [problem] = library.problems.as_slice() else {
             panic!("{:?}", library.problems);
         };
-        assert_eq!((problem.code, problem.line), ("manifest-syntax", Some(2)));
+        assert_eq!(
+            (problem.code.as_str(), problem.line),
+            ("manifest-syntax", Some(2))
+        );
         assert!(problem.message.contains(&limit), "{problem}");
     }
     for shape in &JSON[..2] {

@@ -172,5 +172,5 @@ fn names(prompt: &Prompt) -> Vec<&str> {
 
 fn codes(problems: &[Problem], severity: Severity) -> Vec<&str> {
     let problems = problems.iter().filter(|it| it.severity == severity);
-    problems.map(|problem| problem.code).collect()
+    problems.map(|problem| problem.code.as_str()).collect()
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::uri;
 use super::{Mistake, Node};
 use crate::model::Argument;
-use crate::problem::{Severity, shorten};
+use crate::problem::{ProblemCode, Severity, shorten};
 use crate::suggest;
 
 /// Mistakes of one text that are told.
@@ -75,7 +75,7 @@ pub(super) fn undeclared(name: &str, range: Range<usize>, arguments: &[Argument]
         }),
     };
     Mistake {
-        code: "unknown-variable",
+        code: ProblemCode::UnknownVariable,
         severity: Severity::Error,
         range,
         message: format!("`{shown}` is used but not declared in `arguments`"),
@@ -105,7 +105,12 @@ fn slot(
     if behind.starts_with('{') {
         let end = source.len() - behind.trim_start_matches('{').len();
         let message = "three braces mean nothing here: values are never escaped".to_owned();
-        refuse("unsupported-syntax", open..end, message, "write `{{name}}`");
+        refuse(
+            ProblemCode::UnsupportedSyntax,
+            open..end,
+            message,
+            "write `{{name}}`",
+        );
         return (None, end);
     }
     if let Some(found) = name_at(source, open) {
@@ -131,7 +136,12 @@ fn slot(
             "`{shown}` is not supported: conditions, loops, parts and comments are not part of `{{{{name}}}}`"
         );
         let end = start + 1 + word.len();
-        refuse("unsupported-syntax", open..end, message, CONDITIONS);
+        refuse(
+            ProblemCode::UnsupportedSyntax,
+            open..end,
+            message,
+            CONDITIONS,
+        );
         return (None, end);
     }
     let word = word(inner);
@@ -139,14 +149,14 @@ fn slot(
     if word == "resource" {
         let help = "write `{{resource:architecture://folder/name}}`";
         let message = "`resource` takes a URI behind a colon".to_owned();
-        refuse("bad-resource", open..end, message, help);
+        refuse(ProblemCode::BadResource, open..end, message, help);
     } else if arguments.iter().any(|known| *known.name == *word)
         && mistakes
             .iter()
             .all(|known| known.severity == Severity::Error)
     {
         mistakes.push(Mistake {
-            code: "literal-braces",
+            code: ProblemCode::LiteralBraces,
             severity: Severity::Warning,
             range: open..end,
             message: format!(
@@ -171,7 +181,7 @@ fn statement(source: &str) -> Option<Mistake> {
     let start = source.find("{%")?;
     let end = start + source[start..].find("%}")? + 2;
     Some(Mistake {
-        code: "literal-braces",
+        code: ProblemCode::LiteralBraces,
         severity: Severity::Warning,
         range: start..end,
         message: "`{% … %}` is text here".to_owned(),

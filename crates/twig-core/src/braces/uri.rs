@@ -4,7 +4,7 @@ use super::Mistake;
 use super::scan::{Slot, name_at, undeclared};
 use crate::document::encode;
 use crate::model::Argument;
-use crate::problem::{Severity, shorten};
+use crate::problem::{ProblemCode, Severity, shorten};
 
 /// A document's URI, or a folder's and `*`; arguments may stand in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -227,7 +227,7 @@ fn has_scheme(parts: &[UriPart]) -> bool {
 
 fn bad(range: std::ops::Range<usize>, message: &str) -> Mistake {
     Mistake {
-        code: "bad-resource",
+        code: ProblemCode::BadResource,
         severity: Severity::Error,
         range,
         message: message.to_owned(),

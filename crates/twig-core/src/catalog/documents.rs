@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Catalog;
 use crate::document::{Document, UriTemplate, decode};
 use crate::model::{Content, Library, Prompt};
-use crate::problem::{Problem, Severity};
+use crate::problem::{Problem, ProblemCode, Severity};
 use crate::suggest;
 
 /// A document together with the library it is in.
@@ -180,6 +180,11 @@ fn taken(library: &Library, document: &Document, winner: &Library) -> Problem {
         document.uri, winner.shown_root
     );
     let path = format!("{}/{}", library.root, document.path);
-    Problem::of_file("shadowed-document", Severity::Warning, &path, message)
-        .with_help("rename one of the two files")
+    Problem::of_file(
+        ProblemCode::ShadowedDocument,
+        Severity::Warning,
+        &path,
+        message,
+    )
+    .with_help("rename one of the two files")
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Catalog;
 use super::documents::DocumentIndex;
 use crate::model::{Library, SKILL_FILE, Skill};
-use crate::problem::{Problem, Severity};
+use crate::problem::{Problem, ProblemCode, Severity};
 use crate::suggest;
 
 /// A skill together with the library it is in.
@@ -121,6 +121,11 @@ fn shadowed(library: &Library, skill: &Skill, uri: &str) -> Problem {
         "the skill `{}` is not served as a skill: its file `{uri}` is another library's",
         skill.name
     );
-    Problem::of_file("shadowed-skill", Severity::Warning, &library.root, message)
-        .with_help("rename one of the two folders")
+    Problem::of_file(
+        ProblemCode::ShadowedSkill,
+        Severity::Warning,
+        &library.root,
+        message,
+    )
+    .with_help("rename one of the two folders")
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::braces::UriPattern;
 use crate::model::{Argument, Content, Library, Prompt};
-use crate::problem::{Problem, Severity};
+use crate::problem::{Problem, ProblemCode, Severity};
 use crate::render::{Embedding, NOTHING_GIVEN, RenderError, World, media};
 use crate::suggest;
 
@@ -23,7 +23,7 @@ pub(super) fn documents(
         };
         let mut look = |pattern: &UriPattern, result: Result<(), RenderError>| {
             let Err(error) = result else { return true };
-            let path = format!("{}/{file}", library.root);
+            let path = library.path_of(&file);
             let is_limit = matches!(error, RenderError::Limit(_));
             problems.push(problem(world, &path, pattern, &error));
             // What comes after the limit would only say it again.
@@ -112,17 +112,20 @@ fn problem(world: World<'_>, path: &str, uri: &UriPattern, error: &RenderError) 
                 documents.map(|found| &*found.document.uri),
             );
             let help = near.unwrap_or_else(|| "add the document, or mend the URI".to_owned());
-            ("missing-document", help)
+            (ProblemCode::MissingDocument, help)
         }
         RenderError::Limit(_) => (
-            "embedded-limit",
+            ProblemCode::EmbeddedLimit,
             "name the documents that matter instead of whole folders".to_owned(),
         ),
         RenderError::Template(_) => (
-            "not-text",
+            ProblemCode::NotText,
             "send it in a message of its own: {\"type\": \"resource\", \"uri\": …}".to_owned(),
         ),
-        _ => ("unreadable-file", "check the document's file".to_owned()),
+        _ => (
+            ProblemCode::UnreadableFile,
+            "check the document's file".to_owned(),
+        ),
     };
     Problem::of_file(code, Severity::Error, path, error.to_string()).with_help(help)
 }

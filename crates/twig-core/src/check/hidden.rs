@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::hidden::{Found, Place, find};
 use crate::model::{Content, Dialect, Kind, Library, Prompt};
 use crate::name::RelativePath;
-use crate::parse::labels::{CODE, place};
-use crate::problem::{Problem, Severity};
+use crate::parse::labels::place;
+use crate::problem::{Problem, ProblemCode, Severity};
 use crate::render::World;
 
 /// Looks at the texts of a prompt; those of Jinja templates are looked at with all they include.
@@ -67,11 +67,18 @@ fn problem(
     text: &str,
     found: Found,
 ) -> Problem {
-    let path = format!("{}/{file}", library.root);
+    let path = library.path_of(&file);
     let message = format!("the text {}", found.fault());
     let problem = match place(whole, text, found) {
-        Some(range) => Problem::at(CODE, Severity::Warning, &path, whole, range, message),
-        None => Problem::of_file(CODE, Severity::Warning, &path, message),
+        Some(range) => Problem::at(
+            ProblemCode::HiddenText,
+            Severity::Warning,
+            &path,
+            whole,
+            range,
+            message,
+        ),
+        None => Problem::of_file(ProblemCode::HiddenText, Severity::Warning, &path, message),
     };
     problem.with_help(found.advice())
 }

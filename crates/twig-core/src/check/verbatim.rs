@@ -6,7 +6,7 @@ use super::media_problem;
 use crate::model::{Content, Kind, Library, Prompt};
 use crate::name::RelativePath;
 use crate::parse::library::MANIFEST;
-use crate::problem::{Problem, Severity};
+use crate::problem::{Problem, ProblemCode, Severity};
 use crate::render::{RenderError, World, media, verbatim_text};
 
 /// Looks at each message as rendering does.
@@ -33,18 +33,19 @@ pub(super) fn prompt(
         }
         let file = message.content.file();
         let file = file.map_or(MANIFEST, RelativePath::as_str);
-        let path = format!("{}/{file}", library.root);
+        let path = library.path_of(&file);
         match verbatim_text(world, library, &message.content) {
             Ok(text) if text.trim().is_empty() => {
                 let sentence = "the prompt says nothing";
-                let problem = Problem::of_file("empty-file", Severity::Warning, &path, sentence);
+                let problem =
+                    Problem::of_file(ProblemCode::EmptyFile, Severity::Warning, &path, sentence);
                 problems.push(problem.with_help("write something"));
             }
             Ok(_) => {}
             Err(error) => {
                 let code = match error {
-                    RenderError::Limit(_) => "too-large",
-                    _ => "unreadable-file",
+                    RenderError::Limit(_) => ProblemCode::TooLarge,
+                    _ => ProblemCode::UnreadableFile,
                 };
                 let sentence = error.to_string();
                 problems.push(Problem::of_file(code, Severity::Error, &path, sentence));

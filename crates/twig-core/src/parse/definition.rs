@@ -7,13 +7,12 @@ mod reader;
 use self::reader::Reader;
 use super::json::{self, Json, Path};
 use super::library::{Files, Folder};
-use crate::body::BodyError;
+use crate::body::{BodyError, FileRole};
 use crate::limits::Limits;
 use crate::model::{Content, Dialect, MessageSource, Prompt, Role};
 use crate::name::{PromptName, RelativePath};
-use crate::problem::{Problem, Severity};
+use crate::problem::{Problem, ProblemCode, Severity};
 use crate::suggest;
-use crate::template::body_problem;
 
 /// A file and its text, or why it has none.
 pub type DefinitionFile = (RelativePath, Result<String, BodyError>);
@@ -42,18 +41,13 @@ pub(super) fn read(
     (path, text): &DefinitionFile,
     problems: &mut Vec<Problem>,
 ) -> Option<Prompt> {
-    let file = format!("{}/{path}", context.folder.root);
+    let file = context.folder.path_of(&path);
     let text = match text {
         Ok(text) => text.as_str(),
         Err(error) => {
-            let shown = format!("{}/{path}", context.folder.shown_root);
-            let problem = body_problem(&file, &shown, error);
-            let problem = Problem {
-                message: format!("the definition {shown} {error}"),
-                ..problem
-            };
+            let shown = context.folder.shown_path_of(&path);
             let sentence = format!("The definition {path} {error}");
-            problems.push(problem);
+            problems.push(error.problem(FileRole::Definition, &file, &shown));
             return refused(path, &sentence);
         }
     };
@@ -63,7 +57,7 @@ pub(super) fn read(
             let message = format!("{path} is not valid JSON: {}", error.message);
             let span = error.at..error.at + 1;
             let problem = Problem::at(
-                "definition-syntax",
+                ProblemCode::DefinitionSyntax,
                 Severity::Error,
                 &file,
                 text,
@@ -161,7 +155,13 @@ impl Reader<'_> {
                 if *text != *stem {
                     let message = format!("the file is called `{stem}`, its prompt `{text}`");
                     let help = format!("rename the file to {text}.json");
-                    self.remark("name-mismatch", Severity::Note, &path, &message, Some(help));
+                    self.remark(
+                        ProblemCode::NameMismatch,
+                        Severity::Note,
+                        &path,
+                        &message,
+                        Some(help),
+                    );
                 }
                 Some(name)
             }
@@ -172,7 +172,7 @@ impl Reader<'_> {
                     shown.escape_debug()
                 );
                 let help = Some("such as `review-code`".to_owned());
-                self.error("bad-name", &path, &message, help);
+                self.error(ProblemCode::BadName, &path, &message, help);
                 None
             }
         }
@@ -186,7 +186,7 @@ impl Reader<'_> {
                 let message = format!("expected \"jinja\", found \"{}\"", other.escape_debug());
                 let help = suggest::did_you_mean(other, ["jinja"]);
                 let help = help.unwrap_or_else(|| "leave it off for `{{name}}`".to_owned());
-                self.error("bad-template", path, &message, Some(help));
+                self.error(ProblemCode::BadTemplate, path, &message, Some(help));
                 Dialect::Braces
             }
         }

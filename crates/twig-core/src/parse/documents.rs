@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::library::Folder;
 use crate::document::{Document, Head, TITLE, UriTemplate, encode};
 use crate::name::RelativePath;
-use crate::problem::{Problem, Severity, shorten};
+use crate::problem::{Problem, ProblemCode, Severity, shorten};
 
 /// Where a library keeps its documents and how their URIs begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +114,12 @@ fn drop_doubles(folder: &Folder, documents: &mut Vec<Document>, problems: &mut V
         if is_double {
             let message = format!("`{}` is already the URI of {}", later.uri, earlier.path);
             let path = format!("{}/{}", folder.root, later.path);
-            let problem = Problem::of_file("duplicate-document", Severity::Warning, &path, message);
+            let problem = Problem::of_file(
+                ProblemCode::DuplicateDocument,
+                Severity::Warning,
+                &path,
+                message,
+            );
             problems.push(problem.with_help("rename one of the two"));
         }
         is_double
@@ -135,7 +140,12 @@ fn drop_unclear_numbers(folder: &Folder, documents: &mut [Document], problems: &
             let names: Vec<&str> = names.take(NAMED).collect();
             let message = format!("`{short}` could be any of: {}", names.join(", "));
             let path = format!("{}/{}", folder.root, documents[first].path);
-            let problem = Problem::of_file("ambiguous-number", Severity::Warning, &path, message);
+            let problem = Problem::of_file(
+                ProblemCode::AmbiguousNumber,
+                Severity::Warning,
+                &path,
+                message,
+            );
             problems.push(problem.with_help("give each decision a number of its own"));
         }
         let is_taken = documents.binary_search_by(|known| known.uri.cmp(&short));

@@ -8,13 +8,13 @@ use std::fmt;
 use super::TOLD;
 use super::library::Folder;
 use super::located::{At, Members, Mistake};
-use crate::body::BodyError;
+use crate::body::{BodyError, FileRole};
 use crate::depth;
 use crate::hidden::{self, Place};
 use crate::limits::Limits;
 use crate::model::{Argument, Content, Dialect, Function, MessageSource, Prompt, Role};
 use crate::name::{NAME_LIMIT, PromptName, RelativePath};
-use crate::problem::{Problem, Severity};
+use crate::problem::{Problem, ProblemCode, Severity};
 use crate::suggest;
 
 /// The list of prompts, by which such a library is known.
@@ -51,7 +51,7 @@ impl Reader<'_> {
         let list = self.files.list;
         let wrong = |at: usize, why: &dyn fmt::Display| {
             let message = format!("{LIST} is not valid JSON: {why}");
-            let (code, severity) = ("manifest-syntax", Severity::Error);
+            let (code, severity) = (ProblemCode::ManifestSyntax, Severity::Error);
             Box::new(Problem::at(
                 code,
                 severity,
@@ -77,13 +77,13 @@ impl Reader<'_> {
             Err(_) if root.value.is_array() => root.list(),
             Err(_) => Err(root.expected("a list of prompts, or an object with `prompts`")),
         };
-        let entries = entries.map_err(|mistake| Box::new(self.problem("wrong-type", mistake)))?;
+        let entries =
+            entries.map_err(|mistake| Box::new(self.problem(ProblemCode::WrongType, mistake)))?;
         if let Err(error) = self.files.script {
-            let message = format!("{}/{SCRIPT} {error}", self.folder.shown_root);
-            let path = format!("{}/{SCRIPT}", self.folder.root);
-            let problem = Problem::of_file("missing-file", Severity::Error, &path, message);
-            let help = "write the functions of the prompts there";
-            self.problems.push(problem.with_help(help));
+            let path = self.folder.path_of(SCRIPT);
+            let shown = self.folder.shown_path_of(SCRIPT);
+            let problem = error.problem(FileRole::Functions, &path, &shown);
+            self.problems.push(problem);
         }
         let mut names = BTreeSet::new();
         let mut prompts = Vec::with_capacity(entries.len());
@@ -93,9 +93,9 @@ impl Reader<'_> {
                 Ok(prompt) => {
                     let path = entry.path_or(LIST);
                     let mistake = format!("`{path}` has the name `{}` again", prompt.name);
-                    self.error("duplicate-prompt", mistake);
+                    self.error(ProblemCode::DuplicatePrompt, mistake);
                 }
-                Err(mistake) => self.error("bad-name", mistake),
+                Err(mistake) => self.error(ProblemCode::BadName, mistake),
             }
         }
         prompts.sort_by(|one, two| one.name.cmp(&two.name));
@@ -120,7 +120,7 @@ impl Reader<'_> {
         };
         if let Err(mistake) = self.fill(&mut prompt, &members, script) {
             let refusal = mistake.as_str().into();
-            self.error("bad-prompt", mistake);
+            self.error(ProblemCode::BadPrompt, mistake);
             prompt.unavailable = Some(refusal);
         } else if let Err(error) = self.files.script {
             let sentence = format!(
@@ -149,8 +149,13 @@ impl Reader<'_> {
             && !text.contains(&function)
         {
             let message = format!("{SCRIPT} does not have the function `{function}`");
-            let path = format!("{}/{SCRIPT}", self.folder.root);
-            let problem = Problem::of_file("missing-function", Severity::Warning, &path, message);
+            let path = self.folder.path_of(SCRIPT);
+            let problem = Problem::of_file(
+                ProblemCode::MissingFunction,
+                Severity::Warning,
+                &path,
+                message,
+            );
             let help = format!("write `{function}() {{ … }}`");
             self.problems.push(problem.with_help(help));
         }
@@ -230,17 +235,22 @@ impl Reader<'_> {
             let key = path.rsplit('.').next().unwrap_or_default();
             let help = suggest::did_you_mean(key, known.iter().copied());
             let message = format!("unknown field `{path}` is ignored");
-            let problem = Problem::of_file("unknown-field", Severity::Warning, &self.path, message);
+            let problem = Problem::of_file(
+                ProblemCode::UnknownField,
+                Severity::Warning,
+                &self.path,
+                message,
+            );
             self.problems.push(Problem { help, ..problem });
         }
     }
 
-    fn error(&mut self, code: &'static str, mistake: Mistake) {
+    fn error(&mut self, code: ProblemCode, mistake: Mistake) {
         let problem = self.problem(code, mistake);
         self.problems.push(problem);
     }
 
-    fn problem(&self, code: &'static str, mistake: Mistake) -> Problem {
+    fn problem(&self, code: ProblemCode, mistake: Mistake) -> Problem {
         Problem::of_file(code, Severity::Error, &self.path, mistake)
     }
 }

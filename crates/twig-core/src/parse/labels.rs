@@ -8,10 +8,7 @@ use super::TOLD;
 use crate::document::Document;
 use crate::hidden::{self, Found, Place};
 use crate::model::{About, Prompt};
-use crate::problem::{Problem, Severity};
-
-/// The name of such problems.
-pub(crate) const CODE: &str = "hidden-text";
+use crate::problem::{Problem, ProblemCode, Severity};
 
 /// Makes prompts of a file unavailable that hide something in a text by which they are chosen.
 pub fn check(path: &str, text: &str, prompts: &mut [Prompt], problems: &mut Vec<Problem>) {
@@ -69,7 +66,7 @@ pub fn clean_documents(root: &str, documents: &mut Vec<Document>, problems: &mut
         let mut tell = |severity, whose: &str, found: Found| {
             let path = format!("{root}/{}", document.path);
             let message = format!("{whose} {}", found.fault());
-            let problem = Problem::of_file(CODE, severity, &path, message);
+            let problem = Problem::of_file(ProblemCode::HiddenText, severity, &path, message);
             problems.push(problem.with_help(found.advice()));
         };
         if let Some((_, found)) = look(Some(&document.name)) {
@@ -126,8 +123,15 @@ impl<'f> File<'f> {
         self.places += 1;
         let place = (self.places <= TOLD).then(|| place(self.text, label, found));
         let problem = match place.flatten() {
-            Some(range) => Problem::at(CODE, severity, self.path, self.text, range, message),
-            None => Problem::of_file(CODE, severity, self.path, message),
+            Some(range) => Problem::at(
+                ProblemCode::HiddenText,
+                severity,
+                self.path,
+                self.text,
+                range,
+                message,
+            ),
+            None => Problem::of_file(ProblemCode::HiddenText, severity, self.path, message),
         };
         problem.with_help(found.advice())
     }

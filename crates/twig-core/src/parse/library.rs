@@ -1,5 +1,6 @@
 //! From a folder's documents to a [`Library`]: loading never fails, it reports.
 
+use std::fmt;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -14,7 +15,7 @@ use crate::document::Document;
 use crate::limits::Limits;
 use crate::model::{About, Content, Kind, Library, Prompt};
 use crate::name::{LibraryName, RelativePath};
-use crate::problem::{FileProblems, Problem, Severity};
+use crate::problem::{FileProblems, Problem, ProblemCode, Severity};
 
 /// The manifest's file name, by which a Twig library is known.
 pub const MANIFEST: &str = "twig.toml";
@@ -30,6 +31,18 @@ pub struct Folder {
     pub shown_root: Box<str>,
     /// What stands in front of a prompt's name: `library:`, or nothing for a project's own.
     pub prefix: Box<str>,
+}
+
+impl Folder {
+    /// The full path of a file, from its path in the library.
+    pub fn path_of(&self, file: impl fmt::Display) -> String {
+        format!("{}/{file}", self.root)
+    }
+
+    /// The same as people like to read it.
+    pub fn shown_path_of(&self, file: impl fmt::Display) -> String {
+        format!("{}/{file}", self.shown_root)
+    }
 }
 
 /// The file to ask whether a prompt is still what was read. None where all of its texts are files of
@@ -85,7 +98,7 @@ pub fn twig_layout(
     files: &dyn Files,
     limits: &Limits,
 ) -> (Library, Option<Layout>) {
-    let path = format!("{}/{MANIFEST}", folder.root);
+    let path = folder.path_of(MANIFEST);
     let mut library = empty_library(folder, Kind::Twig, Vec::new());
     let mut layout = None;
     match toml::read(manifest) {
@@ -111,7 +124,7 @@ pub fn twig_layout(
             let span = error.span.unwrap_or(0..0);
             let message = format!("{MANIFEST} is not valid TOML: {}", error.message);
             let problem = Problem::at(
-                "manifest-syntax",
+                ProblemCode::ManifestSyntax,
                 Severity::Error,
                 &path,
                 manifest,
@@ -161,7 +174,7 @@ pub fn definitions_library(
     for file in definitions {
         let mut prompt = definition::read(context, file, &mut library.problems);
         let (path, text) = file;
-        let path = format!("{}/{path}", folder.root);
+        let path = folder.path_of(&path);
         let text = text.as_ref().map(String::as_str).unwrap_or_default();
         labels::check(&path, text, prompt.as_mut_slice(), &mut library.problems);
         prompts.extend(prompt.map(|prompt| (&file.0, prompt)));
@@ -175,8 +188,13 @@ pub fn definitions_library(
         let is_double = later.name == earlier.name;
         if is_double && later.unavailable.is_none() {
             let message = format!("prompt `{}` is already defined in {kept}", later.name);
-            let path = format!("{}/{path}", folder.root);
-            let problem = Problem::of_file("duplicate-prompt", Severity::Error, &path, message);
+            let path = folder.path_of(&path);
+            let problem = Problem::of_file(
+                ProblemCode::DuplicatePrompt,
+                Severity::Error,
+                &path,
+                message,
+            );
             let help = "rename one of the two";
             library.problems.push(problem.with_help(help));
         }
@@ -196,7 +214,7 @@ pub fn functions_library(folder: &Folder, files: &FunctionFiles<'_>, limits: &Li
     let mut library = empty_library(folder, Kind::Functions, Vec::new());
     let mut reader = functions::Reader {
         folder,
-        path: format!("{}/{LIST}", folder.root),
+        path: folder.path_of(LIST),
         files,
         limits,
         problems: Vec::new(),
@@ -204,7 +222,7 @@ pub fn functions_library(folder: &Folder, files: &FunctionFiles<'_>, limits: &Li
     };
     let prompts = RelativePath::parse(SCRIPT).map(|script| reader.read(&script));
     let mut found = reader.problems;
-    let path = format!("{}/{LIST}", folder.root);
+    let path = folder.path_of(LIST);
     match prompts {
         Ok(Ok(mut prompts)) => {
             labels::check(&path, files.list, &mut prompts, &mut found);

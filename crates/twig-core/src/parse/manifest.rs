@@ -18,7 +18,7 @@ use super::toml::{Entry, Item, Table, Value};
 use crate::limits::Limits;
 use crate::model::{About, Dialect, Prompt, Role};
 use crate::name::{PromptName, RelativePath, twin_key};
-use crate::problem::FileProblems;
+use crate::problem::{FileProblems, ProblemCode};
 
 /// Reads prompts off a manifest's tree.
 pub(super) struct Manifest<'m> {
@@ -121,14 +121,14 @@ impl Manifest<'_> {
                     "prompts `{first}` and `{}` of {} differ only in case or in how their letters are composed",
                     entry.key, self.path
                 );
-                self.error("twin-name", entry.key_span.clone(), message);
+                self.error(ProblemCode::TwinName, entry.key_span.clone(), message);
                 continue;
             }
             let name = match PromptName::parse(&entry.key) {
                 Ok(name) => name,
                 Err(error) => {
                     let message = format!("prompt name `{}` {error}", entry.key.escape_debug());
-                    self.error("bad-name", entry.key_span.clone(), message);
+                    self.error(ProblemCode::BadName, entry.key_span.clone(), message);
                     continue;
                 }
             };
@@ -177,7 +177,11 @@ impl Manifest<'_> {
             if let Some(other) = file.or(messages).or(template) {
                 let message =
                     "a prompt with a `command` has neither `file`, `messages` nor `template`";
-                return Err(self.error("command-and-text", other.span.clone(), message.to_owned()));
+                return Err(self.error(
+                    ProblemCode::CommandAndText,
+                    other.span.clone(),
+                    message.to_owned(),
+                ));
             }
             prompt.dialect = Dialect::Function;
             prompt.messages = vec![self.command(command)?];
@@ -187,7 +191,11 @@ impl Manifest<'_> {
         match (file, messages) {
             (Some(file), Some(_)) => {
                 let message = "a prompt has either `file` or `messages`, not both";
-                return Err(self.error("file-and-messages", file.span.clone(), message.to_owned()));
+                return Err(self.error(
+                    ProblemCode::FileAndMessages,
+                    file.span.clone(),
+                    message.to_owned(),
+                ));
             }
             (None, Some(item)) => prompt.messages = self.messages(item, &prompt.arguments)?,
             (Some(item), None) => {
@@ -201,7 +209,11 @@ impl Manifest<'_> {
                     Ok(path) => path,
                     Err(error) => {
                         let message = format!("`{path}` {error}");
-                        return Err(self.error("bad-path", entry.key_span.clone(), message));
+                        return Err(self.error(
+                            ProblemCode::BadPath,
+                            entry.key_span.clone(),
+                            message,
+                        ));
                     }
                 };
                 let span = entry.key_span.clone();
@@ -223,15 +235,18 @@ impl Manifest<'_> {
                         "argument `{}` has no place in a text that is no template",
                         argument.name
                     );
-                    let refusal =
-                        self.error("argument-without-template", item.span.clone(), message);
+                    let refusal = self.error(
+                        ProblemCode::ArgumentWithoutTemplate,
+                        item.span.clone(),
+                        message,
+                    );
                     self.help("leave the arguments out, or `template = \"none\"`".to_owned());
                     Err(refusal)
                 }
             },
             Value::Text(_) => {
                 let message = "`template` is \"jinja\" or \"none\"".to_owned();
-                Err(self.error("bad-template-kind", item.span.clone(), message))
+                Err(self.error(ProblemCode::BadTemplateKind, item.span.clone(), message))
             }
             _ => Err(self.wrong_type("template", "a string", item)),
         }

@@ -9,7 +9,7 @@ use super::manifest::Manifest;
 use super::toml;
 use crate::limits::Limits;
 use crate::model::About;
-use crate::problem::{FileProblems, Problem, Severity};
+use crate::problem::{FileProblems, Problem, ProblemCode, Severity};
 
 /// The file's name.
 pub const CONFIG: &str = "config.toml";
@@ -33,13 +33,20 @@ pub fn project_config(
     files: &dyn Files,
     limits: &Limits,
 ) -> ProjectConfig {
-    let path = format!("{}/{CONFIG}", folder.root);
+    let path = folder.path_of(CONFIG);
     let table = match toml::read(text) {
         Ok(table) => table,
         Err(error) => {
             let message = format!("{CONFIG} is not valid TOML: {}", error.message);
             let span = error.span.unwrap_or(0..0);
-            let problem = Problem::at("config-syntax", Severity::Error, &path, text, span, message);
+            let problem = Problem::at(
+                ProblemCode::ConfigSyntax,
+                Severity::Error,
+                &path,
+                text,
+                span,
+                message,
+            );
             return ProjectConfig {
                 about: About::default(),
                 layout: usual,

@@ -1,5 +1,6 @@
 //! The problems of one file: places found in one pass, and only so many of them told.
 
+use crate::problem::ProblemCode;
 use std::cell::OnceCell;
 use std::ops::Range;
 
@@ -70,15 +71,19 @@ impl<'f> FileProblems<'f> {
     /// Adds a problem with some bytes of the file.
     pub(crate) fn add(
         &mut self,
-        code: &'static str,
+        code: ProblemCode,
         severity: Severity,
         range: Range<usize>,
         message: impl Into<String>,
     ) {
-        self.is_told = self.has_room(severity);
+        self.add_found(Problem::of_file(code, severity, self.path, message), range);
+    }
+
+    /// Adds a problem that is there already, at some bytes of the file.
+    pub(crate) fn add_found(&mut self, problem: Problem, range: Range<usize>) {
+        self.is_told = self.has_room(problem.severity);
         if self.is_told {
             let place = self.lines().locate(self.text, range);
-            let problem = Problem::of_file(code, severity, self.path, message);
             self.problems.push(problem.placed(place));
         }
     }
@@ -128,7 +133,7 @@ impl<'f> FileProblems<'f> {
 pub(crate) fn more_problems(path: &str, severity: Severity, more: usize) -> Option<Problem> {
     let mistakes = if more == 1 { "mistake" } else { "mistakes" };
     let message = format!("and {more} more {mistakes} in this file");
-    let problem = Problem::of_file("more-problems", severity, path, message);
+    let problem = Problem::of_file(ProblemCode::MoreProblems, severity, path, message);
     let help = "fix those that are shown, then check again";
     (more > 0).then(|| problem.with_help(help))
 }
@@ -156,11 +161,21 @@ mod tests {
         let text = "a\n".repeat(PROBLEMS * 2);
         let mut problems = FileProblems::new("/f", &text);
         for line in 0..PROBLEMS * 2 {
-            problems.add("w", Severity::Warning, line * 2..line * 2 + 1, "warning");
+            problems.add(
+                ProblemCode::UnknownField,
+                Severity::Warning,
+                line * 2..line * 2 + 1,
+                "warning",
+            );
             problems.help(line.to_string());
         }
-        problems.add("e", Severity::Error, 0..1, "error");
-        problems.extend([Problem::of_file("e", Severity::Error, "/f", "whole")]);
+        problems.add(ProblemCode::WrongType, Severity::Error, 0..1, "error");
+        problems.extend([Problem::of_file(
+            ProblemCode::WrongType,
+            Severity::Error,
+            "/f",
+            "whole",
+        )]);
         let problems = problems.finish();
         assert_eq!(problems.len(), PROBLEMS + 3);
         assert_eq!(problems[0].message, "whole");

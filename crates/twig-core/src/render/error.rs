@@ -1,6 +1,6 @@
 //! Why a prompt could not be rendered, in sentences for whoever asked.
 
-use crate::body::BodyError;
+use crate::body::{BodyError, FileRole};
 use crate::model::{Argument, Kind, Library};
 use crate::name::RelativePath;
 use crate::template::Failure;
@@ -75,7 +75,7 @@ pub enum RenderError {
         limit: usize,
     },
     /// A body that cannot be had.
-    #[error("{}", body_sentence(.path, .error))]
+    #[error("{}", .error.sentence(FileRole::PromptText, .path))]
     Body {
         /// The file, as people read it.
         path: String,
@@ -156,17 +156,8 @@ impl RenderError {
 
 pub(crate) fn body_error(library: &Library, path: &RelativePath, error: BodyError) -> RenderError {
     RenderError::Body {
-        path: format!("{}/{path}", library.shown_root),
+        path: library.shown_path_of(&path),
         error,
-    }
-}
-
-/// The sentence for a body that cannot be had, the same at load and at get.
-pub fn body_sentence(path: &str, error: &BodyError) -> String {
-    match error {
-        BodyError::NotFound => format!("Prompt content file not found: {path}"),
-        BodyError::Store(error) => error.to_string(),
-        error => format!("Prompt content file {path} {error}"),
     }
 }
 

@@ -179,7 +179,7 @@ fn base(library: &Library, path: &RelativePath, is_remote: bool) -> String {
     }
     match path.folder() {
         "" => library.root.to_string(),
-        folder => format!("{}/{folder}", library.root),
+        folder => library.path_of(&folder),
     }
 }
 

@@ -15,14 +15,13 @@ pub use self::printing::{Printing, printing};
 use super::engine::{Engine, Failure, Lines, Links, Room, Undeclared, Unknown};
 use super::scan::Sort;
 use super::values::Values;
-use crate::body::{BodyError, Stamp};
+use crate::body::{BodyError, FileRole, Stamp};
 use crate::hidden::{self, Place};
 use crate::limits::PROBLEMS;
 use crate::model::{Content, Library};
 use crate::name::RelativePath;
-use crate::parse::labels::CODE;
-use crate::problem::{Problem, Severity};
-use crate::render::{RenderError, World, body_error, body_sentence};
+use crate::problem::{Problem, ProblemCode, Severity};
+use crate::render::{RenderError, World, body_error};
 
 /// A template and its closure, compiled and sorted.
 #[derive(Debug)]
@@ -82,7 +81,7 @@ pub(crate) enum BundleError {
     /// A template is wrong.
     Template {
         source: Box<Source>,
-        code: &'static str,
+        code: ProblemCode,
         failure: Box<Failure>,
         help: Option<String>,
     },
@@ -166,9 +165,9 @@ impl BundleError {
                 path,
                 error,
             } => {
-                let shown = format!("{}/{path}", library.shown_root);
-                let at = format!("{}/{path}", library.root);
-                body_problem(&at, &shown, &error)
+                let shown = library.shown_path_of(&path);
+                let at = library.path_of(&path);
+                error.problem(FileRole::PromptText, &at, &shown)
             }
             Self::Template {
                 source,
@@ -188,28 +187,6 @@ impl BundleError {
     }
 }
 
-/// The problem that a body which cannot be had makes.
-pub fn body_problem(path: &str, shown: &str, error: &BodyError) -> Problem {
-    let (code, help) = match error {
-        BodyError::NotFound => (
-            "missing-file",
-            "create the file, or name another with `file`",
-        ),
-        BodyError::Outside => ("outside-library", "copy the file into the library"),
-        BodyError::NotAFile(_) => ("not-a-file", "put a regular text file there"),
-        BodyError::TooLarge { .. } => ("too-large", "split it and `{% include %}` the parts"),
-        BodyError::NoRoom { .. } => ("too-large", "move some of the files to another folder"),
-        BodyError::NotUtf8 { .. } => ("not-utf8", "save the file as UTF-8"),
-        BodyError::Utf16 => ("not-utf8", "save it as UTF-8"),
-        BodyError::Binary { .. } => ("binary-file", "prompts are text; remove the NUL bytes"),
-        BodyError::Loop => ("link-loop", "replace the link with a file"),
-        BodyError::NotExecutable => ("not-executable", "make it executable with `chmod +x`"),
-        BodyError::Store(_) => ("store", "run `twig doctor` to see what is wrong"),
-        BodyError::Unreadable(_) => ("unreadable-file", "check the file's permissions"),
-    };
-    Problem::of_file(code, Severity::Error, path, body_sentence(shown, error)).with_help(help)
-}
-
 impl Source {
     /// What works but is likely not meant.
     fn remarks(&self) -> Vec<Problem> {
@@ -221,7 +198,7 @@ impl Source {
         if self.has_mark {
             let message = "the file begins with a byte-order mark, which is left off";
             remark(
-                "byte-order-mark",
+                ProblemCode::ByteOrderMark,
                 Severity::Note,
                 message,
                 "save it as UTF-8 without one",
@@ -229,7 +206,7 @@ impl Source {
         }
         if self.text.trim().is_empty() {
             remark(
-                "empty-file",
+                ProblemCode::EmptyFile,
                 Severity::Warning,
                 "the prompt says nothing",
                 "write something",
@@ -238,7 +215,12 @@ impl Source {
         if let Some(found) = hidden::find(&self.text, Place::Body) {
             let range = found.offset..found.offset + found.character.len_utf8();
             let message = format!("the text {}", found.fault());
-            let problem = self.problem(CODE, Severity::Warning, Some(range), message);
+            let problem = self.problem(
+                ProblemCode::HiddenText,
+                Severity::Warning,
+                Some(range),
+                message,
+            );
             remarks.push(problem.with_help(found.advice()));
         }
         remarks
@@ -255,13 +237,13 @@ impl Source {
     /// A problem at a place in this source, told by its place in the file.
     pub(crate) fn problem(
         &self,
-        code: &'static str,
+        code: ProblemCode,
         severity: Severity,
         range: Option<Range<usize>>,
         message: String,
     ) -> Problem {
         let file = self.path.as_ref().map_or("twig.toml", RelativePath::as_str);
-        let path = format!("{}/{file}", self.library.root);
+        let path = self.library.path_of(&file);
         let Some(range) = range else {
             return Problem::of_file(code, severity, &path, message);
         };
@@ -316,8 +298,12 @@ impl Free {
     /// The problem that it is as a variable.
     pub(crate) fn unknown_variable(&self, message: String) -> Problem {
         let range = Some(self.found.range.clone());
-        self.source
-            .problem("unknown-variable", Severity::Error, range, message)
+        self.source.problem(
+            ProblemCode::UnknownVariable,
+            Severity::Error,
+            range,
+            message,
+        )
     }
 }
 
@@ -444,7 +430,7 @@ fn engine(closure: &Closure, shared: &mut SharedEngines) -> Result<Engine, Bundl
         let failure = Box::new(failure);
         BundleError::Template {
             source,
-            code: "template-syntax",
+            code: ProblemCode::TemplateSyntax,
             failure,
             help: None,
         }

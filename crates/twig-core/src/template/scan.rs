@@ -10,6 +10,7 @@ mod plain;
 mod reference;
 mod tokens;
 
+use crate::problem::ProblemCode;
 use std::ops::Range;
 
 use self::measure::{Blocks, CONSTANTS, constant_bytes};
@@ -71,7 +72,7 @@ pub(crate) struct Scan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// The problem's code.
-    pub(crate) code: &'static str,
+    pub(crate) code: ProblemCode,
     /// Where.
     pub(crate) range: Range<usize>,
     /// What.
@@ -83,12 +84,9 @@ pub(crate) struct Fault {
 impl Fault {
     /// Whether it is what a template would do, not how it is written, that goes too far.
     pub(crate) fn is_limit(&self) -> bool {
-        self.code == CONSTANT_TOO_LARGE
+        self.code == ProblemCode::ConstantTooLarge
     }
 }
-
-/// The code of constants that the compiler would make too much of.
-const CONSTANT_TOO_LARGE: &str = "constant-too-large";
 
 /// Scans a template.
 pub(crate) fn scan(source: &str) -> Result<Scan, Fault> {
@@ -140,7 +138,7 @@ impl Scanner {
             && let (Some(first), Some(last)) = (tokens.first(), tokens.last())
         {
             return Err(Fault {
-                code: CONSTANT_TOO_LARGE,
+                code: ProblemCode::ConstantTooLarge,
                 range: first.range.start..last.range.end,
                 message: format!(
                     "repeated constants in the template exceed the limit of {CONSTANTS} bytes"

@@ -8,7 +8,7 @@ use twig_core::render::World;
 use twig_core::template::Templates;
 use twig_core::{
     Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Limits,
-    MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
+    MessageSource, ProblemCode, Prompt, PromptName, RelativePath, Role, Stamp,
 };
 use twig_testkit::assert_linear;
 
@@ -373,4 +373,14 @@ fn report((library, text): (Library, String), part: &str) -> Vec<String> {
     };
     let problems = check(world).into_iter();
     problems.map(|problem| problem.to_string()).collect()
+}
+
+#[test]
+fn every_code_is_described_and_nothing_else() {
+    let page = include_str!("../../../../docs/problems.md");
+    let described = page.lines().filter_map(|line| line.strip_prefix("| `"));
+    let described: Vec<&str> = described.filter_map(|it| it.split('`').next()).collect();
+    let codes: Vec<&str> = ProblemCode::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(described, codes);
+    assert!(codes.is_sorted());
 }

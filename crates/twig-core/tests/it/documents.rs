@@ -103,7 +103,10 @@ fn of_two_libraries_with_one_uri_the_first_is_served() {
         .document("architecture://a")
         .map(|found| found.document.shown_title());
     assert_eq!(served, Some("One"));
-    let codes: Vec<&str> = catalog.problems().map(|problem| problem.code).collect();
+    let codes: Vec<&str> = catalog
+        .problems()
+        .map(|problem| problem.code.as_str())
+        .collect();
     assert_eq!(codes, ["shadowed-document"]);
 }
 

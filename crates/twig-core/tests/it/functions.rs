@@ -128,7 +128,7 @@ fn twenty_unknown_fields_are_told_and_every_error_beside_them() {
     let fields: String = (0..500).map(|at| format!(r#""x{at}":1,"#)).collect();
     let list = format!(r#"[{{{fields}"name":"one"}},{{{fields}"name":"bare","title":1}}]"#);
     let problems = read(&list, &Ok(SCRIPT.to_owned())).problems;
-    let count = |code| problems.iter().filter(|one| one.code == code).count();
+    let count = |code: &str| problems.iter().filter(|one| one.code == code).count();
     assert_eq!(count("unknown-field"), 20);
     assert_eq!(count("bad-prompt"), 1);
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use twig_core::limits::PROBLEMS;
 use twig_core::parse::library::{Files, Folder, twig_layout, twig_library};
-use twig_core::{BodyError, Content, Library, LibraryName, Limits, Problem, RelativePath};
+use twig_core::{BodyError, Content, Library, LibraryName, Limits, NotAFile, Problem, RelativePath};
 use twig_testkit::assert_linear;
 
 /// Files are there unless their name says otherwise.
@@ -14,7 +14,7 @@ impl Files for NamedFiles {
     fn look(&self, path: &RelativePath) -> Result<(), BodyError> {
         match path.file_name() {
             "missing.md" | "missing.png" => Err(BodyError::NotFound),
-            "folder.md" => Err(BodyError::NotAFile("a folder")),
+            "folder.md" => Err(BodyError::NotAFile(NotAFile::Folder)),
             "link.md" => Err(BodyError::Outside),
             _ => Ok(()),
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use twig_core::document::{HEAD, Head};
 use twig_core::parse::documents::FoundDocument;
-use twig_core::{BodyError, Limits, Problem, RelativePath, Severity};
+use twig_core::{BodyError, FileRole, Limits, Problem, RelativePath};
 
 use crate::listing::Entry;
 use crate::reader::{Patience, ReadBytes, read_head};
@@ -84,30 +84,9 @@ impl DocumentFile {
     /// Why it cannot.
     pub(super) fn problem(&self, base: &Base<'_>) -> Option<Problem> {
         let error = self.found.as_ref().err()?;
-        let (code, help) = match error {
-            // It went away since its folder was listed.
-            BodyError::NotFound if self.entry == Entry::File => return None,
-            BodyError::NotFound => ("missing-file", "the link leads nowhere: mend or remove it"),
-            BodyError::NotAFile("a folder") => {
-                let what = "is a link to a folder, which is not followed";
-                let help = "move the folder here, or name it as `folder` under [documents]";
-                let below = self.below(base);
-                return Some(base.problem("folder-link", Severity::Warning, below, what, help));
-            }
-            BodyError::Outside => ("outside-library", "copy the file into the documents folder"),
-            BodyError::NotAFile(_) => ("not-a-file", "keep only regular files there"),
-            BodyError::TooLarge { .. } => {
-                ("too-large", "split it, or set `document` under [limits]")
-            }
-            BodyError::Loop => ("link-loop", "replace the link with a file"),
-            _ => ("unreadable-file", "check the file's permissions"),
-        };
-        let what = match error {
-            BodyError::NotFound => "is a link that leads nowhere".to_owned(),
-            BodyError::Outside => "leads outside the documents folder".to_owned(),
-            error => error.to_string(),
-        };
-        Some(base.problem(code, Severity::Error, self.below(base), &what, help))
+        // A file that was listed and is missing went away since.
+        let is_gone = *error == BodyError::NotFound && self.entry == Entry::File;
+        (!is_gone).then(|| base.refused(FileRole::Document, self.below(base), error))
     }
 
     fn read(&self, base: &Base<'_>, patience: Patience) -> Result<ReadBytes, BodyError> {

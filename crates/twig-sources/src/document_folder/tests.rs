@@ -126,7 +126,11 @@ fn one_uri_and_one_number_mean_one_file() {
         write(root, &format!("docs/{path}"), "x");
     }
     let state = load(root, None);
-    let codes: Vec<&str> = state.problems.iter().map(|problem| problem.code).collect();
+    let codes: Vec<&str> = state
+        .problems
+        .iter()
+        .map(|problem| problem.code.as_str())
+        .collect();
     assert_eq!(codes, ["duplicate-document", "ambiguous-number"]);
     let short = state
         .documents

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sha2::{Digest, Sha256};
 use twig_clients::format::{self, Bundled, Options, Part, Reading};
 use twig_core::document::{HEAD, Head};
-use twig_core::{BodyError, Kind, Limits, Problem, RelativePath, Severity};
+use twig_core::{BodyError, Kind, Limits, NotAFile, Problem, RelativePath, Severity};
+use twig_core::body::FileRole;
+use twig_core::problem::ProblemCode;
 
 use crate::bodies::most;
 use crate::listing::Entry;
@@ -256,7 +258,7 @@ impl FormatFile {
             let what = "begins with a byte-order mark, which is left off";
             let help = "save it as UTF-8 without one";
             let path = self.path.as_str();
-            let note = base.problem("byte-order-mark", Severity::Note, path, what, help);
+            let note = base.problem(ProblemCode::ByteOrderMark, Severity::Note, path, what, help);
             reading.problems.push(note);
         }
         (reading, bundled)
@@ -292,25 +294,11 @@ impl FormatFile {
         if let Some(problem) = self.link_problem(base, error) {
             return of_problem(problem);
         }
-        let (code, help) = match error {
-            BodyError::NotFound => {
-                let what = "is a link that leads nowhere";
-                let (path, help) = (self.path.as_str(), "mend or remove it");
-                let problem = base.problem("missing-file", Severity::Error, path, what, help);
-                return of_problem(problem);
-            }
-            _ if self.part != Some(Part::Bundled) => return self.said(base, rules, Err(error)),
-            BodyError::Outside => ("outside-library", "copy the file into the skill"),
-            BodyError::NotAFile(_) => ("not-a-file", "keep only regular files in a skill"),
-            BodyError::TooLarge { .. } => {
-                ("too-large", "split it, or set `document` under [limits]")
-            }
-            BodyError::NoRoom { .. } => ("too-large", "move some of the files to another folder"),
-            BodyError::Loop => ("link-loop", "replace the link with a file"),
-            _ => ("unreadable-file", "check the file's permissions"),
-        };
-        let path = self.path.as_str();
-        of_problem(base.problem(code, Severity::Error, path, &error.to_string(), help))
+        let is_text = self.part != Some(Part::Bundled);
+        if is_text && *error != BodyError::NotFound {
+            return self.said(base, rules, Err(error));
+        }
+        of_problem(base.refused(FileRole::SkillFile, self.path.as_str(), error))
     }
 
     /// What is said of a link to a folder: it is not followed, wherever it leads.
@@ -318,19 +306,11 @@ impl FormatFile {
         if self.entry != Entry::Unsure {
             return None;
         }
-        let path = self.path.as_str();
-        match error {
-            BodyError::NotAFile("a folder") => {
-                let what = "is a link to a folder of this library, which is read where it is";
-                let help = "remove the link if nobody else needs it";
-                Some(base.problem("folder-link", Severity::Note, path, what, help))
-            }
-            BodyError::Outside if self.full(base).is_dir() => {
-                let what = "is a link to a folder outside the library, which is not read";
-                let help = "add the folder that it leads to with `twig library add`";
-                Some(base.problem("outside-library", Severity::Warning, path, what, help))
-            }
-            _ => None,
-        }
+        let is_folder = match error {
+            BodyError::NotAFile(NotAFile::Folder) => true,
+            BodyError::Outside => self.full(base).is_dir(),
+            _ => false,
+        };
+        is_folder.then(|| base.refused(FileRole::LinkedFolder, self.path.as_str(), error))
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use twig_clients::import::{SourceFile, is_candidate};
-use twig_core::BodyError;
+use twig_core::{BodyError, NotAFile};
 
 use super::ImportError;
 use crate::reader::{Patience, read_text_beneath};
@@ -127,7 +127,7 @@ fn folder(path: &Path) -> Result<Gathered, ImportError> {
                 found.unread.push((file, why.to_owned()));
             }
             // A link to a folder that is called like a file.
-            Err(BodyError::NotAFile("a folder")) => found.others += 1,
+            Err(BodyError::NotAFile(NotAFile::Folder)) => found.others += 1,
             Err(error) => found.unread.push((file, error.to_string())),
         }
     }

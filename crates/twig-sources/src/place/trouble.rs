@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use twig_core::parse::library::MANIFEST;
-use twig_core::{Problem, Severity};
+use twig_core::{Problem, ProblemCode, Severity};
 
 use super::Place;
 use super::manifest::manifest_at;
@@ -25,7 +25,8 @@ impl Place {
                 settings.shown(path)
             );
             let path = path.display().to_string();
-            let problem = Problem::of_file("not-answering", Severity::Error, &path, message);
+            let problem =
+                Problem::of_file(ProblemCode::NotAnswering, Severity::Error, &path, message);
             problem.with_help("check the connection to the machine or program that has the folder")
         })
     }
@@ -47,7 +48,7 @@ impl Place {
             ),
         };
         let path = first.display().to_string();
-        let problem = Problem::of_file("not-a-prompt", Severity::Note, &path, message);
+        let problem = Problem::of_file(ProblemCode::NotAPrompt, Severity::Note, &path, message);
         Some(problem.with_help("add its folder by itself if what is there is meant to be served"))
     }
 
@@ -57,7 +58,7 @@ impl Place {
         let is_remembered = self.origin == Origin::Configuration;
         let (code, message, help) = match &self.state {
             FoundState::Missing if is_named => (
-                "missing-library",
+                ProblemCode::MissingLibrary,
                 format!("there is no folder {shown}"),
                 if is_remembered {
                     "create the folder, or forget it with `twig library remove`"
@@ -66,7 +67,7 @@ impl Place {
                 },
             ),
             FoundState::NotAFolder => (
-                "not-a-folder",
+                ProblemCode::NotAFolder,
                 format!("{shown} is not a folder"),
                 if self.is_project {
                     "move the file away; `twig init` makes the folder"
@@ -79,7 +80,7 @@ impl Place {
             FoundState::Unreadable(_) if self.tells_itself => return None,
             FoundState::Unreadable(why) => return Some(unreadable(settings, &self.path, why)),
             FoundState::Folder if is_named && self.roots.is_empty() => (
-                "no-library",
+                ProblemCode::NoLibrary,
                 format!(
                     "{shown} has no {MANIFEST} and no prompts of a client, nor has a folder in it"
                 ),
@@ -88,8 +89,12 @@ impl Place {
             FoundState::Folder if self.is_strangers() => {
                 let message = format!("{shown} is passed over: it belongs to somebody else");
                 let path = self.path.display().to_string();
-                let problem =
-                    Problem::of_file("strangers-folder", Severity::Warning, &path, message);
+                let problem = Problem::of_file(
+                    ProblemCode::StrangersFolder,
+                    Severity::Warning,
+                    &path,
+                    message,
+                );
                 let help = format!("look at it, then name it with `--library {shown}`");
                 return Some(problem.with_help(help));
             }
@@ -115,7 +120,7 @@ impl Place {
         );
         let help = format!("move it and its prompts into a folder, such as {shown}/mine");
         let path = format!("{}/{MANIFEST}", self.path.display());
-        let code = "manifest-in-data-folder";
+        let code = ProblemCode::ManifestInDataFolder;
         Some(Problem::of_file(code, Severity::Warning, &path, message).with_help(help))
     }
 }
@@ -139,6 +144,11 @@ pub(super) fn is_of_this_person(_: &Path) -> bool {
 fn unreadable(settings: &Settings, path: &Path, why: &str) -> Problem {
     let message = format!("{} cannot be listed: {why}", settings.shown(path));
     let path = path.display().to_string();
-    Problem::of_file("unreadable-folder", Severity::Error, &path, message)
-        .with_help("check the folder's permissions, and where it leads if it is a link")
+    Problem::of_file(
+        ProblemCode::UnreadableFolder,
+        Severity::Error,
+        &path,
+        message,
+    )
+    .with_help("check the folder's permissions, and where it leads if it is a link")
 }

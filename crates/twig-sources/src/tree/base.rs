@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use twig_core::parse::library::Folder;
-use twig_core::{BodyError, Problem, Severity};
+use twig_core::{BodyError, FileRole, Problem, ProblemCode, Severity};
 
 use crate::root::Root;
 
@@ -57,16 +57,30 @@ impl<'p> Base<'p> {
     /// A problem of what is at a path beneath it; `what` reads on after the path.
     pub(crate) fn problem(
         &self,
-        code: &'static str,
+        code: ProblemCode,
         severity: Severity,
         below: &str,
         what: &str,
         help: &str,
     ) -> Problem {
-        let path = self.path_of(below);
-        let slash = if path.is_empty() { "" } else { "/" };
-        let message = format!("{}{slash}{path} {what}", self.folder.shown_root);
-        let path = format!("{}{slash}{path}", self.folder.root);
-        Problem::of_file(code, severity, &path, message).with_help(help)
+        let (path, shown) = self.full_paths(below);
+        Problem::of_file(code, severity, &path, format!("{shown} {what}")).with_help(help)
+    }
+
+    /// The problem of what cannot be read at a path beneath it.
+    pub(crate) fn refused(&self, role: FileRole, below: &str, error: &BodyError) -> Problem {
+        let (path, shown) = self.full_paths(below);
+        error.problem(role, &path, &shown)
+    }
+
+    /// A path beneath it, in full and as people read it.
+    fn full_paths(&self, below: &str) -> (String, String) {
+        match self.path_of(below) {
+            path if path.is_empty() => (
+                self.folder.root.to_string(),
+                self.folder.shown_root.to_string(),
+            ),
+            path => (self.folder.path_of(&path), self.folder.shown_path_of(&path)),
+        }
     }
 }

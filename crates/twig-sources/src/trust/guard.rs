@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use twig_core::{Library, Problem, Severity};
+use twig_core::{Library, Problem, ProblemCode, Severity};
 
 use super::survey::Surveyor;
 use super::{Trust, Verdict, function_sources, were_read_from};
@@ -106,7 +106,12 @@ fn withhold(library: &Library, verdict: &Verdict) -> Library {
         };
         let message = format!("{prompts} not served: {why}");
         let help = format!("look at {place}, then run `twig library trust {place}`");
-        let problem = Problem::of_file("untrusted", Severity::Warning, &library.root, message);
+        let problem = Problem::of_file(
+            ProblemCode::Untrusted,
+            Severity::Warning,
+            &library.root,
+            message,
+        );
         shown.problems.push(problem.with_help(help));
     }
     // Another list than the trusted one has: its pages are other ones, too.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::Instant;
 
-use twig_core::{Bodies, BodyError, Stamp};
+use twig_core::{Bodies, BodyError, NotAFile, Stamp};
 use twig_sources::LiveCatalog;
 
 use crate::contract::rustix_fifo;
@@ -105,23 +105,29 @@ fn utf16_and_loops_are_told_with_what_to_do() {
     assert_eq!(text(&live, "marked.md"), Err(BodyError::Utf16));
     let told: Vec<_> = problems(&live)
         .into_iter()
-        .map(|problem| (problem.code, problem.message, problem.help.unwrap()))
+        .map(|problem| {
+            (
+                problem.code.as_str(),
+                problem.message,
+                problem.help.unwrap(),
+            )
+        })
         .collect();
     let expected = [
         (
             "link-loop",
             "Prompt content file ~/data/lib/prompts/a.md is a link that leads to itself",
-            "replace the link with a file",
+            "replace the symlink with a file",
         ),
         (
             "link-loop",
             "~/data/round/twig.toml is a link that leads to itself",
-            "replace the link with a file",
+            "replace the symlink with a file",
         ),
         (
             "not-utf8",
             "~/data/wide/twig.toml looks like UTF-16",
-            "save it as UTF-8",
+            "save the file as UTF-8",
         ),
     ];
     let expected =
@@ -155,9 +161,9 @@ fn what_is_no_file_is_named_and_never_waited_for() {
     ];
     assert_eq!(found, expected);
     let refused = |what| Err(BodyError::NotAFile(what));
-    assert_eq!(text(&live, "prompts/fifo.md"), refused("a FIFO"));
-    assert_eq!(text(&live, "prompts/sock.md"), refused("a socket"));
-    assert_eq!(text(&live, "prompts/dir.md"), refused("a folder"));
+    assert_eq!(text(&live, "prompts/fifo.md"), refused(NotAFile::Fifo));
+    assert_eq!(text(&live, "prompts/sock.md"), refused(NotAFile::Socket));
+    assert_eq!(text(&live, "prompts/dir.md"), refused(NotAFile::Folder));
     assert_eq!(text(&live, "prompts/dev.md"), Err(BodyError::Outside));
     assert!(started.elapsed() < LONG);
 }

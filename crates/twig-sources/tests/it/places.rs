@@ -63,7 +63,7 @@ fn a_data_folder_without_permission_is_one_problem_and_keeps_its_prompts() {
     live.refresh();
     // Whoever may do anything may list it too.
     if fs::read_dir(&data).is_err() {
-        let places: Vec<_> = live.problems().iter().map(|p| p.code).collect();
+        let places: Vec<_> = live.problems().iter().map(|p| p.code.as_str()).collect();
         assert_eq!(places, ["unreadable-folder"]);
         assert_eq!(names(&live), ["lib:a"]);
     }

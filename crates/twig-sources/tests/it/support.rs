@@ -194,7 +194,10 @@ pub(crate) fn problems(live: &LiveCatalog) -> Vec<Problem> {
 }
 
 pub(crate) fn codes(live: &LiveCatalog) -> Vec<&'static str> {
-    problems(live).iter().map(|problem| problem.code).collect()
+    problems(live)
+        .iter()
+        .map(|problem| problem.code.as_str())
+        .collect()
 }
 
 /// Makes a file look as if it had been written long ago.

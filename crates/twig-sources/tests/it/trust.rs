@@ -48,7 +48,7 @@ fn a_pair_of_list_and_script_is_withheld_until_it_is_trusted() {
     let problems: Vec<_> = live
         .snapshot()
         .problems()
-        .map(|problem| problem.code)
+        .map(|problem| problem.code.as_str())
         .collect();
     assert_eq!(problems, ["untrusted"]);
     trust(&tree, "data/box");

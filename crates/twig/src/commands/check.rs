@@ -32,7 +32,7 @@ pub(super) struct Row<'p> {
 impl<'p> From<&'p Problem> for Row<'p> {
     fn from(problem: &'p Problem) -> Self {
         Self {
-            code: problem.code,
+            code: problem.code.as_str(),
             severity: problem.severity.as_str(),
             path: &problem.path,
             line: problem.line,
@@ -70,20 +70,9 @@ pub(super) fn run(options: &cli::Check, ui: &mut Ui) -> Result<ExitCode, Command
     // The other libraries are there for what these include; their problems are not asked for.
     let is_meant =
         |path: &str| named.is_empty() || named.iter().any(|root| Path::new(path).starts_with(root));
-    let checked: Vec<String> = catalog
-        .libraries()
-        .iter()
-        .filter(|library| is_meant(&library.root))
-        .map(|library| format!("library `{}` ", library.name))
-        .collect();
-    // A library that one of these shadows is told of, wherever it is.
-    let is_shadowed = |problem: &Problem| {
-        problem.code == "duplicate-library"
-            && checked
-                .iter()
-                .any(|name| problem.message.starts_with(name.as_str()))
-    };
-    problems.retain(|problem| is_meant(&problem.path) || is_shadowed(problem));
+    // A library that one of these shadows is reported, wherever it is.
+    let concerns = |problem: &Problem| problem.other_library.as_deref().is_some_and(is_meant);
+    problems.retain(|problem| is_meant(&problem.path) || concerns(problem));
     let libraries: Vec<_> = catalog
         .libraries()
         .iter()

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use serde::Serialize;
-use twig_core::{Bodies, Content, MessageSource, PromptRef, RelativePath, Role};
+use twig_core::{Bodies, Content, FileRole, MessageSource, PromptRef, RelativePath, Role};
 
 use super::list::{self, Row};
 use super::origin::{Origin, path_of};
@@ -64,8 +64,8 @@ fn shown(
     match &message.content {
         Content::File(path) => {
             let body = bodies.read(found.library, path).map_err(|error| {
-                let shown = format!("{}/{path}", found.library.shown_root);
-                CommandError::fixable(twig_core::render::body_sentence(&shown, &error))
+                let shown = found.library.shown_path_of(&path);
+                CommandError::fixable(error.sentence(FileRole::PromptText, &shown))
             })?;
             Ok(ShownMessage {
                 role,

@@ -240,7 +240,7 @@ fn odd_files_are_diagnosed_one_by_one() {
 
     error[binary-file]: Prompt content file ~/.local/share/twig/prompts/odd/prompts/binary.md looks binary (a NUL at byte 1)
     --> [data]/odd/prompts/binary.md
-     = help: prompts are text; remove the NUL bytes
+     = help: it has to be text; remove the NUL bytes
 
     note[byte-order-mark]: the file begins with a byte-order mark, which is left off
     --> [data]/odd/prompts/bom.md

@@ -33,7 +33,7 @@ impl Back {
         let bad: Vec<&str> = reading
             .problems
             .iter()
-            .map(|problem| problem.code)
+            .map(|problem| problem.code.as_str())
             .filter(|code| !matches!(*code, "first-argument" | "hidden-character"))
             .collect();
         assert_eq!(bad, [] as [&str; 0], "{:?} {}", reading.problems, item.text);

@@ -119,7 +119,7 @@ fn braces_of_a_pattern_are_names_or_text() {
     let library = shelf.library();
     assert_eq!(names(&library.prompts[0]), ["input"]);
     assert_eq!(names(&library.prompts[1]), ["x", "y", "input"]);
-    let codes: Vec<&str> = library.problems.iter().map(|it| it.code).collect();
+    let codes: Vec<&str> = library.problems.iter().map(|it| it.code.as_str()).collect();
     assert_eq!(codes, ["braces-are-text"]);
     let many: String = (0..50_000).map(|at| format!("{{{{a{at}}}}}")).collect();
     let shelf = Shelf::new(Kind::Fabric, [("a/system.md", &*many)]);

@@ -4,7 +4,7 @@ use super::reader::Reader;
 use crate::model::{Argument, Dialect};
 use crate::name::{NameError, check_argument_name};
 use crate::parse::json::{Json, Path};
-use crate::problem::Severity;
+use crate::problem::{ProblemCode, Severity};
 
 const FIELDS: [&str; 4] = ["name", "description", "required", "maxLength"];
 
@@ -26,7 +26,7 @@ impl Reader<'_> {
         let limit = self.context.limits.arguments;
         if items.len() > limit {
             let message = format!("{} arguments exceed the limit of {limit}", items.len());
-            self.error("too-many-arguments", path, &message, None);
+            self.error(ProblemCode::TooManyArguments, path, &message, None);
             return Vec::new();
         }
         let mut arguments: Vec<Argument> = Vec::with_capacity(items.len());
@@ -37,7 +37,12 @@ impl Reader<'_> {
             };
             if arguments.iter().any(|other| other.name == argument.name) {
                 let message = format!("argument `{}` is declared twice", argument.name);
-                self.error("duplicate-argument", &path.key("name"), &message, None);
+                self.error(
+                    ProblemCode::DuplicateArgument,
+                    &path.key("name"),
+                    &message,
+                    None,
+                );
             }
             arguments.push(argument);
         }
@@ -59,7 +64,12 @@ impl Reader<'_> {
             Err(error) => {
                 let shown = crate::problem::shorten(&name, 64);
                 let message = format!("`{}` {error}", shown.escape_debug());
-                self.error("bad-argument-name", &path.key("name"), &message, None);
+                self.error(
+                    ProblemCode::BadArgumentName,
+                    &path.key("name"),
+                    &message,
+                    None,
+                );
                 return None;
             }
         }
@@ -83,7 +93,13 @@ impl Reader<'_> {
             None => {
                 let message = "expected a field `required`, found none: the argument is optional";
                 let help = Some("write \"required\": true or false".to_owned());
-                self.remark("missing-field", Severity::Warning, path, message, help);
+                self.remark(
+                    ProblemCode::MissingField,
+                    Severity::Warning,
+                    path,
+                    message,
+                    help,
+                );
                 false
             }
         }
@@ -95,7 +111,7 @@ impl Reader<'_> {
             Json::Whole(length @ 1..) => Some(u32::try_from(*length).unwrap_or(u32::MAX)),
             Json::Whole(_) | Json::Number => {
                 let message = "expected a whole number of 1 or more, found another number";
-                self.error("wrong-type", path, message, None);
+                self.error(ProblemCode::WrongType, path, message, None);
                 None
             }
             other => {

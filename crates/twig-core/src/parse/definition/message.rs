@@ -1,13 +1,13 @@
 //! The messages of a definition and what they carry.
 
 use super::reader::{Fields, Reader};
+use crate::body::FileRole;
 use crate::braces::{Braces, UriPattern};
 use crate::media::MediaKind;
 use crate::model::{Argument, Content, Dialect, MessageSource, Role, TextForm};
 use crate::name::RelativePath;
 use crate::parse::json::{Json, Path};
-use crate::problem::{Severity, locate};
-use crate::render::body_sentence;
+use crate::problem::{ProblemCode, Severity, locate};
 use crate::suggest;
 
 const TYPES: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];
@@ -26,7 +26,7 @@ impl Reader<'_> {
             Some(Json::List(items)) if !items.is_empty() => items,
             Some(Json::List(_)) => {
                 let message = "expected at least one message, found an empty list";
-                self.error("bad-message", path, message, None);
+                self.error(ProblemCode::BadMessage, path, message, None);
                 return Vec::new();
             }
             Some(other) => {
@@ -37,7 +37,7 @@ impl Reader<'_> {
         let limit = self.context.limits.messages;
         if items.len() > limit {
             let message = format!("{} messages exceed the limit of {limit}", items.len());
-            self.error("too-many-messages", path, &message, None);
+            self.error(ProblemCode::TooManyMessages, path, &message, None);
             return Vec::new();
         }
         let items = items.iter().enumerate();
@@ -61,7 +61,7 @@ impl Reader<'_> {
         if let Json::Text(_) = content {
             let message = "expected an object, found a string";
             let help = Some("write {\"type\": \"text\", \"text\": \"…\"}".to_owned());
-            self.error("wrong-type", &path, message, help);
+            self.error(ProblemCode::WrongType, &path, message, help);
             return None;
         }
         let keys = ["type", "text", "file", "uri"];
@@ -82,7 +82,7 @@ impl Reader<'_> {
                     shown.escape_debug()
                 );
                 let help = suggest::did_you_mean(other, TYPES);
-                self.error("bad-content", &path.key("type"), &message, help);
+                self.error(ProblemCode::BadContent, &path.key("type"), &message, help);
                 return None;
             }
         };
@@ -107,7 +107,7 @@ impl Reader<'_> {
             "expected \"user\" or \"assistant\", found \"{}\"",
             shown.escape_debug()
         );
-        self.error("bad-role", path, &message, help);
+        self.error(ProblemCode::BadRole, path, &message, help);
         None
     }
 
@@ -154,7 +154,7 @@ impl Reader<'_> {
             Ok(file) => file,
             Err(error) => {
                 let message = format!("`{}` {error}", text.escape_debug());
-                self.error("bad-path", &path, &message, None);
+                self.error(ProblemCode::BadPath, &path, &message, None);
                 return None;
             }
         };
@@ -164,13 +164,13 @@ impl Reader<'_> {
                 "expected a file whose name ends in one of {}, found `{file}`",
                 endings.join(", ")
             );
-            self.error("unknown-media", &path, &message, None);
+            self.error(ProblemCode::UnknownMedia, &path, &message, None);
             return None;
         };
         if let Err(error) = self.context.files.look(&file) {
-            let shown = format!("{}/{file}", self.context.folder.shown_root);
-            let message = body_sentence(&shown, &error);
-            self.error("missing-file", &path, &message, None);
+            let shown = self.context.folder.shown_path_of(&file);
+            let message = error.sentence(FileRole::PromptText, &shown);
+            self.error(ProblemCode::MissingFile, &path, &message, None);
             return None;
         }
         let path = file;
@@ -193,7 +193,7 @@ impl Reader<'_> {
         if uri.is_folder {
             let message = "expected the URI of one document, found a whole folder";
             let help = "embed a folder in a text: `{{resource:…/*}}`".to_owned();
-            self.error("bad-resource", &path, message, Some(help));
+            self.error(ProblemCode::BadResource, &path, message, Some(help));
             return None;
         }
         self.optional_in(&path, &uri, arguments);
@@ -211,7 +211,13 @@ impl Reader<'_> {
                     crate::problem::shorten(uri.as_str(), 100)
                 );
                 let help = Some("make it required".to_owned());
-                self.remark("optional-in-uri", Severity::Warning, path, &message, help);
+                self.remark(
+                    ProblemCode::OptionalInUri,
+                    Severity::Warning,
+                    path,
+                    &message,
+                    help,
+                );
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::braces::Mistake;
 use crate::name::RelativePath;
 use crate::parse::TOLD;
 use crate::parse::json::{Json, Path, written_at};
-use crate::problem::{Problem, Severity, shorten};
+use crate::problem::{Problem, ProblemCode, Severity, shorten};
 use crate::suggest;
 
 /// Reads one definition.
@@ -40,7 +40,7 @@ impl<'j, 'a> Fields<'j, 'a> {
         let found = self.get(key);
         if found.is_none() {
             let message = format!("expected a field `{key}`, found none");
-            reader.error("missing-field", self.path, &message, None);
+            reader.error(ProblemCode::MissingField, self.path, &message, None);
         }
         found
     }
@@ -66,7 +66,7 @@ impl<'r> Reader<'r> {
     /// Adds a problem for which the prompt is not served.
     pub(super) fn error(
         &mut self,
-        code: &'static str,
+        code: ProblemCode,
         path: &Path<'_>,
         message: &str,
         help: Option<String>,
@@ -83,7 +83,7 @@ impl<'r> Reader<'r> {
     /// Adds a problem with the value at a path.
     pub(super) fn remark(
         &mut self,
-        code: &'static str,
+        code: ProblemCode,
         severity: Severity,
         path: &Path<'_>,
         message: &str,
@@ -127,7 +127,7 @@ impl<'r> Reader<'r> {
 
     fn problem(
         &self,
-        code: &'static str,
+        code: ProblemCode,
         severity: Severity,
         place: Option<Range<usize>>,
         message: String,
@@ -140,7 +140,7 @@ impl<'r> Reader<'r> {
 
     pub(super) fn wrong_type(&mut self, path: &Path<'_>, expected: &str, found: &Json<'_>) {
         let message = format!("expected {expected}, found {}", found.type_name());
-        self.error("wrong-type", path, &message, None);
+        self.error(ProblemCode::WrongType, path, &message, None);
     }
 
     /// The members of an object; those that nobody knows and those that are there twice are told.
@@ -167,12 +167,24 @@ impl<'r> Reader<'r> {
                 );
                 let help = suggest::did_you_mean(key, known.iter().copied());
                 let path = path.key(key);
-                self.remark("unknown-field", Severity::Warning, &path, &message, help);
+                self.remark(
+                    ProblemCode::UnknownField,
+                    Severity::Warning,
+                    &path,
+                    &message,
+                    help,
+                );
             } else if members[..at].iter().any(|(other, _)| other == key) {
                 let message = format!("`{key}` is there twice; the last one counts");
                 let path = path.key(key);
                 let help = Some("remove one of the two".to_owned());
-                self.remark("duplicate-key", Severity::Warning, &path, &message, help);
+                self.remark(
+                    ProblemCode::DuplicateKey,
+                    Severity::Warning,
+                    &path,
+                    &message,
+                    help,
+                );
             }
         }
         Some(Fields { members, path })

@@ -5,6 +5,7 @@ use super::{Manifest, Refusal};
 use crate::model::{Argument, Pattern};
 use crate::name::check_argument_name;
 use crate::parse::toml::{Item, Value};
+use crate::problem::ProblemCode;
 
 impl Manifest<'_> {
     /// Reads `[[prompts.NAME.arguments]]`.
@@ -18,14 +19,14 @@ impl Manifest<'_> {
                 items.len(),
                 self.limits.arguments
             );
-            return Err(self.error("too-many-arguments", item.span.clone(), message));
+            return Err(self.error(ProblemCode::TooManyArguments, item.span.clone(), message));
         }
         let mut arguments: Vec<Argument> = Vec::with_capacity(items.len());
         for item in items {
             let argument = self.argument(item)?;
             if arguments.iter().any(|other| other.name == argument.name) {
                 let message = format!("argument `{}` is declared twice", argument.name);
-                return Err(self.error("duplicate-argument", item.span.clone(), message));
+                return Err(self.error(ProblemCode::DuplicateArgument, item.span.clone(), message));
             }
             arguments.push(argument);
         }
@@ -44,14 +45,14 @@ impl Manifest<'_> {
             }) => {
                 if let Err(error) = check_argument_name(name) {
                     let message = format!("argument name `{}` {error}", name.escape_debug());
-                    return Err(self.error("bad-name", span.clone(), message));
+                    return Err(self.error(ProblemCode::BadName, span.clone(), message));
                 }
                 name.as_ref().into()
             }
             Some(item) => return Err(self.wrong_type("name", "a string", item)),
             None => {
                 let message = "an argument needs a `name`".to_owned();
-                return Err(self.error("missing-name", item.span.clone(), message));
+                return Err(self.error(ProblemCode::MissingName, item.span.clone(), message));
             }
         };
         let argument = Argument {
@@ -66,7 +67,7 @@ impl Manifest<'_> {
         for choice in &argument.choices {
             if let Err(error) = crate::render::check_value(&argument, choice) {
                 let message = format!("choice `{choice}` breaks the argument's own rule: {error}");
-                return Err(self.error("bad-choice", item.span.clone(), message));
+                return Err(self.error(ProblemCode::BadChoice, item.span.clone(), message));
             }
         }
         let default = fields.take("default");
@@ -79,7 +80,7 @@ impl Manifest<'_> {
                 "argument `{}` has a default, so it is not required",
                 argument.name
             );
-            self.warning("required-with-default", item.span.clone(), message);
+            self.warning(ProblemCode::RequiredWithDefault, item.span.clone(), message);
             argument.required = false;
         }
         self.unknown(&fields, "an argument");
@@ -94,7 +95,7 @@ impl Manifest<'_> {
         match &item.value {
             Value::List(items) if items.is_empty() => {
                 let message = "`choices` is empty: no value could be given".to_owned();
-                Err(self.error("no-choices", item.span.clone(), message))
+                Err(self.error(ProblemCode::NoChoices, item.span.clone(), message))
             }
             Value::List(items) => {
                 let texts = items.iter().map(|item| scalar(&item.value));
@@ -116,7 +117,7 @@ impl Manifest<'_> {
                 }
                 Value::Integer(_) => {
                     let message = "`max_length` has to be above zero".to_owned();
-                    Err(self.error("bad-length", item.span.clone(), message))
+                    Err(self.error(ProblemCode::BadLength, item.span.clone(), message))
                 }
                 _ => Err(self.wrong_type("max_length", "a number of characters", item)),
             },
@@ -133,7 +134,7 @@ impl Manifest<'_> {
                 Ok(pattern) => Ok(Some(pattern)),
                 Err(error) => {
                     let message = format!("`pattern` is not a regular expression: {error}");
-                    Err(self.error("bad-pattern", span.clone(), message))
+                    Err(self.error(ProblemCode::BadPattern, span.clone(), message))
                 }
             },
             Some(item) => Err(self.wrong_type("pattern", "a string", item)),
@@ -151,7 +152,7 @@ impl Manifest<'_> {
         };
         if let Err(error) = crate::render::check_value(argument, &text) {
             let message = format!("the default breaks the argument's own rule: {error}");
-            return Err(self.error("bad-default", item.span.clone(), message));
+            return Err(self.error(ProblemCode::BadDefault, item.span.clone(), message));
         }
         Ok(Some(text))
     }

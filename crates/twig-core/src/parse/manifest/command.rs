@@ -1,10 +1,10 @@
 //! `command`: a program of the library that makes a prompt's messages.
 
 use super::{Manifest, Refusal};
-use crate::body::BodyError;
+use crate::body::FileRole;
 use crate::model::{Content, Function, MessageSource, Role};
 use crate::parse::toml::{Item, Value};
-use crate::problem::Severity;
+use crate::problem::ProblemCode;
 
 /// The most words that a command has.
 const WORDS: usize = 64;
@@ -17,11 +17,15 @@ impl Manifest<'_> {
         };
         let Some((first, rest)) = words.split_first() else {
             let message = "`command` is empty; its first word is a file of the library";
-            return Err(self.error("bad-command", item.span.clone(), message.to_owned()));
+            return Err(self.error(
+                ProblemCode::BadCommand,
+                item.span.clone(),
+                message.to_owned(),
+            ));
         };
         if words.len() > WORDS {
             let message = format!("`command` has {} words; the limit is {WORDS}", words.len());
-            return Err(self.error("bad-command", item.span.clone(), message));
+            return Err(self.error(ProblemCode::BadCommand, item.span.clone(), message));
         }
         let program = self.path_field("command", first)?;
         let mut arguments: Vec<Box<str>> = Vec::with_capacity(rest.len());
@@ -29,38 +33,17 @@ impl Manifest<'_> {
             match &word.value {
                 Value::Text(text) if text.contains('\0') => {
                     let message = "a word of `command` has a NUL character".to_owned();
-                    return Err(self.error("bad-command", word.span.clone(), message));
+                    return Err(self.error(ProblemCode::BadCommand, word.span.clone(), message));
                 }
                 Value::Text(text) => arguments.push(text.as_ref().into()),
                 _ => return Err(self.wrong_type("command", EXPECTED, word)),
             }
         }
         if let Err(error) = self.files.look_program(&program) {
-            let shown = format!("{}/{program}", self.folder.shown_root);
-            let (message, help) = match &error {
-                BodyError::NotFound => (
-                    format!("Program of the prompt not found: {shown}"),
-                    "the first word of `command` is a file of the library: create it, or mend the path".to_owned(),
-                ),
-                BodyError::NotExecutable => (
-                    format!("Program of the prompt {shown} {error}"),
-                    format!("run `chmod +x {shown}`"),
-                ),
-                error => (
-                    format!("Program of the prompt {shown} {error}"),
-                    "put a program there that this person may start".to_owned(),
-                ),
-            };
-            let code = match error {
-                BodyError::NotFound => "missing-file",
-                BodyError::NotExecutable => "not-executable",
-                BodyError::Outside => "outside-library",
-                _ => "unreadable-file",
-            };
-            let span = first.span.clone();
-            let severity = Severity::Error;
-            self.problems.add(code, severity, span, message.as_str());
-            self.problems.help(help);
+            let shown = self.folder.shown_path_of(&program);
+            let problem = error.problem(FileRole::Program, self.path, &shown);
+            let message = problem.message.clone();
+            self.problems.add_found(problem, first.span.clone());
             return Err(message.into());
         }
         Ok(MessageSource {

@@ -2,12 +2,12 @@
 
 use super::Manifest;
 use super::fields::Fields;
-use crate::body::BodyError;
+use crate::body::{BodyError, NotAFile};
 use crate::document::{UriTemplate, encode};
 use crate::name::RelativePath;
 use crate::parse::documents::Layout;
 use crate::parse::toml::{Item, Value};
-use crate::problem::shorten;
+use crate::problem::{ProblemCode, shorten};
 
 /// Where documents are looked for, unless the manifest says.
 const FOLDERS: [&str; 2] = ["docs", "mcp/resources"];
@@ -82,7 +82,7 @@ impl Manifest<'_> {
                     };
                     let scheme = shorten(scheme, 64);
                     let message = format!("`{}` {what}", scheme.escape_debug());
-                    self.error("bad-scheme", item.span.clone(), message);
+                    self.error(ProblemCode::BadScheme, item.span.clone(), message);
                 }
                 _ => {
                     self.wrong_type("scheme", "a string", item);
@@ -98,11 +98,16 @@ impl Manifest<'_> {
 
     fn look_at_folder(&mut self, path: &RelativePath, item: &Item<'_>) {
         let (code, what) = match self.files.look(path) {
-            Err(BodyError::NotAFile("a folder")) => return,
-            Err(BodyError::NotFound) => ("missing-folder", "is not there".to_owned()),
-            Ok(()) => ("not-a-folder", "is a file, not a folder".to_owned()),
-            Err(BodyError::Outside) => ("outside-library", BodyError::Outside.to_string()),
-            Err(error) => ("unreadable-folder", error.to_string()),
+            Err(BodyError::NotAFile(NotAFile::Folder)) => return,
+            Err(BodyError::NotFound) => (ProblemCode::MissingFolder, "is not there".to_owned()),
+            Ok(()) => (
+                ProblemCode::NotAFolder,
+                "is a file, not a folder".to_owned(),
+            ),
+            Err(BodyError::Outside) => {
+                (ProblemCode::OutsideLibrary, BodyError::Outside.to_string())
+            }
+            Err(error) => (ProblemCode::UnreadableFolder, error.to_string()),
         };
         let message = format!("the documents folder {path} {what}");
         self.error(code, item.span.clone(), message);
@@ -138,7 +143,7 @@ impl Manifest<'_> {
                 Err(what) => {
                     let source = shorten(source, 64);
                     let message = format!("the template `{}` {what}", source.escape_debug());
-                    self.error("bad-template", item.span.clone(), message);
+                    self.error(ProblemCode::BadTemplate, item.span.clone(), message);
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Manifest, Refusal};
 use crate::parse::toml::{Item, Table, Value};
-use crate::problem::{Severity, shorten};
+use crate::problem::{ProblemCode, Severity, shorten};
 use crate::suggest;
 
 /// The fields of one table and which of them were asked for.
@@ -38,7 +38,7 @@ impl Manifest<'_> {
     /// A problem with a place in the manifest; its sentence serves whoever asks for the prompt.
     pub(super) fn error(
         &mut self,
-        code: &'static str,
+        code: ProblemCode,
         span: Range<usize>,
         message: String,
     ) -> Refusal {
@@ -52,14 +52,14 @@ impl Manifest<'_> {
         self.problems.help(help);
     }
 
-    pub(super) fn warning(&mut self, code: &'static str, span: Range<usize>, message: String) {
+    pub(super) fn warning(&mut self, code: ProblemCode, span: Range<usize>, message: String) {
         self.problems.add(code, Severity::Warning, span, message);
     }
 
     pub(super) fn wrong_type(&mut self, key: &str, expected: &str, item: &Item<'_>) -> Refusal {
         let found = item.value.type_name();
         self.error(
-            "wrong-type",
+            ProblemCode::WrongType,
             item.span.clone(),
             format!("`{key}` has to be {expected}, not {found}"),
         )
@@ -78,7 +78,7 @@ impl Manifest<'_> {
                 key.escape_debug()
             );
             let span = entry.key_span.clone();
-            self.warning("unknown-field", span, message);
+            self.warning(ProblemCode::UnknownField, span, message);
             let help = suggest::did_you_mean(&entry.key, asked.iter().copied());
             self.problems.help(help);
         }

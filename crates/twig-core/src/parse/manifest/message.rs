@@ -1,5 +1,6 @@
 //! The messages of a prompt: a template, and pictures, sounds and documents beside it.
 
+use crate::body::FileRole;
 use std::ops::Range;
 
 use super::fields::Fields;
@@ -10,9 +11,7 @@ use crate::model::{Argument, Content, MessageSource, Role, TextForm};
 use crate::name::{NameError, RelativePath};
 use crate::parse::library::MANIFEST;
 use crate::parse::toml::{Item, Value};
-use crate::problem::Severity;
-use crate::render::body_sentence;
-use crate::template::body_problem;
+use crate::problem::ProblemCode;
 
 /// What a message can be made of.
 const SAID: [&str; 6] = [
@@ -35,7 +34,7 @@ impl Manifest<'_> {
         };
         if items.is_empty() {
             return Err(self.error(
-                "no-messages",
+                ProblemCode::NoMessages,
                 item.span.clone(),
                 "`messages` is empty".to_owned(),
             ));
@@ -46,7 +45,7 @@ impl Manifest<'_> {
                 items.len(),
                 self.limits.messages
             );
-            return Err(self.error("too-many-messages", item.span.clone(), message));
+            return Err(self.error(ProblemCode::TooManyMessages, item.span.clone(), message));
         }
         let messages = items.iter().map(|item| self.message(item, arguments));
         messages.collect()
@@ -73,7 +72,7 @@ impl Manifest<'_> {
             }) if text == "assistant" => Role::Assistant,
             Some(item) => {
                 let message = "`role` is \"user\" or \"assistant\"".to_owned();
-                let refusal = self.error("bad-role", item.span.clone(), message);
+                let refusal = self.error(ProblemCode::BadRole, item.span.clone(), message);
                 self.help("say what a model should keep to in the first user message".to_owned());
                 return Err(refusal);
             }
@@ -84,7 +83,7 @@ impl Manifest<'_> {
             .filter_map(|(key, item)| Some((key, item?)));
         let (Some((key, what)), None) = (said.next(), said.next()) else {
             let message = format!("a message has just one of: {}", SAID.join(", "));
-            return Err(self.error("bad-message", item.span.clone(), message));
+            return Err(self.error(ProblemCode::BadMessage, item.span.clone(), message));
         };
         let message = match key {
             "text" => self.text_message(role, what)?,
@@ -134,7 +133,7 @@ impl Manifest<'_> {
             let sentence = self.error(mistake.code, item.span.clone(), mistake.message);
             // Arguments are declared otherwise in TOML than in JSON.
             self.help(match mistake.code {
-                "bad-resource" => mistake.help,
+                ProblemCode::BadResource => mistake.help,
                 _ => "declare it in the prompt's `arguments`".to_owned(),
             });
             refusal = refusal.or(Some(sentence));
@@ -145,7 +144,7 @@ impl Manifest<'_> {
         let uri = uri.filter(|uri| !uri.is_folder);
         let (Some(uri), Ok(file)) = (uri, RelativePath::parse(MANIFEST)) else {
             let message = format!("`{key}` takes the URI of one document, not of a whole folder");
-            return Err(self.error("bad-resource", item.span.clone(), message));
+            return Err(self.error(ProblemCode::BadResource, item.span.clone(), message));
         };
         let is_link = key == "resource_link";
         Ok(MessageSource {
@@ -168,7 +167,7 @@ impl Manifest<'_> {
                 kind.as_str(),
                 endings.join(", ")
             );
-            return Err(self.error("unknown-media", item.span.clone(), message));
+            return Err(self.error(ProblemCode::UnknownMedia, item.span.clone(), message));
         };
         self.look(&path, item.span.clone())?;
         Ok(MessageSource {
@@ -204,8 +203,8 @@ impl Manifest<'_> {
                 error => format!("`{}` {error}", text.escape_debug()),
             };
             let code = match error {
-                NameError::Absolute | NameError::Outside => "outside-library",
-                _ => "bad-path",
+                NameError::Absolute | NameError::Outside => ProblemCode::OutsideLibrary,
+                _ => ProblemCode::BadPath,
             };
             self.error(code, item.span.clone(), message)
         })
@@ -230,13 +229,10 @@ impl Manifest<'_> {
         let Err(error) = self.files.look(path) else {
             return Ok(());
         };
-        let shown = format!("{}/{path}", self.folder.shown_root);
-        let help = body_problem(self.path, &shown, &error);
-        let sentence = body_sentence(&shown, &error);
-        let severity = Severity::Error;
-        self.problems
-            .add(help.code, severity, span, sentence.as_str());
-        self.problems.help(help.help);
+        let shown = self.folder.shown_path_of(&path);
+        let problem = error.problem(FileRole::PromptText, self.path, &shown);
+        let sentence = problem.message.clone();
+        self.problems.add_found(problem, span);
         Err(sentence.into())
     }
 }

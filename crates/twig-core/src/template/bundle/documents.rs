@@ -4,6 +4,7 @@
 //! are; its value is put beside the arguments. A document is a value then: it is printed once, it
 //! bounds what a plain template prints, and it goes to a worker as the arguments do.
 
+use crate::problem::ProblemCode;
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -22,9 +23,6 @@ pub(crate) struct Embed {
 
 /// Different URIs in one template and what it includes: far more than may be embedded.
 const MOST: usize = 256;
-
-/// The code of more than that.
-pub(super) const TOO_MANY: &str = "too-many-resources";
 
 /// Adds what an included template embeds; the error says that it is too much.
 pub(super) fn merge(known: &mut Vec<Embed>, more: &[Embed]) -> Result<(), String> {
@@ -105,7 +103,7 @@ fn embed(quoted: &str, range: &Range<usize>, known: &mut Vec<Embed>) -> Result<S
             .map(|one| (one.message, one.help))
             .unwrap_or_default();
         return Err(Fault {
-            code: "bad-resource",
+            code: ProblemCode::BadResource,
             range: range.clone(),
             message,
             help: Some(help),
@@ -116,7 +114,7 @@ fn embed(quoted: &str, range: &Range<usize>, known: &mut Vec<Embed>) -> Result<S
     }
     if known.len() == MOST {
         return Err(Fault {
-            code: TOO_MANY,
+            code: ProblemCode::TooManyResources,
             range: range.clone(),
             message: too_many(),
             help: Some("name whole folders: `…/*`".to_owned()),

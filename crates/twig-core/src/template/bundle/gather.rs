@@ -1,12 +1,13 @@
 //! Reading a template and all that it refers to: what a name means, circles, and how much it costs.
 
+use crate::problem::ProblemCode;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::documents::{self, Embed};
 use super::{BundleError, Dependency, Source};
-use crate::body::{BodyError, Stamp};
+use crate::body::{BodyError, NotAFile, Stamp};
 use crate::front_matter;
 use crate::limits::Limits;
 use crate::model::{Content, Library, TextForm};
@@ -277,7 +278,7 @@ impl Builder<'_> {
                 source.text.len(),
                 self.limits.template_source
             );
-            return Err(fault(source, "too-large", None, message, None));
+            return Err(fault(source, ProblemCode::TooLarge, None, message, None));
         }
         let scanned = match self.scanned(&source) {
             Ok(scanned) => scanned,
@@ -298,7 +299,13 @@ impl Builder<'_> {
         };
         if let Err(message) = self.prompt.count(&source.name, scanned.size(), self.limits) {
             let help = "make the files shorter, or split the prompt in two".to_owned();
-            let mut error = fault(source, "templates-too-large", None, message, Some(help));
+            let mut error = fault(
+                source,
+                ProblemCode::TemplatesTooLarge,
+                None,
+                message,
+                Some(help),
+            );
             if let BundleError::Template { failure, .. } = &mut error {
                 failure.is_limit = true;
             }
@@ -306,7 +313,13 @@ impl Builder<'_> {
         }
         source.text = Arc::clone(&scanned.text);
         if let Err(message) = documents::merge(&mut self.closure.documents, &scanned.embeds) {
-            return Err(fault(source, documents::TOO_MANY, None, message, None));
+            return Err(fault(
+                source,
+                ProblemCode::TooManyResources,
+                None,
+                message,
+                None,
+            ));
         }
         let Scan {
             sort,
@@ -370,7 +383,7 @@ impl Builder<'_> {
             "{count} or more templates are included, counted with repetition; the limit is {}",
             self.limits.includes
         );
-        fault(source, "too-many-includes", None, message, None)
+        fault(source, ProblemCode::TooManyIncludes, None, message, None)
     }
 
     fn follow(&mut self, from: &Source, reference: &Reference) -> Result<Cost, BundleError> {
@@ -401,7 +414,7 @@ impl Builder<'_> {
             let help = "name a file of this library, or `library:prompt` for one of another";
             return Err(fault(
                 from.clone(),
-                "missing-include",
+                ProblemCode::MissingInclude,
                 Some(range),
                 message,
                 Some(help.to_owned()),
@@ -423,7 +436,7 @@ impl Builder<'_> {
             let help = Some("break the circle".to_owned());
             return Err(fault(
                 from.clone(),
-                "include-cycle",
+                ProblemCode::IncludeCycle,
                 Some(range.clone()),
                 message,
                 help,
@@ -434,7 +447,7 @@ impl Builder<'_> {
             let message = format!("includes nest deeper than {}", self.limits.include_depth);
             return Err(fault(
                 from.clone(),
-                "include-depth",
+                ProblemCode::IncludeDepth,
                 Some(range.clone()),
                 message,
                 None,
@@ -477,7 +490,7 @@ impl Builder<'_> {
                 let message = format!("the name {error}");
                 return Err(fault(
                     from.clone(),
-                    "outside-library",
+                    ProblemCode::OutsideLibrary,
                     Some(range.clone()),
                     message,
                     None,
@@ -501,7 +514,7 @@ impl Builder<'_> {
                 match self.read_known(&library, &candidate) {
                     // A folder may well have the name of a file elsewhere.
                     Err(BundleError::Body {
-                        error: BodyError::NotFound | BodyError::NotAFile("a folder"),
+                        error: BodyError::NotFound | BodyError::NotAFile(NotAFile::Folder),
                         ..
                     }) => {
                         self.depend(&library, &candidate, None);
@@ -534,7 +547,7 @@ impl Builder<'_> {
 
 fn fault(
     source: Source,
-    code: &'static str,
+    code: ProblemCode,
     range: Option<Range<usize>>,
     message: String,
     help: Option<String>,

@@ -1,5 +1,6 @@
 //! Filters, tests and functions that the engine does not have, found before a render trips over them.
 
+use crate::problem::ProblemCode;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -15,7 +16,7 @@ use crate::template::scan::names::{Event, names};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unknown {
     /// The problem's code.
-    pub(crate) code: &'static str,
+    pub(crate) code: ProblemCode,
     /// The template that uses it.
     pub(crate) template: String,
     /// The first place where it is used.
@@ -53,7 +54,7 @@ impl Undeclared {
     /// The function that it was taken for; nothing where it is used like any variable.
     pub(crate) fn as_function(&self) -> Option<Unknown> {
         self.is_called.then(|| Unknown {
-            code: "unknown-function",
+            code: ProblemCode::UnknownFunction,
             template: self.template.clone(),
             range: self.range.clone(),
             message: format!("unknown function `{}`", self.name),
@@ -86,8 +87,8 @@ impl What {
 
     fn unknown(self, template: &str, name: &str, range: Range<usize>) -> Unknown {
         let (code, word, known) = match self {
-            Self::Filter => ("unknown-filter", "filter", &FILTERS[..]),
-            Self::Test => ("unknown-test", "test", &TESTS[..]),
+            Self::Filter => (ProblemCode::UnknownFilter, "filter", &FILTERS[..]),
+            Self::Test => (ProblemCode::UnknownTest, "test", &TESTS[..]),
         };
         Unknown {
             code,

@@ -4,6 +4,7 @@
 //! compiles, so a few kilobytes of operators end the process and a short product takes gigabytes.
 //! The limits lie far below what a 2 MiB stack takes.
 
+use crate::problem::ProblemCode;
 use std::ops::Range;
 
 use super::Fault;
@@ -50,7 +51,7 @@ pub(crate) fn expression(tokens: &[Token<'_>]) -> Result<(), Fault> {
         }
         if total > OPERATORS {
             return Err(Fault {
-                code: "expression-too-long",
+                code: ProblemCode::ExpressionTooLong,
                 range: token.range.clone(),
                 message: format!("more than {OPERATORS} operators hang together here"),
                 help: Some("split the expression, with `{% set %}` for its parts".to_owned()),
@@ -94,7 +95,7 @@ impl Blocks {
                     *branches += 1;
                     if *branches > BRANCHES {
                         return Err(Fault {
-                            code: "too-many-branches",
+                            code: ProblemCode::TooManyBranches,
                             range: range.clone(),
                             message: format!("one `if` has more than {BRANCHES} `elif` branches"),
                             help: Some("split it into several `if` blocks".to_owned()),
@@ -117,7 +118,7 @@ impl Blocks {
 
 fn too_deep(range: &Range<usize>, what: &str, limit: usize) -> Fault {
     Fault {
-        code: "nesting-too-deep",
+        code: ProblemCode::NestingTooDeep,
         range: range.clone(),
         message: format!("{what} nest deeper than {limit}"),
         help: None,

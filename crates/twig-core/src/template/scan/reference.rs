@@ -1,5 +1,6 @@
 //! The names in `include`, `extends`, `import` and `from`.
 
+use crate::problem::ProblemCode;
 use std::ops::Range;
 
 use minijinja::Environment;
@@ -52,7 +53,7 @@ fn continues(token: &Token<'_>) -> bool {
 
 fn dynamic(word: &str, range: Range<usize>) -> Fault {
     Fault {
-        code: "dynamic-include",
+        code: ProblemCode::DynamicInclude,
         range,
         message: format!("`{word}` needs a quoted name here"),
         help: Some("write the name in quotes; values cannot choose files".to_owned()),

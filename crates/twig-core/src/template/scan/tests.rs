@@ -12,7 +12,7 @@ fn sort(source: &str) -> Sort {
 }
 
 fn code(source: &str) -> &'static str {
-    scan(source).expect_err(source).code
+    scan(source).expect_err(source).code.as_str()
 }
 
 /// A quarter of what a worker thread has, so that the limits leave a wide margin.

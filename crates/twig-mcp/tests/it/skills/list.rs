@@ -174,6 +174,6 @@ fn a_skill_whose_files_are_not_its_own_is_not_served_as_one() {
     let mut peer = Peer::with(vec![other, team], Limits::default());
     let reply = peer.ask("skills/list", json!({}));
     assert_eq!(uris(&reply), ["skill://team/ok/SKILL.md"]);
-    let codes = peer.catalog.problems().map(|problem| problem.code);
+    let codes = peer.catalog.problems().map(|problem| problem.code.as_str());
     assert!(codes.collect::<Vec<_>>().contains(&"shadowed-skill"));
 }

@@ -27,7 +27,7 @@ fn told(tree: &Tree, live: &LiveCatalog) -> Vec<(&'static str, String)> {
     let mut told: Vec<(&'static str, String)> = problems(live)
         .iter()
         .filter(|problem| problem.severity != Severity::Note)
-        .map(|problem| (problem.code, below(problem)))
+        .map(|problem| (problem.code.as_str(), below(problem)))
         .collect();
     told.sort();
     told
@@ -150,10 +150,10 @@ fn markdown_beside_files_of_another_kind_is_told() {
     assert_eq!(told(&live), expected);
     let live = LiveCatalog::load(named(&tree, &["skills"]));
     let expected = [
-        "folder-link ~/skills/again is a link to a folder of this library, which is read where it is",
+        "folder-link ~/skills/again is a symlink to a folder of this library, which is read where it is",
         "not-a-prompt a.md is in no folder with a `SKILL.md`, so it is no prompt",
         "not-a-prompt b.md is in no folder with a `SKILL.md`, so it is no prompt",
-        "outside-library ~/skills/out is a link to a folder outside the library, which is not read",
+        "outside-library ~/skills/out is a symlink to a folder outside the library, which is not read",
     ];
     assert_eq!(told(&live), expected);
     // A skill that comes takes the files around it along.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde::Serialize;
-use twig_core::{Kind, LibraryName, Severity};
+use twig_core::{Kind, LibraryName, ProblemCode, Severity};
 use twig_sources::{Found, FoundLibrary, LiveCatalog, Origin, Remembered};
 
 use super::super::check::counted;
@@ -191,7 +191,7 @@ fn check_path(places: &Places, path: &Path) -> Result<(), CommandError> {
 /// that has that name goes.
 pub(super) fn lasting_name(live: &LiveCatalog, library: &FoundLibrary) -> Option<LibraryName> {
     let is_renamed = live.problems().iter().any(|problem| {
-        problem.code == "library-renamed" && Path::new(&*problem.path) == library.root
+        problem.code == ProblemCode::LibraryRenamed && Path::new(&*problem.path) == library.root
     });
     LibraryName::from_folder(&library.name).filter(|_| is_renamed)
 }
