@@ -1,4 +1,5 @@
-//! One module a command; this one picks which, and opens the catalog that most of them need.
+//! The command line: one module a command, with its flags and what it does. This one picks which; help,
+//! completions and the man page come out of the same clap definition.
 
 mod check;
 mod client;
@@ -15,6 +16,7 @@ mod item;
 mod library;
 mod list;
 mod new;
+mod opened_catalog;
 mod origin;
 mod project;
 mod question;
@@ -26,220 +28,146 @@ mod store;
 mod transfer;
 mod workspace;
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use clap::CommandFactory;
-use twig_core::parse::library::MANIFEST;
-use twig_core::store::{Noun, StoreError, StoreName, place_of};
-use twig_core::template::Templates;
+use clap::{CommandFactory, Parser, Subcommand};
+use twig_core::store::{Noun, StoreName, place_of};
 use twig_core::{Catalog, Lookup, PromptRef};
-use twig_sources::{
-    Access, DEFAULT_WORKSPACE, LiveCatalog, PROJECT, Selected, Settings, Watching, is_well_known,
-};
 
+use self::check::CheckArgs;
+use self::connect::ConnectArgs;
+use self::doctor::DoctorArgs;
+use self::export::ExportArgs;
+use self::import::ImportArgs;
+use self::init::InitArgs;
+use self::item::{PromptCommand, ResourceCommand};
+use self::library::LibraryCommand;
+use self::list::ListArgs;
+use self::new::NewCommand;
 use self::origin::project_flags;
-use self::store::{Stores, Target, no_project};
-use crate::cli::{self, Cli, Command, InProject, InWorkspace, Sources};
+use self::project::ProjectCommand;
+use self::render::RenderArgs;
+use self::search::SearchArgs;
+use self::serve::ServeArgs;
+use self::show::ShowArgs;
+use self::workspace::WorkspaceCommand;
 use crate::command_error::{CommandError, ErrorKind};
-use crate::config::{self, Config};
-use crate::function::{self, Allowed};
-use crate::places::{self, Places, on_disk};
+use crate::function;
+use crate::log::LogLevel;
 use crate::ui::Ui;
 use crate::worker;
 
+/// Keep your prompts in one place and serve them to every AI client
+#[derive(Debug, Parser)]
+#[command(
+    name = "twig",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true
+)]
+#[command(
+    after_help = "Start with `twig demo`, then `twig connect` to have your prompts in a client."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: TwigCommand,
+
+    /// How much to log on stderr
+    #[arg(long, global = true, value_enum, default_value_t = LogLevel::Warn, value_name = "LEVEL")]
+    pub(crate) log_level: LogLevel,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TwigCommand {
+    /// Serve your prompts over MCP on standard input and output, or over HTTP
+    #[command(alias = "start")]
+    Serve(ServeArgs),
+    /// Show a server and a client talking, on a library made for it
+    Demo,
+    /// List prompts, or documents
+    List(ListArgs),
+    /// Show one prompt, what it takes and what it says, or one document
+    Show(ShowArgs),
+    /// Render a prompt with arguments
+    Render(RenderArgs),
+    /// Search prompts and documents by name, title, description and text
+    Search(SearchArgs),
+    /// Check libraries and report what is wrong with them
+    Check(CheckArgs),
+    /// Give a project prompts and documents of its own to start from
+    Init(InitArgs),
+    /// Make a new library or prompt
+    #[command(subcommand)]
+    New(NewCommand),
+    /// Take prompts over that were written for other tools
+    Import(ImportArgs),
+    /// See which libraries there are, add folders, and trust those that run programs
+    #[command(subcommand)]
+    Library(LibraryCommand),
+    /// Make and delete workspaces, which hold projects
+    #[command(subcommand)]
+    Workspace(WorkspaceCommand),
+    /// Make, rename, delete, export and import projects
+    #[command(subcommand)]
+    Project(ProjectCommand),
+    /// Change the prompts of a project, and bring earlier versions back
+    #[command(subcommand)]
+    Prompt(PromptCommand),
+    /// Change the resources of a project, and bring earlier versions back
+    #[command(subcommand)]
+    Resource(ResourceCommand),
+    /// Write prompts as files that another client reads
+    Export(ExportArgs),
+    /// Write Twig into the configuration of an AI client
+    Connect(ConnectArgs),
+    /// Say what was found where, what is wrong, and whether clients reach it
+    Doctor(DoctorArgs),
+    /// Print a shell completion script
+    Completions {
+        /// The shell to complete for
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page of twig, or of one of its commands
+    Man {
+        /// The command, such as `new prompt`
+        command: Vec<String>,
+    },
+    /// Run a prompt function for another Twig process
+    #[command(hide = true)]
+    RunFunction,
+    /// Render computed templates for another Twig process
+    #[command(hide = true)]
+    RenderWorker,
+}
+
 /// Runs a command.
-pub(crate) fn run(command: Command, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let code = match command {
-        Command::Serve(options) => serve::run(&options)?,
-        Command::Demo => demo::run(ui)?,
-        Command::List(options) => list::run(&options, ui)?,
-        Command::Show(options) => show::run(&options, ui)?,
-        Command::Render(options) => render::run(&options, ui)?,
-        Command::Search(options) => search::run(&options, ui)?,
-        Command::Check(options) => check::run(&options, ui)?,
-        Command::Init(options) => init::run(&options, ui)?,
-        Command::New(what) => new::run(what, ui)?,
-        Command::Connect(options) => connect::run(&options, ui)?,
-        Command::Export(options) => export::run(&options, ui)?,
-        Command::Doctor(options) => doctor::run(&options, ui)?,
-        Command::Completions { shell } => completions(shell, ui)?,
-        Command::Man { command } => man(&command, ui)?,
-        Command::Import(options) => import::run(&options, ui)?,
-        Command::Library(what) => library::run(&what, ui)?,
-        Command::Workspace(what) => workspace::run(what, ui)?,
-        Command::Project(what) => project::run(what, ui)?,
-        Command::Prompt(what) => item::run_prompt(what, ui)?,
-        Command::Resource(what) => item::run_resource(what, ui)?,
-        Command::RunFunction => function::child::run()?,
-        Command::RenderWorker => worker::child::run()?,
+        TwigCommand::Serve(options) => serve::run(&options)?,
+        TwigCommand::Demo => demo::run(ui)?,
+        TwigCommand::List(options) => list::run(&options, ui)?,
+        TwigCommand::Show(options) => show::run(&options, ui)?,
+        TwigCommand::Render(options) => render::run(&options, ui)?,
+        TwigCommand::Search(options) => search::run(&options, ui)?,
+        TwigCommand::Check(options) => check::run(&options, ui)?,
+        TwigCommand::Init(options) => init::run(&options, ui)?,
+        TwigCommand::New(what) => new::run(what, ui)?,
+        TwigCommand::Connect(options) => connect::run(&options, ui)?,
+        TwigCommand::Export(options) => export::run(&options, ui)?,
+        TwigCommand::Doctor(options) => doctor::run(&options, ui)?,
+        TwigCommand::Completions { shell } => completions(shell, ui)?,
+        TwigCommand::Man { command } => man(&command, ui)?,
+        TwigCommand::Import(options) => import::run(&options, ui)?,
+        TwigCommand::Library(what) => library::run(&what, ui)?,
+        TwigCommand::Workspace(what) => workspace::run(what, ui)?,
+        TwigCommand::Project(what) => project::run(what, ui)?,
+        TwigCommand::Prompt(what) => item::run_prompt(what, ui)?,
+        TwigCommand::Resource(what) => item::run_resource(what, ui)?,
+        TwigCommand::RunFunction => function::child::run()?,
+        TwigCommand::RenderWorker => worker::child::run()?,
     };
     ui.flush()?;
     Ok(code)
-}
-
-/// What a command works on.
-struct Opened {
-    places: Places,
-    /// What the person named, as it was found.
-    sources: Sources,
-    config: Config,
-    live: LiveCatalog,
-    templates: Templates,
-}
-
-impl Opened {
-    fn new(sources: &Sources) -> Result<Self, CommandError> {
-        let places = Places::from_environment();
-        let config = config::load(&places)?;
-        Self::with(places, config, sources)
-    }
-
-    fn with(places: Places, config: Config, sources: &Sources) -> Result<Self, CommandError> {
-        let library = sources.library.iter().map(|path| library_of(path));
-        let sources = Sources {
-            library: library.collect::<Result<_, _>>()?,
-            kind: sources.kind,
-            project: sources.project.clone(),
-            workspace: sources.workspace.clone(),
-        };
-        let project = selected(&places, &config, &sources, Access::Read)?;
-        let live = load(Settings {
-            project,
-            ..settings(&places, &config, &sources)
-        })?;
-        let templates = Templates::new(config.limits.clone());
-        Ok(Self {
-            places,
-            sources,
-            config,
-            live,
-            templates,
-        })
-    }
-}
-
-fn settings(places: &Places, config: &Config, sources: &Sources) -> Settings {
-    Settings {
-        data: places.data.clone(),
-        libraries: sources.library.iter().map(|path| on_disk(path)).collect(),
-        remembered: config.libraries.clone(),
-        projects: places.projects.clone(),
-        kind: sources.kind,
-        home: places.home.clone(),
-        separator: config.separator.clone(),
-        limits: config.limits.clone(),
-        watching: Watching::Auto,
-        trust: places.trust.clone(),
-        function_prefix: function_prefix(places),
-        project: None,
-    }
-}
-
-/// Loads everything. Libraries that cannot be read are problems; a project that was named and
-/// cannot be served is the end.
-fn load(settings: Settings) -> Result<LiveCatalog, CommandError> {
-    let store = settings.project.as_ref().map(|it| Arc::clone(&it.store));
-    let live = LiveCatalog::load(settings);
-    match (live.check_project(), store) {
-        (Err(StoreError::NoProject { project, workspace }), Some(store)) => {
-            let others = store.projects()?;
-            Err(no_project(&project, workspace.as_str(), &others))
-        }
-        (Err(error), _) => Err(error.into()),
-        (Ok(()), _) => Ok(live),
-    }
-}
-
-/// The project that is served beside the libraries, where one is named.
-fn selected(
-    places: &Places,
-    config: &Config,
-    sources: &Sources,
-    access: Access,
-) -> Result<Option<Selected>, CommandError> {
-    if sources.project.is_none() {
-        return Ok(None);
-    }
-    let workspace = sources.workspace.clone();
-    let place = InProject {
-        place: InWorkspace {
-            workspace: workspace.unwrap_or_else(|| DEFAULT_WORKSPACE.to_owned()),
-        },
-        project: sources.project.clone(),
-    };
-    let stores = Stores::of(places.clone(), config.limits.clone())?;
-    let target = Target::find(stores, &place, access)?;
-    Ok(Some(Selected {
-        store: Arc::new(target.store),
-        name: target.project,
-    }))
-}
-
-/// What bash functions begin with; what no function's name could begin with is passed over.
-fn function_prefix(places: &Places) -> String {
-    let fits = |text: &&str| {
-        !text.starts_with(|c: char| c.is_ascii_digit())
-            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-    };
-    let prefix = places.function_prefix.as_deref();
-    let text = prefix.and_then(std::ffi::OsStr::to_str).filter(fits);
-    if prefix.is_some() && text.is_none() {
-        tracing::warn!(
-            "MCBOX_PROMPTS_FUNCTION_NAME_PREFIX is passed over: it may only have letters a to z, digits and _"
-        );
-    }
-    text.unwrap_or("prompt_").to_owned()
-}
-
-/// What functions are allowed.
-fn allowed(places: &Places, config: &Config, options: &cli::Functions) -> Allowed {
-    let names = config.function_environment.iter();
-    let environment = names.filter_map(|name| Some((name.into(), places::variable(name)?)));
-    Allowed {
-        trust: places.trust.clone(),
-        environment: environment.collect(),
-        unsandboxed: options.allow_unsandboxed_functions,
-    }
-}
-
-/// The library that a path is in: a file inside one means the whole library.
-fn library_of(path: &Path) -> Result<PathBuf, CommandError> {
-    let mut path = on_disk(path);
-    if path
-        .components()
-        .any(|part| part == std::path::Component::ParentDir)
-    {
-        // A library is named after its folder, and `..` is no name.
-        path = path.canonicalize().unwrap_or(path);
-    }
-    if !path.exists() {
-        return Err(CommandError::fixable(format!(
-            "there is nothing at {}",
-            path.display()
-        )));
-    }
-    if path.is_dir() {
-        return Ok(path);
-    }
-    let home = path.ancestors().skip(1).find(|folder| is_library(folder));
-    match home.or(path.parent()) {
-        Some(folder) => Ok(folder.to_owned()),
-        None => Ok(path),
-    }
-}
-
-/// Whether a folder is laid out like a library, of whichever kind.
-fn is_library(folder: &Path) -> bool {
-    let is_project = folder.file_name().is_some_and(|name| name == PROJECT);
-    let has = |file: &str| folder.join(file).exists();
-    is_project
-        || is_well_known(folder)
-        || has(MANIFEST)
-        || has("prompts")
-        || has("mcp/prompts")
-        || has("prompts.bash")
 }
 
 /// The prompt of that name, or an error that says which names are near.

@@ -9,6 +9,7 @@ mod disk;
 mod door;
 mod elsewhere;
 mod endpoint;
+mod flags;
 mod headers;
 mod heavy_work;
 mod limits;
@@ -35,13 +36,13 @@ use self::bodies::Bodies;
 use self::disk::Disk;
 use self::door::{Door, Token};
 use self::elsewhere::Whose;
+pub(crate) use self::flags::HttpArgs;
 use self::heavy_work::HeavyWork;
 pub(crate) use self::limits::Limits;
 use self::replies::Replies;
 use self::routes::Routes;
 use self::sessions::Sessions;
 use self::wrong_tokens::WrongTokens;
-use crate::cli;
 use crate::command_error::{CommandError, reason};
 use crate::function::Queue;
 use crate::service::Service;
@@ -62,7 +63,7 @@ pub(crate) struct Front {
 }
 
 /// Starts to listen, unless that would let in anybody.
-pub(crate) fn open(address: SocketAddr, options: &cli::Http) -> Result<Front, CommandError> {
+pub(crate) fn open(address: SocketAddr, options: &HttpArgs) -> Result<Front, CommandError> {
     let token = Token::find(options.token_file.as_deref(), address)?;
     if token.is_none() && !door::is_this_machine(address) {
         return Err(CommandError::fixable(format!(

@@ -2,11 +2,22 @@
 
 use std::io::{self, Write};
 
+use clap::ValueEnum;
 use tracing::level_filters::LevelFilter;
 
-use crate::cli::LogLevel;
 use crate::stderr;
 use crate::ui::visible;
+
+/// How much is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogLevel {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
 
 /// Starts logging for the whole process.
 pub(crate) fn start(level: LogLevel) {

@@ -1,7 +1,6 @@
 //! The program: parses the command line, runs one command, and is the one place that picks the
 //! exit code.
 
-mod cli;
 mod command_error;
 mod commands;
 mod config;
@@ -25,8 +24,8 @@ use std::sync::Arc;
 use clap::Parser;
 use signal_hook::consts::SIGXFSZ;
 
-use crate::cli::Cli;
 use crate::command_error::CommandError;
+use crate::commands::Cli;
 use crate::ui::Ui;
 
 fn main() -> ExitCode {

@@ -3,19 +3,33 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Args;
 use serde::Serialize;
 use twig_core::check::check;
-use twig_core::render::World;
-use twig_core::template::Templates;
-use twig_core::{Problem, Severity};
-use twig_sources::LiveCatalog;
+use twig_core::{Kind, Problem, Severity};
 
-use super::{library_of, settings};
-use crate::cli::{self, Sources};
+use super::opened_catalog::{OpenedCatalog, SourceArgs, parse_kind};
 use crate::command_error::CommandError;
-use crate::config;
-use crate::places::Places;
 use crate::ui::Ui;
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Libraries, or folders of libraries, to check instead of everything that is served
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// Check this library (the same as PATH)
+    #[arg(long, value_name = "PATH")]
+    library: Vec<PathBuf>,
+
+    /// How their files are read, where their layout does not say
+    #[arg(long, value_name = "KIND", value_parser = parse_kind)]
+    kind: Option<Kind>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
 /// One problem as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
@@ -43,30 +57,17 @@ impl<'p> From<&'p Problem> for Row<'p> {
     }
 }
 
-pub(super) fn run(options: &cli::Check, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let places = Places::from_environment();
-    let config = config::load(&places)?;
-    let named = options
-        .paths
-        .iter()
-        .chain(&options.library)
-        .map(|path| library_of(path));
-    let named: Vec<PathBuf> = named.collect::<Result<_, _>>()?;
-    let sources = Sources {
-        library: named.clone(),
+pub(super) fn run(options: &CheckArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let named = options.paths.iter().chain(&options.library);
+    let opened = OpenedCatalog::open(&SourceArgs {
+        library: named.cloned().collect(),
         kind: options.kind,
-        ..Sources::default()
-    };
-    let live = LiveCatalog::load(settings(&places, &config, &sources));
-    let templates = Templates::new(config.limits.clone());
-    let catalog = live.snapshot();
-    let world = World {
-        catalog: &catalog,
-        bodies: &live,
-        templates: &templates,
-    };
-    let mut problems = live.problems();
-    problems.extend(check(world));
+        ..SourceArgs::default()
+    })?;
+    let named = &opened.sources.library;
+    let catalog = opened.live.snapshot();
+    let mut problems = opened.live.problems();
+    problems.extend(check(opened.world(&catalog)));
     // The other libraries are there for what these include; their problems are not asked for.
     let is_meant =
         |path: &str| named.is_empty() || named.iter().any(|root| Path::new(path).starts_with(root));

@@ -2,16 +2,39 @@
 
 use std::process::ExitCode;
 
+use clap::Args;
 use serde::Serialize;
 use twig_core::store::{Noun, StoreError, StoreName};
 use twig_sources::{Access, OldVersions, Reclaimed};
 
 use super::check::counted;
 use super::question::ask;
-use super::store::Stores;
-use crate::cli;
+use super::store::{Stores, parse_version};
 use crate::command_error::CommandError;
 use crate::ui::Ui;
+
+#[derive(Debug, Args)]
+pub(crate) struct CompactArgs {
+    /// Its name
+    #[arg(default_value = "default")]
+    name: String,
+
+    /// Drop all but the last N versions of each prompt and resource, for good
+    #[arg(long, value_name = "N", value_parser = parse_version)]
+    keep: Option<u64>,
+
+    /// Drop versions of this project only
+    #[arg(short, long, value_name = "NAME", requires = "keep")]
+    project: Option<String>,
+
+    /// Drop them without asking
+    #[arg(short, long)]
+    yes: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
 /// What was dropped and given back; this shape is a promise.
 #[derive(Debug, Serialize)]
@@ -29,7 +52,7 @@ struct Compacted<'c> {
 }
 
 pub(super) fn run(
-    options: &cli::Compact,
+    options: &CompactArgs,
     stores: &Stores,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {

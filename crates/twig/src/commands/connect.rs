@@ -6,22 +6,73 @@ mod step;
 
 pub(super) use self::list::problem;
 pub(super) use self::server::{Program, is_same};
-
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Args;
 use twig_core::suggest::did_you_mean;
 use twig_sources::{LockError, LockedFile};
 
 use self::step::Step;
-use crate::cli;
 use crate::command_error::{CommandError, ErrorKind, not_locked, reason};
 use crate::connect::{Client, Config, ConfigError, Scope, link_out};
 use crate::edit_error::EditError;
 use crate::places::{ClientPlaces, Places, on_disk};
 use crate::ui::Ui;
 
-pub(super) fn run(options: &cli::Connect, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+/// Writing Twig into a client's configuration.
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Clients: claude-code, claude-desktop, vscode, cursor, zed, codex, gemini, opencode, windsurf."
+)]
+pub(crate) struct ConnectArgs {
+    /// The client; without one, all of them are listed with what they have
+    client: Option<String>,
+
+    /// Write the file that counts in all your projects, as happens without this flag
+    #[arg(long, conflicts_with = "project")]
+    user: bool,
+
+    /// Write the file of a project, of this folder unless you name one
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
+    project: Option<PathBuf>,
+
+    /// What the server is called there
+    #[arg(long, value_name = "NAME", default_value = "twig", value_parser = parse_name)]
+    name: String,
+
+    /// Show the change and write nothing
+    #[arg(long)]
+    print: bool,
+
+    /// Take out the entry of that name, if it starts a program called twig
+    #[arg(long, conflicts_with = "serve")]
+    remove: bool,
+
+    /// Replace an entry of that name that is not as Twig would write it, or remove one that starts anything else
+    #[arg(long)]
+    force: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    /// What the client gives to `twig serve`, such as `-- --library PATH`
+    #[arg(last = true, value_name = "SERVE ARGS")]
+    serve: Vec<String>,
+}
+
+/// Clients make commands and tool names of it.
+fn parse_name(text: &str) -> Result<String, String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if (1..=64).contains(&text.len()) && text.chars().all(fits) {
+        return Ok(text.to_owned());
+    }
+    Err("it has to be 1 to 64 letters, digits, - or _".to_owned())
+}
+
+pub(super) fn run(options: &ConnectArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
     let homes = ClientPlaces::from_environment();
     let (client, project) = subject(options);
@@ -90,7 +141,7 @@ pub(super) fn run(options: &cli::Connect, ui: &mut Ui) -> Result<ExitCode, Comma
 
 /// Keeps other commands from changing the file; nothing where it is only looked at.
 fn lock(
-    options: &cli::Connect,
+    options: &ConnectArgs,
     scope: Scope,
     path: &Path,
     project: &Path,
@@ -108,7 +159,7 @@ fn lock(
 }
 
 /// The client and the project that are meant: `--project cursor` names a client, not a folder.
-fn subject(options: &cli::Connect) -> (Option<&str>, Option<PathBuf>) {
+fn subject(options: &ConnectArgs) -> (Option<&str>, Option<PathBuf>) {
     let named = options.project.as_ref().and_then(|path| path.to_str());
     let named = named.filter(|name| options.client.is_none() && !Path::new(name).exists());
     match named.filter(|name| Client::of(name).is_some()) {

@@ -4,23 +4,32 @@ mod clients;
 
 use std::process::ExitCode;
 
+use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 use twig_core::check::check;
-use twig_core::render::World;
 use twig_core::store::place_of;
 use twig_core::{Kind, Library, Problem, Severity};
 use twig_sources::{Found, FoundState};
 
-use super::Opened;
 use super::check::{Row, contents, counted};
+use super::opened_catalog::{OpenedCatalog, SourceArgs};
 use super::store::Stores;
 use super::workspace;
-use crate::cli;
 use crate::command_error::CommandError;
 use crate::config::{self, Config};
 use crate::places::{ClientPlaces, Places};
 use crate::ui::Ui;
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    sources: SourceArgs,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
 #[derive(Debug, Serialize)]
 struct Report<'r> {
@@ -70,23 +79,18 @@ struct ProjectRow<'r> {
     resources: usize,
 }
 
-pub(super) fn run(options: &cli::Doctor, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
     // A configuration that is wrong is one of the things to say, not a reason to say nothing.
     let (config, config_problem) = match config::load(&places) {
         Ok(config) => (config, None),
         Err(error) => (Config::default(), Some(error.message)),
     };
-    let opened = Opened::with(places, config, &options.sources)?;
+    let opened = OpenedCatalog::with(places, config, &options.sources)?;
     let catalog = opened.live.snapshot();
     let found = opened.live.found();
-    let world = World {
-        catalog: &catalog,
-        bodies: &opened.live,
-        templates: &opened.templates,
-    };
     let mut problems = opened.live.problems();
-    problems.extend(check(world));
+    problems.extend(check(opened.world(&catalog)));
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
         binary: std::env::current_exe()?.display().to_string(),
@@ -134,7 +138,7 @@ pub(super) fn run(options: &cli::Doctor, ui: &mut Ui) -> Result<ExitCode, Comman
 }
 
 /// The workspaces of this person, if there is a place for any.
-fn workspaces(opened: &Opened) -> Result<Vec<workspace::Row>, CommandError> {
+fn workspaces(opened: &OpenedCatalog) -> Result<Vec<workspace::Row>, CommandError> {
     if opened.places.workspaces.is_none() {
         return Ok(Vec::new());
     }
@@ -198,7 +202,7 @@ fn library_row(library: &Library) -> LibraryRow<'_> {
 }
 
 fn print(
-    opened: &Opened,
+    opened: &OpenedCatalog,
     report: &Report<'_>,
     problems: &[Problem],
     ui: &mut Ui,

@@ -4,8 +4,8 @@ use serde::Serialize;
 use twig_core::document::rfc3339;
 use twig_core::{Contents, DocumentRef, Kind};
 
-use super::Opened;
 use super::check::counted;
+use super::opened_catalog::OpenedCatalog;
 use super::origin::{Origin, project_flags};
 use crate::command_error::CommandError;
 use crate::ui::Ui;
@@ -35,7 +35,7 @@ struct Shown<'c> {
 }
 
 /// Prints every document, as a table or as JSON.
-pub(super) fn list(opened: &Opened, json: bool, ui: &mut Ui) -> Result<(), CommandError> {
+pub(super) fn list(opened: &OpenedCatalog, json: bool, ui: &mut Ui) -> Result<(), CommandError> {
     let catalog = opened.live.snapshot();
     if json {
         ui.json(&catalog.documents(0).map(row).collect::<Vec<_>>())?;
@@ -59,7 +59,7 @@ pub(super) fn list(opened: &Opened, json: bool, ui: &mut Ui) -> Result<(), Comma
 
 /// Prints what a document holds.
 pub(super) fn show(
-    opened: &Opened,
+    opened: &OpenedCatalog,
     uri: &str,
     json: bool,
     ui: &mut Ui,

@@ -4,35 +4,118 @@ mod pick;
 mod report;
 mod target;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use twig_clients::export::{FileNames, plan};
-use twig_core::render::World;
+use clap::Args;
+use twig_clients::export::{Client, FileNames, plan};
+use twig_core::Kind;
 use twig_sources::{ExportMode, export_prompts};
 
 use self::pick::Picked;
 use self::report::Report;
 use self::target::Target;
-use super::Opened;
 use super::list::nothing;
-use crate::cli;
+use super::opened_catalog::{OpenedCatalog, SourceArgs, parse_kind, parse_known};
 use crate::command_error::CommandError;
 use crate::ui::Ui;
 use crate::worker::Worker;
 
-pub(super) fn run(options: &cli::Export, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let opened = Opened::new(&options.from.sources())?;
+#[derive(Debug, Args)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each of them is a flag of its own"
+)]
+pub(crate) struct ExportArgs {
+    /// Prompts to write, `*` for any letters, such as `review:*`; without any, all that are served
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+
+    /// Whose files to write: skills, claude, copilot, cursor, opencode, windsurf or gemini
+    #[arg(long, value_name = "CLIENT", value_parser = parse_client)]
+    to: Client,
+
+    /// Write into this project [default: the working folder]
+    #[arg(long, value_name = "DIR", conflicts_with = "user")]
+    project: Option<PathBuf>,
+
+    /// Write where the client looks for your own files, whatever the project
+    #[arg(long)]
+    user: bool,
+
+    /// Write into this folder of the project or of your home instead of the client's own
+    #[arg(long = "in", value_name = "FOLDER")]
+    folder: Option<String>,
+
+    #[command(flatten)]
+    from: ExportSourceArgs,
+
+    /// Write nothing; exit with 1 where files are not as they would be written
+    #[arg(long, conflicts_with_all = ["dry_run", "force", "prune"])]
+    check: bool,
+
+    /// Write nothing; show what would be done
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Replace files that were changed or are not Twig's; a copy stays beside each
+    #[arg(short, long)]
+    force: bool,
+
+    /// Remove files that were exported from prompts that are gone
+    #[arg(long)]
+    prune: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Where prompts come from; `--project` says where they go.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ExportSourceArgs {
+    /// Take this library too, before those of the data folder (may be given several times)
+    #[arg(long, value_name = "PATH")]
+    library: Vec<PathBuf>,
+
+    /// How the files of --library are read, where their layout does not say
+    #[arg(long, value_name = "KIND", value_parser = parse_kind, requires = "library")]
+    kind: Option<Kind>,
+
+    /// Take this project of a workspace too, before all libraries
+    #[arg(long, value_name = "NAME")]
+    from_project: Option<String>,
+
+    /// The workspace that the project is in
+    #[arg(short, long, value_name = "NAME", requires = "from_project")]
+    workspace: Option<String>,
+}
+
+impl ExportSourceArgs {
+    /// The same in the words of other commands.
+    fn sources(&self) -> SourceArgs {
+        SourceArgs {
+            library: self.library.clone(),
+            kind: self.kind,
+            project: self.from_project.clone(),
+            workspace: self.workspace.clone(),
+        }
+    }
+}
+
+fn parse_client(text: &str) -> Result<Client, String> {
+    parse_known(text, &Client::ALL, Client::as_str, "clients")
+}
+
+pub(super) fn run(options: &ExportArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let opened = OpenedCatalog::open(&options.from.sources())?;
     let catalog = opened.live.snapshot();
     let target = Target::find(options, &opened.places)?;
     let picked = Picked::of(&catalog, &options.names)?;
     if catalog.is_empty() {
         ui.say(nothing(&opened));
     }
-    let world = World {
-        catalog: &catalog,
-        bodies: &opened.live,
-        templates: &opened.templates,
-    };
+    let world = opened.world(&catalog);
     let names = FileNames::new(world, options.to);
     let mut worker = Worker::new();
     let prompts = picked.prompts.iter().copied();

@@ -6,24 +6,67 @@ mod report;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use twig_clients::import::{Imported, Item, Wish, read};
+use clap::Args;
+use twig_clients::import::{Format, Imported, Item, Wish, read};
 use twig_core::store::Author;
 use twig_core::{LibraryName, Limits};
 use twig_sources::{
-    Access, DEFAULT_WORKSPACE, Fate, Gathered, ImportError, gather, plan_library,
-    plan_library_locked, plan_project,
+    Access, Fate, Gathered, ImportError, gather, plan_library, plan_library_locked, plan_project,
 };
 
 use self::report::{Goal, Report};
 use super::new::taken;
-use super::store::{Stores, Target};
-use crate::cli::{self, InProject, InWorkspace};
+use super::opened_catalog::parse_known;
+use super::store::{ProjectArgs, Stores, Target};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::config;
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
 
-pub(super) fn run(options: &cli::Import, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct ImportArgs {
+    /// A file, or a folder with files
+    path: PathBuf,
+
+    /// The library of the data folder that takes them; made of the path's name where it is left out
+    #[arg(long, value_name = "NAME", conflicts_with = "project")]
+    library: Option<String>,
+
+    /// Put them into this project instead, each text as it was written
+    #[arg(short, long, value_name = "NAME")]
+    project: Option<String>,
+
+    /// The workspace that the project is in
+    #[arg(short, long, value_name = "NAME", requires = "project")]
+    workspace: Option<String>,
+
+    /// What the files were written for, where they do not show it
+    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    format: Option<Format>,
+
+    /// Take rules, too, that apply always or by files
+    #[arg(long)]
+    all_rules: bool,
+
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Also list what is taken as it was
+    #[arg(long)]
+    all: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn parse_format(text: &str) -> Result<Format, String> {
+    parse_known(text, &Format::ALL, Format::as_str, "formats")
+}
+
+pub(super) fn run(options: &ImportArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
     let limits = config::load(&places)?.limits;
     let path = on_disk(&options.path);
@@ -74,7 +117,7 @@ fn items(gathered: Gathered, wish: Wish, limits: &Limits) -> (Vec<Item>, usize) 
 }
 
 fn into_library(
-    options: &cli::Import,
+    options: &ImportArgs,
     places: &Places,
     limits: &Limits,
     path: &Path,
@@ -104,7 +147,7 @@ fn into_library(
 
 /// The library that is meant, and its folder: one that is there, or a new one.
 fn library_root(
-    options: &cli::Import,
+    options: &ImportArgs,
     places: &Places,
     path: &Path,
 ) -> Result<(LibraryName, PathBuf), CommandError> {
@@ -136,18 +179,12 @@ fn library_root(
 }
 
 fn into_project(
-    options: &cli::Import,
+    options: &ImportArgs,
     places: &Places,
     limits: &Limits,
     prompts: &[&Imported],
 ) -> Result<(Goal, Vec<Fate>), CommandError> {
-    let workspace = options.workspace.clone();
-    let place = InProject {
-        place: InWorkspace {
-            workspace: workspace.unwrap_or_else(|| DEFAULT_WORKSPACE.to_owned()),
-        },
-        project: options.project.clone(),
-    };
+    let place = ProjectArgs::new(options.workspace.as_deref(), options.project.as_deref());
     let access = if options.dry_run {
         Access::Read
     } else {

@@ -2,15 +2,22 @@
 //! overwritten.
 
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Args;
 use twig_sources::{PROJECT, create_beneath};
 
-use crate::cli;
 use crate::command_error::{CommandError, reason};
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// The project's folder
+    #[arg(default_value = ".", hide_default_value = true, value_name = "PATH")]
+    path: PathBuf,
+}
 
 /// Each file and what it starts with.
 const STARTER: [(&str, &str); 7] = [
@@ -47,7 +54,7 @@ enum Made {
     Kept,
 }
 
-pub(super) fn run(options: &cli::Init, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+pub(super) fn run(options: &InitArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
     let project = on_disk(&options.path);
     if !project.is_dir() {

@@ -4,6 +4,7 @@ mod show;
 
 use std::process::ExitCode;
 
+use clap::{Args, Subcommand};
 use serde::Serialize;
 use twig_core::store::{
     Author, Change, Draft, Given, Item, ItemKind, ItemWrite, Operation, Patch, StoreError,
@@ -11,12 +12,163 @@ use twig_core::store::{
 };
 use twig_sources::Access;
 
+use self::show::{ItemHistoryArgs, ItemListArgs, ItemShowArgs};
 use super::content::{content, guess};
-use super::question::ask_to_delete;
-use super::store::Target;
-use crate::cli::{self, InProject};
+use super::question::{ForceArgs, ask_to_delete};
+use super::store::{ProjectArgs, Target, parse_version};
 use crate::command_error::CommandError;
 use crate::ui::Ui;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PromptCommand {
+    /// List the prompts of a project
+    List(ItemListArgs),
+    /// Print what a prompt says, and nothing else
+    #[command(disable_version_flag = true)]
+    Show(ItemShowArgs),
+    /// Add a prompt to a project
+    Add(ItemAddArgs),
+    /// Change a prompt; what it was is kept as a version
+    Update(ItemUpdateArgs),
+    /// Delete a prompt; `restore` brings it back
+    Delete(ItemDeleteArgs),
+    /// List the versions of a prompt, also of a deleted one
+    History(ItemHistoryArgs),
+    /// Bring an earlier version of a prompt back
+    #[command(disable_version_flag = true)]
+    Restore(ItemRestoreArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ResourceCommand {
+    /// List the resources of a project
+    List(ItemListArgs),
+    /// Print what a resource holds, and nothing else
+    #[command(disable_version_flag = true)]
+    Show(ItemShowArgs),
+    /// Add a resource to a project
+    Add(ResourceAddArgs),
+    /// Change a resource; what it was is kept as a version
+    Update(ResourceUpdateArgs),
+    /// Delete a resource; `restore` brings it back
+    Delete(ItemDeleteArgs),
+    /// List the versions of a resource, also of a deleted one
+    History(ItemHistoryArgs),
+    /// Bring an earlier version of a resource back
+    #[command(disable_version_flag = true)]
+    Restore(ItemRestoreArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ItemAddArgs {
+    /// Its name: letters a to z, digits, `-`, `_` and `.`
+    name: String,
+
+    #[command(flatten)]
+    place: ProjectArgs,
+
+    /// What it holds; @FILE reads a file, - reads standard input, @@TEXT starts with an @
+    #[arg(short, long, allow_hyphen_values = true)]
+    content: String,
+
+    /// What it is for
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    description: Option<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResourceAddArgs {
+    #[command(flatten)]
+    item: ItemAddArgs,
+
+    /// Its URI, such as `file:///docs/api.md`: a key, from which nothing is ever read
+    #[arg(long)]
+    uri: String,
+
+    /// What its bytes are; where it is left out the names of file and URI tell, else text/plain
+    #[arg(short, long, value_name = "TYPE")]
+    mime_type: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ItemUpdateArgs {
+    /// Its name
+    name: String,
+
+    #[command(flatten)]
+    place: ProjectArgs,
+
+    /// What it holds; @FILE reads a file, - reads standard input, @@TEXT starts with an @
+    #[arg(short, long, allow_hyphen_values = true)]
+    content: Option<String>,
+
+    /// What it is for; an empty text takes the description away
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    description: Option<String>,
+
+    /// Change nothing unless this is the last version
+    #[arg(long, value_name = "N", value_parser = parse_version)]
+    expected_version: Option<u64>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResourceUpdateArgs {
+    #[command(flatten)]
+    item: ItemUpdateArgs,
+
+    /// Its URI from now on
+    #[arg(long)]
+    uri: Option<String>,
+
+    /// What its bytes are from now on
+    #[arg(short, long, value_name = "TYPE")]
+    mime_type: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ItemDeleteArgs {
+    /// Its name
+    name: String,
+
+    #[command(flatten)]
+    place: ProjectArgs,
+
+    /// Delete nothing unless this is the last version
+    #[arg(long, value_name = "N", value_parser = parse_version)]
+    expected_version: Option<u64>,
+
+    #[command(flatten)]
+    force: ForceArgs,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ItemRestoreArgs {
+    /// Its name
+    name: String,
+
+    #[command(flatten)]
+    place: ProjectArgs,
+
+    /// The version that comes back
+    #[arg(long, value_name = "N", value_parser = parse_version)]
+    version: u64,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
 /// What a write did, as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
@@ -41,32 +193,25 @@ struct OfResource {
     mime: Option<String>,
 }
 
-/// A prompt or resource that a command line names.
-struct Named<'c> {
-    kind: ItemKind,
-    name: &'c str,
-    place: &'c InProject,
-}
-
-pub(super) fn run_prompt(what: cli::Prompt, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+pub(super) fn run_prompt(what: PromptCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let kind = ItemKind::Prompt;
     match what {
-        cli::Prompt::List(options) => show::list(kind, &options, ui),
-        cli::Prompt::Show(options) => show::show(kind, &options, ui),
-        cli::Prompt::Add(options) => add(kind, &options, OfResource::default(), ui),
-        cli::Prompt::Update(options) => update(kind, &options, OfResource::default(), ui),
-        cli::Prompt::Delete(options) => delete(kind, &options, ui),
-        cli::Prompt::History(options) => show::history(kind, &options, ui),
-        cli::Prompt::Restore(options) => restore(kind, &options, ui),
+        PromptCommand::List(options) => show::list(kind, &options, ui),
+        PromptCommand::Show(options) => show::show(kind, &options, ui),
+        PromptCommand::Add(options) => add(kind, &options, OfResource::default(), ui),
+        PromptCommand::Update(options) => update(kind, &options, OfResource::default(), ui),
+        PromptCommand::Delete(options) => delete(kind, &options, ui),
+        PromptCommand::History(options) => show::history(kind, &options, ui),
+        PromptCommand::Restore(options) => restore(kind, &options, ui),
     }
 }
 
-pub(super) fn run_resource(what: cli::Resource, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+pub(super) fn run_resource(what: ResourceCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let kind = ItemKind::Resource;
     match what {
-        cli::Resource::List(options) => show::list(kind, &options, ui),
-        cli::Resource::Show(options) => show::show(kind, &options, ui),
-        cli::Resource::Add(cli::AddResource {
+        ResourceCommand::List(options) => show::list(kind, &options, ui),
+        ResourceCommand::Show(options) => show::show(kind, &options, ui),
+        ResourceCommand::Add(ResourceAddArgs {
             item,
             uri,
             mime_type: mime,
@@ -74,29 +219,24 @@ pub(super) fn run_resource(what: cli::Resource, ui: &mut Ui) -> Result<ExitCode,
             let uri = Some(uri);
             add(kind, &item, OfResource { uri, mime }, ui)
         }
-        cli::Resource::Update(cli::UpdateResource {
+        ResourceCommand::Update(ResourceUpdateArgs {
             item,
             uri,
             mime_type: mime,
         }) => update(kind, &item, OfResource { uri, mime }, ui),
-        cli::Resource::Delete(options) => delete(kind, &options, ui),
-        cli::Resource::History(options) => show::history(kind, &options, ui),
-        cli::Resource::Restore(options) => restore(kind, &options, ui),
+        ResourceCommand::Delete(options) => delete(kind, &options, ui),
+        ResourceCommand::History(options) => show::history(kind, &options, ui),
+        ResourceCommand::Restore(options) => restore(kind, &options, ui),
     }
 }
 
 fn add(
     kind: ItemKind,
-    options: &cli::AddItem,
+    options: &ItemAddArgs,
     own: OfResource,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
-    let named = Named {
-        kind,
-        name: &options.name,
-        place: &options.place,
-    };
-    let (target, name) = named.open()?;
+    let (target, name) = open(kind, &options.name, &options.place)?;
     let content = content(kind, &options.content, &target.limits)?;
     let is_empty = is_read_empty(&content);
     let uri = own.uri.as_deref();
@@ -117,16 +257,11 @@ fn add(
 
 fn update(
     kind: ItemKind,
-    options: &cli::UpdateItem,
+    options: &ItemUpdateArgs,
     own: OfResource,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
-    let named = Named {
-        kind,
-        name: &options.name,
-        place: &options.place,
-    };
-    let (target, name) = named.open()?;
+    let (target, name) = open(kind, &options.name, &options.place)?;
     let given = options.content.as_deref();
     let given = given.map(|value| content(kind, value, &target.limits));
     let given = given.transpose()?;
@@ -151,17 +286,8 @@ fn update(
     tell(&target, &name, &written, options.json, ui)
 }
 
-fn delete(
-    kind: ItemKind,
-    options: &cli::DeleteItem,
-    ui: &mut Ui,
-) -> Result<ExitCode, CommandError> {
-    let named = Named {
-        kind,
-        name: &options.name,
-        place: &options.place,
-    };
-    let (target, name) = named.open()?;
+fn delete(kind: ItemKind, options: &ItemDeleteArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let (target, name) = open(kind, &options.name, &options.place)?;
     let noun = kind.as_str();
     let mut expected = options.expected_version;
     if !options.force.force {
@@ -192,15 +318,10 @@ fn delete(
 
 fn restore(
     kind: ItemKind,
-    options: &cli::RestoreItem,
+    options: &ItemRestoreArgs,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
-    let named = Named {
-        kind,
-        name: &options.name,
-        place: &options.place,
-    };
-    let (target, name) = named.open()?;
+    let (target, name) = open(kind, &options.name, &options.place)?;
     let from = options.version;
     let written = write(
         &target,
@@ -230,11 +351,14 @@ fn warn_of_nothing(is_empty: bool, ui: &mut Ui) {
     }
 }
 
-impl Named<'_> {
-    fn open(&self) -> Result<(Target, StoreName), CommandError> {
-        let name = StoreName::parse(self.kind.noun(), self.name)?;
-        Ok((Target::open(self.place, Access::Write)?, name))
-    }
+/// The project that is meant, and the name of what is written there.
+fn open(
+    kind: ItemKind,
+    name: &str,
+    place: &ProjectArgs,
+) -> Result<(Target, StoreName), CommandError> {
+    let name = StoreName::parse(kind.noun(), name)?;
+    Ok((Target::open(place, Access::Write)?, name))
 }
 
 fn write(

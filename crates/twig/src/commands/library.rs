@@ -10,18 +10,55 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap::Subcommand;
 use serde::Serialize;
 use twig_core::{Function, Kind, Library};
 use twig_sources::{
     CodeFiles, Found, LockError, Origin, Trust, Verdict, function_sources, survey, were_read_from,
 };
 
+use self::add::LibraryAddArgs;
 use super::check::counted;
-use super::{Opened, library_of, question};
-use crate::cli::{self, Sources};
+use super::opened_catalog::{OpenedCatalog, SourceArgs, library_of};
+use super::question;
 use crate::command_error::{CommandError, not_locked, reason};
 use crate::places::Places;
 use crate::ui::Ui;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LibraryCommand {
+    /// List libraries: where they are, what they have, whether they are trusted
+    List {
+        #[command(flatten)]
+        sources: SourceArgs,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remember folders of prompts, so that they are served from now on
+    Add(LibraryAddArgs),
+    /// Forget a folder that was added; its files stay
+    Remove {
+        /// The library's name, or the folder that was added
+        #[arg(value_name = "NAME|PATH")]
+        library: String,
+    },
+    /// Let a library run its programs, as they are now
+    Trust {
+        /// The library's name, or its folder
+        #[arg(value_name = "NAME|PATH")]
+        library: String,
+        /// Trust it without asking
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Let a library run its programs no longer
+    Distrust {
+        /// The library's name, or its folder
+        #[arg(value_name = "NAME|PATH")]
+        library: String,
+    },
+}
 
 /// One library as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
@@ -41,19 +78,19 @@ struct Row<'c> {
     origin: Option<&'static str>,
 }
 
-pub(super) fn run(what: &cli::Library, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+pub(super) fn run(what: &LibraryCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     match what {
-        cli::Library::List { sources, json } => list(sources, *json, ui),
-        cli::Library::Add(options) if options.detect => detect::run(options, ui),
-        cli::Library::Add(options) => add::run(options, ui),
-        cli::Library::Remove { library } => remove::run(library, ui),
-        cli::Library::Trust { library, yes } => trust(library, *yes, ui),
-        cli::Library::Distrust { library } => distrust(library, ui),
+        LibraryCommand::List { sources, json } => list(sources, *json, ui),
+        LibraryCommand::Add(options) if options.detect => detect::run(options, ui),
+        LibraryCommand::Add(options) => add::run(options, ui),
+        LibraryCommand::Remove { library } => remove::run(library, ui),
+        LibraryCommand::Trust { library, yes } => trust(library, *yes, ui),
+        LibraryCommand::Distrust { library } => distrust(library, ui),
     }
 }
 
-fn list(sources: &Sources, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let opened = Opened::new(sources)?;
+fn list(sources: &SourceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let opened = OpenedCatalog::open(sources)?;
     let catalog = opened.live.snapshot();
     let record = read_record(&opened.places)?.1;
     let found = opened.live.found();
@@ -245,12 +282,12 @@ fn distrust(named: &str, ui: &mut Ui) -> Result<ExitCode, CommandError> {
 fn find(named: &str) -> Result<(Places, Arc<Library>), CommandError> {
     let is_path = named.contains(std::path::MAIN_SEPARATOR) || named.starts_with('.');
     let path = is_path.then(|| library_of(Path::new(named))).transpose()?;
-    let sources = Sources {
+    let sources = SourceArgs {
         library: path.iter().cloned().collect(),
         kind: path.as_deref().and_then(kind_of),
-        ..Sources::default()
+        ..SourceArgs::default()
     };
-    let opened = Opened::new(&sources)?;
+    let opened = OpenedCatalog::open(&sources)?;
     let catalog = opened.live.snapshot();
     let found = match &path {
         Some(path) => catalog

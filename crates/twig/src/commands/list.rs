@@ -3,16 +3,35 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap::Args;
 use serde::Serialize;
 use twig_core::store::place_of;
 use twig_core::{Argument, Catalog, Library, Prompt, Severity};
 
 use super::check::counted;
+use super::documents;
+use super::opened_catalog::{OpenedCatalog, SourceArgs};
 use super::origin::{Origin, project_flags};
-use super::{Opened, documents};
-use crate::cli;
 use crate::command_error::CommandError;
 use crate::ui::Ui;
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    sources: SourceArgs,
+
+    /// Also list what another library shadows and what cannot be served
+    #[arg(long)]
+    all: bool,
+
+    /// List documents instead of prompts
+    #[arg(long, conflicts_with = "all")]
+    documents: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
 /// One prompt as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
@@ -49,8 +68,8 @@ pub(super) struct ArgumentRow<'c> {
     pub(super) pattern: Option<&'c str>,
 }
 
-pub(super) fn run(options: &cli::List, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let opened = Opened::new(&options.sources)?;
+pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let opened = OpenedCatalog::open(&options.sources)?;
     if options.documents {
         documents::list(&opened, options.json, ui)?;
         return Ok(ExitCode::SUCCESS);
@@ -103,7 +122,7 @@ fn nothing_in_project(catalog: &Catalog) -> Option<String> {
 }
 
 /// What a person reads who has no prompts yet.
-pub(super) fn nothing(opened: &Opened) -> String {
+pub(super) fn nothing(opened: &OpenedCatalog) -> String {
     let data = opened
         .places
         .data

@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind as IoErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Subcommand;
 use twig_core::name::twin_key;
 use twig_core::parse::library::MANIFEST;
 use twig_core::parse::table::{PromptTable, with_prompts};
@@ -15,17 +16,39 @@ use twig_core::parse::{Value, read_toml};
 use twig_core::{Catalog, Kind, Library, LibraryName, PromptName};
 use twig_sources::{LockError, LockedFile, LockedFolder, NewFile, PROJECT, create_beneath};
 
-use super::Opened;
-use crate::cli::{New, Sources};
+use super::opened_catalog::{OpenedCatalog, SourceArgs};
 use crate::command_error::{CommandError, ErrorKind, not_locked, reason};
 use crate::config;
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
 
-pub(super) fn run(what: New, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+#[derive(Debug, Subcommand)]
+pub(crate) enum NewCommand {
+    /// Make a library in the data folder
+    Library {
+        /// Its folder's name
+        name: String,
+        /// Make it in this folder instead
+        #[arg(long = "in", value_name = "FOLDER")]
+        folder: Option<PathBuf>,
+    },
+    /// Make a prompt in a library
+    Prompt {
+        /// The library and the prompt's name
+        #[arg(value_name = "LIBRARY:NAME")]
+        name: String,
+        /// What the prompt does
+        #[arg(long, default_value = "")]
+        description: String,
+        #[command(flatten)]
+        sources: SourceArgs,
+    },
+}
+
+pub(super) fn run(what: NewCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     match what {
-        New::Library { name, folder } => library(&name, folder, ui)?,
-        New::Prompt {
+        NewCommand::Library { name, folder } => library(&name, folder, ui)?,
+        NewCommand::Prompt {
             name,
             description,
             sources,
@@ -103,10 +126,10 @@ pub(super) fn taken(parent: &Path, root: &Path, library: &LibraryName) -> Option
 fn prompt(
     name: &str,
     description: &str,
-    sources: &Sources,
+    sources: &SourceArgs,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
-    let opened = Opened::new(sources)?;
+    let opened = OpenedCatalog::open(sources)?;
     let catalog = opened.live.snapshot();
     let (library, own) = target(&catalog, name, &opened.config.separator)?;
     let flags = sources

@@ -1,20 +1,96 @@
 //! `twig project`: what a workspace holds.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Subcommand;
 use serde::Serialize;
 use twig_core::store::{Noun, Store, StoreError, StoreName, Summary, Write};
 use twig_core::suggest::did_you_mean;
 use twig_sources::{Access, SqliteStore};
 
 use super::check::counted;
-use super::compact;
-use super::question::ask_to_delete;
-use super::store::{Stores, workspace_flag, write_to};
-use super::transfer;
-use crate::cli::{self, InWorkspace};
+use super::question::{ForceArgs, ask_to_delete};
+use super::store::{Stores, WorkspaceArgs, workspace_flag, write_to};
+use super::{compact, transfer};
 use crate::command_error::CommandError;
 use crate::ui::Ui;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProjectCommand {
+    /// List projects and what they hold
+    List {
+        #[command(flatten)]
+        place: WorkspaceArgs,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a project
+    Create {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        place: WorkspaceArgs,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give a project another name
+    Rename {
+        /// Its name
+        #[arg(value_name = "OLD")]
+        name: String,
+        /// Its name from now on
+        #[arg(value_name = "NEW")]
+        to: String,
+        #[command(flatten)]
+        place: WorkspaceArgs,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Delete a project, what it holds and all versions of it, for good
+    Delete {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        place: WorkspaceArgs,
+        #[command(flatten)]
+        force: ForceArgs,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a project as a folder of plain files, which git can hold
+    Export {
+        /// Its name
+        name: String,
+        /// Where to; an earlier export is brought up to date
+        folder: PathBuf,
+        #[command(flatten)]
+        place: WorkspaceArgs,
+        /// Replace files that were changed since the last export
+        #[arg(short, long)]
+        force: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a project of an exported folder
+    Import {
+        /// The folder
+        folder: PathBuf,
+        /// The project's name, if not the one that it had
+        #[arg(long)]
+        name: Option<String>,
+        #[command(flatten)]
+        place: WorkspaceArgs,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
 
 /// One project as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
@@ -46,30 +122,30 @@ struct Deleted<'c> {
     erased: bool,
 }
 
-pub(super) fn run(what: cli::Project, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+pub(super) fn run(what: ProjectCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     match what {
-        cli::Project::List { place, json } => list(&place, json, ui),
-        cli::Project::Create { name, place, json } => create(&name, &place, json, ui),
-        cli::Project::Rename {
+        ProjectCommand::List { place, json } => list(&place, json, ui),
+        ProjectCommand::Create { name, place, json } => create(&name, &place, json, ui),
+        ProjectCommand::Rename {
             name,
             to,
             place,
             json,
         } => rename(&name, &to, &place, json, ui),
-        cli::Project::Delete {
+        ProjectCommand::Delete {
             name,
             place,
             force,
             json,
         } => delete(&name, &place, force.force, json, ui),
-        cli::Project::Export {
+        ProjectCommand::Export {
             name,
             folder,
             place,
             force,
             json,
         } => transfer::export(&name, &folder, &place, force, json, ui),
-        cli::Project::Import {
+        ProjectCommand::Import {
             folder,
             name,
             place,
@@ -78,7 +154,7 @@ pub(super) fn run(what: cli::Project, ui: &mut Ui) -> Result<ExitCode, CommandEr
     }
 }
 
-fn list(place: &InWorkspace, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+fn list(place: &WorkspaceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let store = Stores::new()?.open(place, Access::Read)?;
     let projects = match &store {
         Some(store) => store.projects()?,
@@ -119,7 +195,7 @@ fn row<'c>(project: &'c Summary, workspace: &'c str) -> Row<'c> {
 
 fn create(
     name: &str,
-    place: &InWorkspace,
+    place: &WorkspaceArgs,
     json: bool,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
@@ -136,7 +212,7 @@ fn create(
 fn rename(
     name: &str,
     to: &str,
-    place: &InWorkspace,
+    place: &WorkspaceArgs,
     json: bool,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
@@ -161,7 +237,7 @@ fn rename(
 
 fn delete(
     name: &str,
-    place: &InWorkspace,
+    place: &WorkspaceArgs,
     force: bool,
     json: bool,
     ui: &mut Ui,
@@ -191,7 +267,7 @@ fn delete(
 /// A project that is said to be there, and its workspace.
 pub(super) fn existing(
     name: &StoreName,
-    place: &InWorkspace,
+    place: &WorkspaceArgs,
     access: Access,
 ) -> Result<(SqliteStore, Summary), CommandError> {
     let mut others = Vec::new();
@@ -225,7 +301,7 @@ fn many(count: u64, one: &str, many: &str) -> String {
 
 fn tell(
     name: &StoreName,
-    place: &InWorkspace,
+    place: &WorkspaceArgs,
     changed: bool,
     json: bool,
     ui: &mut Ui,

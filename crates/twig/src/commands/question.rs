@@ -2,8 +2,17 @@
 
 use std::io::{self, BufRead, IsTerminal};
 
+use clap::Args;
+
 use crate::command_error::CommandError;
 use crate::ui::Ui;
+
+#[derive(Debug, Args)]
+pub(crate) struct ForceArgs {
+    /// Delete without asking
+    #[arg(short, long)]
+    pub(super) force: bool,
+}
 
 /// Asks the person. Where nobody is there to answer, it is an error that says so.
 pub(super) fn ask(

@@ -4,18 +4,38 @@ use std::borrow::Cow;
 use std::fs;
 use std::process::ExitCode;
 
+use clap::Args;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use twig_core::render::{self, World};
-use twig_core::{Block, Message, Prompt, RenderError, Rendering, function};
+use twig_core::{Block, Message, Prompt, RenderError, Rendering, function, render};
 
 use super::content::{Spelled, spelled};
-use super::{Opened, allowed, find};
-use crate::cli;
+use super::find;
+use super::opened_catalog::{FunctionArgs, OpenedCatalog, SourceArgs};
 use crate::command_error::{CommandError, ErrorKind, reason};
 use crate::function::Stop;
 use crate::ui::Ui;
 use crate::worker;
+
+#[derive(Debug, Args)]
+pub(crate) struct RenderArgs {
+    /// The prompt's name
+    name: String,
+
+    /// Values for its arguments; KEY=@FILE reads a file, KEY=@@TEXT starts with an @
+    #[arg(value_name = "KEY=VALUE")]
+    arguments: Vec<String>,
+
+    #[command(flatten)]
+    sources: SourceArgs,
+
+    #[command(flatten)]
+    functions: FunctionArgs,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
 #[derive(Debug, Serialize)]
 struct Rendered<'c> {
@@ -36,8 +56,8 @@ struct RenderedMessage {
 
 type Pair = (Cow<'static, str>, Cow<'static, str>);
 
-pub(super) fn run(options: &cli::Render, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let opened = Opened::new(&options.sources)?;
+pub(super) fn run(options: &RenderArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let opened = OpenedCatalog::open(&options.sources)?;
     let catalog = opened.live.snapshot();
     let found = find(&catalog, &options.name)?;
     let given: Vec<Pair> = options
@@ -72,11 +92,7 @@ pub(super) fn run(options: &cli::Render, ui: &mut Ui) -> Result<ExitCode, Comman
             options.name
         ));
     }
-    let world = World {
-        catalog: &catalog,
-        bodies: &opened.live,
-        templates: &opened.templates,
-    };
+    let world = opened.world(&catalog);
     let mut description = found.prompt.description.clone();
     let messages = match render::render(world, found, &given) {
         Ok(Rendering::Done(messages)) => messages,
@@ -87,7 +103,7 @@ pub(super) fn run(options: &cli::Render, ui: &mut Ui) -> Result<ExitCode, Comman
                 .map_err(|error| explain(error, found.prompt))?
         }
         Ok(Rendering::Function(call)) => {
-            let allowed = allowed(&opened.places, &opened.config, &options.functions);
+            let allowed = opened.allowed(&options.functions);
             let outcome = allowed.run(&call, &Stop::default());
             let finished = function::finish(&call.prompt, outcome)?;
             description = finished.description.or(description);
@@ -100,7 +116,7 @@ pub(super) fn run(options: &cli::Render, ui: &mut Ui) -> Result<ExitCode, Comman
 }
 
 fn print(
-    options: &cli::Render,
+    options: &RenderArgs,
     prompt: &Prompt,
     description: Option<&str>,
     messages: Vec<Message>,

@@ -2,15 +2,30 @@
 
 use std::process::ExitCode;
 
+use clap::Args;
 use serde::Serialize;
 use twig_core::search::{Hit, Query, Scope, Target};
 use twig_core::{Catalog, Lookup};
 use twig_sources::SearchIndex;
 
-use super::{Opened, documents, list};
-use crate::cli;
+use super::opened_catalog::{OpenedCatalog, SourceArgs};
+use super::{documents, list};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::ui::Ui;
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// What to look for: beginnings of words, each of which has to be found
+    #[arg(required = true)]
+    words: Vec<String>,
+
+    #[command(flatten)]
+    sources: SourceArgs,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
 /// The most that is shown.
 const MOST: usize = 100;
@@ -32,13 +47,13 @@ enum What<'c> {
     Document(documents::Row<'c>),
 }
 
-pub(super) fn run(options: &cli::Search, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+pub(super) fn run(options: &SearchArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let text = options.words.join(" ");
     if text.trim().is_empty() {
         let error = CommandError::new(ErrorKind::Usage, "the query is empty");
         return Err(error.hint("give words, or the beginnings of words"));
     }
-    let opened = Opened::new(&options.sources)?;
+    let opened = OpenedCatalog::open(&options.sources)?;
     let catalog = opened.live.snapshot();
     let query = Query {
         text,

@@ -4,24 +4,43 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap::Args;
 use twig_core::Bodies;
-use twig_core::template::Templates;
 use twig_mcp::{Identity, Server, Tools};
-use twig_sources::{Access, Searcher, Settings, Watching};
+use twig_sources::{Access, Searcher, Watching};
 
 use super::check::counted;
-use super::{allowed, load, selected, settings};
-use crate::cli;
+use super::opened_catalog::{FunctionArgs, OpenedCatalog, SourceArgs};
 use crate::command_error::CommandError;
 use crate::config;
-use crate::http;
+use crate::http::{self, HttpArgs};
 use crate::log;
 use crate::places::Places;
 use crate::service::Service;
 use crate::stdio;
 use crate::ui::Ui;
 
-pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    sources: SourceArgs,
+
+    /// Look for changes by polling instead of waiting for the system's word
+    #[arg(long)]
+    poll: bool,
+
+    /// Offer clients nothing that writes
+    #[arg(long)]
+    read_only: bool,
+
+    #[command(flatten)]
+    functions: FunctionArgs,
+
+    #[command(flatten)]
+    pub(super) http: HttpArgs,
+}
+
+pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     log::never_wait();
     let places = Places::from_environment();
     let config = config::load(&places)?;
@@ -33,21 +52,22 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
     } else {
         Access::Write
     };
-    let settings = Settings {
-        project: selected(&places, &config, &options.sources, access)?,
-        watching: if options.poll {
-            Watching::Poll
-        } else {
-            Watching::Auto
-        },
-        ..settings(&places, &config, &options.sources)
+    let watching = if options.poll {
+        Watching::Poll
+    } else {
+        Watching::Auto
     };
-    let project_name = settings.project.as_ref().map(|it| it.name.clone());
-    let store = settings
-        .project
-        .as_ref()
-        .map(|project| Arc::clone(&project.store));
-    let live = Arc::new(load(settings)?);
+    let sources = options.sources.clone();
+    let opened = OpenedCatalog::load(places, config, sources, access, watching)?;
+    let allowed = opened.allowed(&options.functions);
+    let OpenedCatalog {
+        live,
+        config,
+        templates,
+        project,
+        ..
+    } = opened;
+    let live = Arc::new(live);
     let catalog = live.snapshot();
     live.log_problems();
     tracing::info!(
@@ -58,7 +78,7 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
     );
     let bodies = Arc::clone(&live) as Arc<dyn Bodies>;
     let tools = Tools {
-        project: project_name,
+        project: project.as_ref().map(|it| it.name.clone()),
         writes: !options.read_only,
         trigger: config.trigger.clone(),
     };
@@ -70,11 +90,11 @@ pub(super) fn run(options: &cli::Serve) -> Result<ExitCode, CommandError> {
     };
     let service = Service {
         live,
-        templates: Templates::new(config.limits.clone()),
+        templates,
         server: Arc::new(mcp),
-        store,
+        store: project.map(|it| it.store),
         searcher: Searcher::new(bodies, config.limits.clone()),
-        allowed: allowed(&places, &config, &options.functions),
+        allowed,
         limits: config.limits,
     };
     let store = service.store.clone();

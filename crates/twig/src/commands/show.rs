@@ -2,15 +2,29 @@
 
 use std::process::ExitCode;
 
+use clap::Args;
 use serde::Serialize;
 use twig_core::{Bodies, Content, FileRole, MessageSource, PromptRef, RelativePath, Role};
 
 use super::list::{self, Row};
+use super::opened_catalog::{OpenedCatalog, SourceArgs};
 use super::origin::{Origin, path_of};
-use super::{Opened, documents, find};
-use crate::cli;
+use super::{documents, find};
 use crate::command_error::CommandError;
 use crate::ui::{Ui, one_line};
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The prompt's name, or a document's URI
+    name: String,
+
+    #[command(flatten)]
+    sources: SourceArgs,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
 #[derive(Debug, Serialize)]
 struct Shown<'c> {
@@ -26,8 +40,8 @@ struct ShownMessage {
     text: String,
 }
 
-pub(super) fn run(options: &cli::Show, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let opened = Opened::new(&options.sources)?;
+pub(super) fn run(options: &ShowArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let opened = OpenedCatalog::open(&options.sources)?;
     let catalog = opened.live.snapshot();
     if catalog.document(&options.name).is_some() || options.name.contains("://") {
         documents::show(&opened, &options.name, options.json, ui)?;

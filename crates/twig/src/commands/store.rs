@@ -2,6 +2,7 @@
 
 use std::sync::mpsc;
 
+use clap::Args;
 use twig_core::Limits;
 use twig_core::store::{
     ItemKind, Noun, Operation, Project, Store, StoreError, StoreName, Summary, Write, Written,
@@ -9,10 +10,45 @@ use twig_core::store::{
 use twig_core::suggest::did_you_mean;
 use twig_sources::{Access, DEFAULT_WORKSPACE, SqliteStore, Workspaces};
 
-use crate::cli::{InProject, InWorkspace};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::config;
 use crate::places::Places;
+
+/// Which workspace is meant.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct WorkspaceArgs {
+    /// The workspace
+    #[arg(short, long, value_name = "NAME", default_value = "default")]
+    pub(super) workspace: String,
+}
+
+/// Which project is meant.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ProjectArgs {
+    #[command(flatten)]
+    pub(super) place: WorkspaceArgs,
+
+    /// The project; may be left out where the workspace has just one
+    #[arg(short, long, value_name = "NAME")]
+    pub(super) project: Option<String>,
+}
+
+impl ProjectArgs {
+    /// A project whose workspace may be left out.
+    pub(super) fn new(workspace: Option<&str>, project: Option<&str>) -> Self {
+        let workspace = workspace.unwrap_or(DEFAULT_WORKSPACE).to_owned();
+        Self {
+            place: WorkspaceArgs { workspace },
+            project: project.map(str::to_owned),
+        }
+    }
+}
+
+/// A version: they are counted from 1.
+pub(super) fn parse_version(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "it has to be a whole number from 1".to_owned())
+}
 
 /// What commands about the store work on.
 pub(super) struct Stores {
@@ -44,7 +80,7 @@ impl Stores {
     /// Opens a workspace; `None` where it is the default one, which nobody has made yet.
     pub(super) fn open(
         &self,
-        place: &InWorkspace,
+        place: &WorkspaceArgs,
         access: Access,
     ) -> Result<Option<SqliteStore>, CommandError> {
         let name = StoreName::parse(Noun::Workspace, &place.workspace)?;
@@ -59,7 +95,7 @@ impl Stores {
     }
 
     /// Opens a workspace for something new; the default one is made where it is not there yet.
-    pub(super) fn open_or_make(&self, place: &InWorkspace) -> Result<SqliteStore, CommandError> {
+    pub(super) fn open_or_make(&self, place: &WorkspaceArgs) -> Result<SqliteStore, CommandError> {
         if let Some(store) = self.open(place, Access::Write)? {
             return Ok(store);
         }
@@ -87,14 +123,14 @@ pub(super) struct Target {
 
 impl Target {
     /// The project that is named, or the only one.
-    pub(super) fn open(place: &InProject, access: Access) -> Result<Self, CommandError> {
+    pub(super) fn open(place: &ProjectArgs, access: Access) -> Result<Self, CommandError> {
         Self::find(Stores::new()?, place, access)
     }
 
     /// The same, where the configuration was read already.
     pub(super) fn find(
         stores: Stores,
-        place: &InProject,
+        place: &ProjectArgs,
         access: Access,
     ) -> Result<Self, CommandError> {
         let named = place.project.as_deref();

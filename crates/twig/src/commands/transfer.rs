@@ -9,8 +9,7 @@ use twig_sources::{Access, ProjectFolderError, check_project, export_project, im
 
 use super::check::counted;
 use super::project::existing;
-use super::store::{Stores, read_project};
-use crate::cli::InWorkspace;
+use super::store::{Stores, WorkspaceArgs, read_project};
 use crate::command_error::CommandError;
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
@@ -43,7 +42,7 @@ struct ImportRow<'c> {
 pub(super) fn export(
     name: &str,
     folder: &Path,
-    place: &InWorkspace,
+    place: &WorkspaceArgs,
     force: bool,
     json: bool,
     ui: &mut Ui,
@@ -89,7 +88,7 @@ pub(super) fn export(
 pub(super) fn import(
     folder: &Path,
     name: Option<&str>,
-    place: &InWorkspace,
+    place: &WorkspaceArgs,
     json: bool,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {

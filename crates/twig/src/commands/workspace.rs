@@ -2,17 +2,48 @@
 
 use std::process::ExitCode;
 
+use clap::Subcommand;
 use serde::Serialize;
 use twig_core::store::{Noun, Store, StoreError, StoreName, Summary};
 use twig_sources::Access;
 
 use super::check::counted;
 use super::compact;
-use super::question::ask_to_delete;
+use super::compact::CompactArgs;
+use super::question::{ForceArgs, ask_to_delete};
 use super::store::Stores;
-use crate::cli;
 use crate::command_error::CommandError;
 use crate::ui::Ui;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkspaceCommand {
+    /// List workspaces and how many projects they have
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a workspace
+    Create {
+        /// Its name
+        name: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Drop old versions and give the space of what was deleted back
+    Compact(CompactArgs),
+    /// Delete a workspace, its projects and all their versions, for good
+    Delete {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        force: ForceArgs,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
 
 /// One workspace as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
@@ -33,18 +64,18 @@ struct Done<'c> {
     changed: bool,
 }
 
-pub(super) fn run(what: cli::Workspace, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+pub(super) fn run(what: WorkspaceCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let stores = Stores::new()?;
     match what {
-        cli::Workspace::List { json } => list(&stores, json, ui),
-        cli::Workspace::Create { name, json } => {
+        WorkspaceCommand::List { json } => list(&stores, json, ui),
+        WorkspaceCommand::Create { name, json } => {
             let name = StoreName::parse(Noun::Workspace, &name)?;
             stores.workspaces.create(&name)?;
             ui.say(format!("Created workspace '{name}'"));
             tell(&name, json, ui)
         }
-        cli::Workspace::Compact(options) => compact::run(&options, &stores, ui),
-        cli::Workspace::Delete { name, force, json } => {
+        WorkspaceCommand::Compact(options) => compact::run(&options, &stores, ui),
+        WorkspaceCommand::Delete { name, force, json } => {
             let name = StoreName::parse(Noun::Workspace, &name)?;
             if !stores.workspaces.exists(&name) {
                 let hint = "`twig workspace list` lists all of them";

@@ -10,9 +10,9 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use subtle::ConstantTimeEq;
 use twig_mcp::http::Trouble;
 
+use super::flags::HttpArgs;
 use super::headers::one;
 use super::limits;
-use crate::cli;
 use crate::command_error::{CommandError, reason};
 use crate::places;
 
@@ -39,7 +39,7 @@ pub(super) struct Token(Box<[u8]>);
 
 impl Door {
     /// The door of a server that listens on `address`.
-    pub(super) fn new(address: SocketAddr, options: &cli::Http, token: Option<Token>) -> Self {
+    pub(super) fn new(address: SocketAddr, options: &HttpArgs, token: Option<Token>) -> Self {
         let port = address.port();
         let mut hosts: Vec<String> = LOOPBACK.map(|name| format!("{name}:{port}")).to_vec();
         if port == 80 {

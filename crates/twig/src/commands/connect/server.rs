@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 
-use crate::cli::{self, Cli, Command};
 use crate::command_error::{CommandError, ErrorKind};
+use crate::commands::connect::ConnectArgs;
+use crate::commands::{Cli, TwigCommand};
 use crate::connect::{Launch, Scope};
 use crate::places::{self, ClientPlaces, is_program, on_disk};
 
 /// This Twig, with what the person says after `--`.
 pub(super) fn launch(
-    options: &cli::Connect,
+    options: &ConnectArgs,
     scope: Scope,
     homes: &ClientPlaces,
     project: &Path,
@@ -102,7 +103,7 @@ fn check(args: &[String]) -> Result<(), CommandError> {
     let words = ["twig"].into_iter().chain(args.iter().map(String::as_str));
     let wrong = |message: String| CommandError::new(ErrorKind::Usage, message);
     match Cli::try_parse_from(words).map(|cli| cli.command) {
-        Ok(Command::Serve(serve)) if serve.http.address.is_none() => Ok(()),
+        Ok(TwigCommand::Serve(serve)) if serve.http.address.is_none() => Ok(()),
         Ok(_) => Err(wrong(
             "clients start Twig on standard input and output, without --http".to_owned(),
         )),

@@ -6,8 +6,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use super::refused;
-use crate::cli;
+use super::{ConnectArgs, refused};
 use crate::command_error::{CommandError, not_locked};
 use crate::commands::question::ask;
 use crate::connect::{Config, ConfigError, Entry, Launch};
@@ -16,7 +15,7 @@ use crate::ui::{Ui, one_line};
 
 /// One client, one file, one entry.
 pub(super) struct Step<'s> {
-    pub(super) options: &'s cli::Connect,
+    pub(super) options: &'s ConnectArgs,
     pub(super) config: Config,
     /// The file as people like to read it.
     pub(super) shown: String,

@@ -4,20 +4,19 @@
 //! Only Twig is ever started. A file of a project may come from anybody, so from there nothing is
 //! started but this very program, and only to serve.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::Duration;
+use std::{fmt, thread};
 
 use clap::Parser;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::cli::{self, Cli};
 use crate::commands::check::counted;
 use crate::commands::client::{CallError, Client};
 use crate::commands::connect::{Program, is_same, problem};
+use crate::commands::{Cli, TwigCommand};
 use crate::connect::{Config, Entry, Launch, Scope, survey};
 use crate::places::{self, ClientPlaces, Places, on_disk};
 
@@ -186,7 +185,7 @@ fn is_harmless(launch: &Launch, entry: &Entry) -> bool {
     let words = words.chain(launch.args.iter().map(String::as_str));
     let cli = Cli::try_parse_from(words);
     let serves = cli.is_ok_and(|cli| match cli.command {
-        cli::Command::Serve(serve) => serve.http.address.is_none(),
+        TwigCommand::Serve(serve) => serve.http.address.is_none(),
         _ => false,
     });
     serves && launch.env.is_empty() && entry.folder.is_none()

@@ -6,8 +6,8 @@ use serde::Serialize;
 use twig_clients::export::{Client, Left};
 use twig_sources::{ExportAction, ExportMode, ExportState, ExportedFile};
 
+use super::ExportArgs;
 use super::target::Target;
-use crate::cli;
 use crate::command_error::CommandError;
 use crate::places::Places;
 use crate::ui::Ui;
@@ -61,7 +61,7 @@ impl Report<'_> {
 
     pub(super) fn print(
         &self,
-        options: &cli::Export,
+        options: &ExportArgs,
         places: &Places,
         ui: &mut Ui,
     ) -> Result<(), CommandError> {

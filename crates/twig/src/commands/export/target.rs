@@ -8,7 +8,7 @@ use twig_core::BodyError;
 use twig_core::RelativePath;
 use twig_sources::{ExportError, ExportTarget};
 
-use crate::cli;
+use super::ExportArgs;
 use crate::command_error::{CommandError, ErrorKind, reason};
 use crate::places::{ClientPlaces, Places, on_disk};
 
@@ -21,7 +21,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn find(options: &cli::Export, places: &Places) -> Result<Self, CommandError> {
+    pub(super) fn find(options: &ExportArgs, places: &Places) -> Result<Self, CommandError> {
         let mut target = if options.user {
             user(options.to).ok_or_else(|| {
                 CommandError::fixable("your home is not known: HOME is not set")

@@ -7,7 +7,7 @@ use serde::Serialize;
 use twig_clients::import::{Item, NAMED};
 use twig_sources::Fate;
 
-use crate::cli;
+use super::ImportArgs;
 use crate::command_error::CommandError;
 use crate::commands::check::counted;
 use crate::ui::Ui;
@@ -123,7 +123,7 @@ impl<'c> Report<'c> {
         self.taken + self.changed + self.unchanged == 0
     }
 
-    pub(super) fn print(&self, options: &cli::Import, ui: &mut Ui) -> Result<(), CommandError> {
+    pub(super) fn print(&self, options: &ImportArgs, ui: &mut Ui) -> Result<(), CommandError> {
         if options.json {
             return ui.json(self);
         }
@@ -155,7 +155,7 @@ impl<'c> Report<'c> {
         Ok(())
     }
 
-    fn say_counts(&self, options: &cli::Import, ui: &mut Ui) {
+    fn say_counts(&self, options: &ImportArgs, ui: &mut Ui) {
         let place = match &self.into {
             Goal::Library { name, is_new, .. } => {
                 let new = if *is_new { "new " } else { "" };

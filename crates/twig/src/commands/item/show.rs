@@ -3,16 +3,56 @@
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
+use clap::Args;
 use serde::Serialize;
 use twig_core::store::{Item, ItemKind, Operation, Store, StoreError, StoreName, Version, base64};
 use twig_sources::Access;
 
 use super::super::check::counted;
-use super::super::store::Target;
+use super::super::store::{ProjectArgs, Target, parse_version};
 use super::{find, missing};
-use crate::cli;
 use crate::command_error::CommandError;
 use crate::ui::Ui;
+
+#[derive(Debug, Args)]
+pub(crate) struct ItemListArgs {
+    #[command(flatten)]
+    place: ProjectArgs,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ItemShowArgs {
+    /// Its name
+    name: String,
+
+    #[command(flatten)]
+    place: ProjectArgs,
+
+    /// What it was at this version
+    #[arg(long, value_name = "N", value_parser = parse_version)]
+    version: Option<u64>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ItemHistoryArgs {
+    /// Its name
+    name: String,
+
+    #[command(flatten)]
+    place: ProjectArgs,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
 
 /// One prompt or resource as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
@@ -55,7 +95,7 @@ struct Shown<'c> {
 
 pub(super) fn list(
     kind: ItemKind,
-    options: &cli::ListItems,
+    options: &ItemListArgs,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let target = Target::open(&options.place, Access::Read)?;
@@ -100,7 +140,7 @@ fn own_cells(kind: ItemKind, version: &Version) -> Vec<String> {
 
 pub(super) fn show(
     kind: ItemKind,
-    options: &cli::ShowItem,
+    options: &ItemShowArgs,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let name = StoreName::parse(kind.noun(), &options.name)?;
@@ -154,7 +194,7 @@ pub(super) fn show(
 
 pub(super) fn history(
     kind: ItemKind,
-    options: &cli::ItemHistory,
+    options: &ItemHistoryArgs,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let name = StoreName::parse(kind.noun(), &options.name)?;

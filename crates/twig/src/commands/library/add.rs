@@ -3,17 +3,45 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Args;
 use serde::Serialize;
 use twig_core::{Kind, LibraryName, ProblemCode, Severity};
 use twig_sources::{Found, FoundLibrary, LiveCatalog, Origin, Remembered};
 
 use super::super::check::counted;
-use super::super::{library_of, settings};
-use crate::cli::{AddLibrary, Sources};
+use super::super::opened_catalog::{OpenedCatalog, SourceArgs, library_of, parse_kind};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::config::{Config, ConfigFile, Entry, bad_name};
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
+
+/// Folders to remember.
+#[derive(Debug, Args)]
+pub(crate) struct LibraryAddArgs {
+    /// Folders: libraries, folders of a client such as `.claude/commands`, or a project with some
+    #[arg(value_name = "PATH", required_unless_present = "detect")]
+    pub(super) paths: Vec<PathBuf>,
+
+    /// How their files are read, where their layout does not say
+    #[arg(long, value_name = "KIND", value_parser = parse_kind)]
+    pub(super) kind: Option<Kind>,
+
+    /// What the library is called, if not by its folder
+    #[arg(long, value_name = "NAME")]
+    pub(super) name: Option<String>,
+
+    /// Look for folders of clients in your home and in this project, and pick from them
+    #[arg(long, conflicts_with_all = ["paths", "kind", "name"])]
+    pub(super) detect: bool,
+
+    /// Add all that were found without asking
+    #[arg(long, requires = "detect")]
+    pub(super) yes: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
 
 /// One library of a folder as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
@@ -58,7 +86,7 @@ impl Row {
     }
 }
 
-pub(super) fn run(options: &AddLibrary, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+pub(super) fn run(options: &LibraryAddArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
     let name = options.name.as_deref().map(checked_name).transpose()?;
     if name.is_some() && options.paths.len() > 1 {
@@ -213,7 +241,7 @@ fn look(
     let is_called = folder.name.is_some();
     let mut config = config.clone();
     config.libraries.push(folder);
-    let live = LiveCatalog::load(settings(places, &config, &Sources::default()));
+    let live = OpenedCatalog::with(places.clone(), config, &SourceArgs::default())?.live;
     let is_it = |found: &Found| found.origin == Origin::Configuration && found.path == path;
     let shown = places.shown(&path);
     let (own, others): (Vec<Found>, Vec<Found>) = live.found().into_iter().partition(is_it);

@@ -6,22 +6,21 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use twig_core::LibraryName;
-use twig_sources::{Found, LiveCatalog, Origin, Remembered, Settings, well_known_folders};
+use twig_sources::{Found, Origin, Remembered, well_known_folders};
 
 use super::super::check::counted;
-use super::super::settings;
-use super::add::{self, Row};
-use crate::cli::{AddLibrary, Sources};
+use super::super::opened_catalog::{OpenedCatalog, SourceArgs};
+use super::add::{self, LibraryAddArgs, Row};
 use crate::command_error::CommandError;
 use crate::config::{self, Config, ConfigFile};
 use crate::places::{Places, working_folder};
 use crate::ui::Ui;
 
-pub(super) fn run(options: &AddLibrary, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+pub(super) fn run(options: &LibraryAddArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
     let config = config::load(&places)?;
     let (rows, names): (Vec<Row>, Vec<Option<LibraryName>>) =
-        look(&places, &config).into_iter().unzip();
+        look(&places, &config)?.into_iter().unzip();
     if options.json && !options.yes {
         ui.json(&rows)?;
         return Ok(ExitCode::SUCCESS);
@@ -74,7 +73,7 @@ pub(super) fn run(options: &AddLibrary, ui: &mut Ui) -> Result<ExitCode, Command
 }
 
 /// Every folder of a client that has a prompt, and the name to write down for it.
-fn look(places: &Places, config: &Config) -> Vec<(Row, Option<LibraryName>)> {
+fn look(places: &Places, config: &Config) -> Result<Vec<(Row, Option<LibraryName>)>, CommandError> {
     let mut seen = BTreeSet::new();
     let folders = bases(places).into_iter();
     let folders = folders.flat_map(|base| well_known_folders(&base));
@@ -93,10 +92,11 @@ fn look(places: &Places, config: &Config) -> Vec<(Row, Option<LibraryName>)> {
             });
         }
     }
-    let live = LiveCatalog::load(Settings {
+    let places = Places {
         trust: None,
-        ..settings(places, &all, &Sources::default())
-    });
+        ..places.clone()
+    };
+    let live = OpenedCatalog::with(places, all, &SourceArgs::default())?.live;
     let found = live.found();
     let rows = folders.iter().filter_map(|path| {
         let has_it = |place: &&Found| {
@@ -110,7 +110,7 @@ fn look(places: &Places, config: &Config) -> Vec<(Row, Option<LibraryName>)> {
         let name = add::lasting_name(&live, library);
         (library.prompts > 0).then(|| (Row::of(library, known), name))
     });
-    rows.collect()
+    Ok(rows.collect())
 }
 
 fn same(one: &Path, two: &Path) -> bool {

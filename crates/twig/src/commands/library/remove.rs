@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use twig_sources::{Found, LiveCatalog, Origin, Remembered};
+use twig_sources::{Found, Origin, Remembered};
 
-use super::super::settings;
+use super::super::opened_catalog::{OpenedCatalog, SourceArgs};
 use super::add;
-use crate::cli::Sources;
 use crate::command_error::CommandError;
 use crate::config::{Config, ConfigFile};
 use crate::places::{Places, on_disk};
@@ -46,8 +45,9 @@ fn by_name(places: &Places, config: &Config, named: &str) -> Result<usize, Comma
     if let Some(at) = config.libraries.iter().position(is_called) {
         return Ok(at);
     }
-    let live = LiveCatalog::load(settings(places, config, &Sources::default()));
-    let found = live.found();
+    let sources = SourceArgs::default();
+    let opened = OpenedCatalog::with(places.clone(), config.clone(), &sources)?;
+    let found = opened.live.found();
     let has_it = |place: &&Found| place.libraries.iter().any(|it| it.name == named);
     match found.iter().find(has_it) {
         Some(place) if place.origin == Origin::Configuration => {

@@ -1,0 +1,239 @@
+//! The one way into what commands work on: environment, configuration, and the catalog of the sources
+//! that a person named.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use twig_core::parse::library::MANIFEST;
+use twig_core::render::World;
+use twig_core::store::StoreError;
+use twig_core::template::Templates;
+use twig_core::{Catalog, Kind};
+use twig_sources::{Access, LiveCatalog, PROJECT, Selected, Settings, Watching, is_well_known};
+
+use super::store::{ProjectArgs, Stores, Target, no_project};
+use crate::command_error::CommandError;
+use crate::config::{self, Config};
+use crate::function::Allowed;
+use crate::places::{self, Places, on_disk};
+
+/// Where prompts come from.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct SourceArgs {
+    /// Serve this library too, before those of the data folder (may be given several times)
+    #[arg(long, value_name = "PATH")]
+    pub(super) library: Vec<PathBuf>,
+
+    /// How the files of --library are read, where their layout does not say
+    #[arg(long, value_name = "KIND", value_parser = parse_kind, requires = "library")]
+    pub(super) kind: Option<Kind>,
+
+    /// Serve this project too, before all libraries
+    #[arg(short, long, value_name = "NAME")]
+    pub(super) project: Option<String>,
+
+    /// The workspace that the project is in
+    #[arg(short, long, value_name = "NAME", requires = "project")]
+    pub(super) workspace: Option<String>,
+}
+
+/// Programs that make prompts.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct FunctionArgs {
+    /// Run trusted prompt functions also where the system cannot shut them in
+    #[arg(long)]
+    pub(super) allow_unsandboxed_functions: bool,
+}
+
+/// What a command works on.
+pub(super) struct OpenedCatalog {
+    pub(super) places: Places,
+    /// What the person named, as it was found.
+    pub(super) sources: SourceArgs,
+    pub(super) config: Config,
+    pub(super) live: LiveCatalog,
+    pub(super) templates: Templates,
+    /// The project that is served beside the libraries, where one is named.
+    pub(super) project: Option<Selected>,
+}
+
+impl OpenedCatalog {
+    /// Opens the sources that a person named, with the configuration as it is.
+    pub(super) fn open(sources: &SourceArgs) -> Result<Self, CommandError> {
+        let places = Places::from_environment();
+        let config = config::load(&places)?;
+        Self::with(places, config, sources)
+    }
+
+    /// The same with another configuration.
+    pub(super) fn with(
+        places: Places,
+        config: Config,
+        sources: &SourceArgs,
+    ) -> Result<Self, CommandError> {
+        let library = sources.library.iter().map(|path| library_of(path));
+        let sources = SourceArgs {
+            library: library.collect::<Result<_, _>>()?,
+            ..sources.clone()
+        };
+        Self::load(places, config, sources, Access::Read, Watching::Auto)
+    }
+
+    /// The same for a server: a library may be missing when it starts.
+    ///
+    /// Libraries that cannot be read are problems; a project that was named and cannot be served is an
+    /// error.
+    pub(super) fn load(
+        places: Places,
+        config: Config,
+        sources: SourceArgs,
+        access: Access,
+        watching: Watching,
+    ) -> Result<Self, CommandError> {
+        let project = selected(&places, &config, &sources, access)?;
+        let live = LiveCatalog::load(Settings {
+            data: places.data.clone(),
+            libraries: sources.library.iter().map(|path| on_disk(path)).collect(),
+            remembered: config.libraries.clone(),
+            projects: places.projects.clone(),
+            kind: sources.kind,
+            home: places.home.clone(),
+            separator: config.separator.clone(),
+            limits: config.limits.clone(),
+            watching,
+            trust: places.trust.clone(),
+            function_prefix: function_prefix(&places),
+            project: project.clone(),
+        });
+        match (live.check_project(), &project) {
+            (Err(StoreError::NoProject { project, workspace }), Some(selected)) => {
+                let others = selected.store.projects()?;
+                return Err(no_project(&project, workspace.as_str(), &others));
+            }
+            (checked, _) => checked?,
+        }
+        let templates = Templates::new(config.limits.clone());
+        Ok(Self {
+            places,
+            sources,
+            config,
+            live,
+            templates,
+            project,
+        })
+    }
+
+    /// What prompts of a catalog are rendered and checked with.
+    pub(super) fn world<'w>(&'w self, catalog: &'w Catalog) -> World<'w> {
+        World {
+            catalog,
+            bodies: &self.live,
+            templates: &self.templates,
+        }
+    }
+
+    /// What functions are allowed.
+    pub(super) fn allowed(&self, options: &FunctionArgs) -> Allowed {
+        let names = self.config.function_environment.iter();
+        let environment = names.filter_map(|name| Some((name.into(), places::variable(name)?)));
+        Allowed {
+            trust: self.places.trust.clone(),
+            environment: environment.collect(),
+            unsandboxed: options.allow_unsandboxed_functions,
+        }
+    }
+}
+
+/// The project that is named, if one is.
+fn selected(
+    places: &Places,
+    config: &Config,
+    sources: &SourceArgs,
+    access: Access,
+) -> Result<Option<Selected>, CommandError> {
+    let Some(project) = sources.project.as_deref() else {
+        return Ok(None);
+    };
+    let place = ProjectArgs::new(sources.workspace.as_deref(), Some(project));
+    let stores = Stores::of(places.clone(), config.limits.clone())?;
+    let target = Target::find(stores, &place, access)?;
+    Ok(Some(Selected {
+        store: Arc::new(target.store),
+        name: target.project,
+    }))
+}
+
+/// What bash functions begin with; what no function's name could begin with is passed over.
+fn function_prefix(places: &Places) -> String {
+    let fits = |text: &&str| {
+        !text.starts_with(|c: char| c.is_ascii_digit())
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    };
+    let prefix = places.function_prefix.as_deref();
+    let text = prefix.and_then(std::ffi::OsStr::to_str).filter(fits);
+    if prefix.is_some() && text.is_none() {
+        tracing::warn!(
+            "MCBOX_PROMPTS_FUNCTION_NAME_PREFIX is passed over: it may only have letters a to z, digits and _"
+        );
+    }
+    text.unwrap_or("prompt_").to_owned()
+}
+
+/// The library that a path is in: a file inside one means the whole library.
+pub(super) fn library_of(path: &Path) -> Result<PathBuf, CommandError> {
+    let mut path = on_disk(path);
+    if path
+        .components()
+        .any(|part| part == std::path::Component::ParentDir)
+    {
+        // A library is named after its folder, and `..` is no name.
+        path = path.canonicalize().unwrap_or(path);
+    }
+    if !path.exists() {
+        return Err(CommandError::fixable(format!(
+            "there is nothing at {}",
+            path.display()
+        )));
+    }
+    if path.is_dir() {
+        return Ok(path);
+    }
+    let home = path.ancestors().skip(1).find(|folder| is_library(folder));
+    match home.or(path.parent()) {
+        Some(folder) => Ok(folder.to_owned()),
+        None => Ok(path),
+    }
+}
+
+/// Whether a folder is laid out like a library, of whichever kind.
+fn is_library(folder: &Path) -> bool {
+    let is_project = folder.file_name().is_some_and(|name| name == PROJECT);
+    let has = |file: &str| folder.join(file).exists();
+    is_project
+        || is_well_known(folder)
+        || has(MANIFEST)
+        || has("prompts")
+        || has("mcp/prompts")
+        || has("prompts.bash")
+}
+
+/// A kind of library, as flags name it.
+pub(super) fn parse_kind(text: &str) -> Result<Kind, String> {
+    parse_known(text, &Kind::ALL, Kind::as_str, "kinds")
+}
+
+/// One of a few values, by its name; the error says which names are near, or all of them.
+pub(super) fn parse_known<T: Copy>(
+    text: &str,
+    all: &[T],
+    name: fn(T) -> &'static str,
+    what: &str,
+) -> Result<T, String> {
+    let found = all.iter().find(|value| name(**value) == text);
+    found.copied().ok_or_else(|| {
+        let known: Vec<&str> = all.iter().map(|value| name(*value)).collect();
+        let near = twig_core::suggest::did_you_mean(text, known.iter().copied());
+        near.unwrap_or_else(|| format!("known {what}: {}", known.join(", ")))
+    })
+}
