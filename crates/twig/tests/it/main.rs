@@ -37,6 +37,7 @@ mod saved;
 mod screen;
 mod store;
 mod store_cli;
+mod structure;
 mod unread;
 
 use std::fs;

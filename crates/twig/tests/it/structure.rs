@@ -1,0 +1,343 @@
+//! How the code is arranged: the top-level modules of a crate form no cycle, so that a reader of one
+//! only ever has to look at those it builds on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Cycles that are still there. Whoever breaks one takes it off.
+const KNOWN_CYCLES: &[(&str, &[&str])] = &[
+    (
+        "twig-core",
+        &["body", "braces", "document", "model", "name", "store"],
+    ),
+    (
+        "twig-core",
+        &["format", "function", "parse", "render", "template"],
+    ),
+    (
+        "twig-mcp",
+        &[
+            "command_clients",
+            "completion",
+            "cursor",
+            "dispatch",
+            "hearing",
+            "in_flight",
+            "lifecycle",
+            "logging",
+            "long_documents",
+            "pages",
+            "prompts",
+            "resources",
+            "server",
+            "skills",
+            "subscriptions",
+            "tools",
+        ],
+    ),
+    ("twig-mcp", &["era", "error"]),
+    (
+        "twig-sources",
+        &[
+            "bodies",
+            "format_folder",
+            "functions_folder",
+            "kept",
+            "live",
+            "names",
+            "place",
+            "shelf",
+            "store",
+            "watch",
+        ],
+    ),
+];
+
+#[test]
+fn top_level_modules_form_no_cycle() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut found = Vec::new();
+    for entry in fs::read_dir(crates).expect("the crates").flatten() {
+        let name = entry.file_name().into_string().expect("a package's name");
+        let uses = module_uses(&source_files(&entry.path().join("src")));
+        assert!(!uses.is_empty(), "{name} has no modules");
+        found.extend(cycles(&uses).into_iter().map(|cycle| (name.clone(), cycle)));
+    }
+    found.sort();
+    let known = KNOWN_CYCLES.iter().map(|(name, modules)| {
+        let modules = modules.iter().map(|module| (*module).to_owned());
+        ((*name).to_owned(), modules.collect::<Vec<_>>())
+    });
+    assert_eq!(
+        found,
+        known.collect::<Vec<_>>(),
+        "left: the cycles that there are; right: those that are known. Move what two modules share \
+         into a file of its own; take a cycle that is gone off the list"
+    );
+}
+
+#[test]
+fn every_way_to_name_a_module_is_seen() {
+    let sources = [
+        (
+            "lib",
+            "mod a; mod b; mod c; mod d; pub use c::{Third, Word};",
+        ),
+        ("a", "use crate::{b::Thing, c}; // crate::d::Comment"),
+        ("b/inner", "fn f() { super::super::a::g(\"crate::d\") }"),
+        (
+            "c",
+            "use crate::Word; #[cfg(test)] mod tests { use crate::a; }",
+        ),
+        (
+            "d",
+            "use crate::Third; fn f<'a>(_: char) { ('\"', super::b::g, r#\"\"crate::a\"#) }",
+        ),
+        ("d/tests", "use crate::a;"),
+    ];
+    let files = sources.map(|(path, text)| (PathBuf::from(path), tokens(text)));
+    let mut files = BTreeMap::from(files);
+    let parent = tokens("#[cfg(test)] mod tests;");
+    files
+        .entry("d".into())
+        .and_modify(|text| text.extend(parent));
+    let uses = module_uses(&files);
+    let of = |module: &str| uses[module].iter().map(String::as_str).collect::<Vec<_>>();
+    assert_eq!(of("a"), ["b", "c"]);
+    assert_eq!(of("b"), ["a"]);
+    assert_eq!(of("c"), [] as [&str; 0]);
+    assert_eq!(of("d"), ["b", "c"]);
+    let cycles: Vec<_> = cycles(&uses).into_iter().collect();
+    assert_eq!(cycles, [["a", "b"]]);
+}
+
+/// Paths of modules, without `.rs`, and the tokens of each.
+type Files = BTreeMap<PathBuf, Vec<String>>;
+
+/// Which top-level modules each of them uses, itself left out.
+type Uses = BTreeMap<String, BTreeSet<String>>;
+
+fn source_files(src: &Path) -> Files {
+    let mut files = Files::new();
+    let mut folders = vec![src.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder of sources").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).expect("a source file");
+                let module = path.strip_prefix(src).expect("beneath src");
+                files.insert(module.with_extension(""), tokens(&text));
+            }
+        }
+    }
+    files
+}
+
+/// Words, `::` and single characters; neither comments nor literals.
+fn tokens(text: &str) -> Vec<String> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let raw = raw_string(rest);
+        let length = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        } else if let Some(length) = raw {
+            length
+        } else if first == '"' {
+            quoted(rest, '"')
+        } else if first == '\'' && is_character(rest) {
+            quoted(rest, '\'')
+        } else {
+            let word = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+            let length = match word {
+                0 if rest.starts_with("::") => 2,
+                0 => first.len_utf8(),
+                word => word,
+            };
+            if !first.is_whitespace() {
+                tokens.push(rest[..length].to_owned());
+            }
+            length
+        };
+        rest = &rest[length..];
+    }
+    tokens
+}
+
+/// The length of the raw string that the text begins with.
+fn raw_string(text: &str) -> Option<usize> {
+    let after = text.strip_prefix("br").or_else(|| text.strip_prefix('r'))?;
+    let hashes = after.len() - after.trim_start_matches('#').len();
+    let content = after[hashes..].strip_prefix('"')?;
+    let end = format!("\"{}", "#".repeat(hashes));
+    let before = text.len() - content.len();
+    Some(
+        content
+            .find(&end)
+            .map_or(text.len(), |at| before + at + end.len()),
+    )
+}
+
+/// The length of the literal that the text begins with.
+fn quoted(text: &str, quote: char) -> usize {
+    let mut is_escaped = false;
+    for (at, c) in text.char_indices().skip(1) {
+        if c == quote && !is_escaped {
+            return at + 1;
+        }
+        is_escaped = c == '\\' && !is_escaped;
+    }
+    text.len()
+}
+
+/// True for `'x'`, false for the lifetime `'x`.
+fn is_character(text: &str) -> bool {
+    let mut inside = text.chars().skip(1);
+    inside.next() == Some('\\') || inside.next() == Some('\'')
+}
+
+/// Takes out items that are there for tests only; gives the names of modules in files among them.
+fn without_tests(tokens: &[String]) -> (Vec<&str>, Vec<&str>) {
+    const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
+    let mut rest: Vec<&str> = tokens.iter().map(String::as_str).collect();
+    let mut modules = Vec::new();
+    while let Some(start) = rest.windows(MARK.len()).position(|window| window == MARK) {
+        let mut depth = 0;
+        let end = rest[start..].iter().position(|token| {
+            match *token {
+                "{" => depth += 1,
+                "}" => depth -= 1,
+                _ => {}
+            }
+            depth == 0 && matches!(*token, "}" | ";")
+        });
+        let item: Vec<&str> = rest.drain(start..=start + end.expect("an item")).collect();
+        if let [.., "mod", name, ";"] = item[..] {
+            modules.push(name);
+        }
+    }
+    (rest, modules)
+}
+
+fn module_uses(files: &Files) -> Uses {
+    let is_root = |path: &Path| matches!(path.to_str(), Some("lib" | "main"));
+    let mut tests = BTreeSet::new();
+    let mut texts = BTreeMap::new();
+    for (path, tokens) in files {
+        let (text, modules) = without_tests(tokens);
+        let parent = if is_root(path) { Path::new("") } else { path };
+        tests.extend(modules.iter().map(|module| parent.join(module)));
+        texts.insert(path, text);
+    }
+    texts.retain(|path, _| !path.ancestors().any(|path| tests.contains(path)));
+    let top = |path: &Path| {
+        let first = path.iter().next().and_then(|first| first.to_str());
+        first.expect("a module's name").to_owned()
+    };
+    let modules = texts.keys().filter(|path| !is_root(path));
+    let mut uses: Uses = modules.map(|path| (top(path), BTreeSet::new())).collect();
+    let exports: BTreeMap<String, String> = texts
+        .iter()
+        .filter(|(path, _)| is_root(path))
+        .flat_map(|(_, text)| exports(text))
+        .collect();
+    for (path, text) in texts.iter().filter(|(path, _)| !is_root(path)) {
+        let own = top(path);
+        for name in used_names(text, path.iter().count()) {
+            let module = exports.get(name).map_or(name, String::as_str);
+            if module != own && uses.contains_key(module) {
+                uses.entry(own.clone())
+                    .or_default()
+                    .insert(module.to_owned());
+            }
+        }
+    }
+    uses
+}
+
+/// What the root exports, and from which module.
+fn exports(text: &[&str]) -> Vec<(String, String)> {
+    let statements = text.split(|token| *token == ";");
+    let imports = statements.filter_map(|statement| {
+        let start = statement.iter().rposition(|token| *token == "use")?;
+        statement.get(start + 1..)
+    });
+    imports
+        .flat_map(|path| {
+            let module = path.first().copied().unwrap_or_default();
+            let names = path.iter().skip(1);
+            names.map(move |name| ((*name).to_owned(), module.to_owned()))
+        })
+        .collect()
+}
+
+/// The names that paths of a module at this depth look up in the crate's root.
+fn used_names<'t>(text: &[&'t str], depth: usize) -> Vec<&'t str> {
+    let mut names = Vec::new();
+    for at in 0..text.len() {
+        if at > 0 && text[at - 1] == "::" {
+            continue;
+        }
+        let mut path = &text[at..];
+        let mut up = 0;
+        while let ["super", "::", rest @ ..] = path {
+            (path, up) = (rest, up + 1);
+        }
+        if let ["crate", "::", rest @ ..] = path {
+            (path, up) = (rest, depth);
+        }
+        if up < depth {
+            continue;
+        }
+        if path.first() != Some(&"{") {
+            names.extend(path.first());
+            continue;
+        }
+        let mut level = 0;
+        for pair in path.windows(2) {
+            match pair[0] {
+                "{" => level += 1,
+                "}" => level -= 1,
+                _ => {}
+            }
+            if level == 0 {
+                break;
+            }
+            if level == 1 && matches!(pair[0], "{" | ",") {
+                names.push(pair[1]);
+            }
+        }
+    }
+    names
+}
+
+/// The sets of modules that lead to each other.
+fn cycles(uses: &Uses) -> BTreeSet<Vec<String>> {
+    let reached = |from: &str| {
+        let mut reached = BTreeSet::new();
+        let mut open: Vec<&String> = uses[from].iter().collect();
+        while let Some(module) = open.pop() {
+            if reached.insert(module.clone()) {
+                open.extend(&uses[module]);
+            }
+        }
+        reached
+    };
+    let reached: Uses = uses
+        .keys()
+        .map(|from| (from.clone(), reached(from)))
+        .collect();
+    let in_cycles = reached.iter().filter(|(from, to)| to.contains(*from));
+    in_cycles
+        .map(|(from, to)| {
+            let back = |other: &&String| reached[*other].contains(from);
+            to.iter().filter(back).cloned().collect()
+        })
+        .collect()
+}
