@@ -9,7 +9,8 @@ use std::sync::Arc;
 use libfuzzer_sys::fuzz_target;
 use twig_core::check::check;
 use twig_core::parse::library::{Files, Folder, definitions_library};
-use twig_core::render::{Block, World, render};
+use twig_core::render::{Block, render};
+use twig_core::{Latest, World};
 use twig_core::template::Templates;
 use twig_core::{
     Blob, Bodies, Body, BodyError, Catalog, Document, Library, LibraryName, Limits, Lookup, RelativePath,
@@ -67,7 +68,7 @@ fuzz_target!(|bytes: &[u8]| {
         version: 1,
     });
     let prompt = library.prompts.first().cloned();
-    let catalog = Catalog::build([Arc::new(library)]);
+    let catalog = Latest::from(Catalog::build([Arc::new(library)]));
     let templates = Templates::new(limits.clone());
     let world = World { catalog: &catalog, bodies: &Service, templates: &templates };
     for problem in check(world) {

@@ -9,13 +9,13 @@ use twig_core::parse::documents::{FoundDocument, Layout, documents};
 use twig_core::parse::library::{Folder, add_documents, empty_library};
 use twig_core::template::{JobOutcome, Templates};
 use twig_core::{
-    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Document, Kind, Library, LibraryName, Limits,
-    MessageSource, Prompt, PromptName, RelativePath, Role, Skill, SkillFile, Stamp, TextForm,
+    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Document, Kind, Latest, Library, LibraryName, Limits,
+    MessageSource, Prompt, PromptName, RelativePath, Role, Skill, SkillFile, Stamp, TextForm, World,
 };
 use twig_core::search::{Hit, Target};
 use twig_core::store::{ContentInfo, Item, ItemKind, Noun, Operation, Project, StoreError, StoreName, Timestamp, Version, Written};
 use twig_core::store::library as project_library;
-use twig_mcp::{Connection, Done, Host, Identity, Job, Latest, Server, Tools, Work};
+use twig_mcp::{Connection, Identity, Job, Server, Tools, Work, WorkOutcome};
 
 struct NoFiles;
 
@@ -115,28 +115,28 @@ fn add_skills(library: &mut Library) {
 }
 
 /// What comes of a job, one way or the other.
-fn outcome(job: &Job, at: usize) -> Done {
+fn outcome(job: &Job, at: usize) -> WorkOutcome {
     match &job.work {
-        Work::Write(write) if at % 2 == 0 => Done::Write(Err(StoreError::Missing {
+        Work::Write(write) if at % 2 == 0 => WorkOutcome::Write(Err(StoreError::Missing {
             kind: write.kind,
             name: write.name.clone(),
             project: write.project.clone(),
             near: vec!["x".into()],
         })),
-        Work::Write(_) => Done::Write(Ok(Written {
+        Work::Write(_) => WorkOutcome::Write(Ok(Written {
             version: 2,
             operation: Some(Operation::Update),
             is_new: true,
             at: Timestamp(0),
         })),
-        Work::Search(query) => Done::Search(Ok(vec![Hit {
+        Work::Search(query) => WorkOutcome::Search(Ok(vec![Hit {
             target: Target::Prompt(query.text.clone().into()),
             title: None,
             description: Some("d".into()),
             snippet: query.text.clone().into(),
         }])),
-        Work::Render(render) if at % 2 == 0 => Done::Render(twig_core::template::run(render)),
-        _ => Done::Render(JobOutcome::limit("too much")),
+        Work::Render(render) if at % 2 == 0 => WorkOutcome::Render(twig_core::template::run(render)),
+        _ => WorkOutcome::Render(JobOutcome::limit("too much")),
     }
 }
 
@@ -163,10 +163,10 @@ fuzz_target!(|bytes: &[u8]| {
     let identity = Identity { name: "f".into(), title: "F".into(), version: "0".into(), instructions: None };
     let limits = Limits { page: 1, message: 1 << 16, ..Limits::default() };
     let mut connection = Connection::new(Arc::new(Server::new(identity, limits, Tools::default())));
-    let host = Host { catalog: &catalog, bodies: &NoFiles, templates: &templates };
+    let world = World { catalog: &catalog, bodies: &NoFiles, templates: &templates };
     let mut out: Vec<u8> = Vec::new();
     for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-        if let Some(job) = connection.receive(line, host, &mut out) {
+        if let Some(job) = connection.receive(line, world, &mut out) {
             // Some are never done.
             if at % 5 != 4 {
                 connection.finish(job.ticket, outcome(&job, at), &mut out);

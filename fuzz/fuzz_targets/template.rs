@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use twig_core::parse::library::{Folder, empty_library};
-use twig_core::render::{Block, World, render};
+use twig_core::render::{Block, render};
+use twig_core::{Latest, World};
 use twig_core::template::Templates;
 use twig_core::{
     Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Lookup,
@@ -56,7 +57,7 @@ fuzz_target!(|bytes: &[u8]| {
         dialect: Dialect::Jinja,
         unavailable: None,
     }));
-    let catalog = Catalog::build(vec![Arc::new(library)]);
+    let catalog = Latest::from(Catalog::build(vec![Arc::new(library)]));
     let templates = Templates::default();
     let world = World { catalog: &catalog, bodies: &NoFiles, templates: &templates };
     let Lookup::Found(found) = catalog.find("lib:p") else { panic!("the prompt is there") };

@@ -24,10 +24,10 @@ use std::sync::Arc;
 pub use self::client::Client;
 pub use self::marker::{Marker, bundled_of, marked_name, marker_of};
 pub use self::names::FileNames;
+use twig_core::World;
 use twig_core::catalog::PromptRef;
 use twig_core::model::{Content, Kind, Library};
 use twig_core::name::RelativePath;
-use twig_core::render::World;
 use twig_core::template::{ComputedJob, JobOutcome};
 
 /// What is to be written.

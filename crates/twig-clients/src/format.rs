@@ -23,13 +23,13 @@ use std::sync::Arc;
 pub use self::library::{Bundled, library};
 pub(crate) use self::markdown::UNSERVED;
 use twig_core::body::BodyError;
+use twig_core::body::FileRole;
 use twig_core::limits::Limits;
 use twig_core::model::{Content, Dialect, Kind, Marks, MessageSource, Prompt, Role};
 use twig_core::name::{PromptName, RelativePath};
 use twig_core::parse::labels;
 use twig_core::parse::library::Folder;
-use twig_core::problem::{Problem, Severity, ProblemCode};
-use twig_core::body::FileRole;
+use twig_core::problem::{Problem, ProblemCode, Severity};
 
 /// What a file of a library is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

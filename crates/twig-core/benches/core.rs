@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use divan::{Bencher, black_box};
 use twig_core::parse::library::{DefinitionFile, Files, Folder, definitions_library, twig_library};
-use twig_core::render::World;
 use twig_core::template::Templates;
 use twig_core::{
     Blob, Bodies, Body, BodyError, Catalog, Document, Library, LibraryName, Limits, Lookup,
     RelativePath, Rendering, Stamp, render,
 };
+use twig_core::{Latest, World};
 
 fn main() {
     divan::main();
@@ -123,7 +123,7 @@ fn build_catalog(bencher: Bencher<'_, '_>, libraries: usize) {
 }
 
 fn bench_render(bencher: Bencher<'_, '_>, name: &str) {
-    let catalog = Catalog::build(library("lib", &manifest()));
+    let catalog = Latest::from(Catalog::build(library("lib", &manifest())));
     let templates = Templates::default();
     let world = World {
         catalog: &catalog,
@@ -234,7 +234,7 @@ fn render_fifty_documents(bencher: Bencher<'_, '_>) {
             version: 1,
         })
     }));
-    let catalog = Catalog::build([Arc::new(library)]);
+    let catalog = Latest::from(Catalog::build([Arc::new(library)]));
     let templates = Templates::default();
     let world = World {
         catalog: &catalog,

@@ -14,9 +14,10 @@ use crate::limits::PROBLEMS;
 use crate::model::{Content, Dialect, Kind, Library, MessageSource, Prompt};
 use crate::name::RelativePath;
 use crate::problem::{Problem, ProblemCode, Severity, more_problems};
-use crate::render::{Embedding, RenderError, World, media};
+use crate::render::{Embedding, RenderError, media};
 use crate::suggest;
 use crate::template::{BundleError, Inspection, PromptSources, inspect};
+use crate::world::World;
 
 /// Checks every library of a catalog.
 ///

@@ -29,6 +29,7 @@ pub mod spoken;
 pub mod store;
 pub mod suggest;
 pub mod template;
+pub mod world;
 
 pub use body::{Blob, Bodies, Body, BodyError, FileRole, NotAFile, Stamp};
 pub use braces::{Braces, UriPattern};
@@ -46,3 +47,4 @@ pub use model::{
 pub use name::{LibraryName, PromptName, RelativePath};
 pub use problem::{Excerpt, Problem, ProblemCode, Severity};
 pub use render::{Block, Message, RenderError, Rendering, render};
+pub use world::{Latest, World};

@@ -18,8 +18,8 @@ pub use self::arguments::{missing, unknown};
 pub(crate) use self::embed::{Embedding, NOTHING_GIVEN};
 pub use self::error::RenderError;
 pub(crate) use self::error::body_error;
-use crate::body::{Blob, Bodies, BodyError};
-use crate::catalog::{Catalog, PromptRef};
+use crate::body::{Blob, BodyError};
+use crate::catalog::PromptRef;
 use crate::document::{Contents, sniff};
 use crate::front_matter;
 use crate::function::FunctionCall;
@@ -27,18 +27,8 @@ use crate::limits::TOO_MANY_WAIT;
 use crate::media::Media;
 use crate::model::{Content, Dialect, Kind, Library, MessageSource, PATTERN_AT_ONCE, Role};
 use crate::name::RelativePath;
-use crate::template::{ComputedJob, GatheredTemplates, JobOutcome, Room, Templates, Values};
-
-/// Everything that a request is answered from.
-#[derive(Clone, Copy)]
-pub struct World<'a> {
-    /// The snapshot that the request took at the door.
-    pub catalog: &'a Catalog,
-    /// Where bodies come from.
-    pub bodies: &'a dyn Bodies,
-    /// Compiled templates, kept from one request to the next.
-    pub templates: &'a Templates,
-}
+use crate::template::{ComputedJob, GatheredTemplates, JobOutcome, Room, Values};
+use crate::world::World;
 
 /// Arguments as a client gave them.
 pub type Given<'a> = [(Cow<'a, str>, Cow<'a, str>)];
@@ -88,7 +78,7 @@ pub enum Block {
 pub enum Rendering {
     /// Rendered in place.
     Done(Vec<Message>),
-    /// Has to be run by a render worker; [`ComputedRender::finish`] takes what came of it.
+    /// Has to be run by a render worker; [`Unfinished::finish`] takes what came of it.
     Computed(ComputedRender),
     /// A program makes it; [`crate::function::finish`] takes what came of it.
     Function(Box<FunctionCall>),
@@ -101,13 +91,6 @@ pub struct ComputedRender {
     pub job: ComputedJob,
     /// What stays here meanwhile.
     pub rest: Unfinished,
-}
-
-impl ComputedRender {
-    /// Turns the worker's answer into messages.
-    pub fn finish(self, outcome: JobOutcome) -> Result<Vec<Message>, RenderError> {
-        self.rest.finish(outcome)
-    }
 }
 
 /// The messages of a render under way: some are whole already, the others wait for their text.

@@ -9,10 +9,11 @@ use divan::Bencher;
 use twig_core::model::About;
 use twig_core::template::Templates;
 use twig_core::{
-    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Document, Kind, Library,
-    LibraryName, Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
+    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Document, Kind, Latest,
+    Library, LibraryName, Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
+    World,
 };
-use twig_mcp::{Connection, Host, Identity, Latest, Server, Tools};
+use twig_mcp::{Connection, Identity, Server, Tools};
 
 fn main() {
     divan::main();
@@ -78,7 +79,7 @@ fn run(bencher: Bencher<'_, '_>, message: &str) {
     };
     let catalog = Latest::from(catalog());
     let templates = Templates::new(Limits::default());
-    let host = Host {
+    let world = World {
         catalog: &catalog,
         bodies: &Bench,
         templates: &templates,
@@ -88,7 +89,7 @@ fn run(bencher: Bencher<'_, '_>, message: &str) {
     let mut out = Vec::new();
     bencher.bench_local(|| {
         out.clear();
-        let job = connection.receive(message.as_bytes(), host, &mut out);
+        let job = connection.receive(message.as_bytes(), world, &mut out);
         assert!(job.is_none());
         out.len()
     });

@@ -17,8 +17,8 @@ use twig_core::render::stand_in::{has_stand_in, number, stand_in, stood_for};
 use twig_core::render::{Block, Checked, Message, RenderError};
 use twig_core::{Dialect, Prompt};
 
+use crate::call::Call;
 use crate::client;
-use crate::dispatch::Call;
 
 /// What such clients call themselves: opencode, Kilo Code, `MiMo` Code, Altimate Code.
 const COMMAND_CLIENTS: [&str; 4] = ["opencode", "kilo", "mimocode", "altimate"];

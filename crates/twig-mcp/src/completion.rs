@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use twig_core::document::decode;
 use twig_core::{Catalog, Limits, TemplateRef, suggest};
 
-use crate::dispatch::{Call, Outcome};
+use crate::call::{Call, Outcome};
 use crate::error::Refusal;
 use crate::json::Object;
 use crate::params::{self, Fields};
@@ -63,7 +63,7 @@ pub(crate) fn complete(
                     .iter()
                     .map(|choice| Cow::Borrowed(&**choice))
                     .collect(),
-                _ => call.host.catalog.names_for(found.prompt, &name),
+                _ => call.world.catalog.names_for(found.prompt, &name),
             }
         }
         "ref/resource" => {
@@ -89,7 +89,7 @@ fn parts<'c>(
     name: &str,
     given: &HashMap<Cow<'_, str>, Cow<'_, str>>,
 ) -> Result<Vec<Cow<'c, str>>, Refusal> {
-    let catalog: &'c Catalog = call.host.catalog;
+    let catalog: &'c Catalog = call.world.catalog;
     let Some(TemplateRef { template, .. }) = catalog.template(uri) else {
         // A URI without variables has nothing to complete.
         if catalog.document(uri).is_some() {

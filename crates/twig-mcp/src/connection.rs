@@ -5,16 +5,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use twig_core::{Catalog, RenderError};
+use twig_core::{Catalog, RenderError, World};
 
-use crate::dispatch::{self, Outcome};
+use crate::call::Outcome;
+use crate::dispatch;
 use crate::envelope::{self, Incoming, Request};
 use crate::era::Era;
 use crate::error::Refusal;
-use crate::in_flight::{Done, Errand, InFlight, Job, Ticket, Waiting};
+use crate::in_flight::{InFlight, Job, PendingJob, Ticket, WaitingRequest, WorkOutcome};
 use crate::json::{self, Object};
 use crate::outbox::{Outbox, SharedPart};
-use crate::server::{Host, Server};
+use crate::schema;
+use crate::server::Server;
 use crate::subscriptions::{self, Subscriptions};
 
 /// A buffer that grew past this is given back after the message that needed it.
@@ -63,7 +65,7 @@ impl Connection {
     pub fn receive(
         &mut self,
         message: &[u8],
-        host: Host<'_>,
+        world: World<'_>,
         out: &mut impl Outbox,
     ) -> Option<Job> {
         if message.len() > self.server.limits.message {
@@ -72,7 +74,7 @@ impl Connection {
         }
         match envelope::read(message, &self.server.limits) {
             Ok(Incoming::Request(request)) => {
-                if let Answered::Job(job) = self.answer(&request, host, out) {
+                if let Answered::Job(job) = self.answer(&request, world, out) {
                     return Some(job);
                 }
             }
@@ -90,19 +92,19 @@ impl Connection {
     }
 
     /// Takes what came of a job and answers its request, unless it was cancelled meanwhile.
-    pub fn finish(&mut self, ticket: Ticket, done: impl Into<Done>, out: &mut impl Outbox) {
+    pub fn finish(&mut self, ticket: Ticket, done: impl Into<WorkOutcome>, out: &mut impl Outbox) {
         let Some(waiting) = self.in_flight.finish(ticket) else {
             return;
         };
-        let Waiting {
-            id, era, pending, ..
+        let WaitingRequest {
+            id, era, finish, ..
         } = waiting;
         self.buffer.clear();
         begin_result(&id, &mut self.buffer);
         let mut result = Object::open(&mut self.buffer);
-        match pending.finish(done.into(), &self.server, &mut result) {
+        match finish(done.into(), &self.server, &mut result) {
             Ok(()) => {
-                self.server.seal(era, "complete", None, &mut result);
+                schema::seal(era, &self.server.info, "complete", None, &mut result);
                 result.end();
                 self.buffer.push(b'}');
                 self.send(out);
@@ -157,12 +159,12 @@ impl Connection {
     pub(crate) fn answer(
         &mut self,
         request: &Request<'_>,
-        host: Host<'_>,
+        world: World<'_>,
         out: &mut impl Outbox,
     ) -> Answered {
         // The buffer is cleared before each use and all else is changed only after the handler
         // returned, so a panic leaves nothing half done.
-        let answered = catch_unwind(AssertUnwindSafe(|| self.write_answer(request, host)));
+        let answered = catch_unwind(AssertUnwindSafe(|| self.write_answer(request, world)));
         match answered.unwrap_or(Err(Refusal::Panic)) {
             Ok(Written::Reply) => self.send(out),
             Ok(Written::Opening) => {
@@ -191,7 +193,11 @@ impl Connection {
         Answered::Replied
     }
 
-    fn write_answer(&mut self, request: &Request<'_>, host: Host<'_>) -> Result<Written, Refusal> {
+    fn write_answer(
+        &mut self,
+        request: &Request<'_>,
+        world: World<'_>,
+    ) -> Result<Written, Refusal> {
         let ready = dispatch::read(request)?;
         let era = ready.era();
         match era {
@@ -203,7 +209,7 @@ impl Connection {
         let page_at = self.buffer.len();
         let mut result = Object::open(&mut self.buffer);
         let client = self.client.as_deref();
-        let outcome = ready.answer(&self.server, host, client, &self.fills_in, &mut result)?;
+        let outcome = ready.answer(&self.server, world, client, &self.fills_in, &mut result)?;
         let (mut version, mut shared) = (None, None);
         let result_type = match outcome {
             Outcome::Complete => "complete",
@@ -221,13 +227,13 @@ impl Connection {
             }
             Outcome::Initialized { client } => {
                 self.client = client;
-                let revisions = self.server.revisions(host.catalog);
+                let revisions = self.server.revisions(world.catalog);
                 self.subscriptions.initialized(revisions);
                 "complete"
             }
             Outcome::Subscribe(uri) => {
                 let limit = self.server.limits.subscriptions;
-                self.subscriptions.subscribe(uri, host.catalog, limit)?;
+                self.subscriptions.subscribe(uri, world.catalog, limit)?;
                 "complete"
             }
             Outcome::Unsubscribe(uri) => {
@@ -239,28 +245,28 @@ impl Connection {
                 self.buffer.truncate(page_at);
                 return Ok(Written::Page(page));
             }
-            Outcome::Elsewhere(errand) => return self.start(request.id, era, *errand),
+            Outcome::Job(job) => return self.start(request.id, era, *job),
             Outcome::Listen(wish) => {
                 self.buffer.clear();
                 let limit = self.server.limits.subscriptions;
-                let revisions = self.server.revisions(host.catalog);
+                let revisions = self.server.revisions(world.catalog);
                 self.subscriptions
                     .open(request.id, wish, revisions, limit, &mut self.buffer)?;
                 return Ok(Written::Opening);
             }
         };
-        self.server.seal(era, result_type, version, &mut result);
+        schema::seal(era, &self.server.info, result_type, version, &mut result);
         result.end();
         self.buffer.push(b'}');
         Ok(shared.map_or(Written::Reply, Written::Shared))
     }
 
-    fn start(&mut self, id: &str, era: Era, errand: Errand) -> Result<Written, Refusal> {
+    fn start(&mut self, id: &str, era: Era, job: PendingJob) -> Result<Written, Refusal> {
         let limit = self.server.limits.in_flight;
         if self.in_flight.len() >= limit {
             return Err(Refusal::Busy(limit));
         }
-        Ok(Written::Job(self.in_flight.start(id, era, errand)))
+        Ok(Written::Job(self.in_flight.start(id, era, job)))
     }
 
     /// Takes what is never answered.

@@ -3,7 +3,28 @@
 use std::fmt;
 use std::hash::{DefaultHasher, Hasher};
 
-use crate::pages::List;
+/// A list of the catalog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum List {
+    /// `prompts/list`.
+    Prompts,
+    /// `resources/list`.
+    Documents,
+    /// `resources/templates/list`.
+    Templates,
+    /// `skills/list`.
+    Skills,
+}
+
+impl List {
+    /// Every list, in the order of their numbers.
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Prompts,
+        Self::Documents,
+        Self::Templates,
+        Self::Skills,
+    ];
+}
 
 /// Where a listing goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,6 @@ use serde::de::{SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use twig_core::{Catalog, Revisions};
 
-use crate::dispatch::Call;
 use crate::error::Refusal;
 
 /// What one listener hears of.
@@ -102,12 +101,13 @@ impl Hearing {
 }
 
 /// Reads a list of URIs and keeps those of documents, each once and within the limit.
-pub(crate) fn watched(uris: &RawValue, call: &Call<'_>) -> Result<Vec<Watched>, Refusal> {
+pub(crate) fn watched(
+    uris: &RawValue,
+    catalog: &Catalog,
+    limit: usize,
+) -> Result<Vec<Watched>, Refusal> {
     let mut json = serde_json::Deserializer::from_str(uris.get());
-    let keeper = Keeper {
-        catalog: call.host.catalog,
-        limit: call.server.limits.subscriptions,
-    };
+    let keeper = Keeper { catalog, limit };
     json.deserialize_seq(keeper).map_err(|_| {
         let what = "`notifications.resourceSubscriptions` must be a list of strings";
         Refusal::Params(what.to_owned())

@@ -9,19 +9,20 @@ mod trouble;
 
 use std::sync::Arc;
 
-use twig_core::{Catalog, Content, Lookup, MessageSource};
+use twig_core::{Catalog, Content, Lookup, MessageSource, World};
 
 pub use self::headers::Headers;
 pub use self::trouble::Trouble;
 use crate::connection::{Answered, Connection, write_refusal};
 use crate::envelope::{self, Incoming, Request};
-use crate::era::{self, Era, MODERN, SUPPORTED_VERSIONS, VERSION_KEY};
+use crate::era::{Era, MODERN, SUPPORTED_VERSIONS, VERSION_KEY};
 use crate::error::Refusal;
-use crate::in_flight::{Done, Job, Ticket};
+use crate::in_flight::{Job, Ticket, WorkOutcome};
 use crate::long_documents::LONG;
+use crate::meta;
 use crate::outbox::{Outbox, SharedPart};
 use crate::params::{self, Fields, Members};
-use crate::server::{Host, Server};
+use crate::server::Server;
 use crate::tools::expand;
 
 /// What is answered at once: a status and JSON, or nothing.
@@ -142,7 +143,7 @@ pub fn session<'a>(headers: &Headers<'a>) -> Result<&'a str, Reply> {
 }
 
 /// Takes what came of a job and answers its request; nothing is said if it was cancelled meanwhile.
-pub fn finish(connection: &mut Connection, ticket: Ticket, done: impl Into<Done>) -> Reply {
+pub fn finish(connection: &mut Connection, ticket: Ticket, done: impl Into<WorkOutcome>) -> Reply {
     let mut out = Body::default();
     connection.finish(ticket, done, &mut out);
     if out.bytes.is_empty() {
@@ -158,7 +159,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Answers on that connection.
-    pub fn answer(&self, connection: &mut Connection, host: Host<'_>) -> Answer {
+    pub fn answer(&self, connection: &mut Connection, world: World<'_>) -> Answer {
         let request = match &self.incoming {
             Incoming::Request(request) => request,
             Incoming::Notification { method, params } => {
@@ -168,7 +169,7 @@ impl<'a> Exchange<'a> {
             Incoming::Nothing => return Answer::Reply(Reply::accepted()),
         };
         let mut out = Body::default();
-        let status = match connection.answer(request, host, &mut out) {
+        let status = match connection.answer(request, world, &mut out) {
             Answered::Job(job) => return Answer::Job(job),
             Answered::Listening => return Answer::Stream(out.bytes),
             Answered::Refused(refusal) => refusal.status(self.era),
@@ -266,7 +267,7 @@ fn request_era(headers: &Headers<'_>, request: &Request<'_>) -> Result<Era, (Era
             check_version(headers).map_err(|refusal| (Era::Legacy, refusal))?;
             return Ok(Era::Legacy);
         }
-        (None, Era::Modern) => return Err(modern(era::missing(VERSION_KEY))),
+        (None, Era::Modern) => return Err(modern(meta::missing(VERSION_KEY))),
         (Some(version), _) => headers.check_body_version(version).map_err(modern)?,
     }
     meta.check_version().map_err(modern)?;

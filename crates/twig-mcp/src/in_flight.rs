@@ -1,31 +1,26 @@
 //! Jobs under way elsewhere: what to answer, and to whom, once they come back.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::fmt;
 
 use twig_core::function::{self, Finished};
-use twig_core::render::{ComputedRender, Message, Rendering, Unfinished};
+use twig_core::render::Unfinished;
 use twig_core::search::{Hit, Query};
 use twig_core::store::{ItemWrite, StoreError, Written};
 use twig_core::template::{ComputedJob, JobOutcome};
-use twig_core::{FunctionCall, FunctionOutcome, Library, RenderError};
+use twig_core::{FunctionCall, FunctionOutcome, PromptRef, RenderError};
 
-use crate::command_clients::{self, CommandGuard};
 use crate::era::Era;
 use crate::error::Refusal;
 use crate::id;
 use crate::json::Object;
-use crate::prompts;
 use crate::server::Server;
-use crate::tools::expand::{self, Tail};
-use crate::tools::write::WriteCall;
-use crate::tools::{reply, search};
 
 /// Names one job of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(u64);
 
-/// Something for somebody else to run.
+/// Something for the transport to run.
 ///
 /// One that is not wanted any more may be dropped or finished, whichever comes easier: it does not
 /// count as under way. A write is carried out and finished always.
@@ -56,19 +51,22 @@ pub enum Work {
     Search(Query),
 }
 
-impl Work {
-    fn held(&self) -> usize {
-        match self {
-            Self::Render(job) => job.held(),
-            Self::Function(call) => call.input.len(),
-            Self::Write(_) | Self::Search(_) => 0,
-        }
-    }
+/// Which of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkKind {
+    /// A computed template.
+    Render,
+    /// A program.
+    Function,
+    /// A write.
+    Write,
+    /// A search.
+    Search,
 }
 
 /// What came of a job.
 #[derive(Debug)]
-pub enum Done {
+pub enum WorkOutcome {
     /// Of a computed template.
     Render(JobOutcome),
     /// Of a program.
@@ -79,167 +77,42 @@ pub enum Done {
     Search(Result<Vec<Hit>, String>),
 }
 
-impl From<JobOutcome> for Done {
-    fn from(outcome: JobOutcome) -> Self {
-        Self::Render(outcome)
+impl Work {
+    /// Which kind it is.
+    pub fn kind(&self) -> WorkKind {
+        match self {
+            Self::Render(_) => WorkKind::Render,
+            Self::Function(_) => WorkKind::Function,
+            Self::Write(_) => WorkKind::Write,
+            Self::Search(_) => WorkKind::Search,
+        }
     }
-}
 
-impl From<FunctionOutcome> for Done {
-    fn from(outcome: FunctionOutcome) -> Self {
-        Self::Function(outcome)
-    }
-}
-
-/// The jobs of one connection.
-#[derive(Debug, Default)]
-pub(crate) struct InFlight {
-    waiting: BTreeMap<Ticket, Waiting>,
-    next: u64,
-}
-
-/// A request that waits for a job.
-#[derive(Debug)]
-pub(crate) struct Waiting {
-    pub(crate) id: Box<str>,
-    pub(crate) era: Era,
-    pub(crate) pending: Pending,
-    /// Nobody waits for the answer any more; only a write is kept all the same.
-    is_cancelled: bool,
-}
-
-/// A job that is to be started, and what stays here meanwhile.
-#[derive(Debug)]
-pub(crate) struct Errand {
-    pub(crate) work: Work,
-    pub(crate) pending: Pending,
-}
-
-/// What the outcome of a job is made into.
-#[derive(Debug)]
-pub(crate) enum Pending {
-    /// What `prompts/get` answers, and what becomes of it where the client takes it for a command.
-    Get(Render, Option<CommandGuard>),
-    /// What `expand_prompt` answers.
-    Expand(Render, Tail),
-    /// What the tools that write answer.
-    Write(WriteCall),
-    /// What `search` answers.
-    Search,
-}
-
-/// A render under way.
-#[derive(Debug)]
-pub(crate) struct Render {
-    pub(crate) prompt: Box<str>,
-    pub(crate) description: Option<Box<str>>,
-    pub(crate) library: Arc<Library>,
-    pub(crate) rest: Rest,
-}
-
-/// What stays here of a render.
-#[derive(Debug)]
-pub(crate) enum Rest {
-    Template(Unfinished),
-    Function,
-}
-
-impl Rest {
     fn held(&self) -> usize {
         match self {
-            Self::Template(rest) => rest.held(),
-            Self::Function => 0,
+            Self::Render(job) => job.held(),
+            Self::Function(call) => call.input.len(),
+            Self::Write(_) | Self::Search(_) => 0,
         }
     }
 }
 
-/// A render as the protocol sees it: done, or something to be run.
-pub(crate) enum Rendered {
-    Done(Vec<Message>),
-    Elsewhere(Work, Rest),
-}
-
-impl From<Rendering> for Rendered {
-    fn from(rendering: Rendering) -> Self {
-        match rendering {
-            Rendering::Done(messages) => Self::Done(messages),
-            Rendering::Computed(ComputedRender { job, rest }) => {
-                Self::Elsewhere(Work::Render(job), Rest::Template(rest))
-            }
-            Rendering::Function(call) => Self::Elsewhere(Work::Function(call), Rest::Function),
-        }
-    }
-}
-
-impl Render {
-    /// Turns what came of the job into messages.
-    fn finish(self, done: Done) -> Result<Finished, RenderError> {
-        let finished = match (self.rest, done) {
-            (Rest::Template(rest), Done::Render(outcome)) => {
-                rest.finish(outcome).map(|messages| Finished {
-                    description: None,
-                    messages,
-                })
-            }
-            (Rest::Function, Done::Function(outcome)) => function::finish(&self.prompt, outcome),
-            (_, _) => Err(RenderError::Limit(MIXED_UP.to_owned())),
-        };
-        finished.map(|finished| Finished {
-            description: finished.description.or(self.description),
-            ..finished
-        })
-    }
-}
-
-/// A transport that mixes its jobs up has to be told, not trusted.
-const MIXED_UP: &str = "The job came back as another";
-
-impl Pending {
-    /// Writes the members of the result that the job's outcome makes.
-    pub(crate) fn finish(
-        self,
-        done: Done,
-        server: &Server,
-        result: &mut Object<'_>,
-    ) -> Result<(), Refusal> {
-        match (self, done) {
-            (Self::Get(render, guard), done) => {
-                let (prompt, library) = (render.prompt.clone(), Arc::clone(&render.library));
-                let mut finished = render.finish(done).map_err(|error| {
-                    let error = command_clients::error(guard.as_ref(), error);
-                    server.tell(&prompt, &error);
-                    server.for_client([&library], error)
-                })?;
-                if let Some(guard) = guard {
-                    guard.messages(&mut finished.messages);
-                }
-                let description = finished.description.as_deref();
-                prompts::messages(description, &finished.messages, result);
-            }
-            (Self::Expand(render, tail), done) => {
-                let (prompt, library) = (render.prompt.clone(), Arc::clone(&render.library));
-                match render.finish(done) {
-                    Ok(finished) => expand::write(finished.messages, tail, result),
-                    Err(error) => {
-                        server.tell(&prompt, &error);
-                        let error = server.for_client([&library], error);
-                        reply::failed(&error.to_string(), result);
-                    }
-                }
-            }
-            (Self::Write(write), Done::Write(outcome)) => write.finish(outcome, result),
-            (Self::Search, Done::Search(outcome)) => search::finish(outcome, result),
-            (Self::Write(_) | Self::Search, _) => {
-                return Err(RenderError::Limit(MIXED_UP.to_owned()).into());
-            }
-        }
-        Ok(())
-    }
-
-    /// What whoever waits is told where the server ends before the job does.
-    fn farewell(&self) -> &'static str {
+impl WorkKind {
+    /// What comes of work that is not run to its end; the sentence says why.
+    pub fn refused(self, sentence: impl Into<String>) -> WorkOutcome {
+        let sentence = sentence.into();
         match self {
-            Self::Write(_) => {
+            Self::Render => WorkOutcome::Render(JobOutcome::limit(sentence)),
+            Self::Function => WorkOutcome::Function(FunctionOutcome::Refused(sentence)),
+            Self::Write => WorkOutcome::Write(Err(StoreError::Unavailable(sentence))),
+            Self::Search => WorkOutcome::Search(Err(sentence)),
+        }
+    }
+
+    /// What a client is told where the server ends before its job does.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Write => {
                 "The server is ending, and whether the change was made is not known: look before you repeat it"
             }
             _ => "The server is ending",
@@ -247,12 +120,146 @@ impl Pending {
     }
 }
 
+impl From<JobOutcome> for WorkOutcome {
+    fn from(outcome: JobOutcome) -> Self {
+        Self::Render(outcome)
+    }
+}
+
+impl From<FunctionOutcome> for WorkOutcome {
+    fn from(outcome: FunctionOutcome) -> Self {
+        Self::Function(outcome)
+    }
+}
+
+/// Writes the members of the result that a job's outcome makes.
+type FinishJob =
+    Box<dyn FnOnce(WorkOutcome, &Server, &mut Object<'_>) -> Result<(), Refusal> + Send>;
+
+/// A job that is to be started, and what its outcome is made into.
+pub(crate) struct PendingJob {
+    work: Work,
+    prompt: Option<Box<str>>,
+    held: usize,
+    finish: FinishJob,
+}
+
+/// A transport that mixes its jobs up is not trusted, but told.
+fn mixed_up() -> RenderError {
+    RenderError::Limit("The job came back as another".to_owned())
+}
+
+impl PendingJob {
+    /// What a prompt still needs before it is rendered. A template's messages wait in `rest`.
+    pub(crate) fn render(
+        found: PromptRef<'_>,
+        work: Work,
+        rest: Option<Unfinished>,
+        finish: impl FnOnce(
+            Result<Finished, RenderError>,
+            &Server,
+            &mut Object<'_>,
+        ) -> Result<(), Refusal>
+        + Send
+        + 'static,
+    ) -> Self {
+        let prompt = found.prompt.full_name.clone();
+        let name = prompt.clone();
+        let held = work.held() + rest.as_ref().map_or(0, Unfinished::held);
+        let finish = move |outcome, server: &Server, result: &mut Object<'_>| {
+            let finished = match (rest, outcome) {
+                (Some(rest), WorkOutcome::Render(outcome)) => {
+                    rest.finish(outcome).map(|messages| Finished {
+                        description: None,
+                        messages,
+                    })
+                }
+                (None, WorkOutcome::Function(outcome)) => function::finish(&name, outcome),
+                _ => Err(mixed_up()),
+            };
+            finish(finished, server, result)
+        };
+        Self {
+            work,
+            prompt: Some(prompt),
+            held,
+            finish: Box::new(finish),
+        }
+    }
+
+    /// A change of the project.
+    pub(crate) fn write(
+        write: ItemWrite,
+        finish: impl FnOnce(Result<Written, StoreError>, &mut Object<'_>) + Send + 'static,
+    ) -> Self {
+        Self::plain(Work::Write(Box::new(write)), |outcome, result| {
+            let WorkOutcome::Write(outcome) = outcome else {
+                return Err(mixed_up().into());
+            };
+            finish(outcome, result);
+            Ok(())
+        })
+    }
+
+    /// A search.
+    pub(crate) fn search(
+        query: Query,
+        finish: impl FnOnce(Result<Vec<Hit>, String>, &mut Object<'_>) + Send + 'static,
+    ) -> Self {
+        Self::plain(Work::Search(query), |outcome, result| {
+            let WorkOutcome::Search(outcome) = outcome else {
+                return Err(mixed_up().into());
+            };
+            finish(outcome, result);
+            Ok(())
+        })
+    }
+
+    fn plain(
+        work: Work,
+        finish: impl FnOnce(WorkOutcome, &mut Object<'_>) -> Result<(), Refusal> + Send + 'static,
+    ) -> Self {
+        Self {
+            work,
+            prompt: None,
+            held: 0,
+            finish: Box::new(|outcome, _, result| finish(outcome, result)),
+        }
+    }
+}
+
+/// The jobs of one connection.
+#[derive(Debug, Default)]
+pub(crate) struct InFlight {
+    waiting: BTreeMap<Ticket, WaitingRequest>,
+    next: u64,
+}
+
+/// A request that waits for a job.
+pub(crate) struct WaitingRequest {
+    pub(crate) id: Box<str>,
+    pub(crate) era: Era,
+    pub(crate) finish: FinishJob,
+    kind: WorkKind,
+    /// The client does not want the answer any more; only a write is kept all the same.
+    is_cancelled: bool,
+}
+
+impl fmt::Debug for WaitingRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WaitingRequest")
+            .field("id", &self.id)
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
+    }
+}
+
 impl InFlight {
-    /// Takes the ids of all who still wait, oldest first, and what they are to be told.
+    /// Takes the ids of all requests that still wait, oldest first, and what to tell their clients.
     pub(crate) fn take(&mut self) -> impl Iterator<Item = (Box<str>, &'static str)> + use<> {
         let waiting = std::mem::take(&mut self.waiting).into_values();
         let wanted = waiting.filter(|waiting| !waiting.is_cancelled);
-        wanted.map(|waiting| (waiting.id, waiting.pending.farewell()))
+        wanted.map(|waiting| (waiting.id, waiting.kind.ending()))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -260,20 +267,20 @@ impl InFlight {
     }
 
     /// Keeps what will be needed for the answer.
-    pub(crate) fn start(&mut self, id: &str, era: Era, errand: Errand) -> Job {
+    pub(crate) fn start(&mut self, id: &str, era: Era, job: PendingJob) -> Job {
         let ticket = Ticket(self.next);
         self.next += 1;
-        let Errand { work, pending } = errand;
-        let render = match &pending {
-            Pending::Get(render, _) | Pending::Expand(render, _) => Some(render),
-            Pending::Write(_) | Pending::Search => None,
-        };
-        let prompt = render.map(|render| render.prompt.clone());
-        let held = work.held() + render.map_or(0, |render| render.rest.held());
-        let waiting = Waiting {
+        let PendingJob {
+            work,
+            prompt,
+            held,
+            finish,
+        } = job;
+        let waiting = WaitingRequest {
             id: id.into(),
             era,
-            pending,
+            finish,
+            kind: work.kind(),
             is_cancelled: false,
         };
         self.waiting.insert(ticket, waiting);
@@ -296,18 +303,18 @@ impl InFlight {
         self.waiting.clear();
     }
 
-    /// Forgets every request with this id: nobody waits for it any more. A write goes on and counts
-    /// until it is done: cancelling makes no room for another.
+    /// Forgets every request with this id: its client does not wait any more. A write goes on and
+    /// counts until it is done: cancelling makes no room for another.
     pub(crate) fn cancel(&mut self, id: &str) {
         self.waiting.retain(|_, waiting| {
             let is_meant = id::is_same(&waiting.id, id);
             waiting.is_cancelled |= is_meant;
-            !is_meant || matches!(waiting.pending, Pending::Write(_))
+            !is_meant || waiting.kind == WorkKind::Write
         });
     }
 
     /// Takes a request whose job came back, unless it was cancelled or never started.
-    pub(crate) fn finish(&mut self, ticket: Ticket) -> Option<Waiting> {
+    pub(crate) fn finish(&mut self, ticket: Ticket) -> Option<WaitingRequest> {
         let waiting = self.waiting.remove(&ticket);
         waiting.filter(|waiting| !waiting.is_cancelled)
     }

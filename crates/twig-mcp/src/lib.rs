@@ -1,7 +1,7 @@
 //! The Model Context Protocol as a pure machine: bytes in, bytes out, both eras.
 //!
-//! A [`Connection`] takes one message and a [`Host`] (the catalog of the moment and the ports that
-//! rendering needs) and writes its answer into an [`Outbox`]. There is no IO here, no thread, no
+//! A [`Connection`] takes one message and a [`twig_core::World`] (the catalog of the moment and the
+//! ports that rendering needs) and writes its answer into an [`Outbox`]. There is no IO here, no thread, no
 //! clock and no environment: stdio and HTTP are loops around [`Connection::receive`]. What takes
 //! longer (templates that could misbehave, programs, writes, searches) leaves as a [`Job`] and returns
 //! through [`Connection::finish`].
@@ -10,6 +10,7 @@
 //! with `initialize`. A connection may speak both, request by request.
 
 mod arguments;
+mod call;
 mod client;
 mod command_clients;
 mod completion;
@@ -25,10 +26,11 @@ pub mod http;
 mod id;
 mod in_flight;
 mod json;
-mod latest;
 mod lifecycle;
+mod lists;
 mod logging;
 mod long_documents;
+mod meta;
 mod outbox;
 mod pages;
 mod params;
@@ -42,8 +44,7 @@ mod tools;
 
 pub use connection::Connection;
 pub use era::SUPPORTED_VERSIONS;
-pub use in_flight::{Done, Job, Ticket, Work};
-pub use latest::Latest;
+pub use in_flight::{Job, Ticket, Work, WorkKind, WorkOutcome};
 pub use outbox::{Outbox, SharedPart};
 pub use prompts::content;
-pub use server::{Host, Identity, Server, Tools};
+pub use server::{Identity, Server, Tools};

@@ -1,7 +1,7 @@
 //! How a conversation starts: `initialize` in the legacy era, `server/discover` in the modern one.
 
+use crate::call::{Call, Outcome};
 use crate::client;
-use crate::dispatch::{Call, Outcome};
 use crate::era::{MODERN, NEWEST_LEGACY, SUPPORTED_VERSIONS};
 use crate::error::Refusal;
 use crate::json::Object;

@@ -4,7 +4,7 @@
 //! older client that sets a level all the same: a server that sends no log messages keeps to
 //! whichever one is chosen.
 
-use crate::dispatch::Outcome;
+use crate::call::Outcome;
 use crate::error::Refusal;
 use crate::params::{self, Fields};
 

@@ -2,9 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use twig_core::{BodyError, Contents, DocumentRef, Stamp};
+use twig_core::{BodyError, Contents, DocumentRef, Stamp, World};
 
-use crate::dispatch::Call;
 use crate::json;
 
 /// Documents of more bytes than this are shared.
@@ -33,22 +32,22 @@ pub(crate) enum EncodedDocument {
 }
 
 impl LongDocuments {
-    /// Reads a document, unless it is long and a reply under way has it as it is now.
+    /// Reads a document of at most so many bytes, unless it is long and a reply under way has it as it is now.
     pub(crate) fn read(
         &self,
-        call: &Call<'_>,
+        world: World<'_>,
+        limit: usize,
         found: &DocumentRef<'_>,
     ) -> Result<EncodedDocument, BodyError> {
         let DocumentRef { library, document } = found;
         let (root, path) = (&*library.root, document.path.as_str());
         if let Some((json, stamp)) = self.find(root, path)
-            && call.host.bodies.stamp(library, &document.path)? == stamp
+            && world.bodies.stamp(library, &document.path)? == stamp
         {
             return Ok(EncodedDocument::Long(json));
         }
-        let cache = call.host.templates.documents();
-        let limit = call.server.limits.document;
-        let (contents, stamp) = cache.read_stamped(call.host.bodies, library, document, limit)?;
+        let cache = world.templates.documents();
+        let (contents, stamp) = cache.read_stamped(world.bodies, library, document, limit)?;
         if contents.len() <= LONG {
             return Ok(EncodedDocument::Short(contents));
         }

@@ -4,17 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use twig_core::{Catalog, Limits};
+use twig_core::{Catalog, Limits, Skill};
 
-use crate::cursor::{Cursor, snapshot_of};
-use crate::dispatch::{Call, Outcome};
+use crate::cursor::{Cursor, List, snapshot_of};
 use crate::era::Era;
-use crate::error::Refusal;
 use crate::json;
-use crate::params::{self, Fields};
 use crate::schema;
-use crate::server::Server;
-use crate::skills;
 
 /// What a result has beside its items: its id, which can be long, and what seals it.
 const ENVELOPE: usize = 16 * 1024;
@@ -26,34 +21,6 @@ pub(crate) fn page_bytes(limits: &Limits) -> usize {
 
 /// Snapshots that are kept so that a listing under way goes on when the catalog changes.
 const SNAPSHOTS: usize = 2;
-
-/// A list of the catalog.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum List {
-    /// `prompts/list`.
-    Prompts,
-    /// `resources/list`.
-    Documents,
-    /// `resources/templates/list`.
-    Templates,
-    /// `skills/list`.
-    Skills,
-}
-
-/// Answers a request for a list with one of its pages.
-pub(crate) fn list(call: &Call<'_>, fields: &Fields<'_>, list: List) -> Result<Outcome, Refusal> {
-    let Some(cursor) = fields.cursor else {
-        let mut pages = call.server.pages();
-        let page = pages.first(call.server, call.host.catalog, call.era, list);
-        return Ok(Outcome::Page(page));
-    };
-    let cursor = params::text(Some(cursor), "cursor")?;
-    let cursor = Cursor::parse(&cursor).filter(|cursor| cursor.list == list);
-    let cursor = cursor.ok_or(Refusal::Cursor)?;
-    let mut pages = call.server.pages();
-    let page = pages.at(call.server, call.host.catalog, call.era, cursor);
-    page.map(Outcome::Page).ok_or(Refusal::Cursor)
-}
 
 /// The pages of recent snapshots.
 #[derive(Debug)]
@@ -95,21 +62,21 @@ impl Pages {
     }
 
     /// The first page of a list, as the JSON of a result.
-    fn first(
+    pub(crate) fn first(
         &mut self,
-        server: &Server,
+        info: &str,
         catalog: &Arc<Catalog>,
         era: Era,
         list: List,
     ) -> Arc<Vec<u8>> {
         let room = self.room;
-        self.snapshot(catalog).page(server, era, list, 0, room)
+        self.snapshot(catalog).page(info, era, list, 0, room)
     }
 
     /// The page that a cursor leads to; `None` where it leads nowhere.
-    fn at(
+    pub(crate) fn at(
         &mut self,
-        server: &Server,
+        info: &str,
         catalog: &Arc<Catalog>,
         era: Era,
         cursor: Cursor,
@@ -119,7 +86,7 @@ impl Pages {
         let is_meant = |of: &Catalog| snapshot_of(of.fingerprint()) == cursor.snapshot;
         let snapshot = self.meant(catalog, is_meant)?;
         let is_start = cursor.list.is_start(&snapshot.catalog, offset, room);
-        is_start.then(|| snapshot.page(server, era, cursor.list, offset, room))
+        is_start.then(|| snapshot.page(info, era, cursor.list, offset, room))
     }
 
     /// The catalog, recent or of now, that a cursor was made of.
@@ -189,7 +156,7 @@ impl Pages {
 impl Snapshot {
     fn page(
         &mut self,
-        server: &Server,
+        info: &str,
         era: Era,
         list: List,
         offset: usize,
@@ -199,21 +166,13 @@ impl Snapshot {
         let page = page.or_insert_with(|| {
             let end = list.end(&self.catalog, offset, room);
             self.gave_cursor |= end < list.len(&self.catalog);
-            write(server, &self.catalog, era, list, offset..end)
+            write(info, &self.catalog, era, list, offset..end)
         });
         Arc::clone(page)
     }
 }
 
 impl List {
-    /// Every list, in the order of their numbers.
-    pub(crate) const ALL: [Self; 4] = [
-        Self::Prompts,
-        Self::Documents,
-        Self::Templates,
-        Self::Skills,
-    ];
-
     fn len(self, catalog: &Catalog) -> usize {
         match self {
             Self::Prompts => catalog.len(),
@@ -227,7 +186,7 @@ impl List {
     fn end(self, catalog: &Catalog, offset: usize, room: Room) -> usize {
         let end = offset.saturating_add(room.items).min(self.len(catalog));
         match self {
-            Self::Skills => skills::fitting(catalog, offset..end, room.bytes),
+            Self::Skills => fitting_skills(catalog, offset..end, room.bytes),
             _ => end,
         }
     }
@@ -258,13 +217,7 @@ impl List {
     }
 }
 
-fn write(
-    server: &Server,
-    catalog: &Catalog,
-    era: Era,
-    list: List,
-    range: Range<usize>,
-) -> Arc<Vec<u8>> {
+fn write(info: &str, catalog: &Catalog, era: Era, list: List, range: Range<usize>) -> Arc<Vec<u8>> {
     let (offset, count) = (range.start, range.len());
     // A list that outgrows its buffer is copied each time; what is not written takes no memory.
     let mut page = Vec::with_capacity(count * list.item());
@@ -291,7 +244,7 @@ fn write(
             List::Skills => {
                 let skills = catalog.skills(offset).take(count);
                 result.list("skills", skills, |buffer, found| {
-                    json::object(buffer, |item| skills::entry(found.skill, item));
+                    json::object(buffer, |item| schema::skill(found.skill, item));
                 });
             }
         }
@@ -301,7 +254,33 @@ fn write(
             result.text("nextCursor", &cursor.to_string());
         }
         era.keep_list(result);
-        server.seal(era, "complete", None, result);
+        schema::seal(era, info, "complete", None, result);
     });
     Arc::new(page)
+}
+
+/// Where the entries end of which a page has room, from the start of a range on; always one at least.
+fn fitting_skills(catalog: &Catalog, range: Range<usize>, bytes: usize) -> usize {
+    let mut room = bytes;
+    let mut end = range.start;
+    for found in catalog.skills(range.start).take(range.len()) {
+        let length = skill_bytes(found.skill);
+        if length > room && end > range.start {
+            break;
+        }
+        room = room.saturating_sub(length);
+        end += 1;
+    }
+    end
+}
+
+/// At most so many bytes has the entry of a skill.
+fn skill_bytes(skill: &Skill) -> usize {
+    /// Names, quotes, commas, a digest and a number: more than all of them.
+    const AROUND: usize = 160;
+    // URIs hold nothing that JSON escapes, except where somebody made them up.
+    let text = |text: &str| 2 * text.len() + AROUND;
+    let listed = skill.files.iter().filter(|_| !skill.is_unlisted);
+    let files: usize = listed.map(|file| text(&file.uri)).sum();
+    text(&skill.uri) + skill.front_matter.len() + files
 }

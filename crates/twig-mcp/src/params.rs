@@ -10,9 +10,9 @@ use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::arguments::Arguments;
-use crate::era::Meta;
 use crate::error::Refusal;
 use crate::id;
+use crate::meta::Meta;
 
 /// The params of `prompts/get`.
 #[derive(Debug, Default, Deserialize)]

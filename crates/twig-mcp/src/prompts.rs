@@ -5,21 +5,19 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use tracing::Level;
 use twig_core::problem::shorten;
-use twig_core::render::{self, Audience, Block, Message};
+use twig_core::render::{self, Audience, Block, ComputedRender, Message};
 use twig_core::store::{Noun, StoreName};
-use twig_core::{Catalog, Lookup, PromptRef};
+use twig_core::{Catalog, Lookup, PromptRef, Rendering, World};
 
+use crate::call::{Call, Outcome};
 use crate::command_clients::{self, CommandGuard};
-use crate::dispatch::{Call, Outcome};
 use crate::elicitation::{self, Response};
 use crate::era::Era;
 use crate::error::Refusal;
-use crate::in_flight::{Errand, Pending, Render, Rendered};
+use crate::in_flight::{PendingJob, Work};
 use crate::json::{self, Object};
 use crate::params::{self, GetParams};
-use crate::resources;
 use crate::schema;
-use crate::server::Host;
 
 /// One prompt, rendered.
 pub(crate) fn get(
@@ -65,25 +63,16 @@ pub(crate) fn get(
         checked: CommandGuard::checked(guard.as_ref()),
         is_remote: call.server.is_remote,
     };
-    let rendered = render::render_for(audience, call.host.world(), found, &given);
-    match rendered.map(Rendered::from) {
-        Ok(Rendered::Done(mut rendered)) => {
+    let (work, rest) = match render::render_for(audience, call.world, found, &given) {
+        Ok(Rendering::Done(mut rendered)) => {
             if let Some(guard) = guard {
                 guard.messages(&mut rendered);
             }
             messages(found.prompt.description.as_deref(), &rendered, result);
-            Ok(schema::stored_prompt(found).map_or(Outcome::Complete, Outcome::Stored))
+            return Ok(schema::stored_prompt(found).map_or(Outcome::Complete, Outcome::Stored));
         }
-        Ok(Rendered::Elsewhere(work, rest)) => {
-            let render = Render {
-                prompt: found.prompt.full_name.clone(),
-                description: found.prompt.description.clone(),
-                library: Arc::clone(found.library),
-                rest,
-            };
-            let pending = Pending::Get(render, guard);
-            Ok(Outcome::Elsewhere(Box::new(Errand { work, pending })))
-        }
+        Ok(Rendering::Computed(ComputedRender { job, rest })) => (Work::Render(job), Some(rest)),
+        Ok(Rendering::Function(function)) => (Work::Function(function), None),
         Err(error) => {
             if let Some(missing) = error.missing_arguments()
                 && may_ask
@@ -94,11 +83,28 @@ pub(crate) fn get(
                 return Ok(Outcome::InputRequired);
             }
             let error = command_clients::error(guard.as_ref(), error);
-            call.server.tell(&found.prompt.full_name, &error);
-            let libraries = call.host.catalog.libraries();
-            Err(call.server.for_client(libraries, error).into())
+            let libraries = call.world.catalog.libraries();
+            let error = call
+                .server
+                .report(&found.prompt.full_name, libraries, error);
+            return Err(error.into());
         }
-    }
+    };
+    let (name, library) = (found.prompt.full_name.clone(), Arc::clone(found.library));
+    let description = found.prompt.description.clone();
+    let job = PendingJob::render(found, work, rest, move |finished, server, result| {
+        let mut finished = finished.map_err(|error| {
+            let error = command_clients::error(guard.as_ref(), error);
+            server.report(&name, [&library], error)
+        })?;
+        if let Some(guard) = guard {
+            guard.messages(&mut finished.messages);
+        }
+        let description = finished.description.or(description);
+        messages(description.as_deref(), &finished.messages, result);
+        Ok(())
+    });
+    Ok(Outcome::Job(Box::new(job)))
 }
 
 /// Writes the members of what `prompts/get` answers.
@@ -136,7 +142,7 @@ pub(crate) fn block(block: &Block, content: &mut Object<'_>) {
         } => {
             content.text("type", "resource");
             content.object("resource", |resource| {
-                resources::contents(uri, mime, contents, resource);
+                schema::contents(uri, mime, contents, resource);
             });
         }
         Block::Link {
@@ -162,16 +168,16 @@ pub(crate) fn block(block: &Block, content: &mut Object<'_>) {
 
 /// Finds a prompt, or says what else there is.
 pub(crate) fn find<'a>(call: &Call<'a>, name: &str) -> Result<PromptRef<'a>, Refusal> {
-    let Host {
+    let World {
         catalog, bodies, ..
-    } = call.host;
+    } = call.world;
     let mut catalog: &'a Arc<Catalog> = catalog;
     let mut lookup = catalog.find(name);
     if let Lookup::Found(found) = &lookup
         && !bodies.is_current(found.library, found.prompt)
     {
         bodies.renew(found.library);
-        catalog = call.host.catalog.renew();
+        catalog = call.world.catalog.renew();
         lookup = catalog.find(name);
     }
     match lookup {

@@ -1,9 +1,9 @@
 //! Documents, which the protocol calls resources: `resources/read`, and which of them a client
 //! hears of.
 
-use twig_core::{BodyError, Contents, DocumentRef};
+use twig_core::{BodyError, DocumentRef};
 
-use crate::dispatch::{Call, Outcome};
+use crate::call::{Call, Outcome};
 use crate::error::Refusal;
 use crate::json::{self, Object};
 use crate::long_documents::EncodedDocument;
@@ -20,7 +20,10 @@ pub(crate) fn read(
 ) -> Result<Outcome, Refusal> {
     let uri = params::text(fields.uri, "uri")?;
     let found = find(call, &uri)?;
-    let read = call.server.long_documents.read(call, &found);
+    let read = call
+        .server
+        .long_documents
+        .read(call.world, call.server.limits.document, &found);
     let read = read.map_err(|error| match error {
         // It went away, and the next catalog will not have it.
         BodyError::NotFound => not_found(call, &uri),
@@ -33,9 +36,9 @@ pub(crate) fn read(
     let mut part = None;
     result.list("contents", [read], |buffer, read| {
         json::object(buffer, |item| match read {
-            EncodedDocument::Short(read) => contents(&uri, mime, &read, item),
+            EncodedDocument::Short(read) => schema::contents(&uri, mime, &read, item),
             EncodedDocument::Long(bytes) => {
-                about(&uri, mime, item);
+                schema::about_contents(&uri, mime, item);
                 let at = item.place();
                 part = Some(SharedPart { at, bytes });
             }
@@ -62,29 +65,15 @@ pub(crate) fn unsubscribe(fields: &Fields<'_>) -> Result<Outcome, Refusal> {
     Ok(Outcome::Unsubscribe(uri.into()))
 }
 
-/// Writes the members of a document's contents.
-pub(crate) fn contents(uri: &str, mime: &str, contents: &Contents, item: &mut Object<'_>) {
-    about(uri, mime, item);
-    match contents {
-        Contents::Text(text) => item.text("text", text),
-        Contents::Bytes(bytes) => item.base64("blob", bytes),
-    }
-}
-
-fn about(uri: &str, mime: &str, item: &mut Object<'_>) {
-    item.text("uri", uri);
-    item.text("mimeType", mime);
-}
-
 fn find<'a>(call: &Call<'a>, uri: &str) -> Result<DocumentRef<'a>, Refusal> {
-    let found = call.host.catalog.document(uri);
+    let found = call.world.catalog.document(uri);
     found.ok_or_else(|| not_found(call, uri))
 }
 
 fn not_found(call: &Call<'_>, uri: &str) -> Refusal {
     Refusal::Resource {
-        suggestions: call.host.catalog.near_documents(uri),
-        project: prompts::project(call.host.catalog),
+        suggestions: call.world.catalog.near_documents(uri),
+        project: prompts::project(call.world.catalog),
         uri: uri.to_owned(),
     }
 }

@@ -1,9 +1,14 @@
 //! Prompts, their arguments and documents as clients see them: list items, JSON Schemas, forms.
 
+use std::fmt::Write as _;
+
 use twig_core::document::rfc3339;
 use twig_core::store::version_of;
-use twig_core::{Argument, Child, DocumentRef, Kind, PromptRef, TemplateRef};
+use twig_core::{
+    Argument, Child, Contents, DocumentRef, Kind, PromptRef, Skill, SkillFile, TemplateRef,
+};
 
+use crate::era::{Era, SERVER_INFO_KEY};
 use crate::json::{self, Object};
 
 /// Where a listed prompt says that asking for it runs a program, and which file of its library.
@@ -160,5 +165,73 @@ fn properties(
     let mut required = arguments.iter().filter(|a| is_required(a)).peekable();
     if required.peek().is_some() {
         schema.texts("required", required.map(|argument| &*argument.name));
+    }
+}
+
+/// Writes the members of a document's contents.
+pub(crate) fn contents(uri: &str, mime: &str, contents: &Contents, item: &mut Object<'_>) {
+    about_contents(uri, mime, item);
+    match contents {
+        Contents::Text(text) => item.text("text", text),
+        Contents::Bytes(bytes) => item.base64("blob", bytes),
+    }
+}
+
+/// The same, but for what it holds.
+pub(crate) fn about_contents(uri: &str, mime: &str, item: &mut Object<'_>) {
+    item.text("uri", uri);
+    item.text("mimeType", mime);
+}
+
+/// Writes the members of a skill's entry.
+pub(crate) fn skill(skill: &Skill, item: &mut Object<'_>) {
+    item.text("uri", &skill.uri);
+    item.raw("frontmatter", &skill.front_matter);
+    if skill.is_unlisted {
+        item.text("resources", "dynamic");
+        return;
+    }
+    item.list("resources", &skill.files, |buffer, file| {
+        json::object(buffer, |entry| {
+            entry.text("uri", &file.uri);
+            entry.text("digest", &digest(file));
+            entry.number("size", file.size);
+        });
+    });
+}
+
+/// A file's digest as clients compare it.
+fn digest(file: &SkillFile) -> String {
+    let mut digest = String::with_capacity(7 + 64);
+    digest.push_str("sha256:");
+    for byte in file.digest {
+        // Writing to a `String` cannot fail.
+        let _ = write!(digest, "{byte:02x}");
+    }
+    digest
+}
+
+/// Writes what every result of an era ends with.
+///
+/// What a store holds is told with its version, for whoever wants to change just that.
+pub(crate) fn seal(
+    era: Era,
+    info: &str,
+    result_type: &str,
+    version: Option<u64>,
+    result: &mut Object<'_>,
+) {
+    if era == Era::Modern {
+        result.text("resultType", result_type);
+    }
+    if era == Era::Modern || version.is_some() {
+        result.object("_meta", |meta| {
+            if let Some(version) = version {
+                meta.number(STORED_KEY, version);
+            }
+            if era == Era::Modern {
+                meta.raw(SERVER_INFO_KEY, info);
+            }
+        });
     }
 }

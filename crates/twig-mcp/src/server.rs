@@ -4,17 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use twig_core::remote::without_folders;
-use twig_core::render::World;
 use twig_core::store::StoreName;
-use twig_core::template::Templates;
-use twig_core::{Bodies, Catalog, Library, Limits, RenderError, Revisions};
+use twig_core::{Catalog, Library, Limits, RenderError, Revisions};
 
-use crate::era::{Era, SERVER_INFO_KEY};
-use crate::json::{self, Object};
-use crate::latest::Latest;
+use crate::json;
 use crate::long_documents::LongDocuments;
 use crate::pages::Pages;
-use crate::schema::STORED_KEY;
 
 /// Who the server says that it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,27 +66,6 @@ pub struct Server {
 /// The most mistakes of templates that are logged: each once, since clients ask again and again.
 const TOLD: usize = 256;
 
-/// What a request is answered from: the snapshot that it takes at the door, and the ports.
-#[derive(Clone, Copy)]
-pub struct Host<'a> {
-    /// The catalog of the moment.
-    pub catalog: &'a Latest<'a>,
-    /// Where bodies come from.
-    pub bodies: &'a dyn Bodies,
-    /// Compiled templates, kept from one request to the next.
-    pub templates: &'a Templates,
-}
-
-impl<'a> Host<'a> {
-    pub(crate) fn world(self) -> World<'a> {
-        World {
-            catalog: self.catalog,
-            bodies: self.bodies,
-            templates: self.templates,
-        }
-    }
-}
-
 impl Server {
     /// A server that has not answered anyone yet.
     pub fn new(identity: Identity, limits: Limits, tools: Tools) -> Self {
@@ -129,12 +103,14 @@ impl Server {
         self
     }
 
-    /// An error as clients may read it.
-    pub(crate) fn for_client<'l>(
+    /// An error of a prompt as clients may read it; what is wrong with the prompt is logged.
+    pub(crate) fn report<'l>(
         &self,
+        prompt: &str,
         libraries: impl IntoIterator<Item = &'l Arc<Library>>,
         error: RenderError,
     ) -> RenderError {
+        self.log(prompt, &error);
         if !self.is_remote {
             return error;
         }
@@ -150,7 +126,7 @@ impl Server {
 
     /// Logs what is wrong with a prompt, the first time that it comes up. Mistakes of the caller are
     /// the caller's business.
-    pub(crate) fn tell(&self, prompt: &str, error: &RenderError) {
+    fn log(&self, prompt: &str, error: &RenderError) {
         if !self.is_news(prompt, error) {
             return;
         }
@@ -184,31 +160,6 @@ impl Server {
             revisions.tools = 0;
         }
         revisions
-    }
-
-    /// Writes what every result of an era ends with.
-    ///
-    /// What a store holds is told with its version, for whoever wants to change just that.
-    pub(crate) fn seal(
-        &self,
-        era: Era,
-        result_type: &str,
-        version: Option<u64>,
-        result: &mut Object<'_>,
-    ) {
-        if era == Era::Modern {
-            result.text("resultType", result_type);
-        }
-        if era == Era::Modern || version.is_some() {
-            result.object("_meta", |meta| {
-                if let Some(version) = version {
-                    meta.number(STORED_KEY, version);
-                }
-                if era == Era::Modern {
-                    meta.raw(SERVER_INFO_KEY, &self.info);
-                }
-            });
-        }
     }
 }
 

@@ -1,23 +1,18 @@
-//! The extension for skills, `io.modelcontextprotocol/skills`: what a skill's entry looks like,
-//! `skills/get`, and `resources/directory/read`. The list of skills is one of `pages`; the files
-//! themselves are documents like any other.
+//! The extension for skills, `io.modelcontextprotocol/skills`: `skills/get` and
+//! `resources/directory/read`. The list of skills is one of `lists`; the files themselves are documents
+//! like any other.
 
-use std::fmt::Write as _;
-use std::ops::Range;
 use std::sync::Arc;
 
-use twig_core::{Catalog, Skill, SkillFile};
+use twig_core::Catalog;
 
-use crate::cursor::{Cursor, snapshot_in};
-use crate::dispatch::{Call, Outcome};
+use crate::call::{Call, Outcome};
+use crate::cursor::{Cursor, List, snapshot_in};
 use crate::error::Refusal;
 use crate::json::{self, Object};
-use crate::pages::{List, page_bytes};
+use crate::pages::page_bytes;
 use crate::params::{self, Fields};
 use crate::schema;
-
-/// What stands for the list of a skill's files where it is not to be had.
-const DYNAMIC: &str = "dynamic";
 
 /// `skills/get`: the entry of one skill, by the URI of its `SKILL.md`.
 pub(crate) fn get(
@@ -26,12 +21,12 @@ pub(crate) fn get(
     result: &mut Object<'_>,
 ) -> Result<Outcome, Refusal> {
     let uri = params::text(fields.uri, "uri")?;
-    let catalog = call.host.catalog;
+    let catalog = call.world.catalog;
     let found = catalog.skill(&uri).ok_or_else(|| Refusal::Skill {
         suggestions: catalog.near_skills(&uri),
         uri: uri.to_string(),
     })?;
-    result.object("skill", |item| entry(found.skill, item));
+    result.object("skill", |item| schema::skill(found.skill, item));
     call.era.keep_list(result);
     Ok(Outcome::Complete)
 }
@@ -43,7 +38,7 @@ pub(crate) fn read_directory(
     result: &mut Object<'_>,
 ) -> Result<Outcome, Refusal> {
     let uri = params::text(fields.uri, "uri")?;
-    let now: &Arc<Catalog> = call.host.catalog;
+    let now: &Arc<Catalog> = call.world.catalog;
     let (catalog, offset) = match fields.cursor {
         None => (Arc::clone(now), 0),
         Some(cursor) => {
@@ -97,58 +92,4 @@ pub(crate) fn read_directory(
     // The extension does not ask for it here; there are clients that do.
     call.era.keep_list(result);
     Ok(Outcome::Complete)
-}
-
-/// Writes the members of a skill's entry.
-pub(crate) fn entry(skill: &Skill, item: &mut Object<'_>) {
-    item.text("uri", &skill.uri);
-    item.raw("frontmatter", &skill.front_matter);
-    if skill.is_unlisted {
-        item.text("resources", DYNAMIC);
-        return;
-    }
-    item.list("resources", &skill.files, |buffer, file| {
-        json::object(buffer, |entry| {
-            entry.text("uri", &file.uri);
-            entry.text("digest", &digest(file));
-            entry.number("size", file.size);
-        });
-    });
-}
-
-/// Where the entries end of which a page has room, from the start of a range on; always one at least.
-pub(crate) fn fitting(catalog: &Catalog, range: Range<usize>, bytes: usize) -> usize {
-    let mut room = bytes;
-    let mut end = range.start;
-    for found in catalog.skills(range.start).take(range.len()) {
-        let length = length(found.skill);
-        if length > room && end > range.start {
-            break;
-        }
-        room = room.saturating_sub(length);
-        end += 1;
-    }
-    end
-}
-
-/// At most so many bytes has the entry of a skill.
-fn length(skill: &Skill) -> usize {
-    /// Names, quotes, commas, a digest and a number: more than all of them.
-    const AROUND: usize = 160;
-    // URIs hold nothing that JSON escapes, except where somebody made them up.
-    let text = |text: &str| 2 * text.len() + AROUND;
-    let listed = skill.files.iter().filter(|_| !skill.is_unlisted);
-    let files: usize = listed.map(|file| text(&file.uri)).sum();
-    text(&skill.uri) + skill.front_matter.len() + files
-}
-
-/// A file's digest as clients compare it.
-fn digest(file: &SkillFile) -> String {
-    let mut digest = String::with_capacity(7 + 64);
-    digest.push_str("sha256:");
-    for byte in file.digest {
-        // Writing to a `String` cannot fail.
-        let _ = write!(digest, "{byte:02x}");
-    }
-    digest
 }

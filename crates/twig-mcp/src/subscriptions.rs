@@ -4,7 +4,6 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use twig_core::{Catalog, Revisions};
 
-use crate::dispatch::Call;
 use crate::era::{SERVER_INFO_KEY, SUBSCRIPTION_KEY};
 use crate::error::Refusal;
 use crate::hearing::{Hearing, News, Watched, watched};
@@ -53,7 +52,7 @@ struct Subscription {
 }
 
 /// Reads what a client asks for, and keeps what it can have.
-pub(crate) fn read(call: &Call<'_>, fields: &Fields<'_>) -> Result<Wish, Refusal> {
+pub(crate) fn read(catalog: &Catalog, limit: usize, fields: &Fields<'_>) -> Result<Wish, Refusal> {
     if fields.notifications.is_none() {
         let what = "`notifications` must be an object";
         return Err(Refusal::Params(what.to_owned()));
@@ -62,7 +61,7 @@ pub(crate) fn read(call: &Call<'_>, fields: &Fields<'_>) -> Result<Wish, Refusal
     let filter: Filter<'_> = params::read(fields.notifications)?;
     let watched = match filter.resource_subscriptions {
         None => None,
-        Some(uris) => Some(watched(uris, call)?),
+        Some(uris) => Some(watched(uris, catalog, limit)?),
     };
     Ok(Wish {
         prompts: filter.prompts_list_changed == Some(true),

@@ -7,17 +7,17 @@ mod commands;
 pub(crate) mod expand;
 mod given;
 mod input;
-pub(crate) mod reply;
-pub(crate) mod search;
+mod reply;
+mod search;
 mod table;
 mod tool;
-pub(crate) mod write;
+mod write;
 
 use twig_core::suggest;
 
 use self::table::TOOLS;
 use self::tool::{Does, Tool};
-use crate::dispatch::{Call, Outcome};
+use crate::call::{Call, Outcome};
 use crate::error::Refusal;
 use crate::json::{self, Object};
 use crate::params::{self, Fields};
@@ -69,7 +69,7 @@ pub(crate) fn call(
 
 /// The tools that there are now.
 fn offered(call: &Call<'_>) -> impl Iterator<Item = &'static Tool> + use<> {
-    let writes = call.server.tools.writes && call.host.catalog.project().is_some();
+    let writes = call.server.tools.writes && call.world.catalog.project().is_some();
     TOOLS.iter().filter(move |tool| writes || !tool.writes())
 }
 

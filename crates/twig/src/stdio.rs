@@ -23,7 +23,8 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, getppid};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use twig_mcp::{Connection, Done, Host, Latest, Ticket, Work};
+use twig_core::{Latest, World};
+use twig_mcp::{Connection, Ticket, Work, WorkOutcome};
 
 use self::batch::Batch;
 use self::input::{Input, Line};
@@ -64,7 +65,7 @@ pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
     let wait = Duration::from_millis(service.limits.queue_millis);
     // How many there are is bounded by what may be under way at once.
     let pool = Pool::new(usize::MAX, wait, move |ticket, outcome| {
-        let _ = finished.send((ticket, Done::Render(outcome)));
+        let _ = finished.send((ticket, WorkOutcome::Render(outcome)));
         pool_wake.up();
     });
     let functions_wake = Arc::clone(&wake);
@@ -72,7 +73,7 @@ pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
         service.allowed.clone(),
         wait,
         move |ticket: &Ticket, outcome| {
-            let _ = ran.send((*ticket, Done::Function(outcome)));
+            let _ = ran.send((*ticket, WorkOutcome::Function(outcome)));
             functions_wake.up();
         },
     );
@@ -124,9 +125,9 @@ struct Session<'s> {
     output: Output,
     pool: Pool<Ticket>,
     functions: Queue<Ticket>,
-    outcomes: Receiver<(Ticket, Done)>,
+    outcomes: Receiver<(Ticket, WorkOutcome)>,
     /// Where writes and searches say what came of them.
-    finish: Sender<(Ticket, Done)>,
+    finish: Sender<(Ticket, WorkOutcome)>,
     /// Writes and searches under way, wanted or not.
     handed_over: Vec<Ticket>,
     /// The last write, and when it was handed over.
@@ -227,7 +228,7 @@ impl Session<'_> {
         let look = || self.service.live.snapshot();
         let catalog = Latest::new(&look);
         let bodies = Batch::new(&*self.service.live);
-        let host = Host {
+        let world = World {
             catalog: &catalog,
             bodies: &bodies,
             templates: &self.service.templates,
@@ -239,7 +240,7 @@ impl Session<'_> {
                     self.connection.oversized(&mut self.output);
                     continue;
                 }
-                Some(Line::Whole(line)) => self.connection.receive(line, host, &mut self.output),
+                Some(Line::Whole(line)) => self.connection.receive(line, world, &mut self.output),
             };
             let Some(job) = job else { continue };
             match job.work {
@@ -249,7 +250,7 @@ impl Session<'_> {
                     self.handed_over.push(ticket);
                     let latest = Arc::clone(&catalog);
                     self.service.search(latest, query, move |outcome| {
-                        let _ = finish.send((ticket, Done::Search(outcome)));
+                        let _ = finish.send((ticket, WorkOutcome::Search(outcome)));
                         wake.up();
                     });
                 }
@@ -259,7 +260,7 @@ impl Session<'_> {
                     self.handed_over.push(ticket);
                     self.writing = Some((ticket, Instant::now()));
                     self.service.write(*write, move |outcome| {
-                        let _ = finish.send((ticket, Done::Write(outcome)));
+                        let _ = finish.send((ticket, WorkOutcome::Write(outcome)));
                         wake.up();
                     });
                 }
@@ -283,7 +284,7 @@ impl Session<'_> {
         any
     }
 
-    fn take(&mut self, (ticket, done): (Ticket, Done)) {
+    fn take(&mut self, (ticket, done): (Ticket, WorkOutcome)) {
         self.handed_over.retain(|known| *known != ticket);
         self.connection.finish(ticket, done, &mut self.output);
     }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{Client, speech};
+use twig_core::World;
 use twig_core::catalog::PromptRef;
-use twig_core::render::World;
 use twig_core::slug::{LIMIT, Unique, slug};
 
 /// The names of the files of everything that a catalog serves.

@@ -9,9 +9,9 @@ use super::arguments::{Held, description, list, lost};
 use super::claude::{self, ALL};
 use super::speech::Speech;
 use super::{Bundled, Draft, keys, marker, yaml};
+use twig_core::World;
 use twig_core::catalog::PromptRef;
 use twig_core::model::{Content, Kind};
-use twig_core::render::World;
 
 /// Characters of a description.
 const DESCRIPTION: usize = 1024;

@@ -5,11 +5,12 @@ mod rendered;
 use self::rendered::{look_at_patterns, look_at_templates, rendered};
 use super::{Client, Compute, marker_of};
 use crate::format;
+use twig_core::World;
 use twig_core::catalog::PromptRef;
 use twig_core::front_matter::{self, Value};
 use twig_core::marks::{Piece, curly, pieces};
 use twig_core::model::{Argument, Content, Dialect, Kind, Marks, MessageSource, Role};
-use twig_core::render::{self, World};
+use twig_core::render;
 use twig_core::spoken;
 
 /// A prompt's text and what was said about it.

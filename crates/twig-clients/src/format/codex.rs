@@ -7,7 +7,7 @@ use twig_core::limits::Limits;
 use twig_core::marks::scan::{Place, dollars, lines};
 use twig_core::marks::{NAME, capitals};
 use twig_core::model::{Argument, Marks};
-use twig_core::problem::{Severity, ProblemCode};
+use twig_core::problem::{ProblemCode, Severity};
 
 /// What a shell has without being told, and what programs around it set.
 const SHELL: [&str; 34] = [

@@ -4,7 +4,7 @@ use super::arguments::is_argument_name;
 use twig_core::front_matter::Value;
 use twig_core::limits::Limits;
 use twig_core::model::{Argument, Pattern};
-use twig_core::problem::{Severity, shorten, ProblemCode};
+use twig_core::problem::{ProblemCode, Severity, shorten};
 
 /// What is worth knowing: code, severity, sentence.
 type Remarks = Vec<(ProblemCode, Severity, String)>;

@@ -8,7 +8,7 @@ use twig_core::marks::curly;
 use twig_core::model::{Argument, Dialect, Kind, Marks};
 use twig_core::name::RelativePath;
 use twig_core::parse::library::Folder;
-use twig_core::problem::{Problem, Severity, ProblemCode};
+use twig_core::problem::{Problem, ProblemCode, Severity};
 
 /// Makes a prompt of a pattern's file, or takes from another what it says of patterns.
 pub(super) fn read(folder: &Folder, path: &RelativePath, text: &str, limits: &Limits) -> Reading {

@@ -13,7 +13,7 @@ use twig_core::limits::Limits;
 use twig_core::model::{Kind, Library, Prompt};
 use twig_core::name::{PromptName, RelativePath};
 use twig_core::parse::library::{Folder, empty_library};
-use twig_core::problem::{Problem, Severity, ProblemCode};
+use twig_core::problem::{Problem, ProblemCode, Severity};
 use twig_core::slug::Unique;
 
 /// A file that a skill may bring, as a source found it.

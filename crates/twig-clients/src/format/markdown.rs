@@ -11,7 +11,7 @@ use twig_core::model::{Argument, Dialect, Kind, Prompt};
 use twig_core::name::RelativePath;
 use twig_core::parse::labels;
 use twig_core::parse::library::Folder;
-use twig_core::problem::{Problem, Severity, ProblemCode};
+use twig_core::problem::{Problem, ProblemCode, Severity};
 
 /// Keys that mean something to their client, and nothing that a prompt could carry.
 pub(crate) const UNSERVED: [&str; 15] = [

@@ -13,7 +13,7 @@ use twig_core::model::{Library, Skill, SkillFile};
 use twig_core::name::RelativePath;
 use twig_core::parse::labels;
 use twig_core::parse::library::Folder;
-use twig_core::problem::{Problem, Severity, shorten, ProblemCode};
+use twig_core::problem::{Problem, ProblemCode, Severity, shorten};
 use twig_core::slug::digest;
 
 /// A `SKILL.md`, and what it says where it is one that can be served as a skill.

@@ -19,7 +19,7 @@ use twig_core::parse::library::{
 };
 use twig_core::parse::project::project_config;
 use twig_core::parse::read_toml;
-use twig_core::render::{World, render};
+use twig_core::render::render;
 use twig_core::spoken::bodies;
 use twig_core::store;
 use twig_core::template::Templates;
@@ -28,6 +28,7 @@ use twig_core::{
     Limits, Lookup, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp, TextForm,
     UriTemplate, front_matter,
 };
+use twig_core::{Latest, World};
 
 /// Less than the smallest thread of a server has, in a build whose frames are several times larger.
 const STACK: usize = 1536 * 1024;
@@ -362,7 +363,7 @@ fn check_template(text: &str, dialect: Dialect) {
         dialect,
         unavailable: None,
     }));
-    let catalog = Catalog::build([Arc::new(library)]);
+    let catalog = Latest::from(Catalog::build([Arc::new(library)]));
     let templates = Templates::default();
     let world = World {
         catalog: &catalog,

@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use twig_clients::export::{Client, FileNames, Item, Plan, marker_of, plan};
-use twig_core::render::World;
 use twig_core::template::{Templates, run};
 use twig_core::{
     Argument, Blob, Block, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library,
     LibraryName, Limits, MessageSource, Prompt, PromptName, RelativePath, Rendering, Role, Stamp,
     render,
 };
+use twig_core::{Latest, World};
 
 /// Files in memory, by library and path.
 #[derive(Default)]
@@ -113,7 +113,7 @@ impl Shelf {
     }
 
     fn export(&self, client: Client) -> Plan {
-        let catalog = self.catalog();
+        let catalog = Latest::from(self.catalog());
         let templates = Templates::new(Limits::default());
         let world = World {
             catalog: &catalog,
@@ -128,7 +128,7 @@ impl Shelf {
 
     /// What the one prompt says with these values.
     fn say(&self, given: &[(&str, &str)]) -> String {
-        said(&self.catalog(), &self.files, given)
+        said(&self.catalog().into(), &self.files, given)
     }
 
     /// The one prompt there is.
@@ -148,7 +148,7 @@ impl Shelf {
 }
 
 /// What the one prompt of a catalog says: its first message.
-fn said(catalog: &Catalog, files: &Files, given: &[(&str, &str)]) -> String {
+fn said(catalog: &Latest<'_>, files: &Files, given: &[(&str, &str)]) -> String {
     let templates = Templates::new(Limits::default());
     let world = World {
         catalog,

@@ -14,12 +14,12 @@ use sha2::{Digest, Sha256};
 use twig_clients::format::{self, Bundled, Options, Part, Reading};
 use twig_core::document::Head;
 use twig_core::parse::library::Folder;
-use twig_core::render::World;
 use twig_core::template::Templates;
 use twig_core::{
     Blob, Block, Bodies, Body, BodyError, Catalog, Kind, Library, LibraryName, Limits, Lookup,
     Message, Problem, Prompt, RelativePath, RenderError, Rendering, Severity, Stamp,
 };
+use twig_core::{Latest, World};
 
 /// The kinds that are Markdown files.
 const KINDS: [Kind; 8] = [
@@ -99,7 +99,7 @@ impl Shelf {
     }
 
     fn messages(&self, name: &str, given: &[(&str, &str)]) -> Result<Vec<Message>, RenderError> {
-        let catalog = Catalog::build(vec![Arc::new(self.library())]);
+        let catalog = Latest::from(Catalog::build(vec![Arc::new(self.library())]));
         let templates = Templates::new(self.limits.clone());
         let world = World {
             catalog: &catalog,

@@ -12,12 +12,12 @@ use twig_clients::import::{Format, Imported, Item, Outcome, SourceFile, Wish, re
 use twig_core::check::check;
 use twig_core::parse::library::{Files, Folder, twig_library};
 use twig_core::parse::table::append;
-use twig_core::render::World;
 use twig_core::template::{Templates, run};
 use twig_core::{
     Blob, Block, Bodies, Body, BodyError, Catalog, Library, LibraryName, Limits, Lookup,
     PromptName, RelativePath, Rendering, Stamp, render,
 };
+use twig_core::{Latest, World};
 
 /// Reads files as `(path, text)`.
 pub(crate) fn outcome(files: &[(&str, &str)], format: Option<Format>) -> Outcome {
@@ -51,7 +51,7 @@ pub(crate) fn taken(item: &Item) -> &Imported {
 
 /// A library of what was taken, as it would be on disk.
 pub(crate) struct Kept {
-    catalog: Catalog,
+    catalog: Latest<'static>,
     bodies: InMemory,
     templates: Templates,
     pub(crate) manifest: String,
@@ -113,7 +113,7 @@ impl Kept {
         let bodies = InMemory(bodies);
         let library = twig_library(&folder, &manifest, &bodies, &Limits::default());
         Self {
-            catalog: Catalog::build(vec![Arc::new(library)]),
+            catalog: Catalog::build(vec![Arc::new(library)]).into(),
             bodies,
             templates: Templates::new(Limits::default()),
             manifest,
@@ -147,7 +147,7 @@ impl Kept {
             Ok(Rendering::Done(messages)) => messages,
             Ok(Rendering::Computed(computed)) => {
                 let outcome = run(&computed.job);
-                computed.finish(outcome).expect("rendered")
+                computed.rest.finish(outcome).expect("rendered")
             }
             Ok(Rendering::Function(_)) => panic!("no function"),
             Err(error) => panic!("{name}: {error}"),

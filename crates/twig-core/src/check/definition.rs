@@ -5,8 +5,9 @@ use std::sync::Arc;
 use crate::braces::UriPattern;
 use crate::model::{Argument, Content, Library, Prompt};
 use crate::problem::{Problem, ProblemCode, Severity};
-use crate::render::{Embedding, NOTHING_GIVEN, RenderError, World, media};
+use crate::render::{Embedding, NOTHING_GIVEN, RenderError, media};
 use crate::suggest;
+use crate::world::World;
 
 /// Looks for the documents of a prompt, as rendering does. Those whose URI depends on an argument
 /// cannot be known beforehand.

@@ -8,7 +8,7 @@ use crate::model::{Content, Dialect, Kind, Library, Prompt};
 use crate::name::RelativePath;
 use crate::parse::labels::place;
 use crate::problem::{Problem, ProblemCode, Severity};
-use crate::render::World;
+use crate::world::World;
 
 /// Looks at the texts of a prompt; those of Jinja templates are looked at with all they include.
 pub(super) fn prompt(

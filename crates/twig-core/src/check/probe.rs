@@ -8,8 +8,8 @@ use crate::limits::Limits;
 use crate::model::{Argument, Content, Kind, Library, TextForm};
 use crate::name::{LibraryName, RelativePath};
 use crate::parse::library::{Folder, empty_library};
-use crate::render::World;
 use crate::template::{BundleError, PromptSources, Templates, inspect};
+use crate::world::{Latest, World};
 
 /// Says what is wrong with a template, as `check` would.
 pub fn probe(source: &str, arguments: &[Argument], limits: &Limits) -> Result<(), String> {
@@ -23,7 +23,7 @@ pub fn probe(source: &str, arguments: &[Argument], limits: &Limits) -> Result<()
         prefix: "import:".into(),
     };
     let library = Arc::new(empty_library(&folder, Kind::Twig, Vec::new()));
-    let catalog = Catalog::build(vec![Arc::clone(&library)]);
+    let catalog = Latest::from(Catalog::build(vec![Arc::clone(&library)]));
     let templates = Templates::new(limits.clone());
     let world = World {
         catalog: &catalog,

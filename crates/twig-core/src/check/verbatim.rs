@@ -7,7 +7,8 @@ use crate::model::{Content, Kind, Library, Prompt};
 use crate::name::RelativePath;
 use crate::parse::library::MANIFEST;
 use crate::problem::{Problem, ProblemCode, Severity};
-use crate::render::{RenderError, World, media, verbatim_text};
+use crate::render::{RenderError, media, verbatim_text};
+use crate::world::World;
 
 /// Looks at each message as rendering does.
 pub(super) fn prompt(

@@ -4,11 +4,12 @@
 use std::sync::Arc;
 
 use super::embed::{Embedded, Embedding, NOTHING_GIVEN};
-use super::{Block, Given, Message, RenderError, World, media, value_at};
+use super::{Block, Given, Message, RenderError, media, value_at};
 use crate::braces::{Braces, Node, UriPattern};
 use crate::catalog::PromptRef;
 use crate::document::{Contents, Document};
 use crate::model::Content;
+use crate::world::World;
 
 /// What stands between two documents of one folder.
 const RULE: &str = "\n\n---\n\n";

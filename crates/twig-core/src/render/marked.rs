@@ -1,12 +1,13 @@
 //! Prompts of other clients' formats: marks become values, in one pass.
 
 use super::arguments::value_at;
-use super::{Block, Given, Message, RenderError, World, read};
+use super::{Block, Given, Message, RenderError, read};
 use crate::catalog::PromptRef;
 use crate::marks::{Piece, curly, pieces};
 use crate::model::{Argument, Content, Kind, Library, Marks, Role};
 use crate::name::RelativePath;
 use crate::spoken;
+use crate::world::World;
 
 /// What a skill's text calls the folder of its files.
 const SKILL_FOLDER: &str = "${CLAUDE_SKILL_DIR}";

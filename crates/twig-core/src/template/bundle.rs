@@ -21,7 +21,8 @@ use crate::limits::PROBLEMS;
 use crate::model::{Content, Library};
 use crate::name::RelativePath;
 use crate::problem::{Problem, ProblemCode, Severity};
-use crate::render::{RenderError, World, body_error};
+use crate::render::{RenderError, body_error};
+use crate::world::World;
 
 /// A template and its closure, compiled and sorted.
 #[derive(Debug)]

@@ -9,7 +9,8 @@ use crate::document::DocumentCache;
 use crate::limits::Limits;
 use crate::model::{Content, Library};
 use crate::name::RelativePath;
-use crate::render::{RenderError, World};
+use crate::render::RenderError;
+use crate::world::World;
 
 /// Roughly how many bytes of compiled templates are kept.
 const ROOM: usize = 1024 * 1024;

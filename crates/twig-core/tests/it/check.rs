@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use twig_core::check::check;
 use twig_core::model::About;
-use twig_core::render::World;
 use twig_core::template::Templates;
 use twig_core::{
     Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Limits,
     MessageSource, ProblemCode, Prompt, PromptName, RelativePath, Role, Stamp,
 };
+use twig_core::{Latest, World};
 use twig_testkit::assert_linear;
 
 use crate::template::{Case, read_fixture};
@@ -367,7 +367,7 @@ impl Bodies for TwoTexts {
 
 fn report((library, text): (Library, String), part: &str) -> Vec<String> {
     let world = World {
-        catalog: &Catalog::build([Arc::new(library)]),
+        catalog: &Latest::from(Catalog::build([Arc::new(library)])),
         bodies: &TwoTexts(text, part.to_owned()),
         templates: &Templates::new(Limits::default()),
     };

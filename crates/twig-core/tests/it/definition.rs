@@ -10,12 +10,13 @@ use std::sync::Arc;
 
 use twig_core::check::check;
 use twig_core::parse::library::{DefinitionFile, Files, Folder, definitions_library};
-use twig_core::render::{Block, World};
+use twig_core::render::Block;
 use twig_core::template::Templates;
 use twig_core::{
     Blob, Bodies, Body, BodyError, Catalog, Document, Library, LibraryName, Limits, Lookup,
     Message, RelativePath, RenderError, Rendering, Stamp, render,
 };
+use twig_core::{Latest, World};
 
 /// A folder of definitions and documents that was never on a disk.
 #[derive(Default)]
@@ -86,7 +87,7 @@ impl Definitions {
     }
 
     pub(crate) fn with_world<T>(&self, work: impl FnOnce(World<'_>) -> T) -> T {
-        let catalog = Catalog::build([Arc::new(self.library())]);
+        let catalog = Latest::from(Catalog::build([Arc::new(self.library())]));
         let templates = Templates::new(self.limits.clone());
         work(World {
             catalog: &catalog,

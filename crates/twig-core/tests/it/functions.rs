@@ -6,12 +6,12 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use twig_core::parse::functions::FunctionFiles;
 use twig_core::parse::library::{Folder, functions_library};
-use twig_core::render::World;
 use twig_core::template::Templates;
 use twig_core::{
     Blob, Bodies, Body, BodyError, Catalog, FunctionCall, Library, LibraryName, Limits, Lookup,
     RelativePath, RenderError, Rendering, Stamp, render,
 };
+use twig_core::{Latest, World};
 
 use crate::manifest::show;
 
@@ -73,7 +73,7 @@ impl Bodies for NoBodies {
 fn call(given: &[(&str, &str)]) -> Result<Box<FunctionCall>, RenderError> {
     let list = r#"[{"name":"p-q","arguments":[{"name":"b","required":true},{"name":"a"}]}]"#;
     let library = read(list, &Ok("prompt_p_q".to_owned()));
-    let catalog = Catalog::build([Arc::new(library)]);
+    let catalog = Latest::from(Catalog::build([Arc::new(library)]));
     let Lookup::Found(found) = catalog.find("p-q") else {
         panic!("it is there");
     };
@@ -144,7 +144,7 @@ fn what_a_program_says_is_told_without_the_values_it_was_told() {
     let list =
         r#"[{"name":"p","arguments":[{"name":"a"},{"name":"b"},{"name":"c"},{"name":"d"}]}]"#;
     let library = Arc::new(read(list, &Ok("prompt_p".to_owned())));
-    let catalog = Catalog::build(vec![library]);
+    let catalog = Latest::from(Catalog::build(vec![library]));
     let Lookup::Found(found) = catalog.find("p") else {
         panic!("the prompt is there");
     };

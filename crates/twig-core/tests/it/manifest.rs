@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use twig_core::limits::PROBLEMS;
 use twig_core::parse::library::{Files, Folder, twig_layout, twig_library};
-use twig_core::{BodyError, Content, Library, LibraryName, Limits, NotAFile, Problem, RelativePath};
+use twig_core::{
+    BodyError, Content, Library, LibraryName, Limits, NotAFile, Problem, RelativePath,
+};
 use twig_testkit::assert_linear;
 
 /// Files are there unless their name says otherwise.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use twig_core::check::check;
-use twig_core::render::World;
 use twig_core::template::{Templates, run};
 use twig_core::{
     Argument, Blob, Block, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library,
     LibraryName, Limits, Lookup, Message, MessageSource, Prompt, PromptName, RelativePath,
     RenderError, Rendering, Role, Stamp, render,
 };
+use twig_core::{Latest, World};
 
 /// The path of the template that a case is about.
 const MAIN: &str = "prompts/main.md";
@@ -48,7 +48,7 @@ impl Bodies for Files {
 
 /// A library `lib` with one prompt, and a library `other` beside it.
 pub(crate) struct Case {
-    catalog: Catalog,
+    catalog: Latest<'static>,
     files: Files,
     templates: Templates,
     given: Vec<(String, String)>,
@@ -105,7 +105,7 @@ impl Case {
             })
         });
         Self {
-            catalog: Catalog::build(libraries.to_vec()),
+            catalog: Catalog::build(libraries.to_vec()).into(),
             files: Files::default(),
             templates: Templates::new(Limits::default()),
             given: values
@@ -140,7 +140,7 @@ impl Case {
             Ok(Rendering::Done(messages)) => ("plain", Ok(messages)),
             Ok(Rendering::Computed(render)) => {
                 let outcome = run(&render.job);
-                ("computed", render.finish(outcome))
+                ("computed", render.rest.finish(outcome))
             }
             Ok(Rendering::Function(call)) => panic!("no template: {call:?}"),
             Err(error) => ("refused", Err(error)),

@@ -3,19 +3,19 @@
 use twig_core::{Catalog, Prompt};
 
 use super::reply;
-use crate::dispatch::{Call, Outcome};
+use crate::call::{Call, Outcome};
 use crate::json;
 use crate::schema;
 
 /// Answers with all prompts; what is answered is written once for each snapshot and era.
 pub(super) fn call(call: &Call<'_>) -> Outcome {
     let Call { server, era, .. } = *call;
-    let catalog = call.host.catalog;
+    let catalog = call.world.catalog;
     let page = server.pages().commands(catalog, era, || {
         let mut page = Vec::new();
         json::object(&mut page, |result| {
             reply::structured(|content| write(catalog, content), result);
-            server.seal(era, "complete", None, result);
+            schema::seal(era, &server.info, "complete", None, result);
         });
         // It is kept as long as the snapshot is.
         page.shrink_to_fit();

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use twig_core::render::{self, Audience, Block, Message, RenderError};
+use twig_core::render::{self, Audience, Block, ComputedRender, Message, RenderError, Rendering};
 use twig_core::{Dialect, Kind, Limits, Lookup, Prompt, PromptRef, Role, suggest};
 
 use super::given::Given;
 use super::{Answer, input, reply, trigger};
-use crate::dispatch::{Call, Outcome};
+use crate::call::{Call, Outcome};
 use crate::error::Refusal;
-use crate::in_flight::{Errand, Pending, Render, Rendered};
+use crate::in_flight::{PendingJob, Work};
 use crate::json::{self, Object};
 use crate::params::{self, Fields};
 use crate::prompts;
@@ -25,7 +25,7 @@ const SLOT: &str = "{{input}}";
 
 /// What becomes of the text that no argument took.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Tail {
+enum Tail {
     /// There is none.
     None,
     /// It follows after a blank line.
@@ -52,30 +52,33 @@ pub(super) fn call(call: &Call<'_>, given: &Given<'_>, result: &mut Object<'_>) 
         is_remote: call.server.is_remote,
         ..Audience::default()
     };
-    let rendered = render::render_for(audience, call.host.world(), found, &values);
-    match rendered.map(Rendered::from) {
-        Ok(Rendered::Done(messages)) => {
+    let (work, rest) = match render::render_for(audience, call.world, found, &values) {
+        Ok(Rendering::Done(messages)) => {
             check_room(&messages, &tail, limits)?;
             write(messages, tail, result);
-            Ok(Outcome::Complete)
+            return Ok(Outcome::Complete);
         }
-        Ok(Rendered::Elsewhere(work, rest)) => {
-            let render = Render {
-                prompt: prompt.full_name.clone(),
-                description: None,
-                library: Arc::clone(found.library),
-                rest,
-            };
-            let pending = Pending::Expand(render, tail);
-            Ok(Outcome::Elsewhere(Box::new(Errand { work, pending })))
-        }
-        Err(error) if error.missing_arguments().is_some() => Err(missing(prompt, &error)),
+        Ok(Rendering::Computed(ComputedRender { job, rest })) => (Work::Render(job), Some(rest)),
+        Ok(Rendering::Function(function)) => (Work::Function(function), None),
+        Err(error) if error.missing_arguments().is_some() => return Err(missing(prompt, &error)),
         Err(error) => {
-            call.server.tell(&prompt.full_name, &error);
-            let libraries = call.host.catalog.libraries();
-            Err(call.server.for_client(libraries, error).to_string())
+            let libraries = call.world.catalog.libraries();
+            let error = call.server.report(&prompt.full_name, libraries, error);
+            return Err(error.to_string());
         }
-    }
+    };
+    let (name, library) = (prompt.full_name.clone(), Arc::clone(found.library));
+    let job = PendingJob::render(found, work, rest, move |finished, server, result| {
+        match finished {
+            Ok(finished) => write(finished.messages, tail, result),
+            Err(error) => {
+                let error = server.report(&name, [&library], error);
+                reply::failed(&error.to_string(), result);
+            }
+        }
+        Ok(())
+    });
+    Ok(Outcome::Job(Box::new(job)))
 }
 
 /// The prompt that a `tools/call` wants expanded, as far as that can be said without its trigger.
@@ -95,7 +98,7 @@ pub(crate) fn command<'a>(fields: &Fields<'a>) -> Option<Cow<'a, str>> {
 /// Finds the prompt that a command means, with or without the trigger in front.
 fn find<'a>(call: &Call<'a>, command: &str) -> Result<PromptRef<'a>, String> {
     let command = command.trim();
-    let catalog = call.host.catalog;
+    let catalog = call.world.catalog;
     let bare = command.strip_prefix(trigger(call));
     let name = match bare {
         Some(bare) if matches!(catalog.find(command), Lookup::Missing) => bare.trim_start(),
@@ -196,7 +199,7 @@ fn check_room(messages: &[Message], tail: &Tail, limits: &Limits) -> Result<(), 
 }
 
 /// Writes a rendered prompt: its texts as one, and behind it whatever else there is.
-pub(crate) fn write(mut messages: Vec<Message>, tail: Tail, result: &mut Object<'_>) {
+fn write(mut messages: Vec<Message>, tail: Tail, result: &mut Object<'_>) {
     place(&mut messages, tail);
     let prompt = join(&messages);
     messages.retain(|message| !matches!(message.block, Block::Text(_)));

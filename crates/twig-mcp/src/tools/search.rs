@@ -4,8 +4,8 @@ use twig_core::search::{Hit, Query, Scope, Target};
 
 use super::given::Given;
 use super::{Answer, reply};
-use crate::dispatch::Outcome;
-use crate::in_flight::{Errand, Pending, Work};
+use crate::call::Outcome;
+use crate::in_flight::PendingJob;
 use crate::json::{self, Object};
 
 /// The longest query, in characters.
@@ -29,14 +29,11 @@ pub(super) fn call(given: &Given<'_>) -> Answer {
         },
         limit: usize::try_from(given.number("limit").unwrap_or(LIMIT)).unwrap_or_default(),
     };
-    Ok(Outcome::Elsewhere(Box::new(Errand {
-        work: Work::Search(query),
-        pending: Pending::Search,
-    })))
+    Ok(Outcome::Job(Box::new(PendingJob::search(query, finish))))
 }
 
 /// Writes what was found.
-pub(crate) fn finish(outcome: Result<Vec<Hit>, String>, result: &mut Object<'_>) {
+fn finish(outcome: Result<Vec<Hit>, String>, result: &mut Object<'_>) {
     match outcome {
         Ok(hits) => reply::structured(
             |content| {

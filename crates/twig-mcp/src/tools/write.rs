@@ -9,14 +9,14 @@ use twig_core::suggest;
 use super::given::Given;
 use super::tool::Verb;
 use super::{Answer, reply};
+use crate::call::{Call, Outcome};
 use crate::client;
-use crate::dispatch::{Call, Outcome};
-use crate::in_flight::{Errand, Pending, Work};
+use crate::in_flight::PendingJob;
 use crate::json::Object;
 
 /// A write under way: what its answer says.
 #[derive(Debug)]
-pub(crate) struct WriteCall {
+struct WriteCall {
     verb: Verb,
     kind: ItemKind,
     project: StoreName,
@@ -69,17 +69,15 @@ pub(super) fn call(call: &Call<'_>, kind: ItemKind, verb: Verb, given: &Given<'_
         expected: given.number("expected_version"),
         author: author(call),
     };
-    let pending = WriteCall {
+    let call = WriteCall {
         verb,
         kind,
         project,
         name,
         resource,
     };
-    Ok(Outcome::Elsewhere(Box::new(Errand {
-        work: Work::Write(Box::new(write)),
-        pending: Pending::Write(pending),
-    })))
+    let job = PendingJob::write(write, move |outcome, result| call.finish(outcome, result));
+    Ok(Outcome::Job(Box::new(job)))
 }
 
 /// Whose write it is.
@@ -91,7 +89,7 @@ fn author(call: &Call<'_>) -> Author {
 
 impl WriteCall {
     /// Writes what came of it.
-    pub(crate) fn finish(self, outcome: Result<Written, StoreError>, result: &mut Object<'_>) {
+    fn finish(self, outcome: Result<Written, StoreError>, result: &mut Object<'_>) {
         let Self { kind, name, .. } = &self;
         match outcome {
             Ok(written) => {

@@ -5,7 +5,7 @@ use twig_core::template::JobOutcome;
 use twig_core::{
     Content, Dialect, Function, FunctionOutcome, Limits, MessageSource, Prompt, RelativePath, Role,
 };
-use twig_mcp::{Done, Job, Work};
+use twig_mcp::{Job, Work, WorkOutcome};
 
 use crate::support::{Peer, argument, error, library, prompt, request};
 
@@ -39,7 +39,7 @@ fn start(peer: &mut Peer, id: &str) -> Job {
     job.unwrap()
 }
 
-fn finish(peer: &mut Peer, job: &Job, done: impl Into<Done>) -> Option<Value> {
+fn finish(peer: &mut Peer, job: &Job, done: impl Into<WorkOutcome>) -> Option<Value> {
     let mut out = Vec::new();
     peer.connection.finish(job.ticket, done, &mut out);
     serde_json::from_slice(&out).ok()
@@ -78,7 +78,7 @@ fn a_function_is_told_what_was_asked_and_answered_when_it_is_done() {
 #[test]
 fn what_goes_wrong_is_not_the_callers_mistake() {
     let mut peer = peer();
-    let cases: [(Done, &str); 4] = [
+    let cases: [(WorkOutcome, &str); 4] = [
         (
             printed("x").into(),
             "The function of prompt `l:run` printed what is not valid JSON: expected value at line 1 column 1",

@@ -43,7 +43,7 @@ fn post(headers: &Headers<'_>, body: impl AsRef<[u8]>) -> (u16, Value) {
     let mut connection = Connection::new(Arc::clone(&peer.server));
     match http::post(&peer.server, headers, body.as_ref()) {
         Err(reply) => read(&reply),
-        Ok(exchange) => match exchange.answer(&mut connection, peer.host()) {
+        Ok(exchange) => match exchange.answer(&mut connection, peer.world()) {
             Answer::Reply(reply) | Answer::Session(reply) => read(&reply),
             other => panic!("{other:?}"),
         },
@@ -337,7 +337,7 @@ fn initialize_starts_a_session_if_it_succeeds() {
     let (status, refusal) = read(&exchange.refuse(Trouble::Sessions(256)));
     assert_eq!((status, &refusal["id"]), (503, &json!(0)));
     let mut connection = Connection::new(Arc::clone(&peer.server));
-    let answer = exchange.answer(&mut connection, peer.host());
+    let answer = exchange.answer(&mut connection, peer.world());
     assert!(matches!(answer, Answer::Session(reply) if reply.status == 200));
     peer.connection = connection;
     assert_eq!(peer.prompts_changed().len(), 1);
@@ -370,7 +370,7 @@ fn listening_opens_a_stream_for_who_takes_one() {
     let good = headers("subscriptions/listen");
     let exchange = http::post(&peer.server, &good, body.as_bytes()).unwrap();
     let mut connection = Connection::new(Arc::clone(&peer.server));
-    let Answer::Stream(first) = exchange.answer(&mut connection, peer.host()) else {
+    let Answer::Stream(first) = exchange.answer(&mut connection, peer.world()) else {
         panic!("no stream");
     };
     let first: Value = serde_json::from_slice(&first).unwrap();
@@ -399,7 +399,7 @@ fn a_computed_prompt_leaves_as_a_job() {
     };
     let exchange = http::post(&peer.server, &headers, body.as_bytes()).unwrap();
     let mut connection = Connection::new(Arc::clone(&peer.server));
-    let Answer::Job(job) = exchange.answer(&mut connection, peer.host()) else {
+    let Answer::Job(job) = exchange.answer(&mut connection, peer.world()) else {
         panic!("no job");
     };
     let twig_mcp::Work::Render(render) = &job.work else {
@@ -412,7 +412,7 @@ fn a_computed_prompt_leaves_as_a_job() {
     // Answered already, or cancelled meanwhile.
     let reply = http::finish(&mut connection, job.ticket, outcome);
     assert_eq!(reply, Reply::accepted());
-    let Answer::Job(job) = exchange.answer(&mut connection, peer.host()) else {
+    let Answer::Job(job) = exchange.answer(&mut connection, peer.world()) else {
         panic!("no job");
     };
     connection.abandon(job.ticket);

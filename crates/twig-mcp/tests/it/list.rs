@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use twig_core::World;
 use twig_core::{Library, Limits};
-use twig_mcp::{Host, Outbox};
+use twig_mcp::Outbox;
 
 use crate::support::{FakeBodies, Peer, catalog, error, library, prompt, request, server_meta};
 
@@ -220,16 +221,16 @@ fn a_page_is_written_once_and_shared_by_all_connections() {
     let mut peer = Peer::new();
     let mut other = twig_mcp::Connection::new(Arc::clone(&peer.server));
     let templates = twig_core::template::Templates::default();
-    let catalog = twig_mcp::Latest::from(Arc::clone(&peer.catalog));
-    let host = Host {
+    let catalog = twig_core::Latest::from(Arc::clone(&peer.catalog));
+    let world = World {
         catalog: &catalog,
         bodies: &FakeBodies::default(),
         templates: &templates,
     };
     let mut out = Pieces::default();
     let message = request("a", "prompts/list", json!({}));
-    peer.connection.receive(message.as_bytes(), host, &mut out);
-    other.receive(message.as_bytes(), host, &mut out);
+    peer.connection.receive(message.as_bytes(), world, &mut out);
+    other.receive(message.as_bytes(), world, &mut out);
     assert!(Arc::ptr_eq(&out.shared[0], &out.shared[1]));
     assert_eq!(
         String::from_utf8(out.copied).unwrap(),

@@ -10,10 +10,10 @@ use twig_core::parse::documents::{FoundDocument, Layout, documents};
 use twig_core::parse::library::{Folder, add_documents};
 use twig_core::template::Templates;
 use twig_core::{
-    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName,
-    Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
+    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Latest, Library,
+    LibraryName, Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp, World,
 };
-use twig_mcp::{Connection, Host, Identity, Job, Latest, Server, Tools};
+use twig_mcp::{Connection, Identity, Job, Server, Tools};
 
 /// One client, its server and what is served.
 pub(crate) struct Peer {
@@ -61,18 +61,18 @@ impl Peer {
     /// Says one message that may start a job.
     pub(crate) fn start(&mut self, message: impl AsRef<[u8]>) -> (Option<Job>, String) {
         let mut out = Vec::new();
-        let host = Host {
+        let world = World {
             catalog: &self.catalog,
             bodies: &self.bodies,
             templates: &self.templates,
         };
-        let job = self.connection.receive(message.as_ref(), host, &mut out);
+        let job = self.connection.receive(message.as_ref(), world, &mut out);
         (job, String::from_utf8(out).unwrap())
     }
 
     /// What requests are answered from.
-    pub(crate) fn host(&self) -> Host<'_> {
-        Host {
+    pub(crate) fn world(&self) -> World<'_> {
+        World {
             catalog: &self.catalog,
             bodies: &self.bodies,
             templates: &self.templates,

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
 use twig_clients::format::{self, Bundled, Options, Part, Reading};
-use twig_core::document::{HEAD, Head};
-use twig_core::{BodyError, Kind, Limits, NotAFile, Problem, RelativePath, Severity};
 use twig_core::body::FileRole;
+use twig_core::document::{HEAD, Head};
 use twig_core::problem::ProblemCode;
+use twig_core::{BodyError, Kind, Limits, NotAFile, Problem, RelativePath, Severity};
 
 use crate::bodies::most;
 use crate::listing::Entry;

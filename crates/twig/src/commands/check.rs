@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
+use twig_core::Latest;
 use twig_core::check::check;
 use twig_core::{Kind, Problem, Severity};
 
@@ -65,7 +66,7 @@ pub(super) fn run(options: &CheckArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
         ..SourceArgs::default()
     })?;
     let named = &opened.sources.library;
-    let catalog = opened.live.snapshot();
+    let catalog = Latest::from(opened.live.snapshot());
     let mut problems = opened.live.problems();
     problems.extend(check(opened.world(&catalog)));
     // The other libraries are there for what these include; their problems are not asked for.

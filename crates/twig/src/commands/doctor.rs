@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
+use twig_core::Latest;
 use twig_core::check::check;
 use twig_core::store::place_of;
 use twig_core::{Kind, Library, Problem, Severity};
@@ -87,7 +88,7 @@ pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, Command
         Err(error) => (Config::default(), Some(error.message)),
     };
     let opened = OpenedCatalog::with(places, config, &options.sources)?;
-    let catalog = opened.live.snapshot();
+    let catalog = Latest::from(opened.live.snapshot());
     let found = opened.live.found();
     let mut problems = opened.live.problems();
     problems.extend(check(opened.world(&catalog)));

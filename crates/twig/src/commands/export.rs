@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use clap::Args;
 use twig_clients::export::{Client, FileNames, plan};
 use twig_core::Kind;
+use twig_core::Latest;
 use twig_sources::{ExportMode, export_prompts};
 
 use self::pick::Picked;
@@ -109,7 +110,7 @@ fn parse_client(text: &str) -> Result<Client, String> {
 
 pub(super) fn run(options: &ExportArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let opened = OpenedCatalog::open(&options.from.sources())?;
-    let catalog = opened.live.snapshot();
+    let catalog = Latest::from(opened.live.snapshot());
     let target = Target::find(options, &opened.places)?;
     let picked = Picked::of(&catalog, &options.names)?;
     if catalog.is_empty() {

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use twig_core::World;
 use twig_core::parse::library::MANIFEST;
-use twig_core::render::World;
 use twig_core::store::StoreError;
 use twig_core::template::Templates;
-use twig_core::{Catalog, Kind};
+use twig_core::{Kind, Latest};
 use twig_sources::{Access, LiveCatalog, PROJECT, Selected, Settings, Watching, is_well_known};
 
 use super::store::{ProjectArgs, Stores, Target, no_project};
@@ -125,7 +125,7 @@ impl OpenedCatalog {
     }
 
     /// What prompts of a catalog are rendered and checked with.
-    pub(super) fn world<'w>(&'w self, catalog: &'w Catalog) -> World<'w> {
+    pub(super) fn world<'w>(&'w self, catalog: &'w Latest<'w>) -> World<'w> {
         World {
             catalog,
             bodies: &self.live,

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use twig_core::Latest;
 use twig_core::{Block, Message, Prompt, RenderError, Rendering, function, render};
 
 use super::content::{Spelled, spelled};
@@ -58,7 +59,7 @@ type Pair = (Cow<'static, str>, Cow<'static, str>);
 
 pub(super) fn run(options: &RenderArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let opened = OpenedCatalog::open(&options.sources)?;
-    let catalog = opened.live.snapshot();
+    let catalog = Latest::from(opened.live.snapshot());
     let found = find(&catalog, &options.name)?;
     let given: Vec<Pair> = options
         .arguments
@@ -99,6 +100,7 @@ pub(super) fn run(options: &RenderArgs, ui: &mut Ui) -> Result<ExitCode, Command
         Ok(Rendering::Computed(computed)) => {
             let outcome = worker::Worker::new().run(&computed.job);
             computed
+                .rest
                 .finish(outcome)
                 .map_err(|error| explain(error, found.prompt))?
         }

@@ -8,7 +8,7 @@ use twig_core::search::{Hit, Query};
 use twig_core::store::{ItemWrite, StoreError, Written};
 use twig_core::template::{ComputedJob, JobOutcome};
 use twig_core::{FunctionCall, FunctionOutcome};
-use twig_mcp::{Done, Job, Ticket, Work};
+use twig_mcp::{Job, Ticket, Work, WorkKind, WorkOutcome};
 
 use super::Shared;
 use super::accept::is_over;
@@ -28,15 +28,15 @@ impl Shared {
         job: Job,
         peer: Option<&Arc<HttpPeer>>,
         session: Option<Arc<Session>>,
-    ) -> Done {
+    ) -> WorkOutcome {
         let lane = lane(peer, session.as_ref(), job.prompt.as_deref());
         match job.work {
-            Work::Render(render) => Done::Render(self.render(lane, render).await),
-            Work::Write(write) => Done::Write(self.write(*write).await),
-            Work::Search(query) => Done::Search(self.search(query).await),
+            Work::Render(render) => WorkOutcome::Render(self.render(lane, render).await),
+            Work::Write(write) => WorkOutcome::Write(self.write(*write).await),
+            Work::Search(query) => WorkOutcome::Search(self.search(query).await),
             Work::Function(call) => {
                 let session = session.map(|session| (session, job.ticket));
-                Done::Function(self.call(lane, call, session).await)
+                WorkOutcome::Function(self.call(lane, call, session).await)
             }
         }
     }
@@ -99,12 +99,7 @@ impl Shared {
         self.service.write(write, move |outcome| {
             let _ = tell.send(outcome);
         });
-        let given_up = || {
-            StoreError::Unavailable(
-                "The server is ending, and whether the change was made is not known: look before you repeat it"
-                    .to_owned(),
-            )
-        };
+        let given_up = || StoreError::Unavailable(WorkKind::Write.ending().to_owned());
         tokio::select! {
             outcome = told => outcome.unwrap_or_else(|_| Err(given_up())),
             () = self.last_moment() => Err(given_up()),

@@ -10,9 +10,9 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use tokio::task::block_in_place;
 use tokio::time::sleep;
-use twig_core::Catalog;
+use twig_core::{Catalog, Latest, World};
+use twig_mcp::Connection;
 use twig_mcp::http::{self, Answer, Exchange, Reply, Seat, Trouble};
-use twig_mcp::{Connection, Host, Latest};
 
 use super::Shared;
 use super::bodies::pass_by;
@@ -272,12 +272,12 @@ impl Shared {
     fn answer(&self, exchange: &Exchange<'_>, connection: &mut Connection) -> Answer {
         let look = || self.catalog();
         let catalog = Latest::new(&look);
-        let host = Host {
+        let world = World {
             catalog: &catalog,
             bodies: &self.disk,
             templates: &self.service.templates,
         };
-        exchange.answer(connection, host)
+        exchange.answer(connection, world)
     }
 }
 

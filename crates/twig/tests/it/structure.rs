@@ -13,30 +13,8 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[
     ),
     (
         "twig-core",
-        &["format", "function", "parse", "render", "template"],
+        &["format", "function", "parse", "render", "template", "world"],
     ),
-    (
-        "twig-mcp",
-        &[
-            "command_clients",
-            "completion",
-            "cursor",
-            "dispatch",
-            "hearing",
-            "in_flight",
-            "lifecycle",
-            "logging",
-            "long_documents",
-            "pages",
-            "prompts",
-            "resources",
-            "server",
-            "skills",
-            "subscriptions",
-            "tools",
-        ],
-    ),
-    ("twig-mcp", &["era", "error"]),
     (
         "twig-sources",
         &[

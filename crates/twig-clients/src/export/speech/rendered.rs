@@ -7,9 +7,10 @@ use std::borrow::Cow;
 
 use super::{Part, fold, refuse_exported};
 use crate::export::Compute;
+use twig_core::World;
 use twig_core::catalog::PromptRef;
 use twig_core::model::{Argument, Content, Prompt, Role};
-use twig_core::render::{self, Audience, Block, Checked, Message, RenderError, Rendering, World};
+use twig_core::render::{self, Audience, Block, Checked, Message, RenderError, Rendering};
 use twig_core::template::{Printing, printing};
 
 /// Templates that only print can be written with other marks; others would have to be run.
@@ -137,7 +138,7 @@ fn said(
         Rendering::Done(messages) => Ok(messages),
         Rendering::Computed(computed) => {
             let outcome = compute(&computed.job);
-            computed.finish(outcome).map_err(sentence)
+            computed.rest.finish(outcome).map_err(sentence)
         }
         Rendering::Function(_) => Err("a program makes it, and a file runs none".to_owned()),
     }

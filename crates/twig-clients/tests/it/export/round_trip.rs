@@ -7,13 +7,13 @@ use proptest::prelude::*;
 use twig_clients::export::{Client, Item};
 use twig_clients::format::{self, Options};
 use twig_core::parse::library::Folder;
-use twig_core::{Catalog, Dialect, LibraryName, Limits, Prompt, RelativePath};
+use twig_core::{Catalog, Dialect, Latest, LibraryName, Limits, Prompt, RelativePath};
 
 use super::{Files, Shelf, jinja, prompt, said, verbatim};
 
 /// A file that was exported, as a library of its client has it.
 struct Back {
-    catalog: Catalog,
+    catalog: Latest<'static>,
     files: Files,
 }
 
@@ -41,7 +41,7 @@ impl Back {
         let mut files = Files(BTreeMap::new());
         files.0.insert(format!("back:{path}"), item.text.clone());
         Self {
-            catalog: Catalog::build([Arc::new(library)]),
+            catalog: Catalog::build([Arc::new(library)]).into(),
             files,
         }
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use twig_core::render::World;
 use twig_core::template::Templates;
 use twig_core::{Catalog, Kind, RenderError};
+use twig_core::{Latest, World};
 
 use super::{KINDS, Shelf};
 
@@ -174,7 +174,7 @@ fn check_tells_of_what_a_text_hides() {
     for kind in KINDS.into_iter().filter(|kind| *kind != Kind::Skills) {
         let file = "---\ndescription: d\n---\nhid\u{200b}den";
         let shelf = Shelf::new(kind, [(path(kind), file)]);
-        let catalog = Catalog::build(vec![Arc::new(shelf.library())]);
+        let catalog = Latest::from(Catalog::build(vec![Arc::new(shelf.library())]));
         let templates = Templates::new(shelf.limits.clone());
         let world = World {
             catalog: &catalog,

@@ -12,9 +12,9 @@ use crate::front_matter;
 use crate::limits::Limits;
 use crate::model::{Content, Library, TextForm};
 use crate::name::RelativePath;
-use crate::render::World;
 use crate::template::engine::{Failure, Lines, Links};
 use crate::template::scan::{Fault, How, Reference, Scan, Sort, scan};
+use crate::world::World;
 
 /// Filters, tests and comparisons that a plain template may have, includes counted in: each costs
 /// time by the length of a value, and together they have to stay far below the render limit.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::gather::{PromptSources, gather};
 use super::{BundleError, Source};
 use crate::model::{Content, Library};
-use crate::render::{RenderError, World};
+use crate::render::RenderError;
 use crate::template::scan::{Kind, Tag, Token, Tokens, unquote};
+use crate::world::World;
 
 /// What a template and what it includes do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

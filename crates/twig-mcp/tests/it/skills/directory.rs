@@ -242,7 +242,7 @@ fn post(peer: &Peer, headers: &Headers<'_>, body: &str) -> u16 {
     let mut connection = Connection::new(Arc::clone(&peer.server));
     match http::post(&peer.server, headers, body.as_bytes()) {
         Err(reply) => reply.status,
-        Ok(exchange) => match exchange.answer(&mut connection, peer.host()) {
+        Ok(exchange) => match exchange.answer(&mut connection, peer.world()) {
             Answer::Reply(reply) | Answer::Session(reply) => reply.status,
             other => panic!("{other:?}"),
         },

@@ -9,7 +9,7 @@ use twig_core::store::{
     Timestamp, Version, Written, decide, library,
 };
 use twig_core::{FunctionOutcome, Library, Limits, suggest};
-use twig_mcp::{Done, Job, Tools, Work};
+use twig_mcp::{Job, Tools, Work, WorkOutcome};
 
 use crate::support::{Peer, modern, request, values};
 
@@ -107,13 +107,13 @@ impl Agent {
     /// Runs a job and gives the answer, if there is one.
     pub(crate) fn run(&mut self, job: Job) -> Option<Value> {
         let done = match job.work {
-            Work::Render(render) => Done::Render(twig_core::template::run(&render)),
-            Work::Function(_) => Done::Function(self.printed.clone()),
-            Work::Search(_) => Done::Search(self.found.clone()),
+            Work::Render(render) => WorkOutcome::Render(twig_core::template::run(&render)),
+            Work::Function(_) => WorkOutcome::Function(self.printed.clone()),
+            Work::Search(_) => WorkOutcome::Search(self.found.clone()),
             Work::Write(write) => {
                 let outcome = self.store.write(&write);
                 self.select();
-                Done::Write(outcome)
+                WorkOutcome::Write(outcome)
             }
         };
         let mut out = Vec::new();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use twig_core::Limits;
 use twig_core::store::{ItemKind, Noun, StoreError, StoreName};
-use twig_mcp::{Done, Tools, Work};
+use twig_mcp::{Tools, Work, WorkOutcome};
 
 use super::agent::{Agent, text};
 use crate::support::{error, request, server_meta, values};
@@ -320,7 +320,7 @@ fn what_the_store_says_is_what_the_agent_reads() {
         let arguments = json!({"name": "p", "content": "c"});
         let job = agent.start("create_prompt", arguments).0.unwrap();
         let mut out = Vec::new();
-        let done = Done::Write(Err(failure.clone()));
+        let done = WorkOutcome::Write(Err(failure.clone()));
         agent.peer.connection.finish(job.ticket, done, &mut out);
         let reply = &values(&String::from_utf8(out).unwrap())[0]["result"];
         assert_eq!(reply["isError"], true);
@@ -335,7 +335,7 @@ fn a_job_that_came_back_as_another_is_not_believed() {
     let job = agent.start("create_prompt", arguments).0.unwrap();
     assert!(matches!(job.work, Work::Write(_)));
     let mut out = Vec::new();
-    let done = Done::Search(Ok(Vec::new()));
+    let done = WorkOutcome::Search(Ok(Vec::new()));
     agent.peer.connection.finish(job.ticket, done, &mut out);
     let reply = &values(&String::from_utf8(out).unwrap())[0];
     assert_eq!(error(reply).0, -32603);

@@ -1,0 +1,87 @@
+//! What a request is answered from: the catalog of the moment and the ports.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use crate::body::Bodies;
+use crate::catalog::Catalog;
+use crate::template::Templates;
+
+/// Everything that a request is answered from.
+#[derive(Clone, Copy)]
+pub struct World<'a> {
+    /// The snapshot that the request takes when it first asks for it.
+    pub catalog: &'a Latest<'a>,
+    /// Where bodies come from.
+    pub bodies: &'a dyn Bodies,
+    /// Compiled templates, kept from one request to the next.
+    pub templates: &'a Templates,
+}
+
+/// The catalog that a request is answered from: one snapshot, looked up when it is first needed.
+///
+/// A write needs none: a client that writes a thousand prompts would otherwise have all of them read
+/// again after each.
+pub struct Latest<'a> {
+    first: LookedUpCatalog,
+    look: &'a (dyn Fn() -> Arc<Catalog> + Sync),
+}
+
+#[derive(Debug, Default)]
+struct LookedUpCatalog {
+    catalog: OnceLock<Arc<Catalog>>,
+    /// The next one, where this one was found to be old before anything was answered from it.
+    next: OnceLock<Box<Self>>,
+}
+
+impl<'a> Latest<'a> {
+    /// The catalog that `look` gives. It is called at most once, unless the catalog is renewed.
+    pub fn new(look: &'a (dyn Fn() -> Arc<Catalog> + Sync)) -> Self {
+        Self {
+            first: LookedUpCatalog::default(),
+            look,
+        }
+    }
+
+    /// Looks again: from here on there is the catalog of then.
+    pub fn renew(&self) -> &Arc<Catalog> {
+        let next = self.last().next.get_or_init(Box::default);
+        next.catalog.get_or_init(self.look)
+    }
+
+    fn last(&self) -> &LookedUpCatalog {
+        let mut last = &self.first;
+        while let Some(next) = last.next.get() {
+            last = next;
+        }
+        last
+    }
+}
+
+/// The catalog that is there already.
+impl<C: Into<Arc<Catalog>>> From<C> for Latest<'_> {
+    fn from(catalog: C) -> Self {
+        Self {
+            first: LookedUpCatalog {
+                catalog: OnceLock::from(catalog.into()),
+                next: OnceLock::new(),
+            },
+            look: &Arc::default,
+        }
+    }
+}
+
+impl Deref for Latest<'_> {
+    type Target = Arc<Catalog>;
+
+    fn deref(&self) -> &Arc<Catalog> {
+        self.last().catalog.get_or_init(self.look)
+    }
+}
+
+impl fmt::Debug for Latest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Latest").field(&self.first).finish()
+    }
+}

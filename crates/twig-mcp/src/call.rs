@@ -1,0 +1,52 @@
+//! A request on its way to its answer, as every handler sees it.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use twig_core::World;
+
+use crate::era::Era;
+use crate::in_flight::PendingJob;
+use crate::meta::Meta;
+use crate::outbox::SharedPart;
+use crate::server::Server;
+use crate::subscriptions::Wish;
+
+/// What a handler answers from.
+pub(crate) struct Call<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) world: World<'a>,
+    pub(crate) era: Era,
+    pub(crate) meta: Meta<'a>,
+    /// What a legacy client called itself before.
+    pub(crate) client: Option<&'a str>,
+    /// Whether a client that nobody knows asked for a prompt as `command_clients` do.
+    pub(crate) fills_in: &'a Cell<bool>,
+}
+
+/// What became of a request, beside what was written as its result.
+pub(crate) enum Outcome {
+    /// The result is complete.
+    Complete,
+    /// The same, and it is this version of what a store holds.
+    Stored(u64),
+    /// The same, and something that replies share belongs into it.
+    Shared {
+        part: SharedPart,
+        version: Option<u64>,
+    },
+    /// The result is complete, and a legacy version was agreed on with a client of this name.
+    Initialized { client: Option<Box<str>> },
+    /// The result asks the client for more.
+    InputRequired,
+    /// The result is this page, nothing else.
+    Page(Arc<Vec<u8>>),
+    /// There is no result before a job was run.
+    Job(Box<PendingJob>),
+    /// There is no result before the subscription ends.
+    Listen(Wish),
+    /// The result is empty, and the client hears of this document from now on.
+    Subscribe(Box<str>),
+    /// The result is empty, and the client hears of this document no more.
+    Unsubscribe(Box<str>),
+}
