@@ -191,7 +191,7 @@ fn item(
 fn source(found: PromptRef<'_>) -> Option<String> {
     let message = found.prompt.messages.first()?;
     match &message.content {
-        Content::File(path) if found.library.kind.is_format() => Some(found.library.path_of(&path)),
+        Content::File(path) if found.library.kind.is_format() => Some(found.library.path_of(path)),
         _ => None,
     }
 }

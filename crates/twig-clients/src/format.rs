@@ -61,7 +61,7 @@ pub struct Reading {
 impl Reading {
     /// A prompt, once its labels were looked at.
     fn of(folder: &Folder, path: &RelativePath, text: &str, mut prompt: Prompt) -> Self {
-        let file = folder.path_of(&path);
+        let file = folder.path_of(path);
         let mut problems = Vec::new();
         let prompts = std::slice::from_mut(&mut prompt);
         labels::check(&file, text, prompts, &mut problems);
@@ -81,7 +81,7 @@ impl Reading {
         path: &RelativePath,
         remarks: Vec<(ProblemCode, Severity, String)>,
     ) -> Self {
-        let file = folder.path_of(&path);
+        let file = folder.path_of(path);
         let told = remarks.into_iter();
         let told =
             told.map(|(code, severity, message)| Problem::of_file(code, severity, &file, message));
@@ -126,7 +126,7 @@ pub fn part_outside_skills(path: &RelativePath) -> Option<Part> {
 /// What is said of a file that is [`Part::Skipped`]; whoever lists files hands it to [`library`] with
 /// the readings of the others.
 pub fn skipped(folder: &Folder, path: &RelativePath, why: &str) -> Reading {
-    let file = folder.path_of(&path);
+    let file = folder.path_of(path);
     let message = format!("{} {why}, so it is no prompt", path.file_name());
     let problem = Problem::of_file(ProblemCode::NotAPrompt, Severity::Note, &file, message);
     Reading {
@@ -166,7 +166,7 @@ fn refused(
     at: Range<usize>,
     help: &str,
 ) -> Reading {
-    let file = folder.path_of(&path);
+    let file = folder.path_of(path);
     let id = files::without_ending(kind, path);
     let mut prompt = draft(kind, folder, path, id);
     let sentence = format!(
@@ -194,8 +194,8 @@ fn refused(
 
 /// A prompt of which only the path is known.
 fn unreadable(kind: Kind, folder: &Folder, path: &RelativePath, error: &BodyError) -> Reading {
-    let file = folder.path_of(&path);
-    let shown = folder.shown_path_of(&path);
+    let file = folder.path_of(path);
+    let shown = folder.shown_path_of(path);
     let id = match kind {
         Kind::Skills | Kind::Fabric => markdown::folder_name(folder, path),
         _ => files::without_ending(kind, path),

@@ -88,7 +88,7 @@ fn check_prompt(
                 problems.extend(inspection.remarks);
                 let file = message.content.file();
                 let file = file.map_or(crate::parse::library::MANIFEST, RelativePath::as_str);
-                let path = library.path_of(&file);
+                let path = library.path_of(file);
                 let more = more + inspection.more;
                 problems.extend(more_problems(&path, Severity::Error, more));
                 let uris = inspection.documents.iter().map(|embed| &embed.uri);
@@ -120,7 +120,7 @@ fn media_problem(library: &Library, message: &MessageSource, error: &RenderError
         RenderError::Limit(_) => ProblemCode::MediaTooLarge,
         _ => ProblemCode::UnreadableFile,
     };
-    let path = library.path_of(&file);
+    let path = library.path_of(file);
     Problem::of_file(code, Severity::Error, &path, error.to_string())
 }
 
@@ -193,7 +193,7 @@ fn unused_arguments(
             "argument `{}` of `{}` is never used",
             argument.name, prompt.full_name
         );
-        let path = library.path_of(&file);
+        let path = library.path_of(file);
         let problem = Problem::of_file(
             ProblemCode::UnusedArgument,
             Severity::Warning,

@@ -66,7 +66,7 @@ fn beside(folder: &Folder, path: &RelativePath, text: &str) -> Option<Problem> {
     if text.trim().is_empty() {
         return None;
     }
-    let file = folder.path_of(&path);
+    let file = folder.path_of(path);
     let message = "user.md is no part of the pattern: Fabric reads `system.md` alone";
     let note = Problem::of_file(ProblemCode::NotAPrompt, Severity::Note, &file, message);
     Some(note.with_help("move what it says to `system.md`"))

@@ -158,7 +158,7 @@ fn names(
 }
 
 fn renamed(folder: &Folder, path: &RelativePath, wanted: &str, taken: &str, name: &str) -> Problem {
-    let file = folder.path_of(&path);
+    let file = folder.path_of(path);
     let message = format!("{path} is called `{name}`: `{wanted}` is the name of {taken} already");
     let problem = Problem::of_file(
         ProblemCode::DuplicatePrompt,

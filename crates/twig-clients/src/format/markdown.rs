@@ -47,7 +47,7 @@ pub(super) fn read(
     options: Options,
     limits: &Limits,
 ) -> Reading {
-    let file = folder.path_of(&path);
+    let file = folder.path_of(path);
     let mut reading = Reading::default();
     let front = front_matter::read(text, limits);
     let fields = &front.fields;

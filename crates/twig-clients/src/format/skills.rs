@@ -200,7 +200,7 @@ fn unlisted(
     } else {
         return false;
     };
-    let file = folder.path_of(&path);
+    let file = folder.path_of(path);
     let problem = Problem::of_file(
         ProblemCode::SkillTooLarge,
         Severity::Warning,

@@ -24,7 +24,7 @@ pub(super) fn documents(
         };
         let mut look = |pattern: &UriPattern, result: Result<(), RenderError>| {
             let Err(error) = result else { return true };
-            let path = library.path_of(&file);
+            let path = library.path_of(file);
             let is_limit = matches!(error, RenderError::Limit(_));
             problems.push(problem(world, &path, pattern, &error));
             // What comes after the limit would only say it again.

@@ -67,7 +67,7 @@ fn problem(
     text: &str,
     found: Found,
 ) -> Problem {
-    let path = library.path_of(&file);
+    let path = library.path_of(file);
     let message = format!("the text {}", found.fault());
     let problem = match place(whole, text, found) {
         Some(range) => Problem::at(

@@ -34,7 +34,7 @@ pub(super) fn prompt(
         }
         let file = message.content.file();
         let file = file.map_or(MANIFEST, RelativePath::as_str);
-        let path = library.path_of(&file);
+        let path = library.path_of(file);
         match verbatim_text(world, library, &message.content) {
             Ok(text) if text.trim().is_empty() => {
                 let sentence = "the prompt says nothing";

@@ -41,11 +41,11 @@ pub(super) fn read(
     (path, text): &DefinitionFile,
     problems: &mut Vec<Problem>,
 ) -> Option<Prompt> {
-    let file = context.folder.path_of(&path);
+    let file = context.folder.path_of(path);
     let text = match text {
         Ok(text) => text.as_str(),
         Err(error) => {
-            let shown = context.folder.shown_path_of(&path);
+            let shown = context.folder.shown_path_of(path);
             let sentence = format!("The definition {path} {error}");
             problems.push(error.problem(FileRole::Definition, &file, &shown));
             return refused(path, &sentence);

@@ -174,7 +174,7 @@ pub fn definitions_library(
     for file in definitions {
         let mut prompt = definition::read(context, file, &mut library.problems);
         let (path, text) = file;
-        let path = folder.path_of(&path);
+        let path = folder.path_of(path);
         let text = text.as_ref().map(String::as_str).unwrap_or_default();
         labels::check(&path, text, prompt.as_mut_slice(), &mut library.problems);
         prompts.extend(prompt.map(|prompt| (&file.0, prompt)));
@@ -188,7 +188,7 @@ pub fn definitions_library(
         let is_double = later.name == earlier.name;
         if is_double && later.unavailable.is_none() {
             let message = format!("prompt `{}` is already defined in {kept}", later.name);
-            let path = folder.path_of(&path);
+            let path = folder.path_of(path);
             let problem = Problem::of_file(
                 ProblemCode::DuplicatePrompt,
                 Severity::Error,

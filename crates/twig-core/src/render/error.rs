@@ -156,7 +156,7 @@ impl RenderError {
 
 pub(crate) fn body_error(library: &Library, path: &RelativePath, error: BodyError) -> RenderError {
     RenderError::Body {
-        path: library.shown_path_of(&path),
+        path: library.shown_path_of(path),
         error,
     }
 }

@@ -180,7 +180,7 @@ fn base(library: &Library, path: &RelativePath, is_remote: bool) -> String {
     }
     match path.folder() {
         "" => library.root.to_string(),
-        folder => library.path_of(&folder),
+        folder => library.path_of(folder),
     }
 }
 

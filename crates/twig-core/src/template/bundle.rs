@@ -244,7 +244,7 @@ impl Source {
         message: String,
     ) -> Problem {
         let file = self.path.as_ref().map_or("twig.toml", RelativePath::as_str);
-        let path = self.library.path_of(&file);
+        let path = self.library.path_of(file);
         let Some(range) = range else {
             return Problem::of_file(code, severity, &path, message);
         };

@@ -36,7 +36,7 @@ impl<'c> Origin<'c> {
         let file = file.map_or(MANIFEST, RelativePath::as_str);
         Self::File {
             library: library.name.as_str(),
-            path: library.path_of(&file),
+            path: library.path_of(file),
         }
     }
 }
@@ -44,7 +44,7 @@ impl<'c> Origin<'c> {
 /// The path of a library's file; what a project holds has none.
 pub(super) fn path_of(library: &Library, path: &RelativePath) -> Option<String> {
     let is_file = place_of(library).is_none();
-    is_file.then(|| library.path_of(&path))
+    is_file.then(|| library.path_of(path))
 }
 
 /// How the project that is served is named in commands that are advised.

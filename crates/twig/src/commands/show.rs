@@ -78,7 +78,7 @@ fn shown(
     match &message.content {
         Content::File(path) => {
             let body = bodies.read(found.library, path).map_err(|error| {
-                let shown = found.library.shown_path_of(&path);
+                let shown = found.library.shown_path_of(path);
                 CommandError::fixable(error.sentence(FileRole::PromptText, &shown))
             })?;
             Ok(ShownMessage {

@@ -66,12 +66,11 @@ impl ConfigFile {
             let value = Value::from(text);
             format!("{key} = {}", value.to_string().trim())
         });
-        let edited = self.edit(|file| match file.document.get("libraries") {
-            Some(Item::Value(Value::Array(list))) => {
+        let edited = self.edit(|file| {
+            if let Some(Item::Value(Value::Array(list))) = file.document.get("libraries") {
                 let pairs: Vec<String> = pairs.collect();
                 file.push(list, &format!("{{ {} }}", pairs.join(", ")))
-            }
-            _ => {
+            } else {
                 let header = "[[libraries]]".to_owned();
                 Some(file.append(&[header].into_iter().chain(pairs).collect::<Vec<_>>()))
             }

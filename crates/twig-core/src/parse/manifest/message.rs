@@ -229,7 +229,7 @@ impl Manifest<'_> {
         let Err(error) = self.files.look(path) else {
             return Ok(());
         };
-        let shown = self.folder.shown_path_of(&path);
+        let shown = self.folder.shown_path_of(path);
         let problem = error.problem(FileRole::PromptText, self.path, &shown);
         let sentence = problem.message.clone();
         self.problems.add_found(problem, span);
