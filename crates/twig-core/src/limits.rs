@@ -14,7 +14,7 @@ pub const YAML_NESTING: usize = 12;
 pub const PROBLEMS: usize = 300;
 
 /// What is answered where a request cannot wait any longer, or not at all.
-pub const TOO_MANY_WAIT: &str = "too many requests are waiting: ask again in a moment";
+pub const TOO_MANY_WAIT: &str = "Too many requests are waiting: ask again in a moment";
 
 /// How much of anything is taken before it is refused with a sentence that names the limit.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Every refusal of the protocol: its sentence, its code, and what else a client is told.
 
 use twig_core::BodyError;
+use twig_core::limits::TOO_MANY_WAIT;
 use twig_core::problem::shorten;
 use twig_core::render::RenderError;
 
@@ -101,7 +102,7 @@ pub(crate) enum Refusal {
     Session,
     #[error("The limit of {0} sessions is reached: end one, or try again later")]
     Sessions(usize),
-    #[error("Too many requests are waiting: ask again in a moment")]
+    #[error("{TOO_MANY_WAIT}")]
     TooManyWait,
     #[error("Internal error")]
     Panic,

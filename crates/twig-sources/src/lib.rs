@@ -55,7 +55,7 @@ pub use project_folder::{
     CheckedFolder, Exported, Imported, ProjectFolderError, check_project, export_project,
     import_project,
 };
-pub use search::{Heard, SearchIndex, Searcher};
+pub use search::SearchIndex;
 pub use settings::{Remembered, Selected, Settings, Watching};
 pub use store::{Access, DEFAULT_WORKSPACE, OldVersions, Reclaimed, SqliteStore, Workspaces};
 pub use trust::{CodeFiles, Trust, Verdict, function_sources, program, survey, were_read_from};

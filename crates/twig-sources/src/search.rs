@@ -1,7 +1,7 @@
 //! Searching prompts and documents by name, title, description and text.
 //!
 //! [`SearchIndex`] keeps an FTS5 table in a private SQLite database and brings it up to date when it
-//! is asked; [`Searcher`] asks it on a thread of its own. Nothing is opened before the first search.
+//! is asked. Nothing is opened before the first search.
 //!
 //! How fresh a search is: it answers from the catalog that it is given. A text that changed is read
 //! again before it is shown, so nothing is shown that no longer has the words. Words that a file got
@@ -12,7 +12,6 @@ mod database;
 mod index;
 mod item;
 mod rows;
-mod searcher;
 mod snippet;
 mod words;
 
@@ -25,7 +24,6 @@ use twig_core::{Bodies, Catalog, Limits};
 use self::database::{IN_MEMORY, ON_DISK};
 use self::index::Index;
 use self::item::World;
-pub use self::searcher::{Heard, Searcher};
 use self::words::Words;
 
 /// How long a look at the files of all prompts holds. A look costs a `stat` each, which at ten

@@ -42,26 +42,19 @@ struct Waiter<T> {
     item: T,
 }
 
-impl<T> FairQueue<T> {
-    pub(crate) fn new() -> Self {
+impl<T> Default for FairQueue<T> {
+    fn default() -> Self {
         Self {
             waiting: Vec::new(),
             served: HashMap::new(),
             turn: 0,
         }
     }
+}
 
+impl<T> FairQueue<T> {
     pub(crate) fn len(&self) -> usize {
         self.waiting.len()
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
-    }
-
-    /// Everything that waits.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.waiting.iter().map(|waiter| &waiter.item)
     }
 
     /// Adds something. Where there are more than `most` then, the newest of the most crowded lane is
@@ -108,13 +101,11 @@ impl<T> FairQueue<T> {
         expired.map(|waiter| waiter.item).collect()
     }
 
-    /// Keeps what is still wanted.
-    pub(crate) fn retain(&mut self, wanted: impl Fn(&T) -> bool) {
-        self.waiting.retain(|waiter| wanted(&waiter.item));
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.waiting.clear();
+    /// Takes out all that is not wanted any more.
+    pub(crate) fn take_if(&mut self, is_unwanted: impl Fn(&T) -> bool) -> Vec<T> {
+        let is_unwanted = |waiter: &mut Waiter<T>| is_unwanted(&waiter.item);
+        let unwanted = self.waiting.extract_if(.., is_unwanted);
+        unwanted.map(|waiter| waiter.item).collect()
     }
 
     /// The lane that has most waiting, level by level; of several the one that got something last.
@@ -158,7 +149,7 @@ mod tests {
     const MOST: usize = 1_000;
 
     fn queue(items: &[(Lane, &'static str)]) -> FairQueue<&'static str> {
-        let mut queue = FairQueue::new();
+        let mut queue = FairQueue::default();
         for (lane, item) in items {
             assert_eq!(queue.push(*lane, *item, MOST), None);
         }
@@ -203,7 +194,7 @@ mod tests {
     #[test]
     fn who_comes_late_waits_for_one_turn_and_not_for_all_that_wait() {
         let bombs = |client| Lane::new(0, "bomb", client);
-        let mut queue = FairQueue::new();
+        let mut queue = FairQueue::default();
         for client in 0..255 {
             queue.push(bombs(client), "bomb", MOST);
         }
@@ -230,7 +221,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_of_turns_is_bounded_by_what_waits() {
-        let mut queue = FairQueue::new();
+        let mut queue = FairQueue::default();
         let waiting = 10;
         for number in 0..1_000 {
             queue.push(Lane::new(number, number, number), number, MOST);
@@ -249,6 +240,6 @@ mod tests {
         let mut queue = queue(&[(lane, "a"), (lane, "b")]);
         assert!(queue.take_expired(Duration::from_secs(600)).is_empty());
         assert_eq!(queue.take_expired(Duration::ZERO), ["a", "b"]);
-        assert!(queue.is_empty());
+        assert_eq!(queue.len(), 0);
     }
 }

@@ -8,7 +8,6 @@
 pub(crate) mod child;
 mod group;
 mod process;
-mod queue;
 mod sandbox;
 mod task;
 
@@ -20,7 +19,6 @@ use twig_sources::Trust;
 
 use self::process::Process;
 pub(crate) use self::process::Stop;
-pub(crate) use self::queue::Queue;
 use self::task::Task;
 
 /// Where functions find programs.

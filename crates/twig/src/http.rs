@@ -28,14 +28,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 use twig_core::Catalog;
-use twig_core::template::JobOutcome;
 
 use self::bodies::Bodies;
 use self::disk::Disk;
 use self::door::{Door, Token};
-use self::elsewhere::Whose;
 pub(crate) use self::flags::HttpArgs;
 use self::heavy_work::HeavyWork;
 pub(crate) use self::limits::Limits;
@@ -44,10 +42,8 @@ use self::routes::Routes;
 use self::sessions::Sessions;
 use self::wrong_tokens::WrongTokens;
 use crate::command_error::{CommandError, reason};
-use crate::function::Queue;
 use crate::service::Service;
 use crate::ui::Ui;
-use crate::worker::Pool;
 
 /// Connections that were made and not yet taken in.
 const ARRIVALS: i32 = 1_024;
@@ -110,20 +106,11 @@ async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
     let _watch = service.live.watch(move || {
         heard.send_replace(live.published());
     });
-    let allowed = service.allowed.clone();
     let wait = Duration::from_millis(service.limits.queue_millis);
     let shared = Arc::new(Shared {
         disk: Disk::new(Arc::clone(&service.live), wait),
         media: HeavyWork::new(wait),
         service,
-        functions: Queue::new(allowed, wait, Whose::tell),
-        pool: Pool::new(
-            limits.renders,
-            wait,
-            |waiting: oneshot::Sender<JobOutcome>, outcome| {
-                let _ = waiting.send(outcome);
-            },
-        ),
         bodies: Bodies::new(limits.body, wait),
         replies: Arc::new(Replies::new(limits.reply_bytes, wait)),
         sessions: Sessions::new(limits.sessions, limits.session),
@@ -138,7 +125,7 @@ async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
     Ui::new().say(format!("http://{address}/mcp"));
     accept::run(listener, routes, &shared, signals, &end).await;
     // Requests that are still under way keep `shared`; their functions do not outlive us.
-    shared.functions.end(|_| true);
+    shared.service.jobs.close();
     Ok(())
 }
 
@@ -149,8 +136,6 @@ struct Shared {
     /// Prompts with images are read and encoded one after another: each takes many megabytes.
     media: HeavyWork,
     limits: Limits,
-    pool: Pool<oneshot::Sender<JobOutcome>>,
-    functions: Queue<Whose>,
     bodies: Bodies,
     replies: Arc<Replies>,
     sessions: Sessions,

@@ -9,6 +9,7 @@ mod edit_error;
 mod fair_queue;
 mod function;
 mod http;
+mod jobs;
 mod log;
 mod places;
 mod service;

@@ -10,8 +10,9 @@ mod ending;
 mod input;
 mod output;
 
+use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,16 +25,15 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, getppid};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use twig_core::{Latest, World};
-use twig_mcp::{Connection, Ticket, Work, WorkOutcome};
+use twig_mcp::{Connection, Job, Ticket, WorkKind, WorkOutcome};
 
 use self::batch::Batch;
 use self::input::{Input, Line};
 use self::output::Output;
 use crate::command_error::CommandError;
 use crate::fair_queue::Lane;
-use crate::function::Queue;
+use crate::jobs::RunningJob;
 use crate::service::Service;
-use crate::worker::Pool;
 
 /// Replies queued beyond this make the loop stop answering until some were written.
 const OUTPUT_HIGH: usize = 256 * 1024;
@@ -45,8 +45,8 @@ const TURN: Duration = Duration::from_millis(200);
 
 /// Serves one client until it goes or a signal comes.
 pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
-    let (news_reader, news_writer) = wake_pipe()?;
-    let (signal_reader, signal_writer) = wake_pipe()?;
+    let (news, news_writer) = wake_pipe()?;
+    let (signals, signal_writer) = wake_pipe()?;
     for signal in [SIGINT, SIGTERM] {
         signal_hook::low_level::pipe::register(signal, signal_writer.try_clone()?)?;
     }
@@ -60,38 +60,19 @@ pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
         watch_wake.up();
     });
     let (finished, outcomes) = channel();
-    let (ran, finish) = (finished.clone(), finished.clone());
-    let pool_wake = Arc::clone(&wake);
-    let wait = Duration::from_millis(service.limits.queue_millis);
-    // How many there are is bounded by what may be under way at once.
-    let pool = Pool::new(usize::MAX, wait, move |ticket, outcome| {
-        let _ = finished.send((ticket, WorkOutcome::Render(outcome)));
-        pool_wake.up();
-    });
-    let functions_wake = Arc::clone(&wake);
-    let functions = Queue::new(
-        service.allowed.clone(),
-        wait,
-        move |ticket: &Ticket, outcome| {
-            let _ = ran.send((*ticket, WorkOutcome::Function(outcome)));
-            functions_wake.up();
-        },
-    );
     let mut session = Session {
         service,
         connection: Connection::new(Arc::clone(&service.server)),
         input: Input::new(service.limits.message),
         output: Output::new()?,
-        pool,
-        functions,
         outcomes,
-        finish,
-        handed_over: Vec::new(),
+        finished,
+        running: BTreeMap::new(),
         writing: None,
         wake,
         parent: getppid(),
     };
-    let result = session.run(&news_reader, &signal_reader);
+    let result = session.run(&Pipes { news, signals });
     match result {
         // The client has gone: nothing is left to say.
         Err(Errno::PIPE) => Ok(ExitCode::SUCCESS),
@@ -114,6 +95,12 @@ impl Wake {
     }
 }
 
+/// What wakes the loop beside input and output.
+struct Pipes {
+    news: OwnedFd,
+    signals: OwnedFd,
+}
+
 fn wake_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?)
 }
@@ -123,13 +110,11 @@ struct Session<'s> {
     connection: Connection,
     input: Input,
     output: Output,
-    pool: Pool<Ticket>,
-    functions: Queue<Ticket>,
     outcomes: Receiver<(Ticket, WorkOutcome)>,
-    /// Where writes and searches say what came of them.
-    finish: Sender<(Ticket, WorkOutcome)>,
-    /// Writes and searches under way, wanted or not.
-    handed_over: Vec<Ticket>,
+    /// Where jobs send their outcomes.
+    finished: Sender<(Ticket, WorkOutcome)>,
+    /// Jobs that are wanted, and writes that are not done.
+    running: BTreeMap<Ticket, RunningJob>,
     /// The last write, and when it was handed over.
     writing: Option<(Ticket, Instant)>,
     wake: Arc<Wake>,
@@ -137,17 +122,17 @@ struct Session<'s> {
 }
 
 impl Session<'_> {
-    fn run(&mut self, news: &OwnedFd, signals: &OwnedFd) -> Result<(), Errno> {
+    fn run(&mut self, pipes: &Pipes) -> Result<(), Errno> {
         let stdin = rustix::stdio::stdin();
         let mut input_ended = false;
         while !input_ended {
-            let ready = self.wait(stdin.as_fd(), news, signals)?;
+            let ready = self.wait(Some(stdin.as_fd()), pipes, PARENT_CHECK)?;
             if ready.signal {
                 tracing::debug!("ending on a signal");
                 return self.end();
             }
             if ready.news {
-                drain(news);
+                drain(&pipes.news);
                 self.take_news();
             }
             if ready.input {
@@ -158,41 +143,40 @@ impl Session<'_> {
             }
             self.pump()?;
             self.announce()?;
-            if ready.idle && getppid() != self.parent {
+            if ready.timed_out && getppid() != self.parent {
                 tracing::debug!("ending because the process that started this one has gone");
                 return self.end();
             }
         }
-        self.finish(news, signals)?;
+        self.finish(pipes)?;
         self.end()
     }
 
+    /// Waits for whatever comes next, at most for so long.
     fn wait(
         &self,
-        stdin: rustix::fd::BorrowedFd<'_>,
-        news: &OwnedFd,
-        signals: &OwnedFd,
+        stdin: Option<BorrowedFd<'_>>,
+        pipes: &Pipes,
+        patience: Duration,
     ) -> Result<Ready, Errno> {
         let stdout = rustix::stdio::stdout();
         let mut fds = vec![
-            PollFd::new(signals, PollFlags::IN),
-            PollFd::new(news, PollFlags::IN),
+            PollFd::new(&pipes.signals, PollFlags::IN),
+            PollFd::new(&pipes.news, PollFlags::IN),
         ];
-        let wants_input = self.input.has_room();
-        if wants_input {
-            fds.push(PollFd::from_borrowed_fd(stdin, PollFlags::IN));
-        }
+        let stdin = stdin.filter(|_| self.input.has_room());
+        fds.extend(stdin.map(|stdin| PollFd::from_borrowed_fd(stdin, PollFlags::IN)));
         if !self.output.is_empty() {
             fds.push(PollFd::from_borrowed_fd(stdout, PollFlags::OUT));
         }
-        let patience = self.turn_left().unwrap_or(PARENT_CHECK);
-        let count = retry(|| poll(&mut fds, Some(&timespec(patience))))?;
+        let turn = self.turn_left().filter(|turn| *turn < patience);
+        let count = retry(|| poll(&mut fds, Some(&timespec(turn.unwrap_or(patience)))))?;
         let is_ready = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
         Ok(Ready {
             signal: is_ready(0),
             news: is_ready(1),
-            input: wants_input && is_ready(2),
-            idle: count == 0,
+            input: stdin.is_some() && is_ready(2),
+            timed_out: count == 0 && turn.is_none(),
         })
     }
 
@@ -200,7 +184,7 @@ impl Session<'_> {
     fn pump(&mut self) -> Result<(), Errno> {
         loop {
             self.answer();
-            self.forget_cancelled();
+            self.end_cancelled();
             self.output.flush()?;
             if !self.output.is_empty() || !self.may_answer() || !self.input.has_line() {
                 return Ok(());
@@ -225,13 +209,14 @@ impl Session<'_> {
 
     /// Answers the lines that are there, as long as the client reads its replies.
     fn answer(&mut self) {
-        let look = || self.service.live.snapshot();
+        let service = self.service;
+        let look = || service.live.snapshot();
         let catalog = Latest::new(&look);
-        let bodies = Batch::new(&*self.service.live);
+        let bodies = Batch::new(&*service.live);
         let world = World {
             catalog: &catalog,
             bodies: &bodies,
-            templates: &self.service.templates,
+            templates: &service.templates,
         };
         while self.may_answer() {
             let job = match self.input.next_line() {
@@ -242,36 +227,26 @@ impl Session<'_> {
                 }
                 Some(Line::Whole(line)) => self.connection.receive(line, world, &mut self.output),
             };
-            let Some(job) = job else { continue };
-            match job.work {
-                Work::Search(query) => {
-                    let (finish, wake) = (self.finish.clone(), Arc::clone(&self.wake));
-                    let ticket = job.ticket;
-                    self.handed_over.push(ticket);
-                    let latest = Arc::clone(&catalog);
-                    self.service.search(latest, query, move |outcome| {
-                        let _ = finish.send((ticket, WorkOutcome::Search(outcome)));
-                        wake.up();
-                    });
-                }
-                Work::Write(write) => {
-                    let (finish, wake) = (self.finish.clone(), Arc::clone(&self.wake));
-                    let ticket = job.ticket;
-                    self.handed_over.push(ticket);
-                    self.writing = Some((ticket, Instant::now()));
-                    self.service.write(*write, move |outcome| {
-                        let _ = finish.send((ticket, WorkOutcome::Write(outcome)));
-                        wake.up();
-                    });
-                }
-                Work::Render(render) => self.pool.submit(Lane::default(), job.ticket, render),
-                Work::Function(call) => {
-                    // One that was cancelled a line ago makes room.
-                    self.end_cancelled();
-                    self.functions.submit(Lane::default(), job.ticket, call);
-                }
+            if let Some(job) = job {
+                self.start(job);
             }
         }
+    }
+
+    fn start(&mut self, job: Job) {
+        // One that was cancelled a line ago makes room.
+        self.end_cancelled();
+        let ticket = job.ticket;
+        if job.work.kind() == WorkKind::Write {
+            self.writing = Some((ticket, Instant::now()));
+        }
+        let (finished, wake) = (self.finished.clone(), Arc::clone(&self.wake));
+        let jobs = &self.service.jobs;
+        let running = jobs.start(job.work, Lane::default(), move |outcome| {
+            let _ = finished.send((ticket, outcome));
+            wake.up();
+        });
+        self.running.insert(ticket, running);
     }
 
     /// What other threads have to say: finished jobs. Whether there were any.
@@ -285,7 +260,7 @@ impl Session<'_> {
     }
 
     fn take(&mut self, (ticket, done): (Ticket, WorkOutcome)) {
-        self.handed_over.retain(|known| *known != ticket);
+        self.running.remove(&ticket);
         self.connection.finish(ticket, done, &mut self.output);
     }
 
@@ -300,16 +275,10 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Renders that were cancelled before they began need not be kept; functions are ended.
-    fn forget_cancelled(&self) {
-        if self.pool.queued() > self.connection.in_flight() {
-            self.pool.forget(|ticket| !self.connection.wants(*ticket));
-        }
-        self.end_cancelled();
-    }
-
-    fn end_cancelled(&self) {
-        self.functions.end(|ticket| !self.connection.wants(*ticket));
+    fn end_cancelled(&mut self) {
+        let connection = &self.connection;
+        self.running
+            .retain(|ticket, job| job.kind() == WorkKind::Write || connection.wants(*ticket));
     }
 }
 
@@ -321,7 +290,7 @@ struct Ready {
     signal: bool,
     news: bool,
     input: bool,
-    idle: bool,
+    timed_out: bool,
 }
 
 fn drain(news: &OwnedFd) {

@@ -2,7 +2,6 @@
 //! anew with little memory and killed when it takes too long.
 
 pub(crate) mod child;
-mod pool;
 
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -13,8 +12,6 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::SIGABRT;
 use twig_core::template::{ComputedJob, JobOutcome};
-
-pub(crate) use pool::Pool;
 
 /// The longest answer that is read: rendered text, with room for what JSON adds to it.
 const ANSWER_LIMIT: usize = 16 * 1024 * 1024;

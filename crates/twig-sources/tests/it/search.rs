@@ -1,6 +1,6 @@
 //! What searches find, in which order, and how they show it.
 
-mod searcher;
+mod panics;
 
 use std::fmt::Write as _;
 use std::sync::Arc;

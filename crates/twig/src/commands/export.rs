@@ -19,8 +19,8 @@ use self::target::Target;
 use super::list::nothing;
 use super::opened_catalog::{OpenedCatalog, SourceArgs, parse_kind, parse_known};
 use crate::command_error::CommandError;
+use crate::jobs::{JobSettings, Jobs};
 use crate::ui::Ui;
-use crate::worker::Worker;
 
 #[derive(Debug, Args)]
 #[allow(
@@ -118,10 +118,10 @@ pub(super) fn run(options: &ExportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     }
     let world = opened.world(&catalog);
     let names = FileNames::new(world, options.to);
-    let mut worker = Worker::new();
+    let jobs = Jobs::new(JobSettings::default());
     let prompts = picked.prompts.iter().copied();
     let plan = plan(world, options.to, &names, prompts, &mut |job| {
-        worker.run(job)
+        jobs.render(job.clone())
     });
     let mode = ExportMode {
         is_dry: options.check || options.dry_run,

@@ -8,15 +8,15 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use twig_core::Latest;
-use twig_core::{Block, Message, Prompt, RenderError, Rendering, function, render};
+use twig_core::render::{self, ComputedRender};
+use twig_core::{Block, Message, Prompt, RenderError, Rendering, function};
 
 use super::content::{Spelled, spelled};
 use super::find;
 use super::opened_catalog::{FunctionArgs, OpenedCatalog, SourceArgs};
 use crate::command_error::{CommandError, ErrorKind, reason};
-use crate::function::Stop;
+use crate::jobs::{JobSettings, Jobs};
 use crate::ui::Ui;
-use crate::worker;
 
 #[derive(Debug, Args)]
 pub(crate) struct RenderArgs {
@@ -94,24 +94,23 @@ pub(super) fn run(options: &RenderArgs, ui: &mut Ui) -> Result<ExitCode, Command
         ));
     }
     let world = opened.world(&catalog);
+    let jobs = Jobs::new(JobSettings {
+        allowed: opened.allowed(&options.functions),
+        ..JobSettings::default()
+    });
+    let explain = |error| explain(error, found.prompt);
     let mut description = found.prompt.description.clone();
-    let messages = match render::render(world, found, &given) {
-        Ok(Rendering::Done(messages)) => messages,
-        Ok(Rendering::Computed(computed)) => {
-            let outcome = worker::Worker::new().run(&computed.job);
-            computed
-                .rest
-                .finish(outcome)
-                .map_err(|error| explain(error, found.prompt))?
+    let messages = match render::render(world, found, &given).map_err(explain)? {
+        Rendering::Done(messages) => messages,
+        Rendering::Computed(ComputedRender { job, rest }) => {
+            let outcome = jobs.render(job);
+            rest.finish(outcome).map_err(explain)?
         }
-        Ok(Rendering::Function(call)) => {
-            let allowed = opened.allowed(&options.functions);
-            let outcome = allowed.run(&call, &Stop::default());
-            let finished = function::finish(&call.prompt, outcome)?;
+        Rendering::Function(call) => {
+            let finished = function::finish(&found.prompt.full_name, jobs.call(call))?;
             description = finished.description.or(description);
             finished.messages
         }
-        Err(error) => return Err(explain(error, found.prompt)),
     };
     print(options, found.prompt, description.as_deref(), messages, ui)?;
     Ok(ExitCode::SUCCESS)

@@ -5,15 +5,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use twig_core::Bodies;
 use twig_mcp::{Identity, Server, Tools};
-use twig_sources::{Access, Searcher, Watching};
+use twig_sources::{Access, Watching};
 
 use super::check::counted;
 use super::opened_catalog::{FunctionArgs, OpenedCatalog, SourceArgs};
 use crate::command_error::CommandError;
 use crate::config;
 use crate::http::{self, HttpArgs};
+use crate::jobs::{JobSettings, Jobs};
 use crate::log;
 use crate::places::Places;
 use crate::service::Service;
@@ -76,7 +76,6 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
         counted(catalog.libraries().len(), "library", "libraries"),
         if options.read_only { ", read-only" } else { "" }
     );
-    let bodies = Arc::clone(&live) as Arc<dyn Bodies>;
     let tools = Tools {
         project: project.as_ref().map(|it| it.name.clone()),
         writes: !options.read_only,
@@ -88,16 +87,26 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
         Some(_) => mcp.for_remote_clients(),
         None => mcp,
     };
+    let store = project.map(|it| it.store);
+    let jobs = Jobs::new(JobSettings {
+        allowed,
+        live: Some(Arc::clone(&live)),
+        store: store.clone(),
+        waiting_renders: match front {
+            Some(_) => config.http.renders,
+            // One client has a bound of its own on what is under way.
+            None => usize::MAX,
+        },
+        limits: config.limits.clone(),
+    });
     let service = Service {
         live,
         templates,
         server: Arc::new(mcp),
-        store: project.map(|it| it.store),
-        searcher: Searcher::new(bodies, config.limits.clone()),
-        allowed,
+        store: store.clone(),
+        jobs,
         limits: config.limits,
     };
-    let store = service.store.clone();
     let served = match front {
         Some(front) => http::serve(service, front, config.http),
         None => serve_client(&service),

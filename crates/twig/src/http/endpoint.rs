@@ -175,24 +175,25 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
             };
             let answer = {
                 let mut inside = session.inside();
-                shared.answer_document(&exchange, &mut inside.connection, turn.is_some())
+                let connection = &mut inside.connection;
+                let answer = shared.answer_document(&exchange, connection, turn.is_some());
+                // It may have cancelled another request.
+                inside.end_cancelled();
+                answer
             };
             drop(turn);
             drop(media);
             let Answer::Job(job) = answer else {
-                // It may have cancelled another request.
-                shared.end_cancelled(&session);
                 let reply = without_stream(answer, &exchange);
                 return Ok(send(shared, reply, document, busy).await);
             };
             let ticket = job.ticket;
-            let mine = Arc::clone(&session);
             let pending = Pending { session, ticket };
             let room = body.room_for_job(job.held);
             let room = room.map_err(|trouble| exchange.refuse(trouble))?;
             let busy = busy();
             let held = (room, body.into_room());
-            let done = shared.run(job, peer, Some(mine)).await;
+            let done = shared.run(job, peer, Some(&pending.session)).await;
             drop(held);
             let reply = {
                 let mut inside = pending.session.inside();
@@ -220,10 +221,9 @@ fn listen(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
 fn end(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
     with_headers(headers, |headers| {
         let id = http::session(headers)?;
-        let Some(session) = shared.sessions.end(id) else {
+        if !shared.sessions.end(id) {
             return Err(Trouble::NoSession.reply(headers));
-        };
-        shared.end_cancelled(&session);
+        }
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;
         Ok(response)

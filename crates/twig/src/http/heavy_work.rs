@@ -16,6 +16,7 @@ pub(super) struct HeavyWork {
     state: Mutex<HeavyState>,
 }
 
+#[derive(Default)]
 struct HeavyState {
     is_busy: bool,
     /// Each hears `true` when it has its turn, and `false` when it has to leave. Both are said while
@@ -29,13 +30,9 @@ pub(super) struct HeavyTurn<'w>(&'w HeavyWork);
 impl HeavyWork {
     /// Nobody waits longer than this.
     pub(super) fn new(wait: Duration) -> Self {
-        let state = HeavyState {
-            is_busy: false,
-            queue: FairQueue::new(),
-        };
         Self {
             wait,
-            state: Mutex::new(state),
+            state: Mutex::default(),
         }
     }
 

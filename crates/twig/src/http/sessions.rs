@@ -1,15 +1,17 @@
 //! Legacy sessions: a connection that is kept under an id nobody can guess, for as long as its
 //! client shows up.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{oneshot, watch};
 use tokio::task::block_in_place;
 use twig_core::Catalog;
 use twig_mcp::{Connection, Ticket};
+
+use crate::jobs::RunningJob;
 
 /// How often sessions that nobody uses are looked for.
 const SWEEP: Duration = Duration::from_secs(30);
@@ -32,6 +34,28 @@ pub(super) struct Inside {
     pub(super) connection: Connection,
     /// Knows which changes the client was told of.
     pub(super) changes: watch::Receiver<Arc<Catalog>>,
+    /// The jobs of its requests that are under way.
+    running: BTreeMap<Ticket, Weak<RunningJob>>,
+}
+
+impl Inside {
+    /// Follows a job, so that the client can cancel it.
+    pub(super) fn follow(&mut self, ticket: Ticket, job: &Arc<RunningJob>) {
+        self.running.insert(ticket, Arc::downgrade(job));
+        // That may have happened just before.
+        self.end_cancelled();
+    }
+
+    /// Cancels the jobs that the client does not want any more.
+    pub(super) fn end_cancelled(&mut self) {
+        let connection = &self.connection;
+        let unwanted = self
+            .running
+            .extract_if(.., |ticket, _| !connection.wants(*ticket));
+        for job in unwanted.filter_map(|(_, job)| job.upgrade()) {
+            job.cancel();
+        }
+    }
 }
 
 /// Whether the client is still there. A lock of its own: whoever looks through all sessions does
@@ -75,6 +99,7 @@ impl Sessions {
             inside: Mutex::new(Inside {
                 connection,
                 changes,
+                running: BTreeMap::new(),
             }),
             presence: Mutex::new(Presence {
                 used: Instant::now(),
@@ -128,12 +153,16 @@ impl Sessions {
         Some(found)
     }
 
-    /// Ends a session and its stream; gives it back if there was one.
-    pub(super) fn end(&self, id: &str) -> Option<Arc<Session>> {
-        let session = lock(&self.open).remove(id)?;
+    /// Ends a session, its stream and its jobs. False if there is no such session.
+    pub(super) fn end(&self, id: &str) -> bool {
+        let Some(session) = lock(&self.open).remove(id) else {
+            return false;
+        };
         lock(&session.presence).stream = None;
-        session.inside().connection.abandon_all();
-        Some(session)
+        let mut inside = session.inside();
+        inside.connection.abandon_all();
+        inside.end_cancelled();
+        true
     }
 
     /// Forgets those that nobody uses.
@@ -188,7 +217,9 @@ pub(super) struct Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        self.session.inside().connection.abandon(self.ticket);
+        let mut inside = self.session.inside();
+        inside.connection.abandon(self.ticket);
+        inside.running.remove(&self.ticket);
     }
 }
 
@@ -245,7 +276,7 @@ mod tests {
         let idle = start(&sessions).unwrap();
         age(&sessions, &idle);
         sessions.expire();
-        assert!(sessions.end(&idle).is_none());
+        assert!(!sessions.end(&idle));
         assert!(sessions.find(&kept).is_some());
     }
 

@@ -1,12 +1,13 @@
 //! How a session ends: what was asked is still answered, and what was begun is told of.
 
-use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
+use twig_mcp::WorkKind;
 
-use super::{Session, drain, retry, timespec};
+use super::{Pipes, Session, drain, retry, timespec};
+use crate::jobs::RunningJob;
 
 /// Once the input has ended: how much longer than a job may take the next one to end may.
 const LAST_RENDERS: Duration = Duration::from_millis(500);
@@ -17,7 +18,7 @@ const LAST_WRITES: Duration = Duration::from_millis(500);
 
 impl Session<'_> {
     /// The input has ended: what was asked is still answered, unless nothing moves any more.
-    pub(super) fn finish(&mut self, news: &OwnedFd, signals: &OwnedFd) -> Result<(), Errno> {
+    pub(super) fn finish(&mut self, pipes: &Pipes) -> Result<(), Errno> {
         let mut moved = Instant::now();
         loop {
             self.pump()?;
@@ -26,20 +27,11 @@ impl Session<'_> {
                 (true, _) => (moved + self.longest_job()).saturating_duration_since(Instant::now()),
                 (false, _) => LAST_READS,
             };
-            let turn = self.turn_left().filter(|turn| *turn < patience);
-            let stdout = rustix::stdio::stdout();
-            let mut fds = vec![
-                PollFd::new(signals, PollFlags::IN),
-                PollFd::new(news, PollFlags::IN),
-            ];
-            if !self.output.is_empty() {
-                fds.push(PollFd::from_borrowed_fd(stdout, PollFlags::OUT));
-            }
-            let ready = retry(|| poll(&mut fds, Some(&timespec(turn.unwrap_or(patience)))))?;
-            if (ready == 0 && turn.is_none()) || !fds[0].revents().is_empty() {
+            let ready = self.wait(None, pipes, patience)?;
+            if ready.timed_out || ready.signal {
                 return Ok(());
             }
-            drain(news);
+            drain(&pipes.news);
             if self.take_news() {
                 moved = Instant::now();
             }
@@ -49,8 +41,8 @@ impl Session<'_> {
     /// How long the next job may take to end.
     fn longest_job(&self) -> Duration {
         let limits = &self.service.limits;
-        let is_rendering = self.functions.is_idle() && self.handed_over.is_empty();
-        let longest = if is_rendering {
+        let is_render = |job: &RunningJob| job.kind() == WorkKind::Render;
+        let longest = if self.running.values().all(is_render) {
             limits.render_millis
         } else {
             let longest = limits.function_millis.max(limits.store_millis);

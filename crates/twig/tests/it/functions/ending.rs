@@ -49,7 +49,7 @@ fn a_few_run_a_few_wait_and_the_rest_is_told() {
     let refused = get(&mut client, "hello", "");
     let sentence = super::error(&refused);
     assert!(
-        sentence.contains("too many requests are waiting"),
+        sentence.contains("Too many requests are waiting"),
         "{sentence}"
     );
     // Those that wait take the places of those that are cancelled, and one that waits is

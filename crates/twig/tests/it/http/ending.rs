@@ -90,7 +90,7 @@ fn a_render_that_cannot_be_waited_for_is_given_up() {
         let response = caller.response();
         assert_eq!((response.status, response.code()), (200, -32603));
         let message = response.json()["error"]["message"].to_string();
-        assert!(message.contains("the server is ending"), "{message}");
+        assert!(message.contains("The server is ending"), "{message}");
     }
     let (status, took, _) = served.ended();
     assert_eq!(status.code(), Some(0));

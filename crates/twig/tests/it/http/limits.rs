@@ -91,7 +91,7 @@ fn renders_that_wait() {
         .filter(|message| {
             message
                 .to_string()
-                .contains("too many requests are waiting")
+                .contains("Too many requests are waiting")
         })
         .count();
     // How many run before the last one asks is the machine's business; never are all of them taken.

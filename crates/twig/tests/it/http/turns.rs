@@ -85,7 +85,7 @@ fn a_full_queue_takes_the_request_of_another_client() {
     }
     let refused = told
         .iter()
-        .filter(|told| told.contains("too many requests are waiting: ask again in a moment"));
+        .filter(|told| told.contains("Too many requests are waiting: ask again in a moment"));
     assert!(refused.count() >= 4, "{told:?}");
 }
 
@@ -102,7 +102,7 @@ fn a_render_that_waits_too_long_is_refused() {
         .collect();
     let refused = told
         .iter()
-        .filter(|told| told.contains("too many requests are waiting"));
+        .filter(|told| told.contains("Too many requests are waiting"));
     // Two workers run one each; which of the others got a turn is the machine's business.
     assert!(refused.count() >= 4, "{told:?}");
 }

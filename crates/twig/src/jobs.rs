@@ -1,0 +1,354 @@
+//! Runs what requests wait for: renders, functions and searches, each kind on a few threads of its
+//! own behind a queue in which clients take turns. The store has its own thread for writes.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use twig_core::limits::TOO_MANY_WAIT;
+use twig_core::store::{Store, StoreError, Write};
+use twig_core::template::{ComputedJob, JobOutcome};
+use twig_core::{FunctionCall, FunctionOutcome, Limits};
+use twig_mcp::{Work, WorkKind, WorkOutcome};
+use twig_sources::{LiveCatalog, SearchIndex};
+
+use crate::fair_queue::{FairQueue, Lane};
+use crate::function::{Allowed, Stop};
+use crate::worker::Worker;
+
+/// Jobs of each kind that may run at once.
+const RENDERS: usize = 2;
+const FUNCTIONS: usize = 4;
+const SEARCHES: usize = 1;
+/// Jobs that may wait for their turn. How many renders may is up to the transport.
+const WAITING_FUNCTIONS: usize = 16;
+const WAITING_SEARCHES: usize = 64;
+/// A thread without work for so long ends, and the render worker that it started with it.
+const IDLE: Duration = Duration::from_secs(30);
+
+const NO_PROJECT: &str = "No project is served, so nothing was written";
+const NO_SEARCH: &str = "Nothing can be searched here";
+const BROKEN: &str = "The request was given up: something went wrong in Twig";
+/// What comes of a job that was cancelled; its client does not wait for it.
+pub(crate) const CANCELLED: &str = "The request was cancelled";
+
+/// What jobs need.
+#[derive(Default)]
+pub(crate) struct JobSettings {
+    /// What functions are allowed.
+    pub(crate) allowed: Allowed,
+    /// What is searched.
+    pub(crate) live: Option<Arc<LiveCatalog>>,
+    /// Where the project is kept that is served, if one is.
+    pub(crate) store: Option<Arc<dyn Store>>,
+    /// Renders that may wait for their turn.
+    pub(crate) waiting_renders: usize,
+    pub(crate) limits: Limits,
+}
+
+/// The one runner of jobs.
+pub(crate) struct Jobs {
+    renders: Arc<JobPool>,
+    functions: Arc<JobPool>,
+    searches: Arc<JobPool>,
+    store: Option<Arc<dyn Store>>,
+}
+
+/// A job that was started. Dropping it cancels the job: a queued one is dropped, a running function
+/// is ended, a running render or search goes on unheard. A write is carried out always.
+pub(crate) struct RunningJob {
+    kind: WorkKind,
+    stop: Arc<Stop>,
+    /// `None` for a write.
+    pool: Option<Arc<JobPool>>,
+}
+
+type RunWork = dyn Fn(Work, &mut Worker, &Stop) -> WorkOutcome + Send + Sync;
+type JobDone = Box<dyn FnOnce(WorkOutcome) + Send>;
+
+impl Jobs {
+    /// A runner without any thread yet.
+    pub(crate) fn new(settings: JobSettings) -> Self {
+        let JobSettings {
+            allowed,
+            live,
+            store,
+            waiting_renders,
+            limits,
+        } = settings;
+        let wait = Duration::from_millis(limits.queue_millis);
+        let index = Mutex::new(SearchIndex::new(limits));
+        let run = move |work: Work, worker: &mut Worker, stop: &Stop| match (work, &live) {
+            (Work::Render(job), _) => WorkOutcome::Render(worker.run(&job)),
+            (Work::Function(call), _) => WorkOutcome::Function(allowed.run(&call, stop)),
+            (Work::Search(query), Some(live)) => {
+                // After a panic the index starts afresh.
+                let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
+                WorkOutcome::Search(index.search(&live.snapshot(), &**live, &query))
+            }
+            (Work::Search(_), None) => WorkKind::Search.refused(NO_SEARCH),
+            (Work::Write(_), _) => WorkKind::Write.refused(NO_PROJECT),
+        };
+        Self::with(Arc::new(run), wait, waiting_renders, store)
+    }
+
+    fn with(
+        run: Arc<RunWork>,
+        wait: Duration,
+        waiting_renders: usize,
+        store: Option<Arc<dyn Store>>,
+    ) -> Self {
+        let pool = |name, most_running, most_waiting| {
+            Arc::new(JobPool {
+                name,
+                most_running,
+                most_waiting,
+                wait,
+                run: Arc::clone(&run),
+                state: Mutex::default(),
+                work: Condvar::new(),
+            })
+        };
+        Self {
+            renders: pool("render", RENDERS, waiting_renders),
+            functions: pool("function", FUNCTIONS, WAITING_FUNCTIONS),
+            searches: pool("search", SEARCHES, WAITING_SEARCHES),
+            store,
+        }
+    }
+
+    /// Starts a job, which gets its turn among those of other lanes. `done` is called at most once
+    /// with its outcome, on any thread, possibly before this returns; never if it was cancelled.
+    pub(crate) fn start(
+        &self,
+        work: Work,
+        lane: Lane,
+        done: impl FnOnce(WorkOutcome) + Send + 'static,
+    ) -> RunningJob {
+        let (kind, stop) = (work.kind(), Arc::new(Stop::default()));
+        let (pool, work) = match work {
+            Work::Write(write) => {
+                let done = move |outcome| done(WorkOutcome::Write(outcome));
+                match &self.store {
+                    Some(store) => store.write(Write::Item(write), Box::new(done)),
+                    None => done(Err(StoreError::Unavailable(NO_PROJECT.to_owned()))),
+                }
+                let pool = None;
+                return RunningJob { kind, stop, pool };
+            }
+            Work::Render(_) => (&self.renders, work),
+            Work::Function(_) => (&self.functions, work),
+            Work::Search(_) => (&self.searches, work),
+        };
+        let job = QueuedJob {
+            work,
+            stop: Arc::clone(&stop),
+            done: Box::new(done),
+        };
+        pool.submit(lane, job);
+        let pool = Some(Arc::clone(pool));
+        RunningJob { kind, stop, pool }
+    }
+
+    /// Renders a computed template and waits for it.
+    pub(crate) fn render(&self, job: ComputedJob) -> JobOutcome {
+        match self.run(Work::Render(job)) {
+            WorkOutcome::Render(outcome) => outcome,
+            _ => JobOutcome::limit(BROKEN),
+        }
+    }
+
+    /// Runs a function and waits for it.
+    pub(crate) fn call(&self, call: Box<FunctionCall>) -> FunctionOutcome {
+        match self.run(Work::Function(call)) {
+            WorkOutcome::Function(outcome) => outcome,
+            _ => FunctionOutcome::Refused(BROKEN.to_owned()),
+        }
+    }
+
+    fn run(&self, work: Work) -> WorkOutcome {
+        let kind = work.kind();
+        let (done, outcome) = sync_channel(1);
+        let _running = self.start(work, Lane::default(), move |outcome| {
+            let _ = done.send(outcome);
+        });
+        outcome.recv().unwrap_or_else(|_| kind.refused(BROKEN))
+    }
+
+    /// Ends what runs and forgets what waits.
+    pub(crate) fn close(&self) {
+        for pool in [&self.renders, &self.functions, &self.searches] {
+            let mut state = pool.lock();
+            state.is_closed = true;
+            let waiting = state.queue.take_if(|_| true);
+            for stop in &state.running {
+                stop.now();
+            }
+            drop(state);
+            drop(waiting);
+            pool.work.notify_all();
+        }
+    }
+}
+
+impl Drop for Jobs {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl RunningJob {
+    pub(crate) fn kind(&self) -> WorkKind {
+        self.kind
+    }
+
+    /// Cancels it, unless it is done or a write.
+    pub(crate) fn cancel(&self) {
+        let Some(pool) = &self.pool else { return };
+        self.stop.now();
+        let is_this = |job: &QueuedJob| Arc::ptr_eq(&job.stop, &self.stop);
+        let forgotten = pool.lock().queue.take_if(is_this);
+        // Not under the lock: what it lets go of may wake others.
+        drop(forgotten);
+    }
+}
+
+impl Drop for RunningJob {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+
+/// A few threads and the jobs that wait for them.
+struct JobPool {
+    name: &'static str,
+    most_running: usize,
+    most_waiting: usize,
+    /// How long a job may wait for its turn.
+    wait: Duration,
+    run: Arc<RunWork>,
+    state: Mutex<PoolState>,
+    work: Condvar,
+}
+
+#[derive(Default)]
+struct PoolState {
+    queue: FairQueue<QueuedJob>,
+    running: Vec<Arc<Stop>>,
+    threads: usize,
+    idle: usize,
+    is_closed: bool,
+}
+
+struct QueuedJob {
+    work: Work,
+    stop: Arc<Stop>,
+    done: JobDone,
+}
+
+impl QueuedJob {
+    fn refuse(self, sentence: &str) {
+        tell(self.done, self.work.kind().refused(sentence));
+    }
+}
+
+/// A receiver of outcomes may fail as well; the next job is not to suffer.
+fn tell(done: JobDone, outcome: WorkOutcome) {
+    let _ = catch_unwind(AssertUnwindSafe(|| done(outcome)));
+}
+
+impl JobPool {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn submit(self: &Arc<Self>, lane: Lane, job: QueuedJob) {
+        let mut state = self.lock();
+        if state.is_closed {
+            return;
+        }
+        // A job that is about to be taken does not wait.
+        let free = self.most_running - state.running.len();
+        let mut refused = match free {
+            0 => state.queue.take_expired(self.wait),
+            _ => Vec::new(),
+        };
+        let most = self.most_waiting.saturating_add(free);
+        refused.extend(state.queue.push(lane, job, most));
+        let mut failed = None;
+        if state.idle >= state.queue.len() {
+            self.work.notify_one();
+        } else if state.threads < self.most_running {
+            let pool = Arc::clone(self);
+            let thread = thread::Builder::new().name(self.name.to_owned());
+            match thread.spawn(move || pool.serve()) {
+                Ok(_) => state.threads += 1,
+                Err(error) if state.threads == 0 => {
+                    failed = state.queue.pop().map(|job| (job, error));
+                }
+                Err(_) => {}
+            }
+        }
+        drop(state);
+        for job in refused {
+            job.refuse(TOO_MANY_WAIT);
+        }
+        if let Some((job, error)) = failed {
+            job.refuse(&format!("The request needs a thread: {error}"));
+        }
+    }
+
+    fn serve(&self) {
+        let mut worker = Worker::new();
+        while let Some(QueuedJob { work, stop, done }) = self.next() {
+            let kind = work.kind();
+            // A mistake of ours costs this job, never its place: others wait for that.
+            let run = AssertUnwindSafe(|| (self.run)(work, &mut worker, &stop));
+            let outcome = catch_unwind(run);
+            let mut state = self.lock();
+            state.running.retain(|known| !Arc::ptr_eq(known, &stop));
+            let expired = state.queue.take_expired(self.wait);
+            drop(state);
+            for job in expired {
+                job.refuse(TOO_MANY_WAIT);
+            }
+            if stop.is_stopped() {
+                continue;
+            }
+            let outcome = outcome.unwrap_or_else(|_| {
+                // Whatever was started ends.
+                stop.now();
+                worker.stop();
+                kind.refused(BROKEN)
+            });
+            tell(done, outcome);
+        }
+    }
+
+    /// Waits for a job; `None` when there is none for a while, or the pool has closed.
+    fn next(&self) -> Option<QueuedJob> {
+        let mut state = self.lock();
+        let mut has_waited = false;
+        loop {
+            if let Some(job) = state.queue.pop() {
+                state.running.push(Arc::clone(&job.stop));
+                return Some(job);
+            }
+            if state.is_closed || has_waited {
+                state.threads -= 1;
+                return None;
+            }
+            state.idle += 1;
+            let waited = self.work.wait_timeout(state, IDLE);
+            let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = guard;
+            state.idle -= 1;
+            has_waited = timeout.timed_out();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
