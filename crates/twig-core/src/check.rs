@@ -79,7 +79,12 @@ fn check_prompt(
             used.extend(in_uri.map(|argument| argument.name.to_string()));
             continue;
         }
-        match inspect(world, library, &message.content, &mut sources) {
+        match inspect(
+            world.template_files(),
+            library,
+            &message.content,
+            &mut sources,
+        ) {
             Ok(inspection) => {
                 let (mut unknown, more) = unknown_variables(library.kind, prompt, &inspection);
                 unknown.extend(inspection.unknown);

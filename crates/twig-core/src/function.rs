@@ -11,7 +11,7 @@ pub use self::output::{Finished, read_output};
 use crate::catalog::PromptRef;
 use crate::limits::Limits;
 use crate::model::{Function, Library};
-use crate::render::RenderError;
+use crate::render_error::RenderError;
 
 /// A program to be run for one request.
 #[derive(Debug, Clone, PartialEq)]

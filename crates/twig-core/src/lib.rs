@@ -5,6 +5,7 @@
 //! [`Bodies`] port, and templates that could misbehave are handed back as a
 //! [`template::ComputedJob`] for somebody else to run, as programs are as a [`FunctionCall`].
 
+mod argument_rules;
 pub mod body;
 pub mod braces;
 pub mod catalog;
@@ -17,12 +18,14 @@ pub mod hidden;
 pub mod limits;
 pub mod marks;
 pub mod media;
+mod message;
 pub mod model;
 pub mod name;
 pub mod parse;
 pub mod problem;
 pub mod remote;
 pub mod render;
+mod render_error;
 pub mod search;
 pub mod slug;
 pub mod spoken;

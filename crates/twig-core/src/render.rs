@@ -5,73 +5,33 @@
 mod arguments;
 mod definition;
 mod embed;
-mod error;
 mod marked;
 pub mod stand_in;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-pub use self::arguments::check_value;
 use self::arguments::{check_values, pattern_bytes, refuse_unknown, value_at, value_of};
 pub use self::arguments::{missing, unknown};
 pub(crate) use self::embed::{Embedding, NOTHING_GIVEN};
-pub use self::error::RenderError;
-pub(crate) use self::error::body_error;
+pub use crate::argument_rules::check_value;
 use crate::body::{Blob, BodyError};
 use crate::catalog::PromptRef;
-use crate::document::{Contents, sniff};
+use crate::document::sniff;
 use crate::front_matter;
 use crate::function::FunctionCall;
 use crate::limits::TOO_MANY_WAIT;
 use crate::media::Media;
+pub use crate::message::{Block, Message};
 use crate::model::{Content, Dialect, Kind, Library, MessageSource, PATTERN_AT_ONCE, Role};
 use crate::name::RelativePath;
+pub use crate::render_error::RenderError;
+use crate::render_error::body_error;
 use crate::template::{ComputedJob, GatheredTemplates, JobOutcome, Room, Values};
 use crate::world::World;
 
 /// Arguments as a client gave them.
 pub type Given<'a> = [(Cow<'a, str>, Cow<'a, str>)];
-
-/// One finished message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
-    /// Who says it.
-    pub role: Role,
-    /// What is said.
-    pub block: Block,
-}
-
-/// What one message carries.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Block {
-    /// Text.
-    Text(String),
-    /// A picture or a sound.
-    Media(Media),
-    /// A document, whole.
-    Resource {
-        /// Its URI.
-        uri: Box<str>,
-        /// What it is.
-        mime: Cow<'static, str>,
-        /// What it holds.
-        contents: Arc<Contents>,
-    },
-    /// A document that the client may read.
-    Link {
-        /// Its URI.
-        uri: Box<str>,
-        /// Its name.
-        name: Box<str>,
-        /// Its name for people.
-        title: Option<Box<str>>,
-        /// What it is about.
-        description: Option<Box<str>>,
-        /// What it is.
-        mime: Option<Cow<'static, str>>,
-    },
-}
 
 /// A finished prompt, or work for a process of its own.
 #[derive(Debug)]
@@ -100,10 +60,7 @@ pub struct Unfinished(Vec<(Role, Option<Block>)>);
 impl Unfinished {
     /// Turns the worker's answer into messages.
     pub fn finish(self, outcome: JobOutcome) -> Result<Vec<Message>, RenderError> {
-        let texts = outcome
-            .into_result()
-            .map_err(|failure| RenderError::from_failure(&failure))?;
-        let mut texts = texts.into_iter();
+        let mut texts = outcome.into_result()?.into_iter();
         let mut next = || Block::Text(texts.next().unwrap_or_default());
         let messages = self.0.into_iter().map(|(role, block)| {
             let block = block.unwrap_or_else(&mut next);
@@ -214,7 +171,9 @@ fn jinja(
     let contents = found.prompt.messages.iter().map(|message| &message.content);
     let contents = contents
         .filter(|content| !matches!(content, Content::Media { .. } | Content::Document { .. }));
-    let gathered = world.templates.gather(world, found.library, contents)?;
+    let gathered = world
+        .templates
+        .gather(world.template_files(), found.library, contents)?;
     if !gathered.is_heavy() {
         return expand(world, found, given, gathered);
     }
@@ -235,7 +194,9 @@ fn expand(
     gathered: GatheredTemplates,
 ) -> Result<Rendering, RenderError> {
     let prompt = found.prompt;
-    let bundles = world.templates.compile(world, found.library, gathered)?;
+    let bundles = world
+        .templates
+        .compile(world.template_files(), found.library, gathered)?;
     let mut next = bundles.iter();
     let arguments = prompt.arguments.iter().enumerate().map(|(at, argument)| {
         let value = value_at(given, at, &argument.name).or(argument.default.as_deref());
@@ -279,8 +240,7 @@ fn expand(
     for (_, block) in messages.iter_mut().filter(|(_, block)| block.is_none()) {
         let Some(bundle) = bundles.next() else { break };
         if bundle.is_plain() {
-            let text = bundle.render(&values, room);
-            let text = text.map_err(|failure| RenderError::from_failure(&failure))?;
+            let text = bundle.render(&values, room)?;
             room.take(text.len());
             *block = Some(Block::Text(text));
         } else {

@@ -21,3 +21,18 @@ pub(crate) use engine::Room;
 pub use job::{ComputedJob, JobOutcome, run};
 pub use scan::{Kind, Tag, Token, Tokens};
 pub use values::Values;
+
+use crate::body::Bodies;
+use crate::catalog::Catalog;
+use crate::limits::Limits;
+
+/// What templates are read from.
+#[derive(Clone, Copy)]
+pub struct TemplateFiles<'a> {
+    /// Where other libraries' templates are found.
+    pub catalog: &'a Catalog,
+    /// Where their text comes from.
+    pub bodies: &'a dyn Bodies,
+    /// What they may measure.
+    pub limits: &'a Limits,
+}

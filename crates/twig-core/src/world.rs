@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::body::Bodies;
 use crate::catalog::Catalog;
-use crate::template::Templates;
+use crate::template::{TemplateFiles, Templates};
 
 /// Everything that a request is answered from.
 #[derive(Clone, Copy)]
@@ -17,6 +17,17 @@ pub struct World<'a> {
     pub bodies: &'a dyn Bodies,
     /// Compiled templates, kept from one request to the next.
     pub templates: &'a Templates,
+}
+
+impl<'a> World<'a> {
+    /// What templates are read from.
+    pub fn template_files(self) -> TemplateFiles<'a> {
+        TemplateFiles {
+            catalog: self.catalog,
+            bodies: self.bodies,
+            limits: self.templates.limits(),
+        }
+    }
 }
 
 /// The catalog that a request is answered from: one snapshot, looked up when it is first needed.

@@ -8,8 +8,7 @@ use crate::limits::Limits;
 use crate::model::{Argument, Content, Kind, Library, TextForm};
 use crate::name::{LibraryName, RelativePath};
 use crate::parse::library::{Folder, empty_library};
-use crate::template::{BundleError, PromptSources, Templates, inspect};
-use crate::world::{Latest, World};
+use crate::template::{BundleError, PromptSources, TemplateFiles, inspect};
 
 /// Says what is wrong with a template, as `check` would.
 pub fn probe(source: &str, arguments: &[Argument], limits: &Limits) -> Result<(), String> {
@@ -23,12 +22,10 @@ pub fn probe(source: &str, arguments: &[Argument], limits: &Limits) -> Result<()
         prefix: "import:".into(),
     };
     let library = Arc::new(empty_library(&folder, Kind::Twig, Vec::new()));
-    let catalog = Latest::from(Catalog::build(vec![Arc::clone(&library)]));
-    let templates = Templates::new(limits.clone());
-    let world = World {
-        catalog: &catalog,
+    let files = TemplateFiles {
+        catalog: &Catalog::build(vec![Arc::clone(&library)]),
         bodies: &Nothing,
-        templates: &templates,
+        limits,
     };
     let content = Content::Text {
         text: source.into(),
@@ -36,7 +33,7 @@ pub fn probe(source: &str, arguments: &[Argument], limits: &Limits) -> Result<()
         form: TextForm::Lines,
         file: None,
     };
-    let found = inspect(world, &library, &content, &mut PromptSources::default());
+    let found = inspect(files, &library, &content, &mut PromptSources::default());
     let found = found.map_err(|error| BundleError::into_problem(error).message)?;
     if let Some(problem) = found.unknown.into_iter().next() {
         return Err(problem.message);

@@ -10,9 +10,9 @@ use serde_json::Value;
 use crate::depth;
 use crate::document::Contents;
 use crate::media::{Media, MediaKind};
+use crate::message::{Block, Message};
 use crate::model::Role;
 use crate::parse::located::{At, Members, Mistake};
-use crate::render::{Block, Message};
 
 /// The most messages that one function may print.
 const MESSAGES: usize = 64;

@@ -4,12 +4,13 @@
 
 use std::sync::Arc;
 
-use super::{Block, RenderError, body_error};
+use super::{Block, RenderError};
 use crate::body::BodyError;
 use crate::braces::UriPattern;
 use crate::catalog::DocumentRef;
 use crate::document::{Contents, Document};
 use crate::problem::shorten;
+use crate::render_error::body_error;
 use crate::world::World;
 
 /// The values of a prompt whose patterns are looked at before anybody asked for it.

@@ -12,6 +12,7 @@ pub(crate) use self::documents::Embed;
 use self::gather::gather;
 pub(crate) use self::gather::{Closure, PromptSources};
 pub use self::printing::{Printing, printing};
+use super::TemplateFiles;
 use super::engine::{Engine, Failure, Lines, Links, Room, Undeclared, Unknown};
 use super::scan::Sort;
 use super::values::Values;
@@ -21,8 +22,7 @@ use crate::limits::PROBLEMS;
 use crate::model::{Content, Library};
 use crate::name::RelativePath;
 use crate::problem::{Problem, ProblemCode, Severity};
-use crate::render::{RenderError, body_error};
-use crate::world::World;
+use crate::render_error::{RenderError, body_error};
 
 /// A template and its closure, compiled and sorted.
 #[derive(Debug)]
@@ -153,7 +153,7 @@ impl BundleError {
                 ..
             } => {
                 failure.line = failure.line.map(|line| source.lines.in_file(line));
-                RenderError::from_failure(&failure)
+                (*failure).into()
             }
         }
     }
@@ -310,12 +310,12 @@ impl Free {
 
 /// Compiles a template the way rendering does, and looks at the names that it uses.
 pub(crate) fn inspect(
-    world: World<'_>,
+    files: TemplateFiles<'_>,
     library: &Arc<Library>,
     content: &Content,
     prompt: &mut PromptSources,
 ) -> Result<Inspection, BundleError> {
-    let closure = gather(world, library, content, prompt)?;
+    let closure = gather(files, library, content, prompt)?;
     let engine = engine(&closure, &mut SharedEngines::default())?;
     let documents = closure.documents;
     let sources: Vec<Arc<Source>> = closure.sources.into_iter().map(Arc::new).collect();
@@ -352,12 +352,12 @@ pub(crate) fn inspect(
 
 /// Reads a template and all it refers to.
 pub(crate) fn closure(
-    world: World<'_>,
+    files: TemplateFiles<'_>,
     library: &Arc<Library>,
     content: &Content,
     prompt: &mut PromptSources,
 ) -> Result<Closure, RenderError> {
-    gather(world, library, content, prompt).map_err(BundleError::into_render_error)
+    gather(files, library, content, prompt).map_err(BundleError::into_render_error)
 }
 
 /// What the templates of one prompt have in common: a file is compiled once, whichever of them

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::TemplateFiles;
 use super::bundle::{Bundle, BundleError, Closure, PromptSources, SharedEngines, closure, compile};
 use super::engine::Failure;
 use crate::document::DocumentCache;
 use crate::limits::Limits;
 use crate::model::{Content, Library};
 use crate::name::RelativePath;
-use crate::render::RenderError;
-use crate::world::World;
+use crate::render_error::RenderError;
 
 /// Roughly how many bytes of compiled templates are kept.
 const ROOM: usize = 1024 * 1024;
@@ -86,7 +86,7 @@ impl Templates {
     /// The templates of one prompt, fresh: a file that changed is read again.
     pub(crate) fn gather<'c>(
         &self,
-        world: World<'_>,
+        files: TemplateFiles<'_>,
         library: &Arc<Library>,
         contents: impl Iterator<Item = &'c Content>,
     ) -> Result<GatheredTemplates, RenderError> {
@@ -101,7 +101,7 @@ impl Templates {
                 Content::File(path) => Some(path),
                 _ => None,
             };
-            let kept = path.and_then(|path| self.cached(world, &library.root, path.as_str()));
+            let kept = path.and_then(|path| self.cached(files, &library.root, path.as_str()));
             let part = if let Some(bundle) = kept {
                 // One that stands alone was counted when it was compiled.
                 if !gathered.parts.is_empty() || contents.peek().is_some() {
@@ -113,7 +113,7 @@ impl Templates {
                 TemplatePart::Kept(bundle)
             } else {
                 let before = sources.bytes();
-                let closure = closure(world, library, content, &mut sources)?;
+                let closure = closure(files, library, content, &mut sources)?;
                 gathered.new += sources.bytes() - before;
                 TemplatePart::New(Box::new(closure), path.cloned())
             };
@@ -125,7 +125,7 @@ impl Templates {
     /// Compiles what is not compiled yet, each file once.
     pub(crate) fn compile(
         &self,
-        world: World<'_>,
+        files: TemplateFiles<'_>,
         library: &Arc<Library>,
         gathered: GatheredTemplates,
     ) -> Result<Vec<Arc<Bundle>>, RenderError> {
@@ -138,7 +138,7 @@ impl Templates {
             let bundle = compile(*closure, &mut shared).map_err(BundleError::into_render_error)?;
             let bundle = Arc::new(bundle);
             if let Some(path) = path.filter(|_| bundle.weight <= ROOM) {
-                let catalog = *world.catalog.fingerprint();
+                let catalog = *files.catalog.fingerprint();
                 self.lock()
                     .keep(&library.root, path.as_str(), Arc::clone(&bundle), catalog);
             }
@@ -147,21 +147,21 @@ impl Templates {
         bundles.collect()
     }
 
-    fn cached(&self, world: World<'_>, root: &str, path: &str) -> Option<Arc<Bundle>> {
+    fn cached(&self, files: TemplateFiles<'_>, root: &str, path: &str) -> Option<Arc<Bundle>> {
         let bundle = {
             let mut cache = self.lock();
             cache.clock += 1;
             let clock = cache.clock;
             let entry = cache.entries.get_mut(root)?.get_mut(path)?;
             // What a reference means depends on the other libraries too.
-            if entry.bundle.has_references && entry.catalog != *world.catalog.fingerprint() {
+            if entry.bundle.has_references && entry.catalog != *files.catalog.fingerprint() {
                 return None;
             }
             entry.used = clock;
             Arc::clone(&entry.bundle)
         };
         let fresh = bundle.dependencies.iter().all(|dependency| {
-            world
+            files
                 .bodies
                 .stamp(&dependency.library, &dependency.path)
                 .ok()
@@ -220,5 +220,5 @@ impl Cache {
 }
 
 fn too_much(sentence: String) -> RenderError {
-    RenderError::from_failure(&Failure::limit(sentence))
+    Failure::limit(sentence).into()
 }

@@ -12,10 +12,6 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[
         &["body", "braces", "document", "model", "name", "store"],
     ),
     (
-        "twig-core",
-        &["format", "function", "parse", "render", "template", "world"],
-    ),
-    (
         "twig-sources",
         &[
             "bodies",

@@ -27,7 +27,7 @@ pub(super) fn look_at_templates(
         if !matches!(message.content, Content::File(_) | Content::Text { .. }) {
             continue;
         }
-        let found = printing(world, found.library, &message.content);
+        let found = printing(world.template_files(), found.library, &message.content);
         let Printing {
             defaults,
             does_more,

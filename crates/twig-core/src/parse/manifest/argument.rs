@@ -65,7 +65,7 @@ impl Manifest<'_> {
             default: None,
         };
         for choice in &argument.choices {
-            if let Err(error) = crate::render::check_value(&argument, choice) {
+            if let Err(error) = crate::argument_rules::check_value(&argument, choice) {
                 let message = format!("choice `{choice}` breaks the argument's own rule: {error}");
                 return Err(self.error(ProblemCode::BadChoice, item.span.clone(), message));
             }
@@ -150,7 +150,7 @@ impl Manifest<'_> {
         let Some(text) = scalar(&item.value) else {
             return Err(self.wrong_type("default", "a string", item));
         };
-        if let Err(error) = crate::render::check_value(argument, &text) {
+        if let Err(error) = crate::argument_rules::check_value(argument, &text) {
             let message = format!("the default breaks the argument's own rule: {error}");
             return Err(self.error(ProblemCode::BadDefault, item.span.clone(), message));
         }

@@ -12,9 +12,9 @@ use crate::front_matter;
 use crate::limits::Limits;
 use crate::model::{Content, Library, TextForm};
 use crate::name::RelativePath;
+use crate::template::TemplateFiles;
 use crate::template::engine::{Failure, Lines, Links};
 use crate::template::scan::{Fault, How, Reference, Scan, Sort, scan};
-use crate::world::World;
 
 /// Filters, tests and comparisons that a plain template may have, includes counted in: each costs
 /// time by the length of a value, and together they have to stay far below the render limit.
@@ -132,15 +132,15 @@ impl PromptSources {
 
 /// Reads a template and all it refers to.
 pub(super) fn gather(
-    world: World<'_>,
+    files: TemplateFiles<'_>,
     library: &Arc<Library>,
     content: &Content,
     prompt: &mut PromptSources,
 ) -> Result<Closure, BundleError> {
     let mut builder = Builder {
-        world,
+        files,
         prompt,
-        limits: world.templates.limits(),
+        limits: files.limits,
         closure: Closure {
             sources: Vec::new(),
             links: Links::new(),
@@ -195,7 +195,7 @@ pub(super) fn gather(
 }
 
 struct Builder<'w> {
-    world: World<'w>,
+    files: TemplateFiles<'w>,
     prompt: &'w mut PromptSources,
     limits: &'w Limits,
     closure: Closure,
@@ -223,7 +223,7 @@ impl Builder<'_> {
             return Ok(source);
         }
         let limit = self.limits.template_source;
-        let body = self.world.bodies.read(library, path).map_err(|error| {
+        let body = self.files.bodies.read(library, path).map_err(|error| {
             let (library, path) = (Arc::clone(library), path.clone());
             // Files are read up to a limit of their own; what counts here is the templates'.
             let error = match error {
@@ -469,7 +469,7 @@ impl Builder<'_> {
     ) -> Result<Option<Source>, BundleError> {
         let (library, own) = match name.split_once(':') {
             None => (Arc::clone(&from.library), name),
-            Some((library, own)) => match self.world.catalog.library(library) {
+            Some((library, own)) => match self.files.catalog.library(library) {
                 Some(library) => (Arc::clone(library), own),
                 None => return Ok(None),
             },

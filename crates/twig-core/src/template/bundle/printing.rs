@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::gather::{PromptSources, gather};
 use super::{BundleError, Source};
 use crate::model::{Content, Library};
-use crate::render::RenderError;
+use crate::render_error::RenderError;
+use crate::template::TemplateFiles;
 use crate::template::scan::{Kind, Tag, Token, Tokens, unquote};
-use crate::world::World;
 
 /// What a template and what it includes do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,11 +22,11 @@ pub struct Printing {
 
 /// Looks at a template without rendering it.
 pub fn printing(
-    world: World<'_>,
+    files: TemplateFiles<'_>,
     library: &Arc<Library>,
     content: &Content,
 ) -> Result<Printing, RenderError> {
-    let closure = gather(world, library, content, &mut PromptSources::default());
+    let closure = gather(files, library, content, &mut PromptSources::default());
     let closure = closure.map_err(BundleError::into_render_error)?;
     let mut found = Printing {
         documents: !closure.documents.is_empty(),

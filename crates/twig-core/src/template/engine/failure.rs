@@ -11,6 +11,7 @@ use minijinja::{Error, ErrorKind};
 use super::FUEL;
 use super::undeclared::place_of;
 use crate::problem::locate;
+use crate::render_error::RenderError;
 use crate::suggest::did_you_mean;
 
 /// Why a template could not be compiled or rendered.
@@ -30,6 +31,16 @@ pub struct Failure {
     pub is_limit: bool,
     /// The variable that is not defined, where that is what happened.
     pub undefined: Option<String>,
+}
+
+/// The error for whoever asked for the prompt.
+impl From<Failure> for RenderError {
+    fn from(failure: Failure) -> Self {
+        if failure.is_limit {
+            return Self::Limit(failure.sentence());
+        }
+        Self::Template(failure.sentence())
+    }
 }
 
 /// Where the lines of a template stand in its file.

@@ -3,7 +3,6 @@
 use crate::body::{BodyError, FileRole};
 use crate::model::{Argument, Kind, Library};
 use crate::name::RelativePath;
-use crate::template::Failure;
 
 /// Why a prompt could not be rendered; each says what to do next.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -132,7 +131,7 @@ impl RenderError {
     }
 
     /// The error as the contract of a library's kind words it.
-    pub(super) fn worded_for(self, kind: Kind) -> Self {
+    pub(crate) fn worded_for(self, kind: Kind) -> Self {
         match (kind, self) {
             (Kind::Definitions, Self::MissingArguments(missing)) => Self::MissingRequired(missing),
             (
@@ -143,14 +142,6 @@ impl RenderError {
             ) => Self::ExceedsLength { argument, limit },
             (_, error) => error,
         }
-    }
-
-    /// Turns a template's failure into an error for whoever asked.
-    pub(crate) fn from_failure(failure: &Failure) -> Self {
-        if failure.is_limit {
-            return Self::Limit(failure.sentence());
-        }
-        Self::Template(failure.sentence())
     }
 }
 
