@@ -163,7 +163,11 @@ fn write(
 /// Gives a file its name unless that name is taken.
 fn put_new(dir: &Dir, unfinished: &str, name: &OsStr) -> io::Result<()> {
     match dir.hard_link(unfinished, dir, name) {
-        Ok(()) => dir.remove_file(unfinished),
+        Ok(()) => {
+            // The file is in place, whatever becomes of its other name.
+            let _ = dir.remove_file(unfinished);
+            Ok(())
+        }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
         // Some file systems have no hard links.
         Err(_) => match dir.symlink_metadata(name) {
