@@ -138,7 +138,7 @@ impl LockedFile {
         Self::take(beside, target)
     }
 
-    /// Waits for a file beneath a folder that may be somebody else's: a symlink that leads out of it is
+    /// Waits for a file beneath a folder that may belong to another user: a symlink that leads out of it is
     /// refused. The folders between are made.
     pub fn open_beneath(base: &Path, path: &Path) -> Result<Self, LockError> {
         let dir = Dir::open_ambient_dir(base, ambient_authority())?;
@@ -267,8 +267,8 @@ fn changed() -> io::Error {
 
 /// Waits for the lock; tries at least once.
 ///
-/// The system hands a lock on in the order in which it was asked for, so that nobody is passed by again
-/// and again. It knows no end of waiting, which is why a thread waits.
+/// The system grants the lock in the order in which processes asked for it. It has no time limit, so a
+/// thread waits.
 fn wait(lock: &File, until: Instant) -> Result<(), LockError> {
     match lock.try_lock() {
         Ok(()) => return Ok(()),

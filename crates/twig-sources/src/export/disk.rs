@@ -132,7 +132,7 @@ impl<'r> Disk<'r> {
         removed.map_err(|error| format!("cannot be removed: {}", refusal(&error)))
     }
 
-    /// Takes away a folder that has become empty; one that has not is in nobody's way.
+    /// Removes a folder if it is empty.
     pub(super) fn remove_folder(&self, path: &str) {
         let _ = self.root.dir().remove_dir(self.full(path));
     }

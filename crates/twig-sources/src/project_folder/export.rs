@@ -1,4 +1,4 @@
-//! A project becomes a folder. Nothing that somebody else put there is lost.
+//! A project becomes a folder. Files that others put there or changed are not lost.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,16 +21,16 @@ const ATTRIBUTES: &str = ".gitattributes";
 pub struct Exported {
     /// How many prompts and resources there are.
     pub items: usize,
-    /// How many files were written anew.
+    /// How many files were written.
     pub written: usize,
     /// Files of what is no longer in the project.
     pub removed: Vec<String>,
-    /// The same, left there because somebody changed them.
+    /// The same, left there because they were changed.
     pub kept: Vec<String>,
 }
 
-/// Writes a project as a folder, or brings an earlier export up to date. `force` replaces what
-/// somebody changed since then.
+/// Writes a project as a folder, or brings an earlier export up to date. `force` replaces files
+/// that were changed since then.
 pub fn export_project(
     store: &dyn Store,
     project: &Project,
@@ -183,7 +183,7 @@ fn remove(root: &Root, next: &Folder, before: &[Entry], exported: &mut Exported)
         }
     }
     for folder in ["prompts", "resources"] {
-        // It is in the way of nobody where it is not empty.
+        // One that is not empty stays.
         let _ = dir.remove_dir(folder);
     }
 }

@@ -164,7 +164,7 @@ fn selected(
     }))
 }
 
-/// What bash functions begin with; what no function's name could begin with is passed over.
+/// What bash functions begin with. A prefix that no function's name can begin with is ignored.
 fn function_prefix(places: &Places) -> String {
     let fits = |text: &&str| {
         !text.starts_with(|c: char| c.is_ascii_digit())
@@ -174,7 +174,7 @@ fn function_prefix(places: &Places) -> String {
     let text = prefix.and_then(std::ffi::OsStr::to_str).filter(fits);
     if prefix.is_some() && text.is_none() {
         tracing::warn!(
-            "MCBOX_PROMPTS_FUNCTION_NAME_PREFIX is passed over: it may only have letters a to z, digits and _"
+            "MCBOX_PROMPTS_FUNCTION_NAME_PREFIX is ignored: it may only have letters a to z, digits and _"
         );
     }
     text.unwrap_or("prompt_").to_owned()

@@ -77,7 +77,7 @@ impl Stores {
         })
     }
 
-    /// Opens a workspace; `None` where it is the default one, which nobody has made yet.
+    /// Opens a workspace; `None` where it is the default one and was not made yet.
     pub(super) fn open(
         &self,
         place: &WorkspaceArgs,

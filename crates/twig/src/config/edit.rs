@@ -90,8 +90,8 @@ impl ConfigFile {
         self.check(places).map(|_| ())
     }
 
-    /// Writes the file in place of the old one: whoever reads sees one or the other, whole. A link
-    /// stays one, and who may read the file stays as it was.
+    /// Writes the file, unless another program changed it. A symlink stays one, and the file keeps its
+    /// owner and permissions.
     pub(crate) fn save(self, places: &Places) -> Result<(), CommandError> {
         if self.before.as_deref() == Some(&*self.text) {
             return Ok(());

@@ -31,7 +31,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
 }
 
 /// The link on the way to a project's file that leads out of the project, or nowhere. A project may
-/// be somebody else's: what it links to is not for us to write.
+/// belong to another user: Twig does not write what it links to.
 pub(crate) fn link_out(path: &Path, project: &Path) -> Option<PathBuf> {
     let real = project.canonicalize().ok();
     let inner = path.strip_prefix(project).ok()?;
@@ -47,7 +47,7 @@ pub(crate) fn link_out(path: &Path, project: &Path) -> Option<PathBuf> {
 /// Keeps a text beside its file and says where; a copy that is there already is enough.
 ///
 /// The first copy is what was there before Twig: it is never written over. Later ones, of a file
-/// that somebody went on editing, get numbers.
+/// that was edited again, get numbers.
 ///
 /// Where the path is a link the copy is beside the link: the folder that it leads to may be one
 /// that is published.
