@@ -49,7 +49,7 @@ pub use import::{
     plan_library_locked, plan_project,
 };
 pub use live::{LiveCatalog, Refresh};
-pub use locked_file::{LockError, LockedFile, LockedFolder};
+pub use locked_file::{LockError, LockedFile, LockedFolder, read_file};
 pub use place::PROJECT;
 pub use project_folder::{
     CheckedFolder, Exported, Imported, ProjectFolderError, check_project, export_project,

@@ -20,7 +20,7 @@ use cap_std::fs::{Dir, OpenOptions};
 use twig_core::BodyError;
 
 use crate::root::body_error;
-use crate::write_file::{Existing, FileAccess, NewFile, copy_file, folder_beneath, write_file};
+use crate::write_file::{Existing, FileAccess, NewFile, folder_beneath, write_file};
 
 /// How long a command waits for another one that changes the same files.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -129,10 +129,7 @@ impl LockedFile {
     pub fn open(path: &Path) -> Result<Self, LockError> {
         let beside = ambient_folder(path)?;
         let target = || -> io::Result<(Dir, OsString)> {
-            let path = follow(path.to_owned(), |path| {
-                let link = if_there(fs::read_link(path))?;
-                Ok(link.map(|link| path.with_file_name("").join(link)))
-            })?;
+            let path = follow_anywhere(path)?;
             Ok((ambient_folder(&path)?, file_name(&path)?))
         };
         Self::take(beside, target)
@@ -206,7 +203,7 @@ impl LockedFile {
         let still = || self.check_still(before);
         let existing = match before {
             Some(_) => Existing::Replaced(&still),
-            None => Existing::Refused,
+            None => Existing::NONE,
         };
         let written = write_file(
             &self.folder.dir,
@@ -240,7 +237,8 @@ impl LockedFile {
             keeps_owner: true,
             ..NewFile::PRIVATE
         };
-        copy_file(&self.beside, Path::new(name), bytes, new, like)
+        let existing = Existing::Refused(like.as_ref());
+        write_file(&self.beside, Path::new(name), bytes, new, existing)
     }
 
     /// Removes a file beside the named path.
@@ -307,6 +305,13 @@ fn follow(
     Err(io::Error::other("its links lead in a circle"))
 }
 
+fn follow_anywhere(path: &Path) -> io::Result<PathBuf> {
+    follow(path.to_owned(), |path| {
+        let link = if_there(fs::read_link(path))?;
+        Ok(link.map(|link| path.with_file_name("").join(link)))
+    })
+}
+
 /// Nothing where a path is not there, or is no symlink.
 fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
@@ -352,6 +357,16 @@ fn identity(dir: &Dir) -> io::Result<(u64, u64)> {
 #[cfg(not(unix))]
 fn identity(_dir: &Dir) -> io::Result<(u64, u64)> {
     Ok((0, 0))
+}
+
+/// What a file says that is not going to be changed; nothing where there is none.
+pub fn read_file(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let path = follow_anywhere(path)?;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    match if_there(Dir::open_ambient_dir(folder, ambient_authority()))? {
+        Some(dir) => read(&dir, &file_name(&path)?),
+        None => Ok(None),
+    }
 }
 
 fn read(dir: &Dir, name: &OsStr) -> io::Result<Option<Vec<u8>>> {

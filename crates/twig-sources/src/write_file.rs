@@ -48,13 +48,17 @@ impl NewFile {
 pub(crate) enum Existing<'c> {
     /// It is replaced if this check, made at the last moment, succeeds.
     Replaced(&'c dyn Fn() -> io::Result<()>),
-    /// Writing fails with [`ErrorKind::AlreadyExists`], also for a symlink that leads nowhere.
-    Refused,
+    /// Writing fails with [`ErrorKind::AlreadyExists`], also for a symlink that leads nowhere. A copy of
+    /// another file gets the owner and permissions of that one.
+    Refused(Option<&'c FileAccess>),
 }
 
 impl Existing<'_> {
     /// It is replaced, whatever it says.
     pub(crate) const ANY: Self = Self::Replaced(&|| Ok(()));
+
+    /// There must be none.
+    pub(crate) const NONE: Self = Self::Refused(None);
 }
 
 /// Writes a file beneath a folder, and makes the folders between.
@@ -65,29 +69,44 @@ pub(crate) fn write_file(
     new: NewFile,
     existing: Existing<'_>,
 ) -> io::Result<()> {
+    let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
+    let dir = &folder_beneath(dir, path)?;
+    let replaced = FileAccess::of(dir, Path::new(name));
     let like = match existing {
-        Existing::Replaced(_) => FileAccess::of(dir, path),
-        Existing::Refused => None,
+        Existing::Replaced(_) => replaced.as_ref(),
+        Existing::Refused(like) => like,
     };
-    write(dir, path, bytes, new, like, existing)
-}
-
-/// Writes a file that must not exist, with the owner and permissions of another one.
-pub(crate) fn copy_file(
-    dir: &Dir,
-    path: &Path,
-    bytes: &[u8],
-    new: NewFile,
-    like: Option<FileAccess>,
-) -> io::Result<()> {
-    write(dir, path, bytes, new, like, Existing::Refused)
+    // A file that few may read is theirs from its first byte on.
+    let mode = if like.is_some() { 0o600 } else { new.mode };
+    let (unfinished, mut file) = unfinished(dir, mode)?;
+    let mut whole = || -> io::Result<()> {
+        file.write_all(bytes)?;
+        if let Some(like) = like {
+            like.give_to(&file, new.keeps_owner)?;
+        }
+        file.sync_all()?;
+        match existing {
+            Existing::Replaced(check) => {
+                check()?;
+                dir.rename(&unfinished, dir, name)
+            }
+            Existing::Refused(_) => put_new(dir, &unfinished, name),
+        }
+    };
+    let written = whole();
+    if written.is_err() {
+        let _ = dir.remove_file(&unfinished);
+    } else {
+        sync_folder(dir);
+    }
+    written
 }
 
 /// Writes a file that must not exist beneath a folder, and makes the folders between; never through a
 /// symlink that leads out.
 pub fn create_beneath(base: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let dir = Dir::open_ambient_dir(base, ambient_authority())?;
-    let written = write_file(&dir, path, bytes, NewFile::SHARED, Existing::Refused);
+    let written = write_file(&dir, path, bytes, NewFile::SHARED, Existing::NONE);
     written.map_err(|error| match body_error(&error) {
         BodyError::Outside => io::Error::other("it leads outside the folder"),
         _ => error,
@@ -122,42 +141,6 @@ pub(crate) fn sync_folder(dir: &Dir) {
 pub(crate) fn is_unfinished(name: &OsStr) -> bool {
     let name = name.to_str().and_then(|name| name.strip_prefix(UNFINISHED));
     name.is_some_and(|rest| rest.bytes().all(|it| it.is_ascii_digit() || it == b'-'))
-}
-
-fn write(
-    dir: &Dir,
-    path: &Path,
-    bytes: &[u8],
-    new: NewFile,
-    like: Option<FileAccess>,
-    existing: Existing<'_>,
-) -> io::Result<()> {
-    let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
-    let dir = &folder_beneath(dir, path)?;
-    // A file that few may read is theirs from its first byte on.
-    let mode = if like.is_some() { 0o600 } else { new.mode };
-    let (unfinished, mut file) = unfinished(dir, mode)?;
-    let whole = || -> io::Result<()> {
-        file.write_all(bytes)?;
-        if let Some(like) = like {
-            like.give_to(&file, new.keeps_owner)?;
-        }
-        file.sync_all()?;
-        match existing {
-            Existing::Replaced(check) => {
-                check()?;
-                dir.rename(&unfinished, dir, name)
-            }
-            Existing::Refused => put_new(dir, &unfinished, name),
-        }
-    };
-    let written = whole();
-    if written.is_err() {
-        let _ = dir.remove_file(&unfinished);
-    }
-    written?;
-    sync_folder(dir);
-    Ok(())
 }
 
 /// Gives a file its name unless that name is taken.

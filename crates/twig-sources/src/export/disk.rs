@@ -9,7 +9,7 @@ use twig_core::BodyError;
 
 use super::ExportTarget;
 use crate::root::{Root, body_error, digest, regular, sentence};
-use crate::write_file::{Existing, FileAccess, NewFile, copy_file, write_file};
+use crate::write_file::{Existing, FileAccess, NewFile, write_file};
 
 /// Bytes of a file that is looked into for a marker.
 const LARGEST: u64 = 8 * 1024 * 1024;
@@ -122,7 +122,8 @@ impl<'r> Disk<'r> {
         let dir = self.root.dir();
         let like = FileAccess::of(dir, Path::new(&self.full(path)));
         let copy = self.full(&free);
-        copy_file(dir, Path::new(&copy), &bytes, NewFile::PRIVATE, like)
+        let existing = Existing::Refused(like.as_ref());
+        write_file(dir, Path::new(&copy), &bytes, NewFile::PRIVATE, existing)
             .map_err(|error| cannot_write(&error))?;
         Ok(Some(free))
     }

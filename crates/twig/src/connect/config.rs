@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use twig_sources::{LockedFile, NewFile};
+use twig_sources::{LockedFile, NewFile, read_file};
 
 use super::clients::{Client, Scope, Syntax};
 use super::diff::{Side, diff};
@@ -48,8 +48,8 @@ pub(crate) struct Without {
 impl Config {
     /// Reads a file that is only looked at.
     pub(crate) fn read(client: Client, scope: Scope, path: PathBuf) -> Result<Self, ConfigError> {
-        let text = file::read(&path).map_err(ConfigError::Read)?;
-        Self::of(client, scope, path, text, None)
+        let bytes = read_file(&path);
+        Self::of(client, scope, path, bytes, None)
     }
 
     /// Reads a file that is to be changed.
@@ -59,19 +59,20 @@ impl Config {
         path: PathBuf,
         file: LockedFile,
     ) -> Result<Self, ConfigError> {
-        let bytes = file.read().map_err(ConfigError::Read)?;
-        let text = bytes.map(String::from_utf8).transpose();
-        let text = text.map_err(|_| ConfigError::Read(io::ErrorKind::InvalidData.into()))?;
-        Self::of(client, scope, path, text, Some(file))
+        let bytes = file.read();
+        Self::of(client, scope, path, bytes, Some(file))
     }
 
     fn of(
         client: Client,
         scope: Scope,
         path: PathBuf,
-        text: Option<String>,
+        bytes: io::Result<Option<Vec<u8>>>,
         file: Option<LockedFile>,
     ) -> Result<Self, ConfigError> {
+        let bytes = bytes.map_err(ConfigError::Read)?;
+        let text = bytes.map(String::from_utf8).transpose();
+        let text = text.map_err(|_| ConfigError::Read(io::ErrorKind::InvalidData.into()))?;
         let entries = text
             .as_deref()
             .map_or(Ok(Vec::new()), |text| entries(client, text))?;

@@ -1,34 +1,11 @@
-//! Configuration files on disk: read whole, with what was there kept beside. Writing them is
-//! [`LockedFile`]'s business.
+//! Configuration files on disk: copies of what was there, and symlinks that lead out of a project. Reading
+//! and writing them is [`LockedFile`]'s business.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use twig_sources::LockedFile;
-
-/// No configuration is longer.
-const LONGEST: u64 = 64 * 1024 * 1024;
-
-/// The text of a file; nothing where there is none.
-pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
-    let found = match fs::metadata(path) {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    if found.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    // A pipe or a device would be waited for.
-    if !found.is_file() {
-        return Err(io::Error::other("it is not a file"));
-    }
-    if found.len() > LONGEST {
-        return Err(io::Error::other("it is longer than 64 MiB"));
-    }
-    fs::read_to_string(path).map(Some)
-}
 
 /// The link on the way to a project's file that leads out of the project, or nowhere. A project may
 /// belong to another user: Twig does not write what it links to.
