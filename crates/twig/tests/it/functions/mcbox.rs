@@ -124,7 +124,7 @@ fn the_prefix_of_functions_can_be_another() {
     let mut command = env.command(["render", "input"]);
     command.env("MCBOX_PROMPTS_FUNCTION_NAME_PREFIX", "a; id #");
     let output = command.output().expect("it starts");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("is passed over"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is ignored"));
 }
 
 #[test]
