@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((first, rest)) = bytes.split_first() else { return };
     let Some(text) = deep::text(rest) else { return };
     let text = &*text;
-    let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| kind.is_format()).collect();
+    let kinds: Vec<Kind> = twig_clients::clients::kinds().filter(|kind| kind.is_format()).collect();
     let kind = kinds[usize::from(*first) % kinds.len()];
     let folder = Folder {
         name: LibraryName::from_folder("lib").expect("a name"),

@@ -6,8 +6,8 @@
 
 mod arguments;
 mod claude;
-mod client;
 mod copilot;
+mod format;
 mod gemini;
 mod harmless;
 mod keys;
@@ -21,7 +21,7 @@ mod yaml;
 
 use std::sync::Arc;
 
-pub use self::client::Client;
+pub use self::format::ExportFormat;
 pub use self::marker::{Marker, bundled_of, marked_name, marker_of};
 pub use self::names::FileNames;
 use twig_core::World;
@@ -96,7 +96,7 @@ struct Draft {
 /// whatever else is written with it.
 pub fn plan<'c>(
     world: World<'_>,
-    client: Client,
+    client: ExportFormat,
     names: &FileNames,
     prompts: impl IntoIterator<Item = PromptRef<'c>>,
     compute: &mut Compute<'_>,
@@ -116,7 +116,7 @@ pub fn plan<'c>(
 
 fn item(
     world: World<'_>,
-    client: Client,
+    client: ExportFormat,
     names: &FileNames,
     found: PromptRef<'_>,
     compute: &mut Compute<'_>,
@@ -124,15 +124,15 @@ fn item(
     let prompt = found.prompt;
     let file = names.of(found);
     let mut speech = speech::of(world, found, compute)?;
-    let is_skill = client == Client::Skills && found.library.kind == Kind::Skills;
+    let is_skill = client == ExportFormat::Skills && found.library.kind == Kind::Skills;
     // Claude Code does it by itself, and a skill is copied as it is.
-    if client != Client::Claude && !is_skill {
+    if client != ExportFormat::Claude && !is_skill {
         speech.append();
     }
     let (bundled, about) = skills::bundled(world, found);
     let tools = keys::tools(client, found, &mut speech);
     let mut draft = match client {
-        Client::Skills => {
+        ExportFormat::Skills => {
             let top = skills::Top {
                 name: &file.name,
                 about: about.as_ref(),
@@ -140,16 +140,16 @@ fn item(
             };
             skills::write(found, &top, &speech, &bundled)?
         }
-        Client::Claude => claude::write(found, &speech)?,
-        Client::Copilot => copilot::write(prompt, &speech),
-        Client::Cursor => plain::cursor(prompt, &speech),
-        Client::Opencode => opencode::write(prompt, &speech),
-        Client::Windsurf => plain::windsurf(prompt, &speech),
-        Client::Gemini => gemini::write(prompt, &speech),
+        ExportFormat::Claude => claude::write(found, &speech)?,
+        ExportFormat::Copilot => copilot::write(prompt, &speech),
+        ExportFormat::Cursor => plain::cursor(prompt, &speech),
+        ExportFormat::Opencode => opencode::write(prompt, &speech),
+        ExportFormat::Windsurf => plain::windsurf(prompt, &speech),
+        ExportFormat::Gemini => gemini::write(prompt, &speech),
     };
     keys::keep(client, found, &mut speech, &mut draft);
     let bundled = match client {
-        Client::Skills => bundled,
+        ExportFormat::Skills => bundled,
         _ if bundled.is_empty() => bundled,
         _ => {
             draft.notes.push(match bundled.len() {
@@ -161,7 +161,7 @@ fn item(
     };
     let digests = bundled.iter().map(|file| (&*file.to, file.digest));
     let text = marker::seal(client, &draft.text, &prompt.full_name, digests);
-    if let Some(limit) = client.longest()
+    if let Some(limit) = client.rules().longest
         && text.chars().count() > limit
     {
         return Err(format!(

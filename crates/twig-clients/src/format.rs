@@ -22,10 +22,11 @@ use std::sync::Arc;
 
 pub use self::library::{Bundled, library};
 pub(crate) use self::markdown::UNSERVED;
+use crate::clients::{NameRule, format_of};
 use twig_core::body::BodyError;
 use twig_core::body::FileRole;
 use twig_core::limits::Limits;
-use twig_core::model::{Content, Dialect, Kind, Marks, MessageSource, Prompt, Role};
+use twig_core::model::{Content, Dialect, FileForm, Kind, Marks, MessageSource, Prompt, Role};
 use twig_core::name::{PromptName, RelativePath};
 use twig_core::parse::labels;
 use twig_core::parse::library::Folder;
@@ -110,11 +111,14 @@ pub struct Options {
 
 /// What a file of a library is; `None` for files that are none of its business.
 pub fn part(kind: Kind, path: &RelativePath) -> Option<Part> {
-    match kind {
-        Kind::Skills => files::skills(path),
-        Kind::Fabric => files::fabric(path),
-        Kind::Gemini | Kind::Models => files::other(kind, path),
-        _ => files::markdown(kind, path),
+    if kind == Kind::Skills {
+        return files::skills(path);
+    }
+    let format = format_of(kind);
+    match format.files.form {
+        FileForm::Markdown => files::markdown(format, path),
+        FileForm::Whole => files::fabric(path),
+        FileForm::Toml | FileForm::Yaml => files::other(format, path),
     }
 }
 
@@ -148,11 +152,11 @@ pub fn read(
         Ok(text) => text,
         Err(error) => return unreadable(kind, folder, path, error),
     };
-    match kind {
-        Kind::Fabric => fabric::read(folder, path, text, limits),
-        Kind::Gemini => gemini::read(folder, path, text),
-        Kind::Models => models::read(folder, path, text, limits),
-        _ => markdown::read(kind, folder, path, text, options, limits),
+    match format_of(kind).files.form {
+        FileForm::Whole => fabric::read(kind, folder, path, text, limits),
+        FileForm::Toml => gemini::read(kind, folder, path, text),
+        FileForm::Yaml => models::read(kind, folder, path, text, limits),
+        FileForm::Markdown => markdown::read(kind, folder, path, text, options, limits),
     }
 }
 
@@ -196,8 +200,8 @@ fn refused(
 fn unreadable(kind: Kind, folder: &Folder, path: &RelativePath, error: &BodyError) -> Reading {
     let file = folder.path_of(path);
     let shown = folder.shown_path_of(path);
-    let id = match kind {
-        Kind::Skills | Kind::Fabric => markdown::folder_name(folder, path),
+    let id = match format_of(kind).names {
+        NameRule::Folder => markdown::folder_name(folder, path),
         _ => files::without_ending(kind, path),
     };
     let mut prompt = draft(kind, folder, path, id);

@@ -44,8 +44,8 @@ pub use function::{FunctionCall, FunctionOutcome};
 pub use limits::Limits;
 pub use media::{Media, MediaKind};
 pub use model::{
-    Argument, Content, Dialect, Function, FunctionSource, Kind, Library, Marks, MessageSource,
-    Prompt, Role, Skill, SkillFile, TextForm,
+    Argument, ClientFiles, Content, Dialect, FileForm, Function, FunctionSource, Kind, Library,
+    Marks, MessageSource, Prompt, Role, Skill, SkillFile, TextForm,
 };
 pub use name::{LibraryName, PromptName, RelativePath};
 pub use problem::{Excerpt, Problem, ProblemCode, Severity};

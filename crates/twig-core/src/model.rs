@@ -26,47 +26,35 @@ pub enum Kind {
     Functions,
     /// Folders with a `SKILL.md` and the files that it brings.
     Skills,
-    /// Commands of Claude Code: `.claude/commands`.
-    Claude,
-    /// Prompt files of VS Code: `.github/prompts/*.prompt.md`.
-    Copilot,
-    /// Prompts of the Codex command line: `~/.codex/prompts`.
-    Codex,
-    /// Commands of the Gemini command line: `.gemini/commands`, TOML.
-    Gemini,
-    /// Commands of Cursor: `.cursor/commands`.
-    Cursor,
-    /// Commands of opencode: `.opencode/command`.
-    Opencode,
-    /// Workflows of Windsurf: `.windsurf/workflows`.
-    Windsurf,
-    /// Patterns of Fabric: a folder each, with a `system.md`.
-    Fabric,
-    /// Prompts of GitHub Models: `*.prompt.yml`.
-    Models,
+    /// Files of another client.
+    Client(&'static ClientFiles),
     /// A project in a workspace; its content is served verbatim.
     Store,
 }
 
-impl Kind {
-    /// Every kind of folder, in the order in which they are offered.
-    pub const ALL: [Kind; 14] = [
-        Kind::Twig,
-        Kind::Definitions,
-        Kind::Markdown,
-        Kind::Functions,
-        Kind::Skills,
-        Kind::Claude,
-        Kind::Copilot,
-        Kind::Codex,
-        Kind::Gemini,
-        Kind::Cursor,
-        Kind::Opencode,
-        Kind::Windsurf,
-        Kind::Fabric,
-        Kind::Models,
-    ];
+/// The prompt files of another client, one prompt each.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientFiles {
+    /// The word for them in flags, files and listings.
+    pub id: &'static str,
+    /// Where in a file its text is.
+    pub form: FileForm,
+}
 
+/// Where in a prompt file its text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileForm {
+    /// All of the file but its front matter.
+    Markdown,
+    /// All of the file.
+    Whole,
+    /// TOML: the value of `prompt`.
+    Toml,
+    /// YAML: `messages`, each with a role.
+    Yaml,
+}
+
+impl Kind {
     /// The word for it in flags, files and listings.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -75,25 +63,14 @@ impl Kind {
             Kind::Markdown => "markdown",
             Kind::Functions => "functions",
             Kind::Skills => "skills",
-            Kind::Claude => "claude",
-            Kind::Copilot => "copilot",
-            Kind::Codex => "codex",
-            Kind::Gemini => "gemini",
-            Kind::Cursor => "cursor",
-            Kind::Opencode => "opencode",
-            Kind::Windsurf => "windsurf",
-            Kind::Fabric => "fabric",
-            Kind::Models => "models",
+            Kind::Client(files) => files.id,
             Kind::Store => "store",
         }
     }
 
     /// Whether its files are read in place: one file, one prompt.
     pub fn is_format(self) -> bool {
-        !matches!(
-            self,
-            Kind::Twig | Kind::Definitions | Kind::Functions | Kind::Store
-        )
+        matches!(self, Kind::Markdown | Kind::Skills | Kind::Client(_))
     }
 }
 
@@ -233,20 +210,20 @@ pub enum Marks {
     Dollar {
         /// The number of the first argument: 0 or 1.
         first: u8,
-        /// Whether the mark with the highest number takes all that is left (opencode).
+        /// Whether the mark with the highest number takes all that is left.
         is_greedy: bool,
     },
     /// There is no mark: a value is appended as a last line, `ARGUMENTS: value`.
     Appended,
-    /// `$NAME` (Codex).
+    /// `$NAME`, in capitals.
     Capitals,
-    /// `${input:name}` and `${input:name:what to put there}` (Copilot).
+    /// `${input:name}` and `${input:name:what to put there}`.
     Inputs,
-    /// `{{args}}` (Gemini).
+    /// `{{args}}`.
     Args,
-    /// `{{name}}`, and the argument `input` appended where it has no mark (Fabric).
+    /// `{{name}}`, and the argument `input` appended where it has no mark.
     Patterns,
-    /// `{{name}}`, which stays where no value is given (GitHub Models).
+    /// `{{name}}`, which stays where no value is given.
     Variables,
 }
 

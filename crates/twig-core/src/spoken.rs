@@ -6,7 +6,7 @@ pub mod yaml_messages;
 use std::borrow::Cow;
 
 use crate::front_matter;
-use crate::model::{Kind, Role};
+use crate::model::{FileForm, Kind, Role};
 
 /// One message as a file has it, its marks still in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,15 +19,19 @@ pub struct Spoken<'t> {
 
 /// The messages of a file of some kind; the error is a sentence that reads on after its path.
 pub fn bodies(kind: Kind, text: &str) -> Result<Vec<Spoken<'_>>, String> {
-    let text = match kind {
-        Kind::Models => {
+    let form = match kind {
+        Kind::Client(files) => files.form,
+        _ => FileForm::Markdown,
+    };
+    let text = match form {
+        FileForm::Yaml => {
             let prompt = yaml_messages::read(text).map_err(|error| error.why)?;
             return Ok(prompt.spoken());
         }
-        Kind::Gemini => toml_prompt::read(text).map_err(|error| error.why)?.prompt,
-        // A pattern has no front matter: a rule at its top is text.
-        Kind::Fabric => Cow::Borrowed(text),
-        _ => Cow::Borrowed(front_matter::split(text).body),
+        FileForm::Toml => toml_prompt::read(text).map_err(|error| error.why)?.prompt,
+        // A rule at its top is text.
+        FileForm::Whole => Cow::Borrowed(text),
+        FileForm::Markdown => Cow::Borrowed(front_matter::split(text).body),
     };
     let role = Role::User;
     Ok(vec![Spoken { role, text }])

@@ -11,7 +11,7 @@ mod skill;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use twig_clients::export::{Client, Item, Plan};
+use twig_clients::export::{ExportFormat, Item, Plan};
 use twig_core::{Bodies, BodyError};
 
 use self::disk::Disk;
@@ -27,7 +27,7 @@ pub struct ExportTarget<'a> {
     /// The client's folder beneath.
     pub folder: &'a str,
     /// Whose files they are.
-    pub client: Client,
+    pub client: ExportFormat,
 }
 
 /// What may be done.

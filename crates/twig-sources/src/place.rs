@@ -365,7 +365,7 @@ impl Place {
         if let Some(well_known) = detect::at(&self.path)
             && self.kind.is_none_or(Kind::is_format)
         {
-            let spot = well_known.spot(self.path.clone(), self.kind);
+            let spot = Spot::at(well_known, self.path.clone(), self.kind);
             return vec![Candidate::at(spot)];
         }
         let is_functions = match self.kind {
@@ -401,7 +401,7 @@ impl Place {
             let path = root.canonicalize().unwrap_or_else(|_| root.clone());
             if kind.is_none_or(|kind| kind == known.kind) && !real.contains(&path) {
                 real.push(path);
-                candidates.push(Candidate::at(known.spot(root, None)));
+                candidates.push(Candidate::at(Spot::at(known, root, None)));
             }
         }
         candidates
@@ -444,7 +444,7 @@ impl Place {
                     candidates.push(Candidate::new(root, Kind::Functions));
                 }
                 Ok(None) if detect::at(&root).is_some() => {
-                    let spot = detect::at(&root).map(|it| it.spot(root, None));
+                    let spot = detect::at(&root).map(|it| Spot::at(it, root, None));
                     candidates.extend(spot.map(Candidate::at));
                 }
                 Ok(None) if known == Some(Kind::Definitions) || has_definitions(&root) => {

@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use twig_clients::clients::{BaseFolder, CLIENTS, Candidates, KnownClient};
 use twig_sources::PROJECT;
 
 /// Folders of this person on this machine.
@@ -73,12 +74,8 @@ pub(crate) struct ClientPlaces {
     pub(crate) config: Option<PathBuf>,
     /// Where applications with windows keep theirs on this system.
     pub(crate) applications: Option<PathBuf>,
-    /// The folder that Claude Code is told to use.
-    pub(crate) claude: Option<PathBuf>,
-    /// The folder that Codex is told to use.
-    pub(crate) codex: Option<PathBuf>,
-    /// The home that Gemini CLI is told to use.
-    pub(crate) gemini: Option<PathBuf>,
+    /// The folders that clients are told to use, by the variables that name them.
+    own: Vec<(&'static str, PathBuf)>,
     /// The folders of programs.
     path: Vec<PathBuf>,
 }
@@ -94,17 +91,45 @@ impl ClientPlaces {
             config.clone()
         };
         let path = variable("PATH").unwrap_or_default();
+        let variables = CLIENTS.iter().filter_map(|client| client.home_variable);
+        let own = variables.filter_map(|name| Some((name, absolute(name)?)));
         // Which program `.` means depends on where one happens to be.
         let path = env::split_paths(&path).filter(|folder| folder.is_absolute());
         Self {
             home,
             config,
             applications,
-            claude: absolute("CLAUDE_CONFIG_DIR"),
-            codex: absolute("CODEX_HOME"),
-            gemini: absolute("GEMINI_CLI_HOME"),
+            own: own.collect(),
             path: path.collect(),
         }
+    }
+
+    /// One of a person's folders, as a client sees it.
+    pub(crate) fn base(&self, client: &KnownClient, base: BaseFolder) -> Option<&PathBuf> {
+        match base {
+            BaseFolder::Own => {
+                let own = self.own.iter();
+                let mut own = own.filter(|(name, _)| client.home_variable == Some(*name));
+                own.next().map(|(_, folder)| folder)
+            }
+            BaseFolder::Home => self.home.as_ref(),
+            BaseFolder::Applications => self.applications.as_ref(),
+            BaseFolder::Settings if cfg!(windows) => self.applications.as_ref(),
+            BaseFolder::Config | BaseFolder::Settings => self.config.as_ref(),
+        }
+    }
+
+    /// A path of a client, from the first folder that is known.
+    pub(crate) fn first(&self, client: &KnownClient, paths: Candidates) -> Option<PathBuf> {
+        let mut paths = paths.iter();
+        paths.find_map(|(base, path)| Some(self.base(client, *base)?.join(path)))
+    }
+
+    /// Every folder that a client's files may be in.
+    pub(crate) fn bases(&self) -> impl Iterator<Item = &PathBuf> {
+        let shared = [&self.home, &self.config, &self.applications];
+        let own = self.own.iter().map(|(_, folder)| folder);
+        shared.into_iter().flatten().chain(own)
     }
 
     /// A program that is found by its name.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::arguments::{Held, Written, description, hint, join, lost, write as written};
-use super::client::Client;
+use super::format::ExportFormat;
 use super::speech::{Part, Speech};
 use super::{Draft, harmless, yaml};
 use twig_core::catalog::PromptRef;
@@ -60,8 +60,9 @@ pub(super) fn body(
         let why = "has a backslash before what looks like an argument, which no file can hold";
         return Err(why.to_owned());
     }
-    let mut notes = harmless::claude(&mut parts).notes(Client::Claude.title());
-    let is_own = matches!(found.library.kind, Kind::Claude | Kind::Skills);
+    let mut notes = harmless::claude(&mut parts).notes(ExportFormat::Claude.title());
+    let kind = found.library.kind;
+    let is_own = kind == Kind::Skills || kind == ExportFormat::Claude.kind();
     let has_own = !is_own
         && parts.iter().any(|part| match part {
             Written::Text(text) => text.contains("${CLAUDE_"),

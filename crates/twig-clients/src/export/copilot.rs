@@ -1,7 +1,7 @@
 //! Prompt files of VS Code: `.github/prompts/NAME.prompt.md`, `${input:name:description}`.
 
 use super::arguments::{Held, description, join, lost, write as written};
-use super::client::Client;
+use super::format::ExportFormat;
 use super::speech::{Part, Speech};
 use super::{Draft, harmless, yaml};
 use twig_core::model::{Argument, Prompt};
@@ -19,7 +19,7 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     let mut parts = written(&speech.parts, str::to_owned, mark);
     let found = harmless::copilot(&mut parts);
     text.push_str(&join(&parts));
-    let mut notes = found.notes(Client::Copilot.title());
+    let mut notes = found.notes(ExportFormat::Copilot.title());
     if speech.parts.contains(&Part::All) {
         notes
             .push("what is typed as a whole is written as one argument after the other".to_owned());

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::arguments::{Held, Written, description, join, list, lost, write as written};
-use super::client::Client;
+use super::format::ExportFormat;
 use super::speech::Speech;
 use super::{Draft, harmless};
 use twig_core::model::Prompt;
@@ -24,7 +24,7 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     };
     let mut parts = written(&speech.parts, str::to_owned, mark);
     let found = harmless::gemini(&mut parts);
-    let mut notes = found.notes(Client::Gemini.title());
+    let mut notes = found.notes(ExportFormat::Gemini.title());
     let has_list = arguments.len() > 1;
     if has_list {
         let heading = "Arguments, given in this order; put them where the text has their names in double braces:";

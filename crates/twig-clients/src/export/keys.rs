@@ -3,10 +3,9 @@
 use std::fmt::Write;
 
 use super::speech::Speech;
-use super::{Client, Draft, marker, yaml};
+use super::{Draft, ExportFormat, marker, yaml};
 use twig_core::catalog::PromptRef;
 use twig_core::front_matter::Value;
-use twig_core::model::Kind;
 
 /// Programs that a client runs by itself: not what a text brings along.
 const RUN: &str = "hooks";
@@ -14,9 +13,13 @@ const RUN: &str = "hooks";
 pub(super) const TOOLS: &str = "allowed-tools";
 
 /// Writes the keys of a file into one of the same format, as it said them.
-pub(super) fn keep(client: Client, found: PromptRef<'_>, speech: &mut Speech, draft: &mut Draft) {
-    let has_keys = matches!(client, Client::Claude | Client::Copilot | Client::Opencode);
-    if !has_keys || client.kind() != found.library.kind {
+pub(super) fn keep(
+    client: ExportFormat,
+    found: PromptRef<'_>,
+    speech: &mut Speech,
+    draft: &mut Draft,
+) {
+    if !client.rules().keeps_keys || client.kind() != found.library.kind {
         return;
     }
     let Some(end) = marker::front_end(&draft.text) else {
@@ -37,8 +40,12 @@ pub(super) fn keep(client: Client, found: PromptRef<'_>, speech: &mut Speech, dr
 }
 
 /// The tools of a command, as skills have them: with a blank between them.
-pub(super) fn tools(client: Client, found: PromptRef<'_>, speech: &mut Speech) -> Option<String> {
-    if client != Client::Skills || found.library.kind != Kind::Claude {
+pub(super) fn tools(
+    client: ExportFormat,
+    found: PromptRef<'_>,
+    speech: &mut Speech,
+) -> Option<String> {
+    if client != ExportFormat::Skills || found.library.kind != ExportFormat::Claude.kind() {
         return None;
     }
     let at = speech.keys.iter().position(|(key, _)| *key == TOOLS)?;

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use super::{Bundled, Client};
+use super::{Bundled, ExportFormat};
 use twig_core::name::RelativePath;
 
 /// What the line begins with, behind what makes it a comment.
@@ -35,7 +35,7 @@ pub struct Marker<'t> {
 
 /// A file's marker, if it has one. `bundled` are the files of a skill beside its `SKILL.md`.
 pub fn marker_of<'t, 'b>(
-    client: Client,
+    client: ExportFormat,
     text: &'t str,
     bundled: impl IntoIterator<Item = (&'b str, [u8; 32])>,
 ) -> Option<Marker<'t>> {
@@ -57,7 +57,7 @@ pub fn marker_of<'t, 'b>(
 }
 
 /// A marker that is not where it was put: the file is ours, and somebody wrote around it.
-fn astray(client: Client, text: &str) -> Option<Marker<'_>> {
+fn astray(client: ExportFormat, text: &str) -> Option<Marker<'_>> {
     let is_hex = |hex: &str| hex.len() == DIGITS && hex.bytes().all(|b| b.is_ascii_hexdigit());
     let mut lines = text.lines().filter_map(|line| parts(client, line));
     let (digest, prompt) = lines.find(|(hex, _)| is_hex(hex))?;
@@ -69,11 +69,11 @@ fn astray(client: Client, text: &str) -> Option<Marker<'_>> {
 }
 
 /// The digest and the prompt's name of a marker's line.
-fn parts(client: Client, line: &str) -> Option<(&str, &str)> {
+fn parts(client: ExportFormat, line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start_matches('\u{feff}').trim();
     let rest = match client {
-        Client::Skills => line.strip_prefix(KEY.trim_start())?.strip_suffix('"')?,
-        Client::Cursor => {
+        ExportFormat::Skills => line.strip_prefix(KEY.trim_start())?.strip_suffix('"')?,
+        ExportFormat::Cursor => {
             let inner = line.strip_prefix("<!-- ")?.strip_suffix("-->")?;
             inner.trim_end().strip_prefix(WORD)?
         }
@@ -135,7 +135,7 @@ pub fn marked_name(name: &str) -> String {
 
 /// Puts the marker into a file.
 pub(super) fn seal<'b>(
-    client: Client,
+    client: ExportFormat,
     text: &str,
     prompt: &str,
     bundled: impl IntoIterator<Item = (&'b str, [u8; 32])>,
@@ -145,20 +145,20 @@ pub(super) fn seal<'b>(
     let name = marked_name(prompt);
     let hex = digest(before, after, &name, bundled);
     let line = match client {
-        Client::Skills => format!("{KEY}{hex} {name}\"\n"),
-        Client::Cursor => format!("<!-- {WORD}{hex} {name} -->\n"),
+        ExportFormat::Skills => format!("{KEY}{hex} {name}\"\n"),
+        ExportFormat::Cursor => format!("<!-- {WORD}{hex} {name} -->\n"),
         _ => format!("# {WORD}{hex} {name}\n"),
     };
     format!("{before}{line}{after}")
 }
 
 /// Where the marker goes: the end of the front matter, the top of TOML, the last line elsewhere.
-fn place(client: Client, text: &str) -> usize {
+fn place(client: ExportFormat, text: &str) -> usize {
     match client {
-        Client::Gemini => 0,
+        ExportFormat::Gemini => 0,
         // What begins like front matter may not come first in a file.
-        Client::Cursor if text.trim_start().starts_with(['-', '`', '#']) && opens(text) => 0,
-        Client::Cursor => text.len(),
+        ExportFormat::Cursor if text.trim_start().starts_with(['-', '`', '#']) && opens(text) => 0,
+        ExportFormat::Cursor => text.len(),
         _ => front_end(text).unwrap_or_default(),
     }
 }
@@ -196,18 +196,18 @@ struct Line<'t> {
 }
 
 /// The marker's line, where this client's files have it.
-fn find(client: Client, text: &str) -> Option<Line<'_>> {
+fn find(client: ExportFormat, text: &str) -> Option<Line<'_>> {
     let skip = text.len() - text.trim_start_matches('\u{feff}').len();
     let end = match client {
-        Client::Gemini | Client::Cursor => text.len(),
+        ExportFormat::Gemini | ExportFormat::Cursor => text.len(),
         _ => skip + front_end(&text[skip..])?,
     };
     let mut at = skip;
     let mut lines: Vec<Line<'_>> = Vec::new();
     for line in text[skip..end].split_inclusive('\n') {
         let is_it = match client {
-            Client::Skills => line.starts_with(KEY),
-            Client::Cursor => line.starts_with("<!-- ") && line[5..].starts_with(WORD),
+            ExportFormat::Skills => line.starts_with(KEY),
+            ExportFormat::Cursor => line.starts_with("<!-- ") && line[5..].starts_with(WORD),
             _ => line.starts_with("# ") && line[2..].starts_with(WORD),
         };
         if is_it {
@@ -221,12 +221,12 @@ fn find(client: Client, text: &str) -> Option<Line<'_>> {
     }
     match client {
         // The text itself may have such a line anywhere else.
-        Client::Cursor => {
+        ExportFormat::Cursor => {
             let is_last = |line: &Line<'_>| text[line.at + line.length..].trim().is_empty();
             let last = lines.pop_if(|line| is_last(line));
             last.or_else(|| lines.into_iter().find(|line| line.at == skip))
         }
-        Client::Gemini => lines.into_iter().find(|line| line.at == skip),
+        ExportFormat::Gemini => lines.into_iter().find(|line| line.at == skip),
         _ => lines.pop(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Client, speech};
+use super::{ExportFormat, speech};
 use twig_core::World;
 use twig_core::catalog::PromptRef;
 use twig_core::slug::{LIMIT, Unique, slug};
@@ -23,7 +23,7 @@ pub(crate) struct FileName {
 impl FileNames {
     /// Names for every prompt of a catalog: the same whichever of them are written. Earlier exports
     /// that are served as well do not count, since they are never written.
-    pub fn new(world: World<'_>, client: Client) -> Self {
+    pub fn new(world: World<'_>, client: ExportFormat) -> Self {
         let mut wishes: BTreeMap<String, Vec<PromptRef<'_>>> = BTreeMap::new();
         for found in world.catalog.prompts(0) {
             let wish = file_name(client, found.prompt.name.as_str());
@@ -69,9 +69,9 @@ impl FileNames {
 }
 
 /// A name that is a file's on every system; skills take no `_`.
-fn file_name(client: Client, name: &str) -> String {
+fn file_name(client: ExportFormat, name: &str) -> String {
     let mut name = slug(name);
-    if client == Client::Skills {
+    if client == ExportFormat::Skills {
         let parts = name.split(['_', '-']).filter(|part| !part.is_empty());
         let joined = parts.collect::<Vec<_>>().join("-");
         name = if joined.is_empty() {

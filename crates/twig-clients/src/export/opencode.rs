@@ -2,7 +2,7 @@
 
 use super::arguments::{description, join, lost, write as written};
 use super::claude::ALL;
-use super::client::Client;
+use super::format::ExportFormat;
 use super::speech::Speech;
 use super::{Draft, harmless, yaml};
 use twig_core::model::Prompt;
@@ -19,7 +19,7 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     let mut parts = written(&speech.parts, str::to_owned, mark);
     let found = harmless::opencode(&mut parts, !is_single);
     text.push_str(&join(&parts));
-    let mut notes = found.notes(Client::Opencode.title());
+    let mut notes = found.notes(ExportFormat::Opencode.title());
     notes.extend(lost(speech, &[]));
     Draft { text, notes }
 }

@@ -3,7 +3,7 @@
 mod rendered;
 
 use self::rendered::{look_at_patterns, look_at_templates, rendered};
-use super::{Client, Compute, marker_of};
+use super::{Compute, ExportFormat, marker_of};
 use crate::format;
 use twig_core::World;
 use twig_core::catalog::PromptRef;
@@ -189,7 +189,7 @@ pub(super) fn is_export(world: World<'_>, found: PromptRef<'_>) -> bool {
     let kind = found.library.kind;
     let message = found.prompt.messages.first();
     match message.map(|message| &message.content) {
-        Some(Content::File(path)) if Client::of(kind).is_some() => {
+        Some(Content::File(path)) if ExportFormat::of(kind).is_some() => {
             let text = render::read(world, found.library, path);
             text.is_ok_and(|text| refuse_exported(kind, &text).is_err())
         }
@@ -199,7 +199,7 @@ pub(super) fn is_export(world: World<'_>, found: PromptRef<'_>) -> bool {
 
 /// What was exported once is not exported from there: it would come back under other names.
 fn refuse_exported(kind: Kind, text: &str) -> Result<(), String> {
-    let client = Client::of(kind);
+    let client = ExportFormat::of(kind);
     // Whatever else a skill brings, it is an export.
     match client.and_then(|client| marker_of(client, text, [])) {
         Some(marker) => Err(format!("is itself an export of `{}`", marker.prompt)),

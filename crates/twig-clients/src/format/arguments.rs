@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use super::Options;
 use super::codex;
 use super::declared::declared;
+use crate::clients::MarkRule;
 use twig_core::front_matter::{Fields, Value};
 use twig_core::limits::Limits;
 use twig_core::marks::scan::{Place, dollars};
 use twig_core::marks::{ALL, NAME, Piece, Word, input, is_escaped, is_number_mark, pieces, word};
-use twig_core::model::{Argument, Kind, Marks};
+use twig_core::model::{Argument, Marks};
 use twig_core::problem::{ProblemCode, Severity};
 use twig_core::slug::slug;
 
@@ -24,7 +25,7 @@ pub(super) struct Taken {
 
 /// Finds the arguments of a file, in the order in which clients ask for them.
 pub(super) fn take(
-    kind: Kind,
+    rule: MarkRule,
     fields: &Fields,
     body: &str,
     options: Options,
@@ -36,37 +37,36 @@ pub(super) fn take(
     if let Some(value) = fields.value("arguments") {
         taken.arguments = declared(value, limits, &mut taken.remarks);
     }
-    let found = match kind {
-        // There is no `$` in what this client replaces.
-        Kind::Copilot => Found::default(),
-        _ => Found::of(kind, body),
+    let found = match rule {
+        // There is no `$` with a number in what this client replaces.
+        MarkRule::Inputs => Found::default(),
+        _ => Found::of(rule, body),
     };
     if !taken.arguments.is_empty() {
-        taken.marks = match kind {
-            Kind::Copilot => Marks::Inputs,
+        taken.marks = match rule {
+            MarkRule::Inputs => Marks::Inputs,
             _ => Marks::Named,
         };
         let has_marks = |piece: &Piece<'_>| !matches!(piece, Piece::Text(_));
         let is_used = |marks| pieces(marks, &taken.arguments, body).iter().any(has_marks);
         if !is_used(taken.marks) {
-            let positions = found.positions(kind, Some(0), options);
+            let positions = found.positions(rule, Some(0), options);
             taken.marks = match positions {
-                Some(positions) => positions.marks(kind),
+                Some(positions) => positions.marks(rule),
                 None => Marks::Appended,
             };
         }
-    } else if kind == Kind::Copilot {
+    } else if rule == MarkRule::Inputs {
         inputs(body, limits, &mut taken);
-    } else if kind == Kind::Codex {
+    } else if rule == MarkRule::Capitals {
         codex::names(body, found.has_all, limits, &mut taken);
     }
     if taken.arguments.is_empty() {
         taken.marks = Marks::None;
     }
     // These clients replace nothing: what is typed after a command goes to the model with it.
-    let is_plain = matches!(kind, Kind::Cursor | Kind::Windsurf);
-    if taken.arguments.is_empty() && !is_plain {
-        dollar(kind, &found, hint, options, &mut taken);
+    if taken.arguments.is_empty() && rule != MarkRule::Nothing {
+        dollar(rule, &found, hint, options, &mut taken);
     }
     if taken.arguments.len() > limits.arguments {
         taken.arguments.truncate(limits.arguments);
@@ -107,9 +107,9 @@ struct Found {
 }
 
 impl Found {
-    fn of(kind: Kind, body: &str) -> Self {
+    fn of(rule: MarkRule, body: &str) -> Self {
         let mut found = Self::default();
-        let has_escapes = kind != Kind::Opencode;
+        let has_escapes = rule != MarkRule::GreedyDollars;
         let counts = |at: usize| !(has_escapes && is_escaped(&body[..at]));
         // What stands in code matters for numbers only, and few texts have a first one.
         let mut has_numbers = false;
@@ -149,8 +149,13 @@ impl Found {
 
     /// How many numbers in a row count as arguments, and which is the first.
     /// A hint that has a word for each counts where some number is not used.
-    fn positions(&self, kind: Kind, hint: Option<usize>, options: Options) -> Option<Positions> {
-        let from_one = matches!(kind, Kind::Opencode | Kind::Codex);
+    fn positions(
+        &self,
+        rule: MarkRule,
+        hint: Option<usize>,
+        options: Options,
+    ) -> Option<Positions> {
+        let from_one = matches!(rule, MarkRule::GreedyDollars | MarkRule::Capitals);
         let has_zero = self.numbers.contains(&0);
         let (first, why) = match options.first_argument {
             Some(first) => (first, "so it is set for the library"),
@@ -187,19 +192,19 @@ struct Positions {
 }
 
 impl Positions {
-    fn marks(self, kind: Kind) -> Marks {
+    fn marks(self, rule: MarkRule) -> Marks {
         Marks::Dollar {
             first: self.first,
-            is_greedy: kind == Kind::Opencode,
+            is_greedy: rule == MarkRule::GreedyDollars,
         }
     }
 }
 
 /// Numbers, else `$ARGUMENTS`, else what a hint promises.
-fn dollar(kind: Kind, found: &Found, hint: Option<&str>, options: Options, taken: &mut Taken) {
+fn dollar(rule: MarkRule, found: &Found, hint: Option<&str>, options: Options, taken: &mut Taken) {
     let names = hint.map(tokens);
     let words = names.as_ref().map(Vec::len);
-    if let Some(positions) = found.positions(kind, words, options) {
+    if let Some(positions) = found.positions(rule, words, options) {
         let names = names.filter(|names| names.len() == positions.count);
         let names = names.unwrap_or_default();
         taken.arguments = (0..positions.count)
@@ -208,7 +213,7 @@ fn dollar(kind: Kind, found: &Found, hint: Option<&str>, options: Options, taken
                 None => argument(&format!("arg{}", at + 1), hint),
             })
             .collect();
-        taken.marks = positions.marks(kind);
+        taken.marks = positions.marks(rule);
         let message = format!(
             "`${}` is taken as the first argument: {}",
             positions.first, positions.why

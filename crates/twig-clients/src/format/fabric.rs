@@ -11,7 +11,13 @@ use twig_core::parse::library::Folder;
 use twig_core::problem::{Problem, ProblemCode, Severity};
 
 /// Makes a prompt of a pattern's file, or takes from another what it says of patterns.
-pub(super) fn read(folder: &Folder, path: &RelativePath, text: &str, limits: &Limits) -> Reading {
+pub(super) fn read(
+    kind: Kind,
+    folder: &Folder,
+    path: &RelativePath,
+    text: &str,
+    limits: &Limits,
+) -> Reading {
     match path.file_name() {
         EXPLANATIONS => Reading {
             descriptions: explanations(text),
@@ -21,13 +27,19 @@ pub(super) fn read(folder: &Folder, path: &RelativePath, text: &str, limits: &Li
             problems: beside(folder, path, text).into_iter().collect(),
             ..Reading::default()
         },
-        _ => pattern(folder, path, text, limits),
+        _ => pattern(kind, folder, path, text, limits),
     }
 }
 
-fn pattern(folder: &Folder, path: &RelativePath, text: &str, limits: &Limits) -> Reading {
+fn pattern(
+    kind: Kind,
+    folder: &Folder,
+    path: &RelativePath,
+    text: &str,
+    limits: &Limits,
+) -> Reading {
     let id = markdown::folder_name(folder, path);
-    let mut prompt = draft(Kind::Fabric, folder, path, id);
+    let mut prompt = draft(kind, folder, path, id);
     let about = About::of(text);
     prompt.description = Some(about.description(id).into());
     prompt.dialect = Dialect::Marks(Marks::Patterns);

@@ -2,7 +2,8 @@
 
 use super::Part;
 use super::fabric::EXPLANATIONS;
-use twig_core::model::Kind;
+use crate::clients::{PromptFormat, format_of};
+use twig_core::model::{FileForm, Kind};
 use twig_core::name::RelativePath;
 
 /// Files that speak of a folder, not prompts in it.
@@ -41,7 +42,7 @@ pub(super) fn outside_skills(path: &RelativePath) -> Option<&'static str> {
 }
 
 /// What a file of a folder of Markdown files is.
-pub(super) fn markdown(kind: Kind, path: &RelativePath) -> Option<Part> {
+pub(super) fn markdown(format: &PromptFormat, path: &RelativePath) -> Option<Part> {
     let name = path.file_name();
     if !ends(name, ".md") || is_foreign(path) {
         return None;
@@ -50,9 +51,9 @@ pub(super) fn markdown(kind: Kind, path: &RelativePath) -> Option<Part> {
         Part::Skipped("speaks of its folder")
     } else if is_template(path) {
         Part::Skipped("is in a folder of templates")
-    } else if kind == Kind::Codex && !path.folder().is_empty() {
-        Part::Skipped("is in a subfolder, where Codex has no prompts")
-    } else if kind == Kind::Copilot && !ends(name, PROMPT) {
+    } else if let Some(why) = format.subfolders.filter(|_| !path.folder().is_empty()) {
+        Part::Skipped(why)
+    } else if !has_ending(format, name) {
         Part::Skipped("does not end in `.prompt.md`")
     } else {
         Part::Prompt
@@ -75,16 +76,16 @@ pub(super) fn fabric(path: &RelativePath) -> Option<Part> {
 }
 
 /// What a file is whose kind is told by its ending.
-pub(super) fn other(kind: Kind, path: &RelativePath) -> Option<Part> {
+pub(super) fn other(format: &PromptFormat, path: &RelativePath) -> Option<Part> {
     let name = path.file_name();
-    let is_prompt = ending(kind).iter().any(|ending| ends(name, ending));
+    let is_prompt = has_ending(format, name);
     // Plain Markdown beside them is likely meant to be something.
     if !(is_prompt || ends(name, ".md")) || is_foreign(path) {
         return None;
     }
     Some(if is_note(name) {
         Part::Skipped("speaks of its folder")
-    } else if !is_prompt && kind == Kind::Gemini {
+    } else if !is_prompt && format.files.form == FileForm::Toml {
         Part::Skipped("does not end in `.toml`")
     } else if !is_prompt {
         Part::Skipped("does not end in `.prompt.yml`")
@@ -95,23 +96,17 @@ pub(super) fn other(kind: Kind, path: &RelativePath) -> Option<Part> {
     })
 }
 
-/// The endings of a kind's files, the longest first.
-fn ending(kind: Kind) -> &'static [&'static str] {
-    match kind {
-        Kind::Copilot => &[PROMPT],
-        Kind::Models => &[".prompt.yaml", ".prompt.yml"],
-        Kind::Gemini => &[".toml"],
-        _ => &[".md"],
-    }
+fn has_ending(format: &PromptFormat, name: &str) -> bool {
+    format.endings.iter().any(|ending| ends(name, ending))
 }
-
-/// The ending that Copilot asks for.
-const PROMPT: &str = ".prompt.md";
 
 /// A path without its ending.
 pub(super) fn without_ending(kind: Kind, path: &RelativePath) -> &str {
     let path = path.as_str();
-    let known = ending(kind).iter().find(|ending| ends(path, ending));
+    let known = format_of(kind)
+        .endings
+        .iter()
+        .find(|ending| ends(path, ending));
     let last = || {
         path.rsplit_once('.')
             .map_or(0, |(_, ending)| 1 + ending.len())

@@ -10,15 +10,15 @@ use twig_core::parse::library::Folder;
 use twig_core::spoken::toml_prompt::{self, NoTomlPrompt};
 
 /// Makes a prompt of a command's file.
-pub(super) fn read(folder: &Folder, path: &RelativePath, text: &str) -> Reading {
+pub(super) fn read(kind: Kind, folder: &Folder, path: &RelativePath, text: &str) -> Reading {
     let command = match toml_prompt::read(text) {
         Ok(command) => command,
         Err(NoTomlPrompt { why, at, help }) => {
-            return refused(Kind::Gemini, folder, path, text, &why, at, help);
+            return refused(kind, folder, path, text, &why, at, help);
         }
     };
-    let id = without_ending(Kind::Gemini, path).replace('/', ":");
-    let mut prompt = draft(Kind::Gemini, folder, path, &id);
+    let id = without_ending(kind, path).replace('/', ":");
+    let mut prompt = draft(kind, folder, path, &id);
     let about = About::of(&command.prompt);
     if id == prompt.name.as_str() {
         prompt.title = about.title().map(Into::into).or(prompt.title);

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use super::files::{SKILL, without_ending};
 use super::markdown::folder_name;
 use super::{Reading, full_name, skills};
+use crate::clients::{NameRule, format_of};
 use twig_core::document::Head;
 use twig_core::limits::Limits;
 use twig_core::model::{Kind, Library, Prompt};
@@ -139,8 +140,8 @@ fn names(
     folder: &Folder,
     readings: &[(&RelativePath, &Reading)],
 ) -> Vec<Option<String>> {
-    let is_exact = |path: &RelativePath, wanted: &str| match kind {
-        Kind::Skills | Kind::Fabric => folder_name(folder, path) == wanted,
+    let is_exact = |path: &RelativePath, wanted: &str| match format_of(kind).names {
+        NameRule::Folder => folder_name(folder, path) == wanted,
         _ => without_ending(kind, path) == wanted,
     };
     let mut unique = Unique::new();

@@ -5,6 +5,7 @@ use super::arguments::{Taken, take};
 use super::declared::declared;
 use super::files::without_ending;
 use super::{Options, Reading, SkillHead, draft};
+use crate::clients::{NameRule, format_of};
 use twig_core::front_matter::{self, Fields, Value};
 use twig_core::limits::Limits;
 use twig_core::model::{Argument, Dialect, Kind, Prompt};
@@ -92,7 +93,7 @@ pub(super) fn read(
             ..Argument::default()
         }];
     } else {
-        let taken = take(kind, fields, front.body, options, limits);
+        let taken = take(format_of(kind).marks, fields, front.body, options, limits);
         let Taken {
             arguments,
             marks,
@@ -153,18 +154,18 @@ fn id(kind: Kind, folder: &Folder, path: &RelativePath, fields: &Fields) -> Stri
     let stem = without_ending(kind, path);
     let own = stem.rsplit('/').next().unwrap_or(stem);
     let named = fields.word("name");
-    match kind {
-        Kind::Copilot => named.unwrap_or(own).to_owned(),
-        Kind::Opencode => named.unwrap_or(stem).to_owned(),
-        Kind::Claude => stem.replace('/', ":"),
-        Kind::Skills => {
+    match format_of(kind).names {
+        NameRule::NameOrFile => named.unwrap_or(own).to_owned(),
+        NameRule::NameOrPath => named.unwrap_or(stem).to_owned(),
+        NameRule::PathWithColons => stem.replace('/', ":"),
+        NameRule::Path => stem.to_owned(),
+        NameRule::Folder => {
             let here = folder_name(folder, path);
             // There the folder's name counts, and that in the file is a label.
             let is_claude = folder.root.split(['/', '\\']).any(|part| part == ".claude");
             let named = named.filter(|name| !is_claude && is_skill_name(name));
             named.unwrap_or(here).to_owned()
         }
-        _ => stem.to_owned(),
     }
 }
 

@@ -12,7 +12,13 @@ use twig_core::parse::library::Folder;
 use twig_core::spoken::yaml_messages::{self, NoYamlMessages};
 
 /// Makes a prompt of a file.
-pub(super) fn read(folder: &Folder, path: &RelativePath, text: &str, limits: &Limits) -> Reading {
+pub(super) fn read(
+    kind: Kind,
+    folder: &Folder,
+    path: &RelativePath,
+    text: &str,
+    limits: &Limits,
+) -> Reading {
     let read = match yaml_messages::read(text) {
         Ok(read) => read,
         Err(NoYamlMessages { why, line }) => {
@@ -20,11 +26,11 @@ pub(super) fn read(folder: &Folder, path: &RelativePath, text: &str, limits: &Li
             let before = lines.take(line.unwrap_or(1).saturating_sub(1));
             let at = before.map(str::len).sum();
             let help = "give it `messages`, each with a `role` and a `content`";
-            return refused(Kind::Models, folder, path, text, &why, at..at, help);
+            return refused(kind, folder, path, text, &why, at..at, help);
         }
     };
-    let id = without_ending(Kind::Models, path).replace('/', ":");
-    let mut prompt = draft(Kind::Models, folder, path, &id);
+    let id = without_ending(kind, path).replace('/', ":");
+    let mut prompt = draft(kind, folder, path, &id);
     let spoken = read.spoken();
     let about = spoken.first().map(|first| About::of(&first.text));
     let said = |text: &Option<String>| text.as_deref().map(str::trim).map(str::to_owned);

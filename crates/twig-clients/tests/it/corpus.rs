@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+use twig_clients::clients::formats;
 use twig_clients::format::{self, Bundled, Options, Part, Reading};
 use twig_core::document::Head;
 use twig_core::parse::library::Folder;
@@ -102,12 +103,12 @@ fn every_file_is_served_by_every_kind() {
     let Some(corpus) = corpus() else { return };
     let kinds = [
         Kind::Markdown,
-        Kind::Claude,
-        Kind::Copilot,
-        Kind::Codex,
-        Kind::Cursor,
-        Kind::Opencode,
-        Kind::Windsurf,
+        formats::CLAUDE.kind(),
+        formats::COPILOT.kind(),
+        formats::CODEX.kind(),
+        formats::CURSOR.kind(),
+        formats::OPENCODE.kind(),
+        formats::WINDSURF.kind(),
         Kind::Skills,
     ];
     let folders = [
@@ -150,7 +151,7 @@ fn every_file_is_served_by_every_kind() {
 fn clients_own_folders_are_read_as_they_mean_them() {
     let Some(corpus) = corpus() else { return };
     let (claude, _) = load(
-        Kind::Claude,
+        formats::CLAUDE.kind(),
         &corpus.join("claude-commands/.claude/commands"),
     );
     for prompt in &claude.prompts {
@@ -159,7 +160,10 @@ fn clients_own_folders_are_read_as_they_mean_them() {
         let title = prompt.title.as_deref().unwrap_or_default();
         assert!(title.contains(':'), "{title}");
     }
-    let (copilot, _) = load(Kind::Copilot, &corpus.join("copilot/.github/prompts"));
+    let (copilot, _) = load(
+        formats::COPILOT.kind(),
+        &corpus.join("copilot/.github/prompts"),
+    );
     let spring = copilot
         .prompts
         .iter()

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::thread;
 
-use twig_clients::export::{Client, marker_of};
+use twig_clients::clients::formats;
+use twig_clients::export::{ExportFormat, marker_of};
 use twig_clients::format::{Options, read as read_format};
 use twig_clients::import::{Format, SourceFile, Wish, read as import};
 use twig_core::check::check;
@@ -215,7 +216,7 @@ fn toml_of_any_depth() {
         let command = path("a.toml");
         let options = Options::default();
         drop(read_format(
-            Kind::Gemini,
+            formats::GEMINI.kind(),
             &folder(),
             &command,
             Ok(text),
@@ -255,7 +256,7 @@ fn front_matter_and_other_yaml_of_any_depth() {
         if is_too_long(&file) {
             return;
         }
-        for kind in Kind::ALL.into_iter().filter(|kind| kind.is_format()) {
+        for kind in twig_clients::clients::kinds().filter(|kind| kind.is_format()) {
             for text in [text, &*file] {
                 let at = path("a/SKILL.md");
                 let options = Options::default();
@@ -270,7 +271,7 @@ fn front_matter_and_other_yaml_of_any_depth() {
                 drop(bodies(kind, text));
             }
         }
-        let _ = marker_of(Client::Claude, &file, []);
+        let _ = marker_of(ExportFormat::Claude, &file, []);
         drop(Head::read("a.md", file.as_bytes(), true));
         import_all(text);
         import_all(&file);

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use twig_clients::export::{Client, FileNames, Item, Plan, marker_of, plan};
+use twig_clients::export::{ExportFormat, FileNames, Item, Plan, marker_of, plan};
 use twig_core::template::{Templates, run};
 use twig_core::{
     Argument, Blob, Block, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library,
@@ -61,7 +61,7 @@ impl Shelf {
     /// A prompt in a file of its own.
     fn with(mut self, library: &str, dialect: Dialect, mut prompt: Prompt, text: &str) -> Self {
         let kind = match dialect {
-            Dialect::Marks(_) => Kind::Claude,
+            Dialect::Marks(_) => twig_clients::clients::formats::CLAUDE.kind(),
             Dialect::Input => Kind::Markdown,
             _ => Kind::Twig,
         };
@@ -112,7 +112,7 @@ impl Shelf {
         Catalog::build(libraries)
     }
 
-    fn export(&self, client: Client) -> Plan {
+    fn export(&self, client: ExportFormat) -> Plan {
         let catalog = Latest::from(self.catalog());
         let templates = Templates::new(Limits::default());
         let world = World {
@@ -132,7 +132,7 @@ impl Shelf {
     }
 
     /// The one prompt there is.
-    fn item(&self, client: Client) -> Item {
+    fn item(&self, client: ExportFormat) -> Item {
         let mut plan = self.export(client);
         assert_eq!(plan.left, [], "{}", client.as_str());
         assert_eq!(plan.items.len(), 1);
@@ -140,7 +140,7 @@ impl Shelf {
     }
 
     /// Why the one prompt is left.
-    fn why(&self, client: Client) -> String {
+    fn why(&self, client: ExportFormat) -> String {
         let plan = self.export(client);
         assert!(plan.items.is_empty(), "{:?}", plan.items);
         plan.left[0].why.clone()
@@ -199,7 +199,7 @@ fn prompt(name: &str, arguments: &[&str]) -> Prompt {
 }
 
 /// A file without its marker, which has to be there and to hold.
-fn unmarked(client: Client, item: &Item) -> String {
+fn unmarked(client: ExportFormat, item: &Item) -> String {
     let digests = item.bundled.iter().map(|file| (&*file.to, file.digest));
     let marker = marker_of(client, &item.text, digests).expect("a marker");
     assert!(
@@ -214,7 +214,7 @@ fn unmarked(client: Client, item: &Item) -> String {
 }
 
 /// What stands behind the front matter.
-fn body(client: Client, shelf: &Shelf) -> String {
+fn body(client: ExportFormat, shelf: &Shelf) -> String {
     let text = unmarked(client, &shelf.item(client));
     let body = text.splitn(3, "---\n").nth(2);
     body.unwrap_or_else(|| panic!("front matter: {text}"))

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
+use twig_clients::clients::formats;
 use twig_clients::format::{self, Bundled, Options, Part, Reading};
 use twig_core::document::Head;
 use twig_core::parse::library::Folder;
@@ -24,13 +25,13 @@ use twig_core::{Latest, World};
 /// The kinds that are Markdown files.
 const KINDS: [Kind; 8] = [
     Kind::Markdown,
-    Kind::Claude,
+    formats::CLAUDE.kind(),
     Kind::Skills,
-    Kind::Copilot,
-    Kind::Codex,
-    Kind::Cursor,
-    Kind::Opencode,
-    Kind::Windsurf,
+    formats::COPILOT.kind(),
+    formats::CODEX.kind(),
+    formats::CURSOR.kind(),
+    formats::OPENCODE.kind(),
+    formats::WINDSURF.kind(),
 ];
 
 /// A folder of files, read as a source would.
@@ -155,7 +156,7 @@ impl Bodies for Shelf {
 fn one(kind: Kind, text: &str) -> (Prompt, Vec<Problem>) {
     let path = match kind {
         Kind::Skills => "one/SKILL.md",
-        Kind::Copilot => "one.prompt.md",
+        kind if kind == formats::COPILOT.kind() => "one.prompt.md",
         _ => "one.md",
     };
     let library = Shelf::new(kind, [(path, text)]).library();

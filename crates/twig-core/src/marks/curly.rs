@@ -1,4 +1,4 @@
-//! Marks in double braces: `{{args}}` of Gemini, `{{name}}` of Fabric and of GitHub Models.
+//! Marks in double braces: `{{args}}` of commands, `{{name}}` of patterns and of other prompts.
 //!
 //! Braces mean many things in prompts (workflows, Helm, JSX, Vue), so that each format's own rule
 //! is kept to the letter and all else is text.
@@ -6,7 +6,7 @@
 use super::Piece;
 use crate::model::Argument;
 
-/// The argument that Gemini's commands take.
+/// The argument of a command: all that is typed after it.
 pub const ARGS: &str = "args";
 /// The argument that every pattern of Fabric takes: what the person wants it applied to.
 pub const INPUT: &str = "input";

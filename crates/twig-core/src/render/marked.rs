@@ -19,8 +19,8 @@ const RESOURCES: &str = "\nRelative paths in this skill are relative to this bas
 /// Renders a prompt whose text has marks for its arguments.
 ///
 /// Where no value is given, `$1` and `${input:x}` stay as they are, as their clients leave them;
-/// `$ARGUMENTS` and names become nothing. Each argument has one value: that the last number of
-/// opencode takes all that is left to take happens where a line is cut into values.
+/// `$ARGUMENTS` and names become nothing. Each argument has one value: that a
+/// last number takes all that is left to take happens where a line is cut into values.
 pub(super) fn render(
     world: World<'_>,
     found: PromptRef<'_>,

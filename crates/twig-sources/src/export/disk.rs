@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use twig_clients::export::{Client, Item};
+use twig_clients::export::{ExportFormat, Item};
 use twig_core::BodyError;
 
 use super::ExportTarget;
@@ -28,7 +28,7 @@ pub(super) enum Obstacle {
 pub(super) struct Disk<'r> {
     root: &'r Root,
     folder: &'r str,
-    pub(super) client: Client,
+    pub(super) client: ExportFormat,
     /// Where it really is, if it is there.
     real: Option<PathBuf>,
 }

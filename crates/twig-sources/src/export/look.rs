@@ -1,6 +1,6 @@
 //! What is at a prompt's path before it is written.
 
-use twig_clients::export::{Client, Item, Marker, bundled_of, marker_of};
+use twig_clients::export::{ExportFormat, Item, Marker, bundled_of, marker_of};
 use twig_core::RelativePath;
 
 use super::ExportState;
@@ -82,7 +82,7 @@ pub(super) fn marker<'t>(
     text: &'t str,
 ) -> Option<(Marker<'t>, Vec<RelativePath>)> {
     let bundled = match disk.client {
-        Client::Skills => bundled_of(text),
+        ExportFormat::Skills => bundled_of(text),
         _ => Vec::new(),
     };
     let digests = bundled.iter().map(|file| {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use twig_clients::clients::formats;
 use twig_core::LibraryName;
 
 use super::*;
@@ -40,13 +41,13 @@ fn what_did_not_change_is_neither_read_nor_made_again() {
     let root = dir.path();
     write(root, "a/one.md", "One.\n");
     write(root, "two.md", "Two.\n");
-    let first = load(root, Kind::Claude, None);
+    let first = load(root, formats::CLAUDE.kind(), None);
     let library = Arc::clone(&first.library);
     assert_eq!(library.prompts.len(), 2);
-    let second = load(root, Kind::Claude, Some(first));
+    let second = load(root, formats::CLAUDE.kind(), Some(first));
     assert!(Arc::ptr_eq(&library, &second.library));
     write(root, "two.md", "---\ndescription: Other.\n---\nTwo.\n");
-    let third = load(root, Kind::Claude, Some(second));
+    let third = load(root, formats::CLAUDE.kind(), Some(second));
     assert!(!Arc::ptr_eq(&library, &third.library));
     // The prompt of a file that stayed is the same allocation.
     let kept = |library: &Library| {
@@ -67,14 +68,14 @@ fn files_past_the_total_wait_for_room() {
     let base = Base::new(&folder, "");
     let limits = Limits::default();
     let rules = || Rules {
-        kind: Kind::Claude,
+        kind: formats::CLAUDE.kind(),
         options: Options::default(),
         limits: &limits,
         read: AtomicU64::new(0),
         is_any_read: AtomicBool::default(),
         total: 100,
     };
-    let mut state = load(root, Kind::Claude, None);
+    let mut state = load(root, formats::CLAUDE.kind(), None);
     let left_off = |state: &FormatFolder| {
         let problems = state.files.iter().map(|file| file.reading().1);
         let problems = problems.filter(|reading| !reading.problems.is_empty());

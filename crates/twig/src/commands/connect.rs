@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use twig_clients::clients::CONNECTED;
 use twig_core::suggest::did_you_mean;
 use twig_sources::{LockError, LockedFile};
 
@@ -23,9 +24,7 @@ use crate::ui::Ui;
 /// Writing Twig into a client's configuration.
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Clients: claude-code, claude-desktop, vscode, cursor, zed, codex, gemini, opencode, windsurf."
-)]
+#[command(after_help = clients())]
 pub(crate) struct ConnectArgs {
     /// The client; without one, all of them are listed with what they have
     client: Option<String>,
@@ -61,6 +60,12 @@ pub(crate) struct ConnectArgs {
     /// What the client gives to `twig serve`, such as `-- --library PATH`
     #[arg(last = true, value_name = "SERVE ARGS")]
     serve: Vec<String>,
+}
+
+/// The clients that it knows.
+fn clients() -> String {
+    let names = CONNECTED.map(|client| client.id);
+    format!("Clients: {}.", names.join(", "))
 }
 
 /// Clients make commands and tool names of it.
@@ -170,7 +175,7 @@ fn subject(options: &ConnectArgs) -> (Option<&str>, Option<PathBuf>) {
 
 fn no_client(name: &str) -> CommandError {
     let error = CommandError::new(ErrorKind::Usage, format!("there is no client `{name}`"));
-    let names = Client::ALL.map(Client::as_str);
+    let names = CONNECTED.map(|client| client.id);
     let begin: Vec<&str> = names
         .into_iter()
         .filter(|it| it.starts_with(name))

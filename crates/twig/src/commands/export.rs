@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use twig_clients::export::{Client, FileNames, plan};
+use twig_clients::export::{ExportFormat, FileNames, plan};
 use twig_core::Kind;
 use twig_core::Latest;
 use twig_sources::{ExportMode, export_prompts};
@@ -32,9 +32,8 @@ pub(crate) struct ExportArgs {
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 
-    /// Whose files to write: skills, claude, copilot, cursor, opencode, windsurf or gemini
-    #[arg(long, value_name = "CLIENT", value_parser = parse_client)]
-    to: Client,
+    #[arg(long, value_name = "CLIENT", value_parser = parse_client, help = to_help())]
+    to: ExportFormat,
 
     /// Write into this project [default: the working folder]
     #[arg(long, value_name = "DIR", conflicts_with = "user")]
@@ -104,8 +103,15 @@ impl ExportSourceArgs {
     }
 }
 
-fn parse_client(text: &str) -> Result<Client, String> {
-    parse_known(text, &Client::ALL, Client::as_str, "clients")
+/// The help of `--to`.
+fn to_help() -> String {
+    let names = ExportFormat::ALL.map(ExportFormat::as_str);
+    let (last, others) = names.split_last().unwrap_or((&"", &[]));
+    format!("Whose files to write: {} or {last}", others.join(", "))
+}
+
+fn parse_client(text: &str) -> Result<ExportFormat, String> {
+    parse_known(text, &ExportFormat::ALL, ExportFormat::as_str, "clients")
 }
 
 pub(super) fn run(options: &ExportArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use twig_clients::clients;
 use twig_core::World;
 use twig_core::parse::library::MANIFEST;
 use twig_core::store::StoreError;
@@ -220,7 +221,8 @@ fn is_library(folder: &Path) -> bool {
 
 /// A kind of library, as flags name it.
 pub(super) fn parse_kind(text: &str) -> Result<Kind, String> {
-    parse_known(text, &Kind::ALL, Kind::as_str, "kinds")
+    let kinds: Vec<Kind> = clients::kinds().collect();
+    parse_known(text, &kinds, Kind::as_str, "kinds")
 }
 
 /// One of a few values, by its name; the error says which names are near, or all of them.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use twig_clients::clients;
 use twig_clients::format::Options;
 use twig_core::parse::{Item, Table, Value};
 use twig_core::{Kind, LibraryName};
@@ -43,8 +44,7 @@ fn entry(
                 remembered.path = expand(places, config, text);
             }
             ("kind", Value::Text(text)) => {
-                let kind = Kind::ALL.into_iter().find(|kind| kind.as_str() == text);
-                let Some(kind) = kind else {
+                let Some(kind) = clients::kind(text) else {
                     return Err((unknown_kind(text), at));
                 };
                 remembered.kind = Some(kind);
@@ -96,8 +96,8 @@ pub(crate) fn bad_name(text: &str) -> String {
 }
 
 fn unknown_kind(text: &str) -> String {
-    let known = Kind::ALL.map(Kind::as_str);
-    let near = twig_core::suggest::near(text, known);
+    let known: Vec<&str> = clients::kinds().map(Kind::as_str).collect();
+    let near = twig_core::suggest::near(text, known.iter().copied());
     match near.first() {
         Some(near) => format!("unknown kind `{text}`; did you mean `{near}`?"),
         None => format!("unknown kind `{text}`; known are {}", known.join(", ")),

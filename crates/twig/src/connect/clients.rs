@@ -1,22 +1,26 @@
-//! The clients: where each keeps its servers, and in which words.
+//! The clients whose servers Twig can write: where their files are on this machine.
+//!
+//! What is known of each is a row of [`twig_clients::clients`]; which of its files count is asked of
+//! the disk here.
 
 use std::path::{Path, PathBuf};
 
-use super::launch::Form;
+pub(crate) use twig_clients::clients::ConfigSyntax as Syntax;
+use twig_clients::clients::{CONNECTED, EntryForm, KnownClient, ServerFile, connected};
+
 use crate::places::ClientPlaces;
 
 /// A client whose configuration Twig can write itself into.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Client {
-    ClaudeCode,
-    ClaudeDesktop,
-    VsCode,
-    Cursor,
-    Zed,
-    Codex,
-    Gemini,
-    OpenCode,
-    Windsurf,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Client {
+    known: &'static KnownClient,
+    servers: &'static ServerFile,
+}
+
+impl PartialEq for Client {
+    fn eq(&self, other: &Self) -> bool {
+        self.known.id == other.known.id
+    }
 }
 
 /// For whom a file is read.
@@ -39,81 +43,34 @@ impl Scope {
     }
 }
 
-/// How a file is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Syntax {
-    Jsonc,
-    Toml,
-}
-
 impl Client {
-    pub(crate) const ALL: [Client; 9] = [
-        Client::ClaudeCode,
-        Client::ClaudeDesktop,
-        Client::VsCode,
-        Client::Cursor,
-        Client::Zed,
-        Client::Codex,
-        Client::Gemini,
-        Client::OpenCode,
-        Client::Windsurf,
-    ];
-
-    /// The name on the command line.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Client::ClaudeCode => "claude-code",
-            Client::ClaudeDesktop => "claude-desktop",
-            Client::VsCode => "vscode",
-            Client::Cursor => "cursor",
-            Client::Zed => "zed",
-            Client::Codex => "codex",
-            Client::Gemini => "gemini",
-            Client::OpenCode => "opencode",
-            Client::Windsurf => "windsurf",
-        }
+    fn new(known: &'static KnownClient) -> Option<Self> {
+        let servers = known.servers.as_ref()?;
+        Some(Self { known, servers })
     }
 
-    /// The name that people know it by.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Client::ClaudeCode => "Claude Code",
-            Client::ClaudeDesktop => "Claude Desktop",
-            Client::VsCode => "VS Code",
-            Client::Cursor => "Cursor",
-            Client::Zed => "Zed",
-            Client::Codex => "Codex",
-            Client::Gemini => "Gemini CLI",
-            Client::OpenCode => "opencode",
-            Client::Windsurf => "Windsurf",
-        }
+    /// All of them, in the order in which they are offered.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        CONNECTED.into_iter().filter_map(Self::new)
     }
 
     /// The client of a name, also in other usual spellings of it.
     pub(crate) fn of(text: &str) -> Option<Self> {
-        let letters = text.chars().filter(char::is_ascii_alphanumeric);
-        let plain: String = letters.map(|c| c.to_ascii_lowercase()).collect();
-        Some(match plain.as_str() {
-            "claudecode" => Client::ClaudeCode,
-            "claudedesktop" => Client::ClaudeDesktop,
-            "vscode" | "code" | "visualstudiocode" => Client::VsCode,
-            "cursor" => Client::Cursor,
-            "zed" => Client::Zed,
-            "codex" | "codexcli" => Client::Codex,
-            "gemini" | "geminicli" => Client::Gemini,
-            "opencode" => Client::OpenCode,
-            // Windsurf is called Devin Desktop since 2026.
-            "windsurf" | "devin" | "devindesktop" => Client::Windsurf,
-            _ => return None,
-        })
+        connected(text).and_then(Self::new)
+    }
+
+    /// The name on the command line.
+    pub(crate) fn as_str(self) -> &'static str {
+        self.known.id
+    }
+
+    /// The name that people know it by.
+    pub(crate) fn title(self) -> &'static str {
+        self.known.title
     }
 
     pub(crate) fn syntax(self) -> Syntax {
-        if self == Client::Codex {
-            Syntax::Toml
-        } else {
-            Syntax::Jsonc
-        }
+        self.servers.syntax
     }
 
     /// The file of a scope. Nothing where the client has no such scope, or this person no home.
@@ -123,155 +80,52 @@ impl Client {
         project: &Path,
         places: &ClientPlaces,
     ) -> Option<PathBuf> {
-        match scope {
-            Scope::User => self.user_file(places),
-            Scope::Project => self.project_file(project, places),
-        }
+        let successor = self.servers.successor.as_ref().and_then(|successor| {
+            let folder = places.first(self.known, successor.folder)?;
+            folder.is_dir().then_some((successor, folder))
+        });
+        let path = match (scope, successor) {
+            (Scope::User, Some((successor, folder))) => folder.join(successor.user),
+            (Scope::User, None) => places.first(self.known, self.servers.user)?,
+            (Scope::Project, Some((successor, _))) => project.join(successor.project),
+            (Scope::Project, None) => project.join(self.servers.project?),
+        };
+        let other = path.with_extension("jsonc");
+        let is_other = self.servers.is_jsonc && !path.exists() && other.exists();
+        Some(if is_other { other } else { path })
     }
 
-    fn user_file(self, places: &ClientPlaces) -> Option<PathBuf> {
-        let home = places.home.as_deref();
-        let config = places.config.as_deref();
-        let applications = places.applications.as_deref();
-        Some(match self {
-            Client::ClaudeCode => {
-                let folder = places.claude.as_deref().or(home)?;
-                folder.join(".claude.json")
-            }
-            Client::ClaudeDesktop => applications?.join("Claude/claude_desktop_config.json"),
-            Client::VsCode => applications?.join("Code/User/mcp.json"),
-            Client::Cursor => home?.join(".cursor/mcp.json"),
-            Client::Zed if cfg!(windows) => applications?.join("Zed/settings.json"),
-            Client::Zed => config?.join("zed/settings.json"),
-            Client::Codex => codex_home(places)?.join("config.toml"),
-            Client::Gemini => gemini_home(places)?.join("settings.json"),
-            Client::OpenCode => with_comments(&config?.join("opencode/opencode.json")),
-            Client::Windsurf => match devin(places) {
-                Some(devin) => devin.join("mcp_config.json"),
-                None => home?.join(".codeium/windsurf/mcp_config.json"),
-            },
-        })
-    }
-
-    fn project_file(self, project: &Path, places: &ClientPlaces) -> Option<PathBuf> {
-        Some(match self {
-            Client::ClaudeCode => project.join(".mcp.json"),
-            Client::ClaudeDesktop => return None,
-            Client::VsCode => project.join(".vscode/mcp.json"),
-            Client::Cursor => project.join(".cursor/mcp.json"),
-            Client::Zed => project.join(".zed/settings.json"),
-            Client::Codex => project.join(".codex/config.toml"),
-            Client::Gemini => project.join(".gemini/settings.json"),
-            Client::OpenCode => with_comments(&project.join("opencode.json")),
-            // Only since it is called Devin Desktop.
-            Client::Windsurf => devin(places).map(|_| project.join(".devin/mcp_config.json"))?,
-        })
-    }
-
-    /// The keys that lead to the servers, and the words of an entry there.
-    pub(crate) fn layout(self, text: &str) -> (&'static [&'static str], Form) {
-        match self {
-            Client::ClaudeCode | Client::Cursor => (&["mcpServers"], Form::Typed),
-            Client::VsCode => (&["servers"], Form::Typed),
-            Client::ClaudeDesktop | Client::Gemini | Client::Windsurf => {
-                (&["mcpServers"], Form::Plain)
-            }
-            Client::Zed => (&["context_servers"], Form::Plain),
-            Client::Codex => (&["mcp_servers"], Form::Plain),
-            // The second opencode has servers one level deeper, and reads the first one's form as
-            // well; the first does not read the second's. A file says which one it was made for.
-            Client::OpenCode if is_second_opencode(text) => (&["mcp", "servers"], Form::Local),
-            Client::OpenCode => (&["mcp"], Form::Enabled),
+    /// The keys that lead to the servers, and the words of an entry there. A file says for which
+    /// version of its client it was made.
+    pub(crate) fn layout(self, text: &str) -> (&'static [&'static str], EntryForm) {
+        match self.servers.newer_layout {
+            Some(newer) if has_servers(text, newer.0) => newer,
+            _ => self.servers.layout,
         }
     }
 
     /// Whether it seems to be on this machine: its folder or its program is.
     pub(crate) fn is_installed(self, places: &ClientPlaces) -> bool {
-        let home = |path: &str| places.home.as_ref().map(|home| home.join(path));
-        let config = |path: &str| places.config.as_ref().map(|config| config.join(path));
-        let application = |path: &str| places.applications.as_ref().map(|base| base.join(path));
-        let (folders, programs): (Vec<Option<PathBuf>>, &[&str]) = match self {
-            Client::ClaudeCode => (
-                vec![places.claude.clone(), home(".claude"), home(".claude.json")],
-                &["claude"],
-            ),
-            Client::ClaudeDesktop => (vec![application("Claude")], &["claude-desktop"]),
-            Client::VsCode => (vec![application("Code")], &["code"]),
-            Client::Cursor => (vec![home(".cursor")], &["cursor", "cursor-agent"]),
-            Client::Zed if cfg!(windows) => (vec![application("Zed")], &["zed"]),
-            Client::Zed => (vec![config("zed")], &["zed", "zeditor"]),
-            Client::Codex => (vec![codex_home(places)], &["codex"]),
-            Client::Gemini => (vec![gemini_home(places)], &["gemini"]),
-            Client::OpenCode => (vec![config("opencode")], &["opencode"]),
-            Client::Windsurf => (
-                vec![home(".codeium/windsurf"), devin(places)],
-                &["windsurf", "devin"],
-            ),
-        };
-        folders.iter().flatten().any(|folder| folder.exists())
-            || programs.iter().any(|name| places.program(name).is_some())
+        let folders = self.servers.installed.iter();
+        let mut folders = folders.filter_map(|folder| places.first(self.known, folder));
+        let mut programs = self.servers.programs.iter();
+        folders.any(|folder| folder.exists()) || programs.any(|name| places.program(name).is_some())
     }
 
     /// What a person has to do or know once the file is written.
     pub(crate) fn next(self, scope: Scope) -> &'static str {
-        match (self, scope) {
-            (Client::ClaudeCode, Scope::User) => "start Claude Code anew, then type /mcp__",
-            (Client::ClaudeCode, Scope::Project) => {
-                "Claude Code asks each person once whether to use it; then type /mcp__"
-            }
-            (Client::ClaudeDesktop, _) => "quit Claude Desktop and start it again",
-            (Client::VsCode, _) => "VS Code asks once whether to trust it; then type /mcp. in chat",
-            (Client::Cursor, _) => "switch it on in Cursor's settings if Cursor asks",
-            (Client::Zed, _) => "Zed has it at once; it lists prompts with at most one argument",
-            (Client::Codex, Scope::User) => {
-                "start Codex anew; it has no prompts, and reaches them with two tools"
-            }
-            (Client::Codex, Scope::Project) => {
-                "Codex reads it in folders that you trust; it reaches prompts with two tools"
-            }
-            (Client::Gemini, _) => {
-                "start Gemini CLI anew in a folder that it trusts, then type / and a prompt's name"
-            }
-            (Client::OpenCode, _) => "start opencode anew, then type / and a prompt's name",
-            (Client::Windsurf, _) => "reload the MCP servers in its settings",
-        }
+        let in_project = self.servers.next_in_project;
+        let in_project = in_project.filter(|_| scope == Scope::Project);
+        in_project.unwrap_or(self.servers.next)
     }
 }
 
-fn codex_home(places: &ClientPlaces) -> Option<PathBuf> {
-    let named = places.codex.clone();
-    named.or_else(|| Some(places.home.as_ref()?.join(".codex")))
-}
-
-fn gemini_home(places: &ClientPlaces) -> Option<PathBuf> {
-    let home = places.gemini.as_ref().or(places.home.as_ref())?;
-    Some(home.join(".gemini"))
-}
-
-/// The folder of Devin Desktop, which Windsurf became, where it has been run.
-fn devin(places: &ClientPlaces) -> Option<PathBuf> {
-    let base = if cfg!(windows) {
-        places.applications.as_ref()
-    } else {
-        places.config.as_ref()
+/// Whether the last of these keys holds servers, and is not itself one of that name.
+fn has_servers(text: &str, keys: &[&str]) -> bool {
+    let Some((last, above)) = keys.split_last() else {
+        return false;
     };
-    let folder = base?.join("devin");
-    folder.is_dir().then_some(folder)
-}
-
-/// A `.json` that is there, else a `.jsonc` that is.
-fn with_comments(path: &Path) -> PathBuf {
-    let other = path.with_extension("jsonc");
-    if !path.exists() && other.exists() {
-        other
-    } else {
-        path.to_owned()
-    }
-}
-
-/// Whether `mcp.servers` holds servers, and is not itself one of that name.
-fn is_second_opencode(text: &str) -> bool {
-    let entries = super::jsonc::entries(text, &["mcp"]).unwrap_or_default();
-    let servers = entries.iter().find(|(name, ..)| name == "servers");
+    let entries = super::jsonc::entries(text, above).unwrap_or_default();
+    let servers = entries.iter().find(|(name, ..)| name == last);
     servers.is_some_and(|(_, value, _)| value.is_object() && value.get("type").is_none())
 }

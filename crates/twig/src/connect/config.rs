@@ -266,8 +266,7 @@ pub(crate) fn survey(
     project: &Path,
     places: &crate::places::ClientPlaces,
 ) -> Vec<(Client, Scope, PathBuf, Result<Config, ConfigError>)> {
-    let all = Client::ALL.into_iter();
-    let all = all.flat_map(|client| Scope::ALL.map(|scope| (client, scope)));
+    let all = Client::all().flat_map(|client| Scope::ALL.map(|scope| (client, scope)));
     let files = all.filter_map(|(client, scope)| {
         let path = client.file(scope, project, places)?;
         // In the home folder a project's file may be the person's own.

@@ -5,22 +5,9 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde_json::Value;
+pub(crate) use twig_clients::clients::EntryForm as Form;
 
 use super::node::Node;
-
-/// The keys with which a client's entry is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// `command`, `args` and `env`.
-    Plain,
-    /// The same, with `type = "stdio"` first.
-    Typed,
-    /// `type = "local"`, one list for the program and its arguments, `environment`, and whether it
-    /// is `enabled`.
-    Enabled,
-    /// The same without `enabled`.
-    Local,
-}
 
 /// A program that a client starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,6 +1,6 @@
 //! What a prompt looks like in each format.
 
-use twig_clients::export::Client;
+use twig_clients::export::ExportFormat;
 use twig_core::front_matter;
 use twig_core::{Dialect, Limits};
 
@@ -18,7 +18,7 @@ fn review() -> Shelf {
     Shelf::default().with("lib", Dialect::Jinja, review, text)
 }
 
-fn check(client: Client, path: &str, text: &str, notes: &[&str]) {
+fn check(client: ExportFormat, path: &str, text: &str, notes: &[&str]) {
     let item = review().item(client);
     assert_eq!(item.path, path);
     assert_eq!(unmarked(client, &item), text);
@@ -28,7 +28,7 @@ fn check(client: Client, path: &str, text: &str, notes: &[&str]) {
 #[test]
 fn skills_have_the_keys_of_the_specification_and_a_list_of_arguments() {
     check(
-        Client::Skills,
+        ExportFormat::Skills,
         "code-review/SKILL.md",
         r#"---
 name: code-review
@@ -55,7 +55,7 @@ Arguments, in the order in which they are given:
 #[test]
 fn claude_has_named_arguments() {
     check(
-        Client::Claude,
+        ExportFormat::Claude,
         "code_review.md",
         r#"---
 description: "Reviews code: slowly"
@@ -75,7 +75,7 @@ $code
 #[test]
 fn copilot_has_inputs() {
     check(
-        Client::Copilot,
+        ExportFormat::Copilot,
         "code_review.prompt.md",
         r#"---
 description: "Reviews code: slowly"
@@ -93,7 +93,7 @@ ${input:code}
 #[test]
 fn cursor_has_text_and_a_list() {
     check(
-        Client::Cursor,
+        ExportFormat::Cursor,
         "code_review.md",
         "Review this {{language}} code:
 
@@ -116,7 +116,7 @@ Arguments, given after the command in this order; put them where the text has th
 #[test]
 fn opencode_has_numbers_from_one() {
     check(
-        Client::Opencode,
+        ExportFormat::Opencode,
         "code_review.md",
         r#"---
 description: "Reviews code: slowly"
@@ -134,7 +134,7 @@ $2
 #[test]
 fn windsurf_has_a_description_and_a_list() {
     check(
-        Client::Windsurf,
+        ExportFormat::Windsurf,
         "code_review.md",
         r#"---
 description: "Reviews code: slowly"
@@ -158,7 +158,7 @@ Arguments, given after the command in this order; put them where the text has th
 #[test]
 fn gemini_has_one_argument_and_a_list_for_more() {
     check(
-        Client::Gemini,
+        ExportFormat::Gemini,
         "code_review.toml",
         r#"description = "Reviews code: slowly"
 prompt = '''
@@ -179,7 +179,7 @@ Arguments, given in this order; put them where the text has their names in doubl
             "does not hold the title",
         ],
     );
-    let one = jinja(&["topic"], "About {{ topic }}").item(Client::Gemini);
+    let one = jinja(&["topic"], "About {{ topic }}").item(ExportFormat::Gemini);
     assert!(
         one.text.ends_with("prompt = '''\nAbout {{args}}\n'''\n"),
         "{}",
@@ -195,10 +195,10 @@ fn a_single_argument_is_all_that_was_typed() {
         "About {{ topic }}, {{ topic }}s and {{ topic }}[1]",
     );
     let text = "About $ARGUMENTS, $ARGUMENTS[0]s and $topic[1]\n";
-    assert_eq!(body(Client::Claude, &shelf), text);
+    assert_eq!(body(ExportFormat::Claude, &shelf), text);
     let text = "About $ARGUMENTS, $ARGUMENTSs and $ARGUMENTS[1]\n";
-    assert_eq!(body(Client::Opencode, &shelf), text);
-    let text = body(Client::Skills, &shelf);
+    assert_eq!(body(ExportFormat::Opencode, &shelf), text);
+    let text = body(ExportFormat::Skills, &shelf);
     assert!(
         text.starts_with("About $ARGUMENTS, $ARGUMENTSs and $ARGUMENTS[0][1]\n"),
         "{text}"
@@ -210,7 +210,7 @@ fn a_skill_without_a_description_gets_one() {
     let mut main = prompt("main", &["topic"]);
     main.description = None;
     let shelf = Shelf::default().with("lib", Dialect::Jinja, main, "# About {{ topic }}\n\nmore");
-    let item = shelf.item(Client::Skills);
+    let item = shelf.item(ExportFormat::Skills);
     assert!(
         item.text.contains("\ndescription: About topic\n"),
         "{}",
@@ -225,7 +225,7 @@ fn long_descriptions_of_skills_end_with_a_word() {
         main.description = Some("word ".repeat(words).trim_end().into());
         let item = Shelf::default()
             .with("lib", Dialect::Verbatim, main, "x")
-            .item(Client::Skills);
+            .item(ExportFormat::Skills);
         let front = front_matter::read(&item.text, &Limits::default());
         let description = front.fields.text("description").expect("a description");
         (description.to_owned(), item.notes)
@@ -241,18 +241,18 @@ fn long_descriptions_of_skills_end_with_a_word() {
 #[test]
 fn windsurf_takes_twelve_thousand_characters() {
     let shelf = |length: usize| verbatim(&"ä".repeat(length));
-    let around = shelf(10).item(Client::Windsurf).text.chars().count() - 10;
-    let item = shelf(12_000 - around).item(Client::Windsurf);
+    let around = shelf(10).item(ExportFormat::Windsurf).text.chars().count() - 10;
+    let item = shelf(12_000 - around).item(ExportFormat::Windsurf);
     assert_eq!(item.text.chars().count(), 12_000);
     assert_eq!(
-        shelf(12_001 - around).why(Client::Windsurf),
+        shelf(12_001 - around).why(ExportFormat::Windsurf),
         "is longer than the 12000 characters that Windsurf takes"
     );
 }
 
 #[test]
 fn arguments_that_the_text_does_not_use_are_left_out() {
-    let item = jinja(&["a", "b", "c"], "{{ a }} and {{ c }}").item(Client::Opencode);
+    let item = jinja(&["a", "b", "c"], "{{ a }} and {{ c }}").item(ExportFormat::Opencode);
     assert!(item.text.ends_with("---\n$1 and $2\n"), "{}", item.text);
     assert_eq!(
         item.notes[0],
@@ -262,11 +262,12 @@ fn arguments_that_the_text_does_not_use_are_left_out() {
 
 #[test]
 fn copilot_says_that_it_has_no_order_but_that_of_the_text() {
-    let item = jinja(&["a", "b", "c"], "{{ c }} {{ a }} {{ c }} {{ b }}").item(Client::Copilot);
+    let item =
+        jinja(&["a", "b", "c"], "{{ c }} {{ a }} {{ c }} {{ b }}").item(ExportFormat::Copilot);
     assert_eq!(
         item.notes,
         ["does not hold the order of the arguments: in the text it is `c`, `a`, `b`"]
     );
-    let item = jinja(&["a", "b"], "{{ a }} {{ b }} {{ a }}").item(Client::Copilot);
+    let item = jinja(&["a", "b"], "{{ a }} {{ b }} {{ a }}").item(ExportFormat::Copilot);
     assert_eq!(item.notes, [] as [&str; 0]);
 }

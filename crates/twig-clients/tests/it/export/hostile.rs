@@ -1,11 +1,11 @@
 //! Text that a client would run, fill in or take for something else.
 
-use twig_clients::export::Client;
+use twig_clients::export::ExportFormat;
 
 use super::{body, jinja, verbatim};
 
 fn gemini(text: &str) -> String {
-    let text = verbatim(text).item(Client::Gemini).text;
+    let text = verbatim(text).item(ExportFormat::Gemini).text;
     let table: toml::Table = toml::from_str(&text).expect("TOML");
     let prompt = table["prompt"].as_str().expect("a text").to_owned();
     prompt
@@ -28,7 +28,7 @@ fn claude_runs_nothing() {
         ("me@home @app.route @param", "me@home @app.route @param"),
     ];
     for (text, harmless) in cases {
-        for client in [Client::Claude, Client::Skills] {
+        for client in [ExportFormat::Claude, ExportFormat::Skills] {
             assert_eq!(body(client, &verbatim(text)), format!("{harmless}\n"));
         }
     }
@@ -45,11 +45,11 @@ fn empty_values_make_no_commands() {
     ];
     for (text, harmless) in cases {
         assert_eq!(
-            body(Client::Claude, &jinja(&["x"], text)),
+            body(ExportFormat::Claude, &jinja(&["x"], text)),
             format!("{harmless}\n")
         );
     }
-    let text = body(Client::Opencode, &jinja(&["x"], "a!{{ x }}`rm`"));
+    let text = body(ExportFormat::Opencode, &jinja(&["x"], "a!{{ x }}`rm`"));
     assert_eq!(text, "a! $ARGUMENTS `rm`\n");
 }
 
@@ -66,17 +66,17 @@ fn opencode_runs_and_replaces_nothing() {
     ];
     for (text, harmless) in cases {
         assert_eq!(
-            body(Client::Opencode, &verbatim(text)),
+            body(ExportFormat::Opencode, &verbatim(text)),
             format!("{harmless}\n"),
             "{text}"
         );
     }
-    let item = verbatim("costs $5 or $6").item(Client::Opencode);
+    let item = verbatim("costs $5 or $6").item(ExportFormat::Opencode);
     assert_eq!(
         item.notes,
         ["a space was put into 2 places that opencode would run or fill in, such as `$5`"]
     );
-    let item = verbatim("Look:\n!`git log --oneline`\n").item(Client::Claude);
+    let item = verbatim("Look:\n!`git log --oneline`\n").item(ExportFormat::Claude);
     assert_eq!(
         item.notes,
         [
@@ -84,7 +84,7 @@ fn opencode_runs_and_replaces_nothing() {
         ]
     );
     let long = format!("!{{{}}}", "x".repeat(100));
-    let item = verbatim(&long).item(Client::Gemini);
+    let item = verbatim(&long).item(ExportFormat::Gemini);
     let shown = format!("`!{{{}…`", "x".repeat(28));
     assert!(item.notes[0].ends_with(&shown), "{:?}", item.notes);
     // A value may end in `!`, and a number may go on.
@@ -94,7 +94,7 @@ fn opencode_runs_and_replaces_nothing() {
         ("!{{ x }} {{ y }}", "! $1 $2"),
     ];
     for (text, harmless) in cases {
-        let text = body(Client::Opencode, &jinja(&["x", "y"], text));
+        let text = body(ExportFormat::Opencode, &jinja(&["x", "y"], text));
         assert_eq!(text, format!("{harmless}\n"));
     }
 }
@@ -103,13 +103,16 @@ fn opencode_runs_and_replaces_nothing() {
 fn gemini_runs_and_replaces_nothing() {
     let text = gemini("!{rm} @{/etc/passwd} {{args}} {{ args }} !x");
     assert_eq!(text, "! {rm} @ {/etc/passwd} {{ args}} {{ args }} !x");
-    let item = jinja(&["args", "x"], "{{ args }} {{ x }}").item(Client::Gemini);
+    let item = jinja(&["args", "x"], "{{ args }} {{ x }}").item(ExportFormat::Gemini);
     assert_eq!(item.text.matches("{{args}}").count(), 1, "{}", item.text);
 }
 
 #[test]
 fn copilot_gets_no_inputs_out_of_text() {
-    let text = body(Client::Copilot, &verbatim("${input:x} ${file} ${HOME}"));
+    let text = body(
+        ExportFormat::Copilot,
+        &verbatim("${input:x} ${file} ${HOME}"),
+    );
     assert_eq!(text, "$ {input:x} ${file} ${HOME}\n");
 }
 
@@ -120,15 +123,15 @@ fn claude_leaves_text_that_looks_like_arguments() {
         "{{ x }} {{ y }} $ARGUMENTS $1 $x $xs $HOME $y.",
     );
     let text = r"$x $y \$ARGUMENTS \$1 \$x $xs $HOME \$y.";
-    assert_eq!(body(Client::Claude, &shelf), format!("{text}\n"));
+    assert_eq!(body(ExportFormat::Claude, &shelf), format!("{text}\n"));
     // Where nobody gives values, numbers stay as they are.
     assert_eq!(
-        body(Client::Claude, &verbatim("awk $1 $ARGUMENTS")),
+        body(ExportFormat::Claude, &verbatim("awk $1 $ARGUMENTS")),
         "awk $1 \\$ARGUMENTS\n"
     );
-    let why = jinja(&["x"], "a\\{{ x }}").why(Client::Claude);
+    let why = jinja(&["x"], "a\\{{ x }}").why(ExportFormat::Claude);
     assert!(why.contains("backslash right before an argument"), "{why}");
-    let why = jinja(&["x"], "\\$1 {{ x }}").why(Client::Claude);
+    let why = jinja(&["x"], "\\$1 {{ x }}").why(ExportFormat::Claude);
     assert!(
         why.contains("backslash before what looks like an argument"),
         "{why}"
@@ -137,10 +140,10 @@ fn claude_leaves_text_that_looks_like_arguments() {
 
 #[test]
 fn files_that_would_be_attached_are_told() {
-    let item = verbatim("See @src/main.rs, @./x and @docs/.").item(Client::Claude);
+    let item = verbatim("See @src/main.rs, @./x and @docs/.").item(ExportFormat::Claude);
     let note = "Claude Code attaches `@src/main.rs`, `@./x`, `@docs/` where there is such a file";
     assert_eq!(item.notes, [note]);
-    let item = verbatim("In ${CLAUDE_PROJECT_DIR}").item(Client::Claude);
+    let item = verbatim("In ${CLAUDE_PROJECT_DIR}").item(ExportFormat::Claude);
     assert_eq!(
         item.notes,
         ["Claude Code fills in `${CLAUDE_…}`, which is mere text in Twig"]
@@ -180,15 +183,15 @@ fn text_that_looks_like_front_matter_stays_text() {
         "# a\n---\nb: c\n---",
     ] {
         for client in [
-            Client::Claude,
-            Client::Copilot,
-            Client::Opencode,
-            Client::Skills,
+            ExportFormat::Claude,
+            ExportFormat::Copilot,
+            ExportFormat::Opencode,
+            ExportFormat::Skills,
         ] {
             let back = body(client, &verbatim(text));
             assert_eq!(back.trim_end(), text.trim_end(), "{text:?}");
         }
-        let item = verbatim(text).item(Client::Cursor);
+        let item = verbatim(text).item(ExportFormat::Cursor);
         let split = twig_core::front_matter::split(&item.text);
         assert_eq!(split.front, None, "{}", item.text);
     }

@@ -1,6 +1,6 @@
 //! What can be written, whatever its dialect, and what is left with the reason.
 
-use twig_clients::export::Client;
+use twig_clients::export::ExportFormat;
 use twig_core::{Content, Dialect, MediaKind, MessageSource, RelativePath, Role, TextForm};
 
 use super::{Shelf, body, jinja, prompt};
@@ -16,7 +16,7 @@ fn templates_that_do_more_than_print_are_left() {
         ("{% set y = x %}{{ y }}", "computed parts"),
     ];
     for (text, what) in cases {
-        let why = jinja(&["x"], text).why(Client::Claude);
+        let why = jinja(&["x"], text).why(ExportFormat::Claude);
         assert_eq!(
             why,
             format!("its template has {what}, which a file cannot hold"),
@@ -28,9 +28,9 @@ fn templates_that_do_more_than_print_are_left() {
 #[test]
 fn conditions_in_what_is_included_count() {
     let shelf = jinja(&["x"], "{% include 'part' %}").file("lib:part.md", "{% if x %}a{% endif %}");
-    assert!(shelf.why(Client::Claude).contains("conditions"));
+    assert!(shelf.why(ExportFormat::Claude).contains("conditions"));
     let shelf = jinja(&["x"], "a {% include 'part' %} c").file("lib:part.md", "b {{ x }}");
-    assert_eq!(body(Client::Opencode, &shelf), "a b $ARGUMENTS c\n");
+    assert_eq!(body(ExportFormat::Opencode, &shelf), "a b $ARGUMENTS c\n");
 }
 
 #[test]
@@ -39,10 +39,10 @@ fn without_arguments_a_template_is_written_as_it_renders() {
         &[],
         "{% for i in range(3) %}{{ i }},{% endfor %}{% raw %}{{ x }}{% endraw %}",
     );
-    assert_eq!(body(Client::Claude, &shelf), "0,1,2,{{ x }}\n");
-    let item = shelf.item(Client::Claude);
+    assert_eq!(body(ExportFormat::Claude, &shelf), "0,1,2,{{ x }}\n");
+    let item = shelf.item(ExportFormat::Claude);
     assert_eq!(item.notes, ["is written as its template renders now"]);
-    let item = jinja(&[], "{# a comment #}text").item(Client::Claude);
+    let item = jinja(&[], "{# a comment #}text").item(ExportFormat::Claude);
     assert_eq!(item.notes, [] as [&str; 0]);
 }
 
@@ -52,10 +52,10 @@ fn defaults_in_the_text_are_told() {
         &["x", "y"],
         "{{ x | default(\"it's \\\"1\\\"\") }} {{- y|d('z', true) -}} ",
     );
-    assert_eq!(body(Client::Claude, &shelf), "$x$y\n");
-    let item = shelf.item(Client::Claude);
+    assert_eq!(body(ExportFormat::Claude, &shelf), "$x$y\n");
+    let item = shelf.item(ExportFormat::Claude);
     assert_eq!(item.notes, ["does not hold the default of `x`, `y`"]);
-    let item = shelf.item(Client::Cursor);
+    let item = shelf.item(ExportFormat::Cursor);
     assert!(
         item.text
             .contains("- x (default: it's \"1\")\n- y (default: z)"),
@@ -66,7 +66,7 @@ fn defaults_in_the_text_are_told() {
 
 #[test]
 fn a_variable_that_is_no_argument_is_the_reason() {
-    let why = jinja(&["x"], "{{ z }}").why(Client::Claude);
+    let why = jinja(&["x"], "{{ z }}").why(ExportFormat::Claude);
     assert!(why.contains("undefined variable 'z'"), "{why}");
 }
 
@@ -88,12 +88,15 @@ fn several_messages_become_one_text() {
         Shelf::default().with("lib", Dialect::Jinja, main, "")
     };
     let users = shelf([Role::User, Role::User]);
-    assert_eq!(body(Client::Opencode, &users), "One $ARGUMENTS\n\nTwo\n");
     assert_eq!(
-        users.item(Client::Opencode).notes[0],
+        body(ExportFormat::Opencode, &users),
+        "One $ARGUMENTS\n\nTwo\n"
+    );
+    assert_eq!(
+        users.item(ExportFormat::Opencode).notes[0],
         "its 2 messages are one text"
     );
-    let why = shelf([Role::User, Role::Assistant]).why(Client::Opencode);
+    let why = shelf([Role::User, Role::Assistant]).why(ExportFormat::Opencode);
     assert_eq!(
         why,
         "has messages of the assistant, which a file cannot hold"
@@ -115,16 +118,16 @@ fn pictures_and_programs_are_left() {
         .with("lib", Dialect::Jinja, main, "")
         .file("lib:x.png", "x");
     assert_eq!(
-        shelf.why(Client::Skills),
+        shelf.why(ExportFormat::Skills),
         "has image/png, which a file cannot hold"
     );
     let shelf = Shelf::default().with("lib", Dialect::Function, prompt("main", &[]), "");
     assert_eq!(
-        shelf.why(Client::Skills),
+        shelf.why(ExportFormat::Skills),
         "a program makes it, and a file runs none"
     );
     let shelf = Shelf::default().with("lib", Dialect::Verbatim, prompt("main", &[]), "");
-    assert_eq!(shelf.why(Client::Skills), "says nothing");
+    assert_eq!(shelf.why(ExportFormat::Skills), "says nothing");
 }
 
 #[test]
@@ -132,9 +135,12 @@ fn input_is_put_where_it_stands_or_at_the_end() {
     let shelf =
         |text: &str| Shelf::default().with("lib", Dialect::Input, prompt("main", &["input"]), text);
     let text = "---\ndescription: x\n---\nAbout {{input}}.\n";
-    assert_eq!(body(Client::Claude, &shelf(text)), "About $ARGUMENTS.\n");
     assert_eq!(
-        body(Client::Claude, &shelf("Do it.\n")),
+        body(ExportFormat::Claude, &shelf(text)),
+        "About $ARGUMENTS.\n"
+    );
+    assert_eq!(
+        body(ExportFormat::Claude, &shelf("Do it.\n")),
         "Do it.\n\n$ARGUMENTS\n"
     );
 }
@@ -143,7 +149,7 @@ fn input_is_put_where_it_stands_or_at_the_end() {
 fn text_that_looks_like_our_own_values_stays_text() {
     let numbers = "$7340912586 $734091258600000 $734091258700001 $7340912588";
     let shelf = jinja(&["x"], &format!("{numbers} {{{{ x }}}}"));
-    let text = body(Client::Claude, &shelf);
+    let text = body(ExportFormat::Claude, &shelf);
     assert_eq!(text.replace('\\', ""), format!("{numbers} $ARGUMENTS\n"));
 }
 
@@ -152,7 +158,7 @@ fn keys_that_only_one_client_follows_are_told() {
     let dialect = Dialect::Marks(twig_core::Marks::None);
     let text = "---\ndescription: x\nmodel: big\nallowed-tools: Bash(git:*)\n---\nDo it.\n";
     let shelf = Shelf::default().with("claude", dialect, prompt("main", &[]), text);
-    let item = shelf.item(Client::Opencode);
+    let item = shelf.item(ExportFormat::Opencode);
     assert_eq!(
         item.notes,
         ["leaves out `allowed-tools`, `model` of its front matter"]
@@ -167,7 +173,7 @@ fn keys_are_kept_for_the_client_that_follows_them() {
         allowed-tools:\n  - Bash(git add:*)\n  - Read\npaths: {a: [\"*.rs\", null], b: \"#c\"}\n\
         hooks:\n  Stop: [{command: rm}]\n---\nDo it.\n";
     let shelf = Shelf::default().with("claude", dialect, prompt("main", &[]), text);
-    let item = shelf.item(Client::Claude);
+    let item = shelf.item(ExportFormat::Claude);
     assert_eq!(
         item.notes,
         [
@@ -207,7 +213,7 @@ fn skills_keep_the_tools_of_a_command_as_the_specification_has_them() {
     ] {
         let text = format!("---\nallowed-tools: {tools}\nmodel: big\n---\nDo it.\n");
         let shelf = Shelf::default().with("claude", dialect, prompt("main", &[]), &text);
-        let item = shelf.item(Client::Skills);
+        let item = shelf.item(ExportFormat::Skills);
         let line = format!("\nallowed-tools: {expected}\n");
         assert!(item.text.contains(&line), "{}", item.text);
         assert_eq!(item.notes[0], "leaves out `model` of its front matter");

@@ -1,18 +1,18 @@
 //! The marker: what counts as a change, and what is not taken for one.
 
-use twig_clients::export::{Client, bundled_of, marker_of};
+use twig_clients::export::{ExportFormat, bundled_of, marker_of};
 use twig_core::Dialect;
 use twig_core::Marks;
 
 use super::{Shelf, prompt, verbatim};
 
-fn is_intact(client: Client, text: &str) -> Option<bool> {
+fn is_intact(client: ExportFormat, text: &str) -> Option<bool> {
     marker_of(client, text, []).map(|marker| marker.is_intact)
 }
 
 #[test]
 fn every_change_of_words_is_seen() {
-    for client in Client::ALL {
+    for client in ExportFormat::ALL {
         let text = verbatim("First line\nlast line").item(client).text;
         assert_eq!(is_intact(client, &text), Some(true), "{text}");
         for (from, to) in [
@@ -28,7 +28,7 @@ fn every_change_of_words_is_seen() {
 
 #[test]
 fn a_marker_that_something_was_written_around_is_of_a_changed_file() {
-    for client in Client::ALL {
+    for client in ExportFormat::ALL {
         let text = verbatim("First line\nlast line").item(client).text;
         let around = [
             format!("{text}More.\n"),
@@ -54,7 +54,7 @@ fn a_marker_that_something_was_written_around_is_of_a_changed_file() {
 
 #[test]
 fn line_ends_marks_and_last_lines_do_not_count() {
-    for client in Client::ALL {
+    for client in ExportFormat::ALL {
         let text = verbatim("First line\nlast line").item(client).text;
         let same = [
             text.replace('\n', "\r\n"),
@@ -75,7 +75,7 @@ fn line_ends_marks_and_last_lines_do_not_count() {
 
 #[test]
 fn blanks_at_the_end_of_a_line_are_somebodys() {
-    for client in Client::ALL {
+    for client in ExportFormat::ALL {
         let text = verbatim("First line\nlast line").item(client).text;
         for (from, to) in [
             ("First line", "First line  "),
@@ -100,7 +100,7 @@ fn files_of_other_people_have_none() {
         "---\n# twig:export sha256:\n---\n".to_owned(),
     ];
     for text in &texts {
-        for client in Client::ALL {
+        for client in ExportFormat::ALL {
             assert_ne!(is_intact(client, text), Some(true), "{text}");
         }
     }
@@ -111,7 +111,7 @@ fn a_text_about_markers_is_no_marker() {
     let lines = "# twig:export sha256:00112233445566778899aabbccddeeff a:b\n\
         <!-- twig:export sha256:00112233445566778899aabbccddeeff a:b -->\n\
         \x20 twig-export: \"sha256:00112233445566778899aabbccddeeff a:b\"";
-    for client in Client::ALL {
+    for client in ExportFormat::ALL {
         let text = verbatim(lines).item(client).text;
         let marker = marker_of(client, &text, []).expect("a marker");
         assert!(marker.is_intact && marker.prompt == "lib:main", "{text}");
@@ -120,20 +120,20 @@ fn a_text_about_markers_is_no_marker() {
 
 #[test]
 fn what_was_exported_is_not_exported_again() {
-    let exported = verbatim("text").item(Client::Claude).text;
+    let exported = verbatim("text").item(ExportFormat::Claude).text;
     let dialect = Dialect::Marks(Marks::None);
     let shelf = Shelf::default().with("claude", dialect, prompt("main", &[]), &exported);
     assert_eq!(
-        shelf.why(Client::Cursor),
+        shelf.why(ExportFormat::Cursor),
         "is itself an export of `lib:main`"
     );
 }
 
 #[test]
 fn the_files_of_a_skill_count() {
-    let text = verbatim("text").item(Client::Skills).text;
+    let text = verbatim("text").item(ExportFormat::Skills).text;
     let with = [("run.sh", [1; 32])];
-    let marker = marker_of(Client::Skills, &text, with).expect("a marker");
+    let marker = marker_of(ExportFormat::Skills, &text, with).expect("a marker");
     assert!(!marker.is_intact);
 }
 

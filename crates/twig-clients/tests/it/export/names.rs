@@ -1,11 +1,11 @@
 //! What files are called.
 
-use twig_clients::export::Client;
+use twig_clients::export::ExportFormat;
 use twig_core::{Dialect, Marks};
 
 use super::{Shelf, prompt, verbatim};
 
-fn paths(client: Client, names: &[(&str, &str)]) -> Vec<(String, String)> {
+fn paths(client: ExportFormat, names: &[(&str, &str)]) -> Vec<(String, String)> {
     let shelf = names
         .iter()
         .fold(Shelf::default(), |shelf, (library, name)| {
@@ -17,7 +17,7 @@ fn paths(client: Client, names: &[(&str, &str)]) -> Vec<(String, String)> {
         .collect()
 }
 
-fn check(client: Client, names: &[(&str, &str)], expected: &[&str]) {
+fn check(client: ExportFormat, names: &[(&str, &str)], expected: &[&str]) {
     let paths: Vec<String> = paths(client, names)
         .into_iter()
         .map(|(_, path)| path)
@@ -28,7 +28,7 @@ fn check(client: Client, names: &[(&str, &str)], expected: &[&str]) {
 #[test]
 fn a_prompt_has_its_own_name_where_it_is_the_only_one() {
     check(
-        Client::Claude,
+        ExportFormat::Claude,
         &[("a", "review"), ("b", "fix_it"), ("b", "review")],
         &["a-review.md", "fix_it.md", "b-review.md"],
     );
@@ -36,7 +36,7 @@ fn a_prompt_has_its_own_name_where_it_is_the_only_one() {
 
 #[test]
 fn what_was_exported_takes_no_name() {
-    let exported = verbatim("text").item(Client::Claude).text;
+    let exported = verbatim("text").item(ExportFormat::Claude).text;
     let shelf = Shelf::default()
         .with("lib", Dialect::Verbatim, prompt("main", &[]), "text")
         .with(
@@ -45,7 +45,7 @@ fn what_was_exported_takes_no_name() {
             prompt("main", &[]),
             &exported,
         );
-    let plan = shelf.export(Client::Skills);
+    let plan = shelf.export(ExportFormat::Skills);
     assert_eq!(plan.left[0].why, "is itself an export of `lib:main`");
     let [item] = plan.items.as_slice() else {
         panic!("{:?}", plan.items);
@@ -57,12 +57,15 @@ fn what_was_exported_takes_no_name() {
 #[test]
 fn names_differ_in_more_than_capitals() {
     check(
-        Client::Claude,
+        ExportFormat::Claude,
         &[("a", "Review"), ("b", "review")],
         &["a-review.md", "b-review.md"],
     );
     // Each of the longer names is somebody's own already.
-    let paths = paths(Client::Claude, &[("a", "x"), ("b", "x"), ("c", "a-x")]);
+    let paths = paths(
+        ExportFormat::Claude,
+        &[("a", "x"), ("b", "x"), ("c", "a-x")],
+    );
     let found: Vec<&str> = paths.iter().map(|(_, path)| path.as_str()).collect();
     assert!(
         found[0].starts_with("a-x-") && found[0].len() == "a-x-000000.md".len(),
@@ -74,12 +77,12 @@ fn names_differ_in_more_than_capitals() {
 #[test]
 fn skills_have_no_underscores() {
     check(
-        Client::Skills,
+        ExportFormat::Skills,
         &[("a", "fix__it"), ("a", "__x"), ("a", "___")],
         &["prompt/SKILL.md", "x/SKILL.md", "fix-it/SKILL.md"],
     );
     check(
-        Client::Skills,
+        ExportFormat::Skills,
         &[("a", "fix_it"), ("b", "fix-it")],
         &["a-fix-it/SKILL.md", "b-fix-it/SKILL.md"],
     );
@@ -88,7 +91,7 @@ fn skills_have_no_underscores() {
 #[test]
 fn no_file_is_a_device() {
     check(
-        Client::Gemini,
+        ExportFormat::Gemini,
         &[
             ("a", "con"),
             ("a", "COM1"),

@@ -1,7 +1,7 @@
 //! Any text, any description, any values.
 
 use proptest::prelude::*;
-use twig_clients::export::{Client, marker_of};
+use twig_clients::export::{ExportFormat, marker_of};
 use twig_core::front_matter;
 use twig_core::{Dialect, Limits};
 
@@ -47,7 +47,7 @@ proptest! {
         let mut main = prompt("main", &[]);
         main.description = Some(description.into());
         let shelf = Shelf::default().with("lib", Dialect::Verbatim, main, &format!("x{text}"));
-        for client in Client::ALL {
+        for client in ExportFormat::ALL {
             for item in shelf.export(client).items {
                 let marker = marker_of(client, &item.text, []);
                 prop_assert!(marker.is_some_and(|marker| marker.is_intact), "{}", item.text);
@@ -61,13 +61,13 @@ proptest! {
         let mut main = prompt("main", &[]);
         main.description = Some(description.as_str().into());
         let shelf = Shelf::default().with("lib", Dialect::Verbatim, main, "text");
-        for client in [Client::Claude, Client::Copilot, Client::Opencode, Client::Windsurf, Client::Skills] {
+        for client in [ExportFormat::Claude, ExportFormat::Copilot, ExportFormat::Opencode, ExportFormat::Windsurf, ExportFormat::Skills] {
             let item = shelf.item(client);
             let front = front_matter::read(&item.text, &Limits::default());
             prop_assert_eq!(&front.repairs, &[]);
             prop_assert_eq!(front.fields.text("description"), Some(description.as_str()), "{}", item.text);
         }
-        let table: toml::Table = toml::from_str(&shelf.item(Client::Gemini).text).expect("TOML");
+        let table: toml::Table = toml::from_str(&shelf.item(ExportFormat::Gemini).text).expect("TOML");
         prop_assert_eq!(table["description"].as_str(), Some(description.as_str()));
     }
 
@@ -77,7 +77,7 @@ proptest! {
         main.title = Some(title.into());
         let shelf = Shelf::default().with("lib", Dialect::Verbatim, main, &format!("x{text}"));
         let known = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
-        for item in shelf.export(Client::Skills).items {
+        for item in shelf.export(ExportFormat::Skills).items {
             let front = item.text.strip_prefix("---\n").expect("front matter");
             let front = &front[..front.find("\n---\n").expect("its end")];
             for line in front.lines().filter(|line| !line.starts_with(' ')) {
@@ -89,7 +89,7 @@ proptest! {
 
     #[test]
     fn toml_comes_back(text in text()) {
-        let item = verbatim(&format!("x{text}")).item(Client::Gemini);
+        let item = verbatim(&format!("x{text}")).item(ExportFormat::Gemini);
         let table: Result<toml::Table, _> = toml::from_str(&item.text);
         prop_assert!(table.is_ok(), "{}", item.text);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use twig_clients::export::{Client, Item};
+use twig_clients::export::{ExportFormat, Item};
 use twig_clients::format::{self, Options};
 use twig_core::parse::library::Folder;
 use twig_core::{Catalog, Dialect, Latest, LibraryName, Limits, Prompt, RelativePath};
@@ -18,7 +18,7 @@ struct Back {
 }
 
 impl Back {
-    fn of(client: Client, item: &Item) -> Self {
+    fn of(client: ExportFormat, item: &Item) -> Self {
         let folder = Folder {
             name: LibraryName::from_folder("back").expect("a name"),
             root: "/data/back".into(),
@@ -63,7 +63,11 @@ impl Back {
 }
 
 /// The clients that fill in arguments.
-const FILLING: [Client; 3] = [Client::Claude, Client::Copilot, Client::Opencode];
+const FILLING: [ExportFormat; 3] = [
+    ExportFormat::Claude,
+    ExportFormat::Copilot,
+    ExportFormat::Opencode,
+];
 
 #[test]
 fn arguments_keep_their_names_where_the_format_has_names() {
@@ -72,9 +76,9 @@ fn arguments_keep_their_names_where_the_format_has_names() {
         "{{ language }}: {{ code }} and {{ language }}",
     );
     for (client, names) in [
-        (Client::Claude, ["language", "code"]),
-        (Client::Copilot, ["language", "code"]),
-        (Client::Opencode, ["arg1", "arg2"]),
+        (ExportFormat::Claude, ["language", "code"]),
+        (ExportFormat::Copilot, ["language", "code"]),
+        (ExportFormat::Opencode, ["arg1", "arg2"]),
     ] {
         let back = Back::of(client, &shelf.item(client));
         let found: Vec<&str> = back
@@ -99,8 +103,8 @@ fn one_argument_is_enough_for_gemini() {
         &["topic"],
         "About {{ topic }}: '''quoted''' and {{ '{{args}}' }}\n",
     );
-    let item = shelf.item(Client::Gemini);
-    let back = Back::of(Client::Gemini, &item);
+    let item = shelf.item(ExportFormat::Gemini);
+    let back = Back::of(ExportFormat::Gemini, &item);
     assert_eq!(back.prompt().description.as_deref(), Some("Does something"));
     let names: Vec<&str> = back
         .prompt()
@@ -141,7 +145,7 @@ fn skills_say_the_same_and_list_what_they_take() {
         ("{{ x }} to {{ y }}.", &["x", "y"]),
     ] {
         let shelf = jinja(arguments, text);
-        let back = Back::of(Client::Skills, &shelf.item(Client::Skills));
+        let back = Back::of(ExportFormat::Skills, &shelf.item(ExportFormat::Skills));
         let values = ["one", "two"];
         let given: Vec<(&str, &str)> = arguments.iter().copied().zip(values).collect();
         let said = back.say(&values[..arguments.len()]);
@@ -156,11 +160,11 @@ fn skills_say_the_same_and_list_what_they_take() {
 fn what_has_no_arguments_is_the_same_everywhere() {
     let shelf = verbatim("# Title\n\nWords: {{ braces }}, `code`, $HOME\n\n```sh\nawk $1\n```\n");
     for client in [
-        Client::Claude,
-        Client::Copilot,
-        Client::Windsurf,
-        Client::Skills,
-        Client::Cursor,
+        ExportFormat::Claude,
+        ExportFormat::Copilot,
+        ExportFormat::Windsurf,
+        ExportFormat::Skills,
+        ExportFormat::Cursor,
     ] {
         let item = shelf.item(client);
         let back = Back::of(client, &item);
@@ -224,7 +228,7 @@ proptest! {
         let runs_on = template.split("{{").any(|before| before.ends_with(is_sign))
             || template.split("}}").any(|after| after.starts_with(char::is_alphanumeric));
         for client in FILLING {
-            if client == Client::Opencode && runs_on {
+            if client == ExportFormat::Opencode && runs_on {
                 continue;
             }
             for item in shelf.export(client).items {
@@ -235,11 +239,11 @@ proptest! {
                 let said = back.say(&values);
                 // opencode knows no escapes: a blank keeps its marks apart.
                 let said = match client {
-                    Client::Opencode => said.replace("$ ", "$"),
+                    ExportFormat::Opencode => said.replace("$ ", "$"),
                     _ => said,
                 };
                 let expected = match client {
-                    Client::Opencode => expected.replace("$ ", "$"),
+                    ExportFormat::Opencode => expected.replace("$ ", "$"),
                     _ => expected.clone(),
                 };
                 prop_assert_eq!(said.trim_end(), expected.trim_end(), "{}\n{}", client.as_str(), item.text);

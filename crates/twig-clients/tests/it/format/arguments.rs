@@ -1,5 +1,6 @@
 //! Arguments are those that an author or a format names; none is made up.
 
+use twig_clients::clients::formats;
 use twig_clients::format::Options;
 use twig_core::{Kind, Marks, Severity};
 use twig_testkit::assert_linear;
@@ -30,16 +31,16 @@ fn what_looks_like_an_argument_is_none() {
     ];
     for text in texts {
         for kind in [
-            Kind::Claude,
+            formats::CLAUDE.kind(),
             Kind::Skills,
-            Kind::Cursor,
-            Kind::Windsurf,
-            Kind::Copilot,
+            formats::CURSOR.kind(),
+            formats::WINDSURF.kind(),
+            formats::COPILOT.kind(),
         ] {
             check(kind, text, &[]);
         }
     }
-    for kind in [Kind::Opencode, Kind::Codex] {
+    for kind in [formats::OPENCODE.kind(), formats::CODEX.kind()] {
         for text in &texts[..4] {
             check(kind, text, &[]);
         }
@@ -48,7 +49,12 @@ fn what_looks_like_an_argument_is_none() {
 
 #[test]
 fn the_whole_line_is_one_optional_argument() {
-    for kind in [Kind::Claude, Kind::Skills, Kind::Opencode, Kind::Codex] {
+    for kind in [
+        formats::CLAUDE.kind(),
+        Kind::Skills,
+        formats::OPENCODE.kind(),
+        formats::CODEX.kind(),
+    ] {
         let text = "---\nargument-hint: [file] | [folder]\n---\nLook at $ARGUMENTS.\n```sql\nVALUES ($1, $2)\n```\n";
         check(kind, text, &["arguments"]);
         let (prompt, _) = one(kind, text);
@@ -58,11 +64,14 @@ fn the_whole_line_is_one_optional_argument() {
         assert!(!argument.required);
         assert_eq!(argument.description.as_deref(), Some("[file] | [folder]"));
     }
-    for kind in [Kind::Cursor, Kind::Windsurf] {
+    for kind in [formats::CURSOR.kind(), formats::WINDSURF.kind()] {
         check(kind, "Look at $ARGUMENTS, $1.", &[]);
         check(kind, "---\narguments: file\n---\nLook at $file.", &["file"]);
     }
-    let (prompt, _) = one(Kind::Claude, "---\nargument-hint: [x]\n---\nNo mark.");
+    let (prompt, _) = one(
+        formats::CLAUDE.kind(),
+        "---\nargument-hint: [x]\n---\nNo mark.",
+    );
     assert_eq!(names(&prompt), ["arguments"]);
     assert_eq!(prompt.dialect, twig_core::Dialect::Marks(Marks::Appended));
 }
@@ -71,7 +80,7 @@ fn the_whole_line_is_one_optional_argument() {
 fn numbers_have_the_names_of_the_hint() {
     let claude = |hint: &str, body: &str, expected: &[&str]| {
         check(
-            Kind::Claude,
+            formats::CLAUDE.kind(),
             &format!("---\nargument-hint: {hint}\n---\n{body}"),
             expected,
         );
@@ -92,25 +101,29 @@ fn numbers_have_the_names_of_the_hint() {
     );
     claude("[a]", "Look at $1, and then at $5.", &["a"]);
     claude("[a]", "It costs $5.", &["arguments"]);
-    check(Kind::Claude, "All: $ARGUMENTS, first: $1", &["arg1"]);
+    check(
+        formats::CLAUDE.kind(),
+        "All: $ARGUMENTS, first: $1",
+        &["arg1"],
+    );
 }
 
 #[test]
 fn a_hint_counts_where_a_number_is_not_used() {
     let text = "---\nargument-hint: [a] [b] [c]\n---\n$3 then $1";
-    check(Kind::Claude, text, &["a", "b", "c"]);
-    let shelf = Shelf::new(Kind::Claude, [("one.md", text)]);
+    check(formats::CLAUDE.kind(), text, &["a", "b", "c"]);
+    let shelf = Shelf::new(formats::CLAUDE.kind(), [("one.md", text)]);
     let given = [("a", "x"), ("c", "z")];
     assert_eq!(shelf.text("lib:one", &given), "z then x");
     // A number past the words of the hint is not one of them.
     let text = "---\nargument-hint: [a] [b]\n---\n$1 for $300";
-    check(Kind::Claude, text, &["arg1"]);
+    check(formats::CLAUDE.kind(), text, &["arg1"]);
 }
 
 #[test]
 fn braces_of_a_pattern_are_names_or_text() {
     let shelf = Shelf::new(
-        Kind::Fabric,
+        formats::FABRIC.kind(),
         [
             ("a/system.md", "{{x}} {{ y }}"),
             ("b/system.md", "{{x}} {{y}}"),
@@ -122,7 +135,7 @@ fn braces_of_a_pattern_are_names_or_text() {
     let codes: Vec<&str> = library.problems.iter().map(|it| it.code.as_str()).collect();
     assert_eq!(codes, ["braces-are-text"]);
     let many: String = (0..50_000).map(|at| format!("{{{{a{at}}}}}")).collect();
-    let shelf = Shelf::new(Kind::Fabric, [("a/system.md", &*many)]);
+    let shelf = Shelf::new(formats::FABRIC.kind(), [("a/system.md", &*many)]);
     let library = shelf.library();
     assert_eq!(library.prompts[0].arguments.len(), shelf.limits.arguments);
     assert_eq!(library.problems[0].code, "too-many-arguments");
@@ -141,19 +154,23 @@ fn the_base_is_told() {
     };
     let any = Options::default();
     let text = "---\nargument-hint: [a]\n---\n$1";
-    let (said, shelf) = note(Kind::Claude, any, text);
+    let (said, shelf) = note(formats::CLAUDE.kind(), any, text);
     assert_eq!(
         said,
         "`$1` is taken as the first argument: the text does not use number 0"
     );
     assert_eq!(shelf.text("lib:one", &[("a", "x")]), "x");
-    let (said, shelf) = note(Kind::Claude, any, "---\nargument-hint: [a] [b]\n---\n$0 $1");
+    let (said, shelf) = note(
+        formats::CLAUDE.kind(),
+        any,
+        "---\nargument-hint: [a] [b]\n---\n$0 $1",
+    );
     assert_eq!(
         said,
         "`$0` is taken as the first argument: the text uses number 0"
     );
     assert_eq!(shelf.text("lib:one", &[("a", "x"), ("b", "y")]), "x y");
-    let (said, _) = note(Kind::Opencode, any, "$1");
+    let (said, _) = note(formats::OPENCODE.kind(), any, "$1");
     assert_eq!(
         said,
         "`$1` is taken as the first argument: the client counts from 1"
@@ -161,7 +178,11 @@ fn the_base_is_told() {
     let zero = Options {
         first_argument: Some(0),
     };
-    let (said, _) = note(Kind::Claude, zero, "---\nargument-hint: [a]\n---\n$0 $1");
+    let (said, _) = note(
+        formats::CLAUDE.kind(),
+        zero,
+        "---\nargument-hint: [a]\n---\n$0 $1",
+    );
     assert_eq!(
         said,
         "`$0` is taken as the first argument: so it is set for the library"
@@ -170,7 +191,7 @@ fn the_base_is_told() {
 
 #[test]
 fn clients_that_count_from_one_need_no_hint() {
-    for kind in [Kind::Opencode, Kind::Codex] {
+    for kind in [formats::OPENCODE.kind(), formats::CODEX.kind()] {
         check(kind, "Compare $1 with $2.", &["arg1", "arg2"]);
         check(kind, "Compare $2 with $3.", &[]);
         check(kind, "Compare $1 with $3.", &[]);
@@ -181,7 +202,7 @@ fn clients_that_count_from_one_need_no_hint() {
 #[test]
 fn codex_asks_for_its_names() {
     let text = "Open $FILE, then $TICKET_ID, $FILE again; $HOME, $Mixed, $$DOUBLE and ${BRACED}.\n```sh\nexport OUT=1\necho $OUT $LEVEL\n```\n";
-    let (prompt, problems) = one(Kind::Codex, text);
+    let (prompt, problems) = one(formats::CODEX.kind(), text);
     assert_eq!(names(&prompt), ["FILE", "TICKET_ID", "LEVEL"]);
     assert!(prompt.arguments.iter().all(|argument| argument.required));
     let note = problems.iter().find(|it| it.code == "shell-variable");
@@ -191,12 +212,17 @@ fn codex_asks_for_its_names() {
         "no arguments, but variables of a shell: `$HOME`, `$OUT`"
     );
     check(
-        Kind::Codex,
+        formats::CODEX.kind(),
         "$ARGUMENTS\n```sh\ncurl $API_URL\n```",
         &["arguments"],
     );
     // The rule is Codex's alone.
-    for kind in [Kind::Claude, Kind::Skills, Kind::Opencode, Kind::Cursor] {
+    for kind in [
+        formats::CLAUDE.kind(),
+        Kind::Skills,
+        formats::OPENCODE.kind(),
+        formats::CURSOR.kind(),
+    ] {
         check(kind, text, &[]);
     }
 }
@@ -204,13 +230,13 @@ fn codex_asks_for_its_names() {
 #[test]
 fn copilot_has_inputs() {
     let text = "Make ${input:projectName:demo-java}, ${input:projectName}, ${input:Box|1 week}, ${input:two words} and ${input:}, ${input:ü}.";
-    let (prompt, _) = one(Kind::Copilot, text);
+    let (prompt, _) = one(formats::COPILOT.kind(), text);
     assert_eq!(names(&prompt), ["projectName", "Box", "two_words"]);
     let descriptions = prompt.arguments.iter().map(|it| it.description.as_deref());
     let descriptions: Vec<_> = descriptions.collect();
     assert_eq!(descriptions, [Some("demo-java"), Some("1 week"), None]);
     check(
-        Kind::Copilot,
+        formats::COPILOT.kind(),
         "---\nargument-hint: name\n---\n$ARGUMENTS $1",
         &["arguments"],
     );
@@ -220,7 +246,7 @@ fn copilot_has_inputs() {
 fn an_author_may_name_them() {
     let claude = |front: &str, expected: &[&str]| {
         check(
-            Kind::Claude,
+            formats::CLAUDE.kind(),
             &format!("---\n{front}\n---\nDo $a and $b."),
             expected,
         );
@@ -235,7 +261,7 @@ fn an_author_may_name_them() {
     );
     claude("arguments:\nargument-hint: x", &["arguments"]);
     let text = "---\narguments:\n  - name: a\n    description: First\n    required: true\n    default: x\n    choices: [x, y, 1]\n    max_length: 5\n    pattern: ^[xy1]$\n  - name: 'b c'\n  - name: d\n    pattern: '['\n    max_length: long\n  - name: e\n    choices: [x]\n    default: z\n  - a\n  - [f]\n  - 7\n---\n$a";
-    let (prompt, problems) = one(Kind::Claude, text);
+    let (prompt, problems) = one(formats::CLAUDE.kind(), text);
     assert_eq!(names(&prompt), ["a", "d", "e"]);
     let [a, d, e] = &prompt.arguments[..] else {
         panic!()
@@ -259,9 +285,9 @@ fn an_author_may_name_them() {
 fn there_are_no_more_than_the_limit() {
     let inputs =
         |count: usize| -> String { (0..count).map(|at| format!("${{input:a{at}}} ")).collect() };
-    let (prompt, problems) = one(Kind::Copilot, &inputs(64));
+    let (prompt, problems) = one(formats::COPILOT.kind(), &inputs(64));
     assert_eq!((prompt.arguments.len(), problems.len()), (64, 0));
-    let (prompt, problems) = one(Kind::Copilot, &inputs(65));
+    let (prompt, problems) = one(formats::COPILOT.kind(), &inputs(65));
     assert_eq!(prompt.arguments.len(), 64);
     assert_eq!(
         problems[0].message,

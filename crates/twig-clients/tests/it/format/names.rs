@@ -1,5 +1,6 @@
 //! What files are called, which are prompts, and what is said of them.
 
+use twig_clients::clients::formats;
 use twig_core::{Kind, Severity};
 
 use super::{Shelf, codes, one};
@@ -50,14 +51,17 @@ fn folders_join_and_titles_keep_the_id() {
         ("lib:titled", "A title"),
         ("lib:ui-deep-big_one", "ui:deep:Big_One"),
     ];
-    assert_eq!(titles(&Shelf::new(Kind::Claude, files)), pairs(&claude));
+    assert_eq!(
+        titles(&Shelf::new(formats::CLAUDE.kind(), files)),
+        pairs(&claude)
+    );
     let markdown = titles(&Shelf::new(Kind::Markdown, files));
     assert_eq!(markdown[1].0, "frontend-component");
     assert_eq!(markdown[1].1, "frontend/component");
-    let opencode = titles(&Shelf::new(Kind::Opencode, files));
+    let opencode = titles(&Shelf::new(formats::OPENCODE.kind(), files));
     assert!(opencode.contains(&("lib:other".to_owned(), "other".to_owned())));
     let copilot = Shelf::new(
-        Kind::Copilot,
+        formats::COPILOT.kind(),
         [
             ("a/One.prompt.md", "x"),
             ("b.prompt.md", "---\nname: My Prompt\n---\n"),
@@ -95,7 +99,7 @@ fn files_that_are_no_prompts_are_told() {
         ".md",
         "ok.md",
     ];
-    let (prompts, notes) = told(Kind::Claude, &files);
+    let (prompts, notes) = told(formats::CLAUDE.kind(), &files);
     assert_eq!(prompts, 1);
     assert_eq!(
         notes,
@@ -107,9 +111,9 @@ fn files_that_are_no_prompts_are_told() {
             "x.md is in a folder of templates, so it is no prompt",
         ]
     );
-    let (prompts, notes) = told(Kind::Codex, &["one.MD", "sub/two.md"]);
+    let (prompts, notes) = told(formats::CODEX.kind(), &["one.MD", "sub/two.md"]);
     assert_eq!((prompts, notes.len()), (1, 1));
-    let (prompts, notes) = told(Kind::Copilot, &["one.prompt.md", "two.md"]);
+    let (prompts, notes) = told(formats::COPILOT.kind(), &["one.prompt.md", "two.md"]);
     assert_eq!(prompts, 1);
     assert_eq!(
         notes,
@@ -125,7 +129,7 @@ fn two_files_never_share_a_name() {
         ("LIFE/coach.md", "3"),
         ("other.md", "4"),
     ];
-    let shelf = Shelf::new(Kind::Claude, files);
+    let shelf = Shelf::new(formats::CLAUDE.kind(), files);
     let library = shelf.library();
     let names: Vec<&str> = library.prompts.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names.len(), 4);
@@ -144,7 +148,7 @@ fn two_files_never_share_a_name() {
         "{said}"
     );
     // Whoever else is there does not change the name of a file.
-    let less = Shelf::new(Kind::Claude, [files[0], files[2]]).library();
+    let less = Shelf::new(formats::CLAUDE.kind(), [files[0], files[2]]).library();
     assert_eq!(less.prompts[0].name.as_str(), "life-coach");
     assert!(names.contains(&less.prompts[1].name.as_str()));
 }
@@ -174,12 +178,12 @@ fn every_prompt_has_a_description() {
             "description: never closed",
         ),
     ] {
-        let (prompt, problems) = one(Kind::Claude, text);
+        let (prompt, problems) = one(formats::CLAUDE.kind(), text);
         assert_eq!(prompt.description.as_deref(), Some(expected), "{text:?}");
         assert!(problems.iter().all(|it| it.severity == Severity::Note));
     }
     let long = format!("---\ndescription: {}\n---\n", "x".repeat(3_000));
-    let (prompt, _) = one(Kind::Claude, &long);
+    let (prompt, _) = one(formats::CLAUDE.kind(), &long);
     assert_eq!(prompt.description.map(|text| text.len()), Some(3_000));
 }
 
@@ -187,7 +191,7 @@ fn every_prompt_has_a_description() {
 fn what_clients_cannot_be_told_is_one_note() {
     let file = "---\nallowed-tools: Read\nmodel: x\n---\nbody";
     let shelf = Shelf::new(
-        Kind::Claude,
+        formats::CLAUDE.kind(),
         [("a.md", file), ("b.md", file), ("c.md", file)],
     );
     let problems = shelf.library().problems;
@@ -202,7 +206,7 @@ fn what_clients_cannot_be_told_is_one_note() {
 
 #[test]
 fn a_file_that_cannot_be_read_is_a_problem_of_its_own() {
-    let mut shelf = Shelf::new(Kind::Claude, [("good.md", "x")]);
+    let mut shelf = Shelf::new(formats::CLAUDE.kind(), [("good.md", "x")]);
     let path = twig_core::RelativePath::parse("bad.md").expect("a path");
     shelf.files.insert(path, vec![0xff, 0xfe, 0xfd]);
     let library = shelf.library();
@@ -225,7 +229,11 @@ fn what_people_should_not_use_is_no_prompt() {
 
 #[test]
 fn the_digest_is_of_what_clients_see() {
-    let digest = |text: &str| Shelf::new(Kind::Claude, [("a.md", text)]).library().digest;
+    let digest = |text: &str| {
+        Shelf::new(formats::CLAUDE.kind(), [("a.md", text)])
+            .library()
+            .digest
+    };
     let before = digest("---\ndescription: d\n---\nbody $ARGUMENTS");
     assert_eq!(
         digest("---\ndescription: d\n---\nother body $ARGUMENTS"),

@@ -8,7 +8,7 @@ use super::Shelf;
 
 /// Every kind whose files are read in place.
 fn kinds() -> Vec<Kind> {
-    let kinds = Kind::ALL.into_iter();
+    let kinds = twig_clients::clients::kinds();
     kinds.filter(|kind| kind.is_format()).collect()
 }
 

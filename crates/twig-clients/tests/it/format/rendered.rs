@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use twig_clients::clients::formats;
 use twig_core::template::Templates;
 use twig_core::{Catalog, Kind, RenderError};
 use twig_core::{Latest, World};
@@ -10,7 +11,7 @@ use super::{KINDS, Shelf};
 
 fn path(kind: Kind) -> &'static str {
     match kind {
-        Kind::Copilot => "one.prompt.md",
+        kind if kind == formats::COPILOT.kind() => "one.prompt.md",
         _ => "one.md",
     }
 }
@@ -28,7 +29,7 @@ fn without_values_the_text_is_the_file() {
         assert_eq!(text(kind, body, &[]), body, "{}", kind.as_str());
     }
     let file = "````prompt\n---\ndescription: d\n---\nInside\n````\n";
-    assert_eq!(text(Kind::Copilot, file, &[]), "Inside\n");
+    assert_eq!(text(formats::COPILOT.kind(), file, &[]), "Inside\n");
 }
 
 #[test]
@@ -48,87 +49,92 @@ fn marks_become_values() {
     let hint = "---\nargument-hint: [a] [b]\n---\n";
     for (kind, file, given, expected) in [
         (
-            Kind::Claude,
+            formats::CLAUDE.kind(),
             "<$ARGUMENTS>".to_owned(),
             &[("arguments", "x  y")][..],
             "<x  y>",
         ),
-        (Kind::Claude, "<$ARGUMENTS>".to_owned(), &[], "<>"),
+        (formats::CLAUDE.kind(), "<$ARGUMENTS>".to_owned(), &[], "<>"),
         (
-            Kind::Claude,
+            formats::CLAUDE.kind(),
             format!("{hint}$1-$2 $ARGUMENTS \\$1 \\\\$1"),
             &[("a", "x"), ("b", "y")],
             "x-y x y $1 \\\\x",
         ),
         (
-            Kind::Claude,
+            formats::CLAUDE.kind(),
             format!("{hint}$1-$2 $ARGUMENTS"),
             &[("b", "y")],
             "$1-y y",
         ),
         (
-            Kind::Claude,
+            formats::CLAUDE.kind(),
             format!("{hint}$1 $2 $9 $10 $1.50 `awk '{{print $1}}'`"),
             &[("a", "x"), ("b", "y")],
             "x y $9 $10 $1.50 `awk '{print $1}'`",
         ),
         (
-            Kind::Claude,
+            formats::CLAUDE.kind(),
             format!("{hint}$ARGUMENTS[0] $1"),
             &[("a", "x"), ("b", "y")],
             "x y",
         ),
         (
-            Kind::Claude,
+            formats::CLAUDE.kind(),
             "---\narguments: pr pr-title\n---\n$pr $pr-title $prx \\$pr [$ARGUMENTS]".to_owned(),
             &[("pr", "1")],
             "1  $prx $pr [1]",
         ),
         (
-            Kind::Claude,
+            formats::CLAUDE.kind(),
             "---\narguments: a b\n---\n$1 then $2".to_owned(),
             &[("a", "x"), ("b", "y")],
             "x then y",
         ),
         (
-            Kind::Claude,
+            formats::CLAUDE.kind(),
             "---\narguments: a b\n---\nbody".to_owned(),
             &[("a", "x"), ("b", "y")],
             "body\n\nARGUMENTS: x y",
         ),
         (
-            Kind::Claude,
+            formats::CLAUDE.kind(),
             format!("{hint}body\n"),
             &[("arguments", "x")],
             "body\n\nARGUMENTS: x",
         ),
-        (Kind::Claude, format!("{hint}body\n"), &[], "body\n"),
         (
-            Kind::Claude,
+            formats::CLAUDE.kind(),
+            format!("{hint}body\n"),
+            &[],
+            "body\n",
+        ),
+        (
+            formats::CLAUDE.kind(),
             "$ARGUMENTS $arguments".to_owned(),
             &[("arguments", "x")],
             "x $arguments",
         ),
         (
-            Kind::Codex,
+            formats::CODEX.kind(),
             "$FILE $HOME $FILENAME $$FILE".to_owned(),
             &[("FILE", "f"), ("FILENAME", "n")],
             "f $HOME n $$FILE",
         ),
         (
-            Kind::Opencode,
+            formats::OPENCODE.kind(),
             "$1 \\$2".to_owned(),
             &[("arg1", "x"), ("arg2", "y")],
             "x \\y",
         ),
         (
-            Kind::Copilot,
+            formats::COPILOT.kind(),
             "${input:a:hint} ${input:b} ${input:a}".to_owned(),
             &[("a", "x")],
             "x ${input:b} x",
         ),
         (
-            Kind::Copilot,
+            formats::COPILOT.kind(),
             "---\nargument-hint: n\n---\nbody".to_owned(),
             &[("arguments", "x")],
             "body\n\nARGUMENTS: x",
@@ -148,19 +154,28 @@ fn empty_values_add_nothing() {
     let hint = "---\nargument-hint: [a] [b]\n---\n";
     let given = [("a", ""), ("b", "y")];
     let file = format!("{hint}<$1> <$2> <$ARGUMENTS>");
-    assert_eq!(text(Kind::Claude, &file, &given), "<> <y> <y>");
+    assert_eq!(text(formats::CLAUDE.kind(), &file, &given), "<> <y> <y>");
     let file = format!("{hint}body");
-    assert_eq!(text(Kind::Claude, &file, &[("arguments", "")]), "body");
+    assert_eq!(
+        text(formats::CLAUDE.kind(), &file, &[("arguments", "")]),
+        "body"
+    );
 }
 
 #[test]
 fn values_are_never_looked_at() {
     let value = "$ARGUMENTS $1 ${input:a} $FILE {{input}} ${CLAUDE_SKILL_DIR} \\$1";
     let file = "---\nargument-hint: [a] [b]\n---\n$1 $2 $ARGUMENTS";
-    let shown = text(Kind::Claude, file, &[("a", value), ("b", "$1")]);
+    let shown = text(formats::CLAUDE.kind(), file, &[("a", value), ("b", "$1")]);
     assert_eq!(shown, format!("{value} $1 {value} $1"));
-    assert_eq!(text(Kind::Copilot, "${input:a}", &[("a", value)]), value);
-    assert_eq!(text(Kind::Codex, "$FILE", &[("FILE", value)]), value);
+    assert_eq!(
+        text(formats::COPILOT.kind(), "${input:a}", &[("a", value)]),
+        value
+    );
+    assert_eq!(
+        text(formats::CODEX.kind(), "$FILE", &[("FILE", value)]),
+        value
+    );
     let shelf = Shelf::new(Kind::Skills, [("one/SKILL.md", "$ARGUMENTS")]);
     assert!(
         shelf
@@ -193,7 +208,7 @@ fn check_tells_of_what_a_text_hides() {
 
 #[test]
 fn codex_asks_for_what_is_missing() {
-    let shelf = Shelf::new(Kind::Codex, [("one.md", "$FILE $LINE")]);
+    let shelf = Shelf::new(formats::CODEX.kind(), [("one.md", "$FILE $LINE")]);
     let error = shelf
         .messages("one", &[("FILE", "x")])
         .expect_err("one is missing");
@@ -202,7 +217,7 @@ fn codex_asks_for_what_is_missing() {
 
 #[test]
 fn the_limit_holds_however_often_a_value_stands_there() {
-    let mut shelf = Shelf::new(Kind::Claude, [("one.md", "$ARGUMENTS$ARGUMENTS")]);
+    let mut shelf = Shelf::new(formats::CLAUDE.kind(), [("one.md", "$ARGUMENTS$ARGUMENTS")]);
     shelf.limits.rendered = 10;
     assert_eq!(shelf.text("one", &[("arguments", "12345")]), "1234512345");
     let error = shelf
@@ -213,7 +228,7 @@ fn the_limit_holds_however_often_a_value_stands_there() {
         "The rendered prompt exceeds the limit of 10 bytes"
     );
     let many = "$ARGUMENTS ".repeat(50_000);
-    let shelf = Shelf::new(Kind::Claude, [("one.md", &*many)]);
+    let shelf = Shelf::new(formats::CLAUDE.kind(), [("one.md", &*many)]);
     let value = "x".repeat(200_000);
     assert!(shelf.messages("one", &[("arguments", &value)]).is_err());
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use twig_clients::clients::{formats, kind_of_commands, kind_of_file};
 use twig_core::Kind;
 
 use super::super::Spot;
@@ -32,34 +33,38 @@ struct Commands {
 }
 
 /// Kinds that are told by their files, what is told best first.
-const ORDER: [Kind; 4] = [Kind::Skills, Kind::Fabric, Kind::Copilot, Kind::Models];
+const ORDER: [Kind; 4] = [
+    Kind::Skills,
+    FABRIC,
+    formats::COPILOT.kind(),
+    formats::MODELS.kind(),
+];
+
+const FABRIC: Kind = formats::FABRIC.kind();
 
 /// What people call a folder of prompts of a kind.
 fn usual_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Skills => "skills",
-        Kind::Fabric => "patterns",
+        FABRIC => "patterns",
         _ => "prompts",
     }
 }
 
 impl Signs {
     pub(super) fn file(&mut self, folder: &Folder, name: &str) {
-        let lower = name.to_ascii_lowercase();
-        let ends = |ending: &str| lower.len() > ending.len() && lower.ends_with(ending);
-        let kind = if lower == "skill.md" {
-            self.skills.insert(folder.path.clone());
-            Kind::Skills
-        } else if lower == "system.md" && folder.depth > 0 && folder.commands.is_none() {
-            Kind::Fabric
-        } else if ends(".prompt.md") {
-            Kind::Copilot
-        } else if ends(".prompt.yml") || ends(".prompt.yaml") {
-            Kind::Models
-        } else if lower == "readme.md" {
+        let in_subfolder = folder.depth > 0 && folder.commands.is_none();
+        let kind = if let Some(kind) = kind_of_file(name, in_subfolder) {
+            if kind == Kind::Skills {
+                self.skills.insert(folder.path.clone());
+            }
+            kind
+        } else if name.eq_ignore_ascii_case("readme.md") {
             self.has_notes = true;
             return;
         } else {
+            let lower = name.to_ascii_lowercase();
+            let ends = |ending: &str| lower.len() > ending.len() && lower.ends_with(ending);
             let (is_markdown, is_toml) = (ends(".md"), ends(".toml"));
             if let Some(root) = folder.commands.as_ref().filter(|_| is_markdown || is_toml) {
                 let commands = self.commands.entry(root.clone()).or_default();
@@ -72,7 +77,7 @@ impl Signs {
             return;
         };
         // What is a skill or a pattern is the folder.
-        let is_folder = matches!(kind, Kind::Skills | Kind::Fabric);
+        let is_folder = matches!(kind, Kind::Skills | FABRIC);
         let above = match folder.path.parent() {
             Some(above) if is_folder && folder.depth > 0 => above,
             _ => &folder.path,
@@ -85,7 +90,7 @@ impl Signs {
     /// folder is one.
     pub(super) fn plugin(&mut self, folder: &Folder, inner: &[String]) -> bool {
         let parts = [
-            (COMMANDS, Kind::Claude, ""),
+            (COMMANDS, formats::CLAUDE.kind(), ""),
             ("skills", Kind::Skills, "_skills"),
         ];
         let has = |name: &str| inner.iter().any(|it| it == name);
@@ -136,7 +141,7 @@ impl Signs {
         };
         // Patterns are named by their folders, wherever these lie together.
         let root = match folders.first() {
-            Some(patterns) if *kind == Kind::Fabric && folders.len() == 1 => patterns,
+            Some(patterns) if *kind == FABRIC && folders.len() == 1 => patterns,
             _ => root,
         };
         Some(Spot::new(root.to_path_buf(), *kind, None))
@@ -147,11 +152,7 @@ impl Signs {
     fn several(&mut self, root: &Path) -> Vec<Spot> {
         let mut spots = std::mem::take(&mut self.plugins);
         for (folder, commands) in &self.commands {
-            let kind = if commands.toml > commands.markdown {
-                Kind::Gemini
-            } else {
-                Kind::Claude
-            };
+            let kind = kind_of_commands(commands.toml, commands.markdown);
             let above = folder.parent().filter(|_| folder != root);
             let above = above.and_then(Path::file_name);
             let name = above.map(|name| name.to_string_lossy().into_owned());

@@ -1,5 +1,6 @@
 //! What a folder is, by its path and its layout.
 
+use twig_clients::clients::formats;
 use twig_core::Kind;
 use twig_sources::{LiveCatalog, Settings};
 
@@ -369,7 +370,10 @@ fn the_home_is_its_folders_of_clients_and_nothing_else() {
     };
     assert_eq!(kinds(&LiveCatalog::load(settings())), []);
     tree.write("me/.claude/commands/a.md", "A.\n");
-    assert_eq!(kinds(&LiveCatalog::load(settings())), [Kind::Claude]);
+    assert_eq!(
+        kinds(&LiveCatalog::load(settings())),
+        [formats::CLAUDE.kind()]
+    );
 }
 
 #[test]
@@ -389,16 +393,19 @@ fn the_person_says_otherwise() {
     };
     let one = |kind: &'static str, root: &str| vec![(kind, root.to_owned())];
     assert_eq!(
-        with(Kind::Claude, "shop"),
+        with(formats::CLAUDE.kind(), "shop"),
         one("claude", "shop/.claude/commands")
     );
     assert_eq!(
-        with(Kind::Cursor, "shop"),
+        with(formats::CURSOR.kind(), "shop"),
         one("cursor", "shop/.cursor/commands")
     );
     assert_eq!(with(Kind::Markdown, "shop"), one("markdown", "shop"));
     let commands = "shop/.claude/commands";
-    assert_eq!(with(Kind::Cursor, commands), one("cursor", commands));
+    assert_eq!(
+        with(formats::CURSOR.kind(), commands),
+        one("cursor", commands)
+    );
 }
 
 #[test]
@@ -408,7 +415,10 @@ fn the_data_folder_holds_such_libraries_too() {
     tree.write("data/work/.claude/commands/x.md", "X");
     tree.write("data/notes/x.md", "X");
     let live = tree.load();
-    assert_eq!(kinds(&live), [Kind::Twig, Kind::Skills, Kind::Claude]);
+    assert_eq!(
+        kinds(&live),
+        [Kind::Twig, Kind::Skills, formats::CLAUDE.kind()]
+    );
     assert_eq!(codes(&live), [""; 0]);
 }
 
@@ -435,7 +445,7 @@ fn a_remembered_folder_that_is_gone_is_a_warning() {
     tree.write("gone/.claude/commands/a.md", "A");
     live.refresh();
     assert_eq!(codes(&live), [""; 0]);
-    assert_eq!(kinds(&live), [Kind::Claude]);
+    assert_eq!(kinds(&live), [formats::CLAUDE.kind()]);
 }
 
 #[test]
@@ -448,7 +458,7 @@ fn links_out_of_a_project_are_not_followed_unless_they_are_named() {
     tree.write("shop/.cursor/commands/fine.md", "Of this project.\n");
     symlink(tree.path("elsewhere"), tree.path("shop/.claude")).expect("a link");
     let live = LiveCatalog::load(named(&tree, &["shop"]));
-    assert_eq!(kinds(&live), [Kind::Cursor]);
+    assert_eq!(kinds(&live), [formats::CURSOR.kind()]);
     assert_eq!(codes(&live), ["outside-library"]);
     tree.write("other/x.txt", "");
     symlink(tree.path("elsewhere"), tree.path("other/y")).expect("a link");
@@ -456,5 +466,5 @@ fn links_out_of_a_project_are_not_followed_unless_they_are_named() {
     assert!(kinds(&live).is_empty(), "{:?}", kinds(&live));
     // Who names the link itself has looked where it leads.
     let live = LiveCatalog::load(named(&tree, &["shop/.claude/commands"]));
-    assert_eq!(kinds(&live), [Kind::Claude]);
+    assert_eq!(kinds(&live), [formats::CLAUDE.kind()]);
 }

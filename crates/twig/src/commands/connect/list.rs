@@ -66,13 +66,14 @@ pub(super) fn run(
             problem: config.err().map(|error| problem(&error)),
         })
     };
-    let rows = Client::ALL.map(|client| Row {
+    let rows = Client::all().map(|client| Row {
         client: client.as_str(),
         title: client.title(),
         installed: client.is_installed(homes),
         user: take(client, Scope::User),
         project: take(client, Scope::Project),
     });
+    let rows: Vec<Row> = rows.collect();
     if json {
         ui.json(&rows)?;
         return Ok(ExitCode::SUCCESS);

@@ -249,17 +249,9 @@ impl Step<'_> {
 
     /// The folders that a file was alone in, below the project or home.
     fn remove_empty_folders(&self) {
-        let bases = [
-            Some(&self.folder),
-            self.homes.home.as_ref(),
-            self.homes.config.as_ref(),
-            self.homes.applications.as_ref(),
-            self.homes.claude.as_ref(),
-            self.homes.codex.as_ref(),
-            self.homes.gemini.as_ref(),
-        ];
         for folder in self.config.path.ancestors().skip(1).take(2) {
-            let is_base = bases.iter().flatten().any(|base| base.starts_with(folder));
+            let mut bases = self.homes.bases().chain([&self.folder]);
+            let is_base = bases.any(|base| base.starts_with(folder));
             // Only an empty folder can be removed this way.
             if is_base || fs::remove_dir(folder).is_err() {
                 return;

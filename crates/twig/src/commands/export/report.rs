@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use twig_clients::export::{Client, Left};
+use twig_clients::export::{ExportFormat, Left};
 use twig_sources::{ExportAction, ExportMode, ExportState, ExportedFile};
 
 use super::ExportArgs;
@@ -13,7 +13,7 @@ use crate::places::Places;
 use crate::ui::Ui;
 
 pub(super) struct Report<'r> {
-    pub(super) client: Client,
+    pub(super) client: ExportFormat,
     pub(super) target: &'r Target,
     pub(super) mode: ExportMode,
     pub(super) files: &'r [ExportedFile],

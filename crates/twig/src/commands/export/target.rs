@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use twig_clients::export::Client;
+use twig_clients::export::ExportFormat;
 use twig_core::BodyError;
 use twig_core::RelativePath;
 use twig_sources::{ExportError, ExportTarget};
@@ -35,7 +35,7 @@ impl Target {
             }
             Self {
                 base,
-                folder: options.to.folder().to_owned(),
+                folder: options.to.rules().folder.to_owned(),
                 is_made: false,
             }
         };
@@ -50,7 +50,7 @@ impl Target {
         Ok(target)
     }
 
-    pub(super) fn get(&self, client: Client) -> ExportTarget<'_> {
+    pub(super) fn get(&self, client: ExportFormat) -> ExportTarget<'_> {
         ExportTarget {
             base: &self.base,
             folder: &self.folder,
@@ -100,24 +100,16 @@ fn folder_of(target: &mut Target, folder: &RelativePath, is_user: bool, places: 
 }
 
 /// Where a client looks for a person's own files.
-fn user(client: Client) -> Option<Target> {
+fn user(client: ExportFormat) -> Option<Target> {
     let places = ClientPlaces::from_environment();
-    let inside = |base: &Option<PathBuf>, folder: &str| {
+    let known = client.client();
+    let mut folders = client.rules().user.iter();
+    folders.find_map(|(base, folder)| {
+        let base = places.base(known, *base)?;
         Some(Target {
-            base: base.clone()?,
-            folder: folder.to_owned(),
-            is_made: *base != places.home,
+            base: base.clone(),
+            folder: (*folder).to_owned(),
+            is_made: Some(base) != places.home.as_ref(),
         })
-    };
-    match client {
-        Client::Skills | Client::Cursor => inside(&places.home, client.folder()),
-        Client::Claude => {
-            inside(&places.claude, "commands").or_else(|| inside(&places.home, client.folder()))
-        }
-        Client::Gemini => inside(&places.gemini, client.folder())
-            .or_else(|| inside(&places.home, client.folder())),
-        Client::Windsurf => inside(&places.home, ".codeium/windsurf/global_workflows"),
-        Client::Opencode => inside(&places.config, "opencode/command"),
-        Client::Copilot => inside(&places.applications, "Code/User/prompts"),
-    }
+    })
 }

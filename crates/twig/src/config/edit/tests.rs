@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use twig_clients::clients::formats;
+
 use super::*;
 
 fn places(folder: &Path) -> Places {
@@ -129,13 +131,13 @@ fn what_is_written_can_be_read() {
     let mut file = ConfigFile::open(&places).unwrap();
     let odd = Entry {
         path: "/a \"b\"\\c'\t\u{fc}".to_owned(),
-        kind: Some(Kind::Claude),
+        kind: Some(formats::CLAUDE.kind()),
         name: Some("mine".to_owned()),
     };
     file.add(&places, &odd).unwrap();
     let config = file.check(&places).unwrap();
     assert_eq!(config.libraries[0].path, Path::new(&odd.path));
-    assert_eq!(config.libraries[0].kind, Some(Kind::Claude));
+    assert_eq!(config.libraries[0].kind, Some(formats::CLAUDE.kind()));
     assert_eq!(config.libraries[0].name.as_ref().unwrap().as_str(), "mine");
 }
 

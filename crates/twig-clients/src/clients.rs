@@ -1,0 +1,269 @@
+//! The one table of clients: what each is called, where its prompts are, how they are read and
+//! written, and where it keeps its servers.
+//!
+//! A new client is one row of [`table`](self::table). Only a file format that no other client has
+//! needs code as well: a reader in [`format`](mod@crate::format), a writer in [`export`](crate::export).
+
+pub mod formats;
+mod table;
+
+use twig_core::{ClientFiles, Kind};
+
+pub use self::table::{CLIENTS, CONNECTED};
+use crate::export::ExportFormat;
+
+/// A program that has prompts of its own, starts servers such as Twig, or does both.
+#[derive(Debug)]
+pub struct KnownClient {
+    /// Its name on the command line, where it can be connected.
+    pub id: &'static str,
+    /// Other usual spellings of that: small letters and digits alone.
+    pub aliases: &'static [&'static str],
+    /// The name that people know it by.
+    pub title: &'static str,
+    /// The environment variable that names its own folder.
+    pub home_variable: Option<&'static str>,
+    /// Where it looks for prompts and skills.
+    pub folders: &'static [PromptFolder],
+    /// The files of its prompts.
+    pub reads: Option<&'static PromptFormat>,
+    /// How prompts are written for it.
+    pub writes: Option<ExportRules>,
+    /// The file with its servers.
+    pub servers: Option<ServerFile>,
+}
+
+/// A folder that a client reads, from a project's folder or from the person's home.
+#[derive(Debug)]
+pub struct PromptFolder {
+    /// Where it is.
+    pub path: &'static str,
+    /// How its files are read.
+    pub kind: Kind,
+    /// What a library there is called.
+    pub name: &'static str,
+}
+
+/// The files of a client's prompts.
+#[derive(Debug)]
+pub struct PromptFormat {
+    /// What core has to know.
+    pub files: ClientFiles,
+    /// What the files end in, the longest first.
+    pub endings: &'static [&'static str],
+    /// What a prompt is called.
+    pub(crate) names: NameRule,
+    /// What of its text is replaced.
+    pub(crate) marks: MarkRule,
+    /// Why files in subfolders are no prompts, where they are none.
+    pub(crate) subfolders: Option<&'static str>,
+}
+
+impl PromptFormat {
+    /// The kind of a library of such files.
+    pub const fn kind(&'static self) -> Kind {
+        Kind::Client(&self.files)
+    }
+}
+
+/// What a client calls the prompt in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NameRule {
+    /// Its path without the ending.
+    Path,
+    /// The same with `:` for `/`.
+    PathWithColons,
+    /// The `name` of its front matter, else its path.
+    NameOrPath,
+    /// The `name` of its front matter, else the file's name.
+    NameOrFile,
+    /// The name of its folder.
+    Folder,
+}
+
+/// What a client replaces in a prompt's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MarkRule {
+    /// `$ARGUMENTS`, numbers from 0 or 1, declared names; a backslash keeps a mark from being one.
+    Dollars,
+    /// `$ARGUMENTS` and numbers from 1, the last of which takes all that is left. There are no
+    /// backslashes.
+    GreedyDollars,
+    /// `$NAME` in capitals, `$ARGUMENTS` and numbers from 1.
+    Capitals,
+    /// `${input:name}`.
+    Inputs,
+    /// Nothing that starts with a `$`.
+    Nothing,
+}
+
+/// How prompts are written for a client.
+#[derive(Debug)]
+pub struct ExportRules {
+    /// The format of the files.
+    pub format: ExportFormat,
+    /// Where a project keeps them.
+    pub folder: &'static str,
+    /// Where a person keeps them.
+    pub user: Candidates,
+    /// The most characters that a file may have.
+    pub longest: Option<usize>,
+    /// Whether what front matter says to this client alone is written for it again.
+    pub keeps_keys: bool,
+}
+
+/// The file in which a client keeps its servers.
+#[derive(Debug)]
+pub struct ServerFile {
+    /// How it is written.
+    pub syntax: ConfigSyntax,
+    /// A person's own.
+    pub user: Candidates,
+    /// A project's, from its folder.
+    pub project: Option<&'static str>,
+    /// Whether the file may end in `.jsonc` as well as in `.json`.
+    pub is_jsonc: bool,
+    /// The keys that lead to the servers, and the words of an entry there.
+    pub layout: (&'static [&'static str], EntryForm),
+    /// The same in a newer version, which has the servers one key deeper.
+    pub newer_layout: Option<(&'static [&'static str], EntryForm)>,
+    /// What the client became.
+    pub successor: Option<Successor>,
+    /// Folders and files, one of which is there where the client is installed.
+    pub installed: &'static [Candidates],
+    /// Programs, one of which is there where the client is installed.
+    pub programs: &'static [&'static str],
+    /// What a person has to do or know once their own file is written.
+    pub next: &'static str,
+    /// The same of a project's file, where it differs.
+    pub next_in_project: Option<&'static str>,
+}
+
+/// A client under a later name, with files of its own. They count once its folder is there.
+#[derive(Debug)]
+pub struct Successor {
+    /// Its folder.
+    pub folder: Candidates,
+    /// A person's file, from that folder.
+    pub user: &'static str,
+    /// A project's file.
+    pub project: &'static str,
+}
+
+/// A path, from the first of these folders that is known.
+pub type Candidates = &'static [(BaseFolder, &'static str)];
+
+/// A folder of the person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BaseFolder {
+    /// The one that the client's [`home_variable`](KnownClient::home_variable) names.
+    Own,
+    /// The home.
+    Home,
+    /// `~/.config`, on every system.
+    Config,
+    /// Where applications with windows keep theirs on this system.
+    Applications,
+    /// `~/.config`, but on Windows where applications keep theirs.
+    Settings,
+}
+
+/// How a file of servers is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfigSyntax {
+    /// JSON, with comments or without.
+    Jsonc,
+    /// TOML.
+    Toml,
+}
+
+/// The keys with which a client's entry is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryForm {
+    /// `command`, `args` and `env`.
+    Plain,
+    /// The same, with `type = "stdio"` first.
+    Typed,
+    /// `type = "local"`, one list for the program and its arguments, `environment`, and whether it
+    /// is `enabled`.
+    Enabled,
+    /// The same without `enabled`.
+    Local,
+}
+
+/// Every kind of folder, in the order in which they are offered.
+pub fn kinds() -> impl Iterator<Item = Kind> {
+    let own = [
+        Kind::Twig,
+        Kind::Definitions,
+        Kind::Markdown,
+        Kind::Functions,
+        Kind::Skills,
+    ];
+    let formats = CLIENTS.iter().filter_map(|client| client.reads);
+    own.into_iter().chain(formats.map(PromptFormat::kind))
+}
+
+/// How the files of a kind of library are read.
+pub(crate) fn format_of(kind: Kind) -> &'static PromptFormat {
+    let files = match kind {
+        Kind::Client(files) => files,
+        Kind::Skills => return &formats::SKILLS,
+        _ => return &formats::MARKDOWN,
+    };
+    let mut formats = CLIENTS.iter().filter_map(|client| client.reads);
+    let known = formats.find(|format| format.files.id == files.id);
+    known.unwrap_or(&formats::MARKDOWN)
+}
+
+/// The kind of a word in flags and files.
+pub fn kind(word: &str) -> Option<Kind> {
+    kinds().find(|kind| kind.as_str() == word)
+}
+
+/// Every folder that a client reads, in the order in which libraries of one project come. Of two that
+/// are links to one folder the first is read.
+pub fn prompt_folders() -> impl Iterator<Item = &'static PromptFolder> {
+    CLIENTS.iter().flat_map(|client| client.folders)
+}
+
+/// The client of a name on the command line, also in other usual spellings of it.
+pub fn connected(name: &str) -> Option<&'static KnownClient> {
+    let letters = name.chars().filter(char::is_ascii_alphanumeric);
+    let plain: String = letters.map(|c| c.to_ascii_lowercase()).collect();
+    let mut clients = CONNECTED.into_iter();
+    clients.find(|client| {
+        let own = client.id.bytes().filter(u8::is_ascii_alphanumeric);
+        own.eq(plain.bytes()) || client.aliases.contains(&&*plain)
+    })
+}
+
+/// The kind of prompts that files of a name are of, wherever they lie.
+///
+/// `in_subfolder` says whether the file lies deeper than the folder that is looked at: what is told
+/// by its folder's name is nothing at the top.
+pub fn kind_of_file(name: &str, in_subfolder: bool) -> Option<Kind> {
+    let ends = |ending: &str| {
+        let start = name.len().checked_sub(ending.len()).filter(|at| *at > 0);
+        let end = start.and_then(|at| name.get(at..));
+        end.is_some_and(|end| end.eq_ignore_ascii_case(ending))
+    };
+    if name.eq_ignore_ascii_case("skill.md") {
+        return Some(Kind::Skills);
+    }
+    if name.eq_ignore_ascii_case("system.md") && in_subfolder {
+        return Some(formats::FABRIC.kind());
+    }
+    let formats = [&formats::COPILOT, &formats::MODELS].into_iter();
+    let mut formats = formats.filter(|format| format.endings.iter().any(|ending| ends(ending)));
+    formats.next().map(PromptFormat::kind)
+}
+
+/// The kind of a folder called `commands`, by how many files of it are TOML and Markdown.
+pub fn kind_of_commands(toml: usize, markdown: usize) -> Kind {
+    if toml > markdown {
+        formats::GEMINI.kind()
+    } else {
+        formats::CLAUDE.kind()
+    }
+}

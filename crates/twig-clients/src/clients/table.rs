@@ -1,0 +1,373 @@
+//! The rows.
+
+use twig_core::Kind;
+
+use super::BaseFolder::{Applications, Config, Home, Own, Settings};
+use super::{
+    ConfigSyntax, EntryForm, ExportRules, KnownClient, PromptFolder, ServerFile, Successor, formats,
+};
+use crate::export::ExportFormat;
+
+/// Every client, in the order in which kinds of libraries are offered.
+pub static CLIENTS: [&KnownClient; 15] = [
+    &SKILLS,
+    &CLAUDE_CODE,
+    &CLAUDE_DESKTOP,
+    &VS_CODE,
+    &CODEX,
+    &GEMINI,
+    &CURSOR,
+    &OPENCODE,
+    &WINDSURF,
+    &ZED,
+    &KIRO,
+    &CLINE,
+    &FABRIC,
+    &CONTINUE,
+    &GITHUB_MODELS,
+];
+
+/// Clients whose files of servers Twig writes itself into, in the order in which they are offered.
+pub const CONNECTED: [&KnownClient; 9] = [
+    &CLAUDE_CODE,
+    &CLAUDE_DESKTOP,
+    &VS_CODE,
+    &CURSOR,
+    &ZED,
+    &CODEX,
+    &GEMINI,
+    &OPENCODE,
+    &WINDSURF,
+];
+
+/// A client of which nothing is known but its name.
+const fn named(id: &'static str, title: &'static str) -> KnownClient {
+    KnownClient {
+        id,
+        aliases: &[],
+        title,
+        home_variable: None,
+        folders: &[],
+        reads: None,
+        writes: None,
+        servers: None,
+    }
+}
+
+/// A file of servers in JSON, with entries of `command`, `args` and `env`.
+const JSON: ServerFile = ServerFile {
+    syntax: ConfigSyntax::Jsonc,
+    user: &[],
+    project: None,
+    is_jsonc: false,
+    layout: (&["mcpServers"], EntryForm::Plain),
+    newer_layout: None,
+    successor: None,
+    installed: &[],
+    programs: &[],
+    next: "",
+    next_in_project: None,
+};
+
+const fn folder(path: &'static str, kind: Kind, name: &'static str) -> PromptFolder {
+    PromptFolder { path, kind, name }
+}
+
+const fn skills(path: &'static str, name: &'static str) -> PromptFolder {
+    folder(path, Kind::Skills, name)
+}
+
+/// Folders with a `SKILL.md`, which many clients read. Their folder stands with Claude Code's, since
+/// it comes before that one's skills, which often are a link to it.
+static SKILLS: KnownClient = KnownClient {
+    writes: Some(ExportRules {
+        format: ExportFormat::Skills,
+        folder: ".agents/skills",
+        user: &[(Home, ".agents/skills")],
+        longest: None,
+        keeps_keys: false,
+    }),
+    ..named("skills", "a skill")
+};
+
+static CLAUDE_CODE: KnownClient = KnownClient {
+    home_variable: Some("CLAUDE_CONFIG_DIR"),
+    folders: &[
+        folder(".claude/commands", formats::CLAUDE.kind(), "claude"),
+        skills(".agents/skills", "skills"),
+        skills(".claude/skills", "claude_skills"),
+    ],
+    reads: Some(&formats::CLAUDE),
+    writes: Some(ExportRules {
+        format: ExportFormat::Claude,
+        folder: ".claude/commands",
+        user: &[(Own, "commands"), (Home, ".claude/commands")],
+        longest: None,
+        keeps_keys: true,
+    }),
+    servers: Some(ServerFile {
+        user: &[(Own, ".claude.json"), (Home, ".claude.json")],
+        project: Some(".mcp.json"),
+        layout: (&["mcpServers"], EntryForm::Typed),
+        installed: &[
+            &[(Own, "")],
+            &[(Home, ".claude")],
+            &[(Home, ".claude.json")],
+        ],
+        programs: &["claude"],
+        next: "start Claude Code anew, then type /mcp__",
+        next_in_project: Some(
+            "Claude Code asks each person once whether to use it; then type /mcp__",
+        ),
+        ..JSON
+    }),
+    ..named("claude-code", "Claude Code")
+};
+
+static CLAUDE_DESKTOP: KnownClient = KnownClient {
+    servers: Some(ServerFile {
+        user: &[(Applications, "Claude/claude_desktop_config.json")],
+        installed: &[&[(Applications, "Claude")]],
+        programs: &["claude-desktop"],
+        next: "quit Claude Desktop and start it again",
+        ..JSON
+    }),
+    ..named("claude-desktop", "Claude Desktop")
+};
+
+static VS_CODE: KnownClient = KnownClient {
+    aliases: &["code", "visualstudiocode"],
+    folders: &[
+        folder(".github/prompts", formats::COPILOT.kind(), "copilot"),
+        folder(
+            ".config/Code/User/prompts",
+            formats::COPILOT.kind(),
+            "copilot",
+        ),
+        folder(
+            "Library/Application Support/Code/User/prompts",
+            formats::COPILOT.kind(),
+            "copilot",
+        ),
+        skills(".github/skills", "copilot_skills"),
+        skills(".copilot/skills", "copilot_skills"),
+    ],
+    reads: Some(&formats::COPILOT),
+    writes: Some(ExportRules {
+        format: ExportFormat::Copilot,
+        folder: ".github/prompts",
+        user: &[(Applications, "Code/User/prompts")],
+        longest: None,
+        keeps_keys: true,
+    }),
+    servers: Some(ServerFile {
+        user: &[(Applications, "Code/User/mcp.json")],
+        project: Some(".vscode/mcp.json"),
+        layout: (&["servers"], EntryForm::Typed),
+        installed: &[&[(Applications, "Code")]],
+        programs: &["code"],
+        next: "VS Code asks once whether to trust it; then type /mcp. in chat",
+        ..JSON
+    }),
+    ..named("vscode", "VS Code")
+};
+
+static CODEX: KnownClient = KnownClient {
+    aliases: &["codexcli"],
+    home_variable: Some("CODEX_HOME"),
+    folders: &[
+        folder(".codex/prompts", formats::CODEX.kind(), "codex"),
+        skills(".codex/skills", "codex_skills"),
+    ],
+    reads: Some(&formats::CODEX),
+    servers: Some(ServerFile {
+        syntax: ConfigSyntax::Toml,
+        user: &[(Own, "config.toml"), (Home, ".codex/config.toml")],
+        project: Some(".codex/config.toml"),
+        layout: (&["mcp_servers"], EntryForm::Plain),
+        installed: &[&[(Own, ""), (Home, ".codex")]],
+        programs: &["codex"],
+        next: "start Codex anew; it has no prompts, and reaches them with two tools",
+        next_in_project: Some(
+            "Codex reads it in folders that you trust; it reaches prompts with two tools",
+        ),
+        ..JSON
+    }),
+    ..named("codex", "Codex")
+};
+
+static GEMINI: KnownClient = KnownClient {
+    aliases: &["geminicli"],
+    home_variable: Some("GEMINI_CLI_HOME"),
+    folders: &[
+        folder(".gemini/commands", formats::GEMINI.kind(), "gemini"),
+        skills(".gemini/skills", "gemini_skills"),
+    ],
+    reads: Some(&formats::GEMINI),
+    writes: Some(ExportRules {
+        format: ExportFormat::Gemini,
+        folder: ".gemini/commands",
+        user: &[(Own, ".gemini/commands"), (Home, ".gemini/commands")],
+        longest: None,
+        keeps_keys: false,
+    }),
+    servers: Some(ServerFile {
+        user: &[
+            (Own, ".gemini/settings.json"),
+            (Home, ".gemini/settings.json"),
+        ],
+        project: Some(".gemini/settings.json"),
+        installed: &[&[(Own, ".gemini"), (Home, ".gemini")]],
+        programs: &["gemini"],
+        next: "start Gemini CLI anew in a folder that it trusts, then type / and a prompt's name",
+        ..JSON
+    }),
+    ..named("gemini", "Gemini CLI")
+};
+
+static CURSOR: KnownClient = KnownClient {
+    folders: &[
+        folder(".cursor/commands", formats::CURSOR.kind(), "cursor"),
+        skills(".cursor/skills", "cursor_skills"),
+    ],
+    reads: Some(&formats::CURSOR),
+    writes: Some(ExportRules {
+        format: ExportFormat::Cursor,
+        folder: ".cursor/commands",
+        user: &[(Home, ".cursor/commands")],
+        longest: None,
+        keeps_keys: false,
+    }),
+    servers: Some(ServerFile {
+        user: &[(Home, ".cursor/mcp.json")],
+        project: Some(".cursor/mcp.json"),
+        layout: (&["mcpServers"], EntryForm::Typed),
+        installed: &[&[(Home, ".cursor")]],
+        programs: &["cursor", "cursor-agent"],
+        next: "switch it on in Cursor's settings if Cursor asks",
+        ..JSON
+    }),
+    ..named("cursor", "Cursor")
+};
+
+static OPENCODE: KnownClient = KnownClient {
+    folders: &[
+        folder(".opencode/command", formats::OPENCODE.kind(), "opencode"),
+        folder(".opencode/commands", formats::OPENCODE.kind(), "opencode"),
+        skills(".opencode/skills", "opencode_skills"),
+        folder(
+            ".config/opencode/command",
+            formats::OPENCODE.kind(),
+            "opencode",
+        ),
+        folder(
+            ".config/opencode/commands",
+            formats::OPENCODE.kind(),
+            "opencode",
+        ),
+        skills(".config/opencode/skills", "opencode_skills"),
+    ],
+    reads: Some(&formats::OPENCODE),
+    writes: Some(ExportRules {
+        format: ExportFormat::Opencode,
+        folder: ".opencode/command",
+        user: &[(Config, "opencode/command")],
+        longest: None,
+        keeps_keys: true,
+    }),
+    servers: Some(ServerFile {
+        user: &[(Config, "opencode/opencode.json")],
+        project: Some("opencode.json"),
+        is_jsonc: true,
+        layout: (&["mcp"], EntryForm::Enabled),
+        // The second opencode reads the first one's form as well; the first does not read the
+        // second's.
+        newer_layout: Some((&["mcp", "servers"], EntryForm::Local)),
+        installed: &[&[(Config, "opencode")]],
+        programs: &["opencode"],
+        next: "start opencode anew, then type / and a prompt's name",
+        ..JSON
+    }),
+    ..named("opencode", "opencode")
+};
+
+static WINDSURF: KnownClient = KnownClient {
+    // Windsurf is called Devin Desktop since 2026.
+    aliases: &["devin", "devindesktop"],
+    folders: &[
+        folder(".windsurf/workflows", formats::WINDSURF.kind(), "windsurf"),
+        skills(".windsurf/skills", "windsurf_skills"),
+        folder(
+            ".codeium/windsurf/global_workflows",
+            formats::WINDSURF.kind(),
+            "windsurf",
+        ),
+        skills(".codeium/windsurf/skills", "windsurf_skills"),
+    ],
+    reads: Some(&formats::WINDSURF),
+    writes: Some(ExportRules {
+        format: ExportFormat::Windsurf,
+        folder: ".windsurf/workflows",
+        user: &[(Home, ".codeium/windsurf/global_workflows")],
+        longest: Some(12_000),
+        keeps_keys: false,
+    }),
+    servers: Some(ServerFile {
+        user: &[(Home, ".codeium/windsurf/mcp_config.json")],
+        successor: Some(Successor {
+            folder: &[(Settings, "devin")],
+            user: "mcp_config.json",
+            project: ".devin/mcp_config.json",
+        }),
+        installed: &[&[(Home, ".codeium/windsurf")], &[(Settings, "devin")]],
+        programs: &["windsurf", "devin"],
+        next: "reload the MCP servers in its settings",
+        ..JSON
+    }),
+    ..named("windsurf", "Windsurf")
+};
+
+static ZED: KnownClient = KnownClient {
+    servers: Some(ServerFile {
+        user: &[(Settings, "zed/settings.json")],
+        project: Some(".zed/settings.json"),
+        layout: (&["context_servers"], EntryForm::Plain),
+        installed: &[&[(Settings, "zed")]],
+        programs: &["zed", "zeditor"],
+        next: "Zed has it at once; it lists prompts with at most one argument",
+        ..JSON
+    }),
+    ..named("zed", "Zed")
+};
+
+static KIRO: KnownClient = KnownClient {
+    folders: &[skills(".kiro/skills", "kiro_skills")],
+    ..named("kiro", "Kiro")
+};
+
+static CLINE: KnownClient = KnownClient {
+    folders: &[
+        folder(".clinerules/workflows", formats::WINDSURF.kind(), "cline"),
+        skills(".cline/skills", "cline_skills"),
+    ],
+    ..named("cline", "Cline")
+};
+
+static FABRIC: KnownClient = KnownClient {
+    folders: &[
+        folder(".config/fabric/patterns", formats::FABRIC.kind(), "fabric"),
+        folder("data/patterns", formats::FABRIC.kind(), "fabric"),
+    ],
+    reads: Some(&formats::FABRIC),
+    ..named("fabric", "Fabric")
+};
+
+static CONTINUE: KnownClient = KnownClient {
+    folders: &[folder(".continue/prompts", Kind::Markdown, "continue")],
+    ..named("continue", "Continue")
+};
+
+static GITHUB_MODELS: KnownClient = KnownClient {
+    reads: Some(&formats::MODELS),
+    ..named("github-models", "GitHub Models")
+};

@@ -1,0 +1,103 @@
+//! The formats that prompts are written in; the table of clients says whose they are and where.
+
+use twig_core::model::Kind;
+
+use crate::clients::{CLIENTS, ExportRules, KnownClient, PromptFormat};
+
+/// How files are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ExportFormat {
+    /// Folders with a `SKILL.md`, which many clients read.
+    Skills,
+    /// Commands of Claude Code.
+    Claude,
+    /// Prompt files of VS Code.
+    Copilot,
+    /// Commands of Cursor.
+    Cursor,
+    /// Commands of opencode.
+    Opencode,
+    /// Workflows of Windsurf.
+    Windsurf,
+    /// Commands of the Gemini command line.
+    Gemini,
+}
+
+impl ExportFormat {
+    /// All of them, in the order in which they are offered.
+    pub const ALL: [ExportFormat; 7] = [
+        ExportFormat::Skills,
+        ExportFormat::Claude,
+        ExportFormat::Copilot,
+        ExportFormat::Cursor,
+        ExportFormat::Opencode,
+        ExportFormat::Windsurf,
+        ExportFormat::Gemini,
+    ];
+
+    /// The client, and how its files are written.
+    #[expect(clippy::expect_used, reason = "a test holds each against the table")]
+    fn row(self) -> (&'static KnownClient, &'static ExportRules) {
+        let mut written = CLIENTS
+            .iter()
+            .filter_map(|client| Some((*client, client.writes.as_ref()?)));
+        let row = written.find(|(_, rules)| rules.format == self);
+        row.expect("every format is one client's")
+    }
+
+    /// Whose files they are.
+    pub fn client(self) -> &'static KnownClient {
+        self.row().0
+    }
+
+    /// The client's name for people.
+    pub fn title(self) -> &'static str {
+        self.client().title
+    }
+
+    /// Where they are, and what is special about them.
+    pub fn rules(self) -> &'static ExportRules {
+        self.row().1
+    }
+
+    /// The word for it in flags and listings: that of the kind of library that its files make.
+    pub fn as_str(self) -> &'static str {
+        self.kind().as_str()
+    }
+
+    /// How its files are read.
+    pub fn kind(self) -> Kind {
+        self.client().reads.map_or(Kind::Skills, PromptFormat::kind)
+    }
+
+    /// The format of the files that a kind of library is made of.
+    pub(crate) fn of(kind: Kind) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.kind() == kind)
+    }
+
+    /// The path of a prompt's file, from its folder.
+    pub(crate) fn path(self, name: &str) -> String {
+        format!("{name}{}", self.ending())
+    }
+
+    /// What its files end in.
+    pub fn ending(self) -> &'static str {
+        match self.client().reads {
+            Some(format) => format.endings[0],
+            None => "/SKILL.md",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_is_one_clients() {
+        for format in ExportFormat::ALL {
+            let rows = CLIENTS.iter().filter_map(|client| client.writes.as_ref());
+            assert_eq!(rows.filter(|rules| rules.format == format).count(), 1);
+        }
+    }
+}
