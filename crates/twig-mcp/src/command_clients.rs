@@ -1,375 +1,43 @@
-//! Clients that take a prompt for the template of a command, and its text made harmless for them.
-//!
-//! opencode and its forks ask for a prompt with `$1`, `$2` and so on as values, and take the texts of
-//! all messages as the template of a command. When a person runs that command the client puts their
-//! words in for each `$` with a number and for `$ARGUMENTS`, runs each `` !`command` `` in a shell, and
-//! attaches the file of each `@path`. Nothing that an author wrote, and no value that is data, is
-//! meant for that, so a space separates what the client looks for. Files of the project itself are
-//! attached, as in every client. Only the marks that the client gave as values stay as they are, so
-//! that it finds them again.
-//!
-//! There are hundreds of forks, and each may call itself what it likes: a client that nobody knows is
-//! one of them once it asks as they do. What tools answer is not such a template.
+//! Which requests come from clients that take a prompt for the template of a command. What they would
+//! run or replace in its text is known to [`twig_clients::command_guard`].
 
 use std::borrow::Cow;
 
-use twig_core::render::stand_in::{has_stand_in, number, stand_in, stood_for};
-use twig_core::render::{Block, Checked, Message, RenderError};
-use twig_core::{Dialect, Prompt};
+pub(crate) use twig_clients::command_guard::{CommandGuard, error};
+use twig_clients::command_guard::{asks_with_marks, is_command_client, is_other_client};
+use twig_core::Prompt;
 
 use crate::call::Call;
 use crate::client;
 
-/// What such clients call themselves: opencode, Kilo Code, `MiMo` Code, Altimate Code.
-const COMMAND_CLIENTS: [&str; 4] = ["opencode", "kilo", "mimocode", "altimate"];
-
-/// Clients that are known to leave a prompt's text alone, whatever they ask for.
-const OTHER_CLIENTS: [&str; 30] = [
-    "@cline/core",
-    "claude-ai",
-    "claude-code",
-    "claude-desktop",
-    "cline",
-    "code - oss",
-    "codex-mcp-client",
-    "continue-cli-client",
-    "continue-client",
-    "copilot-cli",
-    "cursor",
-    "fast-agent-mcp",
-    "fastmcp",
-    "gemini-cli-mcp-client",
-    "github-copilot-developer",
-    "goose",
-    "inspector-cli",
-    "inspector-client",
-    "inspector-web",
-    "jetbrains-ai-assistant-client",
-    "mcp-inspector",
-    "mcp-use",
-    "mcporter",
-    "pydantic-ai",
-    "qwen-cli-mcp-client",
-    "qwen-code",
-    "roo code",
-    "visual studio code",
-    "windsurf",
-    "zed",
-];
-
-/// The other mark that they put a person's words in for.
-const ARGUMENTS: &str = "ARGUMENTS";
-
-/// How the marks that were given as values are told from what an author wrote.
-#[derive(Debug)]
-pub(crate) enum CommandGuard {
-    /// The values were rendered as their stand-ins.
-    StandIns,
-    /// The values were rendered as they are: the marks with these numbers are theirs.
-    Numbers(Vec<u32>),
-}
-
-impl CommandGuard {
-    /// The guard of a request, if its client is one of these. The values that are marks may come back
-    /// as their stand-ins.
-    pub(crate) fn of(
-        call: &Call<'_>,
-        prompt: &Prompt,
-        given: &mut [(Cow<'_, str>, Cow<'_, str>)],
-    ) -> Option<Self> {
-        let said = client::name(call.meta.client_info());
-        let name = said.as_deref().or(call.client);
-        if !is_command_client(call, name, prompt, given) {
-            return None;
-        }
-        // A program is told what was given, and nothing made up.
-        if prompt.dialect == Dialect::Function {
-            let numbers = given.iter().filter_map(|(_, value)| number(value));
-            return Some(Self::Numbers(numbers.collect()));
-        }
-        // These clients give marks and nothing else: with such a character, it is all data.
-        if given.iter().any(|(_, value)| has_stand_in(value)) {
-            return Some(Self::Numbers(Vec::new()));
-        }
-        for (_, value) in given {
-            if let Some(stands) = stand_in(value) {
-                *value = Cow::Owned(stands.to_string());
-            }
-        }
-        Some(Self::StandIns)
-    }
-
-    /// Which values have to be what their argument takes.
-    pub(crate) fn checked(guard: Option<&Self>) -> Checked {
-        match guard {
-            Some(Self::StandIns) => Checked::AllButStandIns,
-            _ => Checked::All,
-        }
-    }
-
-    /// Makes the texts of messages harmless.
-    pub(crate) fn messages(&self, messages: &mut [Message]) {
-        for message in messages {
-            if let Block::Text(text) = &mut message.block
-                && let Cow::Owned(harmless) = self.text(text)
-            {
-                *text = harmless;
-            }
-        }
-    }
-
-    /// The number of the mark that a character of a text stands in for, where any does.
-    fn stood_for(&self, character: char) -> Option<u32> {
-        match self {
-            Self::StandIns => stood_for(character),
-            Self::Numbers(_) => None,
-        }
-    }
-
-    fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let is_special = |character: char| {
-            matches!(character, '!' | '$' | '@') || self.stood_for(character).is_some()
-        };
-        if !text.contains(is_special) {
-            return Cow::Borrowed(text);
-        }
-        let mut harmless = String::with_capacity(text.len() + 16);
-        let mut rest = text;
-        while let Some(at) = rest.find(is_special) {
-            let (before, tail) = rest.split_at(at);
-            harmless.push_str(before);
-            let (piece, is_parted, after) = self.piece(tail);
-            harmless.push_str(&piece);
-            if is_parted {
-                harmless.push(' ');
-            }
-            rest = after;
-        }
-        harmless.push_str(rest);
-        Cow::Owned(harmless)
-    }
-
-    /// What a text that begins with something special begins with, whether a blank has to follow, and
-    /// the rest.
-    fn piece<'t>(&self, text: &'t str) -> (Cow<'t, str>, bool, &'t str) {
-        let mut characters = text.chars();
-        let first = characters.next();
-        let rest = characters.as_str();
-        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        if let Some(number) = first.and_then(|first| self.stood_for(first)) {
-            return (format!("${number}").into(), touches(rest, digits), rest);
-        }
-        let one = &text[..text.len() - rest.len()];
-        if first == Some('@') {
-            return (one.into(), is_far(rest), rest);
-        }
-        if first == Some('!') {
-            // A person's words may begin with a command in quotes, and mean no more than that.
-            let is_command =
-                |next: char| matches!(next, '`' | '$') || self.stood_for(next).is_some();
-            return (one.into(), rest.starts_with(is_command), rest);
-        }
-        if let Self::Numbers(numbers) = self
-            && let Some(number) = number(&text[..=digits])
-            && numbers.contains(&number)
-        {
-            let rest = &rest[digits..];
-            return (text[..=digits].into(), touches(rest, 0), rest);
-        }
-        (one.into(), digits > 0 || rest.starts_with(ARGUMENTS), rest)
-    }
+/// The guard of a request, if its client is one of these. The values that are marks may come back
+/// as their stand-ins.
+pub(crate) fn guard(
+    call: &Call<'_>,
+    prompt: &Prompt,
+    given: &mut [(Cow<'_, str>, Cow<'_, str>)],
+) -> Option<CommandGuard> {
+    let said = client::name(call.meta.client_info());
+    let name = said.as_deref().or(call.client);
+    is_guarded(call, name, prompt, given).then(|| CommandGuard::new(prompt, given))
 }
 
 /// Whether a request comes from such a client: by its name, or by what it or an earlier request of
 /// the same connection asked for.
-fn is_command_client(
+fn is_guarded(
     call: &Call<'_>,
     name: Option<&str>,
     prompt: &Prompt,
     given: &[(Cow<'_, str>, Cow<'_, str>)],
 ) -> bool {
-    let configured = call.server.command_clients.iter().map(String::as_str);
-    if let Some(name) = name
-        && COMMAND_CLIENTS
-            .into_iter()
-            .chain(configured)
-            .any(|known| is_called(name, known))
-    {
+    let configured = || call.server.command_clients.iter().map(String::as_str);
+    if name.is_some_and(|name| is_command_client(name, configured())) {
         return true;
     }
     let asks_so = asks_with_marks(prompt, given);
-    if !asks_so && !call.fills_in.get() {
-        return false;
-    }
-    if name.is_some_and(|name| OTHER_CLIENTS.iter().any(|known| is_called(name, known))) {
+    if (!asks_so && !call.fills_in.get()) || name.is_some_and(is_other_client) {
         return false;
     }
     call.fills_in.set(true);
     true
-}
-
-/// Whether each argument that was given is `$` and its own number, counted from 1 as they are listed.
-fn asks_with_marks(prompt: &Prompt, given: &[(Cow<'_, str>, Cow<'_, str>)]) -> bool {
-    let is_own_mark = |name: &str, value: &str| {
-        let place = number(value).and_then(|number| usize::try_from(number).ok());
-        let argument = place.and_then(|place| prompt.arguments.get(place - 1));
-        argument.is_some_and(|argument| *argument.name == *name)
-    };
-    !given.is_empty() && given.iter().all(|(name, value)| is_own_mark(name, value))
-}
-
-/// Whether a name is a known one, perhaps with more after it: `name`, `name-server`, `name (build)`.
-fn is_called(name: &str, known: &str) -> bool {
-    let (Some(begins), Some(rest)) = (name.get(..known.len()), name.get(known.len()..)) else {
-        return false;
-    };
-    begins.eq_ignore_ascii_case(known) && (rest.is_empty() || rest.starts_with(['-', ' ']))
-}
-
-/// Whether a path after an `@`, whose file is attached, leads out of the project: to home, to the
-/// root, to a folder above.
-fn is_far(rest: &str) -> bool {
-    rest.starts_with(['/', '~', '\\']) || rest.starts_with("..")
-}
-
-/// Whether a mark and what follows would be read as one: a longer number, or, where a person's words
-/// end in `!` or `$`, a command or the other mark.
-fn touches(rest: &str, digits: usize) -> bool {
-    digits > 0 || rest.starts_with('`') || rest.starts_with(ARGUMENTS)
-}
-
-/// An error as it would be without stand-ins, where a guard put some in.
-pub(crate) fn error(guard: Option<&CommandGuard>, error: RenderError) -> RenderError {
-    let sentence = error.to_string();
-    if !matches!(guard, Some(CommandGuard::StandIns)) || !has_stand_in(&sentence) {
-        return error;
-    }
-    match error {
-        RenderError::MissingDocument { uri } => RenderError::MissingDocument {
-            uri: restored(&uri),
-        },
-        _ => RenderError::Unavailable(restored(&sentence).into()),
-    }
-}
-
-/// A text with the marks that stand-ins stood for.
-fn restored(text: &str) -> String {
-    let pieces = text.chars().map(|character| match stood_for(character) {
-        Some(number) => format!("${number}"),
-        None => character.to_string(),
-    });
-    pieces.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn stood(text: &str) -> String {
-        let mut text = text.to_owned();
-        for (name, mark) in [("{a}", "$1"), ("{b}", "$2")] {
-            text = text.replace(name, &stand_in(mark).unwrap().to_string());
-        }
-        text
-    }
-
-    #[test]
-    fn what_they_would_run_or_replace_is_separated() {
-        for (text, expected) in [
-            ("Look: !`ls`", "Look: ! `ls`"),
-            ("!`a` and !`b", "! `a` and ! `b"),
-            ("costs $5, $0.50 or $1", "costs $ 5, $ 0.50 or $ 1"),
-            ("$ARGUMENTS and $ARGUMENT", "$ ARGUMENTS and $ARGUMENT"),
-            ("$HOME ${1} $ 5 $x !! ! `x`", "$HOME ${1} $ 5 $x !! ! `x`"),
-            ("`!` means `not`", "`! ` means `not`"),
-            ("{a} then {b}", "$1 then $2"),
-            ("{a} costs $1", "$1 costs $ 1"),
-            // What a person writes is put in later, and may end in `!` or begin with a quote.
-            ("{a}`ls`", "$1 `ls`"),
-            ("!{a}`ls`", "! $1 `ls`"),
-            ("!{a}", "! $1"),
-            // A longer number is another mark.
-            ("{a}0", "$1 0"),
-            ("${a}", "$$1"),
-            ("${a}ARGUMENTS", "$$1 ARGUMENTS"),
-            ("!$1`ls`", "! $ 1`ls`"),
-            ("plain `text`!", "plain `text`!"),
-            // Files of the project are attached, as everywhere; others are not.
-            ("@src/a.rs, me@x.org", "@src/a.rs, me@x.org"),
-            ("@/etc/passwd @~/.ssh/id", "@ /etc/passwd @ ~/.ssh/id"),
-            ("@../secret", "@ ../secret"),
-        ] {
-            assert_eq!(
-                CommandGuard::StandIns.text(&stood(text)),
-                expected,
-                "{text}"
-            );
-        }
-    }
-
-    #[test]
-    fn of_a_program_the_marks_that_were_given_stay() {
-        let guard = CommandGuard::Numbers(vec![1, 12]);
-        for (text, expected) in [
-            ("$1 $2 $12 $120", "$1 $ 2 $12 $ 120"),
-            ("!$1`ls` $1`x` !`x`", "! $1 `ls` $1 `x` ! `x`"),
-        ] {
-            assert_eq!(guard.text(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn an_error_says_the_mark_that_was_given() {
-        let guard = Some(&CommandGuard::StandIns);
-        let missing = || RenderError::MissingDocument {
-            uri: stood("a://{a}"),
-        };
-        let told = error(guard, missing()).to_string();
-        assert_eq!(told, "Resource not found: a://$1");
-        let limit = RenderError::Limit(stood("too long: {b}"));
-        assert_eq!(error(guard, limit).to_string(), "too long: $2");
-        let untouched = error(None, missing()).to_string();
-        assert_eq!(untouched, missing().to_string());
-    }
-
-    /// What such a client makes of a template: the text that it would look for commands in.
-    fn filled(template: &str, words: &[&str]) -> String {
-        let mut filled = String::new();
-        let mut rest = template;
-        while let Some((before, after)) = rest.split_once('$') {
-            filled.push_str(before);
-            let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            match after[..digits].parse::<usize>() {
-                Ok(number) => filled.push_str(words.get(number.wrapping_sub(1)).unwrap_or(&"")),
-                Err(_) => filled.push('$'),
-            }
-            rest = &after[digits..];
-        }
-        filled.push_str(rest);
-        filled.replace("$ARGUMENTS", &words.join(" "))
-    }
-
-    proptest! {
-        #[test]
-        fn nothing_is_run_and_the_words_arrive(
-            pieces in proptest::collection::vec("[!$`0-2 a\n]|ARGUMENTS|<a>|<b>", 0..12),
-            one in "[!`a]{0,3}",
-        ) {
-            // A person may write a command; and marks side by side can make one of their own words.
-            let one = one.replace("!`", "! `");
-            let text = pieces.concat().replace("><", "> <");
-            let text = text.replace('<', "{").replace('>', "}");
-            let harmless = CommandGuard::StandIns.text(&stood(&text)).into_owned();
-            let run = filled(&harmless, &[&one, "two"]);
-            prop_assert!(!run.contains("!`"), "{harmless:?} {run:?}");
-            let marks = |text: &str, mark: &str| text.matches(mark).count();
-            prop_assert_eq!(marks(&run, "two"), marks(&text, "{b}"));
-            // Only blanks were added.
-            let bare = |text: &str| text.replace(' ', "");
-            let expected = text.replace("{a}", "$1").replace("{b}", "$2");
-            prop_assert_eq!(bare(&harmless), bare(&expected));
-        }
-    }
 }

@@ -58,7 +58,7 @@ pub(crate) fn get(
             tracing::debug!(prompt = %found.prompt.full_name, ?dropped, "arguments the prompt does not have");
         }
     }
-    let guard = CommandGuard::of(call, found.prompt, &mut given);
+    let guard = command_clients::guard(call, found.prompt, &mut given);
     let audience = Audience {
         checked: CommandGuard::checked(guard.as_ref()),
         is_remote: call.server.is_remote,

@@ -88,7 +88,7 @@ impl Server {
         }
     }
 
-    /// The same, where clients of these names treat prompts as opencode does, too.
+    /// The same, where clients of these names take prompts for templates of commands, too.
     #[must_use]
     pub fn with_command_clients(mut self, names: Vec<String>) -> Self {
         self.command_clients = names;
