@@ -1,9 +1,7 @@
 //! Files that were written for other clients: what they are called, what they take, what they say.
 
-mod arguments;
-mod names;
+mod fixtures;
 mod properties;
-mod rendered;
 mod skills;
 
 use std::borrow::Cow;
@@ -152,14 +150,18 @@ impl Bodies for Shelf {
     }
 }
 
-/// One file as the only prompt of its library, and the problems.
-fn one(kind: Kind, text: &str) -> (Prompt, Vec<Problem>) {
-    let path = match kind {
+/// The path of a file that is the only one of its library.
+fn only_path(kind: Kind) -> &'static str {
+    match kind {
         Kind::Skills => "one/SKILL.md",
         kind if kind == formats::COPILOT.kind() => "one.prompt.md",
         _ => "one.md",
-    };
-    let library = Shelf::new(kind, [(path, text)]).library();
+    }
+}
+
+/// One file as the only prompt of its library, and the problems.
+fn one(kind: Kind, text: &str) -> (Prompt, Vec<Problem>) {
+    let library = Shelf::new(kind, [(only_path(kind), text)]).library();
     let [prompt] = &library.prompts[..] else {
         panic!("{library:?}");
     };

@@ -9,6 +9,7 @@
 mod corpus;
 mod depth;
 mod export;
+mod fixture;
 mod format;
 mod import;
 mod labels;

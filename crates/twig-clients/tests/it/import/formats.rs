@@ -1,8 +1,7 @@
 //! Each format with its traps: a file a case in `fixtures/import`, and what does not fit a text file.
 //!
-//! A case has sections: `=== file PATH` is a file of the import, `=== format WORD` the format that a
-//! person names, `=== render NAME` a prompt to render with the values on the lines below it. The line
-//! end before a section is not part of the text.
+//! In a case `=== file PATH` is a file of the import, `=== format WORD` the format that a person
+//! names, and `=== render NAME` a prompt to render with the values on the lines below it.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -11,26 +10,22 @@ use twig_clients::import::{Format, Item};
 use twig_testkit::assert_linear;
 
 use super::{Kept, one, outcome, rendered, taken};
+use crate::fixture::{argument, lines, sections};
 
 /// What an import makes of a case.
 fn show(path: &Path) -> String {
-    let case = std::fs::read_to_string(path).expect("readable");
-    let case = format!("\n{case}");
+    let sections = sections(path);
     let mut files = Vec::new();
     let mut format = None;
     let mut renders = Vec::new();
-    for section in case.split("\n=== ").skip(1) {
-        let (head, text) = section.split_once('\n').unwrap_or((section, ""));
-        match head.split_once(' ').expect("a word and a name") {
-            ("file", path) => files.push((path, text)),
-            ("format", word) => format = Format::ALL.into_iter().find(|it| it.as_str() == word),
-            ("render", name) => renders.push((name, text)),
-            (word, _) => panic!("{word} is no section"),
+    for section in &sections {
+        let name = section.name.as_str();
+        match section.word.as_str() {
+            "file" => files.push((name, section.text.as_str())),
+            "format" => format = Format::ALL.into_iter().find(|it| it.as_str() == name),
+            "render" => renders.push(section),
+            word => panic!("{word} is no section"),
         }
-    }
-    // The line end of the case itself.
-    if let (Some((_, last)), true) = (files.last_mut(), renders.is_empty()) {
-        *last = last.strip_suffix('\n').unwrap_or(last);
     }
     let outcome = outcome(&files, format);
     let mut shown = String::new();
@@ -44,20 +39,11 @@ fn show(path: &Path) -> String {
     for problem in kept.problems() {
         let _ = writeln!(shown, "{problem}");
     }
-    for (name, values) in renders {
-        let values: Vec<(&str, String)> = values
-            .lines()
-            .map(|line| {
-                let (name, value) = line.split_once('=').expect("a value");
-                (name, serde_json::from_str(value).expect("a string"))
-            })
-            .collect();
-        let values: Vec<(&str, &str)> = values
-            .iter()
-            .map(|(name, value)| (*name, &**value))
-            .collect();
+    for section in renders {
+        let (name, values) = (&section.name, section.values());
         let _ = writeln!(shown, "render {name} {values:?}");
-        lines(&kept.render(name, &values), &mut shown);
+        let values = values.iter().map(|(name, value)| (*name, &**value));
+        lines(&kept.render(name, &values.collect::<Vec<_>>()), &mut shown);
     }
     shown
 }
@@ -78,27 +64,8 @@ fn show_item(item: &Item, shown: &mut String) {
                     let _ = writeln!(shown, "  {label}: {text:?}");
                 }
             }
-            for argument in &prompt.arguments {
-                let _ = write!(shown, "  argument: {}", argument.name);
-                if argument.required {
-                    shown.push_str(" required");
-                }
-                let pattern = argument.pattern.as_ref().map(|pattern| pattern.as_str());
-                let length = argument.max_length.map(|length| length.to_string());
-                for (label, value) in [
-                    ("description", argument.description.as_deref()),
-                    ("default", argument.default.as_deref()),
-                    ("max_length", length.as_deref()),
-                    ("pattern", pattern),
-                ] {
-                    if let Some(value) = value {
-                        let _ = write!(shown, " {label}={value:?}");
-                    }
-                }
-                if !argument.choices.is_empty() {
-                    let _ = write!(shown, " choices={:?}", argument.choices);
-                }
-                shown.push('\n');
+            for it in &prompt.arguments {
+                argument(it, shown);
             }
             for message in &prompt.messages {
                 let form = if prompt.is_template {
@@ -116,13 +83,6 @@ fn show_item(item: &Item, shown: &mut String) {
     }
     for note in &item.notes {
         let _ = writeln!(shown, "  note: {note}");
-    }
-}
-
-/// A text, so that its line ends and blanks can be seen.
-fn lines(text: &str, shown: &mut String) {
-    for line in text.split_inclusive('\n') {
-        let _ = writeln!(shown, "    {line:?}");
     }
 }
 
