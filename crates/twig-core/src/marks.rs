@@ -192,7 +192,7 @@ pub fn is_number_mark(place: Place, before: &str) -> bool {
     place != Place::Quoted && !is_joined
 }
 
-/// The name of a mark of Codex: capitals, and no other `$` before them.
+/// The name of a mark in capitals, before which there is no other `$`.
 pub fn capitals<'t>(rest: &'t str, before: &str) -> Option<&'t str> {
     let after = rest.strip_prefix('$')?;
     let is_inner = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
@@ -205,7 +205,7 @@ pub fn capitals<'t>(rest: &'t str, before: &str) -> Option<&'t str> {
     is_name.then_some(name)
 }
 
-/// A mark of Copilot.
+/// A mark `${input:…}`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Input<'t> {
     /// Its name, with `_` for blanks.
@@ -216,7 +216,7 @@ pub struct Input<'t> {
     pub length: usize,
 }
 
-/// The longest mark of Copilot.
+/// The longest of these.
 const INPUT: usize = 512;
 
 /// Reads `${input:name}` or `${input:name:what to put there}`.
