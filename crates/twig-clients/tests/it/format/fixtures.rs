@@ -101,7 +101,7 @@ fn braces_of_a_pattern_are_names_or_text() {
     let library = shelf.library();
     assert_eq!(names(&library.prompts[0]), ["input"]);
     assert_eq!(names(&library.prompts[1]), ["x", "y", "input"]);
-    let codes: Vec<&str> = library.problems.iter().map(|it| it.code).collect();
+    let codes: Vec<&str> = library.problems.iter().map(|it| it.code.as_str()).collect();
     assert_eq!(codes, ["braces-are-text"]);
     let many = |count: usize| -> String {
         (0..count)
@@ -156,7 +156,7 @@ fn check_tells_of_what_a_text_hides() {
             templates: &templates,
         };
         let problems = twig_core::check::check(world);
-        let codes: Vec<&str> = problems.iter().map(|problem| problem.code).collect();
+        let codes: Vec<&str> = problems.iter().map(|problem| problem.code.as_str()).collect();
         assert_eq!(codes, ["hidden-text"], "{}", kind.as_str());
         assert_eq!(problems[0].line, Some(4));
     }
