@@ -22,7 +22,7 @@ pub(crate) struct TomlFile<'t> {
 }
 
 /// A part of a file, from the first character of its first line to the last of its last.
-pub(crate) type Lines = Range<usize>;
+pub(crate) type TomlPart = Range<usize>;
 
 impl<'t> TomlFile<'t> {
     pub(crate) fn parse(text: &'t str) -> Result<Self, EditError> {
@@ -52,7 +52,7 @@ impl<'t> TomlFile<'t> {
     }
 
     /// The text with other lines in the place of the first of these parts, and without the rest.
-    pub(crate) fn replace(&self, parts: &[Lines], table: &[String]) -> String {
+    pub(crate) fn replace(&self, parts: &[TomlPart], table: &[String]) -> String {
         let table = table.join(self.newline);
         let (first, rest) = parts.split_at(parts.len().min(1));
         let first = first.iter().map(|part| (part.clone(), &*table));
@@ -61,7 +61,7 @@ impl<'t> TomlFile<'t> {
     }
 
     /// The text without these parts, and without the empty lines that set them apart.
-    pub(crate) fn cut(&self, parts: &[Lines]) -> String {
+    pub(crate) fn cut(&self, parts: &[TomlPart]) -> String {
         self.spliced(parts.iter().map(|part| (self.with_gap(part), "")))
     }
 
@@ -78,7 +78,7 @@ impl<'t> TomlFile<'t> {
 
     /// The parts that an item of a table is written in, in the file's order, with the tables below it;
     /// nothing where it has dotted keys, whose lines may be anywhere.
-    pub(crate) fn parts_of_item(&self, table: &Table, name: &str) -> Option<Vec<Lines>> {
+    pub(crate) fn parts_of_item(&self, table: &Table, name: &str) -> Option<Vec<TomlPart>> {
         match table.get(name)? {
             Item::Table(table) => self.parts(table),
             item => {
@@ -89,11 +89,11 @@ impl<'t> TomlFile<'t> {
     }
 
     /// The same for a table.
-    pub(crate) fn parts(&self, table: &Table) -> Option<Vec<Lines>> {
+    pub(crate) fn parts(&self, table: &Table) -> Option<Vec<TomlPart>> {
         let mut found = Vec::new();
         self.gather(table, &mut found)?;
         found.sort_by_key(|part| part.start);
-        let mut joined: Vec<Lines> = Vec::new();
+        let mut joined: Vec<TomlPart> = Vec::new();
         for part in found {
             match joined.last_mut() {
                 Some(last) if self.text[last.end..part.start].trim().is_empty() => {
@@ -105,7 +105,7 @@ impl<'t> TomlFile<'t> {
         Some(joined)
     }
 
-    fn gather(&self, table: &Table, found: &mut Vec<Lines>) -> Option<()> {
+    fn gather(&self, table: &Table, found: &mut Vec<TomlPart>) -> Option<()> {
         if table.is_dotted() {
             return None;
         }
@@ -129,7 +129,7 @@ impl<'t> TomlFile<'t> {
         Some(())
     }
 
-    fn whole_lines(&self, range: Range<usize>) -> Lines {
+    fn whole_lines(&self, range: Range<usize>) -> TomlPart {
         let mark = self.text.len() - self.text.trim_start_matches('\u{feff}').len();
         let start = self.text[..range.start]
             .rfind('\n')
@@ -143,7 +143,7 @@ impl<'t> TomlFile<'t> {
 
     /// A part with the end of its last line, and the empty line that sets it apart from what is above.
     /// At the end of a file without a last line end, also with the one that it was given.
-    fn with_gap(&self, part: &Lines) -> Range<usize> {
+    fn with_gap(&self, part: &TomlPart) -> Range<usize> {
         let above = &self.text[..part.start];
         let is_apart = above.ends_with(&self.newline.repeat(2)) || above == self.newline;
         let gap = match is_apart {

@@ -36,10 +36,10 @@ const OPTIONS: ParseOptions = ParseOptions {
 };
 
 /// A server that a file names: its name, what is said of it, and that as it is written there.
-pub(crate) type Listed = (String, Value, String);
+pub(crate) type ListedServer = (String, Value, String);
 
 /// The servers below the keys, in the file's order.
-pub(crate) fn entries(text: &str, keys: &[&str]) -> Result<Vec<Listed>, EditError> {
+pub(crate) fn entries(text: &str, keys: &[&str]) -> Result<Vec<ListedServer>, EditError> {
     let file = JsoncFile::parse(text)?;
     let objects = file.objects(keys)?;
     let all = values(text).unwrap_or_default();

@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 use toml_edit::Item;
 use twig_core::depth;
 
-use super::jsonc::Listed;
+use super::jsonc::ListedServer;
 use super::node::{Node, quoted};
 use crate::edit_error::EditError;
-use crate::toml_file::{Lines, TomlFile};
+use crate::toml_file::{TomlFile, TomlPart};
 
 /// The servers below a key, in the file's order.
-pub(crate) fn entries(text: &str, key: &str) -> Result<Vec<Listed>, EditError> {
+pub(crate) fn entries(text: &str, key: &str) -> Result<Vec<ListedServer>, EditError> {
     let file = TomlFile::parse(text)?;
     let mut all = values(text).unwrap_or_default();
     let mut listed = |name: &str, raw: String| {
@@ -116,7 +116,7 @@ fn parts(
     file: &TomlFile<'_>,
     servers: &toml_edit::Table,
     name: &str,
-) -> Result<Vec<Lines>, EditError> {
+) -> Result<Vec<TomlPart>, EditError> {
     file.parts_of_item(servers, name).ok_or_else(|| {
         let place = servers.key(name).and_then(toml_edit::Key::span);
         let message = format!("`{name}` is written with dotted keys here");
@@ -126,7 +126,7 @@ fn parts(
 }
 
 /// The text without these parts. What is below them moves to the top where nothing is above.
-fn cut(file: &TomlFile<'_>, parts: &[Lines]) -> String {
+fn cut(file: &TomlFile<'_>, parts: &[TomlPart]) -> String {
     let mut edited = file.cut(parts);
     let mark = file.text.len() - file.text.trim_start_matches('\u{feff}').len();
     if parts.first().is_some_and(|first| first.start == mark) {
