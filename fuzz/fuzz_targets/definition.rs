@@ -51,7 +51,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(name) = LibraryName::from_folder("lib") else { return };
     let Ok(path) = RelativePath::parse("prompts/p.json") else { return };
     let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
-    let files = [(path.clone(), Ok(text.to_owned()))];
+    let files = [(&path, Ok(text))];
     let limits = Limits::default();
     let mut library = definitions_library(&folder, &files, &Service, &limits);
     library.documents.push(Document {

@@ -25,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
     let text = &*text;
     let Some(name) = LibraryName::from_folder("lib") else { return };
     let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
-    let files = FunctionFiles { list: text, script: &Ok(String::new()), prefix: "prompt_" };
+    let files = FunctionFiles { list: text, script: Ok(""), prefix: "prompt_" };
     for library in [
         twig_library(&folder, text, &EveryFile, &Limits::default()),
         functions_library(&folder, &files, &Limits::default()),

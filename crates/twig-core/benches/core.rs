@@ -164,7 +164,7 @@ fn document_text() -> String {
 }
 
 /// A hundred definitions of about two kibibytes with five arguments each.
-fn definitions() -> Vec<DefinitionFile> {
+fn definitions() -> Vec<(RelativePath, String)> {
     let files = (0..100).filter_map(|at| {
         let arguments: Vec<String> = (0..5)
             .map(|at| format!(r#"{{"name": "a{at}", "description": "A value", "required": true, "maxLength": 100}}"#))
@@ -179,14 +179,20 @@ fn definitions() -> Vec<DefinitionFile> {
             arguments.join(", ")
         );
         let path = RelativePath::parse(&format!("prompts/p{at}.json")).ok()?;
-        Some((path, Ok(definition)))
+        Some((path, definition))
     });
+    files.collect()
+}
+
+fn as_files(files: &[(RelativePath, String)]) -> Vec<DefinitionFile<'_>> {
+    let files = files.iter().map(|(path, text)| (path, Ok(&**text)));
     files.collect()
 }
 
 #[divan::bench]
 fn parse_a_hundred_definitions(bencher: Bencher<'_, '_>) {
     let files = definitions();
+    let files = as_files(&files);
     let folder = folder("service");
     let limits = Limits::default();
     bencher.bench(|| {
@@ -218,7 +224,12 @@ fn render_fifty_documents(bencher: Bencher<'_, '_>) {
     let Some(folder) = folder("service") else {
         return;
     };
-    let mut library = definitions_library(&folder, &definitions(), &Disk, &Limits::default());
+    let mut library = definitions_library(
+        &folder,
+        &as_files(&definitions()),
+        &Disk,
+        &Limits::default(),
+    );
     library.documents.extend((0..50).filter_map(|at| {
         Some(Document {
             uri: format!("architecture://all/{at:02}").into(),

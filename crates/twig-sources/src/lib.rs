@@ -6,19 +6,17 @@
 //! projects in SQLite.
 
 mod bodies;
-mod definitions_folder;
 mod detect;
-mod document_folder;
 mod export;
-mod format_folder;
 mod found;
-mod functions_folder;
 mod import;
-mod kept;
+mod library_files;
+mod library_folder;
 mod listing;
 mod live;
 mod locked_file;
 mod names;
+mod patience;
 mod place;
 mod problem_log;
 mod project;
@@ -32,10 +30,7 @@ mod shelf;
 mod source_files;
 mod stamp;
 mod store;
-mod text_files;
-mod tree;
 mod trust;
-mod twig_folder;
 mod watch;
 mod write_file;
 

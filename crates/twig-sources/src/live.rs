@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 
 use twig_core::store::StoreError;
 use twig_core::{Catalog, Library, Problem, Revisions};
@@ -32,8 +33,8 @@ pub struct LiveCatalog {
     sources: AllSources,
     project: Option<ProjectSource>,
     scans: AtomicU64,
-    /// Those who want to hear of catalogs that somebody else published.
-    watchers: Mutex<Vec<Sender<Signal>>>,
+    /// Threads that follow the disk, and hear of catalogs that another one published.
+    watchers: Mutex<Vec<(ThreadId, Sender<Signal>)>>,
     log: Mutex<ProblemLog>,
     /// Whether there may be problems that the log does not have.
     has_news: AtomicBool,
@@ -124,7 +125,10 @@ impl LiveCatalog {
         drop(parts);
         self.has_news.store(true, Ordering::Release);
         if old != new {
-            lock(&self.watchers).retain(|watcher| watcher.send(Signal::Published).is_ok());
+            // The thread that follows the disk announces what it published itself.
+            let own = thread::current().id();
+            lock(&self.watchers)
+                .retain(|(id, watcher)| *id == own || watcher.send(Signal::Published).is_ok());
         }
         (old, new)
     }
@@ -174,7 +178,6 @@ impl LiveCatalog {
     /// from the last one that was announced.
     pub fn watch(self: &Arc<Self>, on_change: impl Fn() + Send + 'static) -> Watch {
         let (watch, sender) = watch::start(self, on_change);
-        lock(&self.watchers).push(sender.clone());
         let Some(project) = &self.project else {
             return watch;
         };
@@ -183,6 +186,11 @@ impl LiveCatalog {
             // It may be over already.
             let _ = sender.send(Signal::Wrote);
         })))
+    }
+
+    /// Tells a thread of each catalog that another one publishes.
+    pub(crate) fn add_watcher(&self, thread: ThreadId, signals: Sender<Signal>) {
+        lock(&self.watchers).push((thread, signals));
     }
 
     /// Each place that was looked at and what was found there.

@@ -17,10 +17,9 @@ use twig_core::{Kind, LibraryName, Problem, ProblemCode, Severity};
 use self::inside::Inside;
 use self::manifest::manifest_at;
 use self::trouble::is_of_this_person;
-use crate::definitions_folder::has_definitions;
 use crate::detect::{self, Layout, Spot};
 use crate::found::{FoundState, Origin, Skipped};
-use crate::functions_folder::has_functions;
+use crate::library_folder::{has_definitions, has_functions};
 use crate::root::sentence;
 use crate::settings::Settings;
 use crate::stamp::{Seen, is_absence};
@@ -79,7 +78,7 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    fn new(root: PathBuf, kind: Kind) -> Self {
+    pub(crate) fn new(root: PathBuf, kind: Kind) -> Self {
         Self {
             root,
             kind,

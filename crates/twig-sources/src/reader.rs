@@ -2,72 +2,19 @@
 
 use std::fs::File;
 use std::io::{Read, Seek};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 use twig_core::BodyError;
 
+pub(crate) use crate::patience::Patience;
+use crate::patience::{pause, until_folder_is_quiet};
 use crate::root::{Root, body_error};
-use crate::stamp::{FileStamp, Seen};
+use crate::stamp::FileStamp;
 
 /// The byte order mark that some editors write in front of UTF-8.
 const MARK: char = '\u{feff}';
-
-/// How long a save may be under way before what is there is taken.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
-    /// A file that was not written for this long is whole.
-    pub(crate) quiet: Duration,
-    /// The same for an empty file, which most likely was truncated to be written anew.
-    pub(crate) quiet_when_empty: Duration,
-    /// The longest wait in all.
-    pub(crate) total: Duration,
-    /// Whether an empty file is looked at twice: one that is being truncated is short a moment
-    /// before its times say so.
-    pub(crate) doubts_empty: bool,
-}
-
-impl Patience {
-    /// For bodies, which are read because a client asks.
-    pub(crate) const BODY: Self = Self {
-        quiet: Duration::from_millis(20),
-        quiet_when_empty: Duration::from_millis(250),
-        total: Duration::from_millis(250),
-        doubts_empty: true,
-    };
-
-    /// For what nobody is expected to be writing: a file that changes meanwhile is refused.
-    pub(crate) const NONE: Self = Self {
-        quiet: Duration::ZERO,
-        quiet_when_empty: Duration::ZERO,
-        total: Duration::ZERO,
-        doubts_empty: true,
-    };
-
-    /// For what is scanned: another look follows the next event, so this waits just a moment,
-    /// unless what had text before is empty now.
-    pub(crate) fn for_scan(had_text: bool) -> Self {
-        let quiet = Duration::from_millis(8);
-        let long = Duration::from_millis(250);
-        Self {
-            quiet,
-            quiet_when_empty: if had_text { long } else { quiet },
-            total: long,
-            // What had no text before is seen again after its next event.
-            doubts_empty: had_text,
-        }
-    }
-
-    /// How long a file with this stamp must not have been written to.
-    fn quiet_for(&self, stamp: &FileStamp) -> Duration {
-        if stamp.size == 0 {
-            self.quiet_when_empty
-        } else {
-            self.quiet
-        }
-    }
-}
 
 /// A file's text and the stamp it had.
 #[derive(Debug)]
@@ -79,12 +26,12 @@ pub(crate) struct ReadFile {
 
 impl ReadFile {
     /// SHA-256 of the file's bytes, the mark that is no longer in the text included.
-    pub(crate) fn digest(&self) -> [u8; 32] {
+    pub(crate) fn digest_of(text: &str, has_mark: bool) -> [u8; 32] {
         let mut hash = Sha256::new();
-        if self.has_mark {
+        if has_mark {
             hash.update(MARK.encode_utf8(&mut [0; 4]));
         }
-        hash.update(&self.text);
+        hash.update(text);
         hash.finalize().into()
     }
 }
@@ -164,11 +111,12 @@ pub(crate) fn read_bytes(
         let wait = match attempt {
             Ok(Attempt::Whole(read)) => return Ok(read),
             Ok(Attempt::Changing(wait)) => wait,
-            // Some editors move the old file away before they write the new one.
-            Err(BodyError::NotFound) => match until_folder_is_quiet(root, path, patience) {
-                Some(wait) if !left.is_zero() => wait,
-                _ => return Err(BodyError::NotFound),
-            },
+            Err(BodyError::NotFound) => {
+                match until_folder_is_quiet(&folder_of(root, path), patience.quiet) {
+                    Some(wait) if !left.is_zero() => wait,
+                    _ => return Err(BodyError::NotFound),
+                }
+            }
             Err(error) => return Err(error),
         };
         if left.is_zero() {
@@ -176,7 +124,7 @@ pub(crate) fn read_bytes(
                 "it changes all the time while it is read".to_owned(),
             ));
         }
-        std::thread::sleep(wait.clamp(Duration::from_micros(200), Duration::from_millis(2)));
+        pause(wait);
     }
 }
 
@@ -209,7 +157,7 @@ pub(crate) fn read_head(
             wait = Some(Duration::from_millis(1));
         }
         let wait = wait.unwrap_or_default();
-        std::thread::sleep(wait.clamp(Duration::from_micros(200), Duration::from_millis(2)));
+        pause(wait);
     }
 }
 
@@ -253,7 +201,7 @@ fn attempt(
     }
     let bytes = read_all(file, before.size, limit)?;
     if bytes.is_empty() && patience.doubts_empty {
-        std::thread::sleep(Duration::from_millis(2));
+        pause(Duration::MAX);
     }
     // Two saves within one tick of the clock leave the same stamp, so while it is that young the
     // text itself is compared.
@@ -289,10 +237,8 @@ fn stamp(file: &File) -> Result<FileStamp, BodyError> {
     }
 }
 
-fn until_folder_is_quiet(root: &Path, path: &str, patience: Patience) -> Option<Duration> {
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let seen = Seen::at(&root.join(folder));
-    seen.stamp()?.until_quiet(patience.quiet)
+fn folder_of(root: &Path, path: &str) -> PathBuf {
+    root.join(path.rsplit_once('/').map_or("", |(folder, _)| folder))
 }
 
 /// Text without its byte-order mark and whether it had one, or why it is no text.

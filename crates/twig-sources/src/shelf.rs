@@ -8,7 +8,7 @@ use twig_core::parse::library::MANIFEST;
 use twig_core::{Library, Problem, ProblemCode, Severity};
 
 use crate::found::{Found, FoundLibrary, Origin};
-use crate::kept::{Job, Kept, load_all};
+use crate::library_folder::{Job, LibraryFolder, load_all};
 use crate::names;
 use crate::place::Place;
 use crate::reach::{Mounts, Reach};
@@ -21,7 +21,7 @@ use crate::trust::Trust;
 #[derive(Debug)]
 pub(crate) struct Shelf {
     places: Vec<Place>,
-    kept: BTreeMap<PathBuf, Kept>,
+    kept: BTreeMap<PathBuf, LibraryFolder>,
     /// The libraries in order.
     pub(crate) libraries: Vec<Arc<Library>>,
     /// What is wrong with the places rather than with a library.
@@ -77,7 +77,7 @@ impl Shelf {
         let mounts = Mounts::now();
         let answers = |path: &Path| self.reach.answers(&mounts, path);
         for place in &mut self.places {
-            let known = |root: &Path| self.kept.get(root).map(Kept::kind);
+            let known = |root: &Path| self.kept.get(root).map(LibraryFolder::kind);
             for candidate in place.look(settings, known, answers, &mut problems) {
                 // A folder that was named and is in the data folder too is one library.
                 if seen.insert(candidate.root.clone()) {
@@ -124,7 +124,7 @@ impl Shelf {
 
     /// Looks at one library and at nothing else; says what `scan` says.
     pub(crate) fn scan_one(&mut self, settings: &Settings, root: &Path) -> Option<usize> {
-        let known = self.kept.get(root).map(Kept::library);
+        let known = self.kept.get(root).map(LibraryFolder::library);
         let at =
             known.and_then(|known| self.libraries.iter().position(|it| Arc::ptr_eq(it, &known)));
         let (Some(at), Some(before)) = (at, self.kept.remove(root)) else {
@@ -150,7 +150,7 @@ impl Shelf {
 
     /// What each library was read from.
     pub(crate) fn read_from(&self) -> impl Iterator<Item = ReadFrom> {
-        self.kept.values().map(Kept::read_from)
+        self.kept.values().map(LibraryFolder::read_from)
     }
 
     /// The folders to watch.

@@ -22,23 +22,12 @@ use self::hints::Hints;
 use self::native::Native;
 pub use self::network::is_network;
 use crate::live::LiveCatalog;
+use crate::patience::{CHECKOUT, CHECKOUT_STEP, EVENTS_LONGEST, EVENTS_QUIET};
 use crate::settings::Watching;
 use crate::stamp::next_round;
 
 /// A start is busy enough: watching begins this much later.
 const HEAD_START: Duration = Duration::from_millis(50);
-
-/// After the last event, the disk is left alone for this long before it is looked at.
-const QUIET: Duration = Duration::from_millis(10);
-
-/// Events that never end do not put off the look for longer than this.
-const LONGEST: Duration = Duration::from_millis(300);
-
-/// Nor does a checkout that is under way.
-const CHECKOUT: Duration = Duration::from_secs(2);
-
-/// How often its end is looked for.
-const CHECKOUT_STEP: Duration = Duration::from_millis(20);
 
 /// How often the disk is looked at by itself where the system tells of changes.
 const RECONCILE: Duration = Duration::from_secs(5);
@@ -88,7 +77,7 @@ impl Drop for Watch {
 pub(crate) enum Signal {
     /// The system told of something.
     Touched,
-    /// Somebody else looked at the disk or the store, and published another catalog.
+    /// Another thread looked at the disk or the store, and published another catalog.
     Published,
     /// Somebody wrote to the store.
     Wrote,
@@ -113,8 +102,9 @@ pub(crate) fn start(
         on_change,
     };
     let thread = std::thread::Builder::new().name("twig-watch".to_owned());
-    if let Err(error) = thread.spawn(move || follower.run()) {
-        tracing::warn!("changes on disk are not followed: {error}");
+    match thread.spawn(move || follower.run()) {
+        Ok(handle) => catalog.add_watcher(handle.thread().id(), signals.clone()),
+        Err(error) => tracing::warn!("changes on disk are not followed: {error}"),
     }
     let watch = Watch {
         signals: signals.clone(),
@@ -240,7 +230,7 @@ impl<F: Fn()> Follower<F> {
     /// Waits until no event came for a moment; `false` when it is over.
     fn wait_for_quiet(&mut self) -> bool {
         while let Some((first, last)) = self.hints.times() {
-            let until = (last + QUIET).min(first + LONGEST);
+            let until = (last + EVENTS_QUIET).min(first + EVENTS_LONGEST);
             if until <= Instant::now() {
                 break;
             }

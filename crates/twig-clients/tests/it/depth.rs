@@ -229,16 +229,16 @@ fn toml_of_any_depth() {
 #[test]
 fn json_of_any_depth() {
     on_a_small_stack(&JSON, |text| {
-        let file = (path("prompts/p.json"), Ok(text.to_owned()));
+        let path = path("prompts/p.json");
         drop(definitions_library(
             &folder(),
-            &[file],
+            &[(&path, Ok(text))],
             &EveryFile,
             &limits(),
         ));
         let files = FunctionFiles {
             list: text,
-            script: &Ok(String::new()),
+            script: Ok(""),
             prefix: "prompt_",
         };
         drop(functions_library(&folder(), &files, &limits()));
@@ -401,14 +401,15 @@ fn a_text_that_nests_too_deep_names_the_place_and_the_limit() {
     }
     for shape in &JSON[..2] {
         let deep = format!("\n{}", shape(1_000));
-        let file = (path("prompts/p.json"), Ok(deep.clone()));
+        let file = path("prompts/p.json");
+        let file = (&file, Ok(&*deep));
         let library = definitions_library(&folder(), &[file], &EveryFile, &limits());
         let problem = &library.problems[0];
         assert!(problem.message.contains(&limit), "{problem}");
         assert_eq!(problem.line, Some(2), "{problem}");
         let files = FunctionFiles {
             list: &deep,
-            script: &Ok(String::new()),
+            script: Ok(""),
             prefix: "prompt_",
         };
         let library = functions_library(&folder(), &files, &limits());

@@ -15,7 +15,7 @@ use crate::problem::{Problem, ProblemCode, Severity};
 use crate::suggest;
 
 /// A file and its text, or why it has none.
-pub type DefinitionFile = (RelativePath, Result<String, BodyError>);
+pub type DefinitionFile<'f> = (&'f RelativePath, Result<&'f str, &'f BodyError>);
 
 /// What all definitions of a folder are read with.
 #[derive(Clone, Copy)]
@@ -38,12 +38,12 @@ const FIELDS: [&str; 7] = [
 /// Reads one file; problems are added, and a prompt that cannot be served says why.
 pub(super) fn read(
     context: Context<'_>,
-    (path, text): &DefinitionFile,
+    (path, text): &DefinitionFile<'_>,
     problems: &mut Vec<Problem>,
 ) -> Option<Prompt> {
     let file = context.folder.path_of(path);
     let text = match text {
-        Ok(text) => text.as_str(),
+        Ok(text) => *text,
         Err(error) => {
             let shown = context.folder.shown_path_of(path);
             let sentence = format!("The definition {path} {error}");

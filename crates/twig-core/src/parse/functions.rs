@@ -28,7 +28,7 @@ pub struct FunctionFiles<'f> {
     /// The text of `prompts.json`.
     pub list: &'f str,
     /// The text of `prompts.bash`.
-    pub script: &'f Result<String, BodyError>,
+    pub script: Result<&'f str, &'f BodyError>,
     /// What the names of its functions begin with.
     pub prefix: &'f str,
 }

@@ -160,7 +160,7 @@ pub fn add_documents(library: &mut Library, layout: &Layout, mut documents: Vec<
 /// Of two prompts with one name that of the first file is kept, unless only the other can be served.
 pub fn definitions_library(
     folder: &Folder,
-    definitions: &[DefinitionFile],
+    definitions: &[DefinitionFile<'_>],
     files: &dyn Files,
     limits: &Limits,
 ) -> Library {
@@ -175,9 +175,9 @@ pub fn definitions_library(
         let mut prompt = definition::read(context, file, &mut library.problems);
         let (path, text) = file;
         let path = folder.path_of(path);
-        let text = text.as_ref().map(String::as_str).unwrap_or_default();
+        let text = text.unwrap_or_default();
         labels::check(&path, text, prompt.as_mut_slice(), &mut library.problems);
-        prompts.extend(prompt.map(|prompt| (&file.0, prompt)));
+        prompts.extend(prompt.map(|prompt| (file.0, prompt)));
     }
     // The sort keeps the order of files with one name; those that can be served come first.
     prompts.sort_by(|(_, one), (_, two)| {
@@ -202,7 +202,7 @@ pub fn definitions_library(
     });
     library.prompts = shared(prompts.into_iter().map(|(_, prompt)| prompt));
     let texts = definitions.iter().flat_map(|(path, text)| {
-        let text = text.as_ref().map(String::as_str).unwrap_or_default();
+        let text = text.unwrap_or_default();
         [path.as_str().as_bytes(), text.as_bytes()]
     });
     library.digest = digest(&library.prompts, texts);
@@ -234,7 +234,7 @@ pub fn functions_library(folder: &Folder, files: &FunctionFiles<'_>, limits: &Li
     let mut problems = FileProblems::new(&path, files.list);
     problems.extend(found);
     library.problems = problems.finish();
-    let script = files.script.as_ref().map_or("", String::as_str);
+    let script = files.script.unwrap_or_default();
     let documents = [files.list, script, files.prefix].map(str::as_bytes);
     library.digest = digest(&library.prompts, documents);
     library

@@ -21,7 +21,7 @@ use twig_core::{Latest, World};
 /// A folder of definitions and documents that was never on a disk.
 #[derive(Default)]
 pub(crate) struct Definitions {
-    files: Vec<DefinitionFile>,
+    files: Vec<(RelativePath, String)>,
     documents: BTreeMap<String, Vec<u8>>,
     pub(crate) limits: Limits,
 }
@@ -54,7 +54,7 @@ impl Definitions {
 
     pub(crate) fn file(mut self, name: &str, text: &str) -> Self {
         let path = RelativePath::parse(&format!("prompts/{name}")).expect("a path");
-        self.files.push((path, Ok(text.to_owned())));
+        self.files.push((path, text.to_owned()));
         self.files.sort_by(|one, two| one.0.cmp(&two.0));
         self
     }
@@ -73,7 +73,9 @@ impl Definitions {
             shown_root: "~/lib".into(),
             prefix: "lib:".into(),
         };
-        let mut library = definitions_library(&folder, &self.files, self, &self.limits);
+        let files = self.files.iter().map(|(path, text)| (path, Ok(&**text)));
+        let files: Vec<DefinitionFile<'_>> = files.collect();
+        let mut library = definitions_library(&folder, &files, self, &self.limits);
         library.documents = self.documents.iter().map(document).collect();
         library.documents.sort_by(|one, two| one.uri.cmp(&two.uri));
         library

@@ -29,7 +29,7 @@ fn read(list: &str, script: &Result<String, BodyError>) -> Library {
     let prefix = "prompt_";
     let files = FunctionFiles {
         list,
-        script,
+        script: script.as_deref(),
         prefix,
     };
     functions_library(&folder, &files, &Limits::default())

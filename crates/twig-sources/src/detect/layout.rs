@@ -5,11 +5,11 @@ mod signs;
 use std::fs::{self, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use self::signs::Signs;
 use super::Spot;
 use crate::listing::is_leftover;
+use crate::patience::look_twice;
 use crate::stamp::{Seen, is_absence};
 
 /// How deep, and how far, is looked.
@@ -19,9 +19,6 @@ const NAMES: usize = 50_000;
 
 /// The name of a folder of commands, whoever reads them.
 const COMMANDS: &str = "commands";
-
-/// What goes away may come back at once: some editors move a file away before they write it anew.
-const QUIET: Duration = Duration::from_millis(8);
 
 /// What was found beneath a folder, and the folders that would tell of a change.
 #[derive(Debug, Default)]
@@ -39,17 +36,12 @@ impl Layout {
         let Some(known) = known else {
             return Self::walk(root).unwrap_or_default();
         };
-        let Some(touched) = known.touched() else {
+        let Some(touched) = known.touched(root) else {
             return known;
         };
-        let mut next = Self::walk(root);
-        if next.as_ref().is_ok_and(|next| next.spots != known.spots)
-            && let Some(wait) = touched.stamp().and_then(|it| it.until_quiet(QUIET))
-        {
-            std::thread::sleep(wait);
-            next = Self::walk(root);
-        }
-        match next {
+        let is_other =
+            |next: &io::Result<Self>| next.as_ref().is_ok_and(|next| next.spots != known.spots);
+        match look_twice(touched, || Self::walk(root), is_other) {
             Ok(next) => next,
             Err(error) if is_absence(&error) => Self::default(),
             // What was known stays until the folder can be listed again.
@@ -57,12 +49,12 @@ impl Layout {
         }
     }
 
-    /// What is seen now of a folder that is not as it was.
-    fn touched(&self) -> Option<Seen> {
-        let now = self.seen.iter().map(|(path, seen)| (seen, Seen::at(path)));
-        now.into_iter()
-            .find_map(|(seen, now)| (!seen.holds(&now)).then_some(now))
-            .or(self.seen.is_empty().then(Seen::never))
+    /// A folder that is not as it was; the root where nothing was seen yet.
+    fn touched<'p>(&'p self, root: &'p Path) -> Option<&'p Path> {
+        let mut seen = self.seen.iter();
+        let touched = seen.find(|(path, seen)| !seen.holds(&Seen::at(path)));
+        let touched = touched.map(|(path, _)| path.as_path());
+        touched.or(self.seen.is_empty().then_some(root))
     }
 
     fn walk(root: &Path) -> io::Result<Self> {

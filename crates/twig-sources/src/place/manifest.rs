@@ -2,10 +2,10 @@
 
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
 use twig_core::parse::library::MANIFEST;
 
+use crate::patience::look_twice;
 use crate::stamp::{Seen, is_absence};
 
 /// What is seen of a folder's manifest; `None` where it has none, an error where there is no
@@ -25,20 +25,8 @@ pub(super) fn manifest_at(folder: &Path, was_there: bool) -> io::Result<Option<S
             Err(error) => Err(error),
         }
     };
-    let found = look()?;
-    if found.is_some() || !was_there {
-        return Ok(found);
+    if !was_there {
+        return look();
     }
-    // Some editors move the old file away before they write the new one.
-    let seen = Seen::at(folder);
-    let wait = seen
-        .stamp()
-        .and_then(|stamp| stamp.until_quiet(Duration::from_millis(8)));
-    match wait {
-        Some(wait) => {
-            std::thread::sleep(wait);
-            look()
-        }
-        None => Ok(None),
-    }
+    look_twice(folder, look, |found| matches!(found, Ok(None)))
 }

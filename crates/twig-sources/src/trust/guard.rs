@@ -126,27 +126,22 @@ fn withhold(library: &Library, verdict: &Verdict) -> Library {
 mod tests {
     use std::fs;
 
-    use twig_core::parse::library::{Folder, MANIFEST};
-    use twig_core::{LibraryName, Limits};
+    use twig_core::parse::library::MANIFEST;
+    use twig_core::{Kind, LibraryName};
 
     use super::*;
-    use crate::stamp::Seen;
+    use crate::library_folder::LibraryFolder;
+    use crate::place::Candidate;
     use crate::trust::survey;
-    use crate::twig_folder::TwigFolder;
 
     fn manifest(word: &str) -> String {
         format!("[prompts.run]\ncommand = [\"./run\", \"{word}\"]\n")
     }
 
     fn read(root: &Path) -> Arc<Library> {
-        let folder = Folder {
-            name: LibraryName::from_folder("lib").unwrap(),
-            root: root.to_str().unwrap().into(),
-            shown_root: "~/lib".into(),
-            prefix: "lib:".into(),
-        };
-        let read = TwigFolder::load(&folder, &Limits::default(), Seen::never(), None);
-        read.unwrap().library
+        let mut candidate = Candidate::new(root.to_path_buf(), Kind::Twig);
+        candidate.name = LibraryName::from_folder("lib");
+        LibraryFolder::read(&candidate).unwrap()
     }
 
     #[cfg(unix)]

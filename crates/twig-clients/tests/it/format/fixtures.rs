@@ -156,7 +156,10 @@ fn check_tells_of_what_a_text_hides() {
             templates: &templates,
         };
         let problems = twig_core::check::check(world);
-        let codes: Vec<&str> = problems.iter().map(|problem| problem.code.as_str()).collect();
+        let codes: Vec<&str> = problems
+            .iter()
+            .map(|problem| problem.code.as_str())
+            .collect();
         assert_eq!(codes, ["hidden-text"], "{}", kind.as_str());
         assert_eq!(problems[0].line, Some(4));
     }

@@ -77,9 +77,10 @@ fn definitions(field: Field, text: &str) -> Library {
     }
     let file = |name: &str, definition: &Value| {
         let path = RelativePath::parse(&format!("prompts/{name}.json")).expect("a path");
-        (path, Ok(definition.to_string()))
+        (path, definition.to_string())
     };
     let files = [file("p", &one), file("q", &two)];
+    let files = files.each_ref().map(|(path, text)| (path, Ok(&**text)));
     definitions_library(&folder(), &files, &NamedFiles, &Limits::default())
 }
 
@@ -88,7 +89,7 @@ fn functions(field: Field, text: &str) -> Library {
     let script = Ok("prompt_p() { :; }; prompt_q() { :; }".to_owned());
     let files = FunctionFiles {
         list: &list,
-        script: &script,
+        script: script.as_deref(),
         prefix: "prompt_",
     };
     functions_library(&folder(), &files, &Limits::default())
@@ -190,7 +191,7 @@ fn names_of_arguments_hide_nothing_in_lists_of_functions() {
         let script = Ok("prompt_p".to_owned());
         let files = FunctionFiles {
             list: &list,
-            script: &script,
+            script: script.as_deref(),
             prefix: "prompt_",
         };
         let library = functions_library(&folder(), &files, &Limits::default());

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use twig_core::parse::library::Folder;
-use twig_core::{BodyError, FileRole, Problem, ProblemCode, Severity};
+use twig_core::{BodyError, FileRole, Problem, ProblemCode, RelativePath, Severity};
 
 use crate::root::Root;
 
@@ -52,6 +52,13 @@ impl<'p> Base<'p> {
             ("", below) => below.to_owned(),
             (base, below) => format!("{base}/{below}"),
         }
+    }
+
+    /// A path from the library's folder, as it is from this one.
+    pub(crate) fn below<'f>(&self, path: &'f RelativePath) -> &'f str {
+        let path = path.as_str();
+        let below = path.strip_prefix(self.below).unwrap_or(path);
+        below.trim_start_matches('/')
     }
 
     /// A problem of what is at a path beneath it; `what` reads on after the path.

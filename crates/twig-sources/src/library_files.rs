@@ -1,0 +1,547 @@
+//! The files of one library. Every refresh looks at each of them and reads again what changed, and
+//! nothing else does: a kind of library says what it wants of which file, and makes a library of that.
+//!
+//! A file is asked for by its name, as one of a folder's ([`FileTree`]), or only for whether it is
+//! there ([`Looker`]).
+
+mod base;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use sha2::{Digest, Sha256};
+use twig_clients::format::{self, Bundled, Options, Part, Reading};
+use twig_core::document::{HEAD, Head};
+use twig_core::parse::documents::{FoundDocument, Layout};
+use twig_core::parse::library::Folder;
+use twig_core::{BodyError, FileRole, Kind, Limits, NotAFile, ProblemCode, RelativePath, Severity};
+
+pub(crate) use self::base::Base;
+pub(crate) use self::tree::{FILES, FileTree, LISTED, TreeKind, is_definition};
+use crate::bodies::most;
+use crate::listing::{Entry, Listed, LookedAt, Looker};
+use crate::reader::{Patience, ReadBytes, ReadFile, read_beneath, read_head, text_of};
+use crate::root::Root;
+use crate::stamp::Seen;
+
+/// This many files that are not known yet are worth the start of threads.
+const MANY: usize = 256;
+
+/// How the files of one library are read.
+pub(crate) struct FileRules<'r> {
+    pub(crate) folder: &'r Folder,
+    pub(crate) kind: Kind,
+    pub(crate) options: Options,
+    pub(crate) limits: &'r Limits,
+    /// Folders in it that are libraries themselves.
+    pub(crate) inner: &'r [PathBuf],
+    /// Bytes that were read since the refresh began.
+    read: AtomicU64,
+    /// Whether any file was read since then.
+    is_any_read: AtomicBool,
+}
+
+impl<'r> FileRules<'r> {
+    pub(crate) fn new(
+        folder: &'r Folder,
+        kind: Kind,
+        options: Options,
+        limits: &'r Limits,
+        inner: &'r [PathBuf],
+    ) -> Self {
+        Self {
+            folder,
+            kind,
+            options,
+            limits,
+            inner,
+            read: AtomicU64::new(0),
+            is_any_read: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn is_any_read(&self) -> bool {
+        self.is_any_read.load(Ordering::Relaxed)
+    }
+
+    fn root(&self) -> &'r Path {
+        Path::new(&*self.folder.root)
+    }
+}
+
+/// All that was seen of a library's files.
+#[derive(Debug, Default)]
+pub(crate) struct LibraryFiles {
+    /// Those that were asked for by name.
+    named: Vec<LibraryFile>,
+    /// Where files are that something names, and symlinks among those.
+    folders: Vec<Listed>,
+    links: Vec<LookedAt>,
+    /// The folder all of whose files count.
+    pub(crate) tree: Option<FileTree>,
+    /// The folder with the documents.
+    pub(crate) documents: Option<FileTree>,
+    /// Folders that may come to hold documents.
+    above: Vec<PathBuf>,
+}
+
+impl LibraryFiles {
+    /// Reads what changed of all that was asked for, but for documents; says whether anything differs.
+    /// `manifest` is what was seen already of the first file with a name.
+    pub(crate) fn refresh(&mut self, rules: &FileRules<'_>, manifest: Seen) -> bool {
+        let base = Base::new(rules.folder, "");
+        let mut changed = false;
+        for (at, file) in self.named.iter_mut().enumerate() {
+            let now = (at == 0 && manifest.is_there()).then_some(manifest);
+            changed |= file.refresh(&base, rules, u64::MAX, now);
+        }
+        changed |= !self.names_hold(rules.root());
+        let tree = self.tree.as_mut();
+        changed | tree.is_some_and(|tree| tree.refresh(rules))
+    }
+
+    /// Asks for a file's text, which is read now if it was not asked for before.
+    pub(crate) fn want_text(&mut self, rules: &FileRules<'_>, path: &str, limit: usize) {
+        if let (None, Ok(path)) = (self.named(path), RelativePath::parse(path)) {
+            let mut file = LibraryFile::new(path, Entry::Unsure, Want::Text(limit));
+            file.refresh(&Base::new(rules.folder, ""), rules, u64::MAX, None);
+            self.named.push(file);
+        }
+    }
+
+    /// A file that was asked for by its name.
+    pub(crate) fn named(&self, path: &str) -> Option<&LibraryFile> {
+        self.named.iter().find(|it| it.path.as_str() == path)
+    }
+
+    /// The files of a folder, read now if they were not asked for before.
+    pub(crate) fn tree(&mut self, rules: &FileRules<'_>, kind: TreeKind, below: &str) -> &FileTree {
+        let known = self.tree.take().filter(|tree| tree.is_of(kind, below));
+        let tree = known.unwrap_or_else(|| {
+            let mut tree = FileTree::new(kind, below);
+            tree.refresh(rules);
+            tree
+        });
+        self.tree.insert(tree)
+    }
+
+    /// Remembers which answers a library was made with.
+    pub(crate) fn keep(&mut self, looker: Looker<'_>) {
+        (self.folders, self.links) = looker.into_used();
+    }
+
+    /// Reads what changed of the documents; says whether anything differs.
+    pub(crate) fn refresh_documents(
+        &mut self,
+        rules: &FileRules<'_>,
+        layout: Option<&Layout>,
+    ) -> bool {
+        let Some(layout) = layout else {
+            self.above.clear();
+            return self.documents.take().is_some();
+        };
+        self.above = above(rules.root(), layout);
+        let is_there =
+            |path: &&RelativePath| Seen::at(&rules.root().join(path.as_str())).is_there();
+        let Some(base) = layout.folders.iter().find(is_there) else {
+            return self.documents.take().is_some();
+        };
+        let known = self.documents.take();
+        let known = known.filter(|tree| tree.is_of(TreeKind::Documents, base.as_str()));
+        let is_new = known.is_none();
+        let tree = known.unwrap_or_else(|| FileTree::new(TreeKind::Documents, base.as_str()));
+        self.documents.insert(tree).refresh(rules) | is_new
+    }
+
+    /// The folders whose entries matter.
+    pub(crate) fn watched(&self) -> impl Iterator<Item = &PathBuf> {
+        let trees = self.tree.iter().chain(&self.documents);
+        let listed = self.folders.iter().map(|listed| &listed.path);
+        let folders = trees.flat_map(FileTree::folders);
+        listed.chain(&self.above).chain(folders)
+    }
+
+    /// The files that prompts were read from, and what was seen of them.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = (&str, &Seen)> {
+        let files = self.tree.iter().flat_map(|tree| &tree.files);
+        let prompts = files.filter(|file| matches!(file.want, Want::Text(_) | Want::PROMPT));
+        let files = self.named.iter().chain(prompts);
+        files.map(|file| (file.path.as_str(), &file.seen))
+    }
+
+    /// Whether all that a library names is still there, or still not.
+    fn names_hold(&mut self, root: &Path) -> bool {
+        let links = &self.links;
+        self.folders.iter_mut().all(|listed| listed.holds(root))
+            && (links.is_empty()
+                || Root::open(root).is_ok_and(|root| links.iter().all(|link| link.holds(&root))))
+    }
+}
+
+/// The folders above those that may hold documents, below the library's own, which is watched
+/// anyway.
+fn above(root: &Path, layout: &Layout) -> Vec<PathBuf> {
+    let mut above = Vec::new();
+    for folder in &layout.folders {
+        let mut path = folder.folder();
+        while !path.is_empty() {
+            above.push(root.join(path));
+            path = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        }
+    }
+    above
+}
+
+/// What a library wants of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// Its whole text, of at most so many bytes.
+    Text(usize),
+    /// How it begins: it is a document.
+    Head,
+    /// What another client's file says.
+    Client(Part),
+    /// Whether it is a symlink to a folder.
+    Link,
+}
+
+impl Want {
+    pub(crate) const PROMPT: Self = Self::Client(Part::Prompt);
+    const BUNDLED: Self = Self::Client(Part::Bundled);
+
+    /// Whether the file is reported and never read.
+    fn is_skipped(self) -> bool {
+        matches!(self, Self::Client(Part::Skipped(_)))
+    }
+}
+
+/// What was read of a file.
+#[derive(Debug, PartialEq)]
+pub(crate) enum FileContent {
+    Text { text: String, has_mark: bool },
+    Head(FoundDocument),
+    Client(Reading, Option<Box<Bundled>>),
+}
+
+/// A file and what was last read of it.
+#[derive(Debug)]
+pub(crate) struct LibraryFile {
+    /// From the library's folder.
+    pub(crate) path: RelativePath,
+    pub(crate) entry: Entry,
+    pub(crate) want: Want,
+    seen: Seen,
+    size: u64,
+    /// Whether there is no room for it.
+    is_left_off: bool,
+    pub(crate) content: Result<FileContent, BodyError>,
+}
+
+impl LibraryFile {
+    /// A file that was not looked at yet.
+    fn new(path: RelativePath, entry: Entry, want: Want) -> Self {
+        Self {
+            path,
+            entry,
+            want,
+            seen: Seen::never(),
+            size: 0,
+            is_left_off: false,
+            content: Err(BodyError::NotFound),
+        }
+    }
+
+    /// Its text, if that was asked for.
+    pub(crate) fn text(&self) -> Result<&str, &BodyError> {
+        match &self.content {
+            Ok(FileContent::Text { text, .. }) => Ok(text),
+            Ok(_) => Ok(""),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// SHA-256 of its bytes, if its text was asked for.
+    pub(crate) fn digest(&self) -> Option<[u8; 32]> {
+        match &self.content {
+            Ok(FileContent::Text { text, has_mark }) => Some(ReadFile::digest_of(text, *has_mark)),
+            _ => None,
+        }
+    }
+
+    fn is_new(&self) -> bool {
+        self.seen == Seen::never()
+    }
+
+    /// Whether it should have been read and was not.
+    fn is_unread(&self) -> bool {
+        self.is_new() && !self.want.is_skipped() && !matches!(self.want, Want::Link)
+    }
+
+    /// Bytes that it takes of the room for all files.
+    fn room(&self) -> u64 {
+        if self.is_left_off { 0 } else { self.size }
+    }
+
+    fn full(&self, base: &Base<'_>) -> PathBuf {
+        Path::new(&*base.folder.root).join(self.path.as_str())
+    }
+
+    /// Looks at the file, and into it where it changed; says whether it differs. `now` is what was
+    /// seen of it just before.
+    fn refresh(
+        &mut self,
+        base: &Base<'_>,
+        rules: &FileRules<'_>,
+        total: u64,
+        now: Option<Seen>,
+    ) -> bool {
+        let is_new = self.is_new();
+        if self.want.is_skipped() {
+            return self.content.is_err() && self.replace(base, rules, Err(BodyError::NotFound));
+        }
+        if let Entry::Other(what) = self.entry {
+            if is_new {
+                self.seen = Seen::at(&self.full(base));
+                self.replace(base, rules, Err(BodyError::NotAFile(what)));
+            }
+            return is_new;
+        }
+        if is_new {
+            // A bound, not a share: which file goes without is decided in the order of paths.
+            let is_enough = rules.read.load(Ordering::Relaxed) > total.saturating_mul(2);
+            return !is_enough && self.read(base, rules, None);
+        }
+        let now = now.unwrap_or_else(|| Seen::at(&self.full(base)));
+        !self.seen.holds(&now) && self.read(base, rules, Some(now))
+    }
+
+    /// Takes the file in where there is room for it, else leaves it off; says whether it differs.
+    fn fit(&mut self, base: &Base<'_>, rules: &FileRules<'_>, left: u64, total: u64) -> bool {
+        let is_unread = self.is_unread();
+        if is_unread {
+            self.seen = Seen::at(&self.full(base));
+            self.size = self.seen.stamp().map_or(0, |stamp| stamp.size);
+        }
+        let fits = self.size <= left;
+        if fits && (is_unread || self.is_left_off) {
+            return self.read(base, rules, None);
+        }
+        if fits || self.is_left_off {
+            return false;
+        }
+        self.is_left_off = true;
+        let limit = usize::try_from(total).unwrap_or(usize::MAX);
+        self.replace(base, rules, Err(BodyError::NoRoom { limit }))
+    }
+
+    /// Reads it; `now` is what was seen of it, if anything looked.
+    fn read(&mut self, base: &Base<'_>, rules: &FileRules<'_>, now: Option<Seen>) -> bool {
+        self.is_left_off = false;
+        rules.is_any_read.store(true, Ordering::Relaxed);
+        let read = self.read_bytes(base, rules);
+        if let Ok(read) = &read {
+            self.seen = Seen::of(read.stamp);
+            self.size = read.stamp.size;
+            rules.read.fetch_add(self.size, Ordering::Relaxed);
+        } else {
+            self.seen = now.unwrap_or_else(|| Seen::at(&self.full(base)));
+            self.size = 0;
+        }
+        self.replace(base, rules, read)
+    }
+
+    fn read_bytes(&self, base: &Base<'_>, rules: &FileRules<'_>) -> Result<ReadBytes, BodyError> {
+        let patience = Patience::for_scan(self.size > 0);
+        let is_listed = self.entry == Entry::File;
+        let opened = base.root()?;
+        let limit = match self.want {
+            Want::Head => {
+                return read_head(opened, base.below(&self.path), is_listed, HEAD, patience);
+            }
+            Want::Link => {
+                let found = opened.look(self.path.as_str());
+                return Err(found.err().unwrap_or(BodyError::NotFound));
+            }
+            Want::Text(limit) => limit,
+            Want::BUNDLED => rules.limits.document,
+            Want::Client(_) => most(rules.limits),
+        };
+        let path = self.path.as_str();
+        read_beneath(opened, rules.root(), path, is_listed, limit, patience)
+    }
+
+    /// Keeps what it says; says whether that differs.
+    fn replace(
+        &mut self,
+        base: &Base<'_>,
+        rules: &FileRules<'_>,
+        read: Result<ReadBytes, BodyError>,
+    ) -> bool {
+        let content = match self.want {
+            Want::Text(_) => read.and_then(text_of).map(|read| FileContent::Text {
+                text: read.text,
+                has_mark: read.has_mark,
+            }),
+            Want::Head => read.and_then(|read| self.document(&read, rules.limits)),
+            Want::Link | Want::Client(_) => Ok(self.of_client(base, rules, read)),
+        };
+        let changed = content != self.content;
+        if changed {
+            self.content = content;
+        }
+        changed
+    }
+
+    fn document(&self, read: &ReadBytes, limits: &Limits) -> Result<FileContent, BodyError> {
+        let (size, limit) = (read.stamp.size, limits.document);
+        if size > limit as u64 {
+            return Err(BodyError::TooLarge { size, limit });
+        }
+        let is_whole = read.bytes.len() as u64 >= size;
+        // Two saves within one tick of the clock leave one stamp: the first bytes tell most of them
+        // apart.
+        Ok(FileContent::Head(FoundDocument {
+            path: self.path.clone(),
+            head: Head::read(self.path.file_name(), &read.bytes, is_whole),
+            size,
+            modified: Some(read.stamp.modified()),
+            version: mix(read.stamp.digest(), &read.bytes),
+        }))
+    }
+
+    /// What another client's file says, or why it says nothing.
+    fn of_client(
+        &self,
+        base: &Base<'_>,
+        rules: &FileRules<'_>,
+        read: Result<ReadBytes, BodyError>,
+    ) -> FileContent {
+        let read = match read {
+            Ok(read) => read,
+            Err(error) => return FileContent::Client(self.refused(base, rules, &error), None),
+        };
+        let bundled = (rules.kind == Kind::Skills).then(|| Box::new(self.bundle(&read)));
+        if self.want == Want::BUNDLED {
+            return FileContent::Client(Reading::default(), bundled);
+        }
+        let text = text_of(read);
+        let has_mark = text.as_ref().is_ok_and(|read| read.has_mark);
+        let mut reading = self.said(rules, text.as_ref().map(|read| &*read.text));
+        if has_mark {
+            let what = "begins with a byte-order mark, which is ignored";
+            let help = "save it as UTF-8 without one";
+            let (code, path) = (ProblemCode::ByteOrderMark, self.path.as_str());
+            let note = base.problem(code, Severity::Note, path, what, help);
+            reading.problems.push(note);
+        }
+        FileContent::Client(reading, bundled)
+    }
+
+    fn said(&self, rules: &FileRules<'_>, text: Result<&str, &BodyError>) -> Reading {
+        let (kind, options, folder) = (rules.kind, rules.options, rules.folder);
+        format::read(kind, folder, &self.path, text, options, rules.limits)
+    }
+
+    fn bundle(&self, read: &ReadBytes) -> Bundled {
+        let digest: [u8; 32] = Sha256::digest(&read.bytes).into();
+        let mut version = [0; 8];
+        version.copy_from_slice(&digest[..8]);
+        let head = &read.bytes[..read.bytes.len().min(HEAD)];
+        let is_whole = head.len() == read.bytes.len();
+        Bundled {
+            head: Head::read(self.path.file_name(), head, is_whole),
+            path: self.path.clone(),
+            digest,
+            size: read.stamp.size,
+            modified: Some(read.stamp.modified()),
+            version: u64::from_le_bytes(version),
+        }
+    }
+
+    /// What is said of another client's file that cannot be read.
+    fn refused(&self, base: &Base<'_>, rules: &FileRules<'_>, error: &BodyError) -> Reading {
+        if let Want::Client(Part::Skipped(why)) = self.want {
+            return format::skipped(rules.folder, &self.path, why);
+        }
+        let is_link = self.entry == Entry::Unsure;
+        let is_folder = match error {
+            BodyError::NotAFile(NotAFile::Folder) => is_link,
+            BodyError::Outside => is_link && self.full(base).is_dir(),
+            _ => false,
+        };
+        let role = if is_folder {
+            // It is not followed, wherever it leads.
+            FileRole::LinkedFolder
+        } else if self.want == Want::Link {
+            return Reading::default();
+        } else if *error == BodyError::NotFound {
+            if !is_link {
+                // It went away since its folder was listed.
+                return Reading::default();
+            }
+            FileRole::SkillFile
+        } else if self.want == Want::BUNDLED {
+            FileRole::SkillFile
+        } else {
+            return self.said(rules, Err(error));
+        };
+        Reading {
+            problems: vec![base.refused(role, self.path.as_str(), error)],
+            ..Reading::default()
+        }
+    }
+}
+
+/// Refreshes files, many new ones with all processors together; says whether any differs.
+fn refresh_all(
+    files: &mut [LibraryFile],
+    base: &Base<'_>,
+    rules: &FileRules<'_>,
+    total: u64,
+) -> bool {
+    let new = files.iter().filter(|file| file.is_new()).count();
+    let threads = match new {
+        0..MANY => 1,
+        _ => std::thread::available_parallelism().map_or(1, |threads| threads.get().min(8)),
+    };
+    let refresh = |base: &Base<'_>, files: &mut [LibraryFile]| {
+        let differ = files
+            .iter_mut()
+            .map(|file| file.refresh(base, rules, total, None));
+        differ.fold(false, |changed, differs| changed | differs)
+    };
+    if threads == 1 {
+        return refresh(base, files);
+    }
+    let (refresh, part) = (&refresh, files.len().div_ceil(threads));
+    std::thread::scope(|scope| {
+        let parts = files.chunks_mut(part);
+        let helpers = parts.map(|part| {
+            let (folder, below) = (base.folder, base.below);
+            let work = move || refresh(&Base::new(folder, below), part);
+            std::thread::Builder::new().spawn_scoped(scope, work)
+        });
+        let helpers: Vec<_> = helpers.collect();
+        // Where one could not start or broke off, its files are as new as before: the next refresh,
+        // seconds later, reads them.
+        let differ = helpers
+            .into_iter()
+            .map(|helper| helper.is_ok_and(|helper| helper.join().unwrap_or(true)));
+        differ.fold(false, |changed, differs| changed | differs)
+    })
+}
+
+/// A number that differs where bytes do, as good as always; thousands of files are told apart at
+/// each start, so that this counts.
+fn mix(start: u64, bytes: &[u8]) -> u64 {
+    let mix =
+        |number: u64, word: u64| (number.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    let (words, rest) = bytes.as_chunks::<8>();
+    let words = words.iter().map(|word| u64::from_le_bytes(*word));
+    let rest = rest.iter().map(|byte| u64::from(*byte));
+    words.chain(rest).fold(start, mix)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,460 @@
+//! The files beneath one of a library's folders: folders are listed again only where they were touched.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use twig_clients::format::{self, Part};
+use twig_core::{BodyError, FileRole, Kind, Limits, Problem, ProblemCode, RelativePath, Severity};
+
+use super::{Base, FileRules, LibraryFile, Want, refresh_all};
+use crate::listing::{Entry, Listing, is_leftover};
+use crate::patience::look_twice;
+use crate::stamp::Seen;
+
+/// How many documents, and how many definitions, one library may have.
+pub(crate) const FILES: usize = 5_000;
+
+/// How deep folders may nest, and how many there may be.
+const DEPTH: usize = 16;
+const FOLDERS: usize = 10_000;
+/// How many files are listed; what may have fewer leaves off the rest.
+pub(crate) const LISTED: usize = 20_000;
+
+/// How many bytes of all files of one library are read.
+const CLIENT_BYTES: u64 = 256 * 1024 * 1024;
+const DEFINITION_BYTES: u64 = 50 * 1024 * 1024;
+
+/// Folders that hold what other tools put there.
+const STRANGE: [&str; 1] = ["node_modules"];
+
+/// Which files of a folder count, and for what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TreeKind {
+    /// Every file is a document.
+    Documents,
+    /// Each `*.json` in the folder itself is a definition.
+    Definitions,
+    /// Files of another client.
+    Client(Kind),
+}
+
+impl TreeKind {
+    /// What is wanted of what is at a path from the library's folder; `None` where it does not count.
+    fn want(self, path: &RelativePath, entry: Entry, limits: &Limits) -> Option<Want> {
+        match self {
+            Self::Documents => Some(Want::Head),
+            Self::Definitions => {
+                is_definition(path.file_name()).then_some(Want::Text(limits.manifest))
+            }
+            Self::Client(kind) => match format::part(kind, path) {
+                Some(part) => Some(Want::Client(part)),
+                // A link may lead to a folder, which its name does not tell.
+                None => (entry == Entry::Unsure).then_some(Want::Link),
+            },
+        }
+    }
+
+    /// How many files are kept.
+    fn files(self) -> usize {
+        match self {
+            Self::Definitions => FILES,
+            // Those that cannot be served do not count.
+            Self::Documents => usize::MAX,
+            Self::Client(_) => LISTED,
+        }
+    }
+
+    /// How many bytes of them all.
+    fn bytes(self) -> u64 {
+        match self {
+            Self::Documents => u64::MAX,
+            Self::Definitions => DEFINITION_BYTES,
+            Self::Client(_) => CLIENT_BYTES,
+        }
+    }
+}
+
+/// Whether a file is a definition by its name.
+pub(crate) fn is_definition(name: &str) -> bool {
+    let ending = Path::new(name).extension();
+    ending.is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
+}
+
+#[derive(Debug)]
+pub(crate) struct FileTree {
+    kind: TreeKind,
+    /// From the library's folder, `""` for that itself.
+    pub(crate) below: Box<str>,
+    folders: Vec<SeenFolder>,
+    /// In the order of their paths.
+    pub(crate) files: Vec<LibraryFile>,
+    /// Files past the limit.
+    pub(crate) left_off: usize,
+    pub(crate) problems: Vec<Problem>,
+    /// Whether there is more than may be.
+    pub(crate) is_cut: bool,
+    /// Bytes that all files may have.
+    pub(super) total: u64,
+}
+
+#[derive(Debug)]
+struct SeenFolder {
+    /// From the base, `""` for itself.
+    below: Box<str>,
+    path: PathBuf,
+    seen: Seen,
+    contents: Contents,
+    error: Option<BodyError>,
+}
+
+/// What is in a folder, without what is hidden, left over or not wanted.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Contents {
+    /// Sorted.
+    entries: Vec<(Box<str>, Entry)>,
+    /// Names that no path can have, as far as they can be shown.
+    odd: Vec<Box<str>>,
+    /// Whether there are more entries than are kept of one folder.
+    is_cut: bool,
+}
+
+/// Whether what is at a path from the library's folder counts; folders always do.
+type Counts<'w> = &'w dyn Fn(&RelativePath, Entry) -> bool;
+
+impl FileTree {
+    pub(super) fn new(kind: TreeKind, below: &str) -> Self {
+        Self {
+            kind,
+            below: below.into(),
+            folders: Vec::new(),
+            files: Vec::new(),
+            left_off: 0,
+            problems: Vec::new(),
+            is_cut: false,
+            total: kind.bytes(),
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn kind(&self) -> TreeKind {
+        self.kind
+    }
+
+    /// Whether it has the files of that folder.
+    pub(super) fn is_of(&self, kind: TreeKind, below: &str) -> bool {
+        self.kind == kind && *self.below == *below
+    }
+
+    pub(crate) fn folders(&self) -> impl Iterator<Item = &PathBuf> {
+        self.folders.iter().map(|folder| &folder.path)
+    }
+
+    /// Lists folders that were touched and reads files that changed; says whether anything differs.
+    pub(super) fn refresh(&mut self, rules: &FileRules<'_>) -> bool {
+        let below = self.below.clone();
+        // A definition may be a symlink to anywhere in the library, a document only to another one.
+        let (base, start) = match self.kind {
+            TreeKind::Definitions => ("", &*below),
+            TreeKind::Documents | TreeKind::Client(_) => (&*below, ""),
+        };
+        let base = Base::new(rules.folder, base);
+        let mut changed = false;
+        if self.list(&base, start, rules) {
+            changed = true;
+            self.arrange(&base, rules.limits);
+        }
+        changed |= refresh_all(&mut self.files, &base, rules, self.total);
+        changed | self.share_room(&base, rules)
+    }
+
+    /// Lists what was touched; says whether anything came, went or is something else now.
+    fn list(&mut self, base: &Base<'_>, start: &str, rules: &FileRules<'_>) -> bool {
+        let kind = self.kind;
+        let counts = |path: &RelativePath, entry| kind.want(path, entry, rules.limits).is_some();
+        let mut known: HashMap<Box<str>, SeenFolder> = std::mem::take(&mut self.folders)
+            .into_iter()
+            .map(|folder| (folder.below.clone(), folder))
+            .collect();
+        let (before, was_cut) = (known.len(), self.is_cut);
+        let problems = std::mem::take(&mut self.problems);
+        self.is_cut = false;
+        let mut changed = false;
+        let mut files = 0;
+        // The next one is last.
+        let mut next: Vec<Box<str>> = vec![start.into()];
+        while let Some(below) = next.pop() {
+            if files > LISTED || self.folders.len() == FOLDERS {
+                self.is_cut = true;
+                break;
+            }
+            let known = known.remove(&below);
+            let folder = SeenFolder::refresh(base, below, &counts, known, &mut changed);
+            files += folder.files().count();
+            self.is_cut |= folder.contents.is_cut;
+            let odd = folder.contents.odd.iter();
+            self.problems
+                .extend(odd.map(|name| odd_name(base, &join(&shown(&folder.below), name))));
+            if let Some(error) = &folder.error {
+                let problem = base.refused(FileRole::Folder, &folder.below, error);
+                self.problems.push(problem);
+            }
+            let depth = folder.below.split_terminator('/').count();
+            for (name, _) in folder.folders().rev() {
+                let below = join(&folder.below, name);
+                let is_other = rules.inner.contains(&base.path.join(&*below));
+                if is_other || kind == TreeKind::Definitions {
+                    continue;
+                }
+                if depth < DEPTH {
+                    next.push(below);
+                } else {
+                    self.problems.push(too_deep(base, &below));
+                }
+            }
+            self.folders.push(folder);
+        }
+        changed
+            || before != self.folders.len()
+            || was_cut != self.is_cut
+            || problems != self.problems
+    }
+
+    /// Puts files in the order of a new listing; those that were there keep what was read of them.
+    fn arrange(&mut self, base: &Base<'_>, limits: &Limits) {
+        let mut listed: Vec<LibraryFile> = self.listed(base, limits).collect();
+        if self.kind == TreeKind::Client(Kind::Skills) {
+            keep_skills(&mut listed);
+        }
+        listed.sort_by(|one, two| one.path.cmp(&two.path));
+        let mut old = std::mem::take(&mut self.files).into_iter().peekable();
+        self.files.reserve_exact(listed.len());
+        for file in listed {
+            while old.next_if(|old| old.path < file.path).is_some() {}
+            // A `SKILL.md` that comes or goes makes other things of the files around it.
+            let is_same = |old: &LibraryFile| {
+                old.path == file.path && old.entry == file.entry && old.want == file.want
+            };
+            let known = old.next_if(is_same);
+            self.files.push(known.unwrap_or(file));
+        }
+        self.left_off = self.files.len().saturating_sub(self.kind.files());
+        self.files.truncate(self.kind.files());
+        self.files.shrink_to_fit();
+    }
+
+    /// The files in all folders, in no order.
+    fn listed(&self, base: &Base<'_>, limits: &Limits) -> impl Iterator<Item = LibraryFile> {
+        self.folders.iter().flat_map(move |folder| {
+            folder.files().filter_map(move |(name, entry)| {
+                let path = base.path_of(&join(&folder.below, name));
+                let path = RelativePath::parse(&path).ok()?;
+                let want = self.kind.want(&path, *entry, limits)?;
+                Some(LibraryFile::new(path, *entry, want))
+            })
+        })
+    }
+
+    /// Leaves off what is past the bytes that all may have, in the order of paths, so that it is the
+    /// same each time; says whether anything differs.
+    fn share_room(&mut self, base: &Base<'_>, rules: &FileRules<'_>) -> bool {
+        if self.total == u64::MAX {
+            return false;
+        }
+        let mut left = self.total;
+        let mut changed = false;
+        for file in &mut self.files {
+            changed |= file.fit(base, rules, left, self.total);
+            left = left.saturating_sub(file.room());
+        }
+        changed
+    }
+}
+
+/// Drops files that no skill brings: there is no `SKILL.md` beside them, nor in a folder above. Of
+/// these, Markdown and links to folders stay to be reported.
+fn keep_skills(files: &mut Vec<LibraryFile>) {
+    let skills = files.iter().filter(|file| file.want == Want::PROMPT);
+    let skills: HashSet<Box<str>> = skills.map(|file| file.path.folder().into()).collect();
+    files.retain_mut(|file| {
+        let is_bundled = file.want == Want::Client(Part::Bundled);
+        if !is_bundled || above(file.path.folder()).any(|it| skills.contains(it)) {
+            return true;
+        }
+        let part = (file.entry == Entry::File).then(|| format::part_outside_skills(&file.path));
+        match part.flatten() {
+            Some(part) => file.want = Want::Client(part),
+            None => file.want = Want::Link,
+        }
+        file.want != Want::Link || file.entry == Entry::Unsure
+    });
+}
+
+/// A folder and those above it, `""` for the library's own.
+fn above(folder: &str) -> impl Iterator<Item = &str> {
+    let outer = |folder: &str| folder.rfind('/').unwrap_or(0);
+    let lengths = std::iter::successors(Some(folder.len()), move |length| match length {
+        0 => None,
+        length => Some(outer(&folder[..*length])),
+    });
+    lengths.map(|length| &folder[..length])
+}
+
+impl SeenFolder {
+    /// What is known of a folder if that still holds, else what is in it now.
+    fn refresh(
+        base: &Base<'_>,
+        below: Box<str>,
+        counts: Counts<'_>,
+        known: Option<Self>,
+        changed: &mut bool,
+    ) -> Self {
+        let mut folder = known.unwrap_or_else(|| {
+            *changed = true;
+            let path = match &*below {
+                "" => base.path.clone(),
+                below => base.path.join(below),
+            };
+            Self {
+                below,
+                path,
+                seen: Seen::never(),
+                contents: Contents::default(),
+                error: None,
+            }
+        });
+        let now = Seen::at(&folder.path);
+        if !folder.seen.holds(&now) {
+            folder.seen = now;
+            *changed |= folder.list(base, counts);
+        }
+        folder
+    }
+
+    /// Lists it; says whether anything differs.
+    fn list(&mut self, base: &Base<'_>, counts: Counts<'_>) -> bool {
+        let is_less = |listed: &(Seen, Result<Contents, BodyError>)| {
+            listed
+                .1
+                .as_ref()
+                .is_ok_and(|it| self.contents.has_more_than(it))
+        };
+        let seen = &mut Some(self.seen);
+        let look = || {
+            let seen = seen.take().unwrap_or_else(|| Seen::at(&self.path));
+            (seen, Contents::list(base, &self.below, counts))
+        };
+        let (seen, listed) = look_twice(&self.path, look, is_less);
+        self.seen = seen;
+        let (contents, error) = match listed {
+            Ok(contents) => (contents, None),
+            Err(error @ BodyError::NotFound) => (Contents::default(), Some(error)),
+            // What was known stays until the folder can be listed again.
+            Err(error) => {
+                self.seen = Seen::never();
+                (std::mem::take(&mut self.contents), Some(error))
+            }
+        };
+        let changed = contents != self.contents || error != self.error;
+        (self.contents, self.error) = (contents, error);
+        changed
+    }
+
+    fn folders(&self) -> impl DoubleEndedIterator<Item = &(Box<str>, Entry)> {
+        self.contents
+            .entries
+            .iter()
+            .filter(|(_, entry)| *entry == Entry::FOLDER)
+    }
+
+    fn files(&self) -> impl Iterator<Item = &(Box<str>, Entry)> {
+        self.contents
+            .entries
+            .iter()
+            .filter(|(_, entry)| *entry != Entry::FOLDER)
+    }
+}
+
+impl Contents {
+    fn list(base: &Base<'_>, below: &str, counts: Counts<'_>) -> Result<Self, BodyError> {
+        let listing = Listing::read(base.root()?, below)?;
+        let mut contents = Self {
+            is_cut: !listing.is_complete(),
+            ..Self::default()
+        };
+        let is_wanted = |name: &str, entry| {
+            let path = RelativePath::parse(&base.path_of(&join(below, name)));
+            path.map(|path| counts(&path, entry))
+        };
+        // What such a name would be, were it readable, tells whether somebody would miss it.
+        let is_missed = |name: &str, entry| {
+            let strange = |c: char| c.is_control() || matches!(c, '\\' | ':');
+            let path = base.path_of(&join(below, name)).replace(strange, "_");
+            let path = RelativePath::parse(path.trim_start_matches('~'));
+            let path = path.or_else(|_| RelativePath::parse(&name.replace(strange, "_")));
+            path.is_ok_and(|path| counts(&path, entry))
+        };
+        for name in listing.unreadable() {
+            if is_missed(name, Entry::File) {
+                contents.odd.push(shown(name));
+            }
+        }
+        for (name, entry) in listing.into_entries() {
+            if is_leftover(&name) || (entry == Entry::FOLDER && STRANGE.contains(&&*name)) {
+                continue;
+            }
+            match is_wanted(&name, entry) {
+                _ if entry == Entry::FOLDER => contents.entries.push((name, entry)),
+                Ok(true) => contents.entries.push((name, entry)),
+                Err(_) if is_missed(&name, entry) => contents.odd.push(shown(&name)),
+                _ => {}
+            }
+        }
+        contents.odd.sort_unstable();
+        Ok(contents)
+    }
+
+    /// Whether something is here that another look did not find.
+    fn has_more_than(&self, other: &Self) -> bool {
+        let there = &other.entries;
+        let is_there = |name: &str| there.binary_search_by(|(it, _)| (**it).cmp(name)).is_ok();
+        self.entries.iter().any(|(name, _)| !is_there(name))
+    }
+}
+
+/// A name as it can be shown: what cannot is escaped, so that it looks like no other.
+fn shown(name: &str) -> Box<str> {
+    let mut shown = String::with_capacity(name.len());
+    for c in name.chars() {
+        if c.is_control() || c == '\\' {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown.into()
+}
+
+fn join(below: &str, name: &str) -> Box<str> {
+    if below.is_empty() {
+        return name.into();
+    }
+    format!("{below}/{name}").into()
+}
+
+fn too_deep(base: &Base<'_>, below: &str) -> Problem {
+    let what = format!("is more than {DEPTH} folders deep; what is in it is left off");
+    let help = "move it further up";
+    base.problem(ProblemCode::TooDeep, Severity::Error, below, &what, help)
+}
+
+fn odd_name(base: &Base<'_>, below: &str) -> Problem {
+    let what = "has a name that cannot be read everywhere";
+    let help = "rename it and the folders it is in: UTF-8, no control characters, no `\\`, no `~` or `C:` in front, 1024 bytes at most";
+    base.problem(
+        ProblemCode::BadFileName,
+        Severity::Warning,
+        below,
+        what,
+        help,
+    )
+}
