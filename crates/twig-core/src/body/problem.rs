@@ -44,6 +44,10 @@ impl BodyError {
     /// The problem of a file at `path`, which people read as `shown`.
     pub fn problem(&self, role: FileRole, path: &str, shown: &str) -> Problem {
         let (code, severity, help) = self.advice(role);
+        let help = match self {
+            Self::NotExecutable => format!("run `chmod +x {shown}`"),
+            _ => help.to_owned(),
+        };
         Problem::of_file(code, severity, path, self.sentence(role, shown)).with_help(help)
     }
 
@@ -166,10 +170,7 @@ impl BodyError {
                 "it has to be text; remove the NUL bytes",
             ),
             (Self::Loop, _) => (ProblemCode::LinkLoop, "replace the symlink with a file"),
-            (Self::NotExecutable, _) => (
-                ProblemCode::NotExecutable,
-                "make it executable with `chmod +x`",
-            ),
+            (Self::NotExecutable, _) => (ProblemCode::NotExecutable, "make it executable"),
             (Self::Store(_), _) => (ProblemCode::Store, "run `twig doctor` to see what is wrong"),
             (Self::Unreadable(_), _) => {
                 (ProblemCode::UnreadableFile, "check the file's permissions")

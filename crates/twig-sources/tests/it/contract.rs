@@ -317,7 +317,7 @@ fn a_markdown_file_in_utf16_says_what_to_do() {
     let problem = problems(&live).remove(0);
     assert_eq!(problem.code, "not-utf8");
     assert!(problem.message.ends_with("b.md looks like UTF-16"));
-    assert_eq!(problem.help.as_deref(), Some("save it as UTF-8"));
+    assert_eq!(problem.help.as_deref(), Some("save the file as UTF-8"));
 }
 
 #[test]
