@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::*;
+use twig_clients::clients::formats;
 
 fn write(root: &Path, path: &str, text: &str) {
     let path = root.join(path);
