@@ -313,6 +313,12 @@ impl LibraryFile {
             return !is_enough && self.read(base, rules, None);
         }
         let now = now.unwrap_or_else(|| Seen::at(&self.full(base)));
+        if self.is_left_off {
+            // It is read once there is room for what it has become.
+            self.seen = now;
+            self.size = now.stamp().map_or(0, |stamp| stamp.size);
+            return false;
+        }
         !self.seen.holds(&now) && self.read(base, rules, Some(now))
     }
 

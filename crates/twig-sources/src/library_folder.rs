@@ -5,6 +5,7 @@ mod kinds;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use twig_core::document::Document;
 use twig_core::parse::documents::{Layout, documents};
 use twig_core::parse::library::{Folder, add_documents, empty_library};
 use twig_core::{
@@ -167,10 +168,29 @@ fn with_documents(
     parsed: &ParsedLibrary,
     found: Option<&FileTree>,
 ) -> Arc<Library> {
-    let (Some(layout), Some(tree)) = (&parsed.layout, found) else {
+    let Some(layout) = &parsed.layout else {
         return Arc::clone(&parsed.library);
     };
-    let mut problems = tree.problems.clone();
+    let mut problems = Vec::new();
+    let found = found.map(|tree| found_documents(folder, layout, tree, &mut problems));
+    let found = found.unwrap_or_default();
+    // A library of definitions has templates even where nothing fits them yet.
+    if found.is_empty() && problems.is_empty() && parsed.library.kind != Kind::Definitions {
+        return Arc::clone(&parsed.library);
+    }
+    let mut library = Library::clone(&parsed.library);
+    library.problems.extend(problems);
+    add_documents(&mut library, layout, found);
+    Arc::new(library)
+}
+
+fn found_documents(
+    folder: &Folder,
+    layout: &Layout,
+    tree: &FileTree,
+    problems: &mut Vec<Problem>,
+) -> Vec<Document> {
+    problems.extend(tree.problems.iter().cloned());
     let heads = || {
         let files = tree.files.iter();
         files.filter_map(|file| match &file.content {
@@ -189,20 +209,11 @@ fn with_documents(
             problems.push(error.problem(FileRole::Document, &path, &shown));
         }
     }
-    let found = match RelativePath::parse(&tree.below) {
-        Ok(base) => {
-            let heads = heads().take(FILES);
-            documents(folder, &layout.prefix, &base, heads, &mut problems)
-        }
-        Err(_) => Vec::new(),
+    let Ok(base) = RelativePath::parse(&tree.below) else {
+        return Vec::new();
     };
-    if found.is_empty() && problems.is_empty() {
-        return Arc::clone(&parsed.library);
-    }
-    let mut library = Library::clone(&parsed.library);
-    library.problems.extend(problems);
-    add_documents(&mut library, layout, found);
-    Arc::new(library)
+    let heads = heads().take(FILES);
+    documents(folder, &layout.prefix, &base, heads, problems)
 }
 
 fn too_many(folder: &Folder, below: &str) -> Problem {

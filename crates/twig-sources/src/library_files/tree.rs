@@ -244,8 +244,12 @@ impl FileTree {
 
     /// The files in all folders, in no order.
     fn listed(&self, base: &Base<'_>, limits: &Limits) -> impl Iterator<Item = LibraryFile> {
+        // Where folders are not looked into, one that is called like a file is a mistake.
+        let counts = |entry| self.kind == TreeKind::Definitions || entry != Entry::FOLDER;
         self.folders.iter().flat_map(move |folder| {
-            folder.files().filter_map(move |(name, entry)| {
+            let entries = folder.contents.entries.iter();
+            let entries = entries.filter(move |(_, entry)| counts(*entry));
+            entries.filter_map(move |(name, entry)| {
                 let path = base.path_of(&join(&folder.below, name));
                 let path = RelativePath::parse(&path).ok()?;
                 let want = self.kind.want(&path, *entry, limits)?;

@@ -17,7 +17,7 @@ use twig_core::{
 
 use crate::bodies::most;
 use crate::library_files::{
-    FILES, FileContent, FileRules, FileTree, LISTED, LibraryFiles, TreeKind, is_definition,
+    FILES, FileContent, FileRules, LISTED, LibraryFiles, TreeKind, is_definition,
 };
 use crate::listing::{Listing, Looker, is_leftover};
 use crate::root::Root;
@@ -141,35 +141,30 @@ fn definitions(files: &mut LibraryFiles, rules: &FileRules<'_>) -> Made {
     let below = definitions_folder(files, root);
     files.tree(rules, TreeKind::Definitions, below);
     let looker = Looker::new(root);
-    let read = |tree: &FileTree| {
-        let texts = tree.files.iter().map(|file| (&file.path, file.text()));
-        let texts: Vec<DefinitionFile<'_>> = texts.collect();
-        let mut library = definitions_library(folder, &texts, &looker, limits);
-        if tree.left_off > 0 {
-            library
-                .problems
-                .push(too_many_definitions(folder, tree.left_off));
-        }
-        // A project may have documents only.
-        if texts.is_empty() && !is_project {
-            library.problems.push(no_definitions(folder));
-        }
-        library
-    };
-    let library = files.tree.as_ref().map(read);
-    let mut library = library.unwrap_or_else(|| empty_library(folder, rules.kind, Vec::new()));
+    let tree = files.tree.as_ref();
+    let texts = tree.iter().flat_map(|tree| &tree.files);
+    let texts = texts.map(|file| (&file.path, file.text()));
+    let texts: Vec<DefinitionFile<'_>> = texts.collect();
+    let mut library = definitions_library(folder, &texts, &looker, limits);
     let usual = Layout::usual(PREFIX, UriTemplate::parse(TEMPLATE).into_iter().collect());
     let config = files.named(CONFIG).map(|file| file.text());
     let text = config.unwrap_or(Ok("")).unwrap_or_default();
     let read = project_config(folder, text, usual, &looker, limits);
     library.about = read.about;
     library.problems.extend(read.problems);
-    if let Some(Err(error)) = config
-        && *error != BodyError::NotFound
-    {
+    let unread = config.and_then(Result::err);
+    if let Some(error) = unread.filter(|error| **error != BodyError::NotFound) {
+        let problem = problem(folder, FileRole::Manifest, CONFIG, error);
+        library.problems.push(problem);
+    }
+    if let Some(left_off) = tree.map(|tree| tree.left_off).filter(|count| *count > 0) {
         library
             .problems
-            .push(problem(folder, FileRole::Manifest, CONFIG, error));
+            .push(too_many_definitions(folder, left_off));
+    }
+    // A project may have documents only.
+    if texts.is_empty() && !is_project {
+        library.problems.push(no_definitions(folder));
     }
     files.keep(looker);
     (library, Some(read.layout), true)
