@@ -4,7 +4,8 @@ use twig_core::Kind;
 
 use super::BaseFolder::{Applications, Config, Home, Own, Settings};
 use super::{
-    ConfigSyntax, EntryForm, ExportRules, KnownClient, PromptFolder, ServerFile, Successor, formats,
+    ConfigSyntax, EntryForm, ExportRules, KnownClient, PromptFolder, PromptFormat, ServerFile,
+    Successor, formats,
 };
 use crate::export::ExportFormat;
 
@@ -69,8 +70,22 @@ const JSON: ServerFile = ServerFile {
     next_in_project: None,
 };
 
+/// Files that may be of any length.
+const EXPORT: ExportRules = ExportRules {
+    format: ExportFormat::Skills,
+    folder: "",
+    user: &[],
+    longest: None,
+    keeps_keys: false,
+};
+
 const fn folder(path: &'static str, kind: Kind, name: &'static str) -> PromptFolder {
     PromptFolder { path, kind, name }
+}
+
+/// A folder of prompts, whose library is called like their format.
+const fn prompts(path: &'static str, format: &'static PromptFormat) -> PromptFolder {
+    folder(path, format.kind(), format.files.id)
 }
 
 const fn skills(path: &'static str, name: &'static str) -> PromptFolder {
@@ -84,8 +99,7 @@ static SKILLS: KnownClient = KnownClient {
         format: ExportFormat::Skills,
         folder: ".agents/skills",
         user: &[(Home, ".agents/skills")],
-        longest: None,
-        keeps_keys: false,
+        ..EXPORT
     }),
     ..named("skills", "a skill")
 };
@@ -93,7 +107,7 @@ static SKILLS: KnownClient = KnownClient {
 static CLAUDE_CODE: KnownClient = KnownClient {
     home_variable: Some("CLAUDE_CONFIG_DIR"),
     folders: &[
-        folder(".claude/commands", formats::CLAUDE.kind(), "claude"),
+        prompts(".claude/commands", &formats::CLAUDE),
         skills(".agents/skills", "skills"),
         skills(".claude/skills", "claude_skills"),
     ],
@@ -102,8 +116,8 @@ static CLAUDE_CODE: KnownClient = KnownClient {
         format: ExportFormat::Claude,
         folder: ".claude/commands",
         user: &[(Own, "commands"), (Home, ".claude/commands")],
-        longest: None,
         keeps_keys: true,
+        ..EXPORT
     }),
     servers: Some(ServerFile {
         user: &[(Own, ".claude.json"), (Home, ".claude.json")],
@@ -138,16 +152,11 @@ static CLAUDE_DESKTOP: KnownClient = KnownClient {
 static VS_CODE: KnownClient = KnownClient {
     aliases: &["code", "visualstudiocode"],
     folders: &[
-        folder(".github/prompts", formats::COPILOT.kind(), "copilot"),
-        folder(
-            ".config/Code/User/prompts",
-            formats::COPILOT.kind(),
-            "copilot",
-        ),
-        folder(
+        prompts(".github/prompts", &formats::COPILOT),
+        prompts(".config/Code/User/prompts", &formats::COPILOT),
+        prompts(
             "Library/Application Support/Code/User/prompts",
-            formats::COPILOT.kind(),
-            "copilot",
+            &formats::COPILOT,
         ),
         skills(".github/skills", "copilot_skills"),
         skills(".copilot/skills", "copilot_skills"),
@@ -157,8 +166,8 @@ static VS_CODE: KnownClient = KnownClient {
         format: ExportFormat::Copilot,
         folder: ".github/prompts",
         user: &[(Applications, "Code/User/prompts")],
-        longest: None,
         keeps_keys: true,
+        ..EXPORT
     }),
     servers: Some(ServerFile {
         user: &[(Applications, "Code/User/mcp.json")],
@@ -176,7 +185,7 @@ static CODEX: KnownClient = KnownClient {
     aliases: &["codexcli"],
     home_variable: Some("CODEX_HOME"),
     folders: &[
-        folder(".codex/prompts", formats::CODEX.kind(), "codex"),
+        prompts(".codex/prompts", &formats::CODEX),
         skills(".codex/skills", "codex_skills"),
     ],
     reads: Some(&formats::CODEX),
@@ -200,7 +209,7 @@ static GEMINI: KnownClient = KnownClient {
     aliases: &["geminicli"],
     home_variable: Some("GEMINI_CLI_HOME"),
     folders: &[
-        folder(".gemini/commands", formats::GEMINI.kind(), "gemini"),
+        prompts(".gemini/commands", &formats::GEMINI),
         skills(".gemini/skills", "gemini_skills"),
     ],
     reads: Some(&formats::GEMINI),
@@ -208,8 +217,7 @@ static GEMINI: KnownClient = KnownClient {
         format: ExportFormat::Gemini,
         folder: ".gemini/commands",
         user: &[(Own, ".gemini/commands"), (Home, ".gemini/commands")],
-        longest: None,
-        keeps_keys: false,
+        ..EXPORT
     }),
     servers: Some(ServerFile {
         user: &[
@@ -227,7 +235,7 @@ static GEMINI: KnownClient = KnownClient {
 
 static CURSOR: KnownClient = KnownClient {
     folders: &[
-        folder(".cursor/commands", formats::CURSOR.kind(), "cursor"),
+        prompts(".cursor/commands", &formats::CURSOR),
         skills(".cursor/skills", "cursor_skills"),
     ],
     reads: Some(&formats::CURSOR),
@@ -235,8 +243,7 @@ static CURSOR: KnownClient = KnownClient {
         format: ExportFormat::Cursor,
         folder: ".cursor/commands",
         user: &[(Home, ".cursor/commands")],
-        longest: None,
-        keeps_keys: false,
+        ..EXPORT
     }),
     servers: Some(ServerFile {
         user: &[(Home, ".cursor/mcp.json")],
@@ -252,19 +259,11 @@ static CURSOR: KnownClient = KnownClient {
 
 static OPENCODE: KnownClient = KnownClient {
     folders: &[
-        folder(".opencode/command", formats::OPENCODE.kind(), "opencode"),
-        folder(".opencode/commands", formats::OPENCODE.kind(), "opencode"),
+        prompts(".opencode/command", &formats::OPENCODE),
+        prompts(".opencode/commands", &formats::OPENCODE),
         skills(".opencode/skills", "opencode_skills"),
-        folder(
-            ".config/opencode/command",
-            formats::OPENCODE.kind(),
-            "opencode",
-        ),
-        folder(
-            ".config/opencode/commands",
-            formats::OPENCODE.kind(),
-            "opencode",
-        ),
+        prompts(".config/opencode/command", &formats::OPENCODE),
+        prompts(".config/opencode/commands", &formats::OPENCODE),
         skills(".config/opencode/skills", "opencode_skills"),
     ],
     reads: Some(&formats::OPENCODE),
@@ -272,8 +271,8 @@ static OPENCODE: KnownClient = KnownClient {
         format: ExportFormat::Opencode,
         folder: ".opencode/command",
         user: &[(Config, "opencode/command")],
-        longest: None,
         keeps_keys: true,
+        ..EXPORT
     }),
     servers: Some(ServerFile {
         user: &[(Config, "opencode/opencode.json")],
@@ -295,13 +294,9 @@ static WINDSURF: KnownClient = KnownClient {
     // Windsurf is called Devin Desktop since 2026.
     aliases: &["devin", "devindesktop"],
     folders: &[
-        folder(".windsurf/workflows", formats::WINDSURF.kind(), "windsurf"),
+        prompts(".windsurf/workflows", &formats::WINDSURF),
         skills(".windsurf/skills", "windsurf_skills"),
-        folder(
-            ".codeium/windsurf/global_workflows",
-            formats::WINDSURF.kind(),
-            "windsurf",
-        ),
+        prompts(".codeium/windsurf/global_workflows", &formats::WINDSURF),
         skills(".codeium/windsurf/skills", "windsurf_skills"),
     ],
     reads: Some(&formats::WINDSURF),
@@ -310,7 +305,7 @@ static WINDSURF: KnownClient = KnownClient {
         folder: ".windsurf/workflows",
         user: &[(Home, ".codeium/windsurf/global_workflows")],
         longest: Some(12_000),
-        keeps_keys: false,
+        ..EXPORT
     }),
     servers: Some(ServerFile {
         user: &[(Home, ".codeium/windsurf/mcp_config.json")],
@@ -355,8 +350,8 @@ static CLINE: KnownClient = KnownClient {
 
 static FABRIC: KnownClient = KnownClient {
     folders: &[
-        folder(".config/fabric/patterns", formats::FABRIC.kind(), "fabric"),
-        folder("data/patterns", formats::FABRIC.kind(), "fabric"),
+        prompts(".config/fabric/patterns", &formats::FABRIC),
+        prompts("data/patterns", &formats::FABRIC),
     ],
     reads: Some(&formats::FABRIC),
     ..named("fabric", "Fabric")
