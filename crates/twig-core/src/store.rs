@@ -38,8 +38,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// The workspace's name.
     fn workspace(&self) -> &StoreName;
 
-    /// A number that grows with every write of anybody, this process or another. Cheap: it is asked
-    /// at the door of every request.
+    /// A number that grows with every write of this process or another, perhaps more often. Only numbers
+    /// of one store can be compared. Cheap: every request asks for it first.
     fn revision(&self) -> Result<u64, StoreError>;
 
     /// The projects, sorted by name.

@@ -5,20 +5,16 @@
 //! reads, and one that notices what others wrote. SQL is spoken in this module only.
 
 mod apply;
-mod backup;
 pub(crate) mod clock;
 mod compact;
 mod fault;
 mod identity;
-mod known;
 mod lock;
-mod look;
 mod migrations;
 mod open;
 mod queue;
 mod reader;
 mod rows;
-mod seal;
 mod site;
 mod sql;
 mod system_watcher;
@@ -40,7 +36,7 @@ pub use self::compact::Reclaimed;
 use self::fault::Fault;
 use self::open::open;
 use self::queue::NotTaken;
-use self::reader::Reader;
+use self::reader::StoreReader;
 use self::site::Site;
 pub(crate) use self::system_watcher::start_watcher;
 use self::watcher::Watcher;
@@ -61,7 +57,7 @@ pub enum Access {
 pub struct SqliteStore {
     site: Site,
     limits: Limits,
-    reader: Arc<Mutex<Reader>>,
+    reader: Arc<Mutex<StoreReader>>,
     /// Started by the first write.
     writer: Mutex<Option<Writer>>,
 }
@@ -72,7 +68,7 @@ impl SqliteStore {
         Ok(Self {
             site,
             limits,
-            reader: Arc::new(Mutex::new(Reader::new(opened))),
+            reader: Arc::new(Mutex::new(StoreReader::new(opened))),
             writer: Mutex::new(None),
         })
     }
@@ -82,7 +78,13 @@ impl SqliteStore {
         &self.site.path
     }
 
-    fn reader(&self) -> MutexGuard<'_, Reader> {
+    /// Looks whether the pages of the file fit together, for some seconds at most: digests are compared
+    /// only with what is read.
+    pub fn check_pages(&self) -> Result<(), StoreError> {
+        self.reader().check_pages(&self.site)
+    }
+
+    fn reader(&self) -> MutexGuard<'_, StoreReader> {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -134,8 +136,8 @@ impl Store for SqliteStore {
     fn projects(&self) -> Result<Vec<Summary>, StoreError> {
         let rows = self
             .reader()
-            .read(&self.site, |sql, _| rows::projects(sql))?;
-        let summary = |row: seal::ProjectRow| Summary {
+            .read(&self.site, rows::projects)?;
+        let summary = |row: rows::StoredProject| Summary {
             id: row.id,
             name: row.name,
             prompts: row.prompts,
@@ -153,7 +155,7 @@ impl Store for SqliteStore {
     fn content(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
         let content = self
             .reader()
-            .read(&self.site, |sql, _| rows::content(sql, digest))?;
+            .read(&self.site, |sql| rows::content(sql, digest))?;
         content.ok_or_else(|| {
             StoreError::Unavailable(format!(
                 "The content is no longer in workspace '{}': its project was deleted",
@@ -168,7 +170,7 @@ impl Store for SqliteStore {
         kind: ItemKind,
         name: &StoreName,
     ) -> Result<Vec<Version>, StoreError> {
-        self.reader().read(&self.site, |sql, _| {
+        self.reader().read(&self.site, |sql| {
             let Some(found) = rows::project(sql, project)? else {
                 return Err(StoreError::NoProject {
                     project: project.clone(),
@@ -179,7 +181,6 @@ impl Store for SqliteStore {
             if let Some(item) = rows::item(sql, &found, kind, name)? {
                 return rows::history(sql, kind, name, &item);
             }
-            rows::check_absent(sql, &found, kind, name)?;
             Err(Fault::from(StoreError::Missing {
                 kind,
                 name: name.clone(),

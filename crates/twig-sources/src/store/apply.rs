@@ -5,16 +5,15 @@ pub(super) mod versions;
 
 use twig_core::Limits;
 use twig_core::store::{
-    Author, Change, Decision, Digest, ItemKind, ItemWrite, Next, Noun, Operation, StoreError,
-    StoreName, Timestamp, Version, Write, Written, decide,
+    Author, Change, Decision, ItemKind, ItemWrite, Next, Noun, Operation, StoreError, StoreName,
+    Timestamp, Version, Write, Written, decide,
 };
 use twig_core::suggest;
 
 pub use self::versions::OldVersions;
 use super::clock::new_id;
 use super::fault::Fault;
-use super::rows::{self, ItemRow, signed};
-use super::seal::{self, ProjectRow, toggle};
+use super::rows::{self, ItemRow, StoredProject, signed};
 use super::sql::Sql;
 
 /// Carries out a write at a moment.
@@ -47,9 +46,6 @@ fn apply_item(
         Some(item) => Some(rows::head(sql, kind, name, item)?),
         None => None,
     };
-    if item.is_none() && !matches!(write.change, Change::Create(_)) {
-        rows::check_absent(sql, &project, kind, name)?;
-    }
     let wanted = match (&write.change, &item) {
         (Change::Restore { version }, Some(item)) => {
             rows::version(sql, kind, name, item, *version)?
@@ -90,40 +86,26 @@ fn apply_item(
         check_history(&project, workspace, needed, limits)?;
     }
     append(sql, &project, kind, name, item.as_ref(), &version)?;
-    let mut after = project.clone();
-    after.history = project.history.saturating_add(needed);
-    if let Some(head) = &head {
-        count(&mut after, kind, name, head, false);
-    }
-    count(&mut after, kind, name, &version, true);
-    sql.run(
-        "UPDATE project SET prompts = ?2, resources = ?3, state = ?4, buried = ?5, seal = ?6, \
-         history = ?7 WHERE id = ?1",
-        (
-            after.id,
-            signed(after.prompts),
-            signed(after.resources),
-            after.state,
-            after.buried,
-            after.seal(),
-            signed(after.history),
-        ),
-    )?;
-    let changed = Changed {
-        project: project.id,
+    let mut after = project;
+    after.history = after.history.saturating_add(needed);
+    let count = match kind {
+        ItemKind::Prompt => &mut after.prompts,
+        ItemKind::Resource => &mut after.resources,
+    };
+    *count = count.saturating_sub(u64::from(before.is_some())) + u64::from(is_alive);
+    let changed = ChangedItem {
         kind: kind.as_str(),
         name: name.as_str(),
         version: version.number,
     };
-    let seals = [&project.seal(), &after.seal()];
-    record(sql, &seals, &changed, now)?;
+    record(sql, &after, &changed, now)?;
     Ok(written(&version, true))
 }
 
 /// A refusal with what only the store knows: names that are near, versions that were dropped.
 fn explain(
     sql: &Sql<'_>,
-    project: &ProjectRow,
+    project: &StoredProject,
     item: Option<&ItemRow>,
     mut error: StoreError,
 ) -> Result<StoreError, Fault> {
@@ -141,31 +123,7 @@ fn explain(
     Ok(error)
 }
 
-/// Counts a version among the last ones, or no longer.
-fn count(
-    project: &mut ProjectRow,
-    kind: ItemKind,
-    name: &StoreName,
-    version: &Version,
-    is_last: bool,
-) {
-    let digest = seal::of_version(kind, name, version);
-    if rows::is_deletion(version) {
-        return toggle(&mut project.buried, &digest);
-    }
-    toggle(&mut project.state, &digest);
-    let count = match kind {
-        ItemKind::Prompt => &mut project.prompts,
-        ItemKind::Resource => &mut project.resources,
-    };
-    *count = if is_last {
-        *count + 1
-    } else {
-        count.saturating_sub(1)
-    };
-}
-
-fn find(sql: &Sql<'_>, workspace: &StoreName, name: &StoreName) -> Result<ProjectRow, Fault> {
+fn find(sql: &Sql<'_>, workspace: &StoreName, name: &StoreName) -> Result<StoredProject, Fault> {
     rows::project(sql, name)?.ok_or_else(|| {
         Fault::from(StoreError::NoProject {
             project: name.clone(),
@@ -174,7 +132,7 @@ fn find(sql: &Sql<'_>, workspace: &StoreName, name: &StoreName) -> Result<Projec
     })
 }
 
-fn check_room(project: &ProjectRow, limits: &Limits) -> Result<(), Fault> {
+fn check_room(project: &StoredProject, limits: &Limits) -> Result<(), Fault> {
     let limit = limits.project_items;
     if project.prompts + project.resources < limit as u64 {
         return Ok(());
@@ -184,7 +142,7 @@ fn check_room(project: &ProjectRow, limits: &Limits) -> Result<(), Fault> {
 }
 
 fn check_history(
-    project: &ProjectRow,
+    project: &StoredProject,
     workspace: &StoreName,
     needed: u64,
     limits: &Limits,
@@ -204,7 +162,7 @@ fn check_history(
 
 fn check_uri(
     sql: &Sql<'_>,
-    project: &ProjectRow,
+    project: &StoredProject,
     kind: ItemKind,
     name: &StoreName,
     uri: &str,
@@ -245,7 +203,7 @@ fn number(
 
 fn append(
     sql: &Sql<'_>,
-    project: &ProjectRow,
+    project: &StoredProject,
     kind: ItemKind,
     name: &StoreName,
     item: Option<&ItemRow>,
@@ -305,43 +263,49 @@ fn append(
             version.content.is_text,
             version.at.0,
             &version.author,
-            seal::of_version(kind, name, version),
+            rows::digest_of(kind, name, version),
         ),
     )?;
     Ok(())
 }
 
-/// What a write touched.
-struct Changed<'w> {
-    project: [u8; 16],
+/// What a write touched: a prompt, a resource or the project itself.
+struct ChangedItem<'w> {
     kind: &'static str,
     name: &'w str,
     version: u64,
 }
 
-/// Counts the write. `seals` are those that go and those that come.
+impl<'w> ChangedItem<'w> {
+    fn project(project: &'w StoredProject) -> Self {
+        Self {
+            kind: "project",
+            name: project.name.as_str(),
+            version: 0,
+        }
+    }
+}
+
+/// Records a change of a project, which holds from now on what `after` says.
 fn record(
     sql: &Sql<'_>,
-    seals: &[&Digest],
-    changed: &Changed<'_>,
+    after: &StoredProject,
+    changed: &ChangedItem<'_>,
     now: Timestamp,
 ) -> Result<(), Fault> {
-    let mut state = rows::state(sql)?;
-    for seal in seals {
-        toggle(&mut state, seal);
-    }
-    let next = "UPDATE workspace SET rev = rev + 1, state = ?1 RETURNING rev";
-    let rev: Option<i64> = sql.first(next, [state], |row| Ok(row.get(0)?))?;
     sql.run(
-        "INSERT INTO changes (rev, project, kind, name, version, at) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        "INSERT INTO change (project, rev, kind, name, version, at, prompts, resources, history) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         (
-            rev,
-            changed.project,
+            after.id,
+            signed(after.rev + 1),
             changed.kind,
             changed.name,
             signed(changed.version),
             now.0,
+            signed(after.prompts),
+            signed(after.resources),
+            signed(after.history),
         ),
     )?;
     Ok(())

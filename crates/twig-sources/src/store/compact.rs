@@ -13,11 +13,10 @@ use super::apply::{OldVersions, versions};
 use super::clock::now;
 use super::fault::Fault;
 use super::open::{Opened, open, with_end};
-use super::rows;
-use super::seal::ProjectRow;
+use super::rows::{self, StoredProject};
 use super::site::Site;
 use super::sql::Sql;
-use super::{SqliteStore, backup};
+use super::{SqliteStore, migrations};
 
 /// How often it is tried to write the log back while somebody else does.
 const STEP: Duration = Duration::from_millis(5);
@@ -41,7 +40,7 @@ impl SqliteStore {
         project: Option<&StoreName>,
         keep: u64,
     ) -> Result<OldVersions, StoreError> {
-        self.reader().read(&self.site, |sql, _| {
+        self.reader().read(&self.site, |sql| {
             let mut all = OldVersions::default();
             for project in chosen(sql, &self.site, project)? {
                 add(&mut all, versions::count(sql, &project, keep)?);
@@ -90,7 +89,7 @@ impl SqliteStore {
                 let workspace = self.site.workspace.clone();
                 return Err(StoreError::Moved { workspace }.into());
             }
-            for copy in backup::kept(&opened.main) {
+            for copy in migrations::copies(&opened.main) {
                 if let Err(error) = fs::remove_file(&copy) {
                     tracing::warn!("{}: {error}", copy.display());
                 }
@@ -145,7 +144,7 @@ fn with_connection<T>(
 }
 
 /// The project of that name, or all of them.
-fn chosen(sql: &Sql<'_>, site: &Site, name: Option<&StoreName>) -> Result<Vec<ProjectRow>, Fault> {
+fn chosen(sql: &Sql<'_>, site: &Site, name: Option<&StoreName>) -> Result<Vec<StoredProject>, Fault> {
     let Some(name) = name else {
         return rows::projects(sql);
     };
@@ -167,9 +166,7 @@ fn drop_of_project(opened: &Opened, name: &StoreName, keep: u64) -> Result<OldVe
             return Ok(OldVersions::default());
         };
         // What is damaged is left as it is.
-        for are_deleted in [false, true] {
-            rows::items(&sql, &project, are_deleted)?;
-        }
+        rows::items(&sql, &project)?;
         versions::drop_old(&sql, &project, keep, now())?
     };
     transaction.commit()?;

@@ -43,6 +43,14 @@ impl Fault {
         error.code == ErrorCode::DiskFull || error.extended_code == ffi::SQLITE_IOERR_SHMSIZE
     }
 
+    /// True if it was ended from another thread.
+    pub(super) fn is_interrupted(&self) -> bool {
+        let Self::Sql(rusqlite::Error::SqliteFailure(error, _)) = self else {
+            return false;
+        };
+        error.code == ErrorCode::OperationInterrupted
+    }
+
     /// True if a lock could not be had: somebody has it, perhaps this process by mistake.
     pub(super) fn is_stuck(&self) -> bool {
         let Self::Sql(rusqlite::Error::SqliteFailure(error, _)) = self else {

@@ -1,33 +1,28 @@
-//! The shape of a workspace's file, made step by step by files that are only ever added.
+//! The shape of a workspace's file, made step by step by files that are only ever added, and the copy
+//! that is kept of a file before it becomes one of a newer version.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
+use twig_core::store::StoreError;
 
 use super::fault::Fault;
+use super::lock::private;
+use super::open::with_end;
+use crate::root::sentence;
 
 /// Says in a file's head that it is one of ours.
 pub(super) const APPLICATION: u32 = u32::from_be_bytes(*b"Twig");
 
 /// Every step so far. A file's `user_version` says how many of them it has seen.
-pub(super) const MIGRATIONS: [&str; 3] = [
+pub(super) const MIGRATIONS: [&str; 4] = [
     include_str!("migrations/2026-11-15-1-projects.sql"),
     include_str!("migrations/2026-11-15-2-changes.sql"),
     include_str!("migrations/2026-11-16-3-history.sql"),
+    include_str!("migrations/2026-11-16-4-digests.sql"),
 ];
-
-/// From this version on steps only add columns, so no copy of the file is kept before them: it would
-/// take as much room again, and keep what is deleted later.
-pub(super) const ONLY_ADDED_SINCE: usize = 2;
-
-/// Counts what the versions of a project take, each content once: see `Version::cost`.
-pub(super) const COUNT_HISTORY: &str = "UPDATE project SET history = \
-    (SELECT coalesce(sum(512 + coalesce(length(CAST(version.description AS BLOB)), 0) \
-        + coalesce(length(CAST(version.uri AS BLOB)), 0) \
-        + coalesce(length(CAST(version.mime AS BLOB)), 0)), 0) \
-     FROM item JOIN version ON version.item = item.id WHERE item.project = project.id) \
-    + (SELECT coalesce(sum(size), 0) FROM \
-        (SELECT DISTINCT version.content, version.size \
-         FROM item JOIN version ON version.item = item.id WHERE item.project = project.id)) \
-    WHERE id = ?1";
 
 /// How many steps a file has seen.
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<usize> {
@@ -56,39 +51,51 @@ pub(super) fn migrate<'m>(
     Ok(true)
 }
 
-/// Compares what a file says of its tables with the steps that made them.
-pub(super) fn check(connection: &Connection, migrations: &[&str]) -> Result<(), Fault> {
-    let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL";
-    let mut statement = connection.prepare(sql)?;
-    let mut rows = statement.query([])?;
-    let mut count = 0;
-    let lines = || migrations.iter().flat_map(|text| text.lines());
-    let added = |line: &&str| line.starts_with("ALTER TABLE ");
-    while let Some(row) = rows.next()? {
-        let mut made: String = row.get(0)?;
-        for line in lines().filter(added) {
-            let Some((_, column)) = line.split_once(" ADD COLUMN ") else {
-                continue;
-            };
-            // SQLite writes the column behind the last one of the table.
-            let column = format!(", {}", column.trim_end_matches(';'));
-            if let Some(at) = made.find(&column) {
-                made.replace_range(at..at + column.len(), "");
-                count += 1;
-            }
-        }
-        if !migrations.iter().any(|text| text.contains(&*made)) {
-            return Err(Fault::damaged("its tables are not the ones that were made"));
-        }
-        count += 1;
+/// Keeps `NAME.db.v1.bak` beside a file of version 1.
+pub(super) fn keep_copy(connection: &Connection, path: &Path, version: usize) -> Result<(), Fault> {
+    let kept = with_end(path, &format!(".v{version}.bak"));
+    let new = with_end(&kept, ".new");
+    let failed = |error: io::Error| StoreError::File {
+        sentence: format!(
+            "The workspace's file could not be copied before it is brought up to date: {}",
+            sentence(&error)
+        ),
+        path: kept.clone(),
+    };
+    // What an earlier try left behind is only half a copy.
+    if let Err(error) = fs::remove_file(&new)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        return Err(failed(error).into());
     }
-    let is_made = |line: &&str| line.starts_with("CREATE ") || added(line);
-    let expected = lines().filter(is_made).count();
-    if count == expected {
-        Ok(())
-    } else {
-        Err(Fault::damaged("it lacks a table or a column"))
-    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    private(&mut options);
+    options.open(&new).map_err(failed)?;
+    let to = new
+        .to_str()
+        .ok_or_else(|| failed(io::Error::other("the path is not UTF-8")))?;
+    connection.execute("VACUUM INTO ?1", [to])?;
+    fs::rename(&new, &kept).map_err(failed)?;
+    Ok(())
+}
+
+/// The copies that are kept of a file, also halves of them.
+pub(super) fn copies(path: &Path) -> Vec<PathBuf> {
+    let first = with_end(path, ".v");
+    let (Some(folder), Some(first)) = (path.parent(), first.file_name()) else {
+        return Vec::new();
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_copy = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let rest = name.strip_prefix(&*first.to_string_lossy());
+        rest.is_some_and(|rest| {
+            let version = rest.trim_end_matches(".new").strip_suffix(".bak");
+            version.is_some_and(|version| version.parse::<u32>().is_ok())
+        })
+    };
+    entries.map(|entry| entry.path()).filter(is_copy).collect()
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //! What cannot be opened is left as it is: a file is looked at before SQLite sees it, and until all
 //! checks are passed a connection that closes does not write what it finds in the log.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -13,12 +13,11 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use twig_core::store::{StoreError, StoreName};
 
 use super::fault::Fault;
-use super::identity::{Files, Held, Identity, pair, tag};
+use super::identity::{Files, Held, Identity, pair};
 use super::lock::{Lock, NoLock};
-use super::look::{Look, look};
-use super::migrations::{self, APPLICATION, MIGRATIONS, ONLY_ADDED_SINCE};
+use super::migrations::{self, APPLICATION, MIGRATIONS};
 use super::site::{Site, stopping};
-use super::{Access, backup};
+use super::Access;
 use crate::root::sentence;
 
 /// The oldest SQLite whose write-ahead log cannot be reset under a reader.
@@ -96,9 +95,6 @@ impl Opened {
         }
     }
 }
-
-/// How a log that belongs to another file is called.
-const STRAY: &str = "-wal.stray-";
 
 /// How SQLite gets at a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,53 +174,14 @@ pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
     opened.map_err(|fault| site.tell(fault))
 }
 
-/// Sees to it that a file has its own log: SQLite would take the pages of another one's for its own.
-///
-/// A log that is known to belong to a file which was there before is moved away under that file's
-/// number, and comes back with it.
-fn sort_logs(lock: &Lock, path: &Path) {
-    let log = with_end(path, "-wal");
-    if let (Some((main, log_now)), Some(note)) = (pair(path, &log), lock.note())
-        && let Some((noted, noted_log)) = note.split_once(' ')
-        && noted != main
-        && noted_log == log_now
-    {
-        let aside = stray(path, noted);
-        match fs::rename(&log, &aside) {
-            Ok(()) => tracing::warn!(
-                "{} was replaced by another file; changes that were not yet in the old one are kept in {}",
-                path.display(),
-                aside.display()
-            ),
-            Err(error) => tracing::warn!("{}: {error}", log.display()),
-        }
-        let _ = fs::remove_file(with_end(path, "-shm"));
-    }
-    let Some(main) = tag(path) else { return };
-    let own = stray(path, &main);
-    let is_missing = |path: &Path| fs::symlink_metadata(path).is_err();
-    if !is_missing(&own) && is_missing(&log) && fs::rename(&own, &log).is_ok() {
-        tracing::warn!("{} has its log again", path.display());
-    }
-}
-
-/// Where the log of another file is kept.
-fn stray(path: &Path, main: &str) -> PathBuf {
-    with_end(path, &format!("{STRAY}{}", main.replace(':', "-")))
-}
-
-/// The logs that were moved away.
-pub(super) fn strays(path: &Path) -> Vec<PathBuf> {
-    let first = with_end(path, STRAY);
-    let (Some(folder), Some(first)) = (path.parent(), first.file_name()) else {
-        return Vec::new();
+/// True if the log beside a file is known to be that of a file which was there before: SQLite would
+/// take the other file's pages for its own.
+fn is_log_of_another(lock: &Lock, path: &Path) -> bool {
+    let (Some((main, log)), Some(note)) = (pair(path, &with_end(path, "-wal")), lock.note()) else {
+        return false;
     };
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_stray = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-        name.starts_with(first.as_encoded_bytes())
-    };
-    entries.map(|entry| entry.path()).filter(is_stray).collect()
+    let noted = note.split_once(' ');
+    noted.is_some_and(|(noted_main, noted_log)| noted_main != main && noted_log == log)
 }
 
 /// Refuses a folder on another machine, whose log's index cannot be shared.
@@ -268,9 +225,8 @@ impl Site {
             Err(error) => Err(self.cannot_open(&error).into()),
         };
         let (held, mut connection) = Held::take(main, refuse, || {
-            // Only now: what is refused is left as it is, and its log too.
-            if let Some(lock) = lock {
-                sort_logs(lock, path);
+            if lock.is_some_and(|lock| is_log_of_another(lock, path)) {
+                return Err(self.log_of_another().into());
             }
             Ok(connect(path, way)?)
         })?;
@@ -331,16 +287,14 @@ impl Site {
             if self.access == Access::Read {
                 return Err(self.older().into());
             }
-            if seen < ONLY_ADDED_SINCE {
-                backup::keep(connection, path, seen)?;
-            }
+            migrations::keep_copy(connection, path, seen)?;
             migrations::migrate(connection, MIGRATIONS.into_iter())?;
         }
         let mode: Box<str> = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
         if &*mode != "wal" && way == Way::Shared && self.access == Access::Write {
             connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
         }
-        migrations::check(connection, &MIGRATIONS)
+        Ok(())
     }
 }
 
@@ -360,8 +314,44 @@ fn connect(path: &Path, way: Way) -> rusqlite::Result<Connection> {
     }
 }
 
+/// How every SQLite file begins.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// What the beginning of a file says.
+pub(super) enum Look {
+    /// One of ours, which has seen so many steps.
+    Ours { seen: usize },
+    /// Not one of ours, and why.
+    Foreign(&'static str),
+}
+
+/// Looks at how a file begins. To be called only while no connection of this process has it open.
+pub(super) fn look(path: &Path, metadata: &Metadata) -> io::Result<Look> {
+    if !metadata.is_file() {
+        return Ok(Look::Foreign("it is not a file"));
+    }
+    if metadata.len() == 0 {
+        return Ok(Look::Foreign("it is empty"));
+    }
+    let mut head = Vec::with_capacity(100);
+    File::open(path)?.take(100).read_to_end(&mut head)?;
+    if !head.starts_with(MAGIC) {
+        return Ok(Look::Foreign("it does not begin like one"));
+    }
+    let number = |at: usize| {
+        let bytes = head.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
+        bytes.map_or(0, u32::from_be_bytes)
+    };
+    if number(68) != APPLICATION {
+        return Ok(Look::Foreign("it is a file of another program"));
+    }
+    Ok(Look::Ours {
+        seen: usize::try_from(number(60)).unwrap_or(usize::MAX),
+    })
+}
+
 /// Each name has a log of its own, and whoever uses another one would not see it.
-fn has_other_names(metadata: &fs::Metadata) -> bool {
+fn has_other_names(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;

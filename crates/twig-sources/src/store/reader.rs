@@ -1,41 +1,45 @@
-//! The connection that reads, and what it knows of the file's revision.
+//! The connection that reads. It remembers the project that it read last: one more prompt is one more
+//! row, however many there are.
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use rusqlite::Connection;
-use twig_core::store::{Project, StoreError, StoreName};
+use twig_core::store::{Item, Project, StoreError, StoreName};
 
 use super::fault::Fault;
 use super::identity::retire;
-use super::known::Known;
 use super::open::{Opened, open};
-use super::rows;
+use super::rows::{self, StoredProject};
 use super::site::Site;
 use super::sql::Sql;
 
-/// Reads; whoever wants to has to wait for their turn.
+/// More changes than this are not read one by one.
+const MOST_CHANGES: u64 = 256;
+
+/// How long a check of a file's pages may take.
+const LONGEST_CHECK: Duration = Duration::from_secs(5);
+
+/// The connection; callers take turns.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct StoreReader {
     opened: Option<Opened>,
-    /// What `data_version` was when `rev` was read; means something on this connection only.
+    /// What `data_version` was last; means something on this connection only.
     seen: Option<i64>,
-    /// The file's own revision.
-    rev: u64,
-    /// What is added to it, so that a file which took the place of a newer one is news too.
-    ahead: u64,
-    /// Whether the file may be another one since the revision was last told.
-    is_another: bool,
-    /// The project that was read last.
-    known: Option<Known>,
+    /// Counts how often that differed: the store's revision for callers of this process.
+    revision: u64,
+    /// The project that was read last, with its items: prompts first, then resources, each sorted by
+    /// name.
+    last: Option<(StoredProject, Vec<Item>)>,
 }
 
-impl Reader {
+impl StoreReader {
     pub(super) fn new(opened: Opened) -> Self {
         Self {
             opened: Some(opened),
             seen: None,
-            rev: 0,
-            ahead: 0,
-            is_another: false,
-            known: None,
+            revision: 0,
+            last: None,
         }
     }
 
@@ -64,35 +68,68 @@ impl Reader {
     ) -> Result<Option<Project>, StoreError> {
         self.with(site, |reader, connection| {
             let transaction = connection.unchecked_transaction()?;
+            // The first look within a transaction says as of when all others are.
+            let revision = reader.refresh(&transaction)?;
             let sql = Sql::new(&transaction);
-            let rev = rows::revision(&sql)?;
-            let revision = reader.tell(rev);
             let Some(project) = rows::project(&sql, name)? else {
                 return Ok(None);
             };
-            let known = Known::read(reader.known.take(), &sql, rev, project)?;
-            let project = Project {
-                id: known.project.id,
-                name: known.project.name.clone(),
-                revision,
-                items: known.items.clone(),
+            let items = match reader.last.take() {
+                Some((before, items)) if before.id == project.id => {
+                    catch_up(&sql, items, before.rev, &project)?
+                }
+                _ => None,
             };
-            reader.known = Some(known);
-            Ok(Some(project))
+            let items = match items {
+                Some(items) => items,
+                None => rows::items(&sql, &project)?,
+            };
+            let (_, items) = reader.last.insert((project.clone(), items));
+            Ok(Some(Project {
+                id: project.id,
+                name: project.name,
+                revision,
+                items: items.clone(),
+            }))
         })
     }
 
-    /// Reads something as of one moment; `read` is told the revision.
+    /// Reads something as of one moment.
     pub(super) fn read<T>(
         &mut self,
         site: &Site,
-        read: impl FnOnce(&Sql<'_>, u64) -> Result<T, Fault>,
+        read: impl FnOnce(&Sql<'_>) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        self.with(site, |reader, connection| {
+        self.with(site, |_, connection| {
             let transaction = connection.unchecked_transaction()?;
-            let sql = Sql::new(&transaction);
-            let revision = reader.tell(rows::revision(&sql)?);
-            read(&sql, revision)
+            read(&Sql::new(&transaction))
+        })
+    }
+
+    /// Has SQLite look whether the pages of the file fit together, for so long as it may take.
+    pub(super) fn check_pages(&mut self, site: &Site) -> Result<(), StoreError> {
+        self.with(site, |_, connection| {
+            let interrupt = connection.get_interrupt_handle();
+            let (checking, checked) = channel::<()>();
+            let timer = std::thread::spawn(move || {
+                if checked.recv_timeout(LONGEST_CHECK) == Err(RecvTimeoutError::Timeout) {
+                    interrupt.interrupt();
+                }
+            });
+            let found = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+            drop(checking);
+            // The connection is not used again before it can no longer be interrupted.
+            let _ = timer.join();
+            let found: String = match found.map_err(Fault::from) {
+                // As far as it got, all was well.
+                Err(fault) if fault.is_interrupted() => return Ok(()),
+                found => found?,
+            };
+            if found == "ok" {
+                return Ok(());
+            }
+            tracing::debug!("{}: {found}", site.path.display());
+            Err(Fault::damaged("its pages do not fit together"))
         })
     }
 
@@ -108,8 +145,7 @@ impl Reader {
                     gone.leave(site);
                 }
                 self.seen = None;
-                self.known = None;
-                self.is_another = true;
+                self.last = None;
                 open(site)?
             }
         };
@@ -119,7 +155,7 @@ impl Reader {
                 self.opened = Some(opened);
                 Ok(value)
             }
-            // After a fault of the file the next one starts anew: somebody may have mended it.
+            // After a fault of the file the next one opens it again: the file may have been replaced.
             Err(fault) => {
                 if matches!(fault, Fault::Refused(_)) {
                     self.opened = Some(opened);
@@ -136,23 +172,36 @@ impl Reader {
 
     fn refresh(&mut self, connection: &Connection) -> Result<u64, Fault> {
         let now: i64 = connection.query_row("PRAGMA data_version", [], |row| row.get(0))?;
-        if self.seen != Some(now) {
-            let rev = rows::revision(&Sql::new(connection))?;
-            self.tell(rev);
-            self.seen = Some(now);
+        if self.seen.replace(now) != Some(now) {
+            self.revision += 1;
         }
-        Ok(self.rev + self.ahead)
+        Ok(self.revision)
     }
+}
 
-    /// The number for others: it never goes back, and another file is another number.
-    fn tell(&mut self, rev: u64) -> u64 {
-        let last = self.rev + self.ahead;
-        let next = rev + self.ahead;
-        if next < last || (self.is_another && next == last) {
-            self.ahead += last + 1 - next;
+/// Items that were read at a revision of their project as they are now; `None` where all of them have
+/// to be read to know.
+fn catch_up(
+    sql: &Sql<'_>,
+    mut items: Vec<Item>,
+    since: u64,
+    project: &StoredProject,
+) -> Result<Option<Vec<Item>>, Fault> {
+    let Some(changed) = rows::changed(sql, project, since, MOST_CHANGES)? else {
+        return Ok(None);
+    };
+    for (kind, name) in changed {
+        let Some(row) = rows::item(sql, project, kind, &name)? else {
+            return Ok(None);
+        };
+        let head = rows::head(sql, kind, &name, &row)?;
+        let at = items.binary_search_by(|item| (item.kind, &item.name).cmp(&(kind, &name)));
+        match (at, rows::is_deletion(&head)) {
+            (Ok(at), true) => drop(items.remove(at)),
+            (Ok(at), false) => items[at].head = head,
+            (Err(_), true) => {}
+            (Err(at), false) => items.insert(at, Item { kind, name, head }),
         }
-        self.is_another = false;
-        self.rev = rev;
-        rev + self.ahead
     }
+    Ok(rows::are_all(&items, project).then_some(items))
 }

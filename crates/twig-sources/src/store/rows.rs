@@ -7,76 +7,60 @@ use twig_core::store::{
 };
 
 use super::fault::Fault;
-use super::seal::{self, ProjectRow, toggle};
 use super::sql::Sql;
 
-/// The seals of all projects, toggled into one.
-pub(super) fn state(sql: &Sql<'_>) -> Result<Digest, Fault> {
-    let state = sql.first("SELECT state FROM workspace", [], |row| Ok(row.get(0)?))?;
-    state.ok_or_else(|| Fault::damaged("it says nothing of itself"))
+/// A project, and what its last change says of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct StoredProject {
+    pub(super) id: [u8; 16],
+    pub(super) name: StoreName,
+    pub(super) created: Timestamp,
+    /// How many changes there were.
+    pub(super) rev: u64,
+    pub(super) prompts: u64,
+    pub(super) resources: u64,
+    /// The bytes that its versions take.
+    pub(super) history: u64,
 }
 
-/// How often anybody wrote.
-pub(super) fn revision(sql: &Sql<'_>) -> Result<u64, Fault> {
-    let rev = sql.first("SELECT rev FROM workspace", [], |row| Ok(number(row, 0)?))?;
-    rev.ok_or_else(|| Fault::damaged("it says nothing of itself"))
-}
-
-/// The columns of [`project_row`].
-macro_rules! project_columns {
-    () => {
-        "id, name, created, prompts, resources, state, buried, seal, history"
+/// All projects, or the one of a name.
+macro_rules! project_query {
+    ($end:literal) => {
+        concat!(
+            "SELECT id, project.name, created, rev, prompts, resources, history \
+             FROM project LEFT JOIN change ON project = id \
+             AND rev = (SELECT max(rev) FROM change WHERE project = id) ",
+            $end
+        )
     };
 }
 
 /// All projects, sorted by name.
-pub(super) fn projects(sql: &Sql<'_>) -> Result<Vec<ProjectRow>, Fault> {
+pub(super) fn projects(sql: &Sql<'_>) -> Result<Vec<StoredProject>, Fault> {
     let mut projects = Vec::new();
-    let mut state = Digest::default();
-    let all = concat!("SELECT ", project_columns!(), " FROM project ORDER BY name");
-    sql.each(all, [], |row| {
-        let project = project_row(row)?;
-        toggle(&mut state, &project.seal());
-        projects.push(project);
+    sql.each(project_query!("ORDER BY project.name"), [], |row| {
+        projects.push(project_row(row)?);
         Ok(())
     })?;
-    if state == self::state(sql)? {
-        Ok(projects)
-    } else {
-        Err(Fault::damaged("a project is missing or out of date"))
-    }
+    Ok(projects)
 }
 
 /// The project of that name.
-pub(super) fn project(sql: &Sql<'_>, name: &StoreName) -> Result<Option<ProjectRow>, Fault> {
-    let one = concat!(
-        "SELECT ",
-        project_columns!(),
-        " FROM project WHERE name = ?1"
-    );
-    match sql.first(one, [name.as_str()], project_row)? {
-        Some(project) => Ok(Some(project)),
-        // Before it is said that there is none, the others say whether one is missing.
-        None => projects(sql).map(|_| None),
-    }
+pub(super) fn project(sql: &Sql<'_>, name: &StoreName) -> Result<Option<StoredProject>, Fault> {
+    let one = project_query!("WHERE project.name = ?1");
+    sql.first(one, [name.as_str()], project_row)
 }
 
-fn project_row(row: &Row<'_>) -> Result<ProjectRow, Fault> {
-    let project = ProjectRow {
+fn project_row(row: &Row<'_>) -> Result<StoredProject, Fault> {
+    Ok(StoredProject {
         id: row.get(0)?,
         name: name(Noun::Project, row, 1)?,
         created: Timestamp(row.get(2)?),
-        prompts: number(row, 3)?,
-        resources: number(row, 4)?,
-        state: row.get(5)?,
-        buried: row.get(6)?,
-        history: number(row, 8)?,
-    };
-    if row.get::<_, Digest>(7)? == project.seal() {
-        Ok(project)
-    } else {
-        Err(Fault::damaged("a project is not what was written"))
-    }
+        rev: number(row, 3)?,
+        prompts: number(row, 4)?,
+        resources: number(row, 5)?,
+        history: number(row, 6)?,
+    })
 }
 
 /// A prompt or resource, deleted or not.
@@ -91,7 +75,7 @@ pub(super) struct ItemRow {
 
 pub(super) fn item(
     sql: &Sql<'_>,
-    project: &ProjectRow,
+    project: &StoredProject,
     kind: ItemKind,
     name: &StoreName,
 ) -> Result<Option<ItemRow>, Fault> {
@@ -105,30 +89,6 @@ pub(super) fn item(
             first: number(row, 3)?,
         })
     })
-}
-
-/// Makes sure of an item's absence before anybody is told of it: a damaged key may only not be
-/// found.
-pub(super) fn check_absent(
-    sql: &Sql<'_>,
-    project: &ProjectRow,
-    kind: ItemKind,
-    name: &StoreName,
-) -> Result<(), Fault> {
-    for are_deleted in [false, true] {
-        let there = items(sql, project, are_deleted)?;
-        if there
-            .iter()
-            .any(|item| item.kind == kind && item.name == *name)
-        {
-            return Err(out_of_place(kind, name));
-        }
-    }
-    Ok(())
-}
-
-fn out_of_place(kind: ItemKind, name: &StoreName) -> Fault {
-    Fault::damaged(format!("{} '{name}' is out of place", kind.as_str()))
 }
 
 /// The columns of [`version_row`].
@@ -205,55 +165,47 @@ fn lost(kind: ItemKind, name: &StoreName) -> Fault {
     Fault::damaged(format!("{} '{name}' has lost a version", kind.as_str()))
 }
 
-/// All that a project holds now, or all that was deleted: prompts first, then resources, each sorted
-/// by name.
-pub(super) fn items(
-    sql: &Sql<'_>,
-    project: &ProjectRow,
-    are_deleted: bool,
-) -> Result<Vec<Item>, Fault> {
+/// All that a project holds now: prompts first, then resources, each sorted by name.
+pub(super) fn items(sql: &Sql<'_>, project: &StoredProject) -> Result<Vec<Item>, Fault> {
     let all = concat!(
         "SELECT item.kind, item.name, item.uri, \
          (SELECT max(number) FROM version WHERE version.item = item.id), ",
         version_columns!(),
         " FROM item LEFT JOIN version ON version.item = item.id AND version.number = item.head \
-         WHERE item.project = ?1 AND item.deleted = ?2 ORDER BY item.kind, item.name"
+         WHERE item.project = ?1 AND item.deleted = 0 ORDER BY item.kind, item.name"
     );
     let mut items: Vec<Item> = Vec::new();
-    let mut state = Digest::default();
-    let mut counts = [0_u64; 2];
-    sql.each(all, (project.id, are_deleted), |row| {
+    sql.each(all, [project.id], |row| {
         let kind = kind(row, 0)?;
         let name = name(kind.noun(), row, 1)?;
         let uri: Option<Box<str>> = row.get(2)?;
         let newest = number(row, 3)?;
         let head = version_row(kind, &name, row, 4)?;
-        if newest != head.number || is_deletion(&head) != are_deleted || uri != head.uri {
+        let is_after = |last: &Item| (last.kind, &last.name) < (kind, &name);
+        if newest != head.number
+            || is_deletion(&head)
+            || uri != head.uri
+            || !items.last().is_none_or(is_after)
+        {
             let what = format!("{} '{name}' is out of date", kind.as_str());
             return Err(Fault::damaged(what));
         }
-        let is_after = |last: &Item| (last.kind, &last.name) < (kind, &name);
-        if !items.last().is_none_or(is_after) {
-            return Err(out_of_place(kind, &name));
-        }
-        toggle(&mut state, &seal::of_version(kind, &name, &head));
-        counts[usize::from(kind == ItemKind::Resource)] += 1;
         items.push(Item { kind, name, head });
         Ok(())
     })?;
-    let expected = if are_deleted {
-        (project.buried, counts)
+    if are_all(&items, project) {
+        Ok(items)
     } else {
-        (project.state, [project.prompts, project.resources])
-    };
-    if (state, counts) != expected {
-        let what = format!(
-            "project '{}' lacks something or is out of date",
-            project.name
-        );
-        return Err(Fault::damaged(what));
+        let what = format!("project '{}' lacks something", project.name);
+        Err(Fault::damaged(what))
     }
-    Ok(items)
+}
+
+/// True if there are as many prompts and resources as the project says.
+pub(super) fn are_all(items: &[Item], project: &StoredProject) -> bool {
+    let prompts = items.partition_point(|item| item.kind == ItemKind::Prompt);
+    let counts = [prompts, items.len() - prompts].map(|count| count as u64);
+    counts == [project.prompts, project.resources]
 }
 
 /// What some version holds.
@@ -303,7 +255,7 @@ fn version_row(
         at: Timestamp(row.get(first + 9)?),
         author: row.get(first + 10)?,
     };
-    if row.get::<_, Digest>(first + 11)? == seal::of_version(kind, name, &version) {
+    if row.get::<_, Digest>(first + 11)? == digest_of(kind, name, &version) {
         Ok(version)
     } else {
         let what = format!(
@@ -345,7 +297,7 @@ pub(super) fn signed(number: u64) -> i64 {
 /// The names of all prompts, or of all resources, of a project.
 pub(super) fn names(
     sql: &Sql<'_>,
-    project: &ProjectRow,
+    project: &StoredProject,
     kind: ItemKind,
 ) -> Result<Vec<Box<str>>, Fault> {
     const NAMES: &str = "SELECT name FROM item WHERE project = ?1 AND kind = ?2 AND deleted = 0";
@@ -357,26 +309,139 @@ pub(super) fn names(
     Ok(names)
 }
 
-/// What was written in a project since a revision, each once; `None` where it is more than that.
+/// What was written in a project since a revision of it, each once; `None` where it is more than `most`.
 pub(super) fn changed(
     sql: &Sql<'_>,
-    project: &ProjectRow,
+    project: &StoredProject,
     since: u64,
-    most: usize,
+    most: u64,
 ) -> Result<Option<Vec<(ItemKind, StoreName)>>, Fault> {
-    const CHANGED: &str = "SELECT kind, name FROM changes WHERE rev > ?1 AND project = ?2 \
-        AND kind <> 'project' LIMIT ?3";
+    const CHANGED: &str = "SELECT kind, name FROM change WHERE project = ?1 AND rev > ?2";
+    let expected = project.rev.checked_sub(since).filter(|new| *new <= most);
+    let Some(expected) = expected else {
+        return Ok(None);
+    };
     let mut changed = Vec::new();
-    let limit = signed(most as u64 + 1);
-    sql.each(CHANGED, (signed(since), project.id, limit), |row| {
-        let kind = kind(row, 0)?;
-        changed.push((kind, name(kind.noun(), row, 1)?));
+    let mut found = 0;
+    sql.each(CHANGED, (project.id, signed(since)), |row| {
+        found += 1;
+        if row.get_ref(0)?.as_str().ok() != Some("project") {
+            let kind = kind(row, 0)?;
+            changed.push((kind, name(kind.noun(), row, 1)?));
+        }
         Ok(())
     })?;
-    if changed.len() > most {
-        return Ok(None);
-    }
     changed.sort_unstable();
     changed.dedup();
-    Ok(Some(changed))
+    Ok((found == expected).then_some(changed))
+}
+
+/// The digest of one version: all of it, and whose it is.
+pub(super) fn digest_of(kind: ItemKind, name: &StoreName, version: &Version) -> Digest {
+    let restored_from = match version.operation {
+        Operation::Restore { from } => Some(from),
+        _ => None,
+    };
+    let mut hash = PartsHash::new("version");
+    hash.text(kind.as_str());
+    hash.text(name.as_str());
+    hash.number(version.number);
+    hash.text(version.operation.as_str());
+    hash.maybe(
+        restored_from
+            .map(u64::to_le_bytes)
+            .as_ref()
+            .map(<[u8; 8]>::as_slice),
+    );
+    for text in [&version.description, &version.uri, &version.mime] {
+        hash.maybe(text.as_deref().map(str::as_bytes));
+    }
+    hash.bytes(&version.content.digest);
+    hash.number(version.content.size);
+    hash.number(u64::from(version.content.is_text));
+    hash.number(version.at.0.cast_unsigned());
+    hash.text(&version.author);
+    hash.end()
+}
+
+/// A hash over parts, each with its length, so that no two lists of parts read the same.
+struct PartsHash(Sha256);
+
+impl PartsHash {
+    fn new(what: &str) -> Self {
+        let mut parts = Self(Sha256::new());
+        parts.text(what);
+        parts
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.0.update((bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    fn text(&mut self, text: &str) {
+        self.bytes(text.as_bytes());
+    }
+
+    fn number(&mut self, number: u64) {
+        self.bytes(&number.to_le_bytes());
+    }
+
+    fn maybe(&mut self, bytes: Option<&[u8]>) {
+        match bytes {
+            Some(bytes) => self.bytes(bytes),
+            None => self.0.update(u64::MAX.to_le_bytes()),
+        }
+    }
+
+    fn end(self) -> Digest {
+        self.0.finalize().into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use twig_core::store::{ContentInfo, Noun};
+
+    use super::*;
+
+    #[test]
+    fn versions_that_differ_in_anything_have_different_digests() {
+        let name = |text| StoreName::parse(Noun::Prompt, text).unwrap();
+        let one = Version {
+            number: 1,
+            operation: Operation::Create,
+            description: None,
+            uri: None,
+            mime: None,
+            content: ContentInfo {
+                digest: [0; 32],
+                size: 0,
+                is_text: true,
+            },
+            at: Timestamp(0),
+            author: "a".into(),
+        };
+        let digest = |version: &Version| digest_of(ItemKind::Prompt, &name("n"), version);
+        let mut others: Vec<Version> = vec![one.clone(); 13];
+        others[1].number = 2;
+        others[2].operation = Operation::Restore { from: 1 };
+        others[3].operation = Operation::Restore { from: 2 };
+        others[4].description = Some("".into());
+        others[5].description = Some("x".into());
+        others[6].uri = Some("x".into());
+        others[7].mime = Some("x".into());
+        others[8].content.digest = [1; 32];
+        others[9].content.size = 1;
+        others[10].content.is_text = false;
+        others[11].at = Timestamp(-1);
+        others[12].author = "b".into();
+        let mut digests: Vec<Digest> = others.iter().map(digest).collect();
+        digests.push(digest_of(ItemKind::Resource, &name("n"), &one));
+        digests.push(digest_of(ItemKind::Prompt, &name("m"), &one));
+        let all = digests.len();
+        digests.sort_unstable();
+        digests.dedup();
+        assert_eq!(digests.len(), all);
+    }
 }

@@ -153,6 +153,14 @@ impl Site {
         ))
     }
 
+    pub(super) fn log_of_another(&self) -> StoreError {
+        self.file(format!(
+            "The file of workspace '{0}' is not the one that its log ({0}.db-wal) belongs to: put that file \
+             back, or remove the log and {0}.db-shm, which loses the last changes of that file",
+            self.workspace
+        ))
+    }
+
     pub(super) fn foreign(&self, what: &str) -> StoreError {
         self.file(format!(
             "The file of workspace '{}' is not one of Twig's: {what}; \

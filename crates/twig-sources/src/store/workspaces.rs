@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use twig_core::Limits;
-use twig_core::store::{Digest, Noun, StoreError, StoreName};
+use twig_core::store::{Noun, StoreError, StoreName};
 
-use super::clock::new_id;
 use super::fault::Fault;
 use super::lock::{Lock, NoLock, private};
-use super::look::{Look, look};
-use super::migrations::{MIGRATIONS, migrate};
-use super::open::{LARGE_LOG, check_near, held_log_sentence, lock_path, strays, with_end};
+use super::migrations::{self, MIGRATIONS, migrate};
+use super::open::{
+    LARGE_LOG, Look, check_near, held_log_sentence, lock_path, look, with_end,
+};
 use super::site::{Deadline, Site};
-use super::{Access, SqliteStore, backup};
+use super::{Access, SqliteStore};
 use crate::root::sentence;
 use crate::watch::is_network;
 
@@ -112,8 +112,8 @@ impl Workspaces {
         let lock = self.lock(name)?;
         refuse_foreign(name, &path)?;
         remove_all(&path)?;
-        for left in strays(&path).into_iter().chain(backup::kept(&path)) {
-            remove(&left)?;
+        for copy in migrations::copies(&path) {
+            remove(&copy)?;
         }
         remove(&lock_path(&path))?;
         drop(lock);
@@ -251,10 +251,6 @@ fn fill(path: &Path) -> rusqlite::Result<()> {
     let connection = Connection::open(path)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     migrate(&connection, MIGRATIONS.into_iter())?;
-    connection.execute(
-        "INSERT INTO workspace (only_row, id, rev, state) VALUES (1, ?1, 0, ?2)",
-        (new_id().into_bytes(), Digest::default()),
-    )?;
     connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
     connection.close().map_err(|(_, error)| error)
 }

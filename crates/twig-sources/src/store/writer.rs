@@ -1,7 +1,6 @@
 //! The thread that writes, one write after the other, each durable before anybody hears of it: those
 //! that wait together are written together, and the disk is waited for once.
 
-use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -18,8 +17,7 @@ use super::fault::Fault;
 use super::identity::{Identity, retire};
 use super::open::{LARGE_LOG, Opened, held_log_sentence, open};
 use super::queue::{NotTaken, Queue, Queued, Waiting};
-use super::reader::Reader;
-use super::rows;
+use super::reader::StoreReader;
 use super::site::{Site, stopping};
 use super::sql::Sql;
 use crate::stamp::FileStamp;
@@ -61,7 +59,7 @@ impl Writer {
     pub(super) fn start(
         site: &Site,
         limits: Limits,
-        reader: Arc<Mutex<Reader>>,
+        reader: Arc<Mutex<StoreReader>>,
     ) -> std::io::Result<Self> {
         let site = site.for_writer();
         let (jobs, waiting) = Queue::new();
@@ -75,7 +73,7 @@ impl Writer {
                     limits,
                     reader,
                     is_log_large: false,
-                    sound: None,
+                    known: None,
                 };
                 hand.run(&waiting);
             })?;
@@ -109,11 +107,12 @@ struct Hand {
     site: Site,
     limits: Limits,
     /// The connection that reads, which is closed with the others where a lock is stuck.
-    reader: Arc<Mutex<Reader>>,
+    reader: Arc<Mutex<StoreReader>>,
     /// Whether the log was larger than it should be after the last write.
     is_log_large: bool,
-    /// What the system said of the file when it was last found to hold together.
-    sound: Option<FileStamp>,
+    /// What the system said of the file after the last write of this connection. SQLite trusts the
+    /// pages that it has in memory, so a connection is not used once another program wrote to the file.
+    known: Option<FileStamp>,
 }
 
 /// How a connection comes to its end.
@@ -164,7 +163,7 @@ impl Hand {
                 Err(error) => left.remove(0).tell(Err(error)),
                 Ok(opened) => {
                     self.site.keeps_reserve = true;
-                    self.sound = opened.files.stamp();
+                    self.known = opened.files.stamp();
                     match self.work(&opened, left, jobs) {
                         End::Done => return,
                         End::Wrong(queued) => {
@@ -200,6 +199,7 @@ impl Hand {
     /// together.
     fn work(&mut self, opened: &Opened, mut batch: Vec<Queued>, jobs: &Waiting) -> End {
         let sql = Sql::new(&opened.connection);
+        let mut is_used = false;
         loop {
             if batch.is_empty() {
                 batch.extend(jobs.recv());
@@ -214,10 +214,11 @@ impl Hand {
                 return End::Done;
             }
             self.site.deadline.set(first.job.until);
-            // What was removed or replaced meanwhile is not written to.
-            if !opened.is_usable() {
+            // What was removed, replaced or overwritten meanwhile is not written to.
+            if !opened.is_usable() || (is_used && opened.files.stamp() != self.known) {
                 return End::Wrong(batch);
             }
+            is_used = true;
             let attempt = || self.carry_out(opened, &sql, &batch);
             match catch_unwind(AssertUnwindSafe(attempt)) {
                 Ok(Ok(outcomes)) => {
@@ -263,7 +264,6 @@ impl Hand {
         sql: &Sql<'_>,
         batch: &[Queued],
     ) -> Result<Outcomes, Failed> {
-        let before = opened.files.stamp();
         let begun = sql.run("BEGIN IMMEDIATE", []);
         // The others have more patience left.
         begun.map_err(|fault| Failed { at: Some(0), fault })?;
@@ -284,12 +284,8 @@ impl Hand {
         let outcomes = applied?;
         ended?;
         self.watch_log(opened);
-        if before == self.sound {
-            // If it differs now, it was this very write that wrote the log back.
-            self.sound = opened.files.stamp();
-        } else {
-            self.look_again(opened, batch)?;
-        }
+        // If it differs now, it was this very write that wrote the log back.
+        self.known = opened.files.stamp();
         Ok(outcomes)
     }
 
@@ -337,41 +333,6 @@ impl Hand {
             apply_one(&queued.job.write).map_err(|fault| Failed { at, fault })
         })
         .collect()
-    }
-
-    /// Looks with fresh eyes whether what was written is really there, since somebody else wrote to
-    /// the file. Mostly the log was only written back; but a file that was copied over it goes
-    /// unnoticed by who keeps its pages in memory.
-    fn look_again(&mut self, opened: &Opened, batch: &[Queued]) -> Result<(), Fault> {
-        let stamp = opened.files.stamp();
-        let fresh = match open(&self.site) {
-            Ok(fresh) => fresh,
-            Err(error @ StoreError::Damaged { .. }) => return Err(error.into()),
-            // The write is in the log; whoever writes next looks.
-            Err(_) => return Ok(()),
-        };
-        let looked = (|| {
-            let transaction = fresh.connection.unchecked_transaction()?;
-            let sql = Sql::new(&transaction);
-            rows::projects(&sql)?;
-            let written = batch.iter().filter_map(|queued| match &queued.job.write {
-                Write::Item(write) => Some(&write.project),
-                _ => None,
-            });
-            for name in written.collect::<BTreeSet<_>>() {
-                // Who deleted the project since then found it sound.
-                if let Some(project) = rows::project(&sql, name)? {
-                    rows::items(&sql, &project, false)?;
-                    rows::items(&sql, &project, true)?;
-                }
-            }
-            Ok(())
-        })();
-        match looked {
-            Ok(()) => self.sound = stamp,
-            Err(_) => fresh.leave(&self.site),
-        }
-        looked
     }
 }
 

@@ -11,7 +11,7 @@ use twig_core::Latest;
 use twig_core::check::check;
 use twig_core::store::place_of;
 use twig_core::{Kind, Library, Problem, Severity};
-use twig_sources::{Found, FoundState};
+use twig_sources::{Found, FoundState, SqliteStore};
 
 use super::check::{Row, contents, counted};
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
@@ -144,7 +144,7 @@ fn workspaces(opened: &OpenedCatalog) -> Result<Vec<workspace::Row>, CommandErro
         return Ok(Vec::new());
     }
     let stores = Stores::of(opened.places.clone(), opened.config.limits.clone())?;
-    workspace::rows(&stores)
+    workspace::rows(&stores, SqliteStore::check_pages)
 }
 
 fn place_row(found: &Found) -> PlaceRow<'_> {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde::Serialize;
 use twig_core::store::{Noun, Store, StoreError, StoreName, Summary};
-use twig_sources::Access;
+use twig_sources::{Access, SqliteStore};
 
 use super::check::counted;
 use super::compact;
@@ -93,7 +93,7 @@ pub(super) fn run(what: WorkspaceCommand, ui: &mut Ui) -> Result<ExitCode, Comma
 }
 
 fn list(stores: &Stores, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let rows = rows(stores)?;
+    let rows = rows(stores, |_| Ok(()))?;
     if json {
         ui.json(&rows)?;
         return Ok(ExitCode::SUCCESS);
@@ -105,11 +105,18 @@ fn list(stores: &Stores, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandErr
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every workspace, and what is wrong with those that cannot be opened.
-pub(super) fn rows(stores: &Stores) -> Result<Vec<Row>, CommandError> {
+/// Every workspace, and what is wrong with those that cannot be opened or do not pass the check.
+pub(super) fn rows(
+    stores: &Stores,
+    check: fn(&SqliteStore) -> Result<(), StoreError>,
+) -> Result<Vec<Row>, CommandError> {
     let names = stores.workspaces.list()?;
     let rows = names.iter().map(|name| {
-        let found = projects(stores, name);
+        let store = stores.workspaces.open(name, Access::Read, &stores.limits);
+        let found = store.and_then(|store| {
+            check(&store)?;
+            store.projects()
+        });
         Row {
             name: name.to_string(),
             projects: found.as_ref().ok().map(Vec::len),

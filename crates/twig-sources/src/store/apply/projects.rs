@@ -1,12 +1,11 @@
 //! Writes that are about a whole project.
 
-use twig_core::store::{Digest, StoreError, StoreName, Timestamp, Written};
+use twig_core::store::{StoreError, StoreName, Timestamp, Written};
 
-use super::{Changed, find, record};
+use super::{ChangedItem, find, record};
 use crate::store::clock::new_id;
 use crate::store::fault::Fault;
-use crate::store::rows;
-use crate::store::seal::ProjectRow;
+use crate::store::rows::{self, StoredProject};
 use crate::store::sql::Sql;
 
 pub(super) fn create(
@@ -16,30 +15,20 @@ pub(super) fn create(
     now: Timestamp,
 ) -> Result<Written, Fault> {
     refuse_taken(sql, workspace, name)?;
-    let project = ProjectRow {
+    let project = StoredProject {
         id: new_id().into_bytes(),
         name: name.clone(),
         created: now,
+        rev: 0,
         prompts: 0,
         resources: 0,
-        state: Digest::default(),
-        buried: Digest::default(),
         history: 0,
     };
     sql.run(
-        "INSERT INTO project (id, name, created, prompts, resources, state, buried, seal) \
-         VALUES (?1, ?2, ?3, 0, 0, ?4, ?5, ?6)",
-        (
-            project.id,
-            name.as_str(),
-            now.0,
-            project.state,
-            project.buried,
-            project.seal(),
-        ),
+        "INSERT INTO project (id, name, created) VALUES (?1, ?2, ?3)",
+        (project.id, name.as_str(), now.0),
     )?;
-    let seals = [&project.seal()];
-    record(sql, &seals, &changed_project(&project), now)?;
+    record(sql, &project, &ChangedItem::project(&project), now)?;
     Ok(of_project(now))
 }
 
@@ -58,16 +47,15 @@ pub(super) fn rename(
         });
     }
     refuse_taken(sql, workspace, to)?;
-    let after = ProjectRow {
+    let after = StoredProject {
         name: to.clone(),
-        ..before.clone()
+        ..before
     };
     sql.run(
-        "UPDATE project SET name = ?2, seal = ?3 WHERE id = ?1",
-        (after.id, to.as_str(), after.seal()),
+        "UPDATE project SET name = ?2 WHERE id = ?1",
+        (after.id, to.as_str()),
     )?;
-    let seals = [&before.seal(), &after.seal()];
-    record(sql, &seals, &changed_project(&after), now)?;
+    record(sql, &after, &ChangedItem::project(&after), now)?;
     Ok(of_project(now))
 }
 
@@ -79,13 +67,6 @@ pub(super) fn delete(
 ) -> Result<Written, Fault> {
     let project = find(sql, workspace, name)?;
     delete_project(sql, &project)?;
-    let seals = [&project.seal()];
-    let changed = Changed {
-        // Nothing of it stays, and nobody asks for the name.
-        name: "",
-        ..changed_project(&project)
-    };
-    record(sql, &seals, &changed, now)?;
     Ok(of_project(now))
 }
 
@@ -100,7 +81,7 @@ fn refuse_taken(sql: &Sql<'_>, workspace: &StoreName, name: &StoreName) -> Resul
 }
 
 /// Takes a project away with its versions, and contents that no other project has.
-fn delete_project(sql: &Sql<'_>, project: &ProjectRow) -> Result<(), Fault> {
+fn delete_project(sql: &Sql<'_>, project: &StoredProject) -> Result<(), Fault> {
     let id = [project.id];
     prepare_forgetting(sql)?;
     sql.run(
@@ -113,11 +94,9 @@ fn delete_project(sql: &Sql<'_>, project: &ProjectRow) -> Result<(), Fault> {
         id,
     )?;
     sql.run("DELETE FROM item WHERE project = ?1", id)?;
+    sql.run("DELETE FROM change WHERE project = ?1", id)?;
     sql.run("DELETE FROM project WHERE id = ?1", id)?;
-    forget_contents(sql)?;
-    // Names are in there.
-    sql.run("DELETE FROM changes WHERE project = ?1", id)?;
-    Ok(())
+    forget_contents(sql)
 }
 
 /// Makes the list of contents that may be forgotten, empty.
@@ -139,15 +118,6 @@ pub(super) fn forget_contents(sql: &Sql<'_>) -> Result<(), Fault> {
     )?;
     sql.run("DELETE FROM gone", [])?;
     Ok(())
-}
-
-pub(super) fn changed_project(project: &ProjectRow) -> Changed<'_> {
-    Changed {
-        project: project.id,
-        kind: "project",
-        name: project.name.as_str(),
-        version: 0,
-    }
 }
 
 fn of_project(at: Timestamp) -> Written {

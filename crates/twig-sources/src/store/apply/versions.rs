@@ -2,15 +2,13 @@
 
 use twig_core::store::Timestamp;
 
-use super::projects::{changed_project, forget_contents, prepare_forgetting};
-use super::record;
+use super::projects::{forget_contents, prepare_forgetting};
+use super::{ChangedItem, record};
 use crate::store::fault::Fault;
-use crate::store::migrations::COUNT_HISTORY;
-use crate::store::rows::{number, signed};
-use crate::store::seal::ProjectRow;
+use crate::store::rows::{StoredProject, number, signed};
 use crate::store::sql::Sql;
 
-/// Rows of `changes` that stay: a server that knows less of a project reads all of it again.
+/// Rows of `change` that stay of a project: a server that knows less of a project reads all of it again.
 const CHANGES_KEPT: u64 = 1_000;
 
 /// Versions that are not among the last ones of their prompt or resource.
@@ -25,7 +23,7 @@ pub struct OldVersions {
 /// The versions of a project that are older than its last `keep` ones.
 pub(in crate::store) fn count(
     sql: &Sql<'_>,
-    project: &ProjectRow,
+    project: &StoredProject,
     keep: u64,
 ) -> Result<OldVersions, Fault> {
     const ROWS: &str = "SELECT count(*), coalesce(sum(512 \
@@ -56,14 +54,22 @@ pub(in crate::store) fn count(
     })
 }
 
-/// Drops them, and contents that nothing else has. Last versions stay as they are, and so do the
-/// digests of the project and of the workspace.
+/// Drops them, and contents that nothing else has; counts what the others take.
 pub(in crate::store) fn drop_old(
     sql: &Sql<'_>,
-    project: &ProjectRow,
+    project: &StoredProject,
     keep: u64,
     now: Timestamp,
 ) -> Result<OldVersions, Fault> {
+    // Each content once: see `Version::cost`.
+    const HISTORY: &str = "SELECT \
+        (SELECT coalesce(sum(512 + coalesce(length(CAST(version.description AS BLOB)), 0) \
+            + coalesce(length(CAST(version.uri AS BLOB)), 0) \
+            + coalesce(length(CAST(version.mime AS BLOB)), 0)), 0) \
+         FROM item JOIN version ON version.item = item.id WHERE item.project = ?1) \
+        + (SELECT coalesce(sum(size), 0) FROM \
+            (SELECT DISTINCT version.content, version.size \
+             FROM item JOIN version ON version.item = item.id WHERE item.project = ?1))";
     let old = count(sql, project, keep)?;
     if old.versions == 0 {
         return Ok(old);
@@ -77,8 +83,9 @@ pub(in crate::store) fn drop_old(
         parameters,
     )?;
     sql.run(
-        "DELETE FROM version WHERE item IN (SELECT id FROM item WHERE project = ?1) \
-         AND number <= (SELECT head FROM item WHERE item.id = version.item) - ?2",
+        "DELETE FROM version WHERE (item, number) IN (SELECT version.item, version.number \
+         FROM item JOIN version ON version.item = item.id \
+         WHERE item.project = ?1 AND version.number <= item.head - ?2)",
         parameters,
     )?;
     sql.run(
@@ -86,11 +93,16 @@ pub(in crate::store) fn drop_old(
         parameters,
     )?;
     forget_contents(sql)?;
+    let forgotten = project.rev.saturating_sub(CHANGES_KEPT);
     sql.run(
-        "DELETE FROM changes WHERE project = ?1 AND rev <= (SELECT rev FROM workspace) - ?2",
-        (project.id, signed(CHANGES_KEPT)),
+        "DELETE FROM change WHERE project = ?1 AND rev <= ?2",
+        (project.id, signed(forgotten)),
     )?;
-    sql.run(COUNT_HISTORY, [project.id])?;
-    record(sql, &[], &changed_project(project), now)?;
+    let history = sql.first(HISTORY, [project.id], |row| Ok(number(row, 0)?))?;
+    let after = StoredProject {
+        history: history.unwrap_or_default(),
+        ..project.clone()
+    };
+    record(sql, &after, &ChangedItem::project(&after), now)?;
     Ok(old)
 }

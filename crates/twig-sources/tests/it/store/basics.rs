@@ -16,11 +16,11 @@ use crate::support::LONG;
 fn what_was_written_is_read_by_everybody() {
     let home = Home::with_project();
     let (one, two) = (home.open(), home.open());
-    let before = two.revision().unwrap();
+    let before = [&one, &two].map(|store| store.revision().unwrap());
     let written = prompt(&one, "greet", text("Hello {{name}}\n")).unwrap();
     assert_eq!((written.version, written.is_new), (1, true));
     assert_eq!(written.operation, Some(Operation::Create));
-    for store in [&one, &two] {
+    for (store, before) in [&one, &two].into_iter().zip(before) {
         assert_eq!(
             contents(store),
             [("greet".to_owned(), "Hello {{name}}\n".to_owned())]

@@ -134,5 +134,5 @@ fn what_is_not_there_is_said_to_be_missing() {
         "Prompt 'a' has no version 2; the last one is 1"
     );
     prompt(&store, "a", Change::Update(Patch::default())).unwrap_err();
-    assert_eq!(store.revision().unwrap(), 2);
+    assert_eq!(changes(&home), 2);
 }

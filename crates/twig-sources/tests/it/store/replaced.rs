@@ -19,6 +19,23 @@ fn another(prompts: &[&str]) -> Home {
     other
 }
 
+/// Puts another file in the place of the one that is open. It is refused until the log of the one before
+/// is gone.
+fn replace(home: &Home, other: &Home, store: &dyn Store) {
+    fs::rename(other.file("default.db"), home.file("default.db")).unwrap();
+    let refused = store.revision().unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "The file of workspace 'default' is not the one that its log (default.db-wal) belongs to: put that \
+         file back, or remove the log and default.db-shm, which loses the last changes of that file"
+    );
+    let refused = prompt(store, "lost", text("two")).unwrap_err();
+    assert!(!refused.is_callers(), "{refused}");
+    for log in ["default.db-wal", "default.db-shm"] {
+        fs::remove_file(home.file(log)).unwrap();
+    }
+}
+
 #[test]
 fn a_write_to_a_file_that_was_removed_is_an_error() {
     let home = Home::with_project();
@@ -48,7 +65,7 @@ fn a_file_that_took_the_place_of_ours_is_served_and_written_to() {
     let mut last = store.revision().unwrap();
     for round in 0..3 {
         let other = another(&["x", "y"]);
-        fs::rename(other.file("default.db"), home.file("default.db")).unwrap();
+        replace(&home, &other, &store);
         let revision = store.revision().unwrap();
         assert!(revision > last, "{round}: {revision} after {last}");
         assert_eq!(names(&project(&store)), ["x", "y"]);
@@ -111,7 +128,7 @@ fn a_watcher_follows_a_file_that_was_replaced() {
         let _ = sender.send(());
     }));
     let other = another(&["x"]);
-    fs::rename(other.file("default.db"), home.file("default.db")).unwrap();
+    replace(&home, &other, &store);
     heard.recv_timeout(LONG).unwrap();
     assert_eq!(names(&project(&store)), ["x"]);
     let second = home.open();

@@ -103,7 +103,7 @@ fn dropped_versions_are_gone_and_the_others_are_as_they_were() {
     prompt(&store, "b", Change::Delete).unwrap();
     resource(&store, "r", at("x:y", "resource")).unwrap();
     let before = history(&other, "a");
-    let revision = other.revision().unwrap();
+    let revision = store.revision().unwrap();
     let counted = store.count_old_versions(None, 3).unwrap();
     let dropped = other.drop_old_versions(None, 3).unwrap();
     assert_eq!(counted, dropped);

@@ -208,3 +208,10 @@ pub(crate) fn contents(store: &dyn Store) -> Vec<(String, String)> {
         .map(|item| (item.name.to_string(), content(store, item)))
         .collect()
 }
+
+/// How many changes were written to project `p`.
+pub(crate) fn changes(home: &Home) -> u32 {
+    let file = rusqlite::Connection::open(home.file("default.db")).unwrap();
+    let sql = "SELECT count(*) FROM change";
+    file.query_row(sql, [], |row| row.get(0)).unwrap()
+}

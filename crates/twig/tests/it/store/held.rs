@@ -23,7 +23,7 @@ fn storm(server: &mut Client, writes: std::ops::Range<usize>) -> Vec<u64> {
 
 #[test]
 fn a_reader_that_never_finishes_holds_up_nobody() {
-    // Each is eight pages or so, and none of them can be used again while somebody may read it.
+    // Each is five pages or so, and none of them can be used again while somebody may read it.
     const WRITES: usize = 1_500;
     let env = with_project();
     let mut servers = servers(&env, 2);
@@ -33,7 +33,7 @@ fn a_reader_that_never_finishes_holds_up_nobody() {
     let reader = Connection::open_with_flags(database(&env), flags).expect("opens");
     reader.execute_batch("BEGIN").expect("begins");
     let count = |sql: &str| reader.query_row(sql, [], |row| row.get::<_, i64>(0));
-    let changes = "SELECT count(*) FROM changes";
+    let changes = "SELECT count(*) FROM change";
     let before = count(changes).expect("an answer");
     for round in 0..10 {
         let from = round * WRITES / 10;

@@ -57,7 +57,7 @@ fn a_file_that_is_refused_leaves_the_log_of_the_one_before() {
 }
 
 #[test]
-fn a_log_comes_back_with_its_file() {
+fn a_file_with_the_log_of_another_one_is_refused_and_both_stay_as_they_are() {
     let env = with_pending_log();
     assert_eq!(env.run(["workspace", "create", "other"]).code, 0);
     assert_eq!(
@@ -66,10 +66,19 @@ fn a_log_comes_back_with_its_file() {
     );
     put(&env, "default.db", "kept");
     put(&env, "other.db", "default.db");
-    assert!(!listed(&env).contains("acked"), "it is another workspace");
+    let refused = env.run(["prompt", "list", "-p", PROJECT]);
+    assert_eq!(refused.code, 1, "{refused}");
+    assert!(
+        refused
+            .stderr
+            .contains("is not the one that its log (default.db-wal) belongs to"),
+        "{refused}"
+    );
     put(&env, "default.db", "other.db");
     put(&env, "kept", "default.db");
     assert!(listed(&env).contains("acked"), "{}", listed(&env));
+    let other = env.run(["project", "list", "-w", "other"]);
+    assert!(other.stdout.contains(PROJECT), "{other}");
     let deleted = env.run(["workspace", "delete", "default", "--force"]);
     assert_eq!(deleted.code, 0, "{deleted}");
     let left = fs::read_dir(folder(&env)).expect("a folder").flatten();

@@ -332,6 +332,26 @@ fn a_damaged_workspace_is_told_and_can_still_be_deleted() {
 }
 
 #[test]
+fn doctor_checks_the_pages_of_every_workspace() {
+    let env = garden();
+    let text = "needle ".repeat(200);
+    done(&env, &["prompt", "add", "long", "-c", &text]);
+    assert_eq!(env.run(["doctor"]).code, 0);
+    let file = env.home().join(".local/share/twig/workspaces/default.db");
+    let mut bytes = fs::read(&file).expect("readable");
+    let at = bytes.windows(7).position(|window| window == b"needle ");
+    let page = at.expect("it is there") / 4096 * 4096;
+    bytes[page..page + 4096].fill(0xff);
+    fs::write(&file, bytes).expect("writable");
+    let report = env.run(["doctor"]);
+    assert_eq!(report.code, 1, "{report}");
+    assert!(
+        report.stdout.contains("its pages do not fit together"),
+        "{report}"
+    );
+}
+
+#[test]
 fn without_a_home_there_is_no_place() {
     let env = TestEnv::new(TWIG);
     let output = env.command(["project", "list"]).env_remove("HOME").output();
