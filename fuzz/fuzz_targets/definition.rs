@@ -13,8 +13,8 @@ use twig_core::render::{Block, render};
 use twig_core::{Latest, World};
 use twig_core::template::Templates;
 use twig_core::{
-    Blob, Bodies, Body, BodyError, Catalog, Document, Library, LibraryName, Limits, Lookup, RelativePath,
-    Rendering, Stamp,
+    Blob, Bodies, Body, BodyError, Catalog, Document, DocumentSource, Library, LibraryName, Limits, Lookup,
+    RelativePath, Rendering, Stamp,
 };
 
 /// Syntax of every dialect, with a mark that no definition has.
@@ -62,7 +62,7 @@ fuzz_target!(|bytes: &[u8]| {
         description: None,
         mime: "text/plain".into(),
         is_text: true,
-        path,
+        source: DocumentSource::File(path),
         size: EVIL.len() as u64,
         modified: None,
         version: 1,

@@ -10,7 +10,7 @@ use twig_core::parse::library::{Folder, add_documents, empty_library};
 use twig_core::template::{JobOutcome, Templates};
 use twig_core::{
     Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Document, Kind, Latest, Library, LibraryName, Limits,
-    MessageSource, Prompt, PromptName, RelativePath, Role, Skill, SkillFile, Stamp, TextForm, World,
+    MessageSource, Prompt, PromptName, RelativePath, Role, Skill, SkillFile, Stamp, TextForm, World, DocumentSource, StoredVersion,
 };
 use twig_core::search::{Hit, Target};
 use twig_core::store::{ContentInfo, Item, ItemKind, Noun, Operation, Project, StoreError, StoreName, Timestamp, Version, Written};
@@ -20,15 +20,12 @@ use twig_mcp::{Connection, Identity, Job, Server, Tools, Work, WorkOutcome};
 struct NoFiles;
 
 impl Bodies for NoFiles {
-    fn read(&self, library: &Library, _: &RelativePath) -> Result<Body, BodyError> {
-        if library.kind != Kind::Store {
-            return Err(BodyError::NotFound);
-        }
-        Ok(Body {
-            text: "stored {{input}}".to_owned(),
-            has_mark: false,
-            stamp: Stamp(0),
-        })
+    fn read(&self, _: &Library, _: &RelativePath) -> Result<Body, BodyError> {
+        Err(BodyError::NotFound)
+    }
+
+    fn stored(&self, _: &StoredVersion) -> Result<Vec<u8>, BodyError> {
+        Ok(b"stored {{input}}".to_vec())
     }
 
     fn bytes(
@@ -99,7 +96,7 @@ fn add_skills(library: &mut Library) {
         let Ok(file) = RelativePath::parse(path) else { return };
         library.documents.push(Document {
             uri: uri(path), short_uri: None, name: path.into(), title: None, description: None, mime: "text/markdown".into(),
-            is_text: true, path: file, size: 3, modified: None, version: 1,
+            is_text: true, source: DocumentSource::File(file), size: 3, modified: None, version: 1,
         });
     }
     for (folder, is_unlisted) in [("s/", false), ("s/b/", true)] {

@@ -8,8 +8,8 @@ use divan::{Bencher, black_box};
 use twig_core::parse::library::{DefinitionFile, Files, Folder, definitions_library, twig_library};
 use twig_core::template::Templates;
 use twig_core::{
-    Blob, Bodies, Body, BodyError, Catalog, Document, Library, LibraryName, Limits, Lookup,
-    RelativePath, Rendering, Stamp, render,
+    Blob, Bodies, Body, BodyError, Catalog, Document, DocumentSource, Library, LibraryName, Limits,
+    Lookup, RelativePath, Rendering, Stamp, render,
 };
 use twig_core::{Latest, World};
 
@@ -239,7 +239,9 @@ fn render_fifty_documents(bencher: Bencher<'_, '_>) {
             mime: "text/markdown".into(),
             description: None,
             is_text: true,
-            path: RelativePath::parse(&format!("docs/all/{at:02}.md")).ok()?,
+            source: DocumentSource::File(
+                RelativePath::parse(&format!("docs/all/{at:02}.md")).ok()?,
+            ),
             size: 10 * 1024,
             modified: None,
             version: 1,

@@ -5,13 +5,21 @@ mod problem;
 use std::fmt;
 
 pub use self::problem::FileRole;
-use crate::model::{Library, Prompt};
+use crate::model::{Library, Prompt, StoredVersion};
 use crate::name::RelativePath;
-use crate::store::StoreError;
 
 /// Says whether a body is still the one that was read: equal stamps, equal text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamp(pub u64);
+
+impl Stamp {
+    /// The stamp of a version in a store: a new version may hold what the last one held.
+    pub fn of_stored(version: &StoredVersion) -> Self {
+        let mut first = [0; 8];
+        first.copy_from_slice(&version.digest[..8]);
+        Self(u64::from_le_bytes(first).wrapping_add(version.number))
+    }
+}
 
 /// The text of a file and the stamp it had when it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +59,11 @@ pub trait Bodies: Send + Sync {
         path: &RelativePath,
         limit: usize,
     ) -> Result<Blob, BodyError>;
+
+    /// Reads what a version in a store holds.
+    fn stored(&self, _version: &StoredVersion) -> Result<Vec<u8>, BodyError> {
+        Err(BodyError::NotFound)
+    }
 
     /// True if the file that a prompt was read from is still the one that was read.
     fn is_current(&self, _library: &Library, _prompt: &Prompt) -> bool {
@@ -119,7 +132,7 @@ pub enum BodyError {
     Loop,
     /// A project's store said no; a whole sentence.
     #[error("{0}")]
-    Store(StoreError),
+    Store(String),
     /// The system said no.
     #[error("cannot be read: {0}")]
     Unreadable(String),

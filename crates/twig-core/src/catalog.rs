@@ -17,7 +17,7 @@ pub use self::documents::{DocumentRef, TemplateRef};
 pub use self::revisions::Revisions;
 use self::skills::SkillIndex;
 pub use self::skills::SkillRef;
-use crate::model::{Kind, Library, Prompt};
+use crate::model::{Library, Prompt};
 use crate::name::{client_chars, client_key};
 use crate::problem::{Problem, ProblemCode, Severity};
 use crate::suggest;
@@ -74,7 +74,7 @@ impl Catalog {
         let mut catalog = Self::default();
         for library in libraries {
             let winner = catalog.library(library.name.as_str());
-            match winner.filter(|winner| !winner.is_project && !library.is_project) {
+            match winner.filter(|winner| !winner.is_project() && !library.is_project()) {
                 None => catalog.libraries.push(library),
                 Some(winner) => {
                     let problem = taken(&library, winner);
@@ -155,7 +155,7 @@ impl Catalog {
             libraries.filter(|library| library.name.as_str() == name)
         };
         named()
-            .find(|library| !library.is_project)
+            .find(|library| !library.is_project())
             .or(named().next())
     }
 
@@ -163,7 +163,7 @@ impl Catalog {
     pub fn project(&self) -> Option<&Arc<Library>> {
         self.libraries
             .iter()
-            .find(|library| library.kind == Kind::Store)
+            .find(|library| library.stored().is_some())
     }
 
     /// Names near to one that was not found.

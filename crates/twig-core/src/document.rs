@@ -20,6 +20,8 @@ pub use self::mime::{ending_of, mime_of, mime_of_name};
 pub use self::time::rfc3339;
 pub use self::uri::{decode, encode};
 pub use self::uri_template::UriTemplate;
+use crate::body::{Blob, Bodies, BodyError, Stamp};
+use crate::model::{Library, StoredVersion};
 use crate::name::RelativePath;
 
 /// One document, as it is listed; its contents are read on demand.
@@ -39,17 +41,80 @@ pub struct Document {
     pub mime: Cow<'static, str>,
     /// Whether its contents are text, as far as its first bytes tell.
     pub is_text: bool,
-    /// Its file, from the library's folder.
-    pub path: RelativePath,
+    /// Where its contents are.
+    pub source: DocumentSource,
     /// Its length in bytes.
     pub size: u64,
     /// When it was last written, in seconds since 1970.
     pub modified: Option<i64>,
-    /// Differs where the file does.
+    /// Differs where the contents do.
     pub version: u64,
 }
 
+/// Where the contents of a document are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DocumentSource {
+    /// A file, by its path from the library's folder.
+    File(RelativePath),
+    /// A version in a store.
+    Stored(StoredVersion),
+}
+
 impl Document {
+    /// Its file, where it has one.
+    pub fn file(&self) -> Option<&RelativePath> {
+        match &self.source {
+            DocumentSource::File(path) => Some(path),
+            DocumentSource::Stored(_) => None,
+        }
+    }
+
+    /// The version in a store, where it is one.
+    pub fn stored(&self) -> Option<&StoredVersion> {
+        match &self.source {
+            DocumentSource::File(_) => None,
+            DocumentSource::Stored(version) => Some(version),
+        }
+    }
+
+    /// How people find it in its library: the path of its file, or its name in a store.
+    pub fn place(&self) -> &str {
+        self.file().map_or(&self.name, RelativePath::as_str)
+    }
+
+    /// Looks whether its contents changed, without reading them.
+    pub fn stamp(&self, bodies: &dyn Bodies, library: &Library) -> Result<Stamp, BodyError> {
+        match &self.source {
+            DocumentSource::File(path) => bodies.stamp(library, path),
+            DocumentSource::Stored(version) => Ok(self.stored_stamp(version)),
+        }
+    }
+
+    /// Reads its contents, if they are no longer than that.
+    pub fn bytes(
+        &self,
+        bodies: &dyn Bodies,
+        library: &Library,
+        limit: usize,
+    ) -> Result<Blob, BodyError> {
+        let version = match &self.source {
+            DocumentSource::File(path) => return bodies.bytes(library, path, limit),
+            DocumentSource::Stored(version) => version,
+        };
+        let bytes = bodies.stored(version)?;
+        if bytes.len() > limit {
+            let size = bytes.len() as u64;
+            return Err(BodyError::TooLarge { size, limit });
+        }
+        let stamp = self.stored_stamp(version);
+        Ok(Blob { bytes, stamp })
+    }
+
+    /// The same bytes as text and as something else are two things.
+    fn stored_stamp(&self, version: &StoredVersion) -> Stamp {
+        Stamp(Stamp::of_stored(version).0 ^ (u64::from(self.is_text) << 63))
+    }
+
     /// Its title, or else its name.
     pub fn shown_title(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)

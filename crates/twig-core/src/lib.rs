@@ -39,13 +39,13 @@ pub use braces::{Braces, UriPattern};
 pub use catalog::{
     Catalog, Child, DocumentRef, Lookup, PromptRef, Revisions, SkillRef, TemplateRef,
 };
-pub use document::{Contents, Document, UriTemplate};
+pub use document::{Contents, Document, DocumentSource, UriTemplate};
 pub use function::{FunctionCall, FunctionOutcome};
 pub use limits::Limits;
 pub use media::{Media, MediaKind};
 pub use model::{
     Argument, ClientFiles, Content, Dialect, FileForm, Function, FunctionSource, Kind, Library,
-    Marks, MessageSource, Prompt, Role, Skill, SkillFile, TextForm,
+    LibraryOrigin, Marks, MessageSource, Prompt, Role, Skill, SkillFile, StoredVersion, TextForm,
 };
 pub use name::{LibraryName, PromptName, RelativePath};
 pub use problem::{Excerpt, Problem, ProblemCode, Severity};

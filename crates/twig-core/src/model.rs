@@ -81,8 +81,8 @@ pub struct Library {
     pub name: LibraryName,
     /// How its files are read.
     pub kind: Kind,
-    /// Whether it is a project's own: its prompts have bare names, and it takes no library's name.
-    pub is_project: bool,
+    /// Where it comes from.
+    pub origin: LibraryOrigin,
     /// Its folder, as the source knows it (absolute).
     pub root: Box<str>,
     /// Its folder as people like to read it (`~` for home).
@@ -116,11 +116,49 @@ impl Library {
         format!("{}/{file}", self.shown_root)
     }
 
+    /// True if it is a project's own: its prompts have bare names, and it takes no library's name.
+    pub fn is_project(&self) -> bool {
+        self.origin != LibraryOrigin::Folder
+    }
+
+    /// The workspace and the project that it was made of, where it was made of one.
+    pub fn stored(&self) -> Option<(&str, &str)> {
+        match &self.origin {
+            LibraryOrigin::Stored { workspace, project } => Some((workspace, project)),
+            LibraryOrigin::Folder | LibraryOrigin::ProjectFolder => None,
+        }
+    }
+
     /// Whether any of its prompts is made by a program.
     pub fn runs_functions(&self) -> bool {
         let mut prompts = self.prompts.iter();
         prompts.any(|prompt| prompt.function().is_some())
     }
+}
+
+/// Where a library comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LibraryOrigin {
+    /// A folder.
+    Folder,
+    /// The folder with the prompts of the project that is developed there.
+    ProjectFolder,
+    /// A project of a workspace.
+    Stored {
+        /// The workspace's name.
+        workspace: Box<str>,
+        /// The project's name.
+        project: Box<str>,
+    },
+}
+
+/// A version in a store: what it holds never changes, whatever is written later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct StoredVersion {
+    /// SHA-256 of what it holds.
+    pub digest: [u8; 32],
+    /// Its number.
+    pub number: u64,
 }
 
 /// A file that says what the functions of a library run, as it was when they were read.
@@ -293,6 +331,8 @@ pub struct MessageSource {
 pub enum Content {
     /// A file of the library.
     File(RelativePath),
+    /// A version in a store.
+    Stored(StoredVersion),
     /// Text that stands in the manifest, and the line there on which it starts.
     Text {
         /// The template itself.
@@ -363,13 +403,22 @@ impl Function {
 }
 
 impl Content {
-    /// The file with what is said, or where it is said; `None` for the manifest.
+    /// The file with what is said, or where it is said; `None` for the manifest and for a store.
     pub fn file(&self) -> Option<&RelativePath> {
         match self {
             Self::File(path) | Self::Media { path, .. } => Some(path),
             Self::Text { file, .. } => file.as_ref(),
             Self::Braces { file, .. } | Self::Document { file, .. } => Some(file),
             Self::Function(function) => Some(function.file()),
+            Self::Stored(_) => None,
+        }
+    }
+
+    /// The version in a store, where it is one.
+    pub fn stored(&self) -> Option<&StoredVersion> {
+        match self {
+            Self::Stored(version) => Some(version),
+            _ => None,
         }
     }
 

@@ -6,7 +6,6 @@ use std::fmt;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::hidden::is_filler;
-use crate::store::StoreName;
 
 /// The longest name of a library, prompt or argument, in bytes.
 pub const NAME_LIMIT: usize = 128;
@@ -122,8 +121,8 @@ impl PromptName {
     }
 
     /// The name of a project's prompt, which was checked by another rule.
-    pub(crate) fn of_store(name: &StoreName) -> Self {
-        Self(name.as_str().into())
+    pub(crate) fn of_store(name: &str) -> Self {
+        Self(name.into())
     }
 
     /// The name as text.
@@ -244,11 +243,6 @@ impl RelativePath {
             return Err(NameError::Absolute);
         }
         Ok(Self(parts.join("/").into()))
-    }
-
-    /// A path made of names of a store, which no file has.
-    pub(crate) fn of_store(path: String) -> Self {
-        Self(path.into())
     }
 
     /// The path as text, `/` between its parts.

@@ -1,7 +1,7 @@
 //! Sentences for clients that may be on another machine: they name a library and a path inside it,
 //! never its folder.
 
-use crate::model::{Kind, Library};
+use crate::model::Library;
 
 /// A sentence with the name of each library in place of its folder.
 pub fn without_folders<'l>(
@@ -11,7 +11,7 @@ pub fn without_folders<'l>(
     let mut folders: Vec<(&str, &str)> = Vec::new();
     for library in libraries {
         // A project of a store has no folder, and says so already.
-        if library.kind != Kind::Store {
+        if library.stored().is_none() {
             let name = library.name.as_str();
             folders.extend([(&*library.root, name), (&*library.shown_root, name)]);
         }

@@ -23,7 +23,9 @@ use crate::function::FunctionCall;
 use crate::limits::TOO_MANY_WAIT;
 use crate::media::Media;
 pub use crate::message::{Block, Message};
-use crate::model::{Content, Dialect, Kind, Library, MessageSource, PATTERN_AT_ONCE, Role};
+use crate::model::{
+    Content, Dialect, Kind, Library, MessageSource, PATTERN_AT_ONCE, Role, StoredVersion,
+};
 use crate::name::RelativePath;
 pub use crate::render_error::RenderError;
 use crate::render_error::body_error;
@@ -387,14 +389,15 @@ pub(crate) fn verbatim_text(
 ) -> Result<String, RenderError> {
     let limit = world.templates.limits().verbatim;
     let text = match content {
+        // It was measured when it was written.
+        Content::Stored(version) => return stored(world, library, version),
         Content::Text { text, .. } => text.to_string(),
         content => match content.file() {
             Some(path) => read(world, library, path)?,
             None => String::new(),
         },
     };
-    // What a store holds was measured when it was written.
-    if text.len() > limit && library.kind != Kind::Store {
+    if text.len() > limit {
         let file = content.file();
         let file = file.map_or(crate::parse::library::MANIFEST, RelativePath::as_str);
         return Err(RenderError::Limit(format!(
@@ -403,6 +406,23 @@ pub(crate) fn verbatim_text(
         )));
     }
     Ok(text)
+}
+
+fn stored(
+    world: World<'_>,
+    library: &Library,
+    version: &StoredVersion,
+) -> Result<String, RenderError> {
+    let bytes = world.bodies.stored(version);
+    let text = bytes.and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|error| BodyError::NotUtf8 {
+            offset: error.utf8_error().valid_up_to(),
+        })
+    });
+    text.map_err(|error| RenderError::Body {
+        path: library.shown_root.to_string(),
+        error,
+    })
 }
 
 /// The text of a file of a library.

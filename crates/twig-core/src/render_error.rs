@@ -2,7 +2,6 @@
 
 use crate::body::{BodyError, FileRole};
 use crate::model::{Argument, Kind, Library};
-use crate::name::RelativePath;
 
 /// Why a prompt could not be rendered; each says what to do next.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -145,7 +144,11 @@ impl RenderError {
     }
 }
 
-pub(crate) fn body_error(library: &Library, path: &RelativePath, error: BodyError) -> RenderError {
+pub(crate) fn body_error(
+    library: &Library,
+    path: impl std::fmt::Display,
+    error: BodyError,
+) -> RenderError {
     RenderError::Body {
         path: library.shown_path_of(path),
         error,

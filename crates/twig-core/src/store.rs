@@ -19,7 +19,7 @@ pub use self::decide::{Decision, Next, decide};
 pub use self::error::StoreError;
 pub use self::folder::{Entry, Folder, FolderError};
 pub use self::given::{Given, base64, is_text_mime, mime_or_plain};
-pub use self::library::{content_of, library, place_of, version_of};
+pub use self::library::library;
 pub use self::name::{ItemKind, NameProblem, Noun, StoreName};
 pub use self::version::{
     ContentInfo, Digest, Item, LONGEST_AUTHOR, Operation, Project, Summary, Timestamp,
@@ -27,7 +27,7 @@ pub use self::version::{
 };
 pub use self::write::{Change, Draft, ItemWrite, Patch, Write, Written};
 
-/// Told what came of a write: once, from any thread, perhaps before the write was even handed over.
+/// Called exactly once with the result, on any thread, possibly before `write` returns.
 pub type OnWritten = Box<dyn FnOnce(Result<Written, StoreError>) + Send>;
 
 /// Where the projects of one workspace are kept.

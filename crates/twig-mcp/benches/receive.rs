@@ -9,9 +9,9 @@ use divan::Bencher;
 use twig_core::model::About;
 use twig_core::template::Templates;
 use twig_core::{
-    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Document, Kind, Latest,
-    Library, LibraryName, Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
-    World,
+    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Document, DocumentSource,
+    Kind, Latest, Library, LibraryName, LibraryOrigin, Limits, MessageSource, Prompt, PromptName,
+    RelativePath, Role, Stamp, World,
 };
 use twig_mcp::{Connection, Identity, Server, Tools};
 
@@ -120,7 +120,7 @@ fn catalog() -> Arc<Catalog> {
     Arc::new(Catalog::build(vec![Arc::new(Library {
         name: LibraryName::from_folder("library").unwrap(),
         kind: Kind::Twig,
-        is_project: false,
+        origin: LibraryOrigin::Folder,
         root: "/library".into(),
         shown_root: "~/library".into(),
         about: About::default(),
@@ -143,7 +143,9 @@ fn document(at: usize) -> Document {
         mime: "text/markdown".into(),
         description: None,
         is_text: true,
-        path: RelativePath::parse(&format!("docs/patterns/{at}.md")).unwrap(),
+        source: DocumentSource::File(
+            RelativePath::parse(&format!("docs/patterns/{at}.md")).unwrap(),
+        ),
         size: 5_000,
         modified: Some(1_700_000_000),
         version: 1,

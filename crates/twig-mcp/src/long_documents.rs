@@ -40,9 +40,9 @@ impl LongDocuments {
         found: &DocumentRef<'_>,
     ) -> Result<EncodedDocument, BodyError> {
         let DocumentRef { library, document } = found;
-        let (root, path) = (&*library.root, document.path.as_str());
+        let (root, path) = (&*library.root, document.place());
         if let Some((json, stamp)) = self.find(root, path)
-            && world.bodies.stamp(library, &document.path)? == stamp
+            && document.stamp(world.bodies, library)? == stamp
         {
             return Ok(EncodedDocument::Long(json));
         }

@@ -3,10 +3,7 @@
 use std::fmt::Write as _;
 
 use twig_core::document::rfc3339;
-use twig_core::store::version_of;
-use twig_core::{
-    Argument, Child, Contents, DocumentRef, Kind, PromptRef, Skill, SkillFile, TemplateRef,
-};
+use twig_core::{Argument, Child, Contents, DocumentRef, PromptRef, Skill, SkillFile, TemplateRef};
 
 use crate::era::{Era, SERVER_INFO_KEY};
 use crate::json::{self, Object};
@@ -19,15 +16,13 @@ pub(crate) const STORED_KEY: &str = "twig/version";
 
 /// The version of a project's prompt; `None` for all others.
 pub(crate) fn stored_prompt(found: PromptRef<'_>) -> Option<u64> {
-    let is_stored = found.library.kind == Kind::Store;
-    let message = found.prompt.messages.first().filter(|_| is_stored)?;
-    version_of(message.content.file()?)
+    let message = found.prompt.messages.first()?;
+    message.content.stored().map(|version| version.number)
 }
 
 /// The version of a project's resource; `None` for all others.
 pub(crate) fn stored_document(found: DocumentRef<'_>) -> Option<u64> {
-    let is_stored = found.library.kind == Kind::Store;
-    version_of(&found.document.path).filter(|_| is_stored)
+    found.document.stored().map(|version| version.number)
 }
 
 /// Writes the members of an item of `resources/list`.

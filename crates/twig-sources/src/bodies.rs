@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use twig_core::parse::library::source_of;
-use twig_core::store::{Digest, content_of};
 use twig_core::{
-    Blob, Bodies, Body, BodyError, Kind, Library, Limits, NotAFile, Prompt, RelativePath, Stamp,
+    Blob, Bodies, Body, BodyError, Library, Limits, NotAFile, Prompt, RelativePath, Stamp,
+    StoredVersion,
 };
 
 use crate::live::LiveCatalog;
@@ -23,16 +23,6 @@ const AT_LEAST: usize = 1024 * 1024;
 /// The most that is read of one file; what a template may measure is seen to later.
 pub(crate) fn most(limits: &Limits) -> usize {
     limits.template_source.max(limits.verbatim).max(AT_LEAST)
-}
-
-impl LiveCatalog {
-    /// What a path of a project's library leads to: always the same, whatever is written meanwhile.
-    fn stored(&self, path: &RelativePath) -> Result<(Vec<u8>, Stamp), BodyError> {
-        let digest = digest(path)?;
-        let project = self.project().ok_or(BodyError::NotFound)?;
-        let bytes = project.content(&digest).map_err(BodyError::Store)?;
-        Ok((bytes, stamp_of_digest(&digest)))
-    }
 }
 
 impl LiveCatalog {
@@ -56,29 +46,8 @@ impl LiveCatalog {
     }
 }
 
-fn digest(path: &RelativePath) -> Result<Digest, BodyError> {
-    content_of(path).ok_or(BodyError::NotFound)
-}
-
-fn stamp_of_digest(digest: &Digest) -> Stamp {
-    let mut first = [0; 8];
-    first.copy_from_slice(&digest[..8]);
-    Stamp(u64::from_le_bytes(first))
-}
-
 impl Bodies for LiveCatalog {
     fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
-        if library.kind == Kind::Store {
-            let (bytes, stamp) = self.stored(path)?;
-            let text = String::from_utf8(bytes).map_err(|error| BodyError::NotUtf8 {
-                offset: error.utf8_error().valid_up_to(),
-            })?;
-            return Ok(Body {
-                text,
-                has_mark: false,
-                stamp,
-            });
-        }
         let limit = most(&self.settings().limits);
         let read = self.ask(library, path, move |root, path| {
             read_text(root, path, limit, Patience::BODY)
@@ -96,14 +65,6 @@ impl Bodies for LiveCatalog {
         path: &RelativePath,
         limit: usize,
     ) -> Result<Blob, BodyError> {
-        if library.kind == Kind::Store {
-            let (bytes, stamp) = self.stored(path)?;
-            if bytes.len() > limit {
-                let size = bytes.len() as u64;
-                return Err(BodyError::TooLarge { size, limit });
-            }
-            return Ok(Blob { bytes, stamp });
-        }
         let read = self.ask(library, path, move |root, path| {
             read_bytes(root, path, limit, Patience::BODY)
         })?;
@@ -116,15 +77,18 @@ impl Bodies for LiveCatalog {
     /// One plain `stat`: it reads nothing, and a path that was bent to lead outside has another
     /// inode, so that the stamp differs and the read that follows refuses.
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
-        if library.kind == Kind::Store {
-            return digest(path).map(|digest| stamp_of_digest(&digest));
-        }
         if self.reach.is_far(Path::new(&*library.root)) {
             return self.ask(library, path, |root, path| {
                 file_stamp(std::fs::metadata(root.join(path))).map(|stamp| stamp_of(&stamp))
             });
         }
         file_stamp(metadata(library, path.as_str())).map(|stamp| stamp_of(&stamp))
+    }
+
+    fn stored(&self, version: &StoredVersion) -> Result<Vec<u8>, BodyError> {
+        let project = self.project().ok_or(BodyError::NotFound)?;
+        let content = project.content(&version.digest);
+        content.map_err(|error| BodyError::Store(error.to_string()))
     }
 
     /// One plain `stat`, too. A file that is not there is being saved, or gone for good: the look

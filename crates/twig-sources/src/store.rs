@@ -134,9 +134,7 @@ impl Store for SqliteStore {
     }
 
     fn projects(&self) -> Result<Vec<Summary>, StoreError> {
-        let rows = self
-            .reader()
-            .read(&self.site, rows::projects)?;
+        let rows = self.reader().read(&self.site, rows::projects)?;
         let summary = |row: rows::StoredProject| Summary {
             id: row.id,
             name: row.name,

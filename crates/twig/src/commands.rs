@@ -31,7 +31,7 @@ mod workspace;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use twig_core::store::{Noun, StoreName, place_of};
+use twig_core::store::{Noun, StoreName};
 use twig_core::{Catalog, Lookup, PromptRef};
 
 use self::check::CheckArgs;
@@ -180,7 +180,7 @@ fn find<'c>(catalog: &'c Catalog, name: &str) -> Result<PromptRef<'c>, CommandEr
         .hint(format!("use one of `{}`", names.join("`, `")))),
         Lookup::Missing => {
             // As clients hear it: what no project could hold is not missed there.
-            let project = catalog.project().and_then(|library| place_of(library));
+            let project = catalog.project().and_then(|library| library.stored());
             let project = project.filter(|_| StoreName::parse(Noun::Prompt, name).is_ok());
             let error = CommandError::fixable(match project {
                 Some((_, project)) => format!("Prompt '{name}' not found in project '{project}'"),

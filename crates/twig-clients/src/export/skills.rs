@@ -184,19 +184,20 @@ pub(super) fn bundled(world: World<'_>, found: PromptRef<'_>) -> (Vec<Bundled>, 
             .document(uri)
             .filter(|one| Arc::ptr_eq(one.library, library))
     };
-    let own = |uri: &str| at(uri).is_some_and(|one| one.document.path == *path);
+    let own = |uri: &str| at(uri).is_some_and(|one| one.document.file() == Some(path));
     let Some(skill) = library.skills.iter().find(|skill| own(&skill.uri)) else {
         return none;
     };
     let folder = path.folder();
     let files = skill.files.iter().filter_map(|file| {
         let document = at(&file.uri)?.document;
-        let inner = document.path.as_str().strip_prefix(folder)?;
+        let path = document.file()?;
+        let inner = path.as_str().strip_prefix(folder)?;
         let to = inner.trim_start_matches('/');
         let is_main = to.eq_ignore_ascii_case("SKILL.md");
         (!is_main).then(|| Bundled {
             library: Arc::clone(library),
-            path: document.path.clone(),
+            path: path.clone(),
             to: to.to_owned(),
             digest: file.digest,
             size: file.size,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::files::SKILL;
 use super::markdown::folder_name;
 use super::{Bundled, SkillHead};
-use twig_core::document::{Document, TITLE, encode};
+use twig_core::document::{Document, DocumentSource, TITLE, encode};
 use twig_core::limits::Limits;
 use twig_core::model::{Library, Skill, SkillFile};
 use twig_core::name::RelativePath;
@@ -116,7 +116,7 @@ fn base(
         let mut files = files.iter().filter(|file| is_beneath(&file.path, inside));
         files.all(|file| {
             let known = documents.get(&*uri(base, path, &file.path));
-            known.is_none_or(|known| known.path == file.path)
+            known.is_none_or(|known| known.file() == Some(&file.path))
         })
     };
     let wished = [
@@ -173,7 +173,7 @@ fn document(
             file.head.mime
         }),
         is_text: file.head.is_text,
-        path: file.path.clone(),
+        source: DocumentSource::File(file.path.clone()),
         size: file.size,
         modified: file.modified,
         version: file.version,

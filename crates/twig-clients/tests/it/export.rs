@@ -16,8 +16,8 @@ use twig_clients::export::{ExportFormat, FileNames, Item, Plan, marker_of, plan}
 use twig_core::template::{Templates, run};
 use twig_core::{
     Argument, Blob, Block, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library,
-    LibraryName, Limits, MessageSource, Prompt, PromptName, RelativePath, Rendering, Role, Stamp,
-    render,
+    LibraryName, LibraryOrigin, Limits, MessageSource, Prompt, PromptName, RelativePath, Rendering,
+    Role, Stamp, render,
 };
 use twig_core::{Latest, World};
 
@@ -96,7 +96,7 @@ impl Shelf {
             Arc::new(Library {
                 name: LibraryName::from_folder(name).expect("a name"),
                 kind: *kind,
-                is_project: false,
+                origin: LibraryOrigin::Folder,
                 root: format!("/data/{name}").into(),
                 shown_root: format!("~/{name}").into(),
                 about: twig_core::model::About::default(),

@@ -179,7 +179,7 @@ fn taken(library: &Library, document: &Document, winner: &Library) -> Problem {
         "the URI `{}` is already taken by {}",
         document.uri, winner.shown_root
     );
-    let path = format!("{}/{}", library.root, document.path);
+    let path = library.path_of(document.place());
     Problem::of_file(
         ProblemCode::ShadowedDocument,
         Severity::Warning,

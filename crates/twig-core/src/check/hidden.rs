@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::hidden::{Found, Place, find};
-use crate::model::{Content, Dialect, Kind, Library, Prompt};
+use crate::model::{Content, Dialect, Library, Prompt};
 use crate::name::RelativePath;
 use crate::parse::labels::place;
 use crate::problem::{Problem, ProblemCode, Severity};
@@ -19,9 +19,7 @@ pub(super) fn prompt(
 ) {
     for message in &prompt.messages {
         let problem = match (prompt.dialect, &message.content) {
-            (Dialect::Input | Dialect::Marks(_) | Dialect::Verbatim, Content::File(file))
-                if library.kind != Kind::Store =>
-            {
+            (Dialect::Input | Dialect::Marks(_) | Dialect::Verbatim, Content::File(file)) => {
                 let body = world.bodies.read(library, file);
                 body.ok()
                     .and_then(|body| in_file(library, file, &body.text))
@@ -42,16 +40,16 @@ pub(super) fn prompt(
 
 /// Looks at the documents of a library; what is in a store was looked at when it was written.
 pub(super) fn documents(world: World<'_>, library: &Arc<Library>, problems: &mut Vec<Problem>) {
-    if library.kind == Kind::Store {
-        return;
-    }
     let limit = world.templates.limits().document;
     for document in library.documents.iter().filter(|known| known.is_text) {
-        let read = world.bodies.bytes(library, &document.path, limit);
+        let Some(path) = document.file() else {
+            continue;
+        };
+        let read = world.bodies.bytes(library, path, limit);
         let text = read
             .ok()
             .and_then(|read| String::from_utf8(read.bytes).ok());
-        problems.extend(text.and_then(|text| in_file(library, &document.path, &text)));
+        problems.extend(text.and_then(|text| in_file(library, path, &text)));
     }
 }
 

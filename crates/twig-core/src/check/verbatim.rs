@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::media_problem;
-use crate::model::{Content, Kind, Library, Prompt};
+use crate::model::{Content, Library, Prompt};
 use crate::name::RelativePath;
 use crate::parse::library::MANIFEST;
 use crate::problem::{Problem, ProblemCode, Severity};
@@ -17,12 +17,12 @@ pub(super) fn prompt(
     prompt: &Prompt,
     problems: &mut Vec<Problem>,
 ) {
-    // What a store holds was looked at when it was written.
-    if library.kind == Kind::Store {
-        return;
-    }
     let mut media_room = world.templates.limits().media;
     for message in &prompt.messages {
+        // What a store holds was checked when it was written.
+        if message.content.stored().is_some() {
+            continue;
+        }
         match media(world, library, message, &mut media_room) {
             Ok(Some(_)) => continue,
             Ok(None) if matches!(message.content, Content::Document { .. }) => continue,

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Contents, Document};
+use super::{Contents, Document, DocumentSource};
 use crate::body::{Bodies, BodyError, Stamp};
-use crate::model::{Kind, Library, SKILL_SCHEME};
+use crate::model::{Library, SKILL_SCHEME};
 
 /// How many bytes of contents are kept.
 const ROOM: usize = 4 * 1024 * 1024;
@@ -54,20 +54,21 @@ impl DocumentCache {
         document: &Document,
         limit: usize,
     ) -> Result<(Arc<Contents>, Stamp), BodyError> {
-        let path = &document.path;
+        // A name in a store stands for what its last version holds, whose stamp says which that is.
+        let path = document.place();
         // Found first and compared after: the lock is not held while the disk is asked.
-        let found = self.lock().find(&library.root, path.as_str());
+        let found = self.lock().find(&library.root, path);
         if let Some((contents, stamp)) = found
-            && bodies.stamp(library, path)? == stamp
+            && document.stamp(bodies, library)? == stamp
             && contents.len() <= limit
         {
             return Ok((contents, stamp));
         }
-        let read = bodies.bytes(library, path, limit)?;
-        let contents = Arc::new(match (library.kind, document.is_text) {
+        let read = document.bytes(bodies, library, limit)?;
+        let contents = Arc::new(match (&document.source, document.is_text) {
             // What was stored is served as it was stored, a byte-order mark and all.
-            (Kind::Store, false) => Contents::Bytes(read.bytes),
-            (Kind::Store, true) => Contents::exactly(read.bytes),
+            (DocumentSource::Stored(_), false) => Contents::Bytes(read.bytes),
+            (DocumentSource::Stored(_), true) => Contents::exactly(read.bytes),
             // So is a skill's file: whoever reads it compares it with the digest in the skill's list.
             _ if document.uri.starts_with(SKILL_SCHEME) && !read.bytes.contains(&0) => {
                 Contents::exactly(read.bytes)
@@ -75,8 +76,7 @@ impl DocumentCache {
             _ => Contents::of(read.bytes),
         });
         let kept = Arc::clone(&contents);
-        self.lock()
-            .keep(&library.root, path.as_str(), kept, read.stamp);
+        self.lock().keep(&library.root, path, kept, read.stamp);
         Ok((contents, read.stamp))
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::library::Folder;
-use crate::document::{Document, Head, TITLE, UriTemplate, encode};
+use crate::document::{Document, DocumentSource, Head, TITLE, UriTemplate, encode};
 use crate::name::RelativePath;
 use crate::problem::{Problem, ProblemCode, Severity, shorten};
 
@@ -90,7 +90,7 @@ fn document(prefix: &str, base: &RelativePath, found: &FoundDocument) -> Documen
         mime: Cow::Borrowed(found.head.mime),
         description: None,
         is_text: found.head.is_text,
-        path: found.path.clone(),
+        source: DocumentSource::File(found.path.clone()),
         size: found.size,
         modified: found.modified,
         version: found.version,
@@ -112,8 +112,8 @@ fn drop_doubles(folder: &Folder, documents: &mut Vec<Document>, problems: &mut V
     documents.dedup_by(|later, earlier| {
         let is_double = later.uri == earlier.uri;
         if is_double {
-            let message = format!("`{}` is already the URI of {}", later.uri, earlier.path);
-            let path = format!("{}/{}", folder.root, later.path);
+            let message = format!("`{}` is already the URI of {}", later.uri, earlier.place());
+            let path = format!("{}/{}", folder.root, later.place());
             let problem = Problem::of_file(
                 ProblemCode::DuplicateDocument,
                 Severity::Warning,
@@ -139,7 +139,7 @@ fn drop_unclear_numbers(folder: &Folder, documents: &mut [Document], problems: &
             let names = places.iter().map(|at| &*documents[*at].name);
             let names: Vec<&str> = names.take(NAMED).collect();
             let message = format!("`{short}` could be any of: {}", names.join(", "));
-            let path = format!("{}/{}", folder.root, documents[first].path);
+            let path = format!("{}/{}", folder.root, documents[first].place());
             let problem = Problem::of_file(
                 ProblemCode::AmbiguousNumber,
                 Severity::Warning,

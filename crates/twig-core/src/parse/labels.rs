@@ -63,24 +63,29 @@ pub(super) fn clean(path: &str, text: &str, about: &mut About, problems: &mut Ve
 /// Leaves off titles of documents that hide something, and documents whose names do.
 pub fn clean_documents(root: &str, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
     documents.retain_mut(|document| {
-        let mut tell = |severity, whose: &str, found: Found| {
-            let path = format!("{root}/{}", document.path);
+        let mut tell = |place: &str, severity, whose: &str, found: Found| {
+            let path = format!("{root}/{place}");
             let message = format!("{whose} {}", found.fault());
             let problem = Problem::of_file(ProblemCode::HiddenText, severity, &path, message);
             problems.push(problem.with_help(found.advice()));
         };
         if let Some((_, found)) = look(Some(&document.name)) {
-            tell(Severity::Error, "the document's name", found);
+            tell(
+                document.place(),
+                Severity::Error,
+                "the document's name",
+                found,
+            );
             return false;
         }
         if let Some((_, found)) = look(document.title.as_deref()) {
             let whose = "the document's title is left off: it";
-            tell(Severity::Warning, whose, found);
+            tell(document.place(), Severity::Warning, whose, found);
             document.title = None;
         }
         if let Some((_, found)) = look(document.description.as_deref()) {
             let whose = "the document's description is left off: it";
-            tell(Severity::Warning, whose, found);
+            tell(document.place(), Severity::Warning, whose, found);
             document.description = None;
         }
         true

@@ -13,7 +13,7 @@ use super::{definition, labels, toml};
 use crate::body::BodyError;
 use crate::document::Document;
 use crate::limits::Limits;
-use crate::model::{About, Content, Kind, Library, Prompt};
+use crate::model::{About, Content, Kind, Library, LibraryOrigin, Prompt};
 use crate::name::{LibraryName, RelativePath};
 use crate::problem::{FileProblems, Problem, ProblemCode, Severity};
 
@@ -59,7 +59,6 @@ pub fn source_of<'p>(library: &Library, prompt: &'p Prompt) -> Option<&'p str> {
         _ => None,
     };
     match library.kind {
-        Kind::Store => None,
         Kind::Twig => {
             let mut contents = prompt.messages.iter().map(|it| &it.content);
             let is_inline = contents.any(|content| !matches!(content, Content::File(_)));
@@ -245,7 +244,11 @@ pub fn empty_library(folder: &Folder, kind: Kind, problems: Vec<Problem>) -> Lib
     Library {
         name: folder.name.clone(),
         kind,
-        is_project: folder.prefix.is_empty(),
+        origin: if folder.prefix.is_empty() {
+            LibraryOrigin::ProjectFolder
+        } else {
+            LibraryOrigin::Folder
+        },
         root: folder.root.clone(),
         shown_root: folder.shown_root.clone(),
         about: About::default(),

@@ -147,7 +147,7 @@ impl<'w> Embedding<'w> {
                 "The prompt exceeds the limit of {} bytes of embedded resources",
                 limits.embedded_bytes
             ))),
-            Err(error) => Err(body_error(library, &document.path, error)),
+            Err(error) => Err(body_error(library, document.place(), error)),
         }
     }
 }

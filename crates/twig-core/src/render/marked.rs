@@ -186,7 +186,10 @@ fn base(library: &Library, path: &RelativePath, is_remote: bool) -> String {
 
 /// What the URIs of a skill's files begin with, without the `/` at its end.
 fn base_uri<'l>(library: &'l Library, path: &RelativePath) -> Option<&'l str> {
-    let own = library.documents.iter().find(|known| known.path == *path);
+    let own = library
+        .documents
+        .iter()
+        .find(|known| known.file() == Some(path));
     own.and_then(|own| own.uri.rsplit_once('/').map(|(base, _)| base))
 }
 
@@ -197,7 +200,7 @@ fn links(library: &Library, path: &RelativePath) -> impl Iterator<Item = Message
     let files = library.documents[start..].iter();
     let files = files.take_while(move |known| known.uri.starts_with(&base));
     files
-        .filter(|known| known.path != *path)
+        .filter(|known| known.file() != Some(path))
         .map(|known| Message {
             role: Role::User,
             block: Block::Link {

@@ -5,10 +5,14 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use super::name::ItemKind;
-use super::version::{Digest, Item, Project, hex, read_hex};
-use crate::document::Document;
-use crate::model::{About, Content, Dialect, Kind, Library, MessageSource, Prompt, Role};
-use crate::name::{LibraryName, PromptName, RelativePath};
+use super::version::{Item, Project};
+use crate::body::Stamp;
+use crate::document::{Document, DocumentSource};
+use crate::model::{
+    About, Content, Dialect, Kind, Library, LibraryOrigin, MessageSource, Prompt, Role,
+    StoredVersion,
+};
+use crate::name::{LibraryName, PromptName};
 
 /// Makes a library of a project. Its name is kept in [`About::title`]: a library's own name knows
 /// fewer characters.
@@ -39,7 +43,10 @@ pub fn library(project: &Project, workspace: &str) -> Library {
         #[allow(clippy::expect_used, reason = "the word is a name")]
         name: library_name.expect("`project` is a name"),
         kind: Kind::Store,
-        is_project: true,
+        origin: LibraryOrigin::Stored {
+            workspace: workspace.into(),
+            project: name.into(),
+        },
         root: format!("{workspace}/{name}").into(),
         shown_root: format!("project '{name}'").into(),
         about: About {
@@ -58,14 +65,14 @@ pub fn library(project: &Project, workspace: &str) -> Library {
 
 fn prompt(item: &Item) -> Prompt {
     Prompt {
-        name: PromptName::of_store(&item.name),
+        name: PromptName::of_store(item.name.as_str()),
         full_name: item.name.as_str().into(),
         title: None,
         description: item.head.description.clone(),
         arguments: Vec::new(),
         messages: vec![MessageSource {
             role: Role::User,
-            content: Content::File(path(item)),
+            content: Content::Stored(stored(item)),
         }],
         dialect: Dialect::Verbatim,
         unavailable: None,
@@ -74,7 +81,6 @@ fn prompt(item: &Item) -> Prompt {
 
 fn document(item: &Item) -> Document {
     let head = &item.head;
-    let digest = &head.content.digest;
     Document {
         uri: head.uri.clone().unwrap_or_default(),
         short_uri: None,
@@ -83,43 +89,16 @@ fn document(item: &Item) -> Document {
         description: head.description.clone(),
         mime: head.mime.as_deref().unwrap_or_default().to_owned().into(),
         is_text: head.content.is_text,
-        path: path(item),
+        source: DocumentSource::Stored(stored(item)),
         size: head.content.size,
         modified: Some(head.at.0.div_euclid(1_000)),
-        // A new version may hold what the last one held.
-        version: number(digest).wrapping_add(head.number),
+        version: Stamp::of_stored(&stored(item)).0,
     }
 }
 
-/// A path that no file has: what it leads to never changes, whatever is written meanwhile.
-///
-/// The same bytes as text and as something else are two things, so it says which.
-fn path(item: &Item) -> RelativePath {
-    let content = &item.head.content;
-    let form = if content.is_text { 't' } else { 'b' };
-    let (kind, name, version) = (item.kind.as_str(), &item.name, item.head.number);
-    let digest = hex(&content.digest);
-    RelativePath::of_store(format!("{kind}s/{name}/{version}/{form}{digest}"))
-}
-
-/// The workspace and the project that a library was made of, where it was made of one.
-pub fn place_of(library: &Library) -> Option<(&str, &str)> {
-    let is_project = library.kind == Kind::Store;
-    library.root.split_once('/').filter(|_| is_project)
-}
-
-/// The digest of the content that a path of a project's library leads to.
-pub fn content_of(path: &RelativePath) -> Option<Digest> {
-    read_hex(path.file_name().get(1..)?)
-}
-
-/// The version that a path of a project's library leads to.
-pub fn version_of(path: &RelativePath) -> Option<u64> {
-    path.folder().rsplit('/').next()?.parse().ok()
-}
-
-fn number(digest: &Digest) -> u64 {
-    let mut first = [0; 8];
-    first.copy_from_slice(&digest[..8]);
-    u64::from_le_bytes(first)
+fn stored(item: &Item) -> StoredVersion {
+    StoredVersion {
+        digest: item.head.content.digest,
+        number: item.head.number,
+    }
 }

@@ -6,8 +6,9 @@ use twig_core::check::check;
 use twig_core::model::About;
 use twig_core::template::Templates;
 use twig_core::{
-    Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Limits,
-    MessageSource, ProblemCode, Prompt, PromptName, RelativePath, Role, Stamp,
+    Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName,
+    LibraryOrigin, Limits, MessageSource, ProblemCode, Prompt, PromptName, RelativePath, Role,
+    Stamp,
 };
 use twig_core::{Latest, World};
 use twig_testkit::assert_linear;
@@ -320,7 +321,7 @@ fn library(names: &[&str], text: &str) -> (Library, String) {
     let library = Library {
         name: LibraryName::from_folder("lib").expect("a name"),
         kind: Kind::Twig,
-        is_project: false,
+        origin: LibraryOrigin::Folder,
         root: "/lib".into(),
         shown_root: "~/lib".into(),
         about: About::default(),

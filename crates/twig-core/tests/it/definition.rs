@@ -13,8 +13,8 @@ use twig_core::parse::library::{DefinitionFile, Files, Folder, definitions_libra
 use twig_core::render::Block;
 use twig_core::template::Templates;
 use twig_core::{
-    Blob, Bodies, Body, BodyError, Catalog, Document, Library, LibraryName, Limits, Lookup,
-    Message, RelativePath, RenderError, Rendering, Stamp, render,
+    Blob, Bodies, Body, BodyError, Catalog, Document, DocumentSource, Library, LibraryName, Limits,
+    Lookup, Message, RelativePath, RenderError, Rendering, Stamp, render,
 };
 use twig_core::{Latest, World};
 
@@ -140,7 +140,7 @@ fn document((path, contents): (&String, &Vec<u8>)) -> Document {
         mime: "text/markdown".into(),
         description: None,
         is_text: text.is_some(),
-        path: RelativePath::parse(path).expect("a path"),
+        source: DocumentSource::File(RelativePath::parse(path).expect("a path")),
         size: contents.len() as u64,
         modified: None,
         version: 1,

@@ -9,8 +9,8 @@ use twig_core::check::check;
 use twig_core::template::{Templates, run};
 use twig_core::{
     Argument, Blob, Block, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library,
-    LibraryName, Limits, Lookup, Message, MessageSource, Prompt, PromptName, RelativePath,
-    RenderError, Rendering, Role, Stamp, render,
+    LibraryName, LibraryOrigin, Limits, Lookup, Message, MessageSource, Prompt, PromptName,
+    RelativePath, RenderError, Rendering, Role, Stamp, render,
 };
 use twig_core::{Latest, World};
 
@@ -91,7 +91,7 @@ impl Case {
             Arc::new(Library {
                 name: LibraryName::from_folder(name).expect("a name"),
                 kind: Kind::Twig,
-                is_project: false,
+                origin: LibraryOrigin::Folder,
                 root: format!("/secret/place/{name}").into(),
                 shown_root: format!("~/{name}").into(),
                 about: twig_core::model::About::default(),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use twig_core::render::{self, Audience, Block, ComputedRender, Message, RenderError, Rendering};
-use twig_core::{Dialect, Kind, Limits, Lookup, Prompt, PromptRef, Role, suggest};
+use twig_core::{Dialect, Limits, Lookup, Prompt, PromptRef, Role, suggest};
 
 use super::given::Given;
 use super::{Answer, input, reply, trigger};
@@ -133,7 +133,7 @@ fn arguments<'v>(found: PromptRef<'v>, text: &'v str) -> (Values<'v>, Tail) {
     let prompt = found.prompt;
     match prompt.dialect {
         Dialect::Input => (vec![("input".into(), text.into())], Tail::None),
-        Dialect::Verbatim if found.library.kind == Kind::Store => {
+        Dialect::Verbatim if found.library.stored().is_some() => {
             (Vec::new(), Tail::Slot(text.to_owned()))
         }
         _ if prompt.arguments.is_empty() => (Vec::new(), append(text.to_owned())),

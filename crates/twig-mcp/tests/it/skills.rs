@@ -8,7 +8,7 @@ mod read;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use twig_core::document::{Document, encode, mime_of_name};
+use twig_core::document::{Document, DocumentSource, encode, mime_of_name};
 use twig_core::{Library, RelativePath, Skill, SkillFile};
 
 use crate::support::{Peer, library};
@@ -60,7 +60,7 @@ fn document(uri: Box<str>, path: &str) -> Document {
             .unwrap_or("text/plain")
             .into(),
         is_text: true,
-        path,
+        source: DocumentSource::File(path),
         size: 7,
         modified: None,
         version: 1,

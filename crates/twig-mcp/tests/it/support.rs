@@ -11,7 +11,8 @@ use twig_core::parse::library::{Folder, add_documents};
 use twig_core::template::Templates;
 use twig_core::{
     Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Latest, Library,
-    LibraryName, Limits, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp, World,
+    LibraryName, LibraryOrigin, Limits, MessageSource, Prompt, PromptName, RelativePath, Role,
+    Stamp, World,
 };
 use twig_mcp::{Connection, Identity, Job, Server, Tools};
 
@@ -220,7 +221,7 @@ pub(crate) fn library(name: &str, digest: u8, prompts: Vec<Prompt>) -> Library {
     Library {
         name: LibraryName::from_folder(name).unwrap(),
         kind: Kind::Markdown,
-        is_project: false,
+        origin: LibraryOrigin::Folder,
         root: format!("/libraries/{name}").into(),
         shown_root: format!("~/{name}").into(),
         about: About::default(),

@@ -191,7 +191,7 @@ fn one_uri_and_one_number_mean_one_file() {
     let documents = state.library.documents.iter();
     let short = documents.filter_map(|it| it.short_uri.as_deref());
     assert_eq!(short.collect::<Vec<_>>(), ["architecture://adr/002"]);
-    assert_eq!(state.library.documents[0].path.as_str(), "docs/a");
+    assert_eq!(state.library.documents[0].place(), "docs/a");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use twig_core::search::{Hit, Scope, Target};
 use twig_core::spoken;
 use twig_core::{
-    Bodies, BodyError, Catalog, Content, Contents, DocumentRef, Kind, Limits, PromptRef, Stamp,
+    Bodies, BodyError, Catalog, Content, Contents, DocumentRef, Limits, PromptRef, Stamp,
 };
 
 use super::database::Row;
@@ -121,10 +121,6 @@ impl<'c> Item<'c> {
             Self::Prompt(found) => found.library,
             Self::Document(found) => found.library,
         };
-        // What a path of a project leads to never changes.
-        if library.kind == Kind::Store {
-            return 0;
-        }
         let mut stamps = Stamps::default();
         match self {
             Self::Prompt(found) => {
@@ -134,10 +130,13 @@ impl<'c> Item<'c> {
                     }
                 }
             }
-            Self::Document(found) if found.document.is_text => {
-                stamps.add(bodies.stamp(library, &found.document.path).as_ref());
-            }
-            Self::Document(_) => {}
+            // What a version in a store holds never changes.
+            Self::Document(found) => match found.document.file() {
+                Some(path) if found.document.is_text => {
+                    stamps.add(bodies.stamp(library, path).as_ref());
+                }
+                _ => {}
+            },
         }
         stamps.finish()
     }
@@ -149,15 +148,7 @@ impl<'c> Item<'c> {
             Self::Prompt(found) => prompt_text(found, world.bodies, &mut stamps),
             Self::Document(found) => document_text(found, world, &mut stamps),
         };
-        let library = match self {
-            Self::Prompt(found) => found.library,
-            Self::Document(found) => found.library,
-        };
-        let stamp = if library.kind == Kind::Store {
-            0
-        } else {
-            stamps.finish()
-        };
+        let stamp = stamps.finish();
         let text = cut(&text, TEXT);
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
@@ -233,6 +224,11 @@ fn prompt_text(found: PromptRef<'_>, bodies: &dyn Bodies, stamps: &mut Stamps) -
                     text.push_str(&body.text);
                 }
             }
+            Content::Stored(version) => {
+                let stored = bodies.stored(version).ok();
+                let stored = stored.and_then(|bytes| String::from_utf8(bytes).ok());
+                text.push_str(&stored.unwrap_or_default());
+            }
             Content::Text { text: own, .. } => text.push_str(own),
             Content::Braces { text: own, .. } => text.push_str(own.as_str()),
             _ => {}
@@ -246,8 +242,11 @@ fn document_text(found: DocumentRef<'_>, world: World<'_>, stamps: &mut Stamps) 
         return String::new();
     }
     let World { bodies, limits } = world;
-    let read = bodies.bytes(found.library, &found.document.path, limits.document);
-    stamps.add(read.as_ref().map(|read| &read.stamp));
+    let document = found.document;
+    let read = document.bytes(bodies, found.library, limits.document);
+    if document.file().is_some() {
+        stamps.add(read.as_ref().map(|read| &read.stamp));
+    }
     match read.map(|read| Contents::of(read.bytes)) {
         Ok(Contents::Text(text)) => text,
         _ => String::new(),

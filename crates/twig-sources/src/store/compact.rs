@@ -144,7 +144,11 @@ fn with_connection<T>(
 }
 
 /// The project of that name, or all of them.
-fn chosen(sql: &Sql<'_>, site: &Site, name: Option<&StoreName>) -> Result<Vec<StoredProject>, Fault> {
+fn chosen(
+    sql: &Sql<'_>,
+    site: &Site,
+    name: Option<&StoreName>,
+) -> Result<Vec<StoredProject>, Fault> {
     let Some(name) = name else {
         return rows::projects(sql);
     };

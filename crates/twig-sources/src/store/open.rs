@@ -12,12 +12,12 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use twig_core::store::{StoreError, StoreName};
 
+use super::Access;
 use super::fault::Fault;
 use super::identity::{Files, Held, Identity, pair};
 use super::lock::{Lock, NoLock};
 use super::migrations::{self, APPLICATION, MIGRATIONS};
 use super::site::{Site, stopping};
-use super::Access;
 use crate::root::sentence;
 
 /// The oldest SQLite whose write-ahead log cannot be reset under a reader.

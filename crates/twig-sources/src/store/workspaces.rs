@@ -13,9 +13,7 @@ use twig_core::store::{Noun, StoreError, StoreName};
 use super::fault::Fault;
 use super::lock::{Lock, NoLock, private};
 use super::migrations::{self, MIGRATIONS, migrate};
-use super::open::{
-    LARGE_LOG, Look, check_near, held_log_sentence, lock_path, look, with_end,
-};
+use super::open::{LARGE_LOG, Look, check_near, held_log_sentence, lock_path, look, with_end};
 use super::site::{Deadline, Site};
 use super::{Access, SqliteStore};
 use crate::root::sentence;

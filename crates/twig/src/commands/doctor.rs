@@ -9,8 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 use twig_core::Latest;
 use twig_core::check::check;
-use twig_core::store::place_of;
-use twig_core::{Kind, Library, Problem, Severity};
+use twig_core::{Library, Problem, Severity};
 use twig_sources::{Found, FoundState, SqliteStore};
 
 use super::check::{Row, contents, counted};
@@ -106,7 +105,7 @@ pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, Command
         libraries: catalog
             .libraries()
             .iter()
-            .filter(|library| library.kind != Kind::Store)
+            .filter(|library| library.stored().is_none())
             .map(|library| library_row(library))
             .collect(),
         shadowed: catalog
@@ -179,7 +178,7 @@ impl ProjectRow<'_> {
 }
 
 fn project_row(library: &Library) -> Option<ProjectRow<'_>> {
-    let (workspace, name) = place_of(library)?;
+    let (workspace, name) = library.stored()?;
     Some(ProjectRow {
         name,
         workspace,

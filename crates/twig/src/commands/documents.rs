@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use twig_core::document::rfc3339;
-use twig_core::{Contents, DocumentRef, Kind};
+use twig_core::{Contents, DocumentRef};
 
 use super::check::counted;
 use super::opened_catalog::OpenedCatalog;
@@ -74,7 +74,7 @@ pub(super) fn show(
         return Err(error.hint(hint));
     };
     let (library, document) = (found.library, found.document);
-    let is_stored = library.kind == Kind::Store;
+    let is_stored = document.stored().is_some();
     let limit = opened.config.limits.document;
     let cache = opened.templates.documents();
     let read = cache.read(&opened.live, library, document, limit);
@@ -82,7 +82,7 @@ pub(super) fn show(
         let shown = if is_stored {
             format!("`{uri}` of {}", library.shown_root)
         } else {
-            format!("{}/{}", library.shown_root, document.path)
+            format!("{}/{}", library.shown_root, document.place())
         };
         CommandError::fixable(format!("{shown} {error}"))
     })?;
@@ -101,7 +101,11 @@ pub(super) fn show(
                 let (name, flags) = (&document.name, project_flags(&catalog));
                 format!("hint: `twig resource show {name}{flags} > FILE` writes it to a file")
             } else {
-                format!("hint: the file is {}/{}", library.shown_root, document.path)
+                format!(
+                    "hint: the file is {}/{}",
+                    library.shown_root,
+                    document.place()
+                )
             });
         }
     }
@@ -118,6 +122,6 @@ pub(super) fn row(found: DocumentRef<'_>) -> Row<'_> {
         mime_type: &document.mime,
         size: document.size,
         last_modified: document.modified.and_then(rfc3339),
-        origin: Origin::of(found.library, Some(&document.path)),
+        origin: Origin::of_document(found.library, document),
     }
 }

@@ -97,7 +97,7 @@ fn list(sources: &SourceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, Comma
     let rows: Vec<Row<'_>> = catalog
         .libraries()
         .iter()
-        .filter(|library| library.kind != Kind::Store)
+        .filter(|library| library.stored().is_none())
         .map(|library| row(library, &record, &found))
         .collect();
     if json {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
-use twig_core::store::place_of;
 use twig_core::{Argument, Catalog, Library, Prompt, Severity};
 
 use super::check::counted;
@@ -114,7 +113,7 @@ pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
 
 /// What a person reads whose project has no prompts yet, where one is selected.
 fn nothing_in_project(catalog: &Catalog) -> Option<String> {
-    let (_, project) = catalog.project().and_then(|library| place_of(library))?;
+    let (_, project) = catalog.project()?.stored()?;
     let hint = format!("twig prompt add NAME{} -c TEXT", project_flags(catalog));
     Some(format!(
         "no prompts in project '{project}' and none in libraries\nhint: add one with `{hint}`"
@@ -150,14 +149,13 @@ pub(super) fn row<'c>(
     prompt: &'c Prompt,
     unavailable: Option<String>,
 ) -> Row<'c> {
-    let first = prompt.messages.first();
     Row {
         name: &prompt.full_name,
         title: prompt.title.as_deref(),
         description: prompt.description.as_deref(),
         arguments: prompt.arguments.iter().map(argument_row).collect(),
         kind: library.kind.as_str(),
-        origin: Origin::of(library, first.and_then(|message| message.content.file())),
+        origin: Origin::of_prompt(library, prompt),
         runs: prompt.function().map(|function| function.file().as_str()),
         unavailable,
     }

@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 use twig_core::parse::library::MANIFEST;
-use twig_core::store::{place_of, version_of};
-use twig_core::{Catalog, Library, RelativePath};
+use twig_core::{Catalog, Content, Document, Library, Prompt, RelativePath, StoredVersion};
 
 use super::store::workspace_flag;
 
@@ -24,32 +23,40 @@ pub(super) enum Origin<'c> {
 
 impl<'c> Origin<'c> {
     /// Of what a library has in a file, or else in its manifest.
-    pub(super) fn of(library: &'c Library, file: Option<&RelativePath>) -> Self {
-        if let Some((workspace, project)) = place_of(library) {
-            let version = file.and_then(version_of);
-            return Self::Project {
-                project,
-                workspace,
-                version,
-            };
-        }
+    pub(super) fn of_file(library: &'c Library, file: Option<&RelativePath>) -> Self {
         let file = file.map_or(MANIFEST, RelativePath::as_str);
         Self::File {
             library: library.name.as_str(),
             path: library.path_of(file),
         }
     }
-}
 
-/// The path of a library's file; what a project holds has none.
-pub(super) fn path_of(library: &Library, path: &RelativePath) -> Option<String> {
-    let is_file = place_of(library).is_none();
-    is_file.then(|| library.path_of(path))
+    pub(super) fn of_prompt(library: &'c Library, prompt: &Prompt) -> Self {
+        let content = prompt.messages.first().map(|message| &message.content);
+        let version = content.and_then(Content::stored);
+        Self::of_project(library, version)
+            .unwrap_or_else(|| Self::of_file(library, content.and_then(Content::file)))
+    }
+
+    pub(super) fn of_document(library: &'c Library, document: &Document) -> Self {
+        Self::of_project(library, document.stored())
+            .unwrap_or_else(|| Self::of_file(library, document.file()))
+    }
+
+    fn of_project(library: &'c Library, version: Option<&StoredVersion>) -> Option<Self> {
+        let (workspace, project) = library.stored()?;
+        let version = version.map(|version| version.number);
+        Some(Self::Project {
+            project,
+            workspace,
+            version,
+        })
+    }
 }
 
 /// How the project that is served is named in commands that are advised.
 pub(super) fn project_flags(catalog: &Catalog) -> String {
-    let project = catalog.project().and_then(|library| place_of(library));
+    let project = catalog.project().and_then(|library| library.stored());
     let flags = project.map(|(workspace, name)| format!("{} -p {name}", workspace_flag(workspace)));
     flags.unwrap_or_default()
 }

@@ -4,11 +4,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use twig_core::{Bodies, Content, FileRole, MessageSource, PromptRef, RelativePath, Role};
+use twig_core::{
+    Bodies, BodyError, Content, FileRole, MessageSource, PromptRef, RelativePath, Role,
+};
 
 use super::list::{self, Row};
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
-use super::origin::{Origin, path_of};
+use super::origin::Origin;
 use super::{documents, find};
 use crate::command_error::CommandError;
 use crate::ui::{Ui, one_line};
@@ -74,17 +76,27 @@ fn shown(
     message: &MessageSource,
 ) -> Result<ShownMessage, CommandError> {
     let role = message.role.as_str();
-    let absolute = |path: &RelativePath| path_of(found.library, path);
+    let absolute = |path: &RelativePath| Some(found.library.path_of(path));
+    let cannot = |shown: &str, error: &BodyError| {
+        CommandError::fixable(error.sentence(FileRole::PromptText, shown))
+    };
     match &message.content {
         Content::File(path) => {
-            let body = bodies.read(found.library, path).map_err(|error| {
-                let shown = found.library.shown_path_of(path);
-                CommandError::fixable(error.sentence(FileRole::PromptText, &shown))
-            })?;
+            let body = bodies.read(found.library, path);
+            let body = body.map_err(|error| cannot(&found.library.shown_path_of(path), &error))?;
             Ok(ShownMessage {
                 role,
                 path: absolute(path),
                 text: body.text,
+            })
+        }
+        Content::Stored(version) => {
+            let bytes = bodies.stored(version);
+            let bytes = bytes.map_err(|error| cannot(&found.library.shown_root, &error))?;
+            Ok(ShownMessage {
+                role,
+                path: None,
+                text: String::from_utf8_lossy(&bytes).into_owned(),
             })
         }
         Content::Text { text, file, .. } => Ok(ShownMessage {

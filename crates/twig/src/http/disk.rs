@@ -14,7 +14,9 @@ use std::thread;
 use std::time::Duration;
 
 use tokio::task::block_in_place;
-use twig_core::{Blob, Bodies, Body, BodyError, Kind, Library, Prompt, RelativePath, Stamp};
+use twig_core::{
+    Blob, Bodies, Body, BodyError, Library, Prompt, RelativePath, Stamp, StoredVersion,
+};
 use twig_sources::{LiveCatalog, is_network};
 
 use super::heavy_work::HeavyWork;
@@ -65,14 +67,18 @@ impl Bodies for Disk {
     }
 
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
-        if library.kind != Kind::Store && self.is_far(&library.root) {
+        if library.stored().is_none() && self.is_far(&library.root) {
             return block_in_place(|| self.live.stamp(library, path));
         }
         self.live.stamp(library, path)
     }
 
+    fn stored(&self, version: &StoredVersion) -> Result<Vec<u8>, BodyError> {
+        block_in_place(|| self.live.stored(version))
+    }
+
     fn is_current(&self, library: &Library, prompt: &Prompt) -> bool {
-        if library.kind != Kind::Store && self.is_far(&library.root) {
+        if library.stored().is_none() && self.is_far(&library.root) {
             return block_in_place(|| self.live.is_current(library, prompt));
         }
         self.live.is_current(library, prompt)

@@ -7,7 +7,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use twig_core::parse::library::source_of;
-use twig_core::{Blob, Bodies, Body, BodyError, Library, Prompt, RelativePath, Stamp};
+use twig_core::{
+    Blob, Bodies, Body, BodyError, Library, Prompt, RelativePath, Stamp, StoredVersion,
+};
 
 /// Bodies that remember stamps for as long as one batch of requests takes.
 pub(super) struct Batch<'b> {
@@ -82,6 +84,10 @@ impl Bodies for Batch<'_> {
             });
         }
         stamp
+    }
+
+    fn stored(&self, version: &StoredVersion) -> Result<Vec<u8>, BodyError> {
+        self.bodies.stored(version)
     }
 
     fn is_current(&self, library: &Library, prompt: &Prompt) -> bool {

@@ -158,7 +158,19 @@ pub(super) fn gather(
         Content::File(path) | Content::Media { path, .. } => builder.read(library, path)?,
         // Programs are run, not expanded: nobody asks for this.
         Content::Function(function) => builder.read(library, function.file())?,
-        // These are no templates: nobody asks for them here.
+        // These are no templates, so they are not asked for here.
+        Content::Stored(_) => Source {
+            name: builder.prompt.inline_name(library.name.as_str()),
+            text: Arc::from(""),
+            library: Arc::clone(library),
+            path: None,
+            has_mark: false,
+            lines: Lines {
+                before: 0,
+                folded: false,
+            },
+            has_columns: false,
+        },
         Content::Braces { file, .. } | Content::Document { file, .. } => {
             builder.read(library, file)?
         }

@@ -40,7 +40,9 @@ fn make_old(path: &Path, steps: usize) {
     let connection = Connection::open(path).unwrap();
     migrate(&connection, MIGRATIONS[..steps.min(2)].iter().copied()).unwrap();
     connection.execute_batch(FIRST).unwrap();
-    let texts = ["one", "two"].into_iter().zip([Operation::Create, Operation::Update]);
+    let texts = ["one", "two"]
+        .into_iter()
+        .zip([Operation::Create, Operation::Update]);
     for (number, (text, operation)) in (1..).zip(texts) {
         let digest: Digest = Sha256::digest(text).into();
         let version = Version {
@@ -62,7 +64,12 @@ fn make_old(path: &Path, steps: usize) {
         connection
             .execute(content, (digest, text.as_bytes()))
             .unwrap();
-        let values = (i64::try_from(number).unwrap(), operation.as_str(), digest, sealed);
+        let values = (
+            i64::try_from(number).unwrap(),
+            operation.as_str(),
+            digest,
+            sealed,
+        );
         connection.execute(VERSION, values).unwrap();
     }
     migrate(&connection, MIGRATIONS[..steps].iter().copied()).unwrap();
@@ -74,9 +81,13 @@ fn check_migrated(store: &dyn Store) {
     assert_eq!((summary.prompts, summary.resources), (1, 0));
     assert_eq!(summary.created, Timestamp(5));
     let project = store.project(&name("p")).unwrap().unwrap();
-    let history = store.history(&name("p"), ItemKind::Prompt, &name("a")).unwrap();
+    let history = store
+        .history(&name("p"), ItemKind::Prompt, &name("a"))
+        .unwrap();
     assert_eq!(history.last(), Some(&project.items[0].head));
-    let texts = history.iter().map(|it| store.content(&it.content.digest).unwrap());
+    let texts = history
+        .iter()
+        .map(|it| store.content(&it.content.digest).unwrap());
     assert_eq!(texts.collect::<Vec<_>>(), [b"one", b"two"]);
 }
 
@@ -116,7 +127,11 @@ fn an_older_file_is_brought_up_to_date_and_a_copy_is_kept() {
         assert_eq!(workspaces.list(), Ok(vec![name("old")]));
         // The copy is a workspace as it was.
         fs::rename(&kept, &path).unwrap();
-        check_migrated(&workspaces.open(&name("old"), Access::Write, &limits).unwrap());
+        check_migrated(
+            &workspaces
+                .open(&name("old"), Access::Write, &limits)
+                .unwrap(),
+        );
     }
 }
 

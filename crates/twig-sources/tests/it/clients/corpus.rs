@@ -55,7 +55,7 @@ fn named(live: &LiveCatalog, root: &Path) -> BTreeSet<PathBuf> {
             }
         }
         let documents = library.documents.iter();
-        named.extend(documents.map(|it| root.join(it.path.as_str())));
+        named.extend(documents.filter_map(|it| Some(root.join(it.file()?.as_str()))));
     }
     named
 }
