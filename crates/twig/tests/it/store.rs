@@ -1,6 +1,5 @@
 //! Projects in a store, served by the real binary to one client and to many.
 
-mod announced;
 mod coherence;
 mod contract;
 mod ending;
@@ -8,7 +7,6 @@ mod faults;
 mod gone;
 mod held;
 mod hostile;
-mod increments;
 mod injected;
 mod kills;
 mod listed;
@@ -69,6 +67,18 @@ fn done(client: &mut Client, tool: &str, arguments: Value) -> String {
         .as_str()
         .expect("a text")
         .to_owned()
+}
+
+/// Creates a prompt; gives what the tool says.
+fn prompt(client: &mut Client, name: &str, content: &str) -> String {
+    let arguments = json!({"name": name, "content": content});
+    done(client, "create_prompt", arguments)
+}
+
+/// Gives a prompt another content; gives what the tool says.
+fn update(client: &mut Client, name: &str, content: &str) -> String {
+    let arguments = json!({"name": name, "content": content});
+    done(client, "update_prompt", arguments)
 }
 
 /// Calls a tool that has to fail; gives what it says.

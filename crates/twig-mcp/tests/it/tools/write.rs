@@ -151,31 +151,6 @@ fn a_name_that_is_not_there_brings_near_ones() {
 }
 
 #[test]
-fn an_update_without_anything_new_says_so() {
-    let mut agent = Agent::new();
-    create(&mut agent, "p");
-    assert_eq!(
-        agent.fails("update_prompt", json!({"name": "p"})),
-        "Error: Nothing to update: give a new content or description"
-    );
-    assert_eq!(
-        agent.fails("update_prompt", json!({"name": "p", "content": null})),
-        "Error: Nothing to update: give a new content or description"
-    );
-    agent.says(
-        "create_resource",
-        json!({"name": "r", "uri": "file:///r", "content": "x"}),
-    );
-    assert_eq!(
-        agent.fails(
-            "update_resource",
-            json!({"name": "r", "expected_version": 1})
-        ),
-        "Error: Nothing to update: give a new content, MIME type or description"
-    );
-}
-
-#[test]
 fn only_the_version_that_was_read_is_changed() {
     let mut agent = Agent::new();
     create(&mut agent, "p");
@@ -201,19 +176,6 @@ fn binary_content_is_base64_or_refused() {
         said.starts_with("Error: Content of type 'image/png' is binary and has to be valid base64"),
         "{said}"
     );
-}
-
-#[test]
-fn a_resource_without_a_type_is_plain_text() {
-    let mut agent = Agent::new();
-    for (name, mime) in [("a", Value::Null), ("b", json!(""))] {
-        let arguments = json!({"name": name, "uri": format!("file:///{name}"), "content": "x",
-            "mime_type": mime});
-        let result = agent.call("create_resource", arguments);
-        assert_eq!(result["structuredContent"]["mimeType"], "text/plain");
-    }
-    let history = agent.store.history(ItemKind::Resource, "a");
-    assert_eq!(history[0].mime.as_deref(), Some("text/plain"));
 }
 
 #[test]

@@ -187,42 +187,6 @@ fn both(served: &Served) -> [Agent; 2] {
 }
 
 #[test]
-fn tools_that_write_are_there_where_writing_is_allowed() {
-    const READING: [&str; 3] = ["list_prompts", "expand_prompt", "search"];
-    const WRITING: [&str; 6] = [
-        "create_prompt",
-        "update_prompt",
-        "delete_prompt",
-        "create_resource",
-        "update_resource",
-        "delete_resource",
-    ];
-    for (args, writes) in [
-        (&["--project", PROJECT][..], true),
-        (&["--project", PROJECT, "--read-only"], false),
-        (&[], false),
-        (&["--read-only"], false),
-    ] {
-        let served = served(args);
-        for mut agent in both(&served) {
-            let writing = WRITING.iter().filter(|_| writes);
-            let wanted: Vec<&str> = READING.iter().chain(writing).copied().collect();
-            assert_eq!(agent.tools(), wanted, "{args:?}");
-            for tool in WRITING {
-                let arguments = json!({"name": "no-such", "content": "x"});
-                let params = json!({"name": tool, "arguments": arguments});
-                let answer = agent.answer("tools/call", params);
-                if writes {
-                    assert!(answer["result"]["content"].is_array(), "{answer}");
-                } else {
-                    assert_eq!(answer["error"]["code"], -32602, "{answer}");
-                }
-            }
-        }
-    }
-}
-
-#[test]
 fn an_agent_of_either_era_keeps_a_project() {
     let served = with_project();
     for (at, mut agent) in both(&served).into_iter().enumerate() {
@@ -230,7 +194,7 @@ fn an_agent_of_either_era_keeps_a_project() {
         let uri = format!("docs://greet/{at}");
         let create =
             json!({"name": name, "content": "Hello {{input}}", "description": "Greets somebody"});
-        let result = agent.call("create_prompt", create.clone());
+        let result = agent.call("create_prompt", create);
         assert_eq!(
             said(&result),
             format!("Created prompt '{name}' in project '{PROJECT}'")
@@ -239,19 +203,8 @@ fn an_agent_of_either_era_keeps_a_project() {
             result["structuredContent"],
             json!({"project": PROJECT, "name": name, "version": 1, "changed": true})
         );
-        let again = agent.call("create_prompt", create);
-        assert_eq!(again["isError"], true);
         let update = json!({"name": name, "content": "Good day", "expected_version": 1});
-        agent.done("update_prompt", update.clone());
-        let stale = agent.call(
-            "update_prompt",
-            json!({"name": name, "content": "Bye", "expected_version": 1}),
-        );
-        assert_eq!(stale["isError"], true);
-        assert!(
-            said(&stale).contains("at version 2, not at the expected version 1"),
-            "{stale}"
-        );
+        agent.done("update_prompt", update);
         assert_eq!(agent.text(&name), "Good day");
         let listed = agent.call("list_prompts", json!({}));
         let prompts = listed["structuredContent"]["prompts"].as_array();
@@ -344,39 +297,4 @@ fn a_write_is_seen_and_heard_by_everybody() {
         assert_eq!(listed["resources"], json!([]));
         assert_eq!(stream.event().expect("a change")["method"], RESOURCES);
     }
-}
-
-#[test]
-fn a_write_bears_the_name_of_its_client() {
-    let served = with_project();
-    let [mut old, mut new] = both(&served);
-    old.done("create_prompt", json!({"name": "p", "content": "one"}));
-    new.done("update_prompt", json!({"name": "p", "content": "two"}));
-    let mut pipes = piped(&served);
-    let update = |content: &str| json!({"name": "update_prompt", "arguments": {"name": "p", "content": content}});
-    pipes.request("tools/call", update("three"));
-    // Who says nothing of itself, and who says what nobody could read.
-    served.caller().modern("tools/call", update("four"));
-    let mut odd = Agent::new(&served, Era::Modern, "a\u{202e}b");
-    odd.done("update_prompt", json!({"name": "p", "content": "five"}));
-    old.done("delete_prompt", json!({"name": "p"}));
-    let history = served
-        .env
-        .run(["prompt", "history", "p", "-p", PROJECT, "--json"]);
-    let history: Vec<Value> = serde_json::from_str(&history.stdout).expect("JSON");
-    let authors: Vec<&str> = history
-        .iter()
-        .filter_map(|version| version["author"].as_str())
-        .collect();
-    assert_eq!(
-        authors,
-        [
-            "old-client (mcp)",
-            "new-client (mcp)",
-            "testkit (mcp)",
-            "unknown (mcp)",
-            "unknown (mcp)",
-            "old-client (mcp)"
-        ]
-    );
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use twig_testkit::Client;
 
-use super::{PROJECT, call, done, names, serve, servers, text, with_project};
+use super::{PROJECT, call, done, names, prompt, serve, servers, text, update, with_project};
 
 const PROMPTS: &str = "notifications/prompts/list_changed";
 
@@ -27,11 +27,7 @@ fn every_write_is_announced_to_every_server() {
     for round in 0..ROUNDS {
         let name = format!("p{round}");
         let writer = round % 5;
-        done(
-            &mut servers[writer],
-            "create_prompt",
-            json!({"name": name, "content": "x"}),
-        );
+        prompt(&mut servers[writer], &name, "x");
         let written = Instant::now();
         for (at, server) in servers.iter_mut().enumerate() {
             // Modern ones hear of it twice: they have initialized, too.
@@ -58,11 +54,7 @@ fn new_content_is_told_to_those_who_watch_it_only() {
     let mut servers = servers(&env, 2);
     let resource = json!({"name": "doc", "uri": "x://doc", "content": "one"});
     done(&mut servers[0], "create_resource", resource);
-    done(
-        &mut servers[0],
-        "create_prompt",
-        json!({"name": "p", "content": "one"}),
-    );
+    prompt(&mut servers[0], "p", "one");
     for server in &mut servers {
         server.notification("notifications/resources/list_changed");
         server.notification(PROMPTS);
@@ -71,11 +63,7 @@ fn new_content_is_told_to_those_who_watch_it_only() {
         unreachable!()
     };
     reader.request("resources/subscribe", json!({"uri": "x://doc"}));
-    done(
-        writer,
-        "update_prompt",
-        json!({"name": "p", "content": "two"}),
-    );
+    update(writer, "p", "two");
     done(
         writer,
         "update_resource",
@@ -134,18 +122,10 @@ fn what_one_server_wrote_the_next_one_serves_at_once() {
     let env = with_project();
     let mut writer = serve(&env);
     let mut reader = serve(&env);
-    done(
-        &mut writer,
-        "create_prompt",
-        json!({"name": "p", "content": "start"}),
-    );
+    prompt(&mut writer, "p", "start");
     for round in 0..3_000 {
         let content = format!("round {round}");
-        done(
-            &mut writer,
-            "update_prompt",
-            json!({"name": "p", "content": content}),
-        );
+        update(&mut writer, "p", &content);
         assert_eq!(text(&mut reader, "p"), content);
     }
 }
@@ -157,11 +137,7 @@ fn of_those_who_read_the_same_version_one_wins() {
     const EACH: usize = 125;
     let env = with_project();
     let mut first = serve(&env);
-    done(
-        &mut first,
-        "create_prompt",
-        json!({"name": "sum", "content": "0"}),
-    );
+    prompt(&mut first, "sum", "0");
     let mut agents: Vec<Client> = (0..AGENTS).map(|_| serve(&env)).collect();
     std::thread::scope(|scope| {
         for agent in &mut agents {

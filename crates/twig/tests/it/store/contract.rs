@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use twig_testkit::{TestEnv, write_fixture};
 
-use super::{call, done, failed, names, serve, text, with_project};
+use super::{done, prompt, serve, text, update, with_project};
 
 fn without_hints(answer: &Value) -> Value {
     let error = &answer["error"];
@@ -22,11 +22,7 @@ fn prompts_are_listed_and_read_as_they_were_written() {
         said,
         "Created prompt 'code-review' in project 'auth-module'"
     );
-    let said = done(
-        &mut client,
-        "create_prompt",
-        json!({"name": "refactor-guide", "content": "Guide"}),
-    );
+    let said = prompt(&mut client, "refactor-guide", "Guide");
     assert_eq!(
         said,
         "Created prompt 'refactor-guide' in project 'auth-module'"
@@ -94,129 +90,6 @@ fn resources_are_listed_and_read_as_they_were_written() {
         without_hints(&missing),
         json!({"code": -32602, "message": "Resource 'file:///docs/apy.md' not found in project 'auth-module'"})
     );
-    let said = failed(
-        &mut client,
-        "create_resource",
-        json!({"name": "raw", "uri": "file:///raw", "content": "not base64!", "mime_type": "image/png"}),
-    );
-    assert!(
-        said.starts_with("Error: Content of type 'image/png' is binary"),
-        "{said}"
-    );
-    let said = failed(
-        &mut client,
-        "create_resource",
-        json!({"name": "twin", "uri": "file:///docs/api.md", "content": "x"}),
-    );
-    assert_eq!(
-        said,
-        "Error: URI 'file:///docs/api.md' is already used by resource 'api-docs' in project 'auth-module'"
-    );
-}
-
-#[test]
-fn the_six_tools_say_what_the_contract_says() {
-    let env = with_project();
-    let mut client = serve(&env);
-    client.initialize();
-    let create = json!({"name": "test-prompt", "content": "This is a test prompt", "description": "A test prompt for demonstration"});
-    let result = call(&mut client, "create_prompt", create.clone());
-    let text_of = |result: &Value| result["content"].clone();
-    assert_eq!(
-        text_of(&result),
-        json!([{"type": "text", "text": "Created prompt 'test-prompt' in project 'auth-module'"}])
-    );
-    assert_eq!(result["structuredContent"]["version"], 1);
-    let said = failed(&mut client, "create_prompt", create);
-    assert_eq!(
-        said,
-        "Error: Prompt 'test-prompt' already exists in project 'auth-module'"
-    );
-    let said = failed(
-        &mut client,
-        "create_prompt",
-        json!({"name": "test prompt", "content": ""}),
-    );
-    assert_eq!(
-        said,
-        "Error: Prompt name 'test prompt' contains invalid characters. Allowed: a-z, A-Z, 0-9, -, _, ."
-    );
-    let said = done(
-        &mut client,
-        "update_prompt",
-        json!({"name": "test-prompt", "content": "Updated prompt content"}),
-    );
-    assert_eq!(
-        said,
-        "Updated prompt 'test-prompt' in project 'auth-module'"
-    );
-    assert_eq!(text(&mut client, "test-prompt"), "Updated prompt content");
-    let said = failed(
-        &mut client,
-        "update_prompt",
-        json!({"name": "no-such", "content": "x"}),
-    );
-    assert!(
-        said.starts_with("Error: Prompt 'no-such' does not exist in project 'auth-module'"),
-        "{said}"
-    );
-    let said = done(&mut client, "delete_prompt", json!({"name": "test-prompt"}));
-    assert_eq!(
-        said,
-        "Deleted prompt 'test-prompt' from project 'auth-module'"
-    );
-    assert!(names(&mut client).is_empty());
-    let create = json!({"name": "test-doc", "uri": "file:///test.md", "content": "# Test Document\n\nThis is a test.", "mime_type": "text/markdown", "description": "Test documentation"});
-    assert_eq!(
-        done(&mut client, "create_resource", create),
-        "Created resource 'test-doc' in project 'auth-module'"
-    );
-    let update = json!({"name": "test-doc", "content": "# Updated Test Document\n\nContent has changed.", "description": "Updated documentation"});
-    assert_eq!(
-        done(&mut client, "update_resource", update),
-        "Updated resource 'test-doc' in project 'auth-module'"
-    );
-    assert_eq!(
-        done(&mut client, "delete_resource", json!({"name": "test-doc"})),
-        "Deleted resource 'test-doc' from project 'auth-module'"
-    );
-    let listed = client.request("resources/list", json!({}));
-    assert_eq!(listed["result"]["resources"], json!([]));
-}
-
-#[test]
-fn a_stale_update_names_both_versions() {
-    let env = with_project();
-    let mut client = serve(&env);
-    client.initialize();
-    done(
-        &mut client,
-        "create_prompt",
-        json!({"name": "p", "content": "one"}),
-    );
-    done(
-        &mut client,
-        "update_prompt",
-        json!({"name": "p", "content": "two", "expected_version": 1}),
-    );
-    let said = failed(
-        &mut client,
-        "update_prompt",
-        json!({"name": "p", "content": "three", "expected_version": 1}),
-    );
-    assert!(
-        said.contains("version 2") && said.contains("version 1"),
-        "{said}"
-    );
-    assert_eq!(text(&mut client, "p"), "two");
-    // The same once more is no new version.
-    let again = call(
-        &mut client,
-        "update_prompt",
-        json!({"name": "p", "content": "two"}),
-    );
-    assert_eq!(again["structuredContent"]["version"], 2);
-    assert_eq!(again["structuredContent"]["changed"], false);
 }
 
 #[test]
@@ -245,11 +118,7 @@ fn the_project_comes_before_libraries_and_writes_only_where_allowed() {
     let mut client = env.serve_with(["--project", super::PROJECT, "--library", "notes"]);
     client.initialize();
     assert_eq!(text(&mut client, "research"), "library\n");
-    done(
-        &mut client,
-        "create_prompt",
-        json!({"name": "research", "content": "project"}),
-    );
+    prompt(&mut client, "research", "project");
     assert_eq!(text(&mut client, "research"), "project");
     let tools = |client: &mut twig_testkit::Client| -> Vec<String> {
         let listed = client.request("tools/list", json!({}));
@@ -326,16 +195,8 @@ fn what_is_read_says_which_version_it_is() {
     let env = with_project();
     let mut client = serve(&env);
     client.initialize();
-    done(
-        &mut client,
-        "create_prompt",
-        json!({"name": "p", "content": "one"}),
-    );
-    done(
-        &mut client,
-        "update_prompt",
-        json!({"name": "p", "content": "two"}),
-    );
+    prompt(&mut client, "p", "one");
+    update(&mut client, "p", "two");
     let create = json!({"name": "r", "uri": "x://r", "content": "one"});
     done(&mut client, "create_resource", create);
     let version = |answer: &Value| answer["_meta"]["twig/version"].clone();

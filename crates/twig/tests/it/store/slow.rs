@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use twig_testkit::{MODERN, TestEnv};
 
 use super::support::wait_until;
-use super::{PROJECT, done, names, servers, with_project};
+use super::{PROJECT, done, names, prompt, servers, with_project};
 use crate::memory_kib;
 
 const PROMPTS: &str = "notifications/prompts/list_changed";
@@ -23,8 +23,7 @@ fn a_client_that_does_not_read_holds_up_nobody_and_misses_nothing() {
     const ROUNDS: usize = 8;
     let env = with_project();
     let mut others = servers(&env, 2);
-    let big = json!({"name": "big", "content": "x".repeat(200_000)});
-    done(&mut others[0], "create_prompt", big);
+    prompt(&mut others[0], "big", &"x".repeat(200_000));
     let resource = json!({"name": "doc", "uri": "x://doc", "content": "start"});
     done(&mut others[0], "create_resource", resource);
     for other in &mut others {
@@ -38,8 +37,7 @@ fn a_client_that_does_not_read_holds_up_nobody_and_misses_nothing() {
     let before = slow.each_ref().map(Slow::memory);
     for round in 0..ROUNDS {
         let start = Instant::now();
-        let create = json!({"name": format!("p{round}"), "content": "x"});
-        done(&mut others[0], "create_prompt", create);
+        prompt(&mut others[0], &format!("p{round}"), "x");
         let update = json!({"name": "doc", "content": format!("{round}")});
         done(&mut others[1], "update_resource", update);
         for other in &mut others {
@@ -68,8 +66,7 @@ fn a_client_that_does_not_read_holds_up_nobody_and_misses_nothing() {
         assert_eq!(read["result"]["contents"][0]["text"], last);
     }
     // They are told of what comes next, too.
-    let next = json!({"name": "next", "content": "x"});
-    done(&mut others[0], "create_prompt", next);
+    prompt(&mut others[0], "next", "x");
     for slow in &mut slow {
         slow.until(|message| message["method"] == PROMPTS);
     }

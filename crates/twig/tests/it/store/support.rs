@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -151,9 +151,4 @@ impl User {
         self.become_it(command.args(arguments));
         Client::start(command)
     }
-}
-
-/// Sets what may be done with a file or folder.
-pub(super) fn set_mode(path: &Path, mode: u32) {
-    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
 }

@@ -4,10 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use rustix::process::Signal;
-use serde_json::json;
 use twig_testkit::TestEnv;
 
-use super::{PROJECT, done, names, serve, with_project};
+use super::{PROJECT, names, prompt, serve, with_project};
 
 fn folder(env: &TestEnv) -> PathBuf {
     env.home().join(".local/share/twig/workspaces")
@@ -21,11 +20,7 @@ fn put(env: &TestEnv, from: &str, to: &str) {
 fn with_pending_log() -> TestEnv {
     let env = with_project();
     let mut client = serve(&env);
-    done(
-        &mut client,
-        "create_prompt",
-        json!({"name": "acked", "content": "x"}),
-    );
+    prompt(&mut client, "acked", "x");
     client.signal(Signal::KILL);
     client.ended();
     assert!(folder(&env).join("default.db-wal").exists());
@@ -134,11 +129,7 @@ fn a_workspace_that_is_deleted_is_gone_from_every_client() {
     let env = with_project();
     let mut client = serve(&env);
     client.initialize();
-    done(
-        &mut client,
-        "create_prompt",
-        json!({"name": "p", "content": "x"}),
-    );
+    prompt(&mut client, "p", "x");
     client.notification("notifications/prompts/list_changed");
     assert_eq!(
         env.run(["workspace", "delete", "default", "--force"]).code,
@@ -149,10 +140,6 @@ fn a_workspace_that_is_deleted_is_gone_from_every_client() {
     assert!(names(&mut client).is_empty());
     assert_eq!(env.run(["project", "create", PROJECT]).code, 0);
     client.notification("notifications/tools/list_changed");
-    done(
-        &mut client,
-        "create_prompt",
-        json!({"name": "q", "content": "x"}),
-    );
+    prompt(&mut client, "q", "x");
     assert_eq!(names(&mut client), ["q"]);
 }

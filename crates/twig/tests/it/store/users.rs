@@ -1,6 +1,5 @@
-//! Servers of another user: one who may not write, and one who has no watches left.
+//! A server of another user, who has no watches left.
 
-use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -8,55 +7,11 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use twig_testkit::TestEnv;
 
-use super::support::{User, set_mode, ticks, workspaces};
-use super::{done, names, serve, text, with_project};
+use super::support::{User, ticks};
+use super::{names, prompt, with_project};
 
-const NOBODY: u32 = 65_534;
 /// Nobody else is this user, so what it uses up is missed by no other test.
 const WITHOUT_WATCHES: u32 = 65_533;
-
-/// T-REL-04, second half: the folder takes no other files.
-#[test]
-fn a_folder_that_cannot_be_written_is_served_read_only() {
-    let env = with_project();
-    let mut client = serve(&env);
-    let create = json!({"name": "p", "content": "kept"});
-    done(&mut client, "create_prompt", create);
-    assert!(client.close().status.success());
-    let Some(user) = User::new(NOBODY, &env) else {
-        return;
-    };
-    let folder = workspaces(&env);
-    set_mode(&folder, 0o555);
-    let refused = user.serve(&env, &[]).ended();
-    assert_eq!(refused.status.code(), Some(1), "{}", refused.stderr);
-    assert!(refused.stderr.contains("--read-only"), "{}", refused.stderr);
-    // Where the file is may be told in a line of its own.
-    let errors = refused.stderr.lines().filter(|l| !l.starts_with("hint: "));
-    assert_eq!(errors.count(), 1, "{}", refused.stderr);
-    let mut reader = user.serve(&env, &["--read-only"]);
-    reader.initialize();
-    assert_eq!(names(&mut reader), ["p"]);
-    assert_eq!(text(&mut reader, "p"), "kept");
-    let listed = reader.request("tools/list", json!({}));
-    assert!(!listed.to_string().contains("create_prompt"), "{listed}");
-    let ended = reader.close();
-    assert!(ended.status.success(), "{}", ended.stderr);
-    let mut left: Vec<_> = fs::read_dir(&folder)
-        .expect("a folder")
-        .flatten()
-        .map(|entry| entry.file_name())
-        .collect();
-    left.sort_unstable();
-    assert_eq!(left, ["default.db", "default.lock"], "nothing was made");
-    set_mode(&folder, 0o755);
-    let mut again = user.serve(&env, &[]);
-    done(
-        &mut again,
-        "update_prompt",
-        json!({"name": "p", "content": "new"}),
-    );
-}
 
 /// T-COH-03: the system has no more watches for this user.
 #[test]
@@ -80,8 +35,7 @@ fn without_watches_every_write_is_still_announced() {
     }
     let mut waits = Vec::new();
     for round in 0..ROUNDS {
-        let create = json!({"name": format!("p{round}"), "content": "x"});
-        done(&mut servers[round % 2], "create_prompt", create);
+        prompt(&mut servers[round % 2], &format!("p{round}"), "x");
         let written = Instant::now();
         for server in &mut servers {
             // One to the legacy client, one to the subscription.

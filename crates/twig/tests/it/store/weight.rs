@@ -6,7 +6,7 @@ use serde_json::json;
 use twig_testkit::Client;
 
 use super::support::{Weight, log_bytes};
-use super::{done, serve, text, with_project};
+use super::{done, prompt, serve, text, with_project};
 
 fn all(server: &mut Client, ids: Vec<u64>) {
     for id in ids {
@@ -37,8 +37,7 @@ fn a_server_takes_no_more_after_thousands_of_requests() {
     let mut server = serve(&env);
     server.initialize();
     for at in 0..50 {
-        let create = json!({"name": format!("p{at}"), "content": "x".repeat(2_000)});
-        done(&mut server, "create_prompt", create);
+        prompt(&mut server, &format!("p{at}"), &"x".repeat(2_000));
     }
     let get = |at: usize| json!({"name": format!("p{}", at % 50)});
     let write = |at: usize| {

@@ -99,19 +99,6 @@ fn old_versions_are_dropped_when_somebody_says_so() {
 }
 
 #[test]
-fn a_full_history_names_the_limit_and_the_command() {
-    let env = with_versions(3);
-    env.configure("[limits]\nproject_history = 2000\n");
-    insta::assert_snapshot!(refused(&env, &["prompt", "update", "water", "-c", "more"]), @"
-    error: The versions of project 'garden' take 1539 bytes and this change needs 516 more; the limit is 2000: drop old versions with `twig workspace compact default --keep 10`
-    ");
-    done(&env, &["workspace", "compact", "--keep", "1", "--yes"]);
-    done(&env, &["prompt", "update", "water", "-c", "more"]);
-    let list = json(&env, &["project", "list", "--json"]);
-    assert_eq!(list[0]["history_bytes"], 513 + 516);
-}
-
-#[test]
 fn what_is_deleted_for_good_is_in_no_file() {
     let env = garden();
     let data = env.home().join(".local/share");

@@ -83,21 +83,6 @@ fn a_resource_is_added_shown_changed_and_listed() {
     Created resource 'api' in project 'garden'
     --- exit 0
     ");
-    insta::assert_snapshot!(env.run(["resource", "add", "other", "--uri", "file:///api.md", "-c", "x"]), @"
-    --- stderr
-    error: URI 'file:///api.md' is already used by resource 'api' in project 'garden'
-    --- exit 1
-    ");
-    insta::assert_snapshot!(env.run(["resource", "add", "other", "--uri", "nowhere", "-c", "x"]), @"
-    --- stderr
-    error: URI 'nowhere' is not valid: it has to start with a scheme, such as file:///docs/api.md
-    --- exit 1
-    ");
-    insta::assert_snapshot!(env.run(["resource", "add", "other", "--uri", "a:b", "-m", "markdown", "-c", "x"]), @"
-    --- stderr
-    error: MIME type 'markdown' is not valid: it has to look like text/markdown
-    --- exit 1
-    ");
     done(
         &env,
         &[
@@ -238,12 +223,6 @@ fn a_stale_change_is_refused_with_both_versions() {
         ],
     );
     insta::assert_snapshot!(env.run(["prompt", "update", "water", "-c", "three", "--expected-version", "1"]), @"
-    --- stderr
-    error: Prompt 'water' is at version 2, not at the expected version 1: read it again, then repeat the change
-    hint: `twig prompt history water` lists all versions
-    --- exit 1
-    ");
-    insta::assert_snapshot!(env.run(["prompt", "delete", "water", "-f", "--expected-version", "1"]), @"
     --- stderr
     error: Prompt 'water' is at version 2, not at the expected version 1: read it again, then repeat the change
     hint: `twig prompt history water` lists all versions
@@ -403,9 +382,6 @@ fn limits_are_named() {
     fs::write(env.work().join("past"), text + "x").expect("writable");
     done(&env, &["prompt", "add", "edge", "-c", "@edge"]);
     insta::assert_snapshot!(refused(&env, &["prompt", "add", "past", "-c", "@past"]), @"error: the file `past` holds more than 1048576 bytes, which is the limit");
-    let long = "d".repeat(2049);
-    insta::assert_snapshot!(refused(&env, &["prompt", "add", "past", "-c", "x", "-d", &long]), @"error: The description is 2049 bytes long; the limit is 2048");
-    insta::assert_snapshot!(refused(&env, &["prompt", "add", "past", "-c", "\u{1b}[2J"]), @"error: The content has a control character (U+001B) at position 1, which terminals obey: take it out");
     // A device without end is not read without end.
     insta::assert_snapshot!(refused(&env, &["prompt", "add", "past", "-c", "@/dev/zero"]), @"error: the file `/dev/zero` holds more than 1048576 bytes, which is the limit");
 }
