@@ -7,7 +7,6 @@
 mod apply;
 pub(crate) mod clock;
 mod compact;
-mod fault;
 mod identity;
 mod lock;
 mod migrations;
@@ -15,10 +14,11 @@ mod open;
 mod queue;
 mod reader;
 mod rows;
-mod site;
 mod sql;
+mod sqlite_error;
 mod system_watcher;
 mod watcher;
+mod workspace_handle;
 mod workspaces;
 mod writer;
 
@@ -33,15 +33,15 @@ use twig_core::store::{
 
 pub use self::apply::OldVersions;
 pub use self::compact::Reclaimed;
-use self::fault::Fault;
 use self::open::open;
-use self::queue::NotTaken;
+use self::queue::QueueError;
 use self::reader::StoreReader;
-use self::site::Site;
+use self::sqlite_error::SqliteError;
 pub(crate) use self::system_watcher::start_watcher;
-use self::watcher::Watcher;
+use self::watcher::StoreWatcher;
+use self::workspace_handle::WorkspaceHandle;
 pub use self::workspaces::{DEFAULT_WORKSPACE, Workspaces};
-use self::writer::{Job, Writer};
+use self::writer::{StoreWriter, WriteJob};
 
 /// What a workspace is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,18 +55,18 @@ pub enum Access {
 /// A workspace that is open.
 #[derive(Debug)]
 pub struct SqliteStore {
-    site: Site,
+    handle: WorkspaceHandle,
     limits: Limits,
     reader: Arc<Mutex<StoreReader>>,
     /// Started by the first write.
-    writer: Mutex<Option<Writer>>,
+    writer: Mutex<Option<StoreWriter>>,
 }
 
 impl SqliteStore {
-    fn open(site: Site, limits: Limits) -> Result<Self, StoreError> {
-        let opened = open(&site)?;
+    fn open(handle: WorkspaceHandle, limits: Limits) -> Result<Self, StoreError> {
+        let opened = open(&handle)?;
         Ok(Self {
-            site,
+            handle,
             limits,
             reader: Arc::new(Mutex::new(StoreReader::new(opened))),
             writer: Mutex::new(None),
@@ -75,20 +75,20 @@ impl SqliteStore {
 
     /// The workspace's file.
     pub fn path(&self) -> &Path {
-        &self.site.path
+        &self.handle.path
     }
 
     /// Looks whether the pages of the file fit together, for some seconds at most: digests are compared
     /// only with what is read.
     pub fn check_pages(&self) -> Result<(), StoreError> {
-        self.reader().check_pages(&self.site)
+        self.reader().check_pages(&self.handle)
     }
 
     fn reader(&self) -> MutexGuard<'_, StoreReader> {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hand_over(&self, job: Job) -> Result<(), Box<(Job, StoreError)>> {
+    fn hand_over(&self, job: WriteJob) -> Result<(), Box<(WriteJob, StoreError)>> {
         let could_not = |reason: &str| {
             StoreError::Unavailable(format!(
                 "The change could not be made, nothing was written: {reason}"
@@ -98,20 +98,24 @@ impl SqliteStore {
         let started = match writer.take() {
             Some(started) => started,
             None => {
-                match Writer::start(&self.site, self.limits.clone(), Arc::clone(&self.reader)) {
+                match StoreWriter::start(
+                    &self.handle,
+                    self.limits.clone(),
+                    Arc::clone(&self.reader),
+                ) {
                     Ok(started) => started,
                     Err(error) => return Err(Box::new((job, could_not(&error.to_string())))),
                 }
             }
         };
         let sent = started.send(job);
-        if !matches!(sent, Err((_, NotTaken::Ended))) {
+        if !matches!(sent, Err((_, QueueError::Ended))) {
             *writer = Some(started);
         }
         sent.map_err(|(job, reason)| {
             let error = match reason {
-                NotTaken::Full => self.site.full(),
-                NotTaken::Ended => could_not("the thread that writes has ended"),
+                QueueError::Full => self.handle.full(),
+                QueueError::Ended => could_not("the thread that writes has ended"),
             };
             Box::new((job, error))
         })
@@ -126,15 +130,15 @@ impl Drop for SqliteStore {
 
 impl Store for SqliteStore {
     fn workspace(&self) -> &StoreName {
-        &self.site.workspace
+        &self.handle.workspace
     }
 
     fn revision(&self) -> Result<u64, StoreError> {
-        self.reader().revision(&self.site)
+        self.reader().revision(&self.handle)
     }
 
     fn projects(&self) -> Result<Vec<Summary>, StoreError> {
-        let rows = self.reader().read(&self.site, rows::projects)?;
+        let rows = self.reader().read(&self.handle, rows::projects)?;
         let summary = |row: rows::StoredProject| Summary {
             id: row.id,
             name: row.name,
@@ -147,17 +151,17 @@ impl Store for SqliteStore {
     }
 
     fn project(&self, name: &StoreName) -> Result<Option<Project>, StoreError> {
-        self.reader().project(&self.site, name)
+        self.reader().project(&self.handle, name)
     }
 
     fn content(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
         let content = self
             .reader()
-            .read(&self.site, |sql| rows::content(sql, digest))?;
+            .read(&self.handle, |sql| rows::content(sql, digest))?;
         content.ok_or_else(|| {
             StoreError::Unavailable(format!(
                 "The content is no longer in workspace '{}': its project was deleted",
-                self.site.workspace
+                self.handle.workspace
             ))
         })
     }
@@ -168,18 +172,18 @@ impl Store for SqliteStore {
         kind: ItemKind,
         name: &StoreName,
     ) -> Result<Vec<Version>, StoreError> {
-        self.reader().read(&self.site, |sql| {
+        self.reader().read(&self.handle, |sql| {
             let Some(found) = rows::project(sql, project)? else {
                 return Err(StoreError::NoProject {
                     project: project.clone(),
-                    workspace: self.site.workspace.clone(),
+                    workspace: self.handle.workspace.clone(),
                 }
                 .into());
             };
             if let Some(item) = rows::item(sql, &found, kind, name)? {
                 return rows::history(sql, kind, name, &item);
             }
-            Err(Fault::from(StoreError::Missing {
+            Err(SqliteError::from(StoreError::Missing {
                 kind,
                 name: name.clone(),
                 project: project.clone(),
@@ -189,27 +193,27 @@ impl Store for SqliteStore {
     }
 
     fn watch(&self, on_write: Box<dyn Fn() + Send + Sync>) -> Box<dyn Send> {
-        Box::new(Watcher::start(self.site.clone(), on_write))
+        Box::new(StoreWatcher::start(self.handle.clone(), on_write))
     }
 
     fn close(&self) {
-        self.site.is_closing.store(true, Ordering::Release);
+        self.handle.is_closing.store(true, Ordering::Release);
         let writer = self.writer.lock().map(|mut writer| writer.take());
-        // The thread is waited for without the lock: who is told of its last write may ask for it.
+        // The thread is waited for without the lock: the callback of its last write may ask for it.
         drop(writer);
         self.reader().close();
     }
 
     fn write(&self, write: Write, done: OnWritten) {
-        let until = self.site.until();
-        let job = Job { write, done, until };
-        if self.site.access == Access::Read {
-            let workspace = self.site.workspace.clone();
-            return job.tell(Err(StoreError::ReadOnly { workspace }));
+        let until = self.handle.until();
+        let job = WriteJob { write, done, until };
+        if self.handle.access == Access::Read {
+            let workspace = self.handle.workspace.clone();
+            return job.report(Err(StoreError::ReadOnly { workspace }));
         }
         if let Err(refused) = self.hand_over(job) {
             let (job, error) = *refused;
-            job.tell(Err(error));
+            job.report(Err(error));
         }
     }
 }

@@ -12,9 +12,9 @@ use twig_core::suggest;
 
 pub use self::versions::OldVersions;
 use super::clock::new_id;
-use super::fault::Fault;
 use super::rows::{self, ItemRow, StoredProject, signed};
 use super::sql::Sql;
+use super::sqlite_error::SqliteError;
 
 /// Carries out a write at a moment.
 pub(super) fn apply(
@@ -23,7 +23,7 @@ pub(super) fn apply(
     limits: &Limits,
     write: &Write,
     now: Timestamp,
-) -> Result<Written, Fault> {
+) -> Result<Written, SqliteError> {
     match write {
         Write::Item(write) => apply_item(sql, workspace, limits, write, now),
         Write::CreateProject { name } => projects::create(sql, workspace, name, now),
@@ -38,7 +38,7 @@ fn apply_item(
     limits: &Limits,
     write: &ItemWrite,
     now: Timestamp,
-) -> Result<Written, Fault> {
+) -> Result<Written, SqliteError> {
     let (kind, name) = (write.kind, &write.name);
     let project = find(sql, workspace, &write.project)?;
     let item = rows::item(sql, &project, kind, name)?;
@@ -60,7 +60,7 @@ fn apply_item(
     let next = match decision {
         Decision::Append(next) => next,
         Decision::Unchanged => {
-            let head = head.ok_or_else(|| Fault::damaged("nothing is unchanged"))?;
+            let head = head.ok_or_else(|| SqliteError::damaged("nothing is unchanged"))?;
             return Ok(written(&head, false));
         }
     };
@@ -108,7 +108,7 @@ fn explain(
     project: &StoredProject,
     item: Option<&ItemRow>,
     mut error: StoreError,
-) -> Result<StoreError, Fault> {
+) -> Result<StoreError, SqliteError> {
     match &mut error {
         StoreError::Missing {
             kind, name, near, ..
@@ -123,16 +123,20 @@ fn explain(
     Ok(error)
 }
 
-fn find(sql: &Sql<'_>, workspace: &StoreName, name: &StoreName) -> Result<StoredProject, Fault> {
+fn find(
+    sql: &Sql<'_>,
+    workspace: &StoreName,
+    name: &StoreName,
+) -> Result<StoredProject, SqliteError> {
     rows::project(sql, name)?.ok_or_else(|| {
-        Fault::from(StoreError::NoProject {
+        SqliteError::from(StoreError::NoProject {
             project: name.clone(),
             workspace: workspace.clone(),
         })
     })
 }
 
-fn check_room(project: &StoredProject, limits: &Limits) -> Result<(), Fault> {
+fn check_room(project: &StoredProject, limits: &Limits) -> Result<(), SqliteError> {
     let limit = limits.project_items;
     if project.prompts + project.resources < limit as u64 {
         return Ok(());
@@ -146,12 +150,12 @@ fn check_history(
     workspace: &StoreName,
     needed: u64,
     limits: &Limits,
-) -> Result<(), Fault> {
+) -> Result<(), SqliteError> {
     let limit = limits.project_history;
     if project.history.saturating_add(needed) <= limit as u64 {
         return Ok(());
     }
-    Err(Fault::from(StoreError::HistoryFull {
+    Err(SqliteError::from(StoreError::HistoryFull {
         project: project.name.clone(),
         workspace: workspace.clone(),
         used: project.history,
@@ -166,16 +170,16 @@ fn check_uri(
     kind: ItemKind,
     name: &StoreName,
     uri: &str,
-) -> Result<(), Fault> {
+) -> Result<(), SqliteError> {
     let other = "SELECT name FROM item WHERE project = ?1 AND uri = ?2 AND deleted = 0 \
                  AND NOT (kind = ?3 AND name = ?4)";
     let parameters = (project.id, uri, kind.as_str(), name.as_str());
     match sql.first(other, parameters, |row| Ok(row.get::<_, Box<str>>(0)?))? {
         None => Ok(()),
-        Some(by) => Err(Fault::from(StoreError::UriTaken {
+        Some(by) => Err(SqliteError::from(StoreError::UriTaken {
             uri: uri.into(),
             by: StoreName::parse(Noun::Resource, &by)
-                .map_err(|_| Fault::damaged("a name is none"))?,
+                .map_err(|_| SqliteError::damaged("a name is none"))?,
             project: project.name.clone(),
         })),
     }
@@ -208,7 +212,7 @@ fn append(
     name: &StoreName,
     item: Option<&ItemRow>,
     version: &Version,
-) -> Result<(), Fault> {
+) -> Result<(), SqliteError> {
     let number = signed(version.number);
     let is_deleted = rows::is_deletion(version);
     let id = if let Some(item) = item {
@@ -292,7 +296,7 @@ fn record(
     after: &StoredProject,
     changed: &ChangedItem<'_>,
     now: Timestamp,
-) -> Result<(), Fault> {
+) -> Result<(), SqliteError> {
     sql.run(
         "INSERT INTO change (project, rev, kind, name, version, at, prompts, resources, history) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",

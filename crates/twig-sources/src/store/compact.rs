@@ -11,14 +11,14 @@ use twig_core::store::{StoreError, StoreName};
 
 use super::apply::{OldVersions, versions};
 use super::clock::now;
-use super::fault::Fault;
-use super::open::{Opened, open, with_end};
+use super::open::{OpenConnection, open, with_end};
 use super::rows::{self, StoredProject};
-use super::site::Site;
 use super::sql::Sql;
+use super::sqlite_error::SqliteError;
+use super::workspace_handle::WorkspaceHandle;
 use super::{SqliteStore, migrations};
 
-/// How often it is tried to write the log back while somebody else does.
+/// Pause between two attempts to write the log back while another connection does.
 const STEP: Duration = Duration::from_millis(5);
 
 /// What became of a workspace's files.
@@ -40,9 +40,9 @@ impl SqliteStore {
         project: Option<&StoreName>,
         keep: u64,
     ) -> Result<OldVersions, StoreError> {
-        self.reader().read(&self.site, |sql| {
+        self.reader().read(&self.handle, |sql| {
             let mut all = OldVersions::default();
-            for project in chosen(sql, &self.site, project)? {
+            for project in chosen(sql, &self.handle, project)? {
                 add(&mut all, versions::count(sql, &project, keep)?);
             }
             Ok(all)
@@ -56,18 +56,18 @@ impl SqliteStore {
         keep: u64,
     ) -> Result<OldVersions, StoreError> {
         let keep = keep.max(1);
-        with_connection(&self.site.for_writer(), |opened| {
+        with_connection(&self.handle.for_writer(), |opened| {
             let mut all = OldVersions::default();
             let names = {
                 let transaction = opened.connection.unchecked_transaction()?;
-                let projects = chosen(&Sql::new(&transaction), &self.site, project)?;
+                let projects = chosen(&Sql::new(&transaction), &self.handle, project)?;
                 projects.into_iter().map(|project| project.name)
             };
             // One by one: others get their turn in between.
             for name in names {
                 add(&mut all, drop_of_project(opened, &name, keep)?);
                 if !opened.files.are_there() {
-                    let workspace = self.site.workspace.clone();
+                    let workspace = self.handle.workspace.clone();
                     return Err(StoreError::Moved { workspace }.into());
                 }
             }
@@ -78,15 +78,15 @@ impl SqliteStore {
     /// Rewrites the file without what nothing uses, writes its log back and removes copies that
     /// were kept by migrations: what was deleted is in none of them afterwards.
     pub fn reclaim(&self) -> Result<Reclaimed, StoreError> {
-        with_connection(&self.site.for_writer(), |opened| {
+        with_connection(&self.handle.for_writer(), |opened| {
             let before = size(opened);
             let connection = &opened.connection;
             // What is copied there may be more than fits into memory.
             connection.pragma_update(None, "temp_store", "FILE")?;
             connection.execute_batch("VACUUM")?;
-            let is_log_held = !write_log_back(connection, self.site.until())?;
+            let is_log_held = !write_log_back(connection, self.handle.until())?;
             if !opened.files.are_there() {
-                let workspace = self.site.workspace.clone();
+                let workspace = self.handle.workspace.clone();
                 return Err(StoreError::Moved { workspace }.into());
             }
             for copy in migrations::copies(&opened.main) {
@@ -104,7 +104,7 @@ impl SqliteStore {
 }
 
 /// Writes the log back and empties it; `false` where that could not be done in time.
-fn write_log_back(connection: &Connection, until: Instant) -> Result<bool, Fault> {
+fn write_log_back(connection: &Connection, until: Instant) -> Result<bool, SqliteError> {
     loop {
         let is_busy: bool =
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
@@ -119,26 +119,26 @@ fn write_log_back(connection: &Connection, until: Instant) -> Result<bool, Fault
 /// Works with a connection of its own; one on which something failed is left without writing. Where
 /// the disk is full, it is tried again with what is kept for that.
 fn with_connection<T>(
-    site: &Site,
-    work: impl Fn(&Opened) -> Result<T, Fault>,
+    handle: &WorkspaceHandle,
+    work: impl Fn(&OpenConnection) -> Result<T, SqliteError>,
 ) -> Result<T, StoreError> {
-    let opened = open(site)?;
+    let opened = open(handle)?;
     match work(&opened) {
         Ok(value) => Ok(value),
         Err(fault) => {
-            let is_tried_again = fault.is_full() && site.keeps_reserve;
+            let is_tried_again = fault.is_full() && handle.keeps_reserve;
             if is_tried_again {
-                opened.release_reserve(site);
+                opened.release_reserve(handle);
             }
-            opened.leave(site);
+            opened.leave(handle);
             if !is_tried_again {
-                return Err(site.tell(fault));
+                return Err(handle.describe(fault));
             }
-            let site = Site {
+            let handle = WorkspaceHandle {
                 keeps_reserve: false,
-                ..site.clone()
+                ..handle.clone()
             };
-            with_connection(&site, work)
+            with_connection(&handle, work)
         }
     }
 }
@@ -146,26 +146,30 @@ fn with_connection<T>(
 /// The project of that name, or all of them.
 fn chosen(
     sql: &Sql<'_>,
-    site: &Site,
+    handle: &WorkspaceHandle,
     name: Option<&StoreName>,
-) -> Result<Vec<StoredProject>, Fault> {
+) -> Result<Vec<StoredProject>, SqliteError> {
     let Some(name) = name else {
         return rows::projects(sql);
     };
     let found = rows::project(sql, name)?.ok_or_else(|| StoreError::NoProject {
         project: name.clone(),
-        workspace: site.workspace.clone(),
+        workspace: handle.workspace.clone(),
     })?;
     Ok(vec![found])
 }
 
-fn drop_of_project(opened: &Opened, name: &StoreName, keep: u64) -> Result<OldVersions, Fault> {
+fn drop_of_project(
+    opened: &OpenConnection,
+    name: &StoreName,
+    keep: u64,
+) -> Result<OldVersions, SqliteError> {
     let connection = &opened.connection;
     let behavior = TransactionBehavior::Immediate;
     let transaction = rusqlite::Transaction::new_unchecked(connection, behavior)?;
     let old = {
         let sql = Sql::new(&transaction);
-        // Somebody may have deleted it meanwhile.
+        // It may have been deleted meanwhile.
         let Some(project) = rows::project(&sql, name)? else {
             return Ok(OldVersions::default());
         };
@@ -183,7 +187,7 @@ fn add(all: &mut OldVersions, more: OldVersions) {
 }
 
 /// The bytes of a file and its log.
-fn size(opened: &Opened) -> u64 {
+fn size(opened: &OpenConnection) -> u64 {
     let length = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
     length(&opened.main) + length(&with_end(&opened.main, "-wal"))
 }

@@ -14,12 +14,12 @@ use crate::stamp::FileStamp;
 
 /// Which file it is, whatever its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity {
+pub(super) struct FileIdentity {
     device: u64,
     inode: u64,
 }
 
-impl Identity {
+impl FileIdentity {
     /// The file at a path; opens nothing.
     pub(super) fn at(path: &Path) -> io::Result<Self> {
         fs::metadata(path).map(|metadata| Self::of(&metadata))
@@ -34,7 +34,7 @@ impl Identity {
         }
     }
 
-    /// Here the system lets nobody remove or replace a file that is open.
+    /// Here a file that is open can be neither removed nor replaced.
     #[cfg(not(unix))]
     pub(super) fn of(_metadata: &Metadata) -> Self {
         Self {
@@ -48,12 +48,12 @@ impl Identity {
 #[derive(Debug)]
 struct Connections {
     /// The file of each, and whether it is to be closed.
-    open: Vec<(Identity, Arc<AtomicBool>)>,
+    open: Vec<(FileIdentity, Arc<AtomicBool>)>,
 }
 
 static OPEN: Mutex<Connections> = Mutex::new(Connections { open: Vec::new() });
 
-/// Told whenever a connection was closed.
+/// Notified whenever a connection was closed.
 static CLOSED: Condvar = Condvar::new();
 
 /// How long opening waits until all connections that were retired are closed. Who follows a file looks
@@ -68,7 +68,7 @@ fn lock() -> MutexGuard<'static, Connections> {
 ///
 /// The system forgets locks that SQLite failed to release once nothing in the process has the file
 /// open any more, and not before.
-pub(super) fn retire(identity: Identity) {
+pub(super) fn retire(identity: FileIdentity) {
     for (open, is_retired) in &lock().open {
         if *open == identity {
             is_retired.store(true, Ordering::Release);
@@ -79,19 +79,19 @@ pub(super) fn retire(identity: Identity) {
 /// Says that a connection has a file open, until it is dropped, which has to be after the
 /// connection.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct OpenFileGuard {
     is_retired: Arc<AtomicBool>,
 }
 
-impl Held {
-    /// Lets `look` see the file if no connection has it open, then has `connect` open it. Nobody
-    /// else in this process opens anything meanwhile.
+impl OpenFileGuard {
+    /// Lets `look` see the file if no connection has it open, then has `connect` open it.
+    /// No other thread of this process opens anything meanwhile.
     pub(super) fn take<T, E>(
-        identity: Identity,
+        identity: FileIdentity,
         look: impl FnOnce() -> Result<(), E>,
         connect: impl FnOnce() -> Result<T, E>,
     ) -> Result<(Self, T), E> {
-        let is_retired = |(open, is_retired): &(Identity, Arc<AtomicBool>)| {
+        let is_retired = |(open, is_retired): &(FileIdentity, Arc<AtomicBool>)| {
             *open == identity && is_retired.load(Ordering::Acquire)
         };
         let waited = CLOSED.wait_timeout_while(lock(), RETIREMENT, |connections| {
@@ -113,10 +113,10 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for OpenFileGuard {
     fn drop(&mut self) {
         let is_other =
-            |(_, flag): &(Identity, Arc<AtomicBool>)| !Arc::ptr_eq(flag, &self.is_retired);
+            |(_, flag): &(FileIdentity, Arc<AtomicBool>)| !Arc::ptr_eq(flag, &self.is_retired);
         lock().open.retain(is_other);
         CLOSED.notify_all();
     }
@@ -124,21 +124,21 @@ impl Drop for Held {
 
 /// The files that a connection works with, as they were when it was opened.
 #[derive(Debug)]
-pub(super) struct Files {
+pub(super) struct OpenFiles {
     /// The name under which the workspace is known; may be a link.
     path: PathBuf,
-    main: Identity,
+    main: FileIdentity,
     /// The write-ahead log, then its index. A commit into a log that was removed is lost.
-    logs: Vec<(PathBuf, Identity)>,
+    logs: Vec<(PathBuf, FileIdentity)>,
 }
 
-impl Files {
+impl OpenFiles {
     pub(super) fn new(
         path: PathBuf,
-        main: Identity,
+        main: FileIdentity,
         logs: impl IntoIterator<Item = PathBuf>,
     ) -> Self {
-        let found = |path: PathBuf| Identity::at(&path).ok().map(|log| (path, log));
+        let found = |path: PathBuf| FileIdentity::at(&path).ok().map(|log| (path, log));
         Self {
             path,
             main,
@@ -157,7 +157,7 @@ impl Files {
         self.is_main_there() && log.is_some_and(|(path, _)| fs::symlink_metadata(path).is_err())
     }
 
-    /// What the system says of the file; differs once somebody wrote to it, which SQLite does only
+    /// What the system says of the file; differs once a program wrote to it, which SQLite does only
     /// when it writes the log back.
     pub(super) fn stamp(&self) -> Option<FileStamp> {
         let metadata = fs::metadata(&self.path).ok()?;
@@ -172,7 +172,7 @@ impl Files {
     }
 
     /// Which file it is.
-    pub(super) fn identity(&self) -> Identity {
+    pub(super) fn identity(&self) -> FileIdentity {
         self.main
     }
 
@@ -181,8 +181,8 @@ impl Files {
     }
 }
 
-fn is_at(path: &Path, identity: Identity) -> bool {
-    Identity::at(path).is_ok_and(|found| found == identity)
+fn is_at(path: &Path, identity: FileIdentity) -> bool {
+    FileIdentity::at(path).is_ok_and(|found| found == identity)
 }
 
 /// The tags of a file and of its log.
@@ -196,6 +196,6 @@ pub(super) fn tag(path: &Path) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
     let made = metadata.created().ok()?;
     let made = made.duration_since(std::time::UNIX_EPOCH).ok()?.as_nanos();
-    let Identity { device, inode } = Identity::of(&metadata);
+    let FileIdentity { device, inode } = FileIdentity::of(&metadata);
     Some(format!("{device}:{inode}:{made}"))
 }

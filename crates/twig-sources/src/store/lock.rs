@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::identity::Identity;
+use super::identity::FileIdentity;
 
-/// How often a lock that somebody else has is tried again.
+/// Pause between two attempts to take the lock.
 const STEP: Duration = Duration::from_millis(2);
 
 /// Bytes of a note.
@@ -21,48 +21,48 @@ const RESERVE: u64 = 4 * 1024 * 1024;
 
 /// The lock, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(super) struct WorkspaceLock {
     /// Closing it lets go.
     file: File,
 }
 
 /// Why there is no lock.
 #[derive(Debug)]
-pub(super) enum NoLock {
-    /// Somebody else has had it all the time that there was.
+pub(super) enum LockError {
+    /// Another program has had it all the time.
     Busy,
     /// The file can be neither made nor opened.
     Io(io::Error),
 }
 
-impl Lock {
+impl WorkspaceLock {
     /// Waits for the lock until then, or until it is of no use any more; tries at least once.
     pub(super) fn take(
         path: &Path,
         until: Instant,
         is_closing: &AtomicBool,
-    ) -> Result<Self, NoLock> {
+    ) -> Result<Self, LockError> {
         let is_over = || Instant::now() >= until || is_closing.load(Ordering::Acquire);
         loop {
-            let file = open(path).map_err(NoLock::Io)?;
+            let file = open(path).map_err(LockError::Io)?;
             loop {
                 match file.try_lock() {
                     Ok(()) => break,
                     Err(TryLockError::WouldBlock) if is_over() => {
-                        return Err(NoLock::Busy);
+                        return Err(LockError::Busy);
                     }
                     Err(TryLockError::WouldBlock) => std::thread::sleep(STEP),
-                    Err(TryLockError::Error(error)) => return Err(NoLock::Io(error)),
+                    Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),
                 }
             }
-            // Whoever deletes a workspace takes the lock file along: a lock on one that is gone
-            // keeps nobody out.
-            let mine = file.metadata().map(|metadata| Identity::of(&metadata));
-            if matches!((mine, Identity::at(path)), (Ok(mine), Ok(there)) if mine == there) {
+            // Deleting a workspace deletes its lock file, too: a lock on one that is gone keeps no
+            // program out.
+            let mine = file.metadata().map(|metadata| FileIdentity::of(&metadata));
+            if matches!((mine, FileIdentity::at(path)), (Ok(mine), Ok(there)) if mine == there) {
                 return Ok(Self { file });
             }
             if is_over() {
-                return Err(NoLock::Busy);
+                return Err(LockError::Busy);
             }
         }
     }
@@ -78,7 +78,7 @@ impl Lock {
         Some(note)
     }
 
-    /// Notes something for whoever has the lock next; not durable.
+    /// Notes something for the next one to take the lock; not durable.
     pub(super) fn set_note(&self, note: &str) -> io::Result<()> {
         let mut file = &self.file;
         file.rewind()?;
@@ -151,7 +151,7 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// What somebody else linked there is not written to.
+/// What a symlink leads to is not written to.
 fn follow_no_link(options: &mut OpenOptions) {
     #[cfg(unix)]
     {
@@ -182,8 +182,8 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(20);
     const LONG: Duration = Duration::from_secs(20);
 
-    fn take(path: &Path, patience: Duration) -> Result<Lock, NoLock> {
-        Lock::take(path, Instant::now() + patience, &AtomicBool::new(false))
+    fn take(path: &Path, patience: Duration) -> Result<WorkspaceLock, LockError> {
+        WorkspaceLock::take(path, Instant::now() + patience, &AtomicBool::new(false))
     }
 
     #[test]
@@ -191,14 +191,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.lock");
         let first = take(&path, SHORT).unwrap();
-        assert!(matches!(take(&path, SHORT), Err(NoLock::Busy)));
+        assert!(matches!(take(&path, SHORT), Err(LockError::Busy)));
         first.set_note("a longer note").unwrap();
         first.set_note("a note").unwrap();
         drop(first);
         let second = take(&path, SHORT).unwrap();
         assert_eq!(second.note().as_deref(), Some("a note"));
         let nowhere = folder.path().join("no/x.lock");
-        assert!(matches!(take(&nowhere, SHORT), Err(NoLock::Io(_))));
+        assert!(matches!(take(&nowhere, SHORT), Err(LockError::Io(_))));
     }
 
     #[test]
@@ -216,11 +216,11 @@ mod tests {
             })
         };
         assert!(taken.recv_timeout(SHORT).is_err());
-        // Whoever waits has the old file open, and must not be content with it.
+        // The one that waits has the old file open, and needs the lock on the new one.
         std::fs::remove_file(&path).unwrap();
         drop(first);
         taken.recv_timeout(LONG).unwrap();
         let _second = waiting.join().unwrap();
-        assert!(matches!(take(&path, SHORT), Err(NoLock::Busy)));
+        assert!(matches!(take(&path, SHORT), Err(LockError::Busy)));
     }
 }

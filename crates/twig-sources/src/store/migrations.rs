@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use twig_core::store::StoreError;
 
-use super::fault::Fault;
 use super::lock::private;
 use super::open::with_end;
+use super::sqlite_error::SqliteError;
 use crate::root::sentence;
 
 /// Says in a file's head that it is one of ours.
@@ -37,7 +37,7 @@ pub(super) fn migrate<'m>(
 ) -> rusqlite::Result<bool> {
     let newest = migrations.len();
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    // Somebody else may have been faster.
+    // Another process may have been faster.
     let seen = version(&transaction)?;
     if seen >= newest {
         return Ok(false);
@@ -52,7 +52,11 @@ pub(super) fn migrate<'m>(
 }
 
 /// Keeps `NAME.db.v1.bak` beside a file of version 1.
-pub(super) fn keep_copy(connection: &Connection, path: &Path, version: usize) -> Result<(), Fault> {
+pub(super) fn keep_copy(
+    connection: &Connection,
+    path: &Path,
+    version: usize,
+) -> Result<(), SqliteError> {
     let kept = with_end(path, &format!(".v{version}.bak"));
     let new = with_end(&kept, ".new");
     let failed = |error: io::Error| StoreError::File {

@@ -13,11 +13,11 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use twig_core::store::{StoreError, StoreName};
 
 use super::Access;
-use super::fault::Fault;
-use super::identity::{Files, Held, Identity, pair};
-use super::lock::{Lock, NoLock};
+use super::identity::{FileIdentity, OpenFileGuard, OpenFiles, pair};
+use super::lock::{LockError, WorkspaceLock};
 use super::migrations::{self, APPLICATION, MIGRATIONS};
-use super::site::{Site, stopping};
+use super::sqlite_error::SqliteError;
+use super::workspace_handle::{WorkspaceHandle, stopping};
 use crate::root::sentence;
 
 /// The oldest SQLite whose write-ahead log cannot be reset under a reader.
@@ -26,7 +26,7 @@ const OLDEST_ENGINE: i32 = 3_051_003;
 /// Bytes that the log may keep once it was written back.
 const LOG_BYTES: i64 = 4 * 1024 * 1024;
 
-/// Bytes of a log that somebody keeps from being written back.
+/// Bytes of a log from which on another program is taken to keep it from being written back.
 pub(super) const LARGE_LOG: u64 = 64 * 1024 * 1024;
 
 /// What is wrong with a log of that size, and what to do.
@@ -46,21 +46,23 @@ const CACHE_KIB: i64 = 512;
 
 /// A connection that passed all checks.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenConnection {
     pub(super) connection: Connection,
-    pub(super) files: Files,
+    pub(super) files: OpenFiles,
     /// The file itself, whatever links lead to it.
     pub(super) main: PathBuf,
     /// True if the disk has no room left but what is kept for deletions.
     pub(super) is_tight: bool,
     // After the connection: it has to be closed first.
-    held: Held,
+    held: OpenFileGuard,
 }
 
-impl Opened {
+impl OpenConnection {
     /// Gives the room that is kept for deletions back to the disk.
-    pub(super) fn release_reserve(&self, site: &Site) {
-        if let Ok(lock) = Lock::take(&lock_path(&self.main), site.until(), &site.is_closing) {
+    pub(super) fn release_reserve(&self, handle: &WorkspaceHandle) {
+        if let Ok(lock) =
+            WorkspaceLock::take(&lock_path(&self.main), handle.until(), &handle.is_closing)
+        {
             lock.release_reserve();
         }
         // The log is used from its beginning again once all of it is in the file. Where that fails,
@@ -69,28 +71,32 @@ impl Opened {
         let _ = self.connection.query_row(sql, [], |_| Ok(()));
     }
 
-    /// True if the connection can be used: its files are where they were, and nobody asked to close it.
+    /// True if the connection can be used: its files are where they were, and it is not to be closed.
     pub(super) fn is_usable(&self) -> bool {
         !self.held.is_retired() && self.files.are_there()
     }
 
     /// Lets go of files that are no longer where they were, or not sound. What lies there now may
-    /// belong to somebody else: a connection that is the last one would write its log back and
+    /// belong to another program: a connection that is the last one would write its log back and
     /// delete the one there by its name.
-    pub(super) fn leave(self, site: &Site) {
+    pub(super) fn leave(self, handle: &WorkspaceHandle) {
         let connection = &self.connection;
         let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
         if !self.files.is_log_missing() {
             return;
         }
-        // Somebody took the log away. As long as nobody has made another one, this connection still
+        // The log was removed. As long as there is no other one, this connection still
         // has it and can write it back.
-        if let Ok(_lock) = Lock::take(&lock_path(&self.main), site.until(), &site.is_closing)
+        if let Ok(_lock) =
+            WorkspaceLock::take(&lock_path(&self.main), handle.until(), &handle.is_closing)
             && self.files.is_log_missing()
         {
             let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
             if let Err(error) = connection.query_row(sql, [], |_| Ok(())) {
-                tracing::warn!("the log of workspace '{}' is lost: {error}", site.workspace);
+                tracing::warn!(
+                    "the log of workspace '{}' is lost: {error}",
+                    handle.workspace
+                );
             }
         }
     }
@@ -98,8 +104,8 @@ impl Opened {
 
 /// How SQLite gets at a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// As everybody does.
+enum OpenMode {
+    /// Shared with other programs.
     Shared,
     /// The file or its folder cannot be written.
     ReadOnly,
@@ -108,58 +114,59 @@ enum Way {
 }
 
 /// Opens a workspace's file.
-pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
-    // Somebody may still follow the file; whoever opened it now would never close it again.
-    if site.is_closing.load(Ordering::Acquire) {
+pub(super) fn open(handle: &WorkspaceHandle) -> Result<OpenConnection, StoreError> {
+    // A watcher may still follow the file, and what it opened now would never be closed.
+    if handle.is_closing.load(Ordering::Acquire) {
         return Err(stopping());
     }
     check_engine(rusqlite::version_number()).map_err(StoreError::Unavailable)?;
     // What a link leads to has its log and its lock beside it, where all who share it find them.
-    let path = fs::canonicalize(&site.path).map_err(|error| site.cannot_open(&error))?;
+    let path = fs::canonicalize(&handle.path).map_err(|error| handle.cannot_open(&error))?;
     let folder = path.parent().unwrap_or(&path);
-    check_near(folder, site.is_network)?;
+    check_near(folder, handle.is_network)?;
     let lock_path = lock_path(&path);
-    let lock = match Lock::take(&lock_path, site.until(), &site.is_closing) {
+    let lock = match WorkspaceLock::take(&lock_path, handle.until(), &handle.is_closing) {
         Ok(lock) => Some(lock),
-        Err(NoLock::Busy) => return Err(site.busy()),
-        // Nobody can write here, so nobody is to be kept out.
-        Err(NoLock::Io(_)) if site.access == Access::Read => None,
-        Err(NoLock::Io(error)) => return Err(site.cannot_write(&sentence(&error))),
+        Err(LockError::Busy) => return Err(handle.busy()),
+        // No program can write here, so none is to be kept out.
+        Err(LockError::Io(_)) if handle.access == Access::Read => None,
+        Err(LockError::Io(error)) => return Err(handle.cannot_write(&sentence(&error))),
     };
-    let way = match (site.access, can_write(&path), can_write(folder)) {
+    let way = match (handle.access, can_write(&path), can_write(folder)) {
         (Access::Write, Err(error), _) if can_read(&path) => {
-            return Err(site.cannot_write(&sentence(&error)));
+            return Err(handle.cannot_write(&sentence(&error)));
         }
         (Access::Write, _, Err(_)) => {
-            return Err(site.cannot_write("its folder takes no other files"));
+            return Err(handle.cannot_write("its folder takes no other files"));
         }
-        (Access::Read, Err(_), _) | (Access::Read, _, Err(_)) => Way::ReadOnly,
-        _ => Way::Shared,
+        (Access::Read, Err(_), _) | (Access::Read, _, Err(_)) => OpenMode::ReadOnly,
+        _ => OpenMode::Shared,
     };
-    let sorting = lock.as_ref().filter(|_| way == Way::Shared);
-    let has_reserve = |lock: &Lock| !site.is_writer || (site.keeps_reserve && lock.keep_reserve());
+    let sorting = lock.as_ref().filter(|_| way == OpenMode::Shared);
+    let has_reserve =
+        |lock: &WorkspaceLock| !handle.is_writer || (handle.keeps_reserve && lock.keep_reserve());
     let mut is_tight = !sorting.is_none_or(has_reserve);
-    let opened = match (site.connect(&path, way, sorting), sorting) {
+    let opened = match (handle.connect(&path, way, sorting), sorting) {
         // Opening writes, too.
         (Err(fault), Some(lock)) if fault.is_full() => {
             lock.release_reserve();
             is_tight = true;
-            site.connect(&path, way, sorting)
+            handle.connect(&path, way, sorting)
         }
         (opened, _) => opened,
     };
     let opened = match opened {
         // A log and its index can be neither found nor made.
-        Err(Fault::Sql(rusqlite::Error::SqliteFailure(code, _)))
-            if way == Way::ReadOnly && is_without_log(code.code) =>
+        Err(SqliteError::Sql(rusqlite::Error::SqliteFailure(code, _)))
+            if way == OpenMode::ReadOnly && is_without_log(code.code) =>
         {
             if log_is_empty(&path) {
-                site.connect(&path, Way::Immutable, None)
+                handle.connect(&path, OpenMode::Immutable, None)
             } else {
-                Err(site.cut_off().into())
+                Err(handle.cut_off().into())
             }
         }
-        opened => opened.map(|opened| Opened { is_tight, ..opened }),
+        opened => opened.map(|opened| OpenConnection { is_tight, ..opened }),
     };
     if let (Some(lock), Ok(_)) = (&lock, &opened)
         && let Some((main, log)) = pair(&path, &with_end(&path, "-wal"))
@@ -171,12 +178,12 @@ pub(super) fn open(site: &Site) -> Result<Opened, StoreError> {
             tracing::debug!("{}: {error}", lock_path.display());
         }
     }
-    opened.map_err(|fault| site.tell(fault))
+    opened.map_err(|fault| handle.describe(fault))
 }
 
 /// True if the log beside a file is known to be that of a file which was there before: SQLite would
 /// take the other file's pages for its own.
-fn is_log_of_another(lock: &Lock, path: &Path) -> bool {
+fn is_log_of_another(lock: &WorkspaceLock, path: &Path) -> bool {
     let (Some((main, log)), Some(note)) = (pair(path, &with_end(path, "-wal")), lock.note()) else {
         return false;
     };
@@ -213,34 +220,40 @@ fn check_engine(version: i32) -> Result<(), String> {
     ))
 }
 
-impl Site {
-    fn connect(&self, path: &Path, way: Way, lock: Option<&Lock>) -> Result<Opened, Fault> {
+impl WorkspaceHandle {
+    fn connect(
+        &self,
+        path: &Path,
+        way: OpenMode,
+        lock: Option<&WorkspaceLock>,
+    ) -> Result<OpenConnection, SqliteError> {
         let metadata = fs::metadata(path).map_err(|error| self.cannot_open(&error))?;
-        let main = Identity::of(&metadata);
+        let main = FileIdentity::of(&metadata);
         let refuse = || match look(path, &metadata) {
             Ok(Look::Ours { .. }) if has_other_names(&metadata) => Err(self.linked().into()),
             Ok(Look::Ours { seen }) if seen <= MIGRATIONS.len() => Ok(()),
-            Ok(Look::Ours { seen }) => Err(Fault::from(self.newer(seen))),
-            Ok(Look::Foreign(what)) => Err(Fault::from(self.foreign(what))),
+            Ok(Look::Ours { seen }) => Err(SqliteError::from(self.newer(seen))),
+            Ok(Look::Foreign(what)) => Err(SqliteError::from(self.foreign(what))),
             Err(error) => Err(self.cannot_open(&error).into()),
         };
-        let (held, mut connection) = Held::take(main, refuse, || {
+        let (held, mut connection) = OpenFileGuard::take(main, refuse, || {
             if lock.is_some_and(|lock| is_log_of_another(lock, path)) {
                 return Err(self.log_of_another().into());
             }
             Ok(connect(path, way)?)
         })?;
-        if Identity::at(path).ok() != Some(main) {
+        if FileIdentity::at(path).ok() != Some(main) {
             let workspace = self.workspace.clone();
             return Err(StoreError::Moved { workspace }.into());
         }
         self.set_up(&mut connection, way)?;
         self.check(&connection, path, way)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-        let logs = (way != Way::Immutable).then(|| ["-wal", "-shm"].map(|end| with_end(path, end)));
-        Ok(Opened {
+        let logs =
+            (way != OpenMode::Immutable).then(|| ["-wal", "-shm"].map(|end| with_end(path, end)));
+        Ok(OpenConnection {
             connection,
-            files: Files::new(self.path.clone(), main, logs.into_iter().flatten()),
+            files: OpenFiles::new(self.path.clone(), main, logs.into_iter().flatten()),
             main: path.to_owned(),
             is_tight: false,
             held,
@@ -248,7 +261,7 @@ impl Site {
     }
 
     /// Settings that alter nothing in the file.
-    fn set_up(&self, connection: &mut Connection, way: Way) -> Result<(), Fault> {
+    fn set_up(&self, connection: &mut Connection, way: OpenMode) -> Result<(), SqliteError> {
         connection.busy_handler(Some(self.patient()))?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -261,7 +274,7 @@ impl Site {
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "wal_autocheckpoint", 1_000)?;
         connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
-        if self.access == Access::Read || way != Way::Shared {
+        if self.access == Access::Read || way != OpenMode::Shared {
             connection.pragma_update(None, "query_only", true)?;
         }
         Ok(())
@@ -269,7 +282,12 @@ impl Site {
 
     /// Looks whether the file is one of ours, of a version that is known, and sound so far; makes
     /// it one of the newest version.
-    fn check(&self, connection: &Connection, path: &Path, way: Way) -> Result<(), Fault> {
+    fn check(
+        &self,
+        connection: &Connection,
+        path: &Path,
+        way: OpenMode,
+    ) -> Result<(), SqliteError> {
         let ours: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
         if ours != i64::from(APPLICATION) {
             return Err(self.foreign("it is a file of another program").into());
@@ -291,23 +309,23 @@ impl Site {
             migrations::migrate(connection, MIGRATIONS.into_iter())?;
         }
         let mode: Box<str> = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
-        if &*mode != "wal" && way == Way::Shared && self.access == Access::Write {
+        if &*mode != "wal" && way == OpenMode::Shared && self.access == Access::Write {
             connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
         }
         Ok(())
     }
 }
 
-fn connect(path: &Path, way: Way) -> rusqlite::Result<Connection> {
+fn connect(path: &Path, way: OpenMode) -> rusqlite::Result<Connection> {
     let shared = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
     match way {
-        Way::Shared => {
+        OpenMode::Shared => {
             Connection::open_with_flags(path, shared | OpenFlags::SQLITE_OPEN_READ_WRITE)
         }
-        Way::ReadOnly => {
+        OpenMode::ReadOnly => {
             Connection::open_with_flags(path, shared | OpenFlags::SQLITE_OPEN_READ_ONLY)
         }
-        Way::Immutable => {
+        OpenMode::Immutable => {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
             Connection::open_with_flags(immutable_uri(path), shared | flags)
         }
@@ -350,7 +368,7 @@ pub(super) fn look(path: &Path, metadata: &Metadata) -> io::Result<Look> {
     })
 }
 
-/// Each name has a log of its own, and whoever uses another one would not see it.
+/// Each name has a log of its own, which programs that use another name do not see.
 fn has_other_names(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -397,7 +415,7 @@ fn can_read(path: &Path) -> bool {
     accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// Opening tells.
+/// Known once it is opened.
 #[cfg(not(unix))]
 fn can_read(_path: &Path) -> bool {
     true

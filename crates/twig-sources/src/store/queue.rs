@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 use twig_core::store::{Change, Given, StoreError, Write, Written};
 
-use super::writer::Job;
+use super::writer::WriteJob;
 
 /// Writes that may wait.
 const MOST: usize = 256;
@@ -16,66 +16,66 @@ const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 /// The end where writes are handed over.
 #[derive(Debug)]
-pub(super) struct Queue {
-    jobs: SyncSender<Queued>,
+pub(super) struct WriteQueue {
+    jobs: SyncSender<QueuedWrite>,
     bytes: Arc<AtomicUsize>,
 }
 
 /// The end where they are taken out.
-pub(super) type Waiting = Receiver<Queued>;
+pub(super) type WaitingWrites = Receiver<QueuedWrite>;
 
 /// A write that waits, and counts as waiting until it is dropped.
-pub(super) struct Queued {
-    pub(super) job: Job,
-    load: Load,
+pub(super) struct QueuedWrite {
+    pub(super) job: WriteJob,
+    load: QueuedBytes,
 }
 
-impl Queued {
-    /// Tells what came of it.
-    pub(super) fn tell(self, outcome: Result<Written, StoreError>) {
+impl QueuedWrite {
+    /// Reports the outcome.
+    pub(super) fn report(self, outcome: Result<Written, StoreError>) {
         let Self { job, load } = self;
         // Who hears of it may have the next one ready.
         drop(load);
-        job.tell(outcome);
+        job.report(outcome);
     }
 }
 
 /// Why a write was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NotTaken {
+pub(super) enum QueueError {
     /// Too many wait already.
     Full,
-    /// Nobody takes them out any more.
+    /// The thread that takes them out has ended.
     Ended,
 }
 
-impl Queue {
-    pub(super) fn new() -> (Self, Waiting) {
+impl WriteQueue {
+    pub(super) fn new() -> (Self, WaitingWrites) {
         let (jobs, waiting) = sync_channel(MOST);
         let bytes = Arc::default();
         (Self { jobs, bytes }, waiting)
     }
 
     /// Hands a write over; gives it back where it is not taken.
-    pub(super) fn send(&self, job: Job) -> Result<(), (Job, NotTaken)> {
-        let Some(load) = Load::add(&self.bytes, size(&job.write)) else {
-            return Err((job, NotTaken::Full));
+    pub(super) fn send(&self, job: WriteJob) -> Result<(), (WriteJob, QueueError)> {
+        let Some(load) = QueuedBytes::add(&self.bytes, size(&job.write)) else {
+            return Err((job, QueueError::Full));
         };
-        let queued = Queued { job, load };
+        let queued = QueuedWrite { job, load };
         self.jobs.try_send(queued).map_err(|unsent| match unsent {
-            TrySendError::Full(queued) => (queued.job, NotTaken::Full),
-            TrySendError::Disconnected(queued) => (queued.job, NotTaken::Ended),
+            TrySendError::Full(queued) => (queued.job, QueueError::Full),
+            TrySendError::Disconnected(queued) => (queued.job, QueueError::Ended),
         })
     }
 }
 
 /// What a write adds to the bytes that wait.
-struct Load {
+struct QueuedBytes {
     bytes: Arc<AtomicUsize>,
     own: usize,
 }
 
-impl Load {
+impl QueuedBytes {
     fn add(bytes: &Arc<AtomicUsize>, own: usize) -> Option<Self> {
         let fits = |now: usize| now == 0 || now.saturating_add(own) <= MOST_BYTES;
         let add = |now: usize| fits(now).then(|| now.saturating_add(own));
@@ -89,7 +89,7 @@ impl Load {
     }
 }
 
-impl Drop for Load {
+impl Drop for QueuedBytes {
     fn drop(&mut self) {
         self.bytes.fetch_sub(self.own, Ordering::AcqRel);
     }

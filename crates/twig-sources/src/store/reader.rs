@@ -7,12 +7,12 @@ use std::time::Duration;
 use rusqlite::Connection;
 use twig_core::store::{Item, Project, StoreError, StoreName};
 
-use super::fault::Fault;
 use super::identity::retire;
-use super::open::{Opened, open};
+use super::open::{OpenConnection, open};
 use super::rows::{self, StoredProject};
-use super::site::Site;
 use super::sql::Sql;
+use super::sqlite_error::SqliteError;
+use super::workspace_handle::WorkspaceHandle;
 
 /// More changes than this are not read one by one.
 const MOST_CHANGES: u64 = 256;
@@ -23,7 +23,7 @@ const LONGEST_CHECK: Duration = Duration::from_secs(5);
 /// The connection; callers take turns.
 #[derive(Debug)]
 pub(super) struct StoreReader {
-    opened: Option<Opened>,
+    opened: Option<OpenConnection>,
     /// What `data_version` was last; means something on this connection only.
     seen: Option<i64>,
     /// Counts how often that differed: the store's revision for callers of this process.
@@ -34,7 +34,7 @@ pub(super) struct StoreReader {
 }
 
 impl StoreReader {
-    pub(super) fn new(opened: Opened) -> Self {
+    pub(super) fn new(opened: OpenConnection) -> Self {
         Self {
             opened: Some(opened),
             seen: None,
@@ -49,24 +49,24 @@ impl StoreReader {
     }
 
     /// Lets go of a file whose connections are retired.
-    pub(super) fn close_if_retired(&mut self, site: &Site) {
+    pub(super) fn close_if_retired(&mut self, handle: &WorkspaceHandle) {
         if let Some(retired) = self.opened.take_if(|opened| !opened.is_usable()) {
-            retired.leave(site);
+            retired.leave(handle);
         }
     }
 
     /// The revision: two looks at names, and one at the log's index.
-    pub(super) fn revision(&mut self, site: &Site) -> Result<u64, StoreError> {
-        self.with(site, Self::refresh)
+    pub(super) fn revision(&mut self, handle: &WorkspaceHandle) -> Result<u64, StoreError> {
+        self.with(handle, Self::refresh)
     }
 
     /// A project and all that it holds.
     pub(super) fn project(
         &mut self,
-        site: &Site,
+        handle: &WorkspaceHandle,
         name: &StoreName,
     ) -> Result<Option<Project>, StoreError> {
-        self.with(site, |reader, connection| {
+        self.with(handle, |reader, connection| {
             let transaction = connection.unchecked_transaction()?;
             // The first look within a transaction says as of when all others are.
             let revision = reader.refresh(&transaction)?;
@@ -97,18 +97,18 @@ impl StoreReader {
     /// Reads something as of one moment.
     pub(super) fn read<T>(
         &mut self,
-        site: &Site,
-        read: impl FnOnce(&Sql<'_>) -> Result<T, Fault>,
+        handle: &WorkspaceHandle,
+        read: impl FnOnce(&Sql<'_>) -> Result<T, SqliteError>,
     ) -> Result<T, StoreError> {
-        self.with(site, |_, connection| {
+        self.with(handle, |_, connection| {
             let transaction = connection.unchecked_transaction()?;
             read(&Sql::new(&transaction))
         })
     }
 
     /// Has SQLite look whether the pages of the file fit together, for so long as it may take.
-    pub(super) fn check_pages(&mut self, site: &Site) -> Result<(), StoreError> {
-        self.with(site, |_, connection| {
+    pub(super) fn check_pages(&mut self, handle: &WorkspaceHandle) -> Result<(), StoreError> {
+        self.with(handle, |_, connection| {
             let interrupt = connection.get_interrupt_handle();
             let (checking, checked) = channel::<()>();
             let timer = std::thread::spawn(move || {
@@ -120,7 +120,7 @@ impl StoreReader {
             drop(checking);
             // The connection is not used again before it can no longer be interrupted.
             let _ = timer.join();
-            let found: String = match found.map_err(Fault::from) {
+            let found: String = match found.map_err(SqliteError::from) {
                 // As far as it got, all was well.
                 Err(fault) if fault.is_interrupted() => return Ok(()),
                 found => found?,
@@ -128,25 +128,25 @@ impl StoreReader {
             if found == "ok" {
                 return Ok(());
             }
-            tracing::debug!("{}: {found}", site.path.display());
-            Err(Fault::damaged("its pages do not fit together"))
+            tracing::debug!("{}: {found}", handle.path.display());
+            Err(SqliteError::damaged("its pages do not fit together"))
         })
     }
 
     fn with<T>(
         &mut self,
-        site: &Site,
-        work: impl FnOnce(&mut Self, &Connection) -> Result<T, Fault>,
+        handle: &WorkspaceHandle,
+        work: impl FnOnce(&mut Self, &Connection) -> Result<T, SqliteError>,
     ) -> Result<T, StoreError> {
         let opened = match self.opened.take() {
             Some(opened) if opened.is_usable() => opened,
             gone => {
                 if let Some(gone) = gone {
-                    gone.leave(site);
+                    gone.leave(handle);
                 }
                 self.seen = None;
                 self.last = None;
-                open(site)?
+                open(handle)?
             }
         };
         let outcome = work(self, &opened.connection);
@@ -157,20 +157,20 @@ impl StoreReader {
             }
             // After a fault of the file the next one opens it again: the file may have been replaced.
             Err(fault) => {
-                if matches!(fault, Fault::Refused(_)) {
+                if matches!(fault, SqliteError::Refused(_)) {
                     self.opened = Some(opened);
                 } else {
                     if fault.is_stuck() {
                         retire(opened.files.identity());
                     }
-                    opened.leave(site);
+                    opened.leave(handle);
                 }
-                Err(site.tell(fault))
+                Err(handle.describe(fault))
             }
         }
     }
 
-    fn refresh(&mut self, connection: &Connection) -> Result<u64, Fault> {
+    fn refresh(&mut self, connection: &Connection) -> Result<u64, SqliteError> {
         let now: i64 = connection.query_row("PRAGMA data_version", [], |row| row.get(0))?;
         if self.seen.replace(now) != Some(now) {
             self.revision += 1;
@@ -186,7 +186,7 @@ fn catch_up(
     mut items: Vec<Item>,
     since: u64,
     project: &StoredProject,
-) -> Result<Option<Vec<Item>>, Fault> {
+) -> Result<Option<Vec<Item>>, SqliteError> {
     let Some(changed) = rows::changed(sql, project, since, MOST_CHANGES)? else {
         return Ok(None);
     };

@@ -6,8 +6,8 @@ use twig_core::store::{
     ContentInfo, Digest, Item, ItemKind, Noun, Operation, StoreName, Timestamp, Version,
 };
 
-use super::fault::Fault;
 use super::sql::Sql;
+use super::sqlite_error::SqliteError;
 
 /// A project, and what its last change says of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ macro_rules! project_query {
 }
 
 /// All projects, sorted by name.
-pub(super) fn projects(sql: &Sql<'_>) -> Result<Vec<StoredProject>, Fault> {
+pub(super) fn projects(sql: &Sql<'_>) -> Result<Vec<StoredProject>, SqliteError> {
     let mut projects = Vec::new();
     sql.each(project_query!("ORDER BY project.name"), [], |row| {
         projects.push(project_row(row)?);
@@ -46,12 +46,15 @@ pub(super) fn projects(sql: &Sql<'_>) -> Result<Vec<StoredProject>, Fault> {
 }
 
 /// The project of that name.
-pub(super) fn project(sql: &Sql<'_>, name: &StoreName) -> Result<Option<StoredProject>, Fault> {
+pub(super) fn project(
+    sql: &Sql<'_>,
+    name: &StoreName,
+) -> Result<Option<StoredProject>, SqliteError> {
     let one = project_query!("WHERE project.name = ?1");
     sql.first(one, [name.as_str()], project_row)
 }
 
-fn project_row(row: &Row<'_>) -> Result<StoredProject, Fault> {
+fn project_row(row: &Row<'_>) -> Result<StoredProject, SqliteError> {
     Ok(StoredProject {
         id: row.get(0)?,
         name: name(Noun::Project, row, 1)?,
@@ -78,7 +81,7 @@ pub(super) fn item(
     project: &StoredProject,
     kind: ItemKind,
     name: &StoreName,
-) -> Result<Option<ItemRow>, Fault> {
+) -> Result<Option<ItemRow>, SqliteError> {
     let one = "SELECT id, head, deleted, first FROM item \
         WHERE project = ?1 AND kind = ?2 AND name = ?3";
     sql.first(one, (project.id, kind.as_str(), name.as_str()), |row| {
@@ -107,7 +110,7 @@ pub(super) fn version(
     name: &StoreName,
     item: &ItemRow,
     number: u64,
-) -> Result<Option<Version>, Fault> {
+) -> Result<Option<Version>, SqliteError> {
     let one = concat!(
         "SELECT ",
         version_columns!(),
@@ -124,7 +127,7 @@ pub(super) fn head(
     kind: ItemKind,
     name: &StoreName,
     item: &ItemRow,
-) -> Result<Version, Fault> {
+) -> Result<Version, SqliteError> {
     let newest = "SELECT max(number) FROM version WHERE item = ?1";
     let newest = sql.first(newest, [item.id], |row| Ok(number(row, 0)?))?;
     let head = version(sql, kind, name, item, item.head)?;
@@ -142,7 +145,7 @@ pub(super) fn history(
     kind: ItemKind,
     name: &StoreName,
     item: &ItemRow,
-) -> Result<Vec<Version>, Fault> {
+) -> Result<Vec<Version>, SqliteError> {
     let mut versions: Vec<Version> = Vec::new();
     let all = concat!(
         "SELECT ",
@@ -161,12 +164,12 @@ pub(super) fn history(
     }
 }
 
-fn lost(kind: ItemKind, name: &StoreName) -> Fault {
-    Fault::damaged(format!("{} '{name}' has lost a version", kind.as_str()))
+fn lost(kind: ItemKind, name: &StoreName) -> SqliteError {
+    SqliteError::damaged(format!("{} '{name}' has lost a version", kind.as_str()))
 }
 
 /// All that a project holds now: prompts first, then resources, each sorted by name.
-pub(super) fn items(sql: &Sql<'_>, project: &StoredProject) -> Result<Vec<Item>, Fault> {
+pub(super) fn items(sql: &Sql<'_>, project: &StoredProject) -> Result<Vec<Item>, SqliteError> {
     let all = concat!(
         "SELECT item.kind, item.name, item.uri, \
          (SELECT max(number) FROM version WHERE version.item = item.id), ",
@@ -188,7 +191,7 @@ pub(super) fn items(sql: &Sql<'_>, project: &StoredProject) -> Result<Vec<Item>,
             || !items.last().is_none_or(is_after)
         {
             let what = format!("{} '{name}' is out of date", kind.as_str());
-            return Err(Fault::damaged(what));
+            return Err(SqliteError::damaged(what));
         }
         items.push(Item { kind, name, head });
         Ok(())
@@ -197,7 +200,7 @@ pub(super) fn items(sql: &Sql<'_>, project: &StoredProject) -> Result<Vec<Item>,
         Ok(items)
     } else {
         let what = format!("project '{}' lacks something", project.name);
-        Err(Fault::damaged(what))
+        Err(SqliteError::damaged(what))
     }
 }
 
@@ -209,16 +212,16 @@ pub(super) fn are_all(items: &[Item], project: &StoredProject) -> bool {
 }
 
 /// What some version holds.
-pub(super) fn content(sql: &Sql<'_>, digest: &Digest) -> Result<Option<Vec<u8>>, Fault> {
+pub(super) fn content(sql: &Sql<'_>, digest: &Digest) -> Result<Option<Vec<u8>>, SqliteError> {
     let one = "SELECT bytes FROM content WHERE digest = ?1";
     let found = sql.first(one, [digest], |row| Ok(row.get::<_, Vec<u8>>(0)?))?;
     match found {
         Some(bytes) if Sha256::digest(&bytes).as_slice() == digest => Ok(Some(bytes)),
-        Some(_) => Err(Fault::damaged("a content is not what was written")),
+        Some(_) => Err(SqliteError::damaged("a content is not what was written")),
         None => {
             let used = "SELECT 1 FROM version WHERE content = ?1";
             match sql.first(used, [digest], |_| Ok(()))? {
-                Some(()) => Err(Fault::damaged("a content is missing")),
+                Some(()) => Err(SqliteError::damaged("a content is missing")),
                 None => Ok(None),
             }
         }
@@ -230,7 +233,7 @@ fn version_row(
     name: &StoreName,
     row: &Row<'_>,
     first: usize,
-) -> Result<Version, Fault> {
+) -> Result<Version, SqliteError> {
     let restored_from: Option<i64> = row.get(first + 2)?;
     let operation = match (&*row.get::<_, Box<str>>(first + 1)?, restored_from) {
         ("create", None) => Operation::Create,
@@ -239,7 +242,7 @@ fn version_row(
         ("restore", Some(_)) => Operation::Restore {
             from: number(row, first + 2)?,
         },
-        _ => return Err(Fault::damaged("an operation is none")),
+        _ => return Err(SqliteError::damaged("an operation is none")),
     };
     let version = Version {
         number: number(row, first)?,
@@ -263,7 +266,7 @@ fn version_row(
             version.number,
             kind.as_str()
         );
-        Err(Fault::damaged(what))
+        Err(SqliteError::damaged(what))
     }
 }
 
@@ -271,17 +274,19 @@ pub(super) fn is_deletion(version: &Version) -> bool {
     version.operation == Operation::Delete
 }
 
-fn kind(row: &Row<'_>, at: usize) -> Result<ItemKind, Fault> {
+fn kind(row: &Row<'_>, at: usize) -> Result<ItemKind, SqliteError> {
     match &*row.get::<_, Box<str>>(at)? {
         "prompt" => Ok(ItemKind::Prompt),
         "resource" => Ok(ItemKind::Resource),
-        _ => Err(Fault::damaged("something is neither prompt nor resource")),
+        _ => Err(SqliteError::damaged(
+            "something is neither prompt nor resource",
+        )),
     }
 }
 
-fn name(noun: Noun, row: &Row<'_>, at: usize) -> Result<StoreName, Fault> {
+fn name(noun: Noun, row: &Row<'_>, at: usize) -> Result<StoreName, SqliteError> {
     let text: Box<str> = row.get(at)?;
-    StoreName::parse(noun, &text).map_err(|_| Fault::damaged("a name is none"))
+    StoreName::parse(noun, &text).map_err(|_| SqliteError::damaged("a name is none"))
 }
 
 pub(super) fn number(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
@@ -299,7 +304,7 @@ pub(super) fn names(
     sql: &Sql<'_>,
     project: &StoredProject,
     kind: ItemKind,
-) -> Result<Vec<Box<str>>, Fault> {
+) -> Result<Vec<Box<str>>, SqliteError> {
     const NAMES: &str = "SELECT name FROM item WHERE project = ?1 AND kind = ?2 AND deleted = 0";
     let mut names = Vec::new();
     sql.each(NAMES, (project.id, kind.as_str()), |row| {
@@ -315,7 +320,7 @@ pub(super) fn changed(
     project: &StoredProject,
     since: u64,
     most: u64,
-) -> Result<Option<Vec<(ItemKind, StoreName)>>, Fault> {
+) -> Result<Option<Vec<(ItemKind, StoreName)>>, SqliteError> {
     const CHANGED: &str = "SELECT kind, name FROM change WHERE project = ?1 AND rev > ?2";
     let expected = project.rev.checked_sub(since).filter(|new| *new <= most);
     let Some(expected) = expected else {

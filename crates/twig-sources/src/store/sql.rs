@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use rusqlite::{Connection, Params, Row, Statement};
 
-use super::fault::Fault;
+use super::sqlite_error::SqliteError;
 
 /// A connection with the statements that were used so far.
 pub(super) struct Sql<'c> {
@@ -21,7 +21,11 @@ impl<'c> Sql<'c> {
     }
 
     /// Runs a statement that gives no rows; says how many it changed.
-    pub(super) fn run(&self, sql: &'static str, parameters: impl Params) -> Result<usize, Fault> {
+    pub(super) fn run(
+        &self,
+        sql: &'static str,
+        parameters: impl Params,
+    ) -> Result<usize, SqliteError> {
         self.with(sql, |statement| Ok(statement.execute(parameters)?))
     }
 
@@ -30,8 +34,8 @@ impl<'c> Sql<'c> {
         &self,
         sql: &'static str,
         parameters: impl Params,
-        read: impl FnOnce(&Row<'_>) -> Result<T, Fault>,
-    ) -> Result<Option<T>, Fault> {
+        read: impl FnOnce(&Row<'_>) -> Result<T, SqliteError>,
+    ) -> Result<Option<T>, SqliteError> {
         self.with(sql, |statement| {
             statement.query(parameters)?.next()?.map(read).transpose()
         })
@@ -42,8 +46,8 @@ impl<'c> Sql<'c> {
         &self,
         sql: &'static str,
         parameters: impl Params,
-        mut read: impl FnMut(&Row<'_>) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        mut read: impl FnMut(&Row<'_>) -> Result<(), SqliteError>,
+    ) -> Result<(), SqliteError> {
         self.with(sql, |statement| {
             let mut rows = statement.query(parameters)?;
             while let Some(row) = rows.next()? {
@@ -56,8 +60,8 @@ impl<'c> Sql<'c> {
     fn with<T>(
         &self,
         sql: &'static str,
-        work: impl FnOnce(&mut Statement<'c>) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        work: impl FnOnce(&mut Statement<'c>) -> Result<T, SqliteError>,
+    ) -> Result<T, SqliteError> {
         // Taken out while it is used: one statement may be asked for while another gives rows.
         let kept = {
             let mut prepared = self.prepared.borrow_mut();

@@ -1,7 +1,7 @@
-//! The thread that notices writes of anybody and says so.
+//! The thread that notices writes of this process and of others, and reports them.
 //!
 //! The system's events only wake it early; what counts is whether `data_version` moved on a
-//! connection of its own. An event can come before the write it tells of can be seen, so it asks
+//! connection of its own. An event can come before its write can be seen, so it asks
 //! several times.
 
 use std::ffi::OsString;
@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::open::{Opened, open};
-use super::site::Site;
+use super::open::{OpenConnection, open};
 use super::system_watcher::start_watcher;
+use super::workspace_handle::WorkspaceHandle;
 
 /// How long after an event it is asked.
 const LOOKS: [Duration; 5] = [
@@ -34,21 +34,21 @@ const PACE: Duration = Duration::from_millis(5);
 /// How often it is asked by itself.
 const TICK: Duration = Duration::from_millis(250);
 
-/// The same where the system tells of nothing.
+/// The same where the system sends no events.
 const FAST_TICK: Duration = Duration::from_millis(50);
 
 /// How long the end waits for the connection to close.
 const LAST_LOOK: Duration = Duration::from_millis(500);
 
 /// What wakes the thread.
-enum Signal {
+enum WatcherSignal {
     Touched,
     Stop,
 }
 
 /// The thread; dropping this ends it.
-pub(super) struct Watcher {
-    signals: SyncSender<Signal>,
+pub(super) struct StoreWatcher {
+    signals: SyncSender<WatcherSignal>,
     is_over: Arc<AtomicBool>,
     /// Where there could be one.
     thread: Option<ThreadId>,
@@ -56,34 +56,38 @@ pub(super) struct Watcher {
     ended: Receiver<()>,
 }
 
-impl Drop for Watcher {
+impl Drop for StoreWatcher {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Release);
         // Where there is no room for the word, another one wakes it.
-        let _ = self.signals.try_send(Signal::Stop);
-        // It may be busy telling of a write, even to whoever drops this.
+        let _ = self.signals.try_send(WatcherSignal::Stop);
+        // It may be busy reporting a write, even to the code that drops this.
         if self.thread != Some(std::thread::current().id()) {
             let _ = self.ended.recv_timeout(LAST_LOOK);
         }
     }
 }
 
-impl Watcher {
-    pub(super) fn start(site: Site, on_write: Box<dyn Fn() + Send + Sync>) -> Self {
-        Self::start_with(site, on_write, listen)
+impl StoreWatcher {
+    pub(super) fn start(handle: WorkspaceHandle, on_write: Box<dyn Fn() + Send + Sync>) -> Self {
+        Self::start_with(handle, on_write, listen)
     }
 
-    /// The same with another way to have the system tell of what happens.
-    fn start_with(site: Site, on_write: Box<dyn Fn() + Send + Sync>, listen: Listen) -> Self {
+    /// The same with another source of events.
+    fn start_with(
+        handle: WorkspaceHandle,
+        on_write: Box<dyn Fn() + Send + Sync>,
+        listen: Listen,
+    ) -> Self {
         // More than one word of a write says no more than one.
         let (signals, received) = sync_channel(1);
         let (ending, ended) = channel();
         let hints = signals.clone();
         let is_over = Arc::new(AtomicBool::new(false));
-        let ears = Ears {
+        let watching = StoreWatcherThread {
             is_over: Arc::clone(&is_over),
             seen: None,
-            site,
+            handle,
             opened: None,
             received,
             on_write,
@@ -92,8 +96,8 @@ impl Watcher {
         let spawned = thread.spawn(move || {
             let _ending: Sender<()> = ending;
             // Dropped before the word that it is over: its connection is closed by then.
-            let mut ears = ears;
-            ears.run(listen, hints);
+            let mut watching = watching;
+            watching.run(listen, hints);
         });
         let thread = match spawned {
             Ok(thread) => Some(thread.thread().id()),
@@ -112,24 +116,24 @@ impl Watcher {
 }
 
 /// Has the system send hints of what happens to a workspace's files.
-type Listen = fn(&Path, SyncSender<Signal>) -> notify::Result<RecommendedWatcher>;
+type Listen = fn(&Path, SyncSender<WatcherSignal>) -> notify::Result<RecommendedWatcher>;
 
-struct Ears {
+struct StoreWatcherThread {
     is_over: Arc<AtomicBool>,
-    site: Site,
-    opened: Option<Opened>,
+    handle: WorkspaceHandle,
+    opened: Option<OpenConnection>,
     /// What `data_version` was last; `None` until the file could be asked.
     seen: Option<i64>,
-    received: Receiver<Signal>,
+    received: Receiver<WatcherSignal>,
     on_write: Box<dyn Fn() + Send + Sync>,
 }
 
-impl Ears {
-    fn run(&mut self, listen: Listen, hints: SyncSender<Signal>) {
-        let native = match listen(&self.site.path, hints) {
+impl StoreWatcherThread {
+    fn run(&mut self, listen: Listen, hints: SyncSender<WatcherSignal>) {
+        let native = match listen(&self.handle.path, hints) {
             Ok(native) => Some(native),
             Err(error) => {
-                // Nobody waits longer for it, and who follows the folders says the same.
+                // No write is noticed later for it, and the watcher of folders reports the same.
                 tracing::debug!("looking for writes every {FAST_TICK:?} instead: {error}");
                 None
             }
@@ -139,9 +143,9 @@ impl Ears {
         let tick = if native.is_some() { TICK } else { FAST_TICK };
         while !self.is_over.load(Ordering::Acquire) {
             match self.received.recv_timeout(tick) {
-                Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(WatcherSignal::Stop) | Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => self.look(),
-                Ok(Signal::Touched) => {
+                Ok(WatcherSignal::Touched) => {
                     if !self.look_again_and_again() {
                         return;
                     }
@@ -161,11 +165,11 @@ impl Ears {
             }
             let left = (since + *after).saturating_duration_since(Instant::now());
             match self.received.recv_timeout(left) {
-                Ok(Signal::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
+                Ok(WatcherSignal::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
                 // One more write: all over again.
-                Ok(Signal::Touched) => {
+                Ok(WatcherSignal::Touched) => {
                     while let Ok(signal) = self.received.try_recv() {
-                        if matches!(signal, Signal::Stop) {
+                        if matches!(signal, WatcherSignal::Stop) {
                             return false;
                         }
                     }
@@ -188,19 +192,19 @@ impl Ears {
     fn look(&mut self) {
         let mut is_news = false;
         if let Some(gone) = self.opened.take_if(|opened| !opened.is_usable()) {
-            gone.leave(&self.site);
+            gone.leave(&self.handle);
             is_news = true;
         }
         if self.opened.is_none() {
-            self.opened = open(&self.site).ok();
+            self.opened = open(&self.handle).ok();
             is_news |= self.opened.is_some();
             self.seen = self.opened.as_ref().and_then(version);
         }
         let now = self.opened.as_ref().and_then(version);
         if now.is_none() {
-            // It cannot be asked: the next look opens it anew.
+            // It cannot be asked: the next look opens it again.
             if let Some(silent) = self.opened.take() {
-                silent.leave(&self.site);
+                silent.leave(&self.handle);
             }
         }
         is_news |= now != self.seen;
@@ -211,8 +215,8 @@ impl Ears {
     }
 }
 
-/// Has the system tell of what happens to a file and its log.
-fn listen(path: &Path, hints: SyncSender<Signal>) -> notify::Result<RecommendedWatcher> {
+/// Has the system send events of a file and its log.
+fn listen(path: &Path, hints: SyncSender<WatcherSignal>) -> notify::Result<RecommendedWatcher> {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let name: OsString = path.file_name().unwrap_or_default().to_owned();
     let hear = move |event: notify::Result<notify::Event>| {
@@ -226,7 +230,7 @@ fn listen(path: &Path, hints: SyncSender<Signal>) -> notify::Result<RecommendedW
                 && (event.paths.is_empty() || event.paths.iter().any(is_ours))
         });
         if is_news {
-            let _ = hints.try_send(Signal::Touched);
+            let _ = hints.try_send(WatcherSignal::Touched);
         }
     };
     let mut native = start_watcher(hear)?;
@@ -236,7 +240,7 @@ fn listen(path: &Path, hints: SyncSender<Signal>) -> notify::Result<RecommendedW
 }
 
 /// A number that differs after every write of another connection.
-fn version(opened: &Opened) -> Option<i64> {
+fn version(opened: &OpenConnection) -> Option<i64> {
     let asked = opened
         .connection
         .query_row("PRAGMA data_version", [], |row| row.get(0));
@@ -278,8 +282,8 @@ mod tests {
         let on_write = Box::new(move || {
             let _ = sender.send(());
         });
-        let deaf: Listen = |_, _| Err(notify::Error::generic("no ears"));
-        let watcher = Watcher::start_with(store.site.clone(), on_write, deaf);
+        let deaf: Listen = |_, _| Err(notify::Error::generic("no watches"));
+        let watcher = StoreWatcher::start_with(store.handle.clone(), on_write, deaf);
         for name in ["a", "b"] {
             create_project(&store, name);
             heard.recv_timeout(LONG).unwrap();

@@ -10,11 +10,11 @@ use rusqlite::Connection;
 use twig_core::Limits;
 use twig_core::store::{Noun, StoreError, StoreName};
 
-use super::fault::Fault;
-use super::lock::{Lock, NoLock, private};
+use super::lock::{LockError, WorkspaceLock, private};
 use super::migrations::{self, MIGRATIONS, migrate};
 use super::open::{LARGE_LOG, Look, check_near, held_log_sentence, lock_path, look, with_end};
-use super::site::{Deadline, Site};
+use super::sqlite_error::SqliteError;
+use super::workspace_handle::{Deadline, WorkspaceHandle};
 use super::{Access, SqliteStore};
 use crate::root::sentence;
 use crate::watch::is_network;
@@ -133,7 +133,7 @@ impl Workspaces {
             check_near(&self.folder, self.is_network)?;
             self.make(name)?;
         }
-        let site = Site {
+        let handle = WorkspaceHandle {
             workspace: name.clone(),
             path: self.path(name),
             access,
@@ -149,10 +149,10 @@ impl Workspaces {
             verbatim: limits.verbatim.min(LARGEST),
             ..limits.clone()
         };
-        SqliteStore::open(site, limits)
+        SqliteStore::open(handle, limits)
     }
 
-    /// Says that a workspace's log has grown because somebody keeps it from being written back.
+    /// Says that a workspace's log has grown because another program keeps it from being written back.
     ///
     /// To be asked when no store of this process has it open.
     pub fn held_log(&self, name: &StoreName) -> Option<String> {
@@ -176,17 +176,17 @@ impl Workspaces {
         ))
     }
 
-    fn lock(&self, name: &StoreName) -> Result<Lock, StoreError> {
+    fn lock(&self, name: &StoreName) -> Result<WorkspaceLock, StoreError> {
         let path = lock_path(&self.path(name));
         let until = Instant::now() + PATIENCE;
-        let taken = Lock::take(&path, until, &AtomicBool::new(false));
+        let taken = WorkspaceLock::take(&path, until, &AtomicBool::new(false));
         taken.map_err(|problem| match problem {
-            NoLock::Busy => StoreError::Busy {
+            LockError::Busy => StoreError::Busy {
                 workspace: name.clone(),
                 seconds: PATIENCE.as_secs(),
                 is_write: true,
             },
-            NoLock::Io(error) => {
+            LockError::Io(error) => {
                 let reason = sentence(&error);
                 let what = format!("The lock of workspace '{name}' cannot be written: {reason}");
                 file(&path, what)
@@ -221,7 +221,7 @@ impl Workspaces {
         if let Err(error) = fill(&new) {
             // Half a file is of no use, and may be what the disk is full of.
             let _ = remove_all(&new);
-            return Err(Fault::from(error).tell(name, &path));
+            return Err(SqliteError::from(error).describe(name, &path));
         }
         fs::rename(&new, &path).map_err(cannot)?;
         sync_folder(&self.folder).map_err(cannot)?;

@@ -1,5 +1,5 @@
-//! The thread that writes, one write after the other, each durable before anybody hears of it: those
-//! that wait together are written together, and the disk is waited for once.
+//! The thread that writes, one write after the other, each durable before its outcome is reported: writes
+//! that wait together are one transaction, and wait for the disk once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -13,87 +13,87 @@ use twig_core::store::{OnWritten, StoreError, Write, Written};
 
 use super::apply::apply;
 use super::clock::now;
-use super::fault::Fault;
-use super::identity::{Identity, retire};
-use super::open::{LARGE_LOG, Opened, held_log_sentence, open};
-use super::queue::{NotTaken, Queue, Queued, Waiting};
+use super::identity::{FileIdentity, retire};
+use super::open::{LARGE_LOG, OpenConnection, held_log_sentence, open};
+use super::queue::{QueueError, QueuedWrite, WaitingWrites, WriteQueue};
 use super::reader::StoreReader;
-use super::site::{Site, stopping};
 use super::sql::Sql;
+use super::sqlite_error::SqliteError;
+use super::workspace_handle::{WorkspaceHandle, stopping};
 use crate::stamp::FileStamp;
 
-/// How long the end waits for a write that was begun: whoever stops a server waits two seconds.
+/// How long the end waits for a write that was begun: clients wait two seconds for a server to stop.
 const LAST_WRITE: Duration = Duration::from_millis(1_500);
 
 /// Writes that are made durable together, at most.
 const TOGETHER: usize = 32;
 
-/// Something to do, and whom to tell.
-pub(super) struct Job {
+/// A write, and the callback for its outcome.
+pub(super) struct WriteJob {
     pub(super) write: Write,
     pub(super) done: OnWritten,
-    /// When whoever waits for it has waited long enough for others, however many are before it.
+    /// Until when it waits for its turn, however many are before it.
     pub(super) until: Instant,
 }
 
-impl Job {
-    /// Tells what came of it. Whoever hears it cannot take the thread down.
-    pub(super) fn tell(self, outcome: Result<Written, StoreError>) {
+impl WriteJob {
+    /// Reports the outcome. A callback that panics does not take the thread down.
+    pub(super) fn report(self, outcome: Result<Written, StoreError>) {
         let done = self.done;
         if catch_unwind(AssertUnwindSafe(|| done(outcome))).is_err() {
-            tracing::error!("whoever was told of a write failed");
+            tracing::error!("the callback of a write panicked");
         }
     }
 }
 
 /// The thread; dropping this ends it once it has finished what it has begun.
 #[derive(Debug)]
-pub(super) struct Writer {
-    jobs: Option<Queue>,
+pub(super) struct StoreWriter {
+    jobs: Option<WriteQueue>,
     thread: ThreadId,
     /// Closed when the thread has ended.
     ended: Receiver<()>,
 }
 
-impl Writer {
+impl StoreWriter {
     pub(super) fn start(
-        site: &Site,
+        handle: &WorkspaceHandle,
         limits: Limits,
         reader: Arc<Mutex<StoreReader>>,
     ) -> std::io::Result<Self> {
-        let site = site.for_writer();
-        let (jobs, waiting) = Queue::new();
+        let handle = handle.for_writer();
+        let (jobs, waiting) = WriteQueue::new();
         let (ending, ended) = channel();
-        let handle = std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("twig-store-write".to_owned())
             .spawn(move || {
                 let _ending: Sender<()> = ending;
-                let mut hand = Hand {
-                    site,
+                let mut writer = WriterThread {
+                    handle,
                     limits,
                     reader,
                     is_log_large: false,
                     known: None,
                 };
-                hand.run(&waiting);
+                writer.run(&waiting);
             })?;
         Ok(Self {
             jobs: Some(jobs),
-            thread: handle.thread().id(),
+            thread: thread.thread().id(),
             ended,
         })
     }
 
     /// Hands a job over; gives it back where too many wait, or the thread is no more.
-    pub(super) fn send(&self, job: Job) -> Result<(), (Job, NotTaken)> {
+    pub(super) fn send(&self, job: WriteJob) -> Result<(), (WriteJob, QueueError)> {
         match &self.jobs {
             Some(jobs) => jobs.send(job),
-            None => Err((job, NotTaken::Ended)),
+            None => Err((job, QueueError::Ended)),
         }
     }
 }
 
-impl Drop for Writer {
+impl Drop for StoreWriter {
     fn drop(&mut self) {
         self.jobs = None;
         // What hears of the last write may be what holds the store.
@@ -103,8 +103,8 @@ impl Drop for Writer {
     }
 }
 
-struct Hand {
-    site: Site,
+struct WriterThread {
+    handle: WorkspaceHandle,
     limits: Limits,
     /// The connection that reads, which is closed with the others where a lock is stuck.
     reader: Arc<Mutex<StoreReader>>,
@@ -116,36 +116,36 @@ struct Hand {
 }
 
 /// How a connection comes to its end.
-enum End {
+enum ConnectionEnd {
     /// There is nothing more to do.
     Done,
     /// The disk is full, and what is to be done makes room: it is tried again with what is kept for it.
-    Full(Vec<Queued>),
+    Full(Vec<QueuedWrite>),
     /// The lock could not be had. It may be this process that has it, where the system failed to
     /// release it; what was not done is left.
-    Stuck(Vec<Queued>),
+    Stuck(Vec<QueuedWrite>),
     /// Something is wrong with it or its files; what it was not used for is left.
-    Wrong(Vec<Queued>),
+    Wrong(Vec<QueuedWrite>),
 }
 
-/// What came of each of several writes.
+/// The outcome of each of several writes.
 type Outcomes = Vec<Result<Written, StoreError>>;
 
 /// Why none of several writes was made.
-struct Failed {
-    /// The one whose fault it is, where it is not everybody's: the others may be tried again.
+struct BatchError {
+    /// The write that failed, where it was a single one: the others may be tried again.
     at: Option<usize>,
-    fault: Fault,
+    fault: SqliteError,
 }
 
-impl From<Fault> for Failed {
-    fn from(fault: Fault) -> Self {
+impl From<SqliteError> for BatchError {
+    fn from(fault: SqliteError) -> Self {
         Self { at: None, fault }
     }
 }
 
-impl Hand {
-    fn run(&mut self, jobs: &Waiting) {
+impl WriterThread {
+    fn run(&mut self, jobs: &WaitingWrites) {
         let mut left = Vec::new();
         loop {
             if left.is_empty() {
@@ -154,31 +154,31 @@ impl Hand {
             let Some(first) = left.first() else {
                 return;
             };
-            if self.site.is_closing.load(Ordering::Acquire) {
-                tell_all(left.drain(..), &stopping());
+            if self.handle.is_closing.load(Ordering::Acquire) {
+                report_all(left.drain(..), &stopping());
                 continue;
             }
-            self.site.deadline.set(first.job.until);
-            match open(&self.site) {
-                Err(error) => left.remove(0).tell(Err(error)),
+            self.handle.deadline.set(first.job.until);
+            match open(&self.handle) {
+                Err(error) => left.remove(0).report(Err(error)),
                 Ok(opened) => {
-                    self.site.keeps_reserve = true;
+                    self.handle.keeps_reserve = true;
                     self.known = opened.files.stamp();
                     match self.work(&opened, left, jobs) {
-                        End::Done => return,
-                        End::Wrong(queued) => {
-                            opened.leave(&self.site);
+                        ConnectionEnd::Done => return,
+                        ConnectionEnd::Wrong(queued) => {
+                            opened.leave(&self.handle);
                             left = queued;
                         }
-                        End::Full(queued) => {
-                            opened.release_reserve(&self.site);
-                            opened.leave(&self.site);
-                            self.site.keeps_reserve = false;
+                        ConnectionEnd::Full(queued) => {
+                            opened.release_reserve(&self.handle);
+                            opened.leave(&self.handle);
+                            self.handle.keeps_reserve = false;
                             left = queued;
                         }
-                        End::Stuck(queued) => {
+                        ConnectionEnd::Stuck(queued) => {
                             let identity = opened.files.identity();
-                            opened.leave(&self.site);
+                            opened.leave(&self.handle);
                             self.close_all(identity);
                             left = queued;
                         }
@@ -189,15 +189,20 @@ impl Hand {
     }
 
     /// Has all connections of this process to a file closed; each is opened again when it is needed.
-    fn close_all(&self, identity: Identity) {
+    fn close_all(&self, identity: FileIdentity) {
         retire(identity);
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        reader.close_if_retired(&self.site);
+        reader.close_if_retired(&self.handle);
     }
 
     /// Does one job after the other with one connection; those that wait together are made durable
     /// together.
-    fn work(&mut self, opened: &Opened, mut batch: Vec<Queued>, jobs: &Waiting) -> End {
+    fn work(
+        &mut self,
+        opened: &OpenConnection,
+        mut batch: Vec<QueuedWrite>,
+        jobs: &WaitingWrites,
+    ) -> ConnectionEnd {
         let sql = Sql::new(&opened.connection);
         let mut is_used = false;
         loop {
@@ -207,51 +212,51 @@ impl Hand {
             batch.extend(jobs.try_iter().take(TOGETHER.saturating_sub(batch.len())));
             // The first one has waited longest.
             let Some(first) = batch.first() else {
-                return End::Done;
+                return ConnectionEnd::Done;
             };
-            if self.site.is_closing.load(Ordering::Acquire) {
-                tell_all(batch.into_iter().chain(jobs), &stopping());
-                return End::Done;
+            if self.handle.is_closing.load(Ordering::Acquire) {
+                report_all(batch.into_iter().chain(jobs), &stopping());
+                return ConnectionEnd::Done;
             }
-            self.site.deadline.set(first.job.until);
+            self.handle.deadline.set(first.job.until);
             // What was removed, replaced or overwritten meanwhile is not written to.
             if !opened.is_usable() || (is_used && opened.files.stamp() != self.known) {
-                return End::Wrong(batch);
+                return ConnectionEnd::Wrong(batch);
             }
             is_used = true;
             let attempt = || self.carry_out(opened, &sql, &batch);
             match catch_unwind(AssertUnwindSafe(attempt)) {
                 Ok(Ok(outcomes)) => {
                     for (queued, outcome) in batch.drain(..).zip(outcomes) {
-                        queued.tell(outcome);
+                        queued.report(outcome);
                     }
                     // By the next write there may be room again.
                     if opened.is_tight {
-                        return End::Wrong(batch);
+                        return ConnectionEnd::Wrong(batch);
                     }
                 }
-                Ok(Err(Failed { at, fault }))
+                Ok(Err(BatchError { at, fault }))
                     if fault.is_full() && !opened.is_tight && makes_room(&batch, at) =>
                 {
-                    return End::Full(batch);
+                    return ConnectionEnd::Full(batch);
                 }
-                Ok(Err(Failed { at, fault })) => {
+                Ok(Err(BatchError { at, fault })) => {
                     let is_stuck = fault.is_stuck();
-                    let error = self.site.tell(fault);
+                    let error = self.handle.describe(fault);
                     match at {
-                        Some(at) => batch.remove(at).tell(Err(error)),
-                        None => tell_all(batch.drain(..), &error),
+                        Some(at) => batch.remove(at).report(Err(error)),
+                        None => report_all(batch.drain(..), &error),
                     }
                     return if is_stuck {
-                        End::Stuck(batch)
+                        ConnectionEnd::Stuck(batch)
                     } else {
-                        End::Wrong(batch)
+                        ConnectionEnd::Wrong(batch)
                     };
                 }
                 Err(_) => {
                     let error = mistake(opened.connection.is_autocommit());
-                    tell_all(batch.drain(..), &error);
-                    return End::Wrong(batch);
+                    report_all(batch.drain(..), &error);
+                    return ConnectionEnd::Wrong(batch);
                 }
             }
         }
@@ -260,13 +265,13 @@ impl Hand {
     /// Carries out several writes in one transaction and makes sure that they are really there.
     fn carry_out(
         &mut self,
-        opened: &Opened,
+        opened: &OpenConnection,
         sql: &Sql<'_>,
-        batch: &[Queued],
-    ) -> Result<Outcomes, Failed> {
+        batch: &[QueuedWrite],
+    ) -> Result<Outcomes, BatchError> {
         let begun = sql.run("BEGIN IMMEDIATE", []);
         // The others have more patience left.
-        begun.map_err(|fault| Failed { at: Some(0), fault })?;
+        begun.map_err(|fault| BatchError { at: Some(0), fault })?;
         let applied = self.apply_each(sql, batch, opened.is_tight);
         let is_news = |outcomes: &Outcomes| outcomes.iter().flatten().any(|it| it.is_new);
         let ended = if applied.as_ref().is_ok_and(is_news) {
@@ -276,8 +281,8 @@ impl Hand {
             sql.run("ROLLBACK", [])
         };
         if !opened.files.are_there() {
-            let workspace = self.site.workspace.clone();
-            return Err(Fault::from(StoreError::Moved { workspace }).into());
+            let workspace = self.handle.workspace.clone();
+            return Err(SqliteError::from(StoreError::Moved { workspace }).into());
         }
         // What SQLite says of a write comes before what it says of the end, which it may have
         // brought about itself.
@@ -290,13 +295,13 @@ impl Hand {
     }
 
     /// Says that the log cannot be written back, once for each time that it grows.
-    fn watch_log(&mut self, opened: &Opened) {
+    fn watch_log(&mut self, opened: &OpenConnection) {
         let bytes = opened.files.log_bytes();
         let is_large = bytes > LARGE_LOG;
         if is_large && !self.is_log_large {
             tracing::warn!(
                 "{}",
-                held_log_sentence(&self.site.workspace, bytes, &opened.main)
+                held_log_sentence(&self.handle.workspace, bytes, &opened.main)
             );
             // It may be a lock of this process that the system failed to release.
             self.close_all(opened.files.identity());
@@ -308,17 +313,17 @@ impl Hand {
     fn apply_each(
         &self,
         sql: &Sql<'_>,
-        batch: &[Queued],
+        batch: &[QueuedWrite],
         is_tight: bool,
-    ) -> Result<Outcomes, Failed> {
+    ) -> Result<Outcomes, BatchError> {
         let apply_one = |write: &Write| {
             if is_tight && !write.makes_room() {
                 return Ok(Err(StoreError::DiskFull));
             }
             sql.run("SAVEPOINT one", [])?;
-            let outcome = match apply(sql, &self.site.workspace, &self.limits, write, now()) {
+            let outcome = match apply(sql, &self.handle.workspace, &self.limits, write, now()) {
                 Ok(written) => Ok(written),
-                Err(Fault::Refused(error)) if error.is_callers() => {
+                Err(SqliteError::Refused(error)) if error.is_callers() => {
                     sql.run("ROLLBACK TO one", [])?;
                     Err(error)
                 }
@@ -330,14 +335,14 @@ impl Hand {
         let each = batch.iter().enumerate();
         each.map(|(at, queued)| {
             let at = Some(at);
-            apply_one(&queued.job.write).map_err(|fault| Failed { at, fault })
+            apply_one(&queued.job.write).map_err(|fault| BatchError { at, fault })
         })
         .collect()
     }
 }
 
 /// True if the write that failed, or one of those that failed together, makes room.
-fn makes_room(batch: &[Queued], at: Option<usize>) -> bool {
+fn makes_room(batch: &[QueuedWrite], at: Option<usize>) -> bool {
     let failed = match at {
         Some(at) => batch.get(at..=at).unwrap_or_default(),
         None => batch,
@@ -345,9 +350,9 @@ fn makes_room(batch: &[Queued], at: Option<usize>) -> bool {
     failed.iter().any(|queued| queued.job.write.makes_room())
 }
 
-fn tell_all(all: impl IntoIterator<Item = Queued>, error: &StoreError) {
+fn report_all(all: impl IntoIterator<Item = QueuedWrite>, error: &StoreError) {
     for queued in all {
-        queued.tell(Err(error.clone()));
+        queued.report(Err(error.clone()));
     }
 }
 

@@ -4,16 +4,16 @@ use twig_core::store::{StoreError, StoreName, Timestamp, Written};
 
 use super::{ChangedItem, find, record};
 use crate::store::clock::new_id;
-use crate::store::fault::Fault;
 use crate::store::rows::{self, StoredProject};
 use crate::store::sql::Sql;
+use crate::store::sqlite_error::SqliteError;
 
 pub(super) fn create(
     sql: &Sql<'_>,
     workspace: &StoreName,
     name: &StoreName,
     now: Timestamp,
-) -> Result<Written, Fault> {
+) -> Result<Written, SqliteError> {
     refuse_taken(sql, workspace, name)?;
     let project = StoredProject {
         id: new_id().into_bytes(),
@@ -38,7 +38,7 @@ pub(super) fn rename(
     name: &StoreName,
     to: &StoreName,
     now: Timestamp,
-) -> Result<Written, Fault> {
+) -> Result<Written, SqliteError> {
     let before = find(sql, workspace, name)?;
     if name == to {
         return Ok(Written {
@@ -64,16 +64,16 @@ pub(super) fn delete(
     workspace: &StoreName,
     name: &StoreName,
     now: Timestamp,
-) -> Result<Written, Fault> {
+) -> Result<Written, SqliteError> {
     let project = find(sql, workspace, name)?;
     delete_project(sql, &project)?;
     Ok(of_project(now))
 }
 
-fn refuse_taken(sql: &Sql<'_>, workspace: &StoreName, name: &StoreName) -> Result<(), Fault> {
+fn refuse_taken(sql: &Sql<'_>, workspace: &StoreName, name: &StoreName) -> Result<(), SqliteError> {
     match rows::project(sql, name)? {
         None => Ok(()),
-        Some(_) => Err(Fault::from(StoreError::ProjectExists {
+        Some(_) => Err(SqliteError::from(StoreError::ProjectExists {
             project: name.clone(),
             workspace: workspace.clone(),
         })),
@@ -81,7 +81,7 @@ fn refuse_taken(sql: &Sql<'_>, workspace: &StoreName, name: &StoreName) -> Resul
 }
 
 /// Takes a project away with its versions, and contents that no other project has.
-fn delete_project(sql: &Sql<'_>, project: &StoredProject) -> Result<(), Fault> {
+fn delete_project(sql: &Sql<'_>, project: &StoredProject) -> Result<(), SqliteError> {
     let id = [project.id];
     prepare_forgetting(sql)?;
     sql.run(
@@ -100,7 +100,7 @@ fn delete_project(sql: &Sql<'_>, project: &StoredProject) -> Result<(), Fault> {
 }
 
 /// Makes the list of contents that may be forgotten, empty.
-pub(super) fn prepare_forgetting(sql: &Sql<'_>) -> Result<(), Fault> {
+pub(super) fn prepare_forgetting(sql: &Sql<'_>) -> Result<(), SqliteError> {
     sql.run(
         "CREATE TEMP TABLE IF NOT EXISTS gone (digest BLOB NOT NULL PRIMARY KEY)",
         [],
@@ -110,7 +110,7 @@ pub(super) fn prepare_forgetting(sql: &Sql<'_>) -> Result<(), Fault> {
 }
 
 /// Takes those contents of the list away that no version has any more.
-pub(super) fn forget_contents(sql: &Sql<'_>) -> Result<(), Fault> {
+pub(super) fn forget_contents(sql: &Sql<'_>) -> Result<(), SqliteError> {
     sql.run(
         "DELETE FROM content WHERE digest IN (SELECT digest FROM gone) \
          AND digest NOT IN (SELECT content FROM version)",

@@ -4,9 +4,9 @@ use twig_core::store::Timestamp;
 
 use super::projects::{forget_contents, prepare_forgetting};
 use super::{ChangedItem, record};
-use crate::store::fault::Fault;
 use crate::store::rows::{StoredProject, number, signed};
 use crate::store::sql::Sql;
+use crate::store::sqlite_error::SqliteError;
 
 /// Rows of `change` that stay of a project: a server that knows less of a project reads all of it again.
 const CHANGES_KEPT: u64 = 1_000;
@@ -25,7 +25,7 @@ pub(in crate::store) fn count(
     sql: &Sql<'_>,
     project: &StoredProject,
     keep: u64,
-) -> Result<OldVersions, Fault> {
+) -> Result<OldVersions, SqliteError> {
     const ROWS: &str = "SELECT count(*), coalesce(sum(512 \
             + coalesce(length(CAST(version.description AS BLOB)), 0) \
             + coalesce(length(CAST(version.uri AS BLOB)), 0) \
@@ -60,7 +60,7 @@ pub(in crate::store) fn drop_old(
     project: &StoredProject,
     keep: u64,
     now: Timestamp,
-) -> Result<OldVersions, Fault> {
+) -> Result<OldVersions, SqliteError> {
     // Each content once: see `Version::cost`.
     const HISTORY: &str = "SELECT \
         (SELECT coalesce(sum(512 + coalesce(length(CAST(version.description AS BLOB)), 0) \

@@ -157,6 +157,33 @@ fn twenty_that_find_an_older_file_migrate_it_once() {
     assert!(!migrate(&connection, MIGRATIONS.into_iter()).unwrap());
 }
 
+/// A server of an earlier Twig goes on with the connection that it has.
+#[test]
+fn a_connection_of_an_earlier_twig_cannot_write_once_the_file_is_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old.db");
+    make_old(&path, 3);
+    let earlier = Connection::open(&path).unwrap();
+    // Every write of an earlier Twig begins with the first one and ends with the others.
+    let statements = [
+        "SELECT id, name, created, prompts, resources, state, buried, seal, history FROM project",
+        "UPDATE project SET prompts = 1, state = zeroblob(32), seal = zeroblob(32)",
+        "UPDATE workspace SET rev = rev + 1",
+        "INSERT INTO changes (rev, project, kind, name, version, at) \
+         SELECT rev, zeroblob(16), 'prompt', 'a', 3, 0 FROM workspace",
+    ];
+    let mut statements = statements.map(|sql| earlier.prepare(sql).unwrap());
+    for statement in &mut statements {
+        statement.raw_query().next().unwrap();
+    }
+    let workspaces = Workspaces::new(folder.path().to_path_buf());
+    let store = workspaces.open(&name("old"), Access::Write, &Limits::default());
+    for statement in &mut statements {
+        statement.raw_query().next().unwrap_err();
+    }
+    check_migrated(&store.unwrap());
+}
+
 #[test]
 fn a_version_never_changes() {
     let connection = Connection::open_in_memory().unwrap();

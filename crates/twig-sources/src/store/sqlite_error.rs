@@ -6,9 +6,9 @@ use rusqlite::ErrorCode;
 use rusqlite::ffi;
 use twig_core::store::{StoreError, StoreName};
 
-/// Why something inside the store failed; [`Fault::tell`] makes a sentence of it.
+/// Why something inside the store failed; [`SqliteError::describe`] makes a sentence of it.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum SqliteError {
     /// SQLite said so.
     Sql(rusqlite::Error),
     /// What was read is not what was written.
@@ -17,19 +17,19 @@ pub(super) enum Fault {
     Refused(StoreError),
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for SqliteError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
 }
 
-impl From<StoreError> for Fault {
+impl From<StoreError> for SqliteError {
     fn from(error: StoreError) -> Self {
         Self::Refused(error)
     }
 }
 
-impl Fault {
+impl SqliteError {
     pub(super) fn damaged(what: impl Into<String>) -> Self {
         Self::Damaged(what.into())
     }
@@ -51,7 +51,7 @@ impl Fault {
         error.code == ErrorCode::OperationInterrupted
     }
 
-    /// True if a lock could not be had: somebody has it, perhaps this process by mistake.
+    /// True if another connection has the lock, perhaps one of this process by mistake.
     pub(super) fn is_stuck(&self) -> bool {
         let Self::Sql(rusqlite::Error::SqliteFailure(error, _)) = self else {
             return false;
@@ -66,7 +66,7 @@ impl Fault {
 
     /// The same for others, who know neither SQLite nor its codes, nor this machine: SQLite's own
     /// words, which may have paths and statements in them, are for the log.
-    pub(super) fn tell(self, workspace: &StoreName, path: &Path) -> StoreError {
+    pub(super) fn describe(self, workspace: &StoreName, path: &Path) -> StoreError {
         let workspace = workspace.clone();
         let damaged = |workspace, what| StoreError::Damaged {
             workspace,

@@ -9,30 +9,30 @@ use std::time::{Duration, Instant};
 use twig_core::store::{StoreError, StoreName};
 
 use super::Access;
-use super::fault::Fault;
 use super::migrations::MIGRATIONS;
+use super::sqlite_error::SqliteError;
 use crate::root::sentence;
 
-/// How long who waits for a lock sleeps at most before asking again.
+/// Maximum sleep between two attempts to take the lock.
 const LONGEST_NAP: Duration = Duration::from_millis(10);
 
 /// A workspace to be opened, and how.
 #[derive(Debug, Clone)]
-pub(super) struct Site {
+pub(super) struct WorkspaceHandle {
     pub(super) workspace: StoreName,
     pub(super) path: PathBuf,
     pub(super) access: Access,
-    /// True for who writes: a reader is told that it could not read.
+    /// True for the writer, which decides what an error says.
     pub(super) is_writer: bool,
     /// False for who may use the room that is kept for deletions.
     pub(super) keeps_reserve: bool,
     /// Milliseconds to wait for others.
     pub(super) millis: u64,
-    /// When whoever waits now gives up.
+    /// When waiting ends.
     pub(super) deadline: Deadline,
     /// Whether a folder is on another machine.
     pub(super) is_network: fn(&Path) -> bool,
-    /// Set when the store is about to close: nobody waits any longer.
+    /// Set when the store is about to close, which ends all waiting.
     pub(super) is_closing: Arc<AtomicBool>,
 }
 
@@ -51,7 +51,7 @@ impl Deadline {
     }
 }
 
-impl Site {
+impl WorkspaceHandle {
     /// The same for who writes, waiting for itself alone.
     pub(super) fn for_writer(&self) -> Self {
         Self {
@@ -89,14 +89,14 @@ impl Site {
         }
     }
 
-    pub(super) fn tell(&self, fault: Fault) -> StoreError {
-        match fault.tell(&self.workspace, &self.path) {
+    pub(super) fn describe(&self, fault: SqliteError) -> StoreError {
+        match fault.describe(&self.workspace, &self.path) {
             StoreError::Busy { .. } => self.busy(),
             error => error,
         }
     }
 
-    /// Why nobody waits any longer.
+    /// Why waiting has ended.
     pub(super) fn busy(&self) -> StoreError {
         if self.is_closing.load(Ordering::Acquire) {
             return stopping();
