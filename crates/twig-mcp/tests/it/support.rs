@@ -8,11 +8,12 @@ use twig_core::document::Head;
 use twig_core::model::About;
 use twig_core::parse::documents::{FoundDocument, Layout, documents};
 use twig_core::parse::library::{Folder, add_documents};
+use twig_core::store::hex;
 use twig_core::template::Templates;
 use twig_core::{
     Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Latest, Library,
     LibraryName, LibraryOrigin, Limits, MessageSource, Prompt, PromptName, RelativePath, Role,
-    Stamp, World,
+    Stamp, StoredVersion, World,
 };
 use twig_mcp::{Connection, Identity, Job, Server, Tools};
 
@@ -349,7 +350,7 @@ pub(crate) fn with_documents(paths: &[(&str, u64)]) -> Library {
 }
 
 /// Bodies that say which prompt they belong to; some are missing, one panics. Others say what they
-/// are told to, by the name of their file: text, or any bytes.
+/// are told to, by the name of their file or their digest: text, or any bytes.
 #[derive(Default)]
 pub(crate) struct FakeBodies(
     pub(crate) BTreeMap<String, String>,
@@ -402,5 +403,11 @@ impl Bodies for FakeBodies {
 
     fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {
         Ok(Stamp(0))
+    }
+
+    fn stored(&self, version: &StoredVersion) -> Result<Vec<u8>, BodyError> {
+        let text = self.0.get(&hex(&version.digest));
+        let text = text.ok_or(BodyError::NotFound)?;
+        Ok(text.clone().into_bytes())
     }
 }

@@ -189,7 +189,7 @@ impl Store {
                 let hex = digest.map(|byte| format!("{byte:02x}")).concat();
                 if let Some(bytes) = next.new_content {
                     let text = String::from_utf8_lossy(&bytes).into_owned();
-                    self.texts.insert(format!("t{hex}"), text);
+                    self.texts.insert(hex, text);
                 }
                 self.items.entry(key).or_default().push(version);
                 (number + 1, next.operation, true)
