@@ -91,11 +91,12 @@ impl Jobs {
             (Work::Search(_), None) => WorkKind::Search.refused(NO_SEARCH),
             (Work::Write(_), _) => WorkKind::Write.refused(NO_PROJECT),
         };
-        Self::with(Arc::new(run), wait, waiting_renders, store)
+        let run: Arc<RunWork> = Arc::new(run);
+        Self::with(&run, wait, waiting_renders, store)
     }
 
     fn with(
-        run: Arc<RunWork>,
+        run: &Arc<RunWork>,
         wait: Duration,
         waiting_renders: usize,
         store: Option<Arc<dyn Store>>,
@@ -106,7 +107,7 @@ impl Jobs {
                 most_running,
                 most_waiting,
                 wait,
-                run: Arc::clone(&run),
+                run: Arc::clone(run),
                 state: Mutex::default(),
                 work: Condvar::new(),
             })

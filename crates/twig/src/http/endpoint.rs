@@ -130,8 +130,7 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
         Seat::Fresh => {
             let mut connection = fresh();
             let answer = shared.answer_document(&exchange, &mut connection, turn.is_some());
-            drop(turn);
-            drop(media);
+            drop((turn, media));
             match answer {
                 Answer::Reply(reply) | Answer::Session(reply) => {
                     Ok(send(shared, reply, document, busy).await)
@@ -181,8 +180,7 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
                 inside.end_cancelled();
                 answer
             };
-            drop(turn);
-            drop(media);
+            drop((turn, media));
             let Answer::Job(job) = answer else {
                 let reply = without_stream(answer, &exchange);
                 return Ok(send(shared, reply, document, busy).await);

@@ -49,12 +49,13 @@ impl Inside {
     /// Cancels the jobs that the client does not want any more.
     pub(super) fn end_cancelled(&mut self) {
         let connection = &self.connection;
-        let unwanted = self
-            .running
-            .extract_if(.., |ticket, _| !connection.wants(*ticket));
-        for job in unwanted.filter_map(|(_, job)| job.upgrade()) {
-            job.cancel();
-        }
+        self.running.retain(|ticket, job| {
+            let is_wanted = connection.wants(*ticket);
+            if let Some(job) = job.upgrade().filter(|_| !is_wanted) {
+                job.cancel();
+            }
+            is_wanted
+        });
     }
 }
 

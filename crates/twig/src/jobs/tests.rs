@@ -40,7 +40,8 @@ fn search() -> Work {
 /// Jobs of which each does this, and waits no longer than that for its turn.
 fn jobs(wait: Duration, run: impl Fn(Work, &Stop) -> WorkOutcome + Send + Sync + 'static) -> Jobs {
     let run = move |work: Work, _: &mut Worker, stop: &Stop| run(work, stop);
-    Jobs::with(Arc::new(run), wait, 0, None)
+    let run: Arc<RunWork> = Arc::new(run);
+    Jobs::with(&run, wait, 0, None)
 }
 
 /// Jobs of which each ends once it may.

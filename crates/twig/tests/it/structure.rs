@@ -202,26 +202,26 @@ fn without_tests(tokens: &[String]) -> (Vec<&str>, Vec<&str>) {
 fn module_uses(files: &Files) -> Uses {
     let is_root = |path: &Path| matches!(path.to_str(), Some("lib" | "main"));
     let mut tests = BTreeSet::new();
-    let mut texts = BTreeMap::new();
+    let mut sources = BTreeMap::new();
     for (path, tokens) in files {
         let (text, modules) = without_tests(tokens);
         let parent = if is_root(path) { Path::new("") } else { path };
         tests.extend(modules.iter().map(|module| parent.join(module)));
-        texts.insert(path, text);
+        sources.insert(path, text);
     }
-    texts.retain(|path, _| !path.ancestors().any(|path| tests.contains(path)));
+    sources.retain(|path, _| !path.ancestors().any(|path| tests.contains(path)));
     let top = |path: &Path| {
         let first = path.iter().next().and_then(|first| first.to_str());
         first.expect("a module's name").to_owned()
     };
-    let modules = texts.keys().filter(|path| !is_root(path));
+    let modules = sources.keys().filter(|path| !is_root(path));
     let mut uses: Uses = modules.map(|path| (top(path), BTreeSet::new())).collect();
-    let exports: BTreeMap<String, String> = texts
+    let exports: BTreeMap<String, String> = sources
         .iter()
         .filter(|(path, _)| is_root(path))
         .flat_map(|(_, text)| exports(text))
         .collect();
-    for (path, text) in texts.iter().filter(|(path, _)| !is_root(path)) {
+    for (path, text) in sources.iter().filter(|(path, _)| !is_root(path)) {
         let own = top(path);
         for name in used_names(text, path.iter().count()) {
             let module = exports.get(name).map_or(name, String::as_str);
