@@ -224,7 +224,7 @@ fn too_many(folder: &Folder, below: &str) -> Problem {
 }
 
 /// A library to load.
-pub(crate) struct Job {
+pub(crate) struct LibraryJob {
     pub(crate) candidate: Candidate,
     /// What is known of it already.
     pub(crate) before: Option<LibraryFolder>,
@@ -239,7 +239,7 @@ const MANY: usize = 16;
 const MANY_FILES: usize = 1_000;
 
 /// Loads libraries, in their order; many new ones by all processors together.
-pub(crate) fn load_all(settings: &Settings, trust: &Trust, jobs: Vec<Job>) -> Vec<Loaded> {
+pub(crate) fn load_all(settings: &Settings, trust: &Trust, jobs: Vec<LibraryJob>) -> Vec<Loaded> {
     let new = jobs.iter().filter(|job| job.before.is_none()).count();
     let known = jobs.iter().filter_map(|job| job.before.as_ref());
     let files: usize = known.map(LibraryFolder::file_count).sum();
@@ -253,7 +253,7 @@ pub(crate) fn load_all(settings: &Settings, trust: &Trust, jobs: Vec<Job>) -> Ve
     let work = || {
         loop {
             let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some((at, Job { candidate, before })) = next else {
+            let Some((at, LibraryJob { candidate, before })) = next else {
                 break;
             };
             let kept = load(settings, trust, &candidate, before);

@@ -8,7 +8,7 @@ use twig_core::parse::library::MANIFEST;
 use twig_core::{Library, Problem, ProblemCode, Severity};
 
 use crate::found::{Found, FoundLibrary, Origin};
-use crate::library_folder::{Job, LibraryFolder, load_all};
+use crate::library_folder::{LibraryFolder, LibraryJob, load_all};
 use crate::names;
 use crate::place::Place;
 use crate::reach::{Mounts, Reach};
@@ -89,7 +89,7 @@ impl Shelf {
         self.trust.look(settings);
         problems.extend(self.trust.problem.clone());
         let mut known = std::mem::take(&mut self.kept);
-        let jobs = candidates.into_iter().map(|candidate| Job {
+        let jobs = candidates.into_iter().map(|candidate| LibraryJob {
             before: known.remove(&candidate.root),
             candidate,
         });
@@ -133,7 +133,7 @@ impl Shelf {
         let mut candidate = before.candidate.clone();
         candidate.manifest = Seen::at(&root.join(MANIFEST));
         self.trust.look(settings);
-        let job = Job {
+        let job = LibraryJob {
             candidate,
             before: Some(before),
         };

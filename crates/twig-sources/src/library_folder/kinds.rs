@@ -31,14 +31,14 @@ const PREFIX: &str = "architecture://";
 const TEMPLATE: &str = "architecture://{category}/{name}";
 
 /// A library without its documents, where those are, and whether all that it needs could be read.
-type Made = (Library, Option<Layout>, bool);
+type ReadLibrary = (Library, Option<Layout>, bool);
 
 /// Makes a library of its files; `None` where it is none any more.
 pub(super) fn read(
     files: &mut LibraryFiles,
     rules: &FileRules<'_>,
     settings: &Settings,
-) -> Option<Made> {
+) -> Option<ReadLibrary> {
     match rules.kind {
         Kind::Definitions => Some(definitions(files, rules)),
         Kind::Functions => functions(files, rules, &settings.function_prefix),
@@ -47,7 +47,7 @@ pub(super) fn read(
     }
 }
 
-fn twig(files: &mut LibraryFiles, rules: &FileRules<'_>) -> Option<Made> {
+fn twig(files: &mut LibraryFiles, rules: &FileRules<'_>) -> Option<ReadLibrary> {
     let root = Path::new(&*rules.folder.root);
     files.want_text(rules, MANIFEST, rules.limits.manifest);
     let looker = Looker::new(root);
@@ -69,7 +69,7 @@ fn twig(files: &mut LibraryFiles, rules: &FileRules<'_>) -> Option<Made> {
     Some((library, layout, is_good))
 }
 
-fn functions(files: &mut LibraryFiles, rules: &FileRules<'_>, prefix: &str) -> Option<Made> {
+fn functions(files: &mut LibraryFiles, rules: &FileRules<'_>, prefix: &str) -> Option<ReadLibrary> {
     files.want_text(rules, LIST, rules.limits.manifest);
     files.want_text(rules, SCRIPT, most(rules.limits));
     let script = files.named(SCRIPT)?.text();
@@ -130,7 +130,7 @@ fn problem(folder: &Folder, role: FileRole, path: &str, error: &BodyError) -> Pr
     error.problem(role, &folder.path_of(path), &folder.shown_path_of(path))
 }
 
-fn definitions(files: &mut LibraryFiles, rules: &FileRules<'_>) -> Made {
+fn definitions(files: &mut LibraryFiles, rules: &FileRules<'_>) -> ReadLibrary {
     let (folder, limits) = (rules.folder, rules.limits);
     let root = Path::new(&*folder.root);
     let is_project = folder.prefix.is_empty();
@@ -170,7 +170,7 @@ fn definitions(files: &mut LibraryFiles, rules: &FileRules<'_>) -> Made {
     (library, Some(read.layout), true)
 }
 
-fn client(files: &mut LibraryFiles, rules: &FileRules<'_>) -> Made {
+fn client(files: &mut LibraryFiles, rules: &FileRules<'_>) -> ReadLibrary {
     let (folder, kind) = (rules.folder, rules.kind);
     let tree = files.tree(rules, TreeKind::Client(kind), "");
     let read = tree.files.iter().filter_map(|file| match &file.content {
