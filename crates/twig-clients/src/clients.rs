@@ -7,7 +7,7 @@
 pub mod formats;
 mod table;
 
-use twig_core::{ClientFiles, Kind};
+use twig_core::{ClientFiles, LibraryKind};
 
 pub use self::table::{CLIENTS, CONNECTED};
 use crate::export::ExportFormat;
@@ -39,7 +39,7 @@ pub struct PromptFolder {
     /// Where it is.
     pub path: &'static str,
     /// How its files are read.
-    pub kind: Kind,
+    pub kind: LibraryKind,
     /// What a library there is called.
     pub name: &'static str,
 }
@@ -61,8 +61,8 @@ pub struct PromptFormat {
 
 impl PromptFormat {
     /// The kind of a library of such files.
-    pub const fn kind(&'static self) -> Kind {
-        Kind::Client(&self.files)
+    pub const fn kind(&'static self) -> LibraryKind {
+        LibraryKind::Client(&self.files)
     }
 }
 
@@ -192,23 +192,23 @@ pub enum EntryForm {
 }
 
 /// Every kind of folder, in the order in which they are offered.
-pub fn kinds() -> impl Iterator<Item = Kind> {
+pub fn kinds() -> impl Iterator<Item = LibraryKind> {
     let own = [
-        Kind::Twig,
-        Kind::Definitions,
-        Kind::Markdown,
-        Kind::Functions,
-        Kind::Skills,
+        LibraryKind::Twig,
+        LibraryKind::Definitions,
+        LibraryKind::Markdown,
+        LibraryKind::Functions,
+        LibraryKind::Skills,
     ];
     let formats = CLIENTS.iter().filter_map(|client| client.reads);
     own.into_iter().chain(formats.map(PromptFormat::kind))
 }
 
 /// How the files of a kind of library are read.
-pub(crate) fn format_of(kind: Kind) -> &'static PromptFormat {
+pub(crate) fn format_of(kind: LibraryKind) -> &'static PromptFormat {
     let files = match kind {
-        Kind::Client(files) => files,
-        Kind::Skills => return &formats::SKILLS,
+        LibraryKind::Client(files) => files,
+        LibraryKind::Skills => return &formats::SKILLS,
         _ => return &formats::MARKDOWN,
     };
     let mut formats = CLIENTS.iter().filter_map(|client| client.reads);
@@ -217,7 +217,7 @@ pub(crate) fn format_of(kind: Kind) -> &'static PromptFormat {
 }
 
 /// The kind of a word in flags and files.
-pub fn kind(word: &str) -> Option<Kind> {
+pub fn kind(word: &str) -> Option<LibraryKind> {
     kinds().find(|kind| kind.as_str() == word)
 }
 
@@ -242,14 +242,14 @@ pub fn connected(name: &str) -> Option<&'static KnownClient> {
 ///
 /// `in_subfolder` says whether the file lies deeper than the folder that is looked at: what is told
 /// by its folder's name is nothing at the top.
-pub fn kind_of_file(name: &str, in_subfolder: bool) -> Option<Kind> {
+pub fn kind_of_file(name: &str, in_subfolder: bool) -> Option<LibraryKind> {
     let ends = |ending: &str| {
         let start = name.len().checked_sub(ending.len()).filter(|at| *at > 0);
         let end = start.and_then(|at| name.get(at..));
         end.is_some_and(|end| end.eq_ignore_ascii_case(ending))
     };
     if name.eq_ignore_ascii_case("skill.md") {
-        return Some(Kind::Skills);
+        return Some(LibraryKind::Skills);
     }
     if name.eq_ignore_ascii_case("system.md") && in_subfolder {
         return Some(formats::FABRIC.kind());
@@ -260,7 +260,7 @@ pub fn kind_of_file(name: &str, in_subfolder: bool) -> Option<Kind> {
 }
 
 /// The kind of a folder called `commands`, by how many files of it are TOML and Markdown.
-pub fn kind_of_commands(toml: usize, markdown: usize) -> Kind {
+pub fn kind_of_commands(toml: usize, markdown: usize) -> LibraryKind {
     if toml > markdown {
         formats::GEMINI.kind()
     } else {

@@ -26,7 +26,7 @@ pub use self::marker::{Marker, bundled_of, marked_name, marker_of};
 pub use self::names::FileNames;
 use twig_core::World;
 use twig_core::catalog::PromptRef;
-use twig_core::model::{Content, Kind, Library};
+use twig_core::model::{Content, Library, LibraryKind};
 use twig_core::name::RelativePath;
 use twig_core::template::{ComputedJob, JobOutcome};
 
@@ -34,14 +34,14 @@ use twig_core::template::{ComputedJob, JobOutcome};
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// A file for each prompt, or a folder, in the order of the prompts.
-    pub items: Vec<Item>,
+    pub items: Vec<ExportItem>,
     /// Prompts that the client's format cannot hold.
     pub left: Vec<Left>,
 }
 
 /// One prompt as a file.
 #[derive(Debug, Clone)]
-pub struct Item {
+pub struct ExportItem {
     /// The prompt's full name.
     pub prompt: Box<str>,
     /// Where it is written, from the client's folder.
@@ -49,7 +49,7 @@ pub struct Item {
     /// All of the file, its marker too.
     pub text: String,
     /// The files that a skill brings.
-    pub bundled: Vec<Bundled>,
+    pub bundled: Vec<BundledFile>,
     /// The file that the prompt was read from, where it is one.
     pub source: Option<String>,
     /// What the format does not hold, and what was changed.
@@ -58,7 +58,7 @@ pub struct Item {
 
 /// A file that a skill brings, copied as it is.
 #[derive(Debug, Clone)]
-pub struct Bundled {
+pub struct BundledFile {
     /// Whose it is.
     pub library: Arc<Library>,
     /// Where it is there.
@@ -85,7 +85,7 @@ pub type Compute<'c> = dyn FnMut(&ComputedJob) -> JobOutcome + 'c;
 
 /// A file's text before its marker, and what is to be said of it.
 #[derive(Debug, Default)]
-struct Draft {
+struct ExportDraft {
     text: String,
     notes: Vec<String>,
 }
@@ -120,11 +120,11 @@ fn item(
     names: &FileNames,
     found: PromptRef<'_>,
     compute: &mut Compute<'_>,
-) -> Result<Item, String> {
+) -> Result<ExportItem, String> {
     let prompt = found.prompt;
     let file = names.of(found);
     let mut speech = speech::of(world, found, compute)?;
-    let is_skill = client == ExportFormat::Skills && found.library.kind == Kind::Skills;
+    let is_skill = client == ExportFormat::Skills && found.library.kind == LibraryKind::Skills;
     // Claude Code does it by itself, and a skill is copied as it is.
     if client != ExportFormat::Claude && !is_skill {
         speech.append();
@@ -177,7 +177,7 @@ fn item(
     }
     notes.extend(file.notes);
     notes.append(&mut draft.notes);
-    Ok(Item {
+    Ok(ExportItem {
         prompt: prompt.full_name.clone(),
         path: client.path(&file.name),
         text,

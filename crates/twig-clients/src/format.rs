@@ -20,21 +20,23 @@ mod skills;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use self::library::{Bundled, library};
+pub use self::library::{SkillFileFound, library};
 pub(crate) use self::markdown::UNSERVED;
 use crate::clients::{NameRule, format_of};
 use twig_core::body::BodyError;
 use twig_core::body::FileRole;
 use twig_core::limits::Limits;
-use twig_core::model::{Content, Dialect, FileForm, Kind, Marks, MessageSource, Prompt, Role};
+use twig_core::model::{
+    Content, Dialect, FileForm, LibraryKind, Marks, MessageSource, Prompt, Role,
+};
 use twig_core::name::{PromptName, RelativePath};
 use twig_core::parse::labels;
-use twig_core::parse::library::Folder;
+use twig_core::parse::library::LibraryRoot;
 use twig_core::problem::{Problem, ProblemCode, Severity};
 
 /// What a file of a library is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum ClientFilePart {
     /// A prompt: its text is read.
     Prompt,
     /// Text that says something of prompts, such as Fabric's list of descriptions.
@@ -61,7 +63,7 @@ pub struct Reading {
 
 impl Reading {
     /// A prompt, once its labels were looked at.
-    fn of(folder: &Folder, path: &RelativePath, text: &str, mut prompt: Prompt) -> Self {
+    fn of(folder: &LibraryRoot, path: &RelativePath, text: &str, mut prompt: Prompt) -> Self {
         let file = folder.path_of(path);
         let mut problems = Vec::new();
         let prompts = std::slice::from_mut(&mut prompt);
@@ -78,7 +80,7 @@ impl Reading {
     /// The same, and what else is worth knowing: code, severity, sentence.
     fn with(
         mut self,
-        folder: &Folder,
+        folder: &LibraryRoot,
         path: &RelativePath,
         remarks: Vec<(ProblemCode, Severity, String)>,
     ) -> Self {
@@ -110,8 +112,8 @@ pub struct Options {
 }
 
 /// What a file of a library is; `None` for files that are none of its business.
-pub fn part(kind: Kind, path: &RelativePath) -> Option<Part> {
-    if kind == Kind::Skills {
+pub fn part(kind: LibraryKind, path: &RelativePath) -> Option<ClientFilePart> {
+    if kind == LibraryKind::Skills {
         return files::skills(path);
     }
     let format = format_of(kind);
@@ -123,13 +125,13 @@ pub fn part(kind: Kind, path: &RelativePath) -> Option<Part> {
 }
 
 /// What a file of a library of skills is where no skill brings it; `None` for what nobody misses.
-pub fn part_outside_skills(path: &RelativePath) -> Option<Part> {
-    files::outside_skills(path).map(Part::Skipped)
+pub fn part_outside_skills(path: &RelativePath) -> Option<ClientFilePart> {
+    files::outside_skills(path).map(ClientFilePart::Skipped)
 }
 
 /// What is said of a file that is [`Part::Skipped`]; whoever lists files hands it to [`library`] with
 /// the readings of the others.
-pub fn skipped(folder: &Folder, path: &RelativePath, why: &str) -> Reading {
+pub fn skipped(folder: &LibraryRoot, path: &RelativePath, why: &str) -> Reading {
     let file = folder.path_of(path);
     let message = format!("{} {why}, so it is no prompt", path.file_name());
     let problem = Problem::of_file(ProblemCode::NotAPrompt, Severity::Note, &file, message);
@@ -141,8 +143,8 @@ pub fn skipped(folder: &Folder, path: &RelativePath, why: &str) -> Reading {
 
 /// Makes a prompt of one file, or says why there is none. Never fails, whatever the bytes are.
 pub fn read(
-    kind: Kind,
-    folder: &Folder,
+    kind: LibraryKind,
+    folder: &LibraryRoot,
     path: &RelativePath,
     text: Result<&str, &BodyError>,
     options: Options,
@@ -162,8 +164,8 @@ pub fn read(
 
 /// A file of the right type that its client would not take: a prompt that cannot be served.
 fn refused(
-    kind: Kind,
-    folder: &Folder,
+    kind: LibraryKind,
+    folder: &LibraryRoot,
     path: &RelativePath,
     text: &str,
     why: &str,
@@ -197,7 +199,12 @@ fn refused(
 }
 
 /// A prompt of which only the path is known.
-fn unreadable(kind: Kind, folder: &Folder, path: &RelativePath, error: &BodyError) -> Reading {
+fn unreadable(
+    kind: LibraryKind,
+    folder: &LibraryRoot,
+    path: &RelativePath,
+    error: &BodyError,
+) -> Reading {
     let file = folder.path_of(path);
     let shown = folder.shown_path_of(path);
     let id = match format_of(kind).names {
@@ -216,7 +223,7 @@ fn unreadable(kind: Kind, folder: &Folder, path: &RelativePath, error: &BodyErro
 }
 
 /// A prompt that says what its file says, known by what its client calls it.
-fn draft(kind: Kind, folder: &Folder, path: &RelativePath, id: &str) -> Prompt {
+fn draft(kind: LibraryKind, folder: &LibraryRoot, path: &RelativePath, id: &str) -> Prompt {
     let name = PromptName::of_format(id);
     Prompt {
         full_name: full_name(kind, folder, &name),
@@ -234,9 +241,9 @@ fn draft(kind: Kind, folder: &Folder, path: &RelativePath, id: &str) -> Prompt {
 }
 
 /// The name that clients use; those of plain Markdown files are theirs alone.
-fn full_name(kind: Kind, folder: &Folder, name: &PromptName) -> Box<str> {
+fn full_name(kind: LibraryKind, folder: &LibraryRoot, name: &PromptName) -> Box<str> {
     match kind {
-        Kind::Markdown => name.as_str().into(),
+        LibraryKind::Markdown => name.as_str().into(),
         _ => format!("{}{name}", folder.prefix).into(),
     }
 }

@@ -42,7 +42,7 @@ pub use self::detect::{detect, is_candidate};
 /// What a file was written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Format {
+pub enum ImportFormat {
     /// The catalogue of prompts.chat: CSV with `act` and `prompt`.
     PromptsChat,
     /// Prompts of Langfuse as JSON.
@@ -61,17 +61,17 @@ pub enum Format {
     Minipuft,
 }
 
-impl Format {
+impl ImportFormat {
     /// Every format, in the order in which they are offered.
-    pub const ALL: [Format; 8] = [
-        Format::PromptsChat,
-        Format::Langfuse,
-        Format::Prompty,
-        Format::Dotprompt,
-        Format::Continue,
-        Format::CursorRules,
-        Format::GoTemplates,
-        Format::Minipuft,
+    pub const ALL: [ImportFormat; 8] = [
+        ImportFormat::PromptsChat,
+        ImportFormat::Langfuse,
+        ImportFormat::Prompty,
+        ImportFormat::Dotprompt,
+        ImportFormat::Continue,
+        ImportFormat::CursorRules,
+        ImportFormat::GoTemplates,
+        ImportFormat::Minipuft,
     ];
 
     /// The word for it in flags and listings.
@@ -100,18 +100,18 @@ pub struct SourceFile {
 
 /// What came of one prompt, or of one file that holds none.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
+pub struct ImportItem {
     /// Where it stood, such as `prompts.csv, row 12`.
     pub from: String,
     /// The prompt, or why it is left.
-    pub prompt: Result<Imported, String>,
+    pub prompt: Result<ImportedPrompt, String>,
     /// What is not as it was, one sentence each.
     pub changes: Vec<String>,
     /// What is as it was and still worth knowing.
     pub notes: Vec<String>,
 }
 
-impl Item {
+impl ImportItem {
     /// One that is left.
     pub fn left(from: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
@@ -125,7 +125,7 @@ impl Item {
 
 /// A prompt as it will be kept.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Imported {
+pub struct ImportedPrompt {
     /// Its name, unique in the import: `[a-z0-9_-]`, 1 to 64 long.
     pub name: String,
     /// What it was called; names are made of this.
@@ -146,7 +146,7 @@ pub struct Imported {
     pub original: String,
 }
 
-impl Imported {
+impl ImportedPrompt {
     /// The files that hold its texts, by their paths in a library.
     pub fn files(&self) -> Vec<(String, &str)> {
         let files = self.messages.iter().enumerate();
@@ -202,18 +202,18 @@ pub const NAMED: &str = "another prompt is called";
 
 /// What the person asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct ImportRequest {
     /// The format of all files; else each is told by its own look.
-    pub format: Option<Format>,
+    pub format: Option<ImportFormat>,
     /// Whether rules are prompts that apply by themselves, too.
     pub all_rules: bool,
 }
 
 /// What was found in files.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Outcome {
+pub struct ImportOutcome {
     /// Every prompt, and every file that should have held one.
-    pub items: Vec<Item>,
+    pub items: Vec<ImportItem>,
     /// Files that lie there for another reason, and what they are not.
     pub others: Vec<(String, String)>,
 }
@@ -221,10 +221,10 @@ pub struct Outcome {
 /// Reads prompts out of files, all of one format or each by its own look.
 ///
 /// Files are looked at in the order given, which decides who keeps a name; give them sorted.
-pub fn read(files: &[SourceFile], wish: Wish, limits: &Limits) -> Outcome {
+pub fn read(files: &[SourceFile], wish: ImportRequest, limits: &Limits) -> ImportOutcome {
     let mut items = Vec::new();
     let mut others = Vec::new();
-    let batch = Batch { files, limits };
+    let batch = ImportBatch { files, limits };
     for file in files {
         let format = match wish.format {
             None => detect(file),
@@ -235,14 +235,14 @@ pub fn read(files: &[SourceFile], wish: Wish, limits: &Limits) -> Outcome {
             )),
         };
         let found = match format {
-            Ok(Format::PromptsChat) => prompts_chat::read(batch, file),
-            Ok(Format::Langfuse) => langfuse::read(batch, file),
-            Ok(Format::Prompty) => prompty::read(batch, file),
-            Ok(Format::Dotprompt) => dotprompt::read(batch, file),
-            Ok(Format::Continue) => continue_prompt::read(batch, file),
-            Ok(Format::CursorRules) => cursor_rule::read(batch, file, wish.all_rules),
-            Ok(Format::GoTemplates) => go_template::read(batch, file),
-            Ok(Format::Minipuft) => minipuft::read(batch, file),
+            Ok(ImportFormat::PromptsChat) => prompts_chat::read(batch, file),
+            Ok(ImportFormat::Langfuse) => langfuse::read(batch, file),
+            Ok(ImportFormat::Prompty) => prompty::read(batch, file),
+            Ok(ImportFormat::Dotprompt) => dotprompt::read(batch, file),
+            Ok(ImportFormat::Continue) => continue_prompt::read(batch, file),
+            Ok(ImportFormat::CursorRules) => cursor_rule::read(batch, file, wish.all_rules),
+            Ok(ImportFormat::GoTemplates) => go_template::read(batch, file),
+            Ok(ImportFormat::Minipuft) => minipuft::read(batch, file),
             Err(why) => {
                 others.push((file.path.clone(), why));
                 continue;
@@ -251,17 +251,17 @@ pub fn read(files: &[SourceFile], wish: Wish, limits: &Limits) -> Outcome {
         items.extend(found);
     }
     give_names(&mut items);
-    Outcome { items, others }
+    ImportOutcome { items, others }
 }
 
 /// All that is read together.
 #[derive(Clone, Copy)]
-struct Batch<'b> {
+struct ImportBatch<'b> {
     files: &'b [SourceFile],
     limits: &'b Limits,
 }
 
-impl<'b> Batch<'b> {
+impl<'b> ImportBatch<'b> {
     /// A file of the import by its path.
     fn file(&self, path: &str) -> Option<&'b SourceFile> {
         self.files.iter().find(|file| file.path == path)
@@ -269,7 +269,7 @@ impl<'b> Batch<'b> {
 }
 
 /// Gives each prompt a name of its own. One that is there twice, word for word, is taken once.
-fn give_names(items: &mut [Item]) {
+fn give_names(items: &mut [ImportItem]) {
     let mut names = Unique::new();
     let mut seen: BTreeMap<(String, [u8; 32]), String> = BTreeMap::new();
     for item in items {

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use divan::{Bencher, black_box};
-use twig_core::parse::library::{DefinitionFile, Files, Folder, definitions_library, twig_library};
+use twig_core::parse::library::{
+    DefinitionFile, Files, LibraryRoot, definitions_library, twig_library,
+};
 use twig_core::template::Templates;
 use twig_core::{
     Blob, Bodies, Body, BodyError, Catalog, Document, DocumentSource, Library, LibraryName, Limits,
@@ -81,8 +83,8 @@ fn manifest() -> String {
     text
 }
 
-fn folder(name: &str) -> Option<Folder> {
-    Some(Folder {
+fn folder(name: &str) -> Option<LibraryRoot> {
+    Some(LibraryRoot {
         name: LibraryName::from_folder(name)?,
         root: format!("/data/{name}").into(),
         shown_root: format!("~/{name}").into(),

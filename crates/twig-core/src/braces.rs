@@ -16,12 +16,12 @@ use crate::problem::{ProblemCode, Severity};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Braces {
     source: Box<str>,
-    nodes: Vec<Node>,
+    nodes: Vec<BraceNode>,
 }
 
 /// A part of a text, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Node {
+pub(crate) enum BraceNode {
     /// These bytes of the source.
     Text(Range<usize>),
     /// The value of the argument at this place of the prompt's.
@@ -32,7 +32,7 @@ pub(crate) enum Node {
 
 /// Something wrong in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Mistake {
+pub(crate) struct BraceError {
     pub(crate) code: ProblemCode,
     pub(crate) severity: Severity,
     /// Bytes of the text.
@@ -44,7 +44,7 @@ pub(crate) struct Mistake {
 impl Braces {
     /// Reads a text that may use these arguments; with an error among the mistakes it is not to be
     /// used.
-    pub(crate) fn parse(source: &str, arguments: &[Argument]) -> (Self, Vec<Mistake>) {
+    pub(crate) fn parse(source: &str, arguments: &[Argument]) -> (Self, Vec<BraceError>) {
         let (nodes, mistakes) = scan::scan(source, arguments);
         let source = source.into();
         (Self { source, nodes }, mistakes)
@@ -55,7 +55,7 @@ impl Braces {
         &self.source
     }
 
-    pub(crate) fn nodes(&self) -> &[Node] {
+    pub(crate) fn nodes(&self) -> &[BraceNode] {
         &self.nodes
     }
 
@@ -67,7 +67,7 @@ impl Braces {
     /// The patterns of the documents that it embeds.
     pub fn patterns(&self) -> impl Iterator<Item = &UriPattern> {
         self.nodes.iter().filter_map(|node| match node {
-            Node::Documents(pattern) => Some(pattern),
+            BraceNode::Documents(pattern) => Some(pattern),
             _ => None,
         })
     }
@@ -75,9 +75,9 @@ impl Braces {
     /// Whether the argument at this place is used.
     pub(crate) fn uses(&self, argument: usize) -> bool {
         self.nodes.iter().any(|node| match node {
-            Node::Text(_) => false,
-            Node::Argument(at) => *at == argument,
-            Node::Documents(pattern) => pattern.uses(argument),
+            BraceNode::Text(_) => false,
+            BraceNode::Argument(at) => *at == argument,
+            BraceNode::Documents(pattern) => pattern.uses(argument),
         })
     }
 }

@@ -27,11 +27,11 @@ use crate::suggest;
 pub struct Catalog {
     libraries: Vec<Arc<Library>>,
     shadowed: Vec<Arc<Library>>,
-    shadowed_prompts: Vec<Place>,
+    shadowed_prompts: Vec<PromptPosition>,
     /// Places of all prompts that can be served, sorted by full name.
-    listed: Vec<Place>,
+    listed: Vec<PromptPosition>,
     /// The same places by full name.
-    by_name: HashMap<Box<str>, Place>,
+    by_name: HashMap<Box<str>, PromptPosition>,
     documents: DocumentIndex,
     skills: SkillIndex,
     problems: Vec<Problem>,
@@ -40,7 +40,7 @@ pub struct Catalog {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct PromptPosition {
     library: u32,
     prompt: u32,
 }
@@ -182,7 +182,7 @@ impl Catalog {
         &self.fingerprint
     }
 
-    fn at(&self, place: Place) -> PromptRef<'_> {
+    fn at(&self, place: PromptPosition) -> PromptRef<'_> {
         let library = &self.libraries[place.library as usize];
         PromptRef {
             library,
@@ -202,7 +202,7 @@ impl Catalog {
     /// Kinds without a prefix can have one name in two libraries: the more important one is kept.
     fn drop_shadowed_prompts(&mut self) {
         let listed = std::mem::take(&mut self.listed);
-        let mut kept: Vec<Place> = Vec::with_capacity(listed.len());
+        let mut kept: Vec<PromptPosition> = Vec::with_capacity(listed.len());
         let mut dropped = Vec::new();
         for place in listed {
             let found = self.at(place);
@@ -232,12 +232,12 @@ impl Catalog {
 
     fn warn_about_collisions(&mut self) {
         // Thousands of names, hardly ever a collision: hashes first, names only where those agree.
-        let hash = |place: &Place| {
+        let hash = |place: &PromptPosition| {
             let mut hasher = DefaultHasher::new();
             client_chars(&self.at(*place).prompt.full_name).for_each(|c| hasher.write_u8(c as u8));
             hasher.finish()
         };
-        let mut hashes: Vec<(u64, Place)> = self
+        let mut hashes: Vec<(u64, PromptPosition)> = self
             .listed
             .iter()
             .map(|place| (hash(place), *place))
@@ -249,7 +249,7 @@ impl Catalog {
         self.problems.extend(clashes);
     }
 
-    fn collision(&self, one: Place, two: Place) -> Option<Problem> {
+    fn collision(&self, one: PromptPosition, two: PromptPosition) -> Option<Problem> {
         let (one, two) = (self.at(one), self.at(two));
         let key = client_key(&one.prompt.full_name);
         if key != client_key(&two.prompt.full_name) {
@@ -285,19 +285,19 @@ fn taken(library: &Library, winner: &Library) -> Problem {
     }
 }
 
-fn index(libraries: &[Arc<Library>]) -> Vec<Place> {
+fn index(libraries: &[Arc<Library>]) -> Vec<PromptPosition> {
     let mut listed = Vec::with_capacity(libraries.iter().map(|l| l.prompts.len()).sum());
     for (library_at, library) in (0..).zip(libraries) {
         for (prompt_at, prompt) in (0..).zip(&library.prompts) {
             if prompt.unavailable.is_none() {
-                listed.push(Place {
+                listed.push(PromptPosition {
                     library: library_at,
                     prompt: prompt_at,
                 });
             }
         }
     }
-    let name = |place: &Place| {
+    let name = |place: &PromptPosition| {
         &*libraries[place.library as usize].prompts[place.prompt as usize].full_name
     };
     listed.sort_by(|one, two| name(one).cmp(name(two)));

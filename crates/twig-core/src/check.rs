@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub use self::probe::probe;
 use crate::catalog::Catalog;
 use crate::limits::PROBLEMS;
-use crate::model::{Content, Dialect, Kind, Library, MessageSource, Prompt};
+use crate::model::{Content, Dialect, Library, LibraryKind, MessageSource, Prompt};
 use crate::name::RelativePath;
 use crate::problem::{Problem, ProblemCode, Severity, more_problems};
 use crate::render::{Embedding, RenderError, media};
@@ -135,7 +135,7 @@ fn place(problem: &Problem) -> (&str, Option<u32>, Option<u32>) {
 
 /// The variables that are not declared, and how many more of them there are.
 fn unknown_variables(
-    kind: Kind,
+    kind: LibraryKind,
     prompt: &Prompt,
     inspection: &Inspection,
 ) -> (Vec<Problem>, usize) {
@@ -156,7 +156,7 @@ fn unknown_variables(
             continue;
         }
         let table = match kind {
-            Kind::Definitions => "`arguments`".to_owned(),
+            LibraryKind::Definitions => "`arguments`".to_owned(),
             kind if kind.is_format() => "`arguments:` of the front matter".to_owned(),
             _ => format!("[[prompts.{}.arguments]]", prompt.name.as_toml_key()),
         };

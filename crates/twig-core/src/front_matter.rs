@@ -13,9 +13,9 @@ mod yaml;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-pub use self::fields::{Fields, Value};
+pub use self::fields::{FrontMatterFields, FrontMatterValue};
 pub use self::split::{Split, split};
-pub use self::yaml::{Fault, read as read_yaml};
+pub use self::yaml::{YamlError, read as read_yaml};
 use crate::limits::Limits;
 use crate::problem::Severity;
 
@@ -23,7 +23,7 @@ use crate::problem::Severity;
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrontMatter<'t> {
     /// What stands in the front matter; empty where there is none.
-    pub fields: Fields,
+    pub fields: FrontMatterFields,
     /// What follows, byte for byte.
     pub body: &'t str,
     /// What had to be mended, in the order of the file.
@@ -45,7 +45,7 @@ pub struct Repair {
 pub fn read<'t>(text: &'t str, limits: &Limits) -> FrontMatter<'t> {
     let split = split(text);
     let mut read = FrontMatter {
-        fields: Fields::default(),
+        fields: FrontMatterFields::default(),
         body: split.body,
         repairs: split.repairs,
     };
@@ -55,7 +55,7 @@ pub fn read<'t>(text: &'t str, limits: &Limits) -> FrontMatter<'t> {
     read.fields = block.fields;
     read.repairs
         .extend(block.trouble.map(|trouble| match trouble {
-            Trouble::TooLong => Repair {
+            FrontMatterError::TooLong => Repair {
                 at: at.start..at.start,
                 severity: Severity::Warning,
                 message: format!(
@@ -64,7 +64,7 @@ pub fn read<'t>(text: &'t str, limits: &Limits) -> FrontMatter<'t> {
                     limits.front_matter
                 ),
             },
-            Trouble::NotYaml(fault) => {
+            FrontMatterError::NotYaml(fault) => {
                 let place = at.start + fault.offset().unwrap_or_default().min(front.len());
                 let message = format!("the front matter {fault}: it was read line by line");
                 Repair::new(place..place + 1, message)
@@ -75,40 +75,40 @@ pub fn read<'t>(text: &'t str, limits: &Limits) -> FrontMatter<'t> {
 
 /// What a block says that is cut off already.
 #[derive(Debug)]
-pub struct Block {
+pub struct FrontMatterBlock {
     /// Its entries.
-    pub fields: Fields,
+    pub fields: FrontMatterFields,
     /// Why they are not all that YAML would make of it.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<FrontMatterError>,
 }
 
 /// Why a block is not read as YAML.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum FrontMatterError {
     /// It is longer than the limit, and has no entries.
     TooLong,
     /// It is none, and was read line by line.
-    NotYaml(Fault),
+    NotYaml(YamlError),
 }
 
 /// Reads a block without the lines around it.
-pub fn read_block(front: &str, limits: &Limits) -> Block {
-    let mut fields = Fields::default();
+pub fn read_block(front: &str, limits: &Limits) -> FrontMatterBlock {
+    let mut fields = FrontMatterFields::default();
     if front.len() > limits.front_matter {
-        let trouble = Some(Trouble::TooLong);
-        return Block { fields, trouble };
+        let trouble = Some(FrontMatterError::TooLong);
+        return FrontMatterBlock { fields, trouble };
     }
     let values = match read_yaml(front) {
         Ok(values) => values,
         Err(fault) => {
-            return Block {
+            return FrontMatterBlock {
                 fields: lines::read(front),
-                trouble: Some(Trouble::NotYaml(fault)),
+                trouble: Some(FrontMatterError::NotYaml(fault)),
             };
         }
     };
     let entries = lines::entries(front);
-    let entries: BTreeMap<&str, &lines::Entry<'_>> =
+    let entries: BTreeMap<&str, &lines::FrontMatterEntry<'_>> =
         entries.iter().map(|entry| (&*entry.key, entry)).collect();
     for (key, value) in values {
         let entry = entries.get(&*key);
@@ -116,7 +116,7 @@ pub fn read_block(front: &str, limits: &Limits) -> Block {
         let written = written.map(Into::into);
         fields.push(&key, value, written);
     }
-    Block {
+    FrontMatterBlock {
         fields,
         trouble: None,
     }

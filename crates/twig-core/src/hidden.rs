@@ -14,7 +14,7 @@ pub(crate) use self::scan::is_filler;
 
 /// Where a text stands; the more people trust a place, the less it may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum TextPlace {
     /// A title or a description: a few words that models and people read before they choose.
     Label,
     /// A prompt or document that an agent or a stranger wrote.
@@ -23,7 +23,7 @@ pub enum Place {
 
 /// The first character that may not be there; reads on after "The description ".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct HiddenCharacter {
     /// The character.
     pub character: char,
     /// How many bytes stand before it.
@@ -43,7 +43,7 @@ enum Why {
     Control,
     Tag,
     /// A direction control; where it stands says whether there is a place for one.
-    Direction(Place),
+    Direction(TextPlace),
     Invisible,
     Joiner,
     Selector,
@@ -59,12 +59,12 @@ impl Why {
         match self {
             Self::Control => ["a control character", "terminals obey", out],
             Self::Tag => ["a tag character", unseen, out],
-            Self::Direction(Place::Label) => [
+            Self::Direction(TextPlace::Label) => [
                 "a direction control",
                 "changes the order in which people read",
                 out,
             ],
-            Self::Direction(Place::Body) => [
+            Self::Direction(TextPlace::Body) => [
                 "a direction control",
                 "changes the order in which people read",
                 "take it out, or end it on its own line, among right-to-left letters",
@@ -85,7 +85,7 @@ impl Why {
     }
 }
 
-impl Found {
+impl HiddenCharacter {
     /// What is wrong, without where: "has a tag character (U+E0041), which people do not see".
     pub fn fault(&self) -> String {
         let [what, effect, _] = self.why.words();
@@ -100,7 +100,7 @@ impl Found {
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for HiddenCharacter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [what, effect, advice] = self.why.words();
         write!(f, "has {what} (U+{:04X}) at ", u32::from(self.character))?;
@@ -116,14 +116,14 @@ impl fmt::Display for Found {
 /// Looks for the first character that may not be in a text of this place.
 ///
 /// A text of plain ASCII costs a fraction of what copying it would.
-pub fn find(text: &str, place: Place) -> Option<Found> {
+pub fn find(text: &str, place: TextPlace) -> Option<HiddenCharacter> {
     let from = first_odd(text.as_bytes(), place)?;
     let (offset, character, why) = scan::first(text, place, from)?;
     let start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
     let lines = text[..start].bytes().filter(|byte| *byte == b'\n').count();
     let before = text[start..offset].chars().count();
     let count = |number: usize| u32::try_from(number + 1).unwrap_or(u32::MAX);
-    Some(Found {
+    Some(HiddenCharacter {
         character,
         offset,
         line: count(lines),
@@ -134,14 +134,14 @@ pub fn find(text: &str, place: Place) -> Option<Found> {
 }
 
 /// Where the first byte is that is worth a look.
-fn first_odd(bytes: &[u8], place: Place) -> Option<usize> {
+fn first_odd(bytes: &[u8], place: TextPlace) -> Option<usize> {
     // Without a way out of the inner loop it is done for many bytes at once.
     const STEP: usize = 128;
     let has_odd = |part: &[u8]| {
         let bytes = part.iter();
         match place {
-            Place::Label => bytes.fold(false, |odd, byte| odd | is_label_odd(*byte)),
-            Place::Body => bytes.fold(false, |odd, byte| odd | is_body_odd(*byte)),
+            TextPlace::Label => bytes.fold(false, |odd, byte| odd | is_label_odd(*byte)),
+            TextPlace::Body => bytes.fold(false, |odd, byte| odd | is_body_odd(*byte)),
         }
     };
     let from = bytes.chunks(STEP).position(has_odd)? * STEP;
@@ -150,10 +150,10 @@ fn first_odd(bytes: &[u8], place: Place) -> Option<usize> {
 }
 
 /// Whether a byte is, or belongs to, a character that is worth a look.
-fn is_odd(byte: u8, place: Place) -> bool {
+fn is_odd(byte: u8, place: TextPlace) -> bool {
     match place {
-        Place::Label => is_label_odd(byte),
-        Place::Body => is_body_odd(byte),
+        TextPlace::Label => is_label_odd(byte),
+        TextPlace::Body => is_body_odd(byte),
     }
 }
 

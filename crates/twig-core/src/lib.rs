@@ -44,8 +44,9 @@ pub use function::{FunctionCall, FunctionOutcome};
 pub use limits::Limits;
 pub use media::{Media, MediaKind};
 pub use model::{
-    Argument, ClientFiles, Content, Dialect, FileForm, Function, FunctionSource, Kind, Library,
-    LibraryOrigin, Marks, MessageSource, Prompt, Role, Skill, SkillFile, StoredVersion, TextForm,
+    Argument, ClientFiles, Content, Dialect, FileForm, Function, FunctionSource, Library,
+    LibraryKind, LibraryOrigin, Marks, MessageSource, Prompt, Role, Skill, SkillFile,
+    StoredVersion, TextForm,
 };
 pub use name::{LibraryName, PromptName, RelativePath};
 pub use problem::{Excerpt, Problem, ProblemCode, Severity};

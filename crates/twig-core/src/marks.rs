@@ -3,7 +3,7 @@
 pub mod curly;
 pub mod scan;
 
-use self::scan::{Place, dollars};
+use self::scan::{DollarContext, dollars};
 use crate::model::{Argument, Marks};
 
 /// The argument for all that is typed after a command.
@@ -14,7 +14,7 @@ pub const NAME: usize = 64;
 
 /// A part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece<'t> {
+pub enum MarkedPiece<'t> {
     /// Text that stays.
     Text(&'t str),
     /// The place of an argument.
@@ -33,26 +33,26 @@ pub enum Piece<'t> {
 
 /// Cuts a text at its marks; put together again, the pieces are the text, but for backslashes that
 /// keep a mark from being one.
-pub fn pieces<'t>(marks: Marks, arguments: &[Argument], text: &'t str) -> Vec<Piece<'t>> {
+pub fn pieces<'t>(marks: Marks, arguments: &[Argument], text: &'t str) -> Vec<MarkedPiece<'t>> {
     match marks {
         Marks::Named => cut(text, true, |_, rest, _| match word(rest)? {
-            Word::All { length } => Some((length, Target::All)),
+            Word::All { length } => Some((length, MarkTarget::All)),
             // Nobody writes this who does not mean an argument.
             Word::Place { length, number } => {
-                Some((length, Target::One(index(number, 0, arguments)?)))
+                Some((length, MarkTarget::One(index(number, 0, arguments)?)))
             }
             Word::Number { .. } => None,
             Word::Other => name(rest, arguments),
         }),
         Marks::Dollar { first, is_greedy } => {
             cut(text, !is_greedy, |place, rest, before| match word(rest)? {
-                Word::All { length } => Some((length, Target::All)),
+                Word::All { length } => Some((length, MarkTarget::All)),
                 Word::Place { length, number } => {
-                    Some((length, Target::One(index(number, first, arguments)?)))
+                    Some((length, MarkTarget::One(index(number, first, arguments)?)))
                 }
                 Word::Number { length, number } => {
                     let at = index(number, first, arguments)?;
-                    is_number_mark(place, before).then_some((length, Target::One(at)))
+                    is_number_mark(place, before).then_some((length, MarkTarget::One(at)))
                 }
                 Word::Other => None,
             })
@@ -60,21 +60,21 @@ pub fn pieces<'t>(marks: Marks, arguments: &[Argument], text: &'t str) -> Vec<Pi
         Marks::Capitals => cut(text, false, |_, rest, before| {
             let name = capitals(rest, before)?;
             let at = arguments.iter().position(|it| *it.name == *name)?;
-            Some((1 + name.len(), Target::One(at)))
+            Some((1 + name.len(), MarkTarget::One(at)))
         }),
         Marks::Inputs => cut(text, false, |_, rest, _| {
             let input = input(rest)?;
             let at = arguments.iter().position(|it| *it.name == *input.name)?;
-            Some((input.length, Target::One(at)))
+            Some((input.length, MarkTarget::One(at)))
         }),
         Marks::Args | Marks::Patterns => curly::exact(arguments, text),
         Marks::Variables => curly::variables(arguments, text),
-        Marks::None | Marks::Appended => vec![Piece::Text(text)],
+        Marks::None | Marks::Appended => vec![MarkedPiece::Text(text)],
     }
 }
 
 /// What a mark stands for.
-enum Target {
+enum MarkTarget {
     One(usize),
     All,
 }
@@ -83,13 +83,13 @@ enum Target {
 fn cut<'t>(
     text: &'t str,
     has_escapes: bool,
-    find: impl Fn(Place, &'t str, &'t str) -> Option<(usize, Target)>,
-) -> Vec<Piece<'t>> {
+    find: impl Fn(DollarContext, &'t str, &'t str) -> Option<(usize, MarkTarget)>,
+) -> Vec<MarkedPiece<'t>> {
     let mut pieces = Vec::new();
     let mut done = 0;
-    let push = |pieces: &mut Vec<Piece<'t>>, part: &'t str| {
+    let push = |pieces: &mut Vec<MarkedPiece<'t>>, part: &'t str| {
         if !part.is_empty() {
-            pieces.push(Piece::Text(part));
+            pieces.push(MarkedPiece::Text(part));
         }
     };
     for (at, place) in dollars(text) {
@@ -99,7 +99,7 @@ fn cut<'t>(
         let is_escaped = has_escapes && is_escaped(&text[..at]);
         let found = find(place, &text[at..], &text[..at]);
         // Any number that its author kept from being a mark loses the backslash, as in the client.
-        let number = || (is_escaped && starts_number(&text[at..])).then_some((1, Target::All));
+        let number = || (is_escaped && starts_number(&text[at..])).then_some((1, MarkTarget::All));
         let Some((length, target)) = found.or_else(number) else {
             continue;
         };
@@ -112,8 +112,8 @@ fn cut<'t>(
         push(&mut pieces, &text[done..at]);
         let mark = &text[at..at + length];
         pieces.push(match target {
-            Target::One(at) => Piece::Argument { at, mark },
-            Target::All => Piece::All { mark },
+            MarkTarget::One(at) => MarkedPiece::Argument { at, mark },
+            MarkTarget::All => MarkedPiece::All { mark },
         });
         done = at + length;
     }
@@ -187,9 +187,9 @@ pub fn word(rest: &str) -> Option<Word> {
 }
 
 /// Whether a number at this place means an argument: not `US$5`, not `$$1`, not awk's.
-pub fn is_number_mark(place: Place, before: &str) -> bool {
+pub fn is_number_mark(place: DollarContext, before: &str) -> bool {
     let is_joined = before.ends_with(|c: char| c == '$' || c.is_ascii_uppercase());
-    place != Place::Quoted && !is_joined
+    place != DollarContext::Quoted && !is_joined
 }
 
 /// The name of a mark in capitals, before which there is no other `$`.
@@ -207,7 +207,7 @@ pub fn capitals<'t>(rest: &'t str, before: &str) -> Option<&'t str> {
 
 /// A mark `${input:…}`.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Input<'t> {
+pub struct InputMark<'t> {
     /// Its name, with `_` for blanks.
     pub name: String,
     /// What to put there.
@@ -220,7 +220,7 @@ pub struct Input<'t> {
 const INPUT: usize = 512;
 
 /// Reads `${input:name}` or `${input:name:what to put there}`.
-pub fn input(rest: &str) -> Option<Input<'_>> {
+pub fn input(rest: &str) -> Option<InputMark<'_>> {
     let inside = rest.strip_prefix("${input:")?;
     let end = inside.bytes().take(INPUT).position(|byte| byte == b'}')?;
     let inside = &inside[..end];
@@ -234,7 +234,7 @@ pub fn input(rest: &str) -> Option<Input<'_>> {
     let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.len() <= NAME
         && name.chars().all(is_inner);
-    is_name.then(|| Input {
+    is_name.then(|| InputMark {
         name,
         placeholder: placeholder.filter(|text| !text.is_empty()),
         length: "${input:}".len() + inside.len(),
@@ -242,14 +242,14 @@ pub fn input(rest: &str) -> Option<Input<'_>> {
 }
 
 /// The longest declared name that a `$` starts; the one argument that no author named has no mark.
-fn name(rest: &str, arguments: &[Argument]) -> Option<(usize, Target)> {
+fn name(rest: &str, arguments: &[Argument]) -> Option<(usize, MarkTarget)> {
     let after = rest.strip_prefix('$')?;
     let found = arguments.iter().enumerate().filter(|(_, argument)| {
         let more = after.strip_prefix(&*argument.name);
         *argument.name != *ALL && more.is_some_and(|more| !goes_on(more))
     });
     let (at, argument) = found.max_by_key(|(_, argument)| argument.name.len())?;
-    Some((1 + argument.name.len(), Target::One(at)))
+    Some((1 + argument.name.len(), MarkTarget::One(at)))
 }
 
 fn index(number: usize, first: u8, arguments: &[Argument]) -> Option<usize> {

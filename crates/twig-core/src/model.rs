@@ -15,7 +15,7 @@ use crate::problem::Problem;
 /// How a library's files are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum LibraryKind {
     /// `twig.toml` and Jinja templates.
     Twig,
     /// `prompts/*.json` and the documents that they embed.
@@ -54,23 +54,26 @@ pub enum FileForm {
     Yaml,
 }
 
-impl Kind {
+impl LibraryKind {
     /// The word for it in flags, files and listings.
     pub fn as_str(self) -> &'static str {
         match self {
-            Kind::Twig => "twig",
-            Kind::Definitions => "definitions",
-            Kind::Markdown => "markdown",
-            Kind::Functions => "functions",
-            Kind::Skills => "skills",
-            Kind::Client(files) => files.id,
-            Kind::Store => "store",
+            LibraryKind::Twig => "twig",
+            LibraryKind::Definitions => "definitions",
+            LibraryKind::Markdown => "markdown",
+            LibraryKind::Functions => "functions",
+            LibraryKind::Skills => "skills",
+            LibraryKind::Client(files) => files.id,
+            LibraryKind::Store => "store",
         }
     }
 
     /// Whether its files are read in place: one file, one prompt.
     pub fn is_format(self) -> bool {
-        matches!(self, Kind::Markdown | Kind::Skills | Kind::Client(_))
+        matches!(
+            self,
+            LibraryKind::Markdown | LibraryKind::Skills | LibraryKind::Client(_)
+        )
     }
 }
 
@@ -80,7 +83,7 @@ pub struct Library {
     /// The name prompts carry in front of theirs.
     pub name: LibraryName,
     /// How its files are read.
-    pub kind: Kind,
+    pub kind: LibraryKind,
     /// Where it comes from.
     pub origin: LibraryOrigin,
     /// Its folder, as the source knows it (absolute).
@@ -88,7 +91,7 @@ pub struct Library {
     /// Its folder as people like to read it (`~` for home).
     pub shown_root: Box<str>,
     /// What the manifest says of the library itself.
-    pub about: About,
+    pub about: LibraryAbout,
     /// Its prompts, sorted by name; those that cannot be served say why.
     pub prompts: Vec<Arc<Prompt>>,
     /// Its skills, sorted by URI.
@@ -172,7 +175,7 @@ pub struct FunctionSource {
 
 /// What a manifest says of its library.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct About {
+pub struct LibraryAbout {
     /// A name for people.
     pub title: Option<Box<str>>,
     /// What it is for.

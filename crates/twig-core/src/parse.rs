@@ -12,7 +12,7 @@ pub mod project;
 pub mod table;
 mod toml;
 
-pub use toml::{Entry, Item, SyntaxError, Table, Value, read as read_toml};
+pub use toml::{Table, TomlEntry, TomlItem, TomlSyntaxError, TomlValue, read as read_toml};
 
 /// Problems of one file that are told.
 const TOLD: usize = 20;

@@ -24,16 +24,16 @@ use crate::limits::TOO_MANY_WAIT;
 use crate::media::Media;
 pub use crate::message::{Block, Message};
 use crate::model::{
-    Content, Dialect, Kind, Library, MessageSource, PATTERN_AT_ONCE, Role, StoredVersion,
+    Content, Dialect, Library, LibraryKind, MessageSource, PATTERN_AT_ONCE, Role, StoredVersion,
 };
 use crate::name::RelativePath;
 pub use crate::render_error::RenderError;
 use crate::render_error::body_error;
-use crate::template::{ComputedJob, GatheredTemplates, JobOutcome, Room, Values};
+use crate::template::{ComputedJob, GatheredTemplates, JobOutcome, TemplateValues, TextRoom};
 use crate::world::World;
 
 /// Arguments as a client gave them.
-pub type Given<'a> = [(Cow<'a, str>, Cow<'a, str>)];
+pub type GivenArguments<'a> = [(Cow<'a, str>, Cow<'a, str>)];
 
 /// A finished prompt, or work for a process of its own.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl Unfinished {
 
 /// Whether a prompt refuses arguments that it does not have; others drop them.
 pub fn refuses_unknown(found: PromptRef<'_>) -> bool {
-    found.library.kind == Kind::Definitions || found.prompt.dialect == Dialect::Function
+    found.library.kind == LibraryKind::Definitions || found.prompt.dialect == Dialect::Function
 }
 
 /// Who a prompt is rendered for.
@@ -114,7 +114,7 @@ pub enum Checked {
 pub fn render(
     world: World<'_>,
     found: PromptRef<'_>,
-    given: &Given<'_>,
+    given: &GivenArguments<'_>,
 ) -> Result<Rendering, RenderError> {
     render_for(Audience::default(), world, found, given)
 }
@@ -124,7 +124,7 @@ pub fn render_for(
     audience: Audience,
     world: World<'_>,
     found: PromptRef<'_>,
-    given: &Given<'_>,
+    given: &GivenArguments<'_>,
 ) -> Result<Rendering, RenderError> {
     let prompt = found.prompt;
     if let Some(sentence) = &prompt.unavailable {
@@ -168,7 +168,7 @@ pub fn render_for(
 fn jinja(
     world: World<'_>,
     found: PromptRef<'_>,
-    given: &Given<'_>,
+    given: &GivenArguments<'_>,
 ) -> Result<Rendering, RenderError> {
     let contents = found.prompt.messages.iter().map(|message| &message.content);
     let contents = contents
@@ -192,7 +192,7 @@ fn jinja(
 fn expand(
     world: World<'_>,
     found: PromptRef<'_>,
-    given: &Given<'_>,
+    given: &GivenArguments<'_>,
     gathered: GatheredTemplates,
 ) -> Result<Rendering, RenderError> {
     let prompt = found.prompt;
@@ -234,10 +234,10 @@ fn expand(
     let embedded = documents
         .iter()
         .map(|(name, text)| (&**name, Some(&**text)));
-    let values = Values::new(arguments.into_iter().chain(embedded));
+    let values = TemplateValues::new(arguments.into_iter().chain(embedded));
     // What documents hold has a limit of its own.
     let embedded: usize = documents.iter().map(|(_, text)| text.len()).sum();
-    let mut room = Room::new(limits.rendered + embedded);
+    let mut room = TextRoom::new(limits.rendered + embedded);
     let mut bundles = bundles.into_iter();
     for (_, block) in messages.iter_mut().filter(|(_, block)| block.is_none()) {
         let Some(bundle) = bundles.next() else { break };
@@ -295,7 +295,7 @@ pub(crate) fn media(
 fn function(
     world: World<'_>,
     found: PromptRef<'_>,
-    given: &Given<'_>,
+    given: &GivenArguments<'_>,
 ) -> Result<Rendering, RenderError> {
     let prompt = found.prompt;
     let Some(function) = prompt.function() else {
@@ -320,7 +320,7 @@ fn function(
 fn input(
     world: World<'_>,
     found: PromptRef<'_>,
-    given: &Given<'_>,
+    given: &GivenArguments<'_>,
 ) -> Result<Vec<Message>, RenderError> {
     const SLOT: &str = "{{input}}";
     let limit = world.templates.limits().rendered;

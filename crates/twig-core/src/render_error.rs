@@ -1,7 +1,7 @@
 //! Why a prompt could not be rendered, in sentences for whoever asked.
 
 use crate::body::{BodyError, FileRole};
-use crate::model::{Argument, Kind, Library};
+use crate::model::{Argument, Library, LibraryKind};
 
 /// Why a prompt could not be rendered; each says what to do next.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -130,11 +130,13 @@ impl RenderError {
     }
 
     /// The error as the contract of a library's kind words it.
-    pub(crate) fn worded_for(self, kind: Kind) -> Self {
+    pub(crate) fn worded_for(self, kind: LibraryKind) -> Self {
         match (kind, self) {
-            (Kind::Definitions, Self::MissingArguments(missing)) => Self::MissingRequired(missing),
+            (LibraryKind::Definitions, Self::MissingArguments(missing)) => {
+                Self::MissingRequired(missing)
+            }
             (
-                Kind::Definitions,
+                LibraryKind::Definitions,
                 Self::TooLong {
                     argument, limit, ..
                 },

@@ -6,14 +6,14 @@ pub struct Query {
     /// Words, or the beginnings of words; each has to be found.
     pub text: String,
     /// What to look through.
-    pub scope: Scope,
+    pub scope: SearchScope,
     /// The most that is wanted.
     pub limit: usize,
 }
 
 /// What is looked through.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Scope {
+pub enum SearchScope {
     /// Prompts and documents.
     #[default]
     All,
@@ -27,7 +27,7 @@ pub enum Scope {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
     /// Which one.
-    pub target: Target,
+    pub target: SearchTarget,
     /// A name for people.
     pub title: Option<Box<str>>,
     /// What it is for.
@@ -38,7 +38,7 @@ pub struct Hit {
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
+pub enum SearchTarget {
     /// A prompt, by its full name.
     Prompt(Box<str>),
     /// A document.

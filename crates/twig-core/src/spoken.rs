@@ -6,11 +6,11 @@ pub mod yaml_messages;
 use std::borrow::Cow;
 
 use crate::front_matter;
-use crate::model::{FileForm, Kind, Role};
+use crate::model::{FileForm, LibraryKind, Role};
 
 /// One message as a file has it, its marks still in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spoken<'t> {
+pub struct FileMessage<'t> {
     /// Who says it.
     pub role: Role,
     /// What is said.
@@ -18,9 +18,9 @@ pub struct Spoken<'t> {
 }
 
 /// The messages of a file of some kind; the error is a sentence that reads on after its path.
-pub fn bodies(kind: Kind, text: &str) -> Result<Vec<Spoken<'_>>, String> {
+pub fn bodies(kind: LibraryKind, text: &str) -> Result<Vec<FileMessage<'_>>, String> {
     let form = match kind {
-        Kind::Client(files) => files.form,
+        LibraryKind::Client(files) => files.form,
         _ => FileForm::Markdown,
     };
     let text = match form {
@@ -34,5 +34,5 @@ pub fn bodies(kind: Kind, text: &str) -> Result<Vec<Spoken<'_>>, String> {
         FileForm::Markdown => Cow::Borrowed(front_matter::split(text).body),
     };
     let role = Role::User;
-    Ok(vec![Spoken { role, text }])
+    Ok(vec![FileMessage { role, text }])
 }

@@ -17,15 +17,15 @@ mod write;
 pub use self::author::Author;
 pub use self::decide::{Decision, Next, decide};
 pub use self::error::StoreError;
-pub use self::folder::{Entry, Folder, FolderError};
-pub use self::given::{Given, base64, is_text_mime, mime_or_plain};
+pub use self::folder::{ExportedItem, ExportedProject, FolderError};
+pub use self::given::{GivenContent, base64, is_text_mime, mime_or_plain};
 pub use self::library::library;
 pub use self::name::{ItemKind, NameProblem, Noun, StoreName};
 pub use self::version::{
     ContentInfo, Digest, Item, LONGEST_AUTHOR, Operation, Project, Summary, Timestamp,
     VERSION_BYTES, Version, hex,
 };
-pub use self::write::{Change, Draft, ItemWrite, Patch, Write, Written};
+pub use self::write::{Change, ItemDraft, ItemWrite, Patch, Write, Written};
 
 /// Called exactly once with the result, on any thread, possibly before `write` returns.
 pub type OnWritten = Box<dyn FnOnce(Result<Written, StoreError>) + Send>;

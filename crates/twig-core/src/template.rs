@@ -17,10 +17,10 @@ pub(crate) use bundle::{BundleError, Inspection, PromptSources, inspect};
 pub(crate) use cache::GatheredTemplates;
 pub use cache::Templates;
 pub use engine::Failure;
-pub(crate) use engine::Room;
+pub(crate) use engine::TextRoom;
 pub use job::{ComputedJob, JobOutcome, run};
-pub use scan::{Kind, Tag, Token, Tokens};
-pub use values::Values;
+pub use scan::{TagKind, TemplateToken, TokenKind, Tokens};
+pub use values::TemplateValues;
 
 use crate::body::Bodies;
 use crate::catalog::Catalog;

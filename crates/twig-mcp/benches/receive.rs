@@ -6,14 +6,14 @@
 use std::sync::Arc;
 
 use divan::Bencher;
-use twig_core::model::About;
+use twig_core::model::LibraryAbout;
 use twig_core::template::Templates;
 use twig_core::{
     Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Document, DocumentSource,
-    Kind, Latest, Library, LibraryName, LibraryOrigin, Limits, MessageSource, Prompt, PromptName,
-    RelativePath, Role, Stamp, World,
+    Latest, Library, LibraryKind, LibraryName, LibraryOrigin, Limits, MessageSource, Prompt,
+    PromptName, RelativePath, Role, Stamp, World,
 };
-use twig_mcp::{Connection, Identity, Server, Tools};
+use twig_mcp::{Connection, Server, ServerIdentity, Tools};
 
 fn main() {
     divan::main();
@@ -71,7 +71,7 @@ fn get(meta: &str) -> String {
 }
 
 fn run(bencher: Bencher<'_, '_>, message: &str) {
-    let identity = Identity {
+    let identity = ServerIdentity {
         name: "twig".to_owned(),
         title: "Twig".to_owned(),
         version: "0.1.0".to_owned(),
@@ -119,11 +119,11 @@ fn catalog() -> Arc<Catalog> {
     };
     Arc::new(Catalog::build(vec![Arc::new(Library {
         name: LibraryName::from_folder("library").unwrap(),
-        kind: Kind::Twig,
+        kind: LibraryKind::Twig,
         origin: LibraryOrigin::Folder,
         root: "/library".into(),
         shown_root: "~/library".into(),
-        about: About::default(),
+        about: LibraryAbout::default(),
         prompts: (0..1000).map(prompt).map(Arc::new).collect(),
         skills: Vec::new(),
         documents: (0..1000).map(document).collect(),

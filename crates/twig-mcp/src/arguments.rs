@@ -16,29 +16,29 @@ use crate::id;
 const KEPT: usize = 1024;
 
 /// A name and its value.
-pub(crate) type Pair<'a> = (Cow<'a, str>, Cow<'a, str>);
+pub(crate) type ArgumentPair<'a> = (Cow<'a, str>, Cow<'a, str>);
 
 /// The `arguments` of a request, with what is wrong with them kept for later: whether the request
 /// is to be answered at all is decided before.
 #[derive(Debug, Default)]
-pub(crate) struct Arguments<'a> {
-    pairs: Vec<Pair<'a>>,
+pub(crate) struct RequestArguments<'a> {
+    pairs: Vec<ArgumentPair<'a>>,
     count: usize,
-    fault: Option<Fault>,
+    fault: Option<ArgumentsError>,
 }
 
 #[derive(Debug)]
-enum Fault {
+enum ArgumentsError {
     NotAnObject,
     NotText(String),
 }
 
-impl<'a> Arguments<'a> {
+impl<'a> RequestArguments<'a> {
     /// The pairs, once it is clear that nothing is wrong with them.
-    pub(crate) fn into_pairs(self, limits: &Limits) -> Result<Vec<Pair<'a>>, Refusal> {
+    pub(crate) fn into_pairs(self, limits: &Limits) -> Result<Vec<ArgumentPair<'a>>, Refusal> {
         let sentence = match self.fault {
-            Some(Fault::NotAnObject) => "`arguments` must be an object".to_owned(),
-            Some(Fault::NotText(name)) => {
+            Some(ArgumentsError::NotAnObject) => "`arguments` must be an object".to_owned(),
+            Some(ArgumentsError::NotText(name)) => {
                 format!("Argument `{name}` must be a string, a number or a boolean")
             }
             None if self.count > limits.arguments.min(KEPT) => format!(
@@ -62,7 +62,7 @@ impl<'a> Arguments<'a> {
         match coerce(value.get()) {
             Ok(Some(value)) => self.pairs.push((name, value)),
             Ok(None) => {}
-            Err(NotText) => self.fault = Some(Fault::NotText(shorten(&name, 64))),
+            Err(NotText) => self.fault = Some(ArgumentsError::NotText(shorten(&name, 64))),
         }
     }
 }
@@ -80,7 +80,7 @@ fn coerce(json: &str) -> Result<Option<Cow<'_, str>>, NotText> {
     }
 }
 
-fn twice<'p>(pairs: &'p [Pair<'_>]) -> Option<&'p str> {
+fn twice<'p>(pairs: &'p [ArgumentPair<'_>]) -> Option<&'p str> {
     // At most a few dozen pairs get here: comparing them all is cheaper than hashing. Names of one
     // length mostly differ at their end, which saves looking at the rest.
     let is_same = |one: &str, two: &str| {
@@ -93,24 +93,24 @@ fn twice<'p>(pairs: &'p [Pair<'_>]) -> Option<&'p str> {
         .map(|(_, name)| name)
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for RequestArguments<'a> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader)
+        deserializer.deserialize_any(ArgumentsVisitor)
     }
 }
 
-struct Reader;
+struct ArgumentsVisitor;
 
-impl<'de> Visitor<'de> for Reader {
-    type Value = Arguments<'de>;
+impl<'de> Visitor<'de> for ArgumentsVisitor {
+    type Value = RequestArguments<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object of arguments")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut arguments = Arguments::default();
-        while let Some(Name(name)) = map.next_key()? {
+        let mut arguments = RequestArguments::default();
+        while let Some(ArgumentKey(name)) = map.next_key()? {
             arguments.take(name, map.next_value()?);
         }
         Ok(arguments)
@@ -142,35 +142,35 @@ impl<'de> Visitor<'de> for Reader {
     }
 }
 
-fn not_an_object<'a>() -> Arguments<'a> {
-    Arguments {
-        fault: Some(Fault::NotAnObject),
-        ..Arguments::default()
+fn not_an_object<'a>() -> RequestArguments<'a> {
+    RequestArguments {
+        fault: Some(ArgumentsError::NotAnObject),
+        ..RequestArguments::default()
     }
 }
 
 /// A key, borrowed unless it was escaped.
-pub(crate) struct Name<'a>(pub(crate) Cow<'a, str>);
+pub(crate) struct ArgumentKey<'a>(pub(crate) Cow<'a, str>);
 
-impl<'de> Deserialize<'de> for Name<'de> {
+impl<'de> Deserialize<'de> for ArgumentKey<'de> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Name<'de>;
+        struct ArgumentKeyVisitor;
+        impl<'de> Visitor<'de> for ArgumentKeyVisitor {
+            type Value = ArgumentKey<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a name")
             }
 
             fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Borrowed(name)))
+                Ok(ArgumentKey(Cow::Borrowed(name)))
             }
 
             fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Owned(name.to_owned())))
+                Ok(ArgumentKey(Cow::Owned(name.to_owned())))
             }
         }
-        deserializer.deserialize_str(Reader)
+        deserializer.deserialize_str(ArgumentKeyVisitor)
     }
 }
 
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     fn pairs(json: &str) -> Result<Vec<(String, String)>, String> {
-        let arguments: Arguments<'_> = serde_json::from_str(json).unwrap();
+        let arguments: RequestArguments<'_> = serde_json::from_str(json).unwrap();
         match arguments.into_pairs(&Limits::default()) {
             Ok(pairs) => Ok(pairs
                 .into_iter()

@@ -10,7 +10,7 @@ use crate::in_flight::PendingJob;
 use crate::meta::Meta;
 use crate::outbox::SharedPart;
 use crate::server::Server;
-use crate::subscriptions::Wish;
+use crate::subscriptions::SubscriptionFilter;
 
 /// What a handler answers from.
 pub(crate) struct Call<'a> {
@@ -25,7 +25,7 @@ pub(crate) struct Call<'a> {
 }
 
 /// What became of a request, beside what was written as its result.
-pub(crate) enum Outcome {
+pub(crate) enum CallOutcome {
     /// The result is complete.
     Complete,
     /// The same, and it is this version of what a store holds.
@@ -44,7 +44,7 @@ pub(crate) enum Outcome {
     /// There is no result before a job was run.
     Job(Box<PendingJob>),
     /// There is no result before the subscription ends.
-    Listen(Wish),
+    Listen(SubscriptionFilter),
     /// The result is empty, and the client hears of this document from now on.
     Subscribe(Box<str>),
     /// The result is empty, and the client hears of this document no more.

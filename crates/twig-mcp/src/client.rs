@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use twig_core::hidden::{self, Place};
+use twig_core::hidden::{self, TextPlace};
 use twig_core::store::LONGEST_AUTHOR;
 
 use crate::id;
-use crate::params::Members;
+use crate::params::ObjectMembers;
 
 /// The name of whoever gave none.
 pub(crate) const UNKNOWN: &str = "unknown";
@@ -18,11 +18,11 @@ pub(crate) fn name(info: Option<&RawValue>) -> Option<Box<str>> {
         #[serde(borrow, default)]
         name: Option<&'a RawValue>,
     }
-    let Members(info) = serde_json::from_str::<Members<Info<'_>>>(info?.get()).ok()?;
+    let ObjectMembers(info) = serde_json::from_str::<ObjectMembers<Info<'_>>>(info?.get()).ok()?;
     let name = id::decode(info.name?.get())?;
     let name = name.trim();
     let is_readable =
-        !name.contains(char::is_control) && hidden::find(name, Place::Label).is_none();
+        !name.contains(char::is_control) && hidden::find(name, TextPlace::Label).is_none();
     (!name.is_empty() && is_readable).then(|| name.chars().take(LONGEST_AUTHOR).collect())
 }
 

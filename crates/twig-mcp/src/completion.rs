@@ -9,14 +9,14 @@ use serde_json::value::RawValue;
 use twig_core::document::decode;
 use twig_core::{Catalog, Limits, TemplateRef, suggest};
 
-use crate::call::{Call, Outcome};
+use crate::call::{Call, CallOutcome};
 use crate::error::Refusal;
 use crate::json::Object;
-use crate::params::{self, Fields};
+use crate::params::{self, ParamFields};
 use crate::prompts;
 
 #[derive(Default, Deserialize)]
-struct Reference<'a> {
+struct CompletionReference<'a> {
     #[serde(borrow, default, rename = "type")]
     kind: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -26,7 +26,7 @@ struct Reference<'a> {
 }
 
 #[derive(Default, Deserialize)]
-struct Argument<'a> {
+struct CompletionArgument<'a> {
     #[serde(borrow, default)]
     name: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -35,7 +35,7 @@ struct Argument<'a> {
 
 /// What the client knows of the other arguments.
 #[derive(Default, Deserialize)]
-struct Context<'a> {
+struct CompletionContext<'a> {
     #[serde(borrow, default)]
     arguments: Option<HashMap<Cow<'a, str>, Cow<'a, str>>>,
 }
@@ -43,11 +43,11 @@ struct Context<'a> {
 /// Completes a value.
 pub(crate) fn complete(
     call: &Call<'_>,
-    fields: &Fields<'_>,
+    fields: &ParamFields<'_>,
     result: &mut Object<'_>,
-) -> Result<Outcome, Refusal> {
-    let reference: Reference<'_> = params::read(fields.reference)?;
-    let argument: Argument<'_> = params::read(fields.argument)?;
+) -> Result<CallOutcome, Refusal> {
+    let reference: CompletionReference<'_> = params::read(fields.reference)?;
+    let argument: CompletionArgument<'_> = params::read(fields.argument)?;
     let name = params::text(argument.name, "argument.name")?;
     let typed = params::text(argument.value, "argument.value")?;
     let kind = params::text(reference.kind, "ref.type")?;
@@ -68,7 +68,7 @@ pub(crate) fn complete(
         }
         "ref/resource" => {
             let uri = params::text(reference.uri, "ref.uri")?;
-            let context: Context<'_> = params::read(fields.context)?;
+            let context: CompletionContext<'_> = params::read(fields.context)?;
             let given = context.arguments.unwrap_or_default();
             parts(call, &uri, &name, &given)?
         }
@@ -78,7 +78,7 @@ pub(crate) fn complete(
         }
     };
     write(&values, &typed, &call.server.limits, result);
-    Ok(Outcome::Complete)
+    Ok(CallOutcome::Complete)
 }
 
 /// What stands for a variable in the URIs of documents that fit a template and agree with what is

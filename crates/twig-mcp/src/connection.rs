@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use twig_core::{Catalog, RenderError, World};
 
-use crate::call::Outcome;
+use crate::call::CallOutcome;
 use crate::dispatch;
 use crate::envelope::{self, Incoming, Request};
 use crate::era::Era;
@@ -26,7 +26,7 @@ const BUFFER: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct Connection {
     server: Arc<Server>,
-    spoken: Spoken,
+    spoken: SpokenEras,
     /// What a legacy client called itself.
     client: Option<Box<str>>,
     /// Whether a client that nobody knows asked for a prompt as `command_clients` do.
@@ -39,7 +39,7 @@ pub struct Connection {
 
 /// Which eras a client has used so far.
 #[derive(Debug, Default)]
-struct Spoken {
+struct SpokenEras {
     legacy: bool,
     modern: bool,
 }
@@ -49,7 +49,7 @@ impl Connection {
     pub fn new(server: Arc<Server>) -> Self {
         Self {
             server,
-            spoken: Spoken::default(),
+            spoken: SpokenEras::default(),
             client: None,
             fills_in: Cell::new(false),
             subscriptions: Subscriptions::default(),
@@ -166,25 +166,25 @@ impl Connection {
         // returned, so a panic leaves nothing half done.
         let answered = catch_unwind(AssertUnwindSafe(|| self.write_answer(request, world)));
         match answered.unwrap_or(Err(Refusal::Panic)) {
-            Ok(Written::Reply) => self.send(out),
-            Ok(Written::Opening) => {
+            Ok(WrittenAnswer::Reply) => self.send(out),
+            Ok(WrittenAnswer::Opening) => {
                 self.send(out);
                 return Answered::Listening;
             }
-            Ok(Written::Page(page)) => {
+            Ok(WrittenAnswer::Page(page)) => {
                 out.bytes(&self.buffer);
                 out.shared(&page);
                 out.bytes(b"}");
                 out.message_end();
             }
-            Ok(Written::Shared(part)) => {
+            Ok(WrittenAnswer::Shared(part)) => {
                 let (before, after) = self.buffer.split_at(part.at);
                 out.bytes(before);
                 out.shared(&part.bytes);
                 out.bytes(after);
                 out.message_end();
             }
-            Ok(Written::Job(job)) => return Answered::Job(job),
+            Ok(WrittenAnswer::Job(job)) => return Answered::Job(job),
             Err(refusal) => {
                 self.refuse(Some(request.id), &refusal, out);
                 return Answered::Refused(refusal);
@@ -197,7 +197,7 @@ impl Connection {
         &mut self,
         request: &Request<'_>,
         world: World<'_>,
-    ) -> Result<Written, Refusal> {
+    ) -> Result<WrittenAnswer, Refusal> {
         let ready = dispatch::read(request)?;
         let era = ready.era();
         match era {
@@ -212,12 +212,12 @@ impl Connection {
         let outcome = ready.answer(&self.server, world, client, &self.fills_in, &mut result)?;
         let (mut version, mut shared) = (None, None);
         let result_type = match outcome {
-            Outcome::Complete => "complete",
-            Outcome::Stored(stored) => {
+            CallOutcome::Complete => "complete",
+            CallOutcome::Stored(stored) => {
                 version = Some(stored);
                 "complete"
             }
-            Outcome::Shared {
+            CallOutcome::Shared {
                 part,
                 version: stored,
             } => {
@@ -225,48 +225,48 @@ impl Connection {
                 shared = Some(part);
                 "complete"
             }
-            Outcome::Initialized { client } => {
+            CallOutcome::Initialized { client } => {
                 self.client = client;
                 let revisions = self.server.revisions(world.catalog);
                 self.subscriptions.initialized(revisions);
                 "complete"
             }
-            Outcome::Subscribe(uri) => {
+            CallOutcome::Subscribe(uri) => {
                 let limit = self.server.limits.subscriptions;
                 self.subscriptions.subscribe(uri, world.catalog, limit)?;
                 "complete"
             }
-            Outcome::Unsubscribe(uri) => {
+            CallOutcome::Unsubscribe(uri) => {
                 self.subscriptions.unsubscribe(&uri);
                 "complete"
             }
-            Outcome::InputRequired => "input_required",
-            Outcome::Page(page) => {
+            CallOutcome::InputRequired => "input_required",
+            CallOutcome::Page(page) => {
                 self.buffer.truncate(page_at);
-                return Ok(Written::Page(page));
+                return Ok(WrittenAnswer::Page(page));
             }
-            Outcome::Job(job) => return self.start(request.id, era, *job),
-            Outcome::Listen(wish) => {
+            CallOutcome::Job(job) => return self.start(request.id, era, *job),
+            CallOutcome::Listen(wish) => {
                 self.buffer.clear();
                 let limit = self.server.limits.subscriptions;
                 let revisions = self.server.revisions(world.catalog);
                 self.subscriptions
                     .open(request.id, wish, revisions, limit, &mut self.buffer)?;
-                return Ok(Written::Opening);
+                return Ok(WrittenAnswer::Opening);
             }
         };
         schema::seal(era, &self.server.info, result_type, version, &mut result);
         result.end();
         self.buffer.push(b'}');
-        Ok(shared.map_or(Written::Reply, Written::Shared))
+        Ok(shared.map_or(WrittenAnswer::Reply, WrittenAnswer::Shared))
     }
 
-    fn start(&mut self, id: &str, era: Era, job: PendingJob) -> Result<Written, Refusal> {
+    fn start(&mut self, id: &str, era: Era, job: PendingJob) -> Result<WrittenAnswer, Refusal> {
         let limit = self.server.limits.in_flight;
         if self.in_flight.len() >= limit {
             return Err(Refusal::Busy(limit));
         }
-        Ok(Written::Job(self.in_flight.start(id, era, job)))
+        Ok(WrittenAnswer::Job(self.in_flight.start(id, era, job)))
     }
 
     /// Takes what is never answered.
@@ -283,7 +283,7 @@ impl Connection {
         tracing::debug!(code = refusal.code(), "refused a message");
         self.buffer.clear();
         let era = match self.spoken {
-            Spoken {
+            SpokenEras {
                 modern: true,
                 legacy: false,
             } => Era::Modern,
@@ -315,7 +315,7 @@ pub(crate) enum Answered {
 }
 
 /// What the buffer holds once a request was handled.
-enum Written {
+enum WrittenAnswer {
     /// A whole message.
     Reply,
     /// A whole message, and a subscription has begun with it.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use twig_core::World;
 
-use crate::call::{Call, Outcome};
+use crate::call::{Call, CallOutcome};
 use crate::completion;
 use crate::cursor::List;
 use crate::envelope::Request;
@@ -15,7 +15,7 @@ use crate::lifecycle;
 use crate::lists;
 use crate::logging;
 use crate::meta::Meta;
-use crate::params::{self, Fields, GetParams, Members};
+use crate::params::{self, GetParams, ObjectMembers, ParamFields};
 use crate::prompts;
 use crate::resources;
 use crate::server::Server;
@@ -24,7 +24,7 @@ use crate::subscriptions;
 use crate::tools;
 
 /// A request whose params were read and whose era is known.
-pub(crate) struct Ready<'a> {
+pub(crate) struct ReadyRequest<'a> {
     asked: Result<Asked<'a>, Refusal>,
     meta: Meta<'a>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Ready<'a> {
 /// What is asked for: `prompts/get` has params of its own.
 enum Asked<'a> {
     PromptsGet(GetParams<'a>),
-    Other(Method, Fields<'a>),
+    Other(Method, ParamFields<'a>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,14 +57,14 @@ enum Method {
 }
 
 /// Reads the params of a request.
-pub(crate) fn read<'a>(request: &Request<'a>) -> Result<Ready<'a>, Refusal> {
+pub(crate) fn read<'a>(request: &Request<'a>) -> Result<ReadyRequest<'a>, Refusal> {
     let (asked, meta) = if request.method == "prompts/get" {
         let params: GetParams<'_> = params::read(request.params)?;
         let meta = meta(params.meta.as_ref());
         (Ok(Asked::PromptsGet(params)), meta)
     } else {
         let method = Method::parse(&request.method);
-        match params::read::<Fields<'_>>(request.params) {
+        match params::read::<ParamFields<'_>>(request.params) {
             Ok(fields) => {
                 let meta = meta(fields.meta.as_ref());
                 (method.map(|method| Asked::Other(method, fields)), meta)
@@ -73,14 +73,14 @@ pub(crate) fn read<'a>(request: &Request<'a>) -> Result<Ready<'a>, Refusal> {
             Err(refusal) => return Err(method.err().unwrap_or(refusal)),
         }
     };
-    Ok(Ready { asked, meta })
+    Ok(ReadyRequest { asked, meta })
 }
 
-fn meta<'a>(meta: Option<&Members<Meta<'a>>>) -> Meta<'a> {
-    meta.map(|Members(meta)| *meta).unwrap_or_default()
+fn meta<'a>(meta: Option<&ObjectMembers<Meta<'a>>>) -> Meta<'a> {
+    meta.map(|ObjectMembers(meta)| *meta).unwrap_or_default()
 }
 
-impl<'a> Ready<'a> {
+impl<'a> ReadyRequest<'a> {
     pub(crate) fn era(&self) -> Era {
         self.meta.era()
     }
@@ -93,7 +93,7 @@ impl<'a> Ready<'a> {
         client: Option<&'a str>,
         fills_in: &'a Cell<bool>,
         result: &mut Object<'_>,
-    ) -> Result<Outcome, Refusal> {
+    ) -> Result<CallOutcome, Refusal> {
         self.meta.check_version()?;
         let asked = self.asked?;
         if let Asked::Other(method, _) = &asked {
@@ -120,9 +120,9 @@ impl<'a> Ready<'a> {
             Method::Initialize => lifecycle::initialize(call, fields, result),
             Method::Listen => {
                 let limit = server.limits.subscriptions;
-                subscriptions::read(call.world.catalog, limit, fields).map(Outcome::Listen)
+                subscriptions::read(call.world.catalog, limit, fields).map(CallOutcome::Listen)
             }
-            Method::Ping => Ok(Outcome::Complete),
+            Method::Ping => Ok(CallOutcome::Complete),
             Method::PromptsList => lists::list(call, fields, List::Prompts),
             Method::ResourcesList => lists::list(call, fields, List::Documents),
             Method::ResourcesRead => resources::read(call, fields, result),

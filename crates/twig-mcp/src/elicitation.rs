@@ -4,11 +4,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use twig_core::{Argument, Limits};
 
-use crate::arguments::{Arguments, Pair};
+use crate::arguments::{ArgumentPair, RequestArguments};
 use crate::error::Refusal;
 use crate::id;
 use crate::json::Object;
-use crate::params::{self, Members};
+use crate::params::{self, ObjectMembers};
 use crate::schema;
 
 /// The key of the one form that is ever sent.
@@ -20,7 +20,7 @@ pub(crate) enum Response<'a> {
     /// It was not asked yet.
     None,
     /// These values.
-    Accepted(Vec<Pair<'a>>),
+    Accepted(Vec<ArgumentPair<'a>>),
     /// The person would rather not.
     Refused,
 }
@@ -42,8 +42,8 @@ pub(crate) fn is_offered(capabilities: Option<&str>) -> bool {
     capabilities
         .and_then(|json| serde_json::from_str::<Capabilities<'_>>(json).ok())
         .and_then(|all| all.elicitation)
-        .and_then(|json| serde_json::from_str::<Members<Elicitation<'_>>>(json.get()).ok())
-        .is_some_and(|Members(modes)| modes.form.is_some() || modes.url.is_none())
+        .and_then(|json| serde_json::from_str::<ObjectMembers<Elicitation<'_>>>(json.get()).ok())
+        .is_some_and(|ObjectMembers(modes)| modes.form.is_some() || modes.url.is_none())
 }
 
 /// Reads `inputResponses`.
@@ -54,16 +54,16 @@ pub(crate) fn read<'a>(
     #[derive(Default, Deserialize)]
     struct Responses<'a> {
         #[serde(borrow, default)]
-        arguments: Option<Members<Form<'a>>>,
+        arguments: Option<ObjectMembers<Form<'a>>>,
     }
     #[derive(Deserialize)]
     struct Form<'a> {
         #[serde(borrow, default)]
         action: Option<&'a RawValue>,
         #[serde(borrow, default)]
-        content: Option<Arguments<'a>>,
+        content: Option<RequestArguments<'a>>,
     }
-    let Some(Members(form)) = params::read::<Responses<'a>>(responses)?.arguments else {
+    let Some(ObjectMembers(form)) = params::read::<Responses<'a>>(responses)?.arguments else {
         return Ok(Response::None);
     };
     let action = form.action.and_then(|action| id::decode(action.get()));

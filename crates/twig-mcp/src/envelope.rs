@@ -37,13 +37,16 @@ pub(crate) struct Request<'a> {
 
 /// A message that cannot be taken, and the id to say so under where one could be read.
 #[derive(Debug)]
-pub(crate) struct Refused<'a> {
+pub(crate) struct RefusedMessage<'a> {
     pub(crate) id: Option<&'a str>,
     pub(crate) refusal: Refusal,
 }
 
 /// Reads the envelope of a message.
-pub(crate) fn read<'a>(message: &'a [u8], limits: &Limits) -> Result<Incoming<'a>, Refused<'a>> {
+pub(crate) fn read<'a>(
+    message: &'a [u8],
+    limits: &Limits,
+) -> Result<Incoming<'a>, RefusedMessage<'a>> {
     let text = std::str::from_utf8(message).map_err(|error| {
         let at = error.valid_up_to();
         refuse(None, Refusal::Parse(format!("not UTF-8 at byte {at}")))
@@ -62,7 +65,8 @@ pub(crate) fn read<'a>(message: &'a [u8], limits: &Limits) -> Result<Incoming<'a
             return Err(refuse(None, Refusal::Invalid(what)));
         }
     }
-    let members: Members<'_> = serde_json::from_str(text).map_err(|error| not_json(&error))?;
+    let members: EnvelopeMembers<'_> =
+        serde_json::from_str(text).map_err(|error| not_json(&error))?;
     let incoming = members.sort()?;
     if let Incoming::Request(request) = &incoming
         && is_deeper(text, limits.json_depth)
@@ -73,27 +77,27 @@ pub(crate) fn read<'a>(message: &'a [u8], limits: &Limits) -> Result<Incoming<'a
     Ok(incoming)
 }
 
-fn refuse(id: Option<&str>, refusal: Refusal) -> Refused<'_> {
-    Refused { id, refusal }
+fn refuse(id: Option<&str>, refusal: Refusal) -> RefusedMessage<'_> {
+    RefusedMessage { id, refusal }
 }
 
-fn not_json(error: &serde_json::Error) -> Refused<'static> {
+fn not_json(error: &serde_json::Error) -> RefusedMessage<'static> {
     refuse(None, Refusal::Parse(error.to_string()))
 }
 
 /// The members of a message that mean something, as they were written.
 #[derive(Debug, Default)]
-struct Members<'a> {
+struct EnvelopeMembers<'a> {
     jsonrpc: Option<&'a RawValue>,
     id: Option<&'a RawValue>,
     method: Option<&'a RawValue>,
     params: Option<&'a RawValue>,
     is_response: bool,
-    twice: Option<Key>,
+    twice: Option<EnvelopeKey>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Key {
+enum EnvelopeKey {
     Jsonrpc,
     Id,
     Method,
@@ -102,8 +106,8 @@ enum Key {
     Other,
 }
 
-impl<'a> Members<'a> {
-    fn sort(self) -> Result<Incoming<'a>, Refused<'a>> {
+impl<'a> EnvelopeMembers<'a> {
+    fn sort(self) -> Result<Incoming<'a>, RefusedMessage<'a>> {
         if self.method.is_none() && self.is_response {
             // Answering an answer could go on forever, however wrong it is.
             return Ok(Incoming::Nothing);
@@ -111,7 +115,7 @@ impl<'a> Members<'a> {
         let readable = self
             .id
             .map(RawValue::get)
-            .filter(|token| self.twice != Some(Key::Id) && id::is_id(token));
+            .filter(|token| self.twice != Some(EnvelopeKey::Id) && id::is_id(token));
         let invalid = |what| refuse(readable, Refusal::Invalid(what));
         if self.twice.is_some() {
             return Err(invalid("A message must not have a member twice"));
@@ -137,30 +141,30 @@ impl<'a> Members<'a> {
     }
 }
 
-impl<'de> Deserialize<'de> for Members<'de> {
+impl<'de> Deserialize<'de> for EnvelopeMembers<'de> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Members<'de>;
+        struct EnvelopeVisitor;
+        impl<'de> Visitor<'de> for EnvelopeVisitor {
+            type Value = EnvelopeMembers<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON object")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Members::default();
-                while let Some(key) = map.next_key::<Key>()? {
+                let mut members = EnvelopeMembers::default();
+                while let Some(key) = map.next_key::<EnvelopeKey>()? {
                     let place = match key {
-                        Key::Jsonrpc => &mut members.jsonrpc,
-                        Key::Id => &mut members.id,
-                        Key::Method => &mut members.method,
-                        Key::Params => &mut members.params,
-                        Key::Response => {
+                        EnvelopeKey::Jsonrpc => &mut members.jsonrpc,
+                        EnvelopeKey::Id => &mut members.id,
+                        EnvelopeKey::Method => &mut members.method,
+                        EnvelopeKey::Params => &mut members.params,
+                        EnvelopeKey::Response => {
                             members.is_response = true;
                             map.next_value::<IgnoredAny>()?;
                             continue;
                         }
-                        Key::Other => {
+                        EnvelopeKey::Other => {
                             map.next_value::<IgnoredAny>()?;
                             continue;
                         }
@@ -172,32 +176,32 @@ impl<'de> Deserialize<'de> for Members<'de> {
                 Ok(members)
             }
         }
-        deserializer.deserialize_map(Reader)
+        deserializer.deserialize_map(EnvelopeVisitor)
     }
 }
 
-impl<'de> Deserialize<'de> for Key {
+impl<'de> Deserialize<'de> for EnvelopeKey {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl Visitor<'_> for Reader {
-            type Value = Key;
+        struct EnvelopeKeyVisitor;
+        impl Visitor<'_> for EnvelopeKeyVisitor {
+            type Value = EnvelopeKey;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a key")
             }
 
-            fn visit_str<E>(self, key: &str) -> Result<Key, E> {
+            fn visit_str<E>(self, key: &str) -> Result<EnvelopeKey, E> {
                 Ok(match key {
-                    "jsonrpc" => Key::Jsonrpc,
-                    "id" => Key::Id,
-                    "method" => Key::Method,
-                    "params" => Key::Params,
-                    "result" | "error" => Key::Response,
-                    _ => Key::Other,
+                    "jsonrpc" => EnvelopeKey::Jsonrpc,
+                    "id" => EnvelopeKey::Id,
+                    "method" => EnvelopeKey::Method,
+                    "params" => EnvelopeKey::Params,
+                    "result" | "error" => EnvelopeKey::Response,
+                    _ => EnvelopeKey::Other,
                 })
             }
         }
-        deserializer.deserialize_identifier(Reader)
+        deserializer.deserialize_identifier(EnvelopeKeyVisitor)
     }
 }
 

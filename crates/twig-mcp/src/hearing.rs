@@ -15,7 +15,7 @@ use crate::error::Refusal;
 
 /// What one listener hears of.
 #[derive(Debug, Default)]
-pub(crate) struct Hearing {
+pub(crate) struct ListenerState {
     /// The list of prompts that they know; `None` where they do not listen for it.
     pub(crate) prompts: Option<u64>,
     /// The same for documents.
@@ -48,7 +48,7 @@ pub(crate) enum News<'a> {
     Document(&'a str),
 }
 
-impl Hearing {
+impl ListenerState {
     /// Tells what is new in a catalog.
     pub(crate) fn catch_up(
         &mut self,
@@ -128,7 +128,7 @@ impl<'de> Visitor<'de> for Keeper<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut uris: A) -> Result<Self::Value, A::Error> {
-        let mut kept = Hearing::default();
+        let mut kept = ListenerState::default();
         while let Some(uri) = uris.next_element::<Cow<'de, str>>()? {
             if self.catalog.document(&uri).is_some() {
                 // Past the limit nothing more is honoured, which the acknowledgement says.

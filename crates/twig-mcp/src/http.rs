@@ -12,7 +12,7 @@ use std::sync::Arc;
 use twig_core::{Catalog, Content, Lookup, MessageSource, World};
 
 pub use self::headers::Headers;
-pub use self::trouble::Trouble;
+pub use self::trouble::HttpRefusal;
 use crate::connection::{Answered, Connection, write_refusal};
 use crate::envelope::{self, Incoming, Request};
 use crate::era::{Era, MODERN, SUPPORTED_VERSIONS, VERSION_KEY};
@@ -21,7 +21,7 @@ use crate::in_flight::{Job, Ticket, WorkOutcome};
 use crate::long_documents::LONG;
 use crate::meta;
 use crate::outbox::{Outbox, SharedPart};
-use crate::params::{self, Fields, Members};
+use crate::params::{self, ObjectMembers, ParamFields};
 use crate::server::Server;
 use crate::tools::expand;
 
@@ -38,7 +38,7 @@ pub struct Reply {
 
 /// Which connection an exchange wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seat<'a> {
+pub enum ConnectionKind<'a> {
     /// A new one, to be forgotten afterwards: the modern era has no sessions.
     Fresh,
     /// A new one, to be kept as a session if the answer says so.
@@ -52,12 +52,12 @@ pub enum Seat<'a> {
 pub struct Exchange<'a> {
     incoming: Incoming<'a>,
     era: Era,
-    seat: Seat<'a>,
+    seat: ConnectionKind<'a>,
 }
 
 /// What becomes of an exchange.
 #[derive(Debug)]
-pub enum Answer {
+pub enum HttpAnswer {
     /// It is over.
     Reply(Reply),
     /// It is over, and a session has begun: its id goes into `Mcp-Session-Id`.
@@ -79,7 +79,7 @@ pub fn post<'a>(
         .check_media()
         .map_err(|trouble| trouble.reply(headers))?;
     if body.len() > server.limits.message {
-        return Err(Trouble::TooLarge(server.limits.message).reply(headers));
+        return Err(HttpRefusal::TooLarge(server.limits.message).reply(headers));
     }
     let incoming = envelope::read(body, &server.limits)
         .map_err(|refused| refuse(header_era, refused.id, &refused.refusal))?;
@@ -109,9 +109,9 @@ pub fn post<'a>(
     let id = incoming.id();
     let is_initialize = matches!(&incoming, Incoming::Request(r) if r.method == "initialize");
     let seat = match (era, headers.session) {
-        (Era::Modern, _) => Seat::Fresh,
-        (Era::Legacy, _) if is_initialize => Seat::New,
-        (Era::Legacy, Some(session)) => Seat::Session(session),
+        (Era::Modern, _) => ConnectionKind::Fresh,
+        (Era::Legacy, _) if is_initialize => ConnectionKind::New,
+        (Era::Legacy, Some(session)) => ConnectionKind::Session(session),
         (Era::Legacy, None) => {
             let what = "A session is needed: send `initialize` first, or say your version in `MCP-Protocol-Version` and `params._meta`";
             return Err(refuse(era, id, &Refusal::Invalid(what)));
@@ -121,7 +121,7 @@ pub fn post<'a>(
         && request.method == "subscriptions/listen"
         && !headers.accepts_stream()
     {
-        return Err(Trouble::NotAcceptable.reply_to(era, id));
+        return Err(HttpRefusal::NotAcceptable.reply_to(era, id));
     }
     Ok(Exchange {
         incoming,
@@ -138,13 +138,13 @@ pub fn session<'a>(headers: &Headers<'a>) -> Result<&'a str, Reply> {
             Ok(session)
         }
         // The modern era has neither; and without a session there is nothing to hear or to end.
-        _ => Err(Trouble::Method.reply(headers)),
+        _ => Err(HttpRefusal::Method.reply(headers)),
     }
 }
 
 /// Takes what came of a job and answers its request; nothing is said if it was cancelled meanwhile.
 pub fn finish(connection: &mut Connection, ticket: Ticket, done: impl Into<WorkOutcome>) -> Reply {
-    let mut out = Body::default();
+    let mut out = ReplyBody::default();
     connection.finish(ticket, done, &mut out);
     if out.bytes.is_empty() {
         return Reply::accepted();
@@ -154,31 +154,31 @@ pub fn finish(connection: &mut Connection, ticket: Ticket, done: impl Into<WorkO
 
 impl<'a> Exchange<'a> {
     /// Which connection this wants.
-    pub fn seat(&self) -> Seat<'a> {
+    pub fn seat(&self) -> ConnectionKind<'a> {
         self.seat
     }
 
     /// Answers on that connection.
-    pub fn answer(&self, connection: &mut Connection, world: World<'_>) -> Answer {
+    pub fn answer(&self, connection: &mut Connection, world: World<'_>) -> HttpAnswer {
         let request = match &self.incoming {
             Incoming::Request(request) => request,
             Incoming::Notification { method, params } => {
                 connection.notice(method, *params);
-                return Answer::Reply(Reply::accepted());
+                return HttpAnswer::Reply(Reply::accepted());
             }
-            Incoming::Nothing => return Answer::Reply(Reply::accepted()),
+            Incoming::Nothing => return HttpAnswer::Reply(Reply::accepted()),
         };
-        let mut out = Body::default();
+        let mut out = ReplyBody::default();
         let status = match connection.answer(request, world, &mut out) {
-            Answered::Job(job) => return Answer::Job(job),
-            Answered::Listening => return Answer::Stream(out.bytes),
+            Answered::Job(job) => return HttpAnswer::Job(job),
+            Answered::Listening => return HttpAnswer::Stream(out.bytes),
             Answered::Refused(refusal) => refusal.status(self.era),
-            Answered::Replied if self.seat == Seat::New => {
-                return Answer::Session(out.reply(200));
+            Answered::Replied if self.seat == ConnectionKind::New => {
+                return HttpAnswer::Session(out.reply(200));
             }
             Answered::Replied => 200,
         };
-        Answer::Reply(out.reply(status))
+        HttpAnswer::Reply(out.reply(status))
     }
 
     /// Roughly the bytes of the reply, where it is a long document; and what it is, for those who
@@ -190,7 +190,7 @@ impl<'a> Exchange<'a> {
         if request.method != "resources/read" {
             return None;
         }
-        let fields: Fields<'_> = params::read(request.params).ok()?;
+        let fields: ParamFields<'_> = params::read(request.params).ok()?;
         let uri = params::text(fields.uri, "uri").ok()?;
         let size = catalog().document(&uri)?.document.size;
         let size = usize::try_from(size).ok().filter(|size| *size > LONG)?;
@@ -203,7 +203,7 @@ impl<'a> Exchange<'a> {
         let Incoming::Request(request) = &self.incoming else {
             return None;
         };
-        let fields = || params::read::<Fields<'_>>(request.params).ok();
+        let fields = || params::read::<ParamFields<'_>>(request.params).ok();
         let name = match &*request.method {
             "prompts/get" => params::text(fields()?.name, "name").ok()?,
             "tools/call" => expand::command(&fields()?)?,
@@ -219,7 +219,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Says that the transport cannot let it be answered.
-    pub fn refuse(&self, trouble: Trouble) -> Reply {
+    pub fn refuse(&self, trouble: HttpRefusal) -> Reply {
         trouble.reply_to(self.era, self.incoming.id())
     }
 }
@@ -251,15 +251,15 @@ impl Incoming<'_> {
 /// The era of a request, once its headers were found to fit it.
 fn request_era(headers: &Headers<'_>, request: &Request<'_>) -> Result<Era, (Era, Refusal)> {
     let header_era = headers.era();
-    let fields: Fields<'_> = match params::read(request.params) {
+    let fields: ParamFields<'_> = match params::read(request.params) {
         Ok(fields) => fields,
         // Without readable params there is no readable `_meta` in them.
         Err(refusal) if header_era == Era::Modern => {
             return Err((header_era, Refusal::Meta(refusal.to_string())));
         }
-        Err(_) => Fields::default(),
+        Err(_) => ParamFields::default(),
     };
-    let meta = fields.meta.as_ref().map(|Members(meta)| *meta);
+    let meta = fields.meta.as_ref().map(|ObjectMembers(meta)| *meta);
     let meta = meta.unwrap_or_default();
     let modern = |refusal| (Era::Modern, refusal);
     match (meta.version(), header_era) {
@@ -311,12 +311,12 @@ impl Headers<'_> {
 
 /// One message, as the body of a reply.
 #[derive(Default)]
-struct Body {
+struct ReplyBody {
     bytes: Vec<u8>,
     shared: Option<SharedPart>,
 }
 
-impl Body {
+impl ReplyBody {
     fn reply(self, status: u16) -> Reply {
         Reply {
             shared: self.shared,
@@ -325,7 +325,7 @@ impl Body {
     }
 }
 
-impl Outbox for Body {
+impl Outbox for ReplyBody {
     fn bytes(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }

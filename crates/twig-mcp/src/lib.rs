@@ -47,4 +47,4 @@ pub use era::SUPPORTED_VERSIONS;
 pub use in_flight::{Job, Ticket, Work, WorkKind, WorkOutcome};
 pub use outbox::{Outbox, SharedPart};
 pub use prompts::content;
-pub use server::{Identity, Server, Tools};
+pub use server::{Server, ServerIdentity, Tools};

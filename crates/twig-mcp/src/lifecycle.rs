@@ -1,11 +1,11 @@
 //! How a conversation starts: `initialize` in the legacy era, `server/discover` in the modern one.
 
-use crate::call::{Call, Outcome};
+use crate::call::{Call, CallOutcome};
 use crate::client;
 use crate::era::{MODERN, NEWEST_LEGACY, SUPPORTED_VERSIONS};
 use crate::error::Refusal;
 use crate::json::Object;
-use crate::params::{self, Fields};
+use crate::params::{self, ParamFields};
 
 /// What the server can do. It is all declared while some of it is empty, so that what comes later
 /// can be announced.
@@ -14,9 +14,9 @@ const CAPABILITIES: &str = r#"{"prompts":{"listChanged":true},"resources":{"subs
 /// `initialize`: agrees on a legacy version.
 pub(crate) fn initialize(
     call: &Call<'_>,
-    fields: &Fields<'_>,
+    fields: &ParamFields<'_>,
     result: &mut Object<'_>,
-) -> Result<Outcome, Refusal> {
+) -> Result<CallOutcome, Refusal> {
     let requested = params::text(fields.protocol_version, "protocolVersion")?;
     params::check_object(fields.capabilities, "capabilities")?;
     params::check_object(fields.client_info, "clientInfo")?;
@@ -28,16 +28,16 @@ pub(crate) fn initialize(
     result.raw("capabilities", CAPABILITIES);
     result.raw("serverInfo", &call.server.info);
     result.maybe("instructions", call.server.instructions.as_deref());
-    Ok(Outcome::Initialized {
+    Ok(CallOutcome::Initialized {
         client: client::name(fields.client_info),
     })
 }
 
 /// `server/discover`: says the same to everyone.
-pub(crate) fn discover(call: &Call<'_>, result: &mut Object<'_>) -> Outcome {
+pub(crate) fn discover(call: &Call<'_>, result: &mut Object<'_>) -> CallOutcome {
     result.texts("supportedVersions", SUPPORTED_VERSIONS);
     result.raw("capabilities", CAPABILITIES);
     result.maybe("instructions", call.server.instructions.as_deref());
     call.era.keep_discovery(result);
-    Outcome::Complete
+    CallOutcome::Complete
 }

@@ -4,9 +4,9 @@
 //! older client that sets a level all the same: a server that sends no log messages keeps to
 //! whichever one is chosen.
 
-use crate::call::Outcome;
+use crate::call::CallOutcome;
 use crate::error::Refusal;
-use crate::params::{self, Fields};
+use crate::params::{self, ParamFields};
 
 /// The levels, from the most to the least that a client hears.
 const LEVELS: [&str; 8] = [
@@ -21,10 +21,10 @@ const LEVELS: [&str; 8] = [
 ];
 
 /// `logging/setLevel`.
-pub(crate) fn set_level(fields: &Fields<'_>) -> Result<Outcome, Refusal> {
+pub(crate) fn set_level(fields: &ParamFields<'_>) -> Result<CallOutcome, Refusal> {
     let level = params::text(fields.level, "level")?;
     if LEVELS.contains(&&*level) {
-        return Ok(Outcome::Complete);
+        return Ok(CallOutcome::Complete);
     }
     let levels = LEVELS.join("`, `");
     Err(Refusal::Params(format!(

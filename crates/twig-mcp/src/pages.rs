@@ -25,14 +25,14 @@ const SNAPSHOTS: usize = 2;
 /// The pages of recent snapshots.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    room: Room,
+    room: PageRoom,
     /// Oldest first.
     snapshots: VecDeque<Snapshot>,
 }
 
 /// What one page may hold.
 #[derive(Debug, Clone, Copy)]
-struct Room {
+struct PageRoom {
     items: usize,
     /// Bytes, where items can be as long as a message.
     bytes: usize,
@@ -53,7 +53,7 @@ impl Pages {
     /// No pages yet; each is to have this many items, and no more bytes than a message.
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
-            room: Room {
+            room: PageRoom {
                 items: limits.page.max(1),
                 bytes: page_bytes(limits),
             },
@@ -160,7 +160,7 @@ impl Snapshot {
         era: Era,
         list: List,
         offset: usize,
-        room: Room,
+        room: PageRoom,
     ) -> Arc<Vec<u8>> {
         let page = self.pages.entry((list, era, offset));
         let page = page.or_insert_with(|| {
@@ -183,7 +183,7 @@ impl List {
     }
 
     /// Where the page ends that starts at an offset.
-    fn end(self, catalog: &Catalog, offset: usize, room: Room) -> usize {
+    fn end(self, catalog: &Catalog, offset: usize, room: PageRoom) -> usize {
         let end = offset.saturating_add(room.items).min(self.len(catalog));
         match self {
             Self::Skills => fitting_skills(catalog, offset..end, room.bytes),
@@ -192,7 +192,7 @@ impl List {
     }
 
     /// Whether a page other than the first starts there: no cursor leads elsewhere.
-    fn is_start(self, catalog: &Catalog, offset: usize, room: Room) -> bool {
+    fn is_start(self, catalog: &Catalog, offset: usize, room: PageRoom) -> bool {
         let is_within = offset > 0 && offset < self.len(catalog);
         is_within
             && match self {

@@ -9,7 +9,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::arguments::Arguments;
+use crate::arguments::RequestArguments;
 use crate::error::Refusal;
 use crate::id;
 use crate::meta::Meta;
@@ -18,11 +18,11 @@ use crate::meta::Meta;
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct GetParams<'a> {
     #[serde(borrow, default, rename = "_meta")]
-    pub(crate) meta: Option<Members<Meta<'a>>>,
+    pub(crate) meta: Option<ObjectMembers<Meta<'a>>>,
     #[serde(borrow, default)]
     pub(crate) name: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    pub(crate) arguments: Option<Arguments<'a>>,
+    pub(crate) arguments: Option<RequestArguments<'a>>,
     #[serde(borrow, default, rename = "inputResponses")]
     pub(crate) input_responses: Option<&'a RawValue>,
 }
@@ -30,9 +30,9 @@ pub(crate) struct GetParams<'a> {
 /// The members that the other methods know. `null` counts as absent.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Fields<'a> {
+pub(crate) struct ParamFields<'a> {
     #[serde(borrow, default, rename = "_meta")]
-    pub(crate) meta: Option<Members<Meta<'a>>>,
+    pub(crate) meta: Option<ObjectMembers<Meta<'a>>>,
     #[serde(borrow, default)]
     pub(crate) argument: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -69,29 +69,29 @@ pub(crate) fn read<'a, T: Deserialize<'a> + Default>(
         return Ok(T::default());
     };
     serde_json::from_str(json.get())
-        .map(|Members(members)| members)
+        .map(|ObjectMembers(members)| members)
         .map_err(|error| Refusal::Params(format!("The params are malformed: {error}")))
 }
 
 /// Members that were written as an object: a derived struct would take a list as well.
 #[derive(Debug, Default)]
-pub(crate) struct Members<T>(pub(crate) T);
+pub(crate) struct ObjectMembers<T>(pub(crate) T);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Members<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for ObjectMembers<T> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Reader<T> {
-            type Value = Members<T>;
+        struct ObjectVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+            type Value = ObjectMembers<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map)).map(Members)
+                T::deserialize(MapAccessDeserializer::new(map)).map(ObjectMembers)
             }
         }
-        deserializer.deserialize_map(Reader(PhantomData))
+        deserializer.deserialize_map(ObjectVisitor(PhantomData))
     }
 }
 

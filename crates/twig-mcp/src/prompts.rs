@@ -9,7 +9,7 @@ use twig_core::render::{self, Audience, Block, ComputedRender, Message};
 use twig_core::store::{Noun, StoreName};
 use twig_core::{Catalog, Lookup, PromptRef, Rendering, World};
 
-use crate::call::{Call, Outcome};
+use crate::call::{Call, CallOutcome};
 use crate::command_clients::{self, CommandGuard};
 use crate::elicitation::{self, Response};
 use crate::era::Era;
@@ -24,7 +24,7 @@ pub(crate) fn get(
     call: &Call<'_>,
     params: GetParams<'_>,
     result: &mut Object<'_>,
-) -> Result<Outcome, Refusal> {
+) -> Result<CallOutcome, Refusal> {
     let limits = &call.server.limits;
     let name = params::text(params.name, "name")?;
     let found = find(call, &name)?;
@@ -69,7 +69,9 @@ pub(crate) fn get(
                 guard.messages(&mut rendered);
             }
             messages(found.prompt.description.as_deref(), &rendered, result);
-            return Ok(schema::stored_prompt(found).map_or(Outcome::Complete, Outcome::Stored));
+            return Ok(
+                schema::stored_prompt(found).map_or(CallOutcome::Complete, CallOutcome::Stored)
+            );
         }
         Ok(Rendering::Computed(ComputedRender { job, rest })) => (Work::Render(job), Some(rest)),
         Ok(Rendering::Function(function)) => (Work::Function(function), None),
@@ -80,7 +82,7 @@ pub(crate) fn get(
                 && elicitation::is_offered(call.meta.capabilities())
             {
                 elicitation::ask(&found.prompt.full_name, missing, result);
-                return Ok(Outcome::InputRequired);
+                return Ok(CallOutcome::InputRequired);
             }
             let error = command_clients::error(guard.as_ref(), error);
             let libraries = call.world.catalog.libraries();
@@ -104,7 +106,7 @@ pub(crate) fn get(
         messages(description.as_deref(), &finished.messages, result);
         Ok(())
     });
-    Ok(Outcome::Job(Box::new(job)))
+    Ok(CallOutcome::Job(Box::new(job)))
 }
 
 /// Writes the members of what `prompts/get` answers.

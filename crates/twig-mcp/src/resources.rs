@@ -3,21 +3,21 @@
 
 use twig_core::{BodyError, DocumentRef};
 
-use crate::call::{Call, Outcome};
+use crate::call::{Call, CallOutcome};
 use crate::error::Refusal;
 use crate::json::{self, Object};
 use crate::long_documents::EncodedDocument;
 use crate::outbox::SharedPart;
-use crate::params::{self, Fields};
+use crate::params::{self, ParamFields};
 use crate::prompts;
 use crate::schema;
 
 /// `resources/read`: what a document holds, under the URI that was asked for.
 pub(crate) fn read(
     call: &Call<'_>,
-    fields: &Fields<'_>,
+    fields: &ParamFields<'_>,
     result: &mut Object<'_>,
-) -> Result<Outcome, Refusal> {
+) -> Result<CallOutcome, Refusal> {
     let uri = params::text(fields.uri, "uri")?;
     let found = find(call, &uri)?;
     let read = call
@@ -47,22 +47,22 @@ pub(crate) fn read(
     call.era.keep_list(result);
     let version = schema::stored_document(found);
     Ok(match part {
-        Some(part) => Outcome::Shared { part, version },
-        None => version.map_or(Outcome::Complete, Outcome::Stored),
+        Some(part) => CallOutcome::Shared { part, version },
+        None => version.map_or(CallOutcome::Complete, CallOutcome::Stored),
     })
 }
 
 /// `resources/subscribe`: a document that is there.
-pub(crate) fn subscribe(call: &Call<'_>, fields: &Fields<'_>) -> Result<Outcome, Refusal> {
+pub(crate) fn subscribe(call: &Call<'_>, fields: &ParamFields<'_>) -> Result<CallOutcome, Refusal> {
     let uri = params::text(fields.uri, "uri")?;
     find(call, &uri)?;
-    Ok(Outcome::Subscribe(uri.into()))
+    Ok(CallOutcome::Subscribe(uri.into()))
 }
 
 /// `resources/unsubscribe`: whatever was not subscribed to is not any more.
-pub(crate) fn unsubscribe(fields: &Fields<'_>) -> Result<Outcome, Refusal> {
+pub(crate) fn unsubscribe(fields: &ParamFields<'_>) -> Result<CallOutcome, Refusal> {
     let uri = params::text(fields.uri, "uri")?;
-    Ok(Outcome::Unsubscribe(uri.into()))
+    Ok(CallOutcome::Unsubscribe(uri.into()))
 }
 
 fn find<'a>(call: &Call<'a>, uri: &str) -> Result<DocumentRef<'a>, Refusal> {

@@ -13,7 +13,7 @@ use crate::pages::Pages;
 
 /// Who the server says that it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct ServerIdentity {
     /// The program's name.
     pub name: String,
     /// Its name for people.
@@ -68,7 +68,7 @@ const TOLD: usize = 256;
 
 impl Server {
     /// A server that has not answered anyone yet.
-    pub fn new(identity: Identity, limits: Limits, tools: Tools) -> Self {
+    pub fn new(identity: ServerIdentity, limits: Limits, tools: Tools) -> Self {
         let mut info = Vec::new();
         json::object(&mut info, |info| {
             info.text("name", &identity.name);
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_function_that_fails_in_many_ways_leaves_room_for_others() {
-        let identity = Identity {
+        let identity = ServerIdentity {
             name: String::new(),
             title: String::new(),
             version: String::new(),

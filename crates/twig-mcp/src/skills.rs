@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 use twig_core::Catalog;
 
-use crate::call::{Call, Outcome};
+use crate::call::{Call, CallOutcome};
 use crate::cursor::{Cursor, List, snapshot_in};
 use crate::error::Refusal;
 use crate::json::{self, Object};
 use crate::pages::page_bytes;
-use crate::params::{self, Fields};
+use crate::params::{self, ParamFields};
 use crate::schema;
 
 /// `skills/get`: the entry of one skill, by the URI of its `SKILL.md`.
 pub(crate) fn get(
     call: &Call<'_>,
-    fields: &Fields<'_>,
+    fields: &ParamFields<'_>,
     result: &mut Object<'_>,
-) -> Result<Outcome, Refusal> {
+) -> Result<CallOutcome, Refusal> {
     let uri = params::text(fields.uri, "uri")?;
     let catalog = call.world.catalog;
     let found = catalog.skill(&uri).ok_or_else(|| Refusal::Skill {
@@ -28,15 +28,15 @@ pub(crate) fn get(
     })?;
     result.object("skill", |item| schema::skill(found.skill, item));
     call.era.keep_list(result);
-    Ok(Outcome::Complete)
+    Ok(CallOutcome::Complete)
 }
 
 /// `resources/directory/read`: what is right inside of a folder.
 pub(crate) fn read_directory(
     call: &Call<'_>,
-    fields: &Fields<'_>,
+    fields: &ParamFields<'_>,
     result: &mut Object<'_>,
-) -> Result<Outcome, Refusal> {
+) -> Result<CallOutcome, Refusal> {
     let uri = params::text(fields.uri, "uri")?;
     let now: &Arc<Catalog> = call.world.catalog;
     let (catalog, offset) = match fields.cursor {
@@ -91,5 +91,5 @@ pub(crate) fn read_directory(
     }
     // The extension does not ask for it here; there are clients that do.
     call.era.keep_list(result);
-    Ok(Outcome::Complete)
+    Ok(CallOutcome::Complete)
 }

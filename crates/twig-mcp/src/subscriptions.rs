@@ -6,11 +6,11 @@ use twig_core::{Catalog, Revisions};
 
 use crate::era::{SERVER_INFO_KEY, SUBSCRIPTION_KEY};
 use crate::error::Refusal;
-use crate::hearing::{Hearing, News, Watched, watched};
+use crate::hearing::{ListenerState, News, Watched, watched};
 use crate::id;
 use crate::json::{self, Object};
 use crate::outbox::Outbox;
-use crate::params::{self, Fields};
+use crate::params::{self, ParamFields};
 use crate::server::Server;
 
 /// The longest id of a subscription, in bytes: it is kept, and repeated in every notification.
@@ -29,7 +29,7 @@ struct Filter<'a> {
 
 /// What of it is honoured: all that there is.
 #[derive(Debug)]
-pub(crate) struct Wish {
+pub(crate) struct SubscriptionFilter {
     prompts: bool,
     documents: bool,
     tools: bool,
@@ -42,17 +42,21 @@ pub(crate) struct Wish {
 pub(crate) struct Subscriptions {
     open: Vec<Subscription>,
     /// What a legacy client hears of, on no subscription.
-    legacy: Hearing,
+    legacy: ListenerState,
 }
 
 #[derive(Debug)]
 struct Subscription {
     id: Box<str>,
-    hearing: Hearing,
+    hearing: ListenerState,
 }
 
 /// Reads what a client asks for, and keeps what it can have.
-pub(crate) fn read(catalog: &Catalog, limit: usize, fields: &Fields<'_>) -> Result<Wish, Refusal> {
+pub(crate) fn read(
+    catalog: &Catalog,
+    limit: usize,
+    fields: &ParamFields<'_>,
+) -> Result<SubscriptionFilter, Refusal> {
     if fields.notifications.is_none() {
         let what = "`notifications` must be an object";
         return Err(Refusal::Params(what.to_owned()));
@@ -63,7 +67,7 @@ pub(crate) fn read(catalog: &Catalog, limit: usize, fields: &Fields<'_>) -> Resu
         None => None,
         Some(uris) => Some(watched(uris, catalog, limit)?),
     };
-    Ok(Wish {
+    Ok(SubscriptionFilter {
         prompts: filter.prompts_list_changed == Some(true),
         documents: filter.resources_list_changed == Some(true),
         tools: filter.tools_list_changed == Some(true),
@@ -76,7 +80,7 @@ impl Subscriptions {
     pub(crate) fn open(
         &mut self,
         id: &str,
-        wish: Wish,
+        wish: SubscriptionFilter,
         revisions: Revisions,
         limit: usize,
         buffer: &mut Vec<u8>,
@@ -95,7 +99,7 @@ impl Subscriptions {
         });
         self.open.push(Subscription {
             id: id.into(),
-            hearing: Hearing {
+            hearing: ListenerState {
                 prompts: wish.prompts.then_some(revisions.prompts),
                 documents: wish.documents.then_some(revisions.documents),
                 tools: wish.tools.then_some(revisions.tools),
@@ -163,7 +167,7 @@ impl Subscriptions {
     }
 }
 
-impl Wish {
+impl SubscriptionFilter {
     fn write(&self, honoured: &mut Object<'_>) {
         let flags = [
             ("promptsListChanged", self.prompts),
@@ -220,7 +224,7 @@ pub(crate) fn completed(id: &str, server: &Server, buffer: &mut Vec<u8>) {
 
 /// The request that a `notifications/cancelled` means.
 pub(crate) fn cancelled(params: Option<&RawValue>) -> Option<&str> {
-    let fields: Fields<'_> = params::read(params).ok()?;
+    let fields: ParamFields<'_> = params::read(params).ok()?;
     fields.request_id.map(RawValue::get)
 }
 

@@ -17,20 +17,20 @@ use twig_core::suggest;
 
 use self::table::TOOLS;
 use self::tool::{Does, Tool};
-use crate::call::{Call, Outcome};
+use crate::call::{Call, CallOutcome};
 use crate::error::Refusal;
 use crate::json::{self, Object};
-use crate::params::{self, Fields};
+use crate::params::{self, ParamFields};
 
 /// What a tool answers; otherwise a sentence that says what went wrong, and nothing was written.
-type Answer = Result<Outcome, String>;
+type ToolAnswer = Result<CallOutcome, String>;
 
 /// `tools/list`: all of them, always in one order.
 pub(crate) fn list(
     call: &Call<'_>,
-    fields: &Fields<'_>,
+    fields: &ParamFields<'_>,
     result: &mut Object<'_>,
-) -> Result<Outcome, Refusal> {
+) -> Result<CallOutcome, Refusal> {
     if fields.cursor.is_some() {
         params::text(fields.cursor, "cursor")?;
         return Err(Refusal::Cursor);
@@ -40,15 +40,15 @@ pub(crate) fn list(
         json::object(buffer, |item| tool.write(trigger, item));
     });
     call.era.keep_list(result);
-    Ok(Outcome::Complete)
+    Ok(CallOutcome::Complete)
 }
 
 /// `tools/call`.
 pub(crate) fn call(
     call: &Call<'_>,
-    fields: &Fields<'_>,
+    fields: &ParamFields<'_>,
     result: &mut Object<'_>,
-) -> Result<Outcome, Refusal> {
+) -> Result<CallOutcome, Refusal> {
     let name = params::text(fields.name, "name")?;
     let found = TOOLS.iter().find(|tool| tool.name == name);
     // Whether the project is still there is the store's to say: a write needs no catalog.
@@ -63,7 +63,7 @@ pub(crate) fn call(
     });
     Ok(answer.unwrap_or_else(|sentence| {
         reply::failed(&sentence, result);
-        Outcome::Complete
+        CallOutcome::Complete
     }))
 }
 

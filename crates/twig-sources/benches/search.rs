@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use divan::Bencher;
 use tempfile::TempDir;
 use twig_core::Limits;
-use twig_core::search::{Hit, Query, Scope};
+use twig_core::search::{Hit, Query, SearchScope};
 use twig_sources::{LiveCatalog, SearchIndex, Settings};
 
 fn main() {
@@ -99,7 +99,7 @@ impl Shelf {
     fn ask(&mut self, text: &str) -> Vec<Hit> {
         let query = Query {
             text: text.to_owned(),
-            scope: Scope::All,
+            scope: SearchScope::All,
             limit: 20,
         };
         let catalog = self.live.snapshot();

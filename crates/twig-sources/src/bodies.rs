@@ -13,7 +13,7 @@ use twig_core::{
 };
 
 use crate::live::LiveCatalog;
-use crate::reader::{Patience, read_bytes, read_text};
+use crate::reader::{SavePatience, read_bytes, read_text};
 use crate::root::body_error;
 use crate::stamp::FileStamp;
 
@@ -50,7 +50,7 @@ impl Bodies for LiveCatalog {
     fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
         let limit = most(&self.settings().limits);
         let read = self.ask(library, path, move |root, path| {
-            read_text(root, path, limit, Patience::BODY)
+            read_text(root, path, limit, SavePatience::BODY)
         })?;
         Ok(Body {
             text: read.text,
@@ -66,7 +66,7 @@ impl Bodies for LiveCatalog {
         limit: usize,
     ) -> Result<Blob, BodyError> {
         let read = self.ask(library, path, move |root, path| {
-            read_bytes(root, path, limit, Patience::BODY)
+            read_bytes(root, path, limit, SavePatience::BODY)
         })?;
         Ok(Blob {
             bytes: read.bytes,
@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
     use crate::settings::Settings;
-    use crate::stamp::{Seen, next_round};
+    use crate::stamp::{SeenStamp, next_round};
 
     /// Writes each line that it reads to the same place of a mapped file, and says so.
     const WRITER: &str = "
@@ -210,7 +210,7 @@ for line in sys.stdin:
         };
         write("once");
         let path = RelativePath::parse("twig.toml").unwrap();
-        let stamp = || Seen::at(&manifest);
+        let stamp = || SeenStamp::at(&manifest);
         while stamp().settled().is_none() {
             std::thread::yield_now();
         }

@@ -5,23 +5,23 @@ mod layout;
 use std::path::{Path, PathBuf};
 
 use twig_clients::clients::{PromptFolder, prompt_folders};
-use twig_core::Kind;
+use twig_core::LibraryKind;
 
-pub(crate) use self::layout::Layout;
+pub(crate) use self::layout::FolderLayout;
 use crate::stamp::is_absence;
 
 /// A library, and what it is called unless its folder's name will do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Spot {
+pub(crate) struct DetectedLibrary {
     pub(crate) root: PathBuf,
-    pub(crate) kind: Kind,
+    pub(crate) kind: LibraryKind,
     pub(crate) name: Option<String>,
     /// Folders in it that are libraries themselves.
     pub(crate) inner: Vec<PathBuf>,
 }
 
-impl Spot {
-    fn new(root: PathBuf, kind: Kind, name: Option<String>) -> Self {
+impl DetectedLibrary {
+    fn new(root: PathBuf, kind: LibraryKind, name: Option<String>) -> Self {
         Self {
             root,
             kind,
@@ -31,7 +31,7 @@ impl Spot {
     }
 
     /// The library of a folder that a client reads.
-    pub(crate) fn at(known: &PromptFolder, root: PathBuf, kind: Option<Kind>) -> Self {
+    pub(crate) fn at(known: &PromptFolder, root: PathBuf, kind: Option<LibraryKind>) -> Self {
         let kind = kind.unwrap_or(known.kind);
         Self::new(root, kind, Some(known.name.to_owned()))
     }

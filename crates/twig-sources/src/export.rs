@@ -11,11 +11,11 @@ mod skill;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use twig_clients::export::{ExportFormat, Item, Plan};
+use twig_clients::export::{ExportFormat, ExportItem, Plan};
 use twig_core::{Bodies, BodyError};
 
-use self::disk::Disk;
-use self::look::Seen;
+use self::disk::ExportFolder;
+use self::look::ExistingFile;
 use crate::locked_file::{LockError, LockedFolder};
 use crate::root::Root;
 
@@ -123,7 +123,7 @@ pub fn export_prompts(
     } else {
         lock(&root, target.folder, !plan.items.is_empty())?
     };
-    let disk = Disk::new(&root, target);
+    let disk = ExportFolder::new(&root, target);
     let mut files = Vec::with_capacity(plan.items.len());
     for item in &plan.items {
         files.push(one(&disk, item, bodies, mode));
@@ -155,7 +155,12 @@ fn lock(root: &Root, folder: &str, is_made: bool) -> Result<Option<LockedFolder>
     }
 }
 
-fn one(disk: &Disk<'_>, item: &Item, bodies: &dyn Bodies, mode: ExportMode) -> ExportedFile {
+fn one(
+    disk: &ExportFolder<'_>,
+    item: &ExportItem,
+    bodies: &dyn Bodies,
+    mode: ExportMode,
+) -> ExportedFile {
     let mut file = ExportedFile {
         prompt: item.prompt.to_string(),
         path: item.path.clone(),
@@ -173,21 +178,21 @@ fn one(disk: &Disk<'_>, item: &Item, bodies: &dyn Bodies, mode: ExportMode) -> E
     let seen = look::at(disk, item);
     file.state = seen.state();
     file.action = match &seen {
-        Seen::Nothing => Some(ExportAction::Written),
-        Seen::Changed(_) => Some(ExportAction::Updated),
-        Seen::Edited | Seen::Foreign if mode.force => Some(ExportAction::Replaced),
+        ExistingFile::Nothing => Some(ExportAction::Written),
+        ExistingFile::Changed(_) => Some(ExportAction::Updated),
+        ExistingFile::Edited | ExistingFile::Foreign if mode.force => Some(ExportAction::Replaced),
         _ => None,
     };
     file.why = match &seen {
-        Seen::Other(why) | Seen::Barred(why) => Some(why.clone()),
-        Seen::Edited if !mode.force => Some("was changed since it was exported".to_owned()),
-        Seen::Foreign if !mode.force => Some("was not written by Twig".to_owned()),
+        ExistingFile::Other(why) | ExistingFile::Barred(why) => Some(why.clone()),
+        ExistingFile::Edited if !mode.force => Some("was changed since it was exported".to_owned()),
+        ExistingFile::Foreign if !mode.force => Some("was not written by Twig".to_owned()),
         _ => None,
     };
     // What was asked for with force and was not done is a failure.
     file.is_failed = match seen {
-        Seen::Barred(_) => true,
-        Seen::Other(_) => mode.force,
+        ExistingFile::Barred(_) => true,
+        ExistingFile::Other(_) => mode.force,
         _ => false,
     };
     let Some(action) = file.action.filter(|_| !mode.is_dry) else {
@@ -195,7 +200,7 @@ fn one(disk: &Disk<'_>, item: &Item, bodies: &dyn Bodies, mode: ExportMode) -> E
     };
     let is_kept = action == ExportAction::Replaced;
     let before = match &seen {
-        Seen::Changed(files) => files.as_slice(),
+        ExistingFile::Changed(files) => files.as_slice(),
         _ => &[],
     };
     if let Err(why) = skill::write(disk, item, bodies, before, is_kept, &mut file.backups) {
@@ -208,7 +213,7 @@ fn one(disk: &Disk<'_>, item: &Item, bodies: &dyn Bodies, mode: ExportMode) -> E
 
 /// An earlier export that nobody wants any more; nothing where it is of no concern.
 fn gone(
-    disk: &Disk<'_>,
+    disk: &ExportFolder<'_>,
     path: String,
     text: &str,
     is_meant: &dyn Fn(&str) -> bool,

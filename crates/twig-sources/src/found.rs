@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use twig_core::{Kind, Library, Severity};
+use twig_core::{Library, LibraryKind, Severity};
 
 /// A place that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct SearchedPlace {
     /// The folder.
     pub path: PathBuf,
     /// The folder as people like to read it.
@@ -14,7 +14,7 @@ pub struct Found {
     /// Whether the person named it on the command line.
     pub named: bool,
     /// Why it was looked at.
-    pub origin: Origin,
+    pub origin: PlaceOrigin,
     /// What it is.
     pub state: FoundState,
     /// The libraries in it, in order.
@@ -26,7 +26,7 @@ pub struct Found {
 /// Why a place is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Origin {
+pub enum PlaceOrigin {
     /// The person named it on the command line.
     Flag,
     /// It is a project's own folder.
@@ -37,7 +37,7 @@ pub enum Origin {
     Data,
 }
 
-impl Origin {
+impl PlaceOrigin {
     /// The word for it in listings.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ pub struct FoundLibrary {
     /// Its name.
     pub name: String,
     /// How it is read.
-    pub kind: Kind,
+    pub kind: LibraryKind,
     /// Its folder.
     pub root: PathBuf,
     /// Its folder as people like to read it.

@@ -38,7 +38,7 @@ pub use detect::{is_well_known, well_known_folders};
 pub use export::{
     ExportAction, ExportError, ExportMode, ExportState, ExportTarget, ExportedFile, export_prompts,
 };
-pub use found::{Found, FoundLibrary, FoundState, Origin, Skipped};
+pub use found::{FoundLibrary, FoundState, PlaceOrigin, SearchedPlace, Skipped};
 pub use import::{
     Fate, Gathered, ImportError, LibraryPlan, ProjectPlan, gather, plan_library,
     plan_library_locked, plan_project,
@@ -47,12 +47,14 @@ pub use live::{LiveCatalog, Refresh};
 pub use locked_file::{LockError, LockedFile, LockedFolder, read_file};
 pub use place::PROJECT;
 pub use project_folder::{
-    CheckedFolder, Exported, Imported, ProjectFolderError, check_project, export_project,
+    CheckedFolder, Exported, ImportSummary, ProjectFolderError, check_project, export_project,
     import_project,
 };
 pub use search::SearchIndex;
 pub use settings::{Remembered, Selected, Settings, Watching};
 pub use store::{Access, DEFAULT_WORKSPACE, OldVersions, Reclaimed, SqliteStore, Workspaces};
-pub use trust::{CodeFiles, Trust, Verdict, function_sources, program, survey, were_read_from};
-pub use watch::{Watch, is_network};
+pub use trust::{
+    CodeFiles, Trust, TrustVerdict, function_sources, program, survey, were_read_from,
+};
+pub use watch::{CatalogWatch, is_network};
 pub use write_file::{NewFile, create_beneath};

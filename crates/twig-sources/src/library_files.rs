@@ -11,27 +11,29 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
-use twig_clients::format::{self, Bundled, Options, Part, Reading};
+use twig_clients::format::{self, ClientFilePart, Options, Reading, SkillFileFound};
 use twig_core::document::{HEAD, Head};
-use twig_core::parse::documents::{FoundDocument, Layout};
-use twig_core::parse::library::Folder;
-use twig_core::{BodyError, FileRole, Kind, Limits, NotAFile, ProblemCode, RelativePath, Severity};
+use twig_core::parse::documents::{DocumentLayout, FoundDocument};
+use twig_core::parse::library::LibraryRoot;
+use twig_core::{
+    BodyError, FileRole, LibraryKind, Limits, NotAFile, ProblemCode, RelativePath, Severity,
+};
 
 pub(crate) use self::base::Base;
 pub(crate) use self::tree::{FILES, FileTree, LISTED, TreeKind, is_definition};
 use crate::bodies::most;
-use crate::listing::{Entry, Listed, LookedAt, Looker};
-use crate::reader::{Patience, ReadBytes, ReadFile, read_beneath, read_head, text_of};
+use crate::listing::{FileLister, Listed, ListedKind, LookedAt};
+use crate::reader::{ReadBytes, ReadFile, SavePatience, read_beneath, read_head, text_of};
 use crate::root::Root;
-use crate::stamp::Seen;
+use crate::stamp::SeenStamp;
 
 /// This many files that are not known yet are worth the start of threads.
 const MANY: usize = 256;
 
 /// How the files of one library are read.
 pub(crate) struct FileRules<'r> {
-    pub(crate) folder: &'r Folder,
-    pub(crate) kind: Kind,
+    pub(crate) folder: &'r LibraryRoot,
+    pub(crate) kind: LibraryKind,
     pub(crate) options: Options,
     pub(crate) limits: &'r Limits,
     /// Folders in it that are libraries themselves.
@@ -44,8 +46,8 @@ pub(crate) struct FileRules<'r> {
 
 impl<'r> FileRules<'r> {
     pub(crate) fn new(
-        folder: &'r Folder,
-        kind: Kind,
+        folder: &'r LibraryRoot,
+        kind: LibraryKind,
         options: Options,
         limits: &'r Limits,
         inner: &'r [PathBuf],
@@ -89,7 +91,7 @@ pub(crate) struct LibraryFiles {
 impl LibraryFiles {
     /// Reads what changed of all that was asked for, but for documents; says whether anything differs.
     /// `manifest` is what was seen already of the first file with a name.
-    pub(crate) fn refresh(&mut self, rules: &FileRules<'_>, manifest: Seen) -> bool {
+    pub(crate) fn refresh(&mut self, rules: &FileRules<'_>, manifest: SeenStamp) -> bool {
         let base = Base::new(rules.folder, "");
         let mut changed = false;
         for (at, file) in self.named.iter_mut().enumerate() {
@@ -104,7 +106,7 @@ impl LibraryFiles {
     /// Asks for a file's text, which is read now if it was not asked for before.
     pub(crate) fn want_text(&mut self, rules: &FileRules<'_>, path: &str, limit: usize) {
         if let (None, Ok(path)) = (self.named(path), RelativePath::parse(path)) {
-            let mut file = LibraryFile::new(path, Entry::Unsure, Want::Text(limit));
+            let mut file = LibraryFile::new(path, ListedKind::Unsure, Want::Text(limit));
             file.refresh(&Base::new(rules.folder, ""), rules, u64::MAX, None);
             self.named.push(file);
         }
@@ -127,7 +129,7 @@ impl LibraryFiles {
     }
 
     /// Remembers which answers a library was made with.
-    pub(crate) fn keep(&mut self, looker: Looker<'_>) {
+    pub(crate) fn keep(&mut self, looker: FileLister<'_>) {
         (self.folders, self.links) = looker.into_used();
     }
 
@@ -135,7 +137,7 @@ impl LibraryFiles {
     pub(crate) fn refresh_documents(
         &mut self,
         rules: &FileRules<'_>,
-        layout: Option<&Layout>,
+        layout: Option<&DocumentLayout>,
     ) -> bool {
         let Some(layout) = layout else {
             self.above.clear();
@@ -143,7 +145,7 @@ impl LibraryFiles {
         };
         self.above = above(rules.root(), layout);
         let is_there =
-            |path: &&RelativePath| Seen::at(&rules.root().join(path.as_str())).is_there();
+            |path: &&RelativePath| SeenStamp::at(&rules.root().join(path.as_str())).is_there();
         let Some(base) = layout.folders.iter().find(is_there) else {
             return self.documents.take().is_some();
         };
@@ -163,7 +165,7 @@ impl LibraryFiles {
     }
 
     /// The files that prompts were read from, and what was seen of them.
-    pub(crate) fn sources(&self) -> impl Iterator<Item = (&str, &Seen)> {
+    pub(crate) fn sources(&self) -> impl Iterator<Item = (&str, &SeenStamp)> {
         let files = self.tree.iter().flat_map(|tree| &tree.files);
         let prompts = files.filter(|file| matches!(file.want, Want::Text(_) | Want::PROMPT));
         let files = self.named.iter().chain(prompts);
@@ -181,7 +183,7 @@ impl LibraryFiles {
 
 /// The folders above those that may hold documents, below the library's own, which is watched
 /// anyway.
-fn above(root: &Path, layout: &Layout) -> Vec<PathBuf> {
+fn above(root: &Path, layout: &DocumentLayout) -> Vec<PathBuf> {
     let mut above = Vec::new();
     for folder in &layout.folders {
         let mut path = folder.folder();
@@ -201,18 +203,18 @@ pub(crate) enum Want {
     /// How it begins: it is a document.
     Head,
     /// What another client's file says.
-    Client(Part),
+    Client(ClientFilePart),
     /// Whether it is a symlink to a folder.
     Link,
 }
 
 impl Want {
-    pub(crate) const PROMPT: Self = Self::Client(Part::Prompt);
-    const BUNDLED: Self = Self::Client(Part::Bundled);
+    pub(crate) const PROMPT: Self = Self::Client(ClientFilePart::Prompt);
+    const BUNDLED: Self = Self::Client(ClientFilePart::Bundled);
 
     /// Whether the file is reported and never read.
     fn is_skipped(self) -> bool {
-        matches!(self, Self::Client(Part::Skipped(_)))
+        matches!(self, Self::Client(ClientFilePart::Skipped(_)))
     }
 }
 
@@ -221,7 +223,7 @@ impl Want {
 pub(crate) enum FileContent {
     Text { text: String, has_mark: bool },
     Head(FoundDocument),
-    Client(Reading, Option<Box<Bundled>>),
+    Client(Reading, Option<Box<SkillFileFound>>),
 }
 
 /// A file and what was last read of it.
@@ -229,9 +231,9 @@ pub(crate) enum FileContent {
 pub(crate) struct LibraryFile {
     /// From the library's folder.
     pub(crate) path: RelativePath,
-    pub(crate) entry: Entry,
+    pub(crate) entry: ListedKind,
     pub(crate) want: Want,
-    seen: Seen,
+    seen: SeenStamp,
     size: u64,
     /// Whether there is no room for it.
     is_left_off: bool,
@@ -240,12 +242,12 @@ pub(crate) struct LibraryFile {
 
 impl LibraryFile {
     /// A file that was not looked at yet.
-    fn new(path: RelativePath, entry: Entry, want: Want) -> Self {
+    fn new(path: RelativePath, entry: ListedKind, want: Want) -> Self {
         Self {
             path,
             entry,
             want,
-            seen: Seen::never(),
+            seen: SeenStamp::never(),
             size: 0,
             is_left_off: false,
             content: Err(BodyError::NotFound),
@@ -270,7 +272,7 @@ impl LibraryFile {
     }
 
     fn is_new(&self) -> bool {
-        self.seen == Seen::never()
+        self.seen == SeenStamp::never()
     }
 
     /// Whether it should have been read and was not.
@@ -294,15 +296,15 @@ impl LibraryFile {
         base: &Base<'_>,
         rules: &FileRules<'_>,
         total: u64,
-        now: Option<Seen>,
+        now: Option<SeenStamp>,
     ) -> bool {
         let is_new = self.is_new();
         if self.want.is_skipped() {
             return self.content.is_err() && self.replace(base, rules, Err(BodyError::NotFound));
         }
-        if let Entry::Other(what) = self.entry {
+        if let ListedKind::Other(what) = self.entry {
             if is_new {
-                self.seen = Seen::at(&self.full(base));
+                self.seen = SeenStamp::at(&self.full(base));
                 self.replace(base, rules, Err(BodyError::NotAFile(what)));
             }
             return is_new;
@@ -312,7 +314,7 @@ impl LibraryFile {
             let is_enough = rules.read.load(Ordering::Relaxed) > total.saturating_mul(2);
             return !is_enough && self.read(base, rules, None);
         }
-        let now = now.unwrap_or_else(|| Seen::at(&self.full(base)));
+        let now = now.unwrap_or_else(|| SeenStamp::at(&self.full(base)));
         if self.is_left_off {
             // It is read once there is room for what it has become.
             self.seen = now;
@@ -326,7 +328,7 @@ impl LibraryFile {
     fn fit(&mut self, base: &Base<'_>, rules: &FileRules<'_>, left: u64, total: u64) -> bool {
         let is_unread = self.is_unread();
         if is_unread {
-            self.seen = Seen::at(&self.full(base));
+            self.seen = SeenStamp::at(&self.full(base));
             self.size = self.seen.stamp().map_or(0, |stamp| stamp.size);
         }
         let fits = self.size <= left;
@@ -342,24 +344,24 @@ impl LibraryFile {
     }
 
     /// Reads it; `now` is what was seen of it, if anything looked.
-    fn read(&mut self, base: &Base<'_>, rules: &FileRules<'_>, now: Option<Seen>) -> bool {
+    fn read(&mut self, base: &Base<'_>, rules: &FileRules<'_>, now: Option<SeenStamp>) -> bool {
         self.is_left_off = false;
         rules.is_any_read.store(true, Ordering::Relaxed);
         let read = self.read_bytes(base, rules);
         if let Ok(read) = &read {
-            self.seen = Seen::of(read.stamp);
+            self.seen = SeenStamp::of(read.stamp);
             self.size = read.stamp.size;
             rules.read.fetch_add(self.size, Ordering::Relaxed);
         } else {
-            self.seen = now.unwrap_or_else(|| Seen::at(&self.full(base)));
+            self.seen = now.unwrap_or_else(|| SeenStamp::at(&self.full(base)));
             self.size = 0;
         }
         self.replace(base, rules, read)
     }
 
     fn read_bytes(&self, base: &Base<'_>, rules: &FileRules<'_>) -> Result<ReadBytes, BodyError> {
-        let patience = Patience::for_scan(self.size > 0);
-        let is_listed = self.entry == Entry::File;
+        let patience = SavePatience::for_scan(self.size > 0);
+        let is_listed = self.entry == ListedKind::File;
         let opened = base.root()?;
         let limit = match self.want {
             Want::Head => {
@@ -427,7 +429,7 @@ impl LibraryFile {
             Ok(read) => read,
             Err(error) => return FileContent::Client(self.refused(base, rules, &error), None),
         };
-        let bundled = (rules.kind == Kind::Skills).then(|| Box::new(self.bundle(&read)));
+        let bundled = (rules.kind == LibraryKind::Skills).then(|| Box::new(self.bundle(&read)));
         if self.want == Want::BUNDLED {
             return FileContent::Client(Reading::default(), bundled);
         }
@@ -449,13 +451,13 @@ impl LibraryFile {
         format::read(kind, folder, &self.path, text, options, rules.limits)
     }
 
-    fn bundle(&self, read: &ReadBytes) -> Bundled {
+    fn bundle(&self, read: &ReadBytes) -> SkillFileFound {
         let digest: [u8; 32] = Sha256::digest(&read.bytes).into();
         let mut version = [0; 8];
         version.copy_from_slice(&digest[..8]);
         let head = &read.bytes[..read.bytes.len().min(HEAD)];
         let is_whole = head.len() == read.bytes.len();
-        Bundled {
+        SkillFileFound {
             head: Head::read(self.path.file_name(), head, is_whole),
             path: self.path.clone(),
             digest,
@@ -467,10 +469,10 @@ impl LibraryFile {
 
     /// What is said of another client's file that cannot be read.
     fn refused(&self, base: &Base<'_>, rules: &FileRules<'_>, error: &BodyError) -> Reading {
-        if let Want::Client(Part::Skipped(why)) = self.want {
+        if let Want::Client(ClientFilePart::Skipped(why)) = self.want {
             return format::skipped(rules.folder, &self.path, why);
         }
-        let is_link = self.entry == Entry::Unsure;
+        let is_link = self.entry == ListedKind::Unsure;
         let is_folder = match error {
             BodyError::NotAFile(NotAFile::Folder) => is_link,
             BodyError::Outside => is_link && self.full(base).is_dir(),

@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use twig_core::document::Document;
-use twig_core::parse::documents::{Layout, documents};
-use twig_core::parse::library::{Folder, add_documents, empty_library};
+use twig_core::parse::documents::{DocumentLayout, documents};
+use twig_core::parse::library::{LibraryRoot, add_documents, empty_library};
 use twig_core::{
-    BodyError, FileRole, Kind, Library, LibraryName, Problem, ProblemCode, RelativePath, Severity,
+    BodyError, FileRole, Library, LibraryKind, LibraryName, Problem, ProblemCode, RelativePath,
+    Severity,
 };
 
 pub(crate) use self::kinds::{has_definitions, has_functions};
 use self::kinds::{has_moved, read, watched_definitions};
 use crate::library_files::{FILES, FileContent, FileRules, FileTree, LibraryFiles};
-use crate::listing::Entry;
+use crate::listing::ListedKind;
 use crate::place::Candidate;
 use crate::settings::Settings;
 use crate::source_files::{ReadFrom, SourceFiles};
@@ -27,7 +28,7 @@ use crate::trust::guard::Guard;
 pub(crate) struct LibraryFolder {
     /// How it was found.
     pub(crate) candidate: Candidate,
-    folder: Folder,
+    folder: LibraryRoot,
     files: LibraryFiles,
     parsed: ParsedLibrary,
     /// What was read when all that it needs could last be read.
@@ -44,11 +45,11 @@ pub(crate) struct LibraryFolder {
 #[derive(Debug, Clone)]
 struct ParsedLibrary {
     library: Arc<Library>,
-    layout: Option<Layout>,
+    layout: Option<DocumentLayout>,
 }
 
 impl LibraryFolder {
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> LibraryKind {
         self.parsed.library.kind
     }
 
@@ -64,7 +65,7 @@ impl LibraryFolder {
     /// The folders inside it whose entries matter.
     pub(crate) fn watched(&self) -> Vec<PathBuf> {
         let mut folders: Vec<PathBuf> = self.files.watched().cloned().collect();
-        if self.kind() == Kind::Definitions {
+        if self.kind() == LibraryKind::Definitions {
             folders.extend(watched_definitions(Path::new(&*self.folder.root)));
         }
         folders.extend_from_slice(self.guard.watched());
@@ -76,7 +77,7 @@ impl LibraryFolder {
         self.files.tree.as_ref().map_or(0, |tree| tree.files.len())
     }
 
-    fn new(folder: Folder, candidate: &Candidate) -> Self {
+    fn new(folder: LibraryRoot, candidate: &Candidate) -> Self {
         let empty = Arc::new(empty_library(&folder, candidate.kind, Vec::new()));
         Self {
             candidate: candidate.clone(),
@@ -164,7 +165,7 @@ fn keep_good(good: &Library, broken: Vec<Problem>) -> Library {
 
 /// A library with the documents that were found.
 fn with_documents(
-    folder: &Folder,
+    folder: &LibraryRoot,
     parsed: &ParsedLibrary,
     found: Option<&FileTree>,
 ) -> Arc<Library> {
@@ -175,7 +176,7 @@ fn with_documents(
     let found = found.map(|tree| found_documents(folder, layout, tree, &mut problems));
     let found = found.unwrap_or_default();
     // A library of definitions has templates even where nothing fits them yet.
-    if found.is_empty() && problems.is_empty() && parsed.library.kind != Kind::Definitions {
+    if found.is_empty() && problems.is_empty() && parsed.library.kind != LibraryKind::Definitions {
         return Arc::clone(&parsed.library);
     }
     let mut library = Library::clone(&parsed.library);
@@ -185,8 +186,8 @@ fn with_documents(
 }
 
 fn found_documents(
-    folder: &Folder,
-    layout: &Layout,
+    folder: &LibraryRoot,
+    layout: &DocumentLayout,
     tree: &FileTree,
     problems: &mut Vec<Problem>,
 ) -> Vec<Document> {
@@ -204,7 +205,7 @@ fn found_documents(
     for file in &tree.files {
         let Err(error) = &file.content else { continue };
         // A file that was listed and is missing went away since.
-        if *error != BodyError::NotFound || file.entry != Entry::File {
+        if *error != BodyError::NotFound || file.entry != ListedKind::File {
             let (path, shown) = (folder.path_of(&file.path), folder.shown_path_of(&file.path));
             problems.push(error.problem(FileRole::Document, &path, &shown));
         }
@@ -216,7 +217,7 @@ fn found_documents(
     documents(folder, &layout.prefix, &base, heads, problems)
 }
 
-fn too_many(folder: &Folder, below: &str) -> Problem {
+fn too_many(folder: &LibraryRoot, below: &str) -> Problem {
     let shown = folder.shown_path_of(below);
     let message = format!("{shown} has more than {FILES} documents; the rest is left off");
     let (code, path) = (ProblemCode::TooManyDocuments, folder.path_of(below));
@@ -297,7 +298,7 @@ fn load(
     Ok(state.refresh(settings, trust, candidate, is_first))
 }
 
-fn folder(settings: &Settings, candidate: &Candidate) -> Result<Folder, Box<Problem>> {
+fn folder(settings: &Settings, candidate: &Candidate) -> Result<LibraryRoot, Box<Problem>> {
     let root = &*candidate.root;
     let problem = |message: String| {
         let path = root.display().to_string();
@@ -327,7 +328,7 @@ fn folder(settings: &Settings, candidate: &Candidate) -> Result<Folder, Box<Prob
     } else {
         format!("{name}{}", settings.separator)
     };
-    Ok(Folder {
+    Ok(LibraryRoot {
         name,
         root: text.into(),
         shown_root: shown.into(),

@@ -10,7 +10,7 @@ use twig_core::parse::library::Files;
 use twig_core::{BodyError, NotAFile, RelativePath};
 
 use crate::root::{Root, regular};
-use crate::stamp::Seen;
+use crate::stamp::SeenStamp;
 
 /// How many names of one folder are kept; what is past them is looked at one by one.
 const LIMIT: usize = 20_000;
@@ -18,7 +18,7 @@ const LIMIT: usize = 20_000;
 /// The names in one folder, sorted, with their types.
 #[derive(Debug)]
 pub(crate) struct Listing {
-    entries: Vec<(Box<str>, Entry)>,
+    entries: Vec<(Box<str>, ListedKind)>,
     /// Names that are not UTF-8, as far as they can be shown.
     unreadable: Vec<Box<str>>,
     complete: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Listing {
 
 /// What a listing says that something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Entry {
+pub(crate) enum ListedKind {
     File,
     /// A link, or a file system that does not say.
     Unsure,
@@ -48,7 +48,7 @@ impl Listing {
             let entry = entry.map_err(|error| crate::root::body_error(&error))?;
             match entry.file_name().into_string() {
                 Ok(name) => {
-                    let kind = entry.file_type().map_or(Entry::Unsure, Entry::of);
+                    let kind = entry.file_type().map_or(ListedKind::Unsure, ListedKind::of);
                     listing.entries.push((name.into_boxed_str(), kind));
                 }
                 // A name that is not UTF-8 cannot be written in a manifest, nor in a reply.
@@ -76,18 +76,18 @@ impl Listing {
     }
 
     /// The names with what they are.
-    pub(crate) fn into_entries(self) -> Vec<(Box<str>, Entry)> {
+    pub(crate) fn into_entries(self) -> Vec<(Box<str>, ListedKind)> {
         self.entries
     }
 
-    fn entry(&self, name: &str) -> Option<Entry> {
+    fn entry(&self, name: &str) -> Option<ListedKind> {
         let at = self
             .entries
             .binary_search_by(|(entry, _)| (**entry).cmp(name))
             .ok();
         match at {
             Some(at) => Some(self.entries[at].1),
-            None => (!self.complete).then_some(Entry::Unsure),
+            None => (!self.complete).then_some(ListedKind::Unsure),
         }
     }
 
@@ -99,7 +99,7 @@ impl Listing {
     }
 }
 
-impl Entry {
+impl ListedKind {
     pub(crate) const FOLDER: Self = Self::Other(NotAFile::Folder);
 
     fn of(kind: FileType) -> Self {
@@ -117,14 +117,14 @@ impl Entry {
 pub(crate) struct Listed {
     folder: Box<str>,
     pub(crate) path: PathBuf,
-    seen: Seen,
+    seen: SeenStamp,
     digest: Option<u64>,
 }
 
 impl Listed {
     /// Whether the folder still has the same entries; only one that was touched is listed again.
     pub(crate) fn holds(&mut self, root: &Path) -> bool {
-        let now = Seen::at(&self.path);
+        let now = SeenStamp::at(&self.path);
         if self.seen.holds(&now) {
             return true;
         }
@@ -140,7 +140,7 @@ impl Listed {
 
 /// Answers for a library's files from the listings of their folders, and remembers what it used.
 #[derive(Debug)]
-pub(crate) struct Looker<'a> {
+pub(crate) struct FileLister<'a> {
     path: &'a Path,
     root: Result<Root, BodyError>,
     listings: RefCell<BTreeMap<Box<str>, Answers>>,
@@ -178,7 +178,7 @@ impl LookedAt {
     }
 }
 
-impl<'a> Looker<'a> {
+impl<'a> FileLister<'a> {
     pub(crate) fn new(path: &'a Path) -> Self {
         Self {
             path,
@@ -198,7 +198,7 @@ impl<'a> Looker<'a> {
     fn list(&self, root: &Root, folder: &str) -> Answers {
         let path = self.path.join(folder);
         // The stamp is taken first: a change in between makes it old, never the listing.
-        let seen = Seen::at(&path);
+        let seen = SeenStamp::at(&path);
         let listing = Listing::read(root, folder);
         let listed = Listed {
             folder: folder.into(),
@@ -210,7 +210,7 @@ impl<'a> Looker<'a> {
     }
 }
 
-impl Files for Looker<'_> {
+impl Files for FileLister<'_> {
     fn look(&self, path: &RelativePath) -> Result<(), BodyError> {
         let root = self.root.as_ref().map_err(Clone::clone)?;
         let mut listings = self.listings.borrow_mut();
@@ -225,9 +225,9 @@ impl Files for Looker<'_> {
             .map_err(Clone::clone)?
             .entry(path.file_name())
         {
-            Some(Entry::File) => Ok(()),
-            Some(Entry::Other(what)) => Err(BodyError::NotAFile(what)),
-            Some(Entry::Unsure) => {
+            Some(ListedKind::File) => Ok(()),
+            Some(ListedKind::Other(what)) => Err(BodyError::NotAFile(what)),
+            Some(ListedKind::Unsure) => {
                 let looked = LookedAt::new(root, path, false);
                 let found = looked.found.clone();
                 self.links.borrow_mut().push(looked);

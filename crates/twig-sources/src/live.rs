@@ -9,15 +9,15 @@ use std::thread::{self, ThreadId};
 use twig_core::store::StoreError;
 use twig_core::{Catalog, Library, Problem, Revisions};
 
-use crate::found::Found;
+use crate::found::SearchedPlace;
 use crate::problem_log::ProblemLog;
 use crate::project::ProjectSource;
 use crate::reach::Reach;
 use crate::settings::Settings;
-use crate::shelf::{Folders, Shelf};
+use crate::shelf::{Folders, LibrarySet};
 use crate::source_files::AllSources;
 use crate::stamp::FileStamp;
-use crate::watch::{self, Signal, Watch};
+use crate::watch::{self, CatalogWatch, Signal};
 
 /// Loads libraries, publishes the catalog made of them, and the next one where the disk changed.
 ///
@@ -28,7 +28,7 @@ pub struct LiveCatalog {
     current: Mutex<Arc<Catalog>>,
     /// What the catalog is made of.
     parts: Mutex<Parts>,
-    shelf: Mutex<Shelf>,
+    shelf: Mutex<LibrarySet>,
     /// What libraries were read from.
     sources: AllSources,
     project: Option<ProjectSource>,
@@ -74,7 +74,7 @@ impl LiveCatalog {
             current: Mutex::default(),
             parts: Mutex::default(),
             project: settings.project.clone().map(ProjectSource::new),
-            shelf: Mutex::new(Shelf::new(&settings, Arc::clone(&reach))),
+            shelf: Mutex::new(LibrarySet::new(&settings, Arc::clone(&reach))),
             reach,
             sources: AllSources::default(),
             scans: AtomicU64::new(0),
@@ -137,7 +137,7 @@ impl LiveCatalog {
     ///
     /// Where nothing did, this costs a `stat` for each folder and manifest.
     pub fn refresh(&self) -> Refresh {
-        self.look_with(Shelf::scan)
+        self.look_with(LibrarySet::scan)
     }
 
     /// Looks at one library, and publishes another catalog if it changed.
@@ -150,7 +150,7 @@ impl LiveCatalog {
         self.sources.is_read(library, path, stamp)
     }
 
-    fn look_with(&self, scan: impl FnOnce(&mut Shelf, &Settings) -> Option<usize>) -> Refresh {
+    fn look_with(&self, scan: impl FnOnce(&mut LibrarySet, &Settings) -> Option<usize>) -> Refresh {
         let mut guard = lock(&self.shelf);
         self.scans.fetch_add(1, Ordering::Relaxed);
         let problems = guard.problems.clone();
@@ -176,7 +176,7 @@ impl LiveCatalog {
     ///
     /// `on_change` is called after a catalog was published whose lists, or whose documents, differ
     /// from the last one that was announced.
-    pub fn watch(self: &Arc<Self>, on_change: impl Fn() + Send + 'static) -> Watch {
+    pub fn watch(self: &Arc<Self>, on_change: impl Fn() + Send + 'static) -> CatalogWatch {
         let (watch, sender) = watch::start(self, on_change);
         let Some(project) = &self.project else {
             return watch;
@@ -194,7 +194,7 @@ impl LiveCatalog {
     }
 
     /// Each place that was looked at and what was found there.
-    pub fn found(&self) -> Vec<Found> {
+    pub fn found(&self) -> Vec<SearchedPlace> {
         lock(&self.shelf).found(&self.settings)
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::stamp::{FileStamp, Seen};
+use crate::stamp::{FileStamp, SeenStamp};
 
 /// A file or folder that a scan looks at is whole if it was not written for this long: another look
 /// follows the next event.
@@ -29,7 +29,7 @@ pub(crate) const CHECKOUT_STEP: Duration = Duration::from_millis(20);
 
 /// How long a save may be under way before what is there is taken.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct SavePatience {
     /// A file that was not written for this long is whole.
     pub(crate) quiet: Duration,
     /// The same for an empty file, which most likely was truncated to be written anew.
@@ -41,7 +41,7 @@ pub(crate) struct Patience {
     pub(crate) doubts_empty: bool,
 }
 
-impl Patience {
+impl SavePatience {
     /// For bodies, which are read because a client asks.
     pub(crate) const BODY: Self = Self {
         quiet: BODY,
@@ -90,7 +90,7 @@ pub(crate) fn pause(wait: Duration) {
 /// Some editors move the old file away before they write the new one: what is missing in a folder
 /// that was touched just now may be back in a moment.
 pub(crate) fn until_folder_is_quiet(folder: &Path, quiet: Duration) -> Option<Duration> {
-    Seen::at(folder).stamp()?.until_quiet(quiet)
+    SeenStamp::at(folder).stamp()?.until_quiet(quiet)
 }
 
 /// Looks, and once more when the folder is quiet if the first look found less than was there before.

@@ -12,39 +12,39 @@ use std::path::{Path, PathBuf};
 
 use twig_clients::format::Options;
 use twig_core::parse::library::MANIFEST;
-use twig_core::{Kind, LibraryName, Problem, ProblemCode, Severity};
+use twig_core::{LibraryKind, LibraryName, Problem, ProblemCode, Severity};
 
-use self::inside::Inside;
+use self::inside::PlaceContents;
 use self::manifest::manifest_at;
 use self::trouble::is_of_this_person;
-use crate::detect::{self, Layout, Spot};
-use crate::found::{FoundState, Origin, Skipped};
+use crate::detect::{self, DetectedLibrary, FolderLayout};
+use crate::found::{FoundState, PlaceOrigin, Skipped};
 use crate::library_folder::{has_definitions, has_functions};
 use crate::root::sentence;
 use crate::settings::Settings;
-use crate::stamp::{Seen, is_absence};
+use crate::stamp::{SeenStamp, is_absence};
 
 /// The name of a project's own folder.
 pub const PROJECT: &str = ".twig";
 
 /// A place and what was last seen there.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct LibraryPlace {
     pub(crate) path: PathBuf,
-    pub(crate) origin: Origin,
+    pub(crate) origin: PlaceOrigin,
     /// Whether it is a project's own folder.
     is_project: bool,
-    kind: Option<Kind>,
+    kind: Option<LibraryKind>,
     /// What the person calls it.
     name: Option<LibraryName>,
     options: Options,
     pub(crate) state: FoundState,
-    seen: Seen,
+    seen: SeenStamp,
     /// Names of the folders and links in it, sorted.
     subfolders: Vec<OsString>,
     /// What its layout, and that of folders in it, says.
-    layout: Option<Layout>,
-    layouts: BTreeMap<OsString, Layout>,
+    layout: Option<FolderLayout>,
+    layouts: BTreeMap<OsString, FolderLayout>,
     /// The folders of the libraries that were found last.
     pub(crate) roots: Vec<PathBuf>,
     /// Whether these are all there is: other folders in it do not count.
@@ -63,11 +63,11 @@ pub(crate) struct Place {
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     pub(crate) root: PathBuf,
-    pub(crate) kind: Kind,
+    pub(crate) kind: LibraryKind,
     /// Whether it is a project's own.
     pub(crate) is_project: bool,
     /// What was seen of its manifest, if it has one.
-    pub(crate) manifest: Seen,
+    pub(crate) manifest: SeenStamp,
     /// What it is called; by its folder where this is `None`.
     pub(crate) name: Option<LibraryName>,
     pub(crate) options: Options,
@@ -78,12 +78,12 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    pub(crate) fn new(root: PathBuf, kind: Kind) -> Self {
+    pub(crate) fn new(root: PathBuf, kind: LibraryKind) -> Self {
         Self {
             root,
             kind,
             is_project: false,
-            manifest: Seen::never(),
+            manifest: SeenStamp::never(),
             name: None,
             options: Options::default(),
             inner: Vec::new(),
@@ -91,7 +91,7 @@ impl Candidate {
         }
     }
 
-    fn at(spot: Spot) -> Self {
+    fn at(spot: DetectedLibrary) -> Self {
         let name = spot.name.as_deref().and_then(LibraryName::from_folder);
         Self {
             name,
@@ -101,14 +101,14 @@ impl Candidate {
     }
 }
 
-impl Place {
+impl LibraryPlace {
     /// Every place that the settings name, in order.
     pub(crate) fn all(settings: &Settings) -> Vec<Self> {
         let mut places: Vec<Self> = Vec::new();
         let is_new = |places: &[Self], path: &Path| !places.iter().any(|it| it.path == *path);
         for path in &settings.libraries {
             if is_new(&places, path) {
-                let mut place = Self::new(path, Origin::Flag);
+                let mut place = Self::new(path, PlaceOrigin::Flag);
                 place.kind = settings.kind;
                 place.is_project = path.file_name().is_some_and(|name| name == PROJECT);
                 places.push(place);
@@ -116,14 +116,14 @@ impl Place {
         }
         for path in &settings.projects {
             if is_new(&places, path) {
-                let mut place = Self::new(path, Origin::Project);
+                let mut place = Self::new(path, PlaceOrigin::Project);
                 place.is_project = true;
                 places.push(place);
             }
         }
         for remembered in &settings.remembered {
             if is_new(&places, &remembered.path) {
-                let mut place = Self::new(&remembered.path, Origin::Configuration);
+                let mut place = Self::new(&remembered.path, PlaceOrigin::Configuration);
                 place.kind = remembered.kind;
                 place.name.clone_from(&remembered.name);
                 place.options = remembered.options;
@@ -131,11 +131,11 @@ impl Place {
             }
         }
         let data = settings.data.iter();
-        places.extend(data.map(|path| Self::new(path, Origin::Data)));
+        places.extend(data.map(|path| Self::new(path, PlaceOrigin::Data)));
         places
     }
 
-    fn new(path: &Path, origin: Origin) -> Self {
+    fn new(path: &Path, origin: PlaceOrigin) -> Self {
         Self {
             path: path.to_path_buf(),
             origin,
@@ -144,7 +144,7 @@ impl Place {
             name: None,
             options: Options::default(),
             state: FoundState::Missing,
-            seen: Seen::never(),
+            seen: SeenStamp::never(),
             subfolders: Vec::new(),
             layout: None,
             layouts: BTreeMap::new(),
@@ -159,14 +159,14 @@ impl Place {
 
     /// Whether the person named it, now or earlier.
     fn is_named(&self) -> bool {
-        matches!(self.origin, Origin::Flag | Origin::Configuration)
+        matches!(self.origin, PlaceOrigin::Flag | PlaceOrigin::Configuration)
     }
 
     /// Looks for libraries; `known` says how a folder was read until now.
     pub(crate) fn look(
         &mut self,
         settings: &Settings,
-        known: impl Fn(&Path) -> Option<Kind>,
+        known: impl Fn(&Path) -> Option<LibraryKind>,
         answers: impl Fn(&Path) -> bool,
         problems: &mut Vec<Problem>,
     ) -> Vec<Candidate> {
@@ -309,12 +309,12 @@ impl Place {
     }
 
     fn list(&mut self) {
-        let now = Seen::at(&self.path);
+        let now = SeenStamp::at(&self.path);
         if self.seen.holds(&now) {
             return;
         }
         self.seen = now;
-        self.state = match Inside::list(&self.path) {
+        self.state = match PlaceContents::list(&self.path) {
             Ok(inside) => {
                 self.subfolders = inside.folders;
                 FoundState::Folder
@@ -330,7 +330,7 @@ impl Place {
             }
             // What was known stays until the folder can be listed again.
             Err(error) => {
-                self.seen = Seen::never();
+                self.seen = SeenStamp::never();
                 FoundState::Unreadable(sentence(&error))
             }
         };
@@ -343,7 +343,7 @@ impl Place {
     }
 
     /// What the place itself is: one library, or the folders of clients in it.
-    fn own_libraries(&self, known: &impl Fn(&Path) -> Option<Kind>) -> Vec<Candidate> {
+    fn own_libraries(&self, known: &impl Fn(&Path) -> Option<LibraryKind>) -> Vec<Candidate> {
         let is_there = !matches!(self.state, FoundState::Missing | FoundState::NotAFolder);
         let may_be = self.is_named() || self.is_project;
         if !may_be || !is_there || self.is_strangers() {
@@ -354,33 +354,33 @@ impl Place {
             is_project: self.is_project,
             ..Candidate::new(self.path.clone(), kind)
         };
-        if matches!(self.kind, None | Some(Kind::Twig))
-            && let Ok(Some(manifest)) = manifest_at(&self.path, known == Some(Kind::Twig))
+        if matches!(self.kind, None | Some(LibraryKind::Twig))
+            && let Ok(Some(manifest)) = manifest_at(&self.path, known == Some(LibraryKind::Twig))
         {
-            let mut own = own(Kind::Twig);
+            let mut own = own(LibraryKind::Twig);
             own.manifest = manifest;
             return vec![own];
         }
         if let Some(well_known) = detect::at(&self.path)
-            && self.kind.is_none_or(Kind::is_format)
+            && self.kind.is_none_or(LibraryKind::is_format)
         {
-            let spot = Spot::at(well_known, self.path.clone(), self.kind);
+            let spot = DetectedLibrary::at(well_known, self.path.clone(), self.kind);
             return vec![Candidate::at(spot)];
         }
         let is_functions = match self.kind {
-            Some(kind) => kind == Kind::Functions,
-            None => has_functions(&self.path, known == Some(Kind::Functions)),
+            Some(kind) => kind == LibraryKind::Functions,
+            None => has_functions(&self.path, known == Some(LibraryKind::Functions)),
         };
         if is_functions {
-            return vec![own(Kind::Functions)];
+            return vec![own(LibraryKind::Functions)];
         }
         let is_definitions = match self.kind {
-            Some(kind) => kind == Kind::Definitions,
+            Some(kind) => kind == LibraryKind::Definitions,
             None if self.is_project => true,
-            None => known == Some(Kind::Definitions) || has_definitions(&self.path),
+            None => known == Some(LibraryKind::Definitions) || has_definitions(&self.path),
         };
         if is_definitions {
-            return vec![own(Kind::Definitions)];
+            return vec![own(LibraryKind::Definitions)];
         }
         let wanted = self.kind.filter(|kind| kind.is_format());
         let clients = self.of_clients(&self.path, wanted);
@@ -392,7 +392,7 @@ impl Place {
     }
 
     /// The folders in a project's that clients read, of one kind or of any.
-    fn of_clients(&self, project: &Path, kind: Option<Kind>) -> Vec<Candidate> {
+    fn of_clients(&self, project: &Path, kind: Option<LibraryKind>) -> Vec<Candidate> {
         let was = |path: &Path| self.roots.iter().any(|root| root == path);
         let mut real = Vec::new();
         let mut candidates = Vec::new();
@@ -400,7 +400,7 @@ impl Place {
             let path = root.canonicalize().unwrap_or_else(|_| root.clone());
             if kind.is_none_or(|kind| kind == known.kind) && !real.contains(&path) {
                 real.push(path);
-                candidates.push(Candidate::at(Spot::at(known, root, None)));
+                candidates.push(Candidate::at(DetectedLibrary::at(known, root, None)));
             }
         }
         candidates
@@ -411,9 +411,9 @@ impl Place {
         if matches!(self.state, FoundState::Missing | FoundState::NotAFolder) {
             return Vec::new();
         }
-        let layout = Layout::of(&self.path, self.layout.take());
+        let layout = FolderLayout::of(&self.path, self.layout.take());
         let spots = layout.spots.iter().cloned();
-        let spots = spots.filter(|spot| with_markdown || spot.kind != Kind::Markdown);
+        let spots = spots.filter(|spot| with_markdown || spot.kind != LibraryKind::Markdown);
         let candidates = spots.map(Candidate::at).collect();
         self.layout = Some(layout);
         candidates
@@ -421,7 +421,7 @@ impl Place {
 
     fn libraries_inside(
         &mut self,
-        known: &impl Fn(&Path) -> Option<Kind>,
+        known: &impl Fn(&Path) -> Option<LibraryKind>,
         answers: &impl Fn(&Path) -> bool,
     ) -> Vec<Candidate> {
         let mut candidates = Vec::with_capacity(self.roots.len());
@@ -434,20 +434,20 @@ impl Place {
                 continue;
             }
             let known = known(&root);
-            match manifest_at(&root, known == Some(Kind::Twig)) {
+            match manifest_at(&root, known == Some(LibraryKind::Twig)) {
                 Ok(Some(manifest)) => candidates.push(Candidate {
                     manifest,
-                    ..Candidate::new(root, Kind::Twig)
+                    ..Candidate::new(root, LibraryKind::Twig)
                 }),
-                Ok(None) if has_functions(&root, known == Some(Kind::Functions)) => {
-                    candidates.push(Candidate::new(root, Kind::Functions));
+                Ok(None) if has_functions(&root, known == Some(LibraryKind::Functions)) => {
+                    candidates.push(Candidate::new(root, LibraryKind::Functions));
                 }
                 Ok(None) if detect::at(&root).is_some() => {
-                    let spot = detect::at(&root).map(|it| Spot::at(it, root, None));
+                    let spot = detect::at(&root).map(|it| DetectedLibrary::at(it, root, None));
                     candidates.extend(spot.map(Candidate::at));
                 }
-                Ok(None) if known == Some(Kind::Definitions) || has_definitions(&root) => {
-                    candidates.push(Candidate::new(root, Kind::Definitions));
+                Ok(None) if known == Some(LibraryKind::Definitions) || has_definitions(&root) => {
+                    candidates.push(Candidate::new(root, LibraryKind::Definitions));
                 }
                 Ok(None) => {
                     let clients = self.of_clients(&root, None);
@@ -455,10 +455,10 @@ impl Place {
                         candidates.extend(clients);
                         continue;
                     }
-                    let layout = Layout::of(&root, layouts.remove(name));
+                    let layout = FolderLayout::of(&root, layouts.remove(name));
                     let told = layout.spots.iter().cloned();
                     // Any folder has some Markdown in it.
-                    let told = told.filter(|spot| spot.kind != Kind::Markdown);
+                    let told = told.filter(|spot| spot.kind != LibraryKind::Markdown);
                     candidates.extend(told.map(Candidate::at));
                     self.layouts.insert(name.clone(), layout);
                 }

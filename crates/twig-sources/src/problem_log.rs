@@ -10,11 +10,11 @@ const LINES: usize = 20;
 /// Which problems were there when they were last told of.
 #[derive(Debug, Default)]
 pub(crate) struct ProblemLog {
-    told: BTreeMap<Key, usize>,
+    told: BTreeMap<ProblemKey, usize>,
 }
 
 /// What makes two problems the same one: a line more above it does not make it another.
-type Key = (Box<str>, ProblemCode, String);
+type ProblemKey = (Box<str>, ProblemCode, String);
 
 impl ProblemLog {
     /// Logs the problems that were not there the last time.

@@ -11,11 +11,11 @@ use crate::settings::Selected;
 #[derive(Debug)]
 pub(crate) struct ProjectSource {
     pub(crate) selected: Selected,
-    known: Mutex<Known>,
+    known: Mutex<KnownProject>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownProject {
     /// The store's revision when it was last read.
     revision: Option<u64>,
     /// The project; `None` where the store has none of that name.
@@ -112,7 +112,7 @@ impl ProjectSource {
     }
 }
 
-impl Known {
+impl KnownProject {
     /// Takes what was read; says whether it differs from what was known.
     fn take(&mut self, project: Option<&Project>, workspace: &str) -> bool {
         let read = project.map(|project| library(project, workspace));

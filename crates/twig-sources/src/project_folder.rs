@@ -8,12 +8,12 @@ mod import;
 use std::path::Path;
 
 use twig_core::BodyError;
-use twig_core::store::{Folder, FolderError, StoreError};
+use twig_core::store::{ExportedProject, FolderError, StoreError};
 
 pub use self::export::{Exported, export_project};
-pub use self::import::{CheckedFolder, Imported, check_project, import_project};
-pub(crate) use self::import::{Outcome, UNDER_WAY, UNDER_WAY_BYTES, start, wait};
-use crate::reader::{Patience, read_text};
+pub use self::import::{CheckedFolder, ImportSummary, check_project, import_project};
+pub(crate) use self::import::{ImportedWrite, UNDER_WAY, UNDER_WAY_BYTES, start, wait};
+use crate::reader::{SavePatience, read_text};
 
 /// The file that says what is in the folder.
 const MANIFEST: &str = "project.json";
@@ -97,8 +97,8 @@ fn named(names: &[String]) -> String {
     }
 }
 
-fn read_manifest(root: &Path) -> Result<Folder, ProjectFolderError> {
-    let read = read_text(root, MANIFEST, MANIFEST_LIMIT, Patience::NONE);
+fn read_manifest(root: &Path) -> Result<ExportedProject, ProjectFolderError> {
+    let read = read_text(root, MANIFEST, MANIFEST_LIMIT, SavePatience::NONE);
     let read = read.map_err(|error| match error {
         BodyError::NotFound => ProjectFolderError::NoManifest,
         error => ProjectFolderError::Read {
@@ -106,5 +106,5 @@ fn read_manifest(root: &Path) -> Result<Folder, ProjectFolderError> {
             error,
         },
     })?;
-    Folder::parse(&read.text).map_err(ProjectFolderError::Manifest)
+    ExportedProject::parse(&read.text).map_err(ProjectFolderError::Manifest)
 }

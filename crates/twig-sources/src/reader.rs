@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 use twig_core::BodyError;
 
-pub(crate) use crate::patience::Patience;
+pub(crate) use crate::patience::SavePatience;
 use crate::patience::{pause, until_folder_is_quiet};
 use crate::root::{Root, body_error};
 use crate::stamp::FileStamp;
@@ -48,7 +48,7 @@ pub(crate) fn read_text(
     root: &Path,
     path: &str,
     limit: usize,
-    patience: Patience,
+    patience: SavePatience,
 ) -> Result<ReadFile, BodyError> {
     text_of(read_bytes(root, path, limit, patience)?)
 }
@@ -60,7 +60,7 @@ pub(crate) fn read_text_beneath(
     root: &Path,
     path: &str,
     limit: usize,
-    patience: Patience,
+    patience: SavePatience,
 ) -> Result<ReadFile, BodyError> {
     read_beneath(opened, root, path, false, limit, patience).and_then(text_of)
 }
@@ -72,7 +72,7 @@ pub(crate) fn read_beneath(
     path: &str,
     is_listed: bool,
     limit: usize,
-    patience: Patience,
+    patience: SavePatience,
 ) -> Result<ReadBytes, BodyError> {
     let file = if is_listed {
         opened.open_listed(path).map(|(file, _)| file)
@@ -101,7 +101,7 @@ pub(crate) fn read_bytes(
     root: &Path,
     path: &str,
     limit: usize,
-    patience: Patience,
+    patience: SavePatience,
 ) -> Result<ReadBytes, BodyError> {
     let started = Instant::now();
     loop {
@@ -134,7 +134,7 @@ pub(crate) fn read_head(
     path: &str,
     is_listed: bool,
     length: usize,
-    patience: Patience,
+    patience: SavePatience,
 ) -> Result<ReadBytes, BodyError> {
     let started = Instant::now();
     loop {
@@ -184,7 +184,7 @@ enum Attempt {
 fn attempt(
     file: &File,
     limit: usize,
-    patience: Patience,
+    patience: SavePatience,
     left: Duration,
 ) -> Result<Attempt, BodyError> {
     let before = stamp(file)?;

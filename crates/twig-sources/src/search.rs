@@ -23,8 +23,8 @@ use twig_core::{Bodies, Catalog, Limits};
 
 use self::database::{IN_MEMORY, ON_DISK};
 use self::index::Index;
-use self::item::World;
-use self::words::Words;
+use self::item::TextSource;
+use self::words::QueryWords;
 
 /// How long a look at the files of all prompts holds. A look costs a `stat` each, which at ten
 /// thousand is more than the search itself.
@@ -100,7 +100,7 @@ impl SearchIndex {
         bodies: &dyn Bodies,
         query: &Query,
     ) -> rusqlite::Result<Vec<Hit>> {
-        let world = World {
+        let world = TextSource {
             bodies,
             limits: &self.limits,
         };
@@ -109,7 +109,7 @@ impl SearchIndex {
             index.look_at_prompts(world)?;
             self.looked = Instant::now();
         }
-        let words = Words::of(&query.text);
+        let words = QueryWords::of(&query.text);
         let mut spots = Vec::new();
         for _ in 0..TRIES {
             spots = index.find(&words, query)?;
@@ -130,7 +130,7 @@ mod tests {
     use std::fmt::Write as _;
     use std::fs;
     use tempfile::TempDir;
-    use twig_core::search::Scope;
+    use twig_core::search::SearchScope;
 
     fn library(count: usize) -> (TempDir, LiveCatalog) {
         let folder = tempfile::tempdir().unwrap();
@@ -156,7 +156,7 @@ mod tests {
     fn count(index: &mut SearchIndex, live: &LiveCatalog, text: &str) -> usize {
         let query = Query {
             text: text.to_owned(),
-            scope: Scope::All,
+            scope: SearchScope::All,
             limit: 100,
         };
         index.search(&live.snapshot(), live, &query).unwrap().len()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use twig_clients::format::Options;
 use twig_core::store::{Store, StoreName};
-use twig_core::{Kind, LibraryName, Limits};
+use twig_core::{LibraryKind, LibraryName, Limits};
 
 /// Where libraries are looked for, and how.
 #[derive(Debug, Clone)]
@@ -23,7 +23,7 @@ pub struct Settings {
     /// None need exist.
     pub projects: Vec<PathBuf>,
     /// How the named folders are read; told by their layout where this is `None`.
-    pub kind: Option<Kind>,
+    pub kind: Option<LibraryKind>,
     /// The person's home, which is `~` in paths for people.
     pub home: Option<PathBuf>,
     /// What stands between a library's name and a prompt's.
@@ -46,7 +46,7 @@ pub struct Remembered {
     /// The folder: a library, or a folder in which libraries are.
     pub path: PathBuf,
     /// How it is read; told by its layout where this is `None`.
-    pub kind: Option<Kind>,
+    pub kind: Option<LibraryKind>,
     /// What it is called, where its own name will not do.
     pub name: Option<LibraryName>,
     /// How its files are read, as far as they do not tell.

@@ -7,20 +7,20 @@ use std::sync::Arc;
 use twig_core::parse::library::MANIFEST;
 use twig_core::{Library, Problem, ProblemCode, Severity};
 
-use crate::found::{Found, FoundLibrary, Origin};
+use crate::found::{FoundLibrary, PlaceOrigin, SearchedPlace};
 use crate::library_folder::{LibraryFolder, LibraryJob, load_all};
 use crate::names;
-use crate::place::Place;
+use crate::place::LibraryPlace;
 use crate::reach::{Mounts, Reach};
 use crate::settings::Settings;
 use crate::source_files::ReadFrom;
-use crate::stamp::Seen;
+use crate::stamp::SeenStamp;
 use crate::trust::Trust;
 
 /// What is known of the disk.
 #[derive(Debug)]
-pub(crate) struct Shelf {
-    places: Vec<Place>,
+pub(crate) struct LibrarySet {
+    places: Vec<LibraryPlace>,
     kept: BTreeMap<PathBuf, LibraryFolder>,
     /// The libraries in order.
     pub(crate) libraries: Vec<Arc<Library>>,
@@ -34,7 +34,7 @@ pub(crate) struct Shelf {
 #[derive(Debug)]
 struct Recorded {
     path: Option<PathBuf>,
-    seen: Seen,
+    seen: SeenStamp,
     trust: Trust,
     problem: Option<Problem>,
 }
@@ -51,16 +51,16 @@ pub(crate) struct Folders {
     pub(crate) far: Option<PathBuf>,
 }
 
-impl Shelf {
+impl LibrarySet {
     pub(crate) fn new(settings: &Settings, reach: Arc<Reach>) -> Self {
         Self {
-            places: Place::all(settings),
+            places: LibraryPlace::all(settings),
             kept: BTreeMap::new(),
             libraries: Vec::new(),
             problems: Vec::new(),
             trust: Recorded {
                 path: settings.trust.clone(),
-                seen: Seen::never(),
+                seen: SeenStamp::never(),
                 trust: Trust::default(),
                 problem: None,
             },
@@ -131,7 +131,7 @@ impl Shelf {
             return self.scan(settings);
         };
         let mut candidate = before.candidate.clone();
-        candidate.manifest = Seen::at(&root.join(MANIFEST));
+        candidate.manifest = SeenStamp::at(&root.join(MANIFEST));
         self.trust.look(settings);
         let job = LibraryJob {
             candidate,
@@ -161,7 +161,7 @@ impl Shelf {
                 ..Folders::default()
             };
         }
-        let mut inside: Vec<PathBuf> = self.places.iter().flat_map(Place::watched).collect();
+        let mut inside: Vec<PathBuf> = self.places.iter().flat_map(LibraryPlace::watched).collect();
         let mut roots: Vec<PathBuf> = self.places.iter().map(|place| place.path.clone()).collect();
         let (clients, others): (Vec<_>, Vec<_>) = self
             .kept
@@ -201,15 +201,15 @@ impl Shelf {
     }
 
     /// What was found where.
-    pub(crate) fn found(&self, settings: &Settings) -> Vec<Found> {
+    pub(crate) fn found(&self, settings: &Settings) -> Vec<SearchedPlace> {
         // Most folders that somebody works in are no project with prompts of its own.
         let places = self.places.iter().filter(|place| !place.is_unused());
         let found = places.map(|place| {
             let kept = place.roots.iter().filter_map(|root| self.kept.get(root));
-            Found {
+            SearchedPlace {
                 path: place.path.clone(),
                 shown: settings.shown(&place.path),
-                named: place.origin == Origin::Flag,
+                named: place.origin == PlaceOrigin::Flag,
                 origin: place.origin,
                 state: place.state.clone(),
                 libraries: kept.map(|kept| FoundLibrary::of(&kept.library())).collect(),
@@ -227,7 +227,7 @@ impl Shelf {
 impl Recorded {
     fn look(&mut self, settings: &Settings) {
         let Some(path) = &self.path else { return };
-        let now = Seen::at(path);
+        let now = SeenStamp::at(path);
         if self.seen.holds(&now) {
             return;
         }

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use twig_core::Library;
 
-use crate::stamp::{FileStamp, Seen};
+use crate::stamp::{FileStamp, SeenStamp};
 
 /// The files that the prompts of one library were read from: a number for each path, and one for
 /// what `stat` said of it. A file is not among them while it is so young that it may have been
@@ -17,7 +17,7 @@ use crate::stamp::{FileStamp, Seen};
 pub(crate) struct SourceFiles(Vec<(u64, u64)>);
 
 impl SourceFiles {
-    pub(crate) fn new<'f>(files: impl IntoIterator<Item = (&'f str, &'f Seen)>) -> Arc<Self> {
+    pub(crate) fn new<'f>(files: impl IntoIterator<Item = (&'f str, &'f SeenStamp)>) -> Arc<Self> {
         let files = files.into_iter().filter_map(|(path, seen)| {
             let stamp = seen.settled()?;
             Some((number(path), stamp.digest()))

@@ -110,14 +110,14 @@ impl FileStamp {
 
 /// What was seen at a path: a stamp or nothing, and whether to rely on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct SeenStamp {
     stamp: Option<FileStamp>,
     settled: bool,
     /// The round in which it was seen.
     round: u32,
 }
 
-impl Seen {
+impl SeenStamp {
     /// Looks at a path; links are followed.
     pub(crate) fn at(path: &Path) -> Self {
         match std::fs::metadata(path) {
@@ -161,14 +161,14 @@ impl Seen {
     }
 
     /// Whether what was seen then is sure to be what is there now.
-    pub(crate) fn holds(&self, now: &Seen) -> bool {
+    pub(crate) fn holds(&self, now: &SeenStamp) -> bool {
         self.settled && self.stamp == now.stamp && !self.is_past(now)
     }
 }
 
-impl Seen {
+impl SeenStamp {
     /// Whether another round has begun since, and this is so young that it may have changed unseen.
-    fn is_past(&self, now: &Seen) -> bool {
+    fn is_past(&self, now: &SeenStamp) -> bool {
         let is_young = |stamp: &FileStamp| stamp.is_younger(MAPPED);
         self.round != now.round && now.stamp.as_ref().is_some_and(is_young)
     }

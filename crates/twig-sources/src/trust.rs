@@ -30,7 +30,7 @@ pub struct Trust {
 /// Whether a library may run its programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Verdict {
+pub enum TrustVerdict {
     /// It may: every file is as it was when it was trusted.
     Trusted,
     /// Nobody has trusted it yet.
@@ -53,10 +53,10 @@ impl Trust {
     }
 
     /// Holds a library's files against those that were trusted.
-    pub fn verdict(&self, root: &Path, files: &CodeFiles) -> Verdict {
+    pub fn verdict(&self, root: &Path, files: &CodeFiles) -> TrustVerdict {
         match self.files(root) {
-            None => Verdict::New,
-            Some(trusted) if trusted == files => Verdict::Trusted,
+            None => TrustVerdict::New,
+            Some(trusted) if trusted == files => TrustVerdict::Trusted,
             Some(trusted) => {
                 let mut changed: Vec<String> = files
                     .iter()
@@ -66,7 +66,7 @@ impl Trust {
                 let gone = trusted.keys().filter(|path| !files.contains_key(*path));
                 changed.extend(gone.cloned());
                 changed.sort_unstable();
-                Verdict::Changed(changed)
+                TrustVerdict::Changed(changed)
             }
         }
     }
@@ -153,12 +153,15 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mut trust = Trust::default();
         let seen = files(&[("bin/a", "1"), ("twig.toml", "2")]);
-        assert_eq!(trust.verdict(root.path(), &seen), Verdict::New);
+        assert_eq!(trust.verdict(root.path(), &seen), TrustVerdict::New);
         trust.trust(root.path(), seen.clone()).unwrap();
-        assert_eq!(trust.verdict(root.path(), &seen), Verdict::Trusted);
+        assert_eq!(trust.verdict(root.path(), &seen), TrustVerdict::Trusted);
         let now = files(&[("bin/b", "3"), ("twig.toml", "9")]);
         let changed = ["bin/a", "bin/b", "twig.toml"].map(str::to_owned).to_vec();
-        assert_eq!(trust.verdict(root.path(), &now), Verdict::Changed(changed));
+        assert_eq!(
+            trust.verdict(root.path(), &now),
+            TrustVerdict::Changed(changed)
+        );
         assert!(trust.forget(root.path()) && !trust.forget(root.path()));
     }
 

@@ -41,7 +41,7 @@ const ROUNDS: usize = 8;
 
 /// Keeps a [`LiveCatalog`] fresh; dropping it ends the thread that does so.
 #[derive(Debug)]
-pub struct Watch {
+pub struct CatalogWatch {
     signals: Sender<Signal>,
     /// Whatever else follows something; dropped, it ends.
     others: Others,
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Others {
     }
 }
 
-impl Watch {
+impl CatalogWatch {
     /// The same, and something else that follows until this is dropped.
     pub(crate) fn and(mut self, other: Box<dyn Send>) -> Self {
         self.others.0.push(other);
@@ -65,7 +65,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for CatalogWatch {
     fn drop(&mut self) {
         // The thread is not waited for: it may be busy telling of a change.
         let _ = self.signals.send(Signal::Stop);
@@ -89,7 +89,7 @@ pub(crate) enum Signal {
 pub(crate) fn start(
     catalog: &Arc<LiveCatalog>,
     on_change: impl Fn() + Send + 'static,
-) -> (Watch, Sender<Signal>) {
+) -> (CatalogWatch, Sender<Signal>) {
     let (signals, received) = channel();
     let follower = Follower {
         announced: catalog.published(),
@@ -106,7 +106,7 @@ pub(crate) fn start(
         Ok(handle) => catalog.add_watcher(handle.thread().id(), signals.clone()),
         Err(error) => tracing::warn!("changes on disk are not followed: {error}"),
     }
-    let watch = Watch {
+    let watch = CatalogWatch {
         signals: signals.clone(),
         others: Others::default(),
     };

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A client of one server process.
 #[derive(Debug)]
-pub struct Client {
+pub struct TestClient {
     child: Child,
     input: Option<ChildStdin>,
     messages: Receiver<Value>,
@@ -26,7 +26,7 @@ pub struct Client {
     talk: Option<JoinHandle<String>>,
 }
 
-impl Client {
+impl TestClient {
     /// Starts a server.
     pub fn start(mut command: Command) -> Self {
         let mut child = command
@@ -226,7 +226,7 @@ impl Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for TestClient {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::client::Client;
+use crate::client::TestClient;
 use crate::fixture::write_fixture;
 
 /// Everything that one test may touch; gone when it is dropped.
@@ -19,7 +19,7 @@ pub struct TestEnv {
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct CommandOutput {
     /// Its data.
     pub stdout: String,
     /// Its talk.
@@ -29,7 +29,7 @@ pub struct Outcome {
 }
 
 /// The form that snapshots show; parts that are empty are left out.
-impl fmt::Display for Outcome {
+impl fmt::Display for CommandOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.stdout.is_empty() {
             writeln!(f, "{}", self.stdout.trim_end_matches('\n'))?;
@@ -124,9 +124,9 @@ impl TestEnv {
     }
 
     /// Runs a command to its end; folders of this test read `[home]`, `[data]` and `[work]`.
-    pub fn run<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Outcome {
+    pub fn run<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> CommandOutput {
         let output = self.command(args).output().expect("the binary starts");
-        Outcome {
+        CommandOutput {
             stdout: self.redact(&String::from_utf8_lossy(&output.stdout)),
             stderr: self.redact(&String::from_utf8_lossy(&output.stderr)),
             code: output.status.code().unwrap_or(-1),
@@ -134,13 +134,13 @@ impl TestEnv {
     }
 
     /// Starts a server and a client on its pipes.
-    pub fn serve(&self) -> Client {
+    pub fn serve(&self) -> TestClient {
         self.serve_with([])
     }
 
     /// Starts a server with further arguments.
-    pub fn serve_with<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Client {
-        Client::start(self.command(["serve"].into_iter().chain(args)))
+    pub fn serve_with<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> TestClient {
+        TestClient::start(self.command(["serve"].into_iter().chain(args)))
     }
 
     fn redact(&self, text: &str) -> String {

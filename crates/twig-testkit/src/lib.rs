@@ -9,7 +9,7 @@ mod cost;
 mod env;
 mod fixture;
 
-pub use client::{Client, Ended, MODERN};
+pub use client::{Ended, MODERN, TestClient};
 pub use cost::{assert_linear, cpu_time, figure};
-pub use env::{Outcome, TestEnv};
+pub use env::{CommandOutput, TestEnv};
 pub use fixture::write_fixture;

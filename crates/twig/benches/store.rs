@@ -20,10 +20,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use twig_core::Limits;
 use twig_core::store::{
-    Author, Change, Draft, Given, ItemKind, ItemWrite, Noun, Store, StoreName, Write,
+    Author, Change, GivenContent, ItemDraft, ItemKind, ItemWrite, Noun, Store, StoreName, Write,
 };
 use twig_sources::{Access, Workspaces};
-use twig_testkit::{Client, TestEnv};
+use twig_testkit::{TestClient, TestEnv};
 
 use self::line::{Line, median, request};
 
@@ -169,7 +169,7 @@ fn announcements(rounds: usize) {
         server.initialize();
         server
     };
-    let mut servers: Vec<Client> = (0..10).map(|_| serve()).collect();
+    let mut servers: Vec<TestClient> = (0..10).map(|_| serve()).collect();
     let mut times = Vec::new();
     for round in 0..rounds {
         let arguments = json!({"name": format!("q{round}"), "content": "x"});
@@ -262,8 +262,8 @@ fn fill(store: &dyn Store, project: &str, prompts: usize) {
             project: name.clone(),
             kind: ItemKind::Prompt,
             name: store_name(&format!("q{at}")),
-            change: Change::Create(Draft {
-                content: Given::Text(content(at)),
+            change: Change::Create(ItemDraft {
+                content: GivenContent::Text(content(at)),
                 description: Some(format!("Prompt number {at}").into()),
                 uri: None,
                 mime: None,

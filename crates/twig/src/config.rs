@@ -8,11 +8,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use twig_core::Limits;
-use twig_core::parse::{Item, Table, Value, read_toml};
+use twig_core::parse::{Table, TomlItem, TomlValue, read_toml};
 use twig_core::problem::locate;
 use twig_sources::Remembered;
 
-pub(crate) use self::edit::{ConfigFile, Entry};
+pub(crate) use self::edit::{ConfigFile, LibraryEntry};
 pub(crate) use self::libraries::bad_name;
 use crate::command_error::{CommandError, reason};
 use crate::http;
@@ -24,7 +24,7 @@ pub(crate) struct Config {
     /// What stands between a library's name and a prompt's.
     pub(crate) separator: String,
     pub(crate) limits: Limits,
-    pub(crate) http: http::Limits,
+    pub(crate) http: http::HttpLimits,
     /// Variables that prompt functions get.
     pub(crate) function_environment: Vec<String>,
     /// What stands before a prompt's name in a message that means it.
@@ -40,7 +40,7 @@ impl Default for Config {
         Self {
             separator: ":".to_owned(),
             limits: Limits::default(),
-            http: http::Limits::default(),
+            http: http::HttpLimits::default(),
             function_environment: Vec::new(),
             trigger: ":".to_owned(),
             command_clients: Vec::new(),
@@ -80,34 +80,34 @@ fn parse(places: &Places, path: &Path, text: &str) -> Result<Config, CommandErro
     for entry in &table.entries {
         let at = entry.key_span.start;
         match (&*entry.key, &entry.item.value) {
-            ("separator", Value::Text(text)) if is_separator(text) => {
+            ("separator", TomlValue::Text(text)) if is_separator(text) => {
                 config.separator = text.to_string();
             }
             ("separator", _) => {
                 let message = "`separator` is one to three of `: / . _ -`, such as \":\"";
                 return Err(wrong(message.to_owned(), at));
             }
-            ("trigger", Value::Text(text)) if is_trigger(text) => {
+            ("trigger", TomlValue::Text(text)) if is_trigger(text) => {
                 config.trigger = text.to_string();
             }
             ("trigger", _) => {
                 let message = "`trigger` is one to three punctuation marks, such as \":\"";
                 return Err(wrong(message.to_owned(), at));
             }
-            ("limits", Value::Table(table)) => set(&mut config.limits, &LIMITS, table)
+            ("limits", TomlValue::Table(table)) => set(&mut config.limits, &LIMITS, table)
                 .map_err(|(message, item)| wrong(message, item.span.start))?,
-            ("http", Value::Table(table)) => set(&mut config.http, &HTTP, table)
+            ("http", TomlValue::Table(table)) => set(&mut config.http, &HTTP, table)
                 .map_err(|(message, item)| wrong(message, item.span.start))?,
             ("libraries", _) => {
                 let read = libraries::read(places, path, &entry.item);
                 config.libraries = read.map_err(|(message, at)| wrong(message, at))?;
             }
-            ("functions", Value::Table(table)) => {
+            ("functions", TomlValue::Table(table)) => {
                 let names = functions(table);
                 config.function_environment =
                     names.map_err(|(message, item)| wrong(message, item.span.start))?;
             }
-            ("clients", Value::Table(table)) => {
+            ("clients", TomlValue::Table(table)) => {
                 let names = clients(table);
                 config.command_clients =
                     names.map_err(|(message, item)| wrong(message, item.span.start))?;
@@ -150,17 +150,17 @@ fn is_trigger(text: &str) -> bool {
 }
 
 /// `environment`: names of variables that functions get.
-fn functions<'t, 'a>(table: &'t Table<'a>) -> Result<Vec<String>, (String, &'t Item<'a>)> {
+fn functions<'t, 'a>(table: &'t Table<'a>) -> Result<Vec<String>, (String, &'t TomlItem<'a>)> {
     let mut names = Vec::new();
     for entry in &table.entries {
         let item = &entry.item;
         let expected = "`environment` is a list of names of variables: [\"AWS_PROFILE\"]";
-        let (Value::List(items), "environment") = (&item.value, &*entry.key) else {
+        let (TomlValue::List(items), "environment") = (&item.value, &*entry.key) else {
             return Err((expected.to_owned(), item));
         };
         for item in items {
             match &item.value {
-                Value::Text(name) if is_variable(name) => names.push(name.to_string()),
+                TomlValue::Text(name) if is_variable(name) => names.push(name.to_string()),
                 _ => return Err((expected.to_owned(), item)),
             }
         }
@@ -169,17 +169,19 @@ fn functions<'t, 'a>(table: &'t Table<'a>) -> Result<Vec<String>, (String, &'t I
 }
 
 /// `like_opencode`: names of clients.
-fn clients<'t, 'a>(table: &'t Table<'a>) -> Result<Vec<String>, (String, &'t Item<'a>)> {
+fn clients<'t, 'a>(table: &'t Table<'a>) -> Result<Vec<String>, (String, &'t TomlItem<'a>)> {
     let mut names = Vec::new();
     for entry in &table.entries {
         let item = &entry.item;
         let expected = "`like_opencode` is a list of names of clients: [\"acme-code\"]";
-        let (Value::List(items), "like_opencode") = (&item.value, &*entry.key) else {
+        let (TomlValue::List(items), "like_opencode") = (&item.value, &*entry.key) else {
             return Err((expected.to_owned(), item));
         };
         for item in items {
             match &item.value {
-                Value::Text(name) if !name.trim().is_empty() => names.push(name.trim().to_owned()),
+                TomlValue::Text(name) if !name.trim().is_empty() => {
+                    names.push(name.trim().to_owned())
+                }
                 _ => return Err((expected.to_owned(), item)),
             }
         }
@@ -195,12 +197,12 @@ fn is_variable(name: &str) -> bool {
 }
 
 /// One row a limit that can be set: its name, the most it can be, and where it goes.
-type Row<T> = (&'static str, usize, fn(&mut T, usize));
+type LimitRow<T> = (&'static str, usize, fn(&mut T, usize));
 
 /// As much as a number can say.
 const ANY: usize = usize::MAX;
 
-const LIMITS: [Row<Limits>; 28] = [
+const LIMITS: [LimitRow<Limits>; 28] = [
     ("template_source", ANY, |to, n| to.template_source = n),
     ("template_sources", ANY, |to, n| to.template_sources = n),
     ("manifest", ANY, |to, n| to.manifest = n),
@@ -238,7 +240,7 @@ const MANY: usize = 1_000_000;
 /// A day, which no clock overflows on.
 const DAY: usize = 24 * 60 * 60 * 1_000;
 
-const HTTP: [Row<http::Limits>; 11] = [
+const HTTP: [LimitRow<http::HttpLimits>; 11] = [
     ("connections", MANY, |to, n| to.connections = n),
     ("address_connections", MANY, |to, n| {
         to.address_connections = Some(n);
@@ -260,9 +262,9 @@ fn millis(number: usize) -> Duration {
 
 fn set<'t, 'a, T>(
     limits: &mut T,
-    rows: &[Row<T>],
+    rows: &[LimitRow<T>],
     table: &'t Table<'a>,
-) -> Result<(), (String, &'t Item<'a>)> {
+) -> Result<(), (String, &'t TomlItem<'a>)> {
     for entry in &table.entries {
         let (key, item) = (&*entry.key, &entry.item);
         let Some((_, most, set)) = rows.iter().find(|(name, ..)| *name == key) else {
@@ -272,7 +274,7 @@ fn set<'t, 'a, T>(
             return Err((message, item));
         };
         let number = match item.value {
-            Value::Integer(number) if number > 0 => usize::try_from(number).ok(),
+            TomlValue::Integer(number) if number > 0 => usize::try_from(number).ok(),
             _ => None,
         };
         let Some(number) = number else {

@@ -13,7 +13,7 @@ mod mask;
 mod node;
 mod toml;
 
-pub(crate) use self::clients::{Client, Scope};
-pub(crate) use self::config::{Config, ConfigError, survey};
+pub(crate) use self::clients::{ConfigScope, ConnectClient};
+pub(crate) use self::config::{ClientConfig, ConfigError, survey};
 pub(crate) use self::file::link_out;
-pub(crate) use self::launch::{Entry, Launch};
+pub(crate) use self::launch::{ClientLaunch, ServerEntry};

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use twig_core::{FunctionCall, FunctionOutcome};
 use twig_sources::Trust;
 
-use self::process::Process;
+use self::process::FunctionProcess;
 pub(crate) use self::process::Stop;
 use self::task::Task;
 
@@ -55,7 +55,7 @@ impl Allowed {
             ));
         };
         let task = Task::new(call, approved, self.unsandboxed);
-        match Process::start(&task, &call.input, &self.environment, stop) {
+        match FunctionProcess::start(&task, &call.input, &self.environment, stop) {
             Ok(process) => process.finish(call, stop),
             Err(error) => FunctionOutcome::Failed(format!("could not be started: {error}")),
         }

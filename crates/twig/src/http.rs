@@ -31,12 +31,12 @@ use std::time::Duration;
 use tokio::sync::watch;
 use twig_core::Catalog;
 
-use self::bodies::Bodies;
-use self::disk::Disk;
-use self::door::{Door, Token};
+use self::bodies::RequestBodies;
+use self::disk::HttpBodies;
+use self::door::{BearerToken, Door};
 pub(crate) use self::flags::HttpArgs;
 use self::heavy_work::HeavyWork;
-pub(crate) use self::limits::Limits;
+pub(crate) use self::limits::HttpLimits;
 use self::replies::Replies;
 use self::routes::Routes;
 use self::sessions::Sessions;
@@ -53,14 +53,14 @@ const ARRIVALS: i32 = 1_024;
 const THREADS: usize = 1;
 
 /// A place to listen on, and who may come in there.
-pub(crate) struct Front {
+pub(crate) struct HttpFront {
     listener: TcpListener,
     door: Door,
 }
 
 /// Starts to listen, unless that would let in anybody.
-pub(crate) fn open(address: SocketAddr, options: &HttpArgs) -> Result<Front, CommandError> {
-    let token = Token::find(options.token_file.as_deref(), address)?;
+pub(crate) fn open(address: SocketAddr, options: &HttpArgs) -> Result<HttpFront, CommandError> {
+    let token = BearerToken::find(options.token_file.as_deref(), address)?;
     if token.is_none() && !door::is_this_machine(address) {
         return Err(CommandError::fixable(format!(
             "without a token, {address} would serve your prompts to everyone who can reach it"
@@ -76,14 +76,14 @@ pub(crate) fn open(address: SocketAddr, options: &HttpArgs) -> Result<Front, Com
     let _ = rustix::net::listen(&listener, ARRIVALS);
     listener.set_nonblocking(true)?;
     let door = Door::new(listener.local_addr()?, options, token);
-    Ok(Front { listener, door })
+    Ok(HttpFront { listener, door })
 }
 
 /// Serves until a signal comes.
 pub(crate) fn serve(
     service: Service,
-    front: Front,
-    limits: Limits,
+    front: HttpFront,
+    limits: HttpLimits,
 ) -> Result<ExitCode, CommandError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
@@ -98,7 +98,7 @@ pub(crate) fn serve(
     result.map(|()| ExitCode::SUCCESS).map_err(Into::into)
 }
 
-async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
+async fn run(service: Service, front: HttpFront, limits: HttpLimits) -> io::Result<()> {
     let address = front.listener.local_addr()?;
     let (changes, _) = watch::channel(service.live.snapshot());
     let (end, ending) = watch::channel(false);
@@ -108,10 +108,10 @@ async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
     });
     let wait = Duration::from_millis(service.limits.queue_millis);
     let shared = Arc::new(Shared {
-        disk: Disk::new(Arc::clone(&service.live), wait),
+        disk: HttpBodies::new(Arc::clone(&service.live), wait),
         media: HeavyWork::new(wait),
         service,
-        bodies: Bodies::new(limits.body, wait),
+        bodies: RequestBodies::new(limits.body, wait),
         replies: Arc::new(Replies::new(limits.reply_bytes, wait)),
         sessions: Sessions::new(limits.sessions, limits.session),
         wrong_tokens: WrongTokens::default(),
@@ -132,11 +132,11 @@ async fn run(service: Service, front: Front, limits: Limits) -> io::Result<()> {
 /// What all requests share.
 struct Shared {
     service: Service,
-    disk: Disk,
+    disk: HttpBodies,
     /// Prompts with images are read and encoded one after another: each takes many megabytes.
     media: HeavyWork,
-    limits: Limits,
-    bodies: Bodies,
+    limits: HttpLimits,
+    bodies: RequestBodies,
     replies: Arc<Replies>,
     sessions: Sessions,
     wrong_tokens: WrongTokens,

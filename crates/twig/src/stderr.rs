@@ -73,12 +73,12 @@ impl Write for Stderr {
 
 /// Lines that wait to be written, in order.
 struct LineQueue {
-    lines: Mutex<Lines>,
+    lines: Mutex<LogLines>,
     /// Something was added, or written.
     changed: Condvar,
 }
 
-struct Lines {
+struct LogLines {
     waiting: VecDeque<String>,
     bytes: usize,
     /// Lines that found no room behind those that wait.
@@ -91,7 +91,7 @@ struct Lines {
 impl LineQueue {
     const fn new() -> Self {
         Self {
-            lines: Mutex::new(Lines {
+            lines: Mutex::new(LogLines {
                 waiting: VecDeque::new(),
                 bytes: 0,
                 dropped: 0,
@@ -162,12 +162,12 @@ impl LineQueue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Lines> {
+    fn lock(&self) -> MutexGuard<'_, LogLines> {
         unpoisoned(self.lines.lock())
     }
 }
 
-impl Lines {
+impl LogLines {
     fn add(&mut self, line: String) {
         self.bytes += line.len();
         self.waiting.push_back(line);

@@ -27,9 +27,9 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use twig_core::{Latest, World};
 use twig_mcp::{Connection, Job, Ticket, WorkKind, WorkOutcome};
 
-use self::batch::Batch;
-use self::input::{Input, Line};
-use self::output::Output;
+use self::batch::StampBatch;
+use self::input::{InputLine, LineReader};
+use self::output::OutputBuffer;
 use crate::command_error::CommandError;
 use crate::fair_queue::Lane;
 use crate::jobs::RunningJob;
@@ -60,11 +60,11 @@ pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
         watch_wake.up();
     });
     let (finished, outcomes) = channel();
-    let mut session = Session {
+    let mut session = StdioSession {
         service,
         connection: Connection::new(Arc::clone(&service.server)),
-        input: Input::new(service.limits.message),
-        output: Output::new()?,
+        input: LineReader::new(service.limits.message),
+        output: OutputBuffer::new()?,
         outcomes,
         finished,
         running: BTreeMap::new(),
@@ -72,7 +72,7 @@ pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
         wake,
         parent: getppid(),
     };
-    let result = session.run(&Pipes { news, signals });
+    let result = session.run(&WakePipes { news, signals });
     match result {
         // The client has gone: nothing is left to say.
         Err(Errno::PIPE) => Ok(ExitCode::SUCCESS),
@@ -96,7 +96,7 @@ impl Wake {
 }
 
 /// What wakes the loop beside input and output.
-struct Pipes {
+struct WakePipes {
     news: OwnedFd,
     signals: OwnedFd,
 }
@@ -105,11 +105,11 @@ fn wake_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?)
 }
 
-struct Session<'s> {
+struct StdioSession<'s> {
     service: &'s Service,
     connection: Connection,
-    input: Input,
-    output: Output,
+    input: LineReader,
+    output: OutputBuffer,
     outcomes: Receiver<(Ticket, WorkOutcome)>,
     /// Where jobs send their outcomes.
     finished: Sender<(Ticket, WorkOutcome)>,
@@ -121,8 +121,8 @@ struct Session<'s> {
     parent: Option<Pid>,
 }
 
-impl Session<'_> {
-    fn run(&mut self, pipes: &Pipes) -> Result<(), Errno> {
+impl StdioSession<'_> {
+    fn run(&mut self, pipes: &WakePipes) -> Result<(), Errno> {
         let stdin = rustix::stdio::stdin();
         let mut input_ended = false;
         while !input_ended {
@@ -156,9 +156,9 @@ impl Session<'_> {
     fn wait(
         &self,
         stdin: Option<BorrowedFd<'_>>,
-        pipes: &Pipes,
+        pipes: &WakePipes,
         patience: Duration,
-    ) -> Result<Ready, Errno> {
+    ) -> Result<ReadyFiles, Errno> {
         let stdout = rustix::stdio::stdout();
         let mut fds = vec![
             PollFd::new(&pipes.signals, PollFlags::IN),
@@ -172,7 +172,7 @@ impl Session<'_> {
         let turn = self.turn_left().filter(|turn| *turn < patience);
         let count = retry(|| poll(&mut fds, Some(&timespec(turn.unwrap_or(patience)))))?;
         let is_ready = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
-        Ok(Ready {
+        Ok(ReadyFiles {
             signal: is_ready(0),
             news: is_ready(1),
             input: stdin.is_some() && is_ready(2),
@@ -212,7 +212,7 @@ impl Session<'_> {
         let service = self.service;
         let look = || service.live.snapshot();
         let catalog = Latest::new(&look);
-        let bodies = Batch::new(&*service.live);
+        let bodies = StampBatch::new(&*service.live);
         let world = World {
             catalog: &catalog,
             bodies: &bodies,
@@ -221,11 +221,13 @@ impl Session<'_> {
         while self.may_answer() {
             let job = match self.input.next_line() {
                 None => return,
-                Some(Line::TooLong) => {
+                Some(InputLine::TooLong) => {
                     self.connection.oversized(&mut self.output);
                     continue;
                 }
-                Some(Line::Whole(line)) => self.connection.receive(line, world, &mut self.output),
+                Some(InputLine::Whole(line)) => {
+                    self.connection.receive(line, world, &mut self.output)
+                }
             };
             if let Some(job) = job {
                 self.start(job);
@@ -286,7 +288,7 @@ impl Session<'_> {
     clippy::struct_excessive_bools,
     reason = "one for each thing that is waited for"
 )]
-struct Ready {
+struct ReadyFiles {
     signal: bool,
     news: bool,
     input: bool,

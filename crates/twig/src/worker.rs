@@ -19,7 +19,7 @@ const ANSWER_LIMIT: usize = 16 * 1024 * 1024;
 /// One worker process, started when it is first needed and replaced when it misbehaves.
 #[derive(Debug, Default)]
 pub(crate) struct Worker {
-    process: Option<Process>,
+    process: Option<WorkerProcess>,
 }
 
 impl Worker {
@@ -36,21 +36,21 @@ impl Worker {
         for _ in 0..2 {
             match self.attempt(job, deadline) {
                 Ok(outcome) => return outcome,
-                Err(Trouble::TimeIsUp) => {
+                Err(WorkerError::TimeIsUp) => {
                     self.stop();
                     return JobOutcome::limit(format!(
                         "the template took longer than the limit of {} ms",
                         job.millis
                     ));
                 }
-                Err(Trouble::NoStart(error)) => {
+                Err(WorkerError::NoStart(error)) => {
                     return JobOutcome::limit(format!(
                         "no render worker could be started: {error}"
                     ));
                 }
-                Err(Trouble::Died(error)) => {
+                Err(WorkerError::Died(error)) => {
                     tracing::debug!("a render worker ended early: {error}");
-                    aborted = self.process.take().is_some_and(Process::has_aborted);
+                    aborted = self.process.take().is_some_and(WorkerProcess::has_aborted);
                 }
             }
         }
@@ -68,10 +68,10 @@ impl Worker {
         self.process = None;
     }
 
-    fn attempt(&mut self, job: &ComputedJob, deadline: Instant) -> Result<JobOutcome, Trouble> {
+    fn attempt(&mut self, job: &ComputedJob, deadline: Instant) -> Result<JobOutcome, WorkerError> {
         let process = match &mut self.process {
             Some(process) => process,
-            empty => empty.insert(Process::start().map_err(Trouble::NoStart)?),
+            empty => empty.insert(WorkerProcess::start().map_err(WorkerError::NoStart)?),
         };
         let mut line = serde_json::to_vec(job).map_err(io::Error::from)?;
         line.push(b'\n');
@@ -81,13 +81,13 @@ impl Worker {
     }
 }
 
-enum Trouble {
+enum WorkerError {
     NoStart(io::Error),
     TimeIsUp,
     Died(io::Error),
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for WorkerError {
     fn from(error: io::Error) -> Self {
         Self::Died(error)
     }
@@ -102,14 +102,14 @@ pub(crate) fn own_binary() -> io::Result<PathBuf> {
 }
 
 #[derive(Debug)]
-struct Process {
+struct WorkerProcess {
     child: Child,
     /// Never waits for the worker.
     input: ChildStdin,
     output: ChildStdout,
 }
 
-impl Process {
+impl WorkerProcess {
     fn start() -> io::Result<Self> {
         let mut child = Command::new(own_binary()?)
             .arg("render-worker")
@@ -133,7 +133,7 @@ impl Process {
 
     /// A worker takes the whole line before it renders, so this does not wait on a template, but
     /// on one that stands still it would.
-    fn send(&mut self, mut line: &[u8], deadline: Instant) -> Result<(), Trouble> {
+    fn send(&mut self, mut line: &[u8], deadline: Instant) -> Result<(), WorkerError> {
         while !line.is_empty() {
             match self.input.write(line) {
                 Ok(count) => line = &line[count..],
@@ -147,7 +147,7 @@ impl Process {
         Ok(())
     }
 
-    fn answer(&mut self, deadline: Instant) -> Result<Vec<u8>, Trouble> {
+    fn answer(&mut self, deadline: Instant) -> Result<Vec<u8>, WorkerError> {
         let mut answer = Vec::new();
         let mut chunk = vec![0; 64 * 1024];
         loop {
@@ -166,12 +166,12 @@ impl Process {
 }
 
 /// Waits until one end of a pipe is ready.
-fn wait(fd: PollFd<'_>, deadline: Instant) -> Result<(), Trouble> {
+fn wait(fd: PollFd<'_>, deadline: Instant) -> Result<(), WorkerError> {
     let mut fds = [fd];
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Trouble::TimeIsUp);
+            return Err(WorkerError::TimeIsUp);
         }
         let timeout = Timespec {
             tv_sec: 0,
@@ -179,7 +179,7 @@ fn wait(fd: PollFd<'_>, deadline: Instant) -> Result<(), Trouble> {
         };
         let timeout = Timespec::try_from(left).unwrap_or(timeout);
         match poll(&mut fds, Some(&timeout)) {
-            Ok(0) => return Err(Trouble::TimeIsUp),
+            Ok(0) => return Err(WorkerError::TimeIsUp),
             Ok(_) => return Ok(()),
             Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(io::Error::from(error).into()),
@@ -187,7 +187,7 @@ fn wait(fd: PollFd<'_>, deadline: Instant) -> Result<(), Trouble> {
     }
 }
 
-impl Process {
+impl WorkerProcess {
     /// Whether it ended by itself, as it does when it runs out of memory or stack.
     fn has_aborted(mut self) -> bool {
         let _ = self.child.kill();
@@ -197,7 +197,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for WorkerProcess {
     fn drop(&mut self) {
         // It may be deep in a template: asking politely is of no use. Waiting leaves no zombie.
         let _ = self.child.kill();

@@ -1,6 +1,6 @@
 //! The rows.
 
-use twig_core::Kind;
+use twig_core::LibraryKind;
 
 use super::BaseFolder::{Applications, Config, Home, Own, Settings};
 use super::{
@@ -79,7 +79,7 @@ const EXPORT: ExportRules = ExportRules {
     keeps_keys: false,
 };
 
-const fn folder(path: &'static str, kind: Kind, name: &'static str) -> PromptFolder {
+const fn folder(path: &'static str, kind: LibraryKind, name: &'static str) -> PromptFolder {
     PromptFolder { path, kind, name }
 }
 
@@ -89,7 +89,7 @@ const fn prompts(path: &'static str, format: &'static PromptFormat) -> PromptFol
 }
 
 const fn skills(path: &'static str, name: &'static str) -> PromptFolder {
-    folder(path, Kind::Skills, name)
+    folder(path, LibraryKind::Skills, name)
 }
 
 /// Folders with a `SKILL.md`, which many clients read. Their folder stands with Claude Code's, since
@@ -358,7 +358,11 @@ static FABRIC: KnownClient = KnownClient {
 };
 
 static CONTINUE: KnownClient = KnownClient {
-    folders: &[folder(".continue/prompts", Kind::Markdown, "continue")],
+    folders: &[folder(
+        ".continue/prompts",
+        LibraryKind::Markdown,
+        "continue",
+    )],
     ..named("continue", "Continue")
 };
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::speech::{Part, Speech};
+use super::speech::{Speech, SpeechPart};
 use twig_core::model::{Argument, Prompt};
 use twig_core::problem::shorten;
 
@@ -70,12 +70,12 @@ pub(super) fn description(prompt: &Prompt, speech: &Speech) -> String {
     let mut text = String::new();
     for part in &speech.parts {
         let at = match part {
-            Part::Text(part) => {
+            SpeechPart::Text(part) => {
                 text.push_str(part);
                 continue;
             }
-            Part::Argument(at) => Some(*at),
-            Part::All => None,
+            SpeechPart::Argument(at) => Some(*at),
+            SpeechPart::All => None,
         };
         let name = at.and_then(|at| speech.arguments.get(at));
         text.push_str(name.map_or("…", |argument| &argument.name));
@@ -129,20 +129,20 @@ pub(super) fn list(heading: &str, arguments: &[Argument]) -> String {
 
 /// A text with the marks of a client; `mark` sees what follows its place.
 pub(super) fn write(
-    parts: &[Part],
+    parts: &[SpeechPart],
     mut text: impl FnMut(&str) -> String,
     mut mark: impl FnMut(Option<usize>, &str) -> String,
-) -> Vec<Written> {
+) -> Vec<WrittenPart> {
     let mut written = Vec::with_capacity(parts.len());
     for (at, part) in parts.iter().enumerate() {
         let after = match parts.get(at + 1) {
-            Some(Part::Text(text)) => text.as_str(),
+            Some(SpeechPart::Text(text)) => text.as_str(),
             _ => "",
         };
         written.push(match part {
-            Part::Text(part) => Written::Text(text(part)),
-            Part::Argument(at) => Written::Mark(mark(Some(*at), after)),
-            Part::All => Written::Mark(mark(None, after)),
+            SpeechPart::Text(part) => WrittenPart::Text(text(part)),
+            SpeechPart::Argument(at) => WrittenPart::Mark(mark(Some(*at), after)),
+            SpeechPart::All => WrittenPart::Mark(mark(None, after)),
         });
     }
     written
@@ -150,16 +150,16 @@ pub(super) fn write(
 
 /// A part as the client's file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum WrittenPart {
     Text(String),
     Mark(String),
 }
 
 /// The parts as one text that ends its last line.
-pub(super) fn join(parts: &[Written]) -> String {
+pub(super) fn join(parts: &[WrittenPart]) -> String {
     let mut text = String::new();
     for part in parts {
-        let (Written::Text(part) | Written::Mark(part)) = part;
+        let (WrittenPart::Text(part) | WrittenPart::Mark(part)) = part;
         text.push_str(part);
     }
     if !text.ends_with('\n') {

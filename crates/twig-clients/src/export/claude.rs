@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use super::arguments::{Held, Written, description, hint, join, lost, write as written};
+use super::arguments::{Held, WrittenPart, description, hint, join, lost, write as written};
 use super::format::ExportFormat;
-use super::speech::{Part, Speech};
-use super::{Draft, harmless, yaml};
+use super::speech::{Speech, SpeechPart};
+use super::{ExportDraft, harmless, yaml};
 use twig_core::catalog::PromptRef;
-use twig_core::model::{Argument, Kind};
+use twig_core::model::{Argument, LibraryKind};
 
-pub(super) fn write(found: PromptRef<'_>, speech: &Speech) -> Result<Draft, String> {
+pub(super) fn write(found: PromptRef<'_>, speech: &Speech) -> Result<ExportDraft, String> {
     let prompt = found.prompt;
     let names = names(&speech.arguments);
     let marks = |at: Option<usize>, after: &str| mark(at, &names, after);
@@ -30,7 +30,7 @@ pub(super) fn write(found: PromptRef<'_>, speech: &Speech) -> Result<Draft, Stri
     }
     let held = [Held::Names, Held::Required];
     notes.extend(lost(speech, &held));
-    Ok(Draft { text, notes })
+    Ok(ExportDraft { text, notes })
 }
 
 /// The text with marks, escaped and harmless; skills have the same rules.
@@ -42,7 +42,10 @@ pub(super) fn body(
 ) -> Result<(String, Vec<String>), String> {
     let has_arguments = !speech.arguments.is_empty();
     for pair in speech.parts.windows(2) {
-        if let [Part::Text(text), Part::Argument(_) | Part::All] = pair
+        if let [
+            SpeechPart::Text(text),
+            SpeechPart::Argument(_) | SpeechPart::All,
+        ] = pair
             && text.ends_with('\\')
         {
             let why = "has a backslash right before an argument, which would keep the value out";
@@ -62,11 +65,11 @@ pub(super) fn body(
     }
     let mut notes = harmless::claude(&mut parts).notes(ExportFormat::Claude.title());
     let kind = found.library.kind;
-    let is_own = kind == Kind::Skills || kind == ExportFormat::Claude.kind();
+    let is_own = kind == LibraryKind::Skills || kind == ExportFormat::Claude.kind();
     let has_own = !is_own
         && parts.iter().any(|part| match part {
-            Written::Text(text) => text.contains("${CLAUDE_"),
-            Written::Mark(_) => false,
+            WrittenPart::Text(text) => text.contains("${CLAUDE_"),
+            WrittenPart::Mark(_) => false,
         });
     if has_own {
         notes.push("Claude Code fills in `${CLAUDE_…}`, which is mere text in Twig".to_owned());

@@ -2,12 +2,12 @@
 
 use super::arguments::{Held, description, join, lost, write as written};
 use super::format::ExportFormat;
-use super::speech::{Part, Speech};
-use super::{Draft, harmless, yaml};
+use super::speech::{Speech, SpeechPart};
+use super::{ExportDraft, harmless, yaml};
 use twig_core::model::{Argument, Prompt};
 use twig_core::problem::shorten;
 
-pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
+pub(super) fn write(prompt: &Prompt, speech: &Speech) -> ExportDraft {
     let mut text = "---\n".to_owned();
     yaml::field(&mut text, "description", &description(prompt, speech));
     text.push_str("---\n");
@@ -20,7 +20,7 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     let found = harmless::copilot(&mut parts);
     text.push_str(&join(&parts));
     let mut notes = found.notes(ExportFormat::Copilot.title());
-    if speech.parts.contains(&Part::All) {
+    if speech.parts.contains(&SpeechPart::All) {
         notes
             .push("what is typed as a whole is written as one argument after the other".to_owned());
     }
@@ -34,8 +34,8 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
         ));
     }
     let links = ["](./", "](../", "#file:"];
-    let has_links = |part: &Part| match part {
-        Part::Text(text) => links.iter().any(|link| text.contains(link)),
+    let has_links = |part: &SpeechPart| match part {
+        SpeechPart::Text(text) => links.iter().any(|link| text.contains(link)),
         _ => false,
     };
     if speech.parts.iter().any(has_links) {
@@ -43,7 +43,7 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     }
     let held = [Held::Names, Held::Descriptions];
     notes.extend(lost(speech, &held));
-    Draft { text, notes }
+    ExportDraft { text, notes }
 }
 
 /// The arguments in the order in which the text has them, which is the only one that there is.
@@ -51,9 +51,9 @@ fn order(speech: &Speech) -> Vec<usize> {
     let mut order = Vec::with_capacity(speech.arguments.len());
     for part in &speech.parts {
         let places = match part {
-            Part::Text(_) => 0..0,
-            Part::Argument(at) => *at..at + 1,
-            Part::All => 0..speech.arguments.len(),
+            SpeechPart::Text(_) => 0..0,
+            SpeechPart::Argument(at) => *at..at + 1,
+            SpeechPart::All => 0..speech.arguments.len(),
         };
         for at in places {
             if !order.contains(&at) {

@@ -1,6 +1,6 @@
 //! The formats that prompts are written in; the table of clients says whose they are and where.
 
-use twig_core::model::Kind;
+use twig_core::model::LibraryKind;
 
 use crate::clients::{CLIENTS, ExportRules, KnownClient, PromptFormat};
 
@@ -66,12 +66,14 @@ impl ExportFormat {
     }
 
     /// How its files are read.
-    pub fn kind(self) -> Kind {
-        self.client().reads.map_or(Kind::Skills, PromptFormat::kind)
+    pub fn kind(self) -> LibraryKind {
+        self.client()
+            .reads
+            .map_or(LibraryKind::Skills, PromptFormat::kind)
     }
 
     /// The format of the files that a kind of library is made of.
-    pub(crate) fn of(kind: Kind) -> Option<Self> {
+    pub(crate) fn of(kind: LibraryKind) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.kind() == kind)
     }
 

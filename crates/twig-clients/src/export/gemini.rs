@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
-use super::arguments::{Held, Written, description, join, list, lost, write as written};
+use super::arguments::{Held, WrittenPart, description, join, list, lost, write as written};
 use super::format::ExportFormat;
 use super::speech::Speech;
-use super::{Draft, harmless};
+use super::{ExportDraft, harmless};
 use twig_core::model::Prompt;
 
 const ARGS: &str = "{{args}}";
 
-pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
+pub(super) fn write(prompt: &Prompt, speech: &Speech) -> ExportDraft {
     let arguments = &speech.arguments;
     let is_single = arguments.len() == 1;
     // Blanks keep a name that happens to be `args` from being the mark.
@@ -29,11 +29,11 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     if has_list {
         let heading = "Arguments, given in this order; put them where the text has their names in double braces:";
         let gap = if ends_line(&parts) { "\n" } else { "\n\n" };
-        parts.push(Written::Text(format!(
+        parts.push(WrittenPart::Text(format!(
             "{gap}{}\n",
             list(heading, arguments)
         )));
-        parts.push(Written::Mark(ARGS.to_owned()));
+        parts.push(WrittenPart::Mark(ARGS.to_owned()));
         notes.push(
             "Gemini CLI has one argument: a list at the end tells the model what to fill in"
                 .to_owned(),
@@ -50,11 +50,11 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     ];
     let held: &[Held] = if has_list { &all } else { &[] };
     notes.extend(lost(speech, held));
-    Draft { text, notes }
+    ExportDraft { text, notes }
 }
 
-fn ends_line(parts: &[Written]) -> bool {
-    matches!(parts.last(), Some(Written::Text(text)) if text.ends_with('\n'))
+fn ends_line(parts: &[WrittenPart]) -> bool {
+    matches!(parts.last(), Some(WrittenPart::Text(text)) if text.ends_with('\n'))
 }
 
 /// A text of several lines: byte for byte where TOML lets it be.

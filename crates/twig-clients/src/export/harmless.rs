@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use super::arguments::Written;
+use super::arguments::WrittenPart;
 use twig_core::problem::shorten;
 
 /// Characters of a place that are shown.
@@ -19,7 +19,7 @@ enum Cell {
 
 /// What was found, and how often.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct HazardCount {
     /// Places that a client would run or replace: they have a space now.
     pub(super) kept: usize,
     /// The first of them as it was.
@@ -28,7 +28,7 @@ pub(super) struct Found {
     pub(super) files: Vec<String>,
 }
 
-impl Found {
+impl HazardCount {
     /// What is to be said about it.
     pub(super) fn notes(&self, title: &str) -> Vec<String> {
         let mut notes = Vec::new();
@@ -60,7 +60,7 @@ impl Found {
 }
 
 /// Commands and files of Claude Code: `` !`…` `` after a blank, ```` ```! ````, `@~/…`.
-pub(super) fn claude(parts: &mut [Written]) -> Found {
+pub(super) fn claude(parts: &mut [WrittenPart]) -> HazardCount {
     let mut found = keep(parts, |cells, at| {
         match cells[at] {
             Cell::Char('!') => {
@@ -80,7 +80,7 @@ pub(super) fn claude(parts: &mut [Written]) -> Found {
 
 /// Commands and files of opencode: `` !`…` `` anywhere, and numbers. Its marks are numbers where there
 /// are several, and a value may end in `!`: what follows a mark is parted from it, too.
-pub(super) fn opencode(parts: &mut [Written], has_numbers: bool) -> Found {
+pub(super) fn opencode(parts: &mut [WrittenPart], has_numbers: bool) -> HazardCount {
     let is_quoted = quoted(&cells_of(parts));
     let mut found = keep(parts, |cells, at| match cells[at] {
         Cell::Char('!') => {
@@ -109,7 +109,7 @@ pub(super) fn opencode(parts: &mut [Written], has_numbers: bool) -> Found {
 }
 
 /// `!{…}`, `@{…}` and `{{args}}` of the Gemini command line.
-pub(super) fn gemini(parts: &mut [Written]) -> Found {
+pub(super) fn gemini(parts: &mut [WrittenPart]) -> HazardCount {
     keep(parts, |cells, at| match cells[at] {
         Cell::Char('!' | '@') => (next(cells, at) == Some('{')).then_some(at + 1),
         Cell::Char('{') => {
@@ -124,7 +124,7 @@ pub(super) fn gemini(parts: &mut [Written]) -> Found {
 }
 
 /// `${input:…}` of VS Code.
-pub(super) fn copilot(parts: &mut [Written]) -> Found {
+pub(super) fn copilot(parts: &mut [WrittenPart]) -> HazardCount {
     keep(parts, |cells, at| {
         let is_input = cells[at] == Cell::Char('$')
             && "{input:"
@@ -135,25 +135,25 @@ pub(super) fn copilot(parts: &mut [Written]) -> Found {
     })
 }
 
-fn cells_of(parts: &[Written]) -> Vec<Cell> {
+fn cells_of(parts: &[WrittenPart]) -> Vec<Cell> {
     let mut cells = Vec::new();
     for part in parts {
         match part {
-            Written::Text(text) => cells.extend(text.chars().map(Cell::Char)),
-            Written::Mark(_) => cells.push(Cell::Mark),
+            WrittenPart::Text(text) => cells.extend(text.chars().map(Cell::Char)),
+            WrittenPart::Mark(_) => cells.push(Cell::Mark),
         }
     }
     cells
 }
 
 /// Puts a blank wherever it is asked for.
-fn keep(parts: &mut [Written], place: impl Fn(&[Cell], usize) -> Option<usize>) -> Found {
+fn keep(parts: &mut [WrittenPart], place: impl Fn(&[Cell], usize) -> Option<usize>) -> HazardCount {
     let cells = cells_of(parts);
     let found = (0..cells.len()).filter_map(|at| Some((at, place(&cells, at)?)));
     let (starts, mut places): (Vec<usize>, Vec<usize>) = found.unzip();
     places.sort_unstable();
     places.dedup();
-    let found = Found {
+    let found = HazardCount {
         kept: places.len(),
         first: starts
             .first()
@@ -166,7 +166,7 @@ fn keep(parts: &mut [Written], place: impl Fn(&[Cell], usize) -> Option<usize>) 
     let mut places = places.into_iter().peekable();
     let mut at = 0;
     for part in parts.iter_mut() {
-        let Written::Text(text) = part else {
+        let WrittenPart::Text(text) = part else {
             // A blank before a mark is the end of the text before it, which has been written.
             at += 1;
             continue;
@@ -282,11 +282,13 @@ fn is_far(cells: &[Cell], at: usize) -> bool {
 }
 
 /// The paths that a text mentions with an `@`, as far as they look like such.
-fn files(parts: &[Written]) -> Vec<String> {
+fn files(parts: &[WrittenPart]) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
     let mut known = HashSet::new();
     for part in parts {
-        let Written::Text(text) = part else { continue };
+        let WrittenPart::Text(text) = part else {
+            continue;
+        };
         for word in text.split_whitespace() {
             let Some(path) = word.strip_prefix('@') else {
                 continue;
@@ -316,7 +318,7 @@ mod tests {
 
     /// Takes moments where the work grows with the text, and minutes where it grows with its square.
     #[track_caller]
-    fn in_moments(parts: &[Written]) -> Vec<Found> {
+    fn in_moments(parts: &[WrittenPart]) -> Vec<HazardCount> {
         let mut found = Vec::new();
         let took = cpu_time(|| {
             found = vec![
@@ -332,13 +334,13 @@ mod tests {
 
     #[test]
     fn a_megabyte_of_marks_takes_moments() {
-        let mark = || Written::Mark("$ARGUMENTS".to_owned());
-        let mut parts: Vec<Written> = (0..100_000).map(|_| mark()).collect();
+        let mark = || WrittenPart::Mark("$ARGUMENTS".to_owned());
+        let mut parts: Vec<WrittenPart> = (0..100_000).map(|_| mark()).collect();
         in_moments(&parts);
-        parts.insert(0, Written::Text("!".to_owned()));
-        parts.push(Written::Text(format!("`x{}", "y".repeat(1 << 20))));
+        parts.insert(0, WrittenPart::Text("!".to_owned()));
+        parts.push(WrittenPart::Text(format!("`x{}", "y".repeat(1 << 20))));
         assert_eq!(in_moments(&parts)[1].kept, 1);
-        parts.push(Written::Text("`".to_owned()));
+        parts.push(WrittenPart::Text("`".to_owned()));
         assert_eq!(in_moments(&parts)[1].kept, 100_001);
     }
 
@@ -346,7 +348,7 @@ mod tests {
     fn a_megabyte_of_files_takes_moments() {
         let names = (0..90_000).chain(0..9).map(|at| format!("@a{at}.md"));
         let text = names.collect::<Vec<_>>().join("\n");
-        let found = in_moments(&[Written::Text(text)]);
+        let found = in_moments(&[WrittenPart::Text(text)]);
         assert_eq!(found[0].files.len(), 90_000);
         assert_eq!(found[1].files[2], "@a2.md");
     }

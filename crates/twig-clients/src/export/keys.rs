@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::speech::Speech;
-use super::{Draft, ExportFormat, marker, yaml};
+use super::{ExportDraft, ExportFormat, marker, yaml};
 use twig_core::catalog::PromptRef;
-use twig_core::front_matter::Value;
+use twig_core::front_matter::FrontMatterValue;
 
 /// Programs that a client runs by itself: not what a text brings along.
 const RUN: &str = "hooks";
@@ -17,7 +17,7 @@ pub(super) fn keep(
     client: ExportFormat,
     found: PromptRef<'_>,
     speech: &mut Speech,
-    draft: &mut Draft,
+    draft: &mut ExportDraft,
 ) {
     if !client.rules().keeps_keys || client.kind() != found.library.kind {
         return;
@@ -50,9 +50,9 @@ pub(super) fn tools(
     }
     let at = speech.keys.iter().position(|(key, _)| *key == TOOLS)?;
     let tools = match &speech.keys[at].1 {
-        Value::Text(text) => parted(text),
-        Value::List(items) => {
-            let items: Option<Vec<String>> = items.iter().map(Value::word).collect();
+        FrontMatterValue::Text(text) => parted(text),
+        FrontMatterValue::List(items) => {
+            let items: Option<Vec<String>> = items.iter().map(FrontMatterValue::word).collect();
             items?.join(" ")
         }
         _ => return None,

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use super::{Bundled, ExportFormat};
+use super::{BundledFile, ExportFormat};
 use twig_core::name::RelativePath;
 
 /// What the line begins with, behind what makes it a comment.
@@ -97,7 +97,7 @@ pub fn bundled_of(text: &str) -> Vec<RelativePath> {
 }
 
 /// That line; nothing where nothing comes with it.
-pub(super) fn bundled_line(bundled: &[Bundled]) -> String {
+pub(super) fn bundled_line(bundled: &[BundledFile]) -> String {
     if bundled.is_empty() {
         return String::new();
     }
@@ -188,7 +188,7 @@ pub(super) fn front_end(text: &str) -> Option<usize> {
     None
 }
 
-struct Line<'t> {
+struct MarkerLine<'t> {
     at: usize,
     /// Its line end counted in.
     length: usize,
@@ -196,14 +196,14 @@ struct Line<'t> {
 }
 
 /// The marker's line, where this client's files have it.
-fn find(client: ExportFormat, text: &str) -> Option<Line<'_>> {
+fn find(client: ExportFormat, text: &str) -> Option<MarkerLine<'_>> {
     let skip = text.len() - text.trim_start_matches('\u{feff}').len();
     let end = match client {
         ExportFormat::Gemini | ExportFormat::Cursor => text.len(),
         _ => skip + front_end(&text[skip..])?,
     };
     let mut at = skip;
-    let mut lines: Vec<Line<'_>> = Vec::new();
+    let mut lines: Vec<MarkerLine<'_>> = Vec::new();
     for line in text[skip..end].split_inclusive('\n') {
         let is_it = match client {
             ExportFormat::Skills => line.starts_with(KEY),
@@ -211,7 +211,7 @@ fn find(client: ExportFormat, text: &str) -> Option<Line<'_>> {
             _ => line.starts_with("# ") && line[2..].starts_with(WORD),
         };
         if is_it {
-            lines.push(Line {
+            lines.push(MarkerLine {
                 at,
                 length: line.len(),
                 text: line,
@@ -222,7 +222,7 @@ fn find(client: ExportFormat, text: &str) -> Option<Line<'_>> {
     match client {
         // The text itself may have such a line anywhere else.
         ExportFormat::Cursor => {
-            let is_last = |line: &Line<'_>| text[line.at + line.length..].trim().is_empty();
+            let is_last = |line: &MarkerLine<'_>| text[line.at + line.length..].trim().is_empty();
             let last = lines.pop_if(|line| is_last(line));
             last.or_else(|| lines.into_iter().find(|line| line.at == skip))
         }

@@ -4,10 +4,10 @@ use super::arguments::{description, join, lost, write as written};
 use super::claude::ALL;
 use super::format::ExportFormat;
 use super::speech::Speech;
-use super::{Draft, harmless, yaml};
+use super::{ExportDraft, harmless, yaml};
 use twig_core::model::Prompt;
 
-pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
+pub(super) fn write(prompt: &Prompt, speech: &Speech) -> ExportDraft {
     let is_single = speech.arguments.len() == 1;
     let mut text = "---\n".to_owned();
     yaml::field(&mut text, "description", &description(prompt, speech));
@@ -21,5 +21,5 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> Draft {
     text.push_str(&join(&parts));
     let mut notes = found.notes(ExportFormat::Opencode.title());
     notes.extend(lost(speech, &[]));
-    Draft { text, notes }
+    ExportDraft { text, notes }
 }

@@ -3,11 +3,11 @@
 
 use super::arguments::{Held, description, join, list, lost, write as written};
 use super::speech::Speech;
-use super::{Draft, yaml};
+use super::{ExportDraft, yaml};
 use twig_core::model::{Argument, Prompt};
 
 /// A command of Cursor: `.cursor/commands/NAME.md`, text and nothing else.
-pub(super) fn cursor(prompt: &Prompt, speech: &Speech) -> Draft {
+pub(super) fn cursor(prompt: &Prompt, speech: &Speech) -> ExportDraft {
     let mut draft = named(speech, "Cursor");
     if prompt.description.is_some() {
         draft.notes.push("does not hold the description".to_owned());
@@ -19,7 +19,7 @@ pub(super) fn cursor(prompt: &Prompt, speech: &Speech) -> Draft {
 }
 
 /// A workflow of Windsurf: `.windsurf/workflows/NAME.md`.
-pub(super) fn windsurf(prompt: &Prompt, speech: &Speech) -> Draft {
+pub(super) fn windsurf(prompt: &Prompt, speech: &Speech) -> ExportDraft {
     let mut draft = named(speech, "Windsurf");
     let mut text = "---\n".to_owned();
     yaml::field(&mut text, "description", &description(prompt, speech));
@@ -28,7 +28,7 @@ pub(super) fn windsurf(prompt: &Prompt, speech: &Speech) -> Draft {
     draft
 }
 
-fn named(speech: &Speech, title: &str) -> Draft {
+fn named(speech: &Speech, title: &str) -> ExportDraft {
     let mut text = body(speech, |name| format!("{{{{{name}}}}}"));
     let mut notes = Vec::new();
     if !speech.arguments.is_empty() {
@@ -46,7 +46,7 @@ fn named(speech: &Speech, title: &str) -> Draft {
         Held::Values,
     ];
     notes.extend(lost(speech, &held));
-    Draft { text, notes }
+    ExportDraft { text, notes }
 }
 
 /// The text with arguments by name.

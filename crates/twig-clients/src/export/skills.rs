@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 use super::arguments::{Held, description, list, lost};
 use super::claude::{self, ALL};
 use super::speech::Speech;
-use super::{Bundled, Draft, keys, marker, yaml};
+use super::{BundledFile, ExportDraft, keys, marker, yaml};
 use twig_core::World;
 use twig_core::catalog::PromptRef;
-use twig_core::model::{Content, Kind};
+use twig_core::model::{Content, LibraryKind};
 
 /// Characters of a description.
 const DESCRIPTION: usize = 1024;
@@ -19,13 +19,13 @@ const DESCRIPTION: usize = 1024;
 const COMPATIBILITY: usize = 500;
 
 /// What a skill's own front matter says.
-pub(super) type About = Map<String, Value>;
+pub(super) type SkillAbout = Map<String, Value>;
 
 /// What is at the top of a skill.
 pub(super) struct Top<'h> {
     pub(super) name: &'h str,
     /// What its own front matter says, where it is a skill already.
-    pub(super) about: Option<&'h About>,
+    pub(super) about: Option<&'h SkillAbout>,
     /// The tools of a command.
     pub(super) tools: Option<String>,
 }
@@ -34,8 +34,8 @@ pub(super) fn write(
     found: PromptRef<'_>,
     top: &Top<'_>,
     speech: &Speech,
-    bundled: &[Bundled],
-) -> Result<Draft, String> {
+    bundled: &[BundledFile],
+) -> Result<ExportDraft, String> {
     let prompt = found.prompt;
     let count = speech.arguments.len();
     // The specification has no arguments; these are the marks that some clients fill in.
@@ -44,7 +44,7 @@ pub(super) fn write(
         _ => ALL.to_owned(),
     };
     let (mut body, mut notes) = claude::body(found, speech, &[], mark)?;
-    let is_skill = found.library.kind == Kind::Skills;
+    let is_skill = found.library.kind == LibraryKind::Skills;
     if count > 0 && !is_skill {
         let heading = "Arguments, in the order in which they are given:";
         let _ = write!(body, "\n{}", list(heading, &speech.arguments));
@@ -76,7 +76,7 @@ pub(super) fn write(
         Held::Values,
     ];
     notes.extend(lost(speech, &held).filter(|_| !is_skill));
-    Ok(Draft { text, notes })
+    Ok(ExportDraft { text, notes })
 }
 
 /// What the author of a skill, or of a library, says of it.
@@ -117,7 +117,7 @@ fn fields(text: &mut String, found: PromptRef<'_>, top: &Top<'_>, notes: &mut Ve
 }
 
 /// The author's metadata, and the title. The marker comes last.
-fn metadata(text: &mut String, found: PromptRef<'_>, about: Option<&About>) {
+fn metadata(text: &mut String, found: PromptRef<'_>, about: Option<&SkillAbout>) {
     let of_skill = about.and_then(|about| about.get("metadata"));
     let of_skill = of_skill.and_then(Value::as_object);
     let own = [marker::FILES, marker::EXPORT, "title"];
@@ -171,7 +171,10 @@ fn shortened(what: &str, text: &str, limit: usize, notes: &mut Vec<String>) -> S
 }
 
 /// The files that a skill brings beside its `SKILL.md`, and what its front matter says.
-pub(super) fn bundled(world: World<'_>, found: PromptRef<'_>) -> (Vec<Bundled>, Option<About>) {
+pub(super) fn bundled(
+    world: World<'_>,
+    found: PromptRef<'_>,
+) -> (Vec<BundledFile>, Option<SkillAbout>) {
     let library = found.library;
     let none = (Vec::new(), None);
     let message = found.prompt.messages.first();
@@ -195,7 +198,7 @@ pub(super) fn bundled(world: World<'_>, found: PromptRef<'_>) -> (Vec<Bundled>, 
         let inner = path.as_str().strip_prefix(folder)?;
         let to = inner.trim_start_matches('/');
         let is_main = to.eq_ignore_ascii_case("SKILL.md");
-        (!is_main).then(|| Bundled {
+        (!is_main).then(|| BundledFile {
             library: Arc::clone(library),
             path: path.clone(),
             to: to.to_owned(),
@@ -203,6 +206,6 @@ pub(super) fn bundled(world: World<'_>, found: PromptRef<'_>) -> (Vec<Bundled>, 
             size: file.size,
         })
     });
-    let about = serde_json::from_str::<About>(&skill.front_matter).ok();
+    let about = serde_json::from_str::<SkillAbout>(&skill.front_matter).ok();
     (files.collect(), about)
 }

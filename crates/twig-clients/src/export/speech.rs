@@ -7,22 +7,22 @@ use super::{Compute, ExportFormat, marker_of};
 use crate::format;
 use twig_core::World;
 use twig_core::catalog::PromptRef;
-use twig_core::front_matter::{self, Value};
-use twig_core::marks::{Piece, curly, pieces};
-use twig_core::model::{Argument, Content, Dialect, Kind, Marks, MessageSource, Role};
+use twig_core::front_matter::{self, FrontMatterValue};
+use twig_core::marks::{MarkedPiece, curly, pieces};
+use twig_core::model::{Argument, Content, Dialect, LibraryKind, Marks, MessageSource, Role};
 use twig_core::render;
 use twig_core::spoken;
 
 /// A prompt's text and what was said about it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Speech {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<SpeechPart>,
     /// Those that stand in the text, in the prompt's order: parts count these.
     pub(super) arguments: Vec<Argument>,
     /// Whether it has a title that its text does not tell.
     pub(super) has_title: bool,
     /// What its front matter says that only its own client follows.
-    pub(super) keys: Vec<(&'static str, Value)>,
+    pub(super) keys: Vec<(&'static str, FrontMatterValue)>,
     /// Whether all values come behind the text, as Claude Code puts them.
     pub(super) is_appended: bool,
     pub(super) notes: Vec<String>,
@@ -36,15 +36,16 @@ impl Speech {
         }
         let gap = blank_line(self.parts.last());
         let kept: Vec<usize> = (0..self.arguments.len()).collect();
-        self.parts.push(Part::Text(format!("{gap}ARGUMENTS: ")));
-        self.parts.push(Part::All);
+        self.parts
+            .push(SpeechPart::Text(format!("{gap}ARGUMENTS: ")));
+        self.parts.push(SpeechPart::All);
         self.parts = tidy(std::mem::take(&mut self.parts), &kept);
     }
 }
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum SpeechPart {
     Text(String),
     /// The value of an argument.
     Argument(usize),
@@ -80,8 +81,8 @@ pub(super) fn of(
     let has_title = prompt.title.as_deref().is_some_and(is_other);
     speech.has_title = has_title && !found.library.kind.is_format();
     speech.is_appended = prompt.dialect == Dialect::Marks(Marks::Appended);
-    let has_all = speech.is_appended || parts.contains(&Part::All);
-    let is_used = |at: usize| has_all || parts.contains(&Part::Argument(at));
+    let has_all = speech.is_appended || parts.contains(&SpeechPart::All);
+    let is_used = |at: usize| has_all || parts.contains(&SpeechPart::Argument(at));
     let kept: Vec<usize> = (0..arguments.len()).filter(|at| is_used(*at)).collect();
     for (at, argument) in arguments.iter().enumerate() {
         if !kept.contains(&at) {
@@ -99,19 +100,19 @@ pub(super) fn of(
 }
 
 /// Joins texts, counts only the arguments that are kept, and calls all of one by its name.
-fn tidy(parts: Vec<Part>, kept: &[usize]) -> Vec<Part> {
-    let mut tidied: Vec<Part> = Vec::with_capacity(parts.len());
+fn tidy(parts: Vec<SpeechPart>, kept: &[usize]) -> Vec<SpeechPart> {
+    let mut tidied: Vec<SpeechPart> = Vec::with_capacity(parts.len());
     for part in parts {
         let part = match part {
-            Part::All if kept.len() == 1 => Part::Argument(0),
-            Part::Argument(at) => {
-                Part::Argument(kept.iter().position(|one| *one == at).unwrap_or_default())
+            SpeechPart::All if kept.len() == 1 => SpeechPart::Argument(0),
+            SpeechPart::Argument(at) => {
+                SpeechPart::Argument(kept.iter().position(|one| *one == at).unwrap_or_default())
             }
             part => part,
         };
         match (tidied.last_mut(), part) {
-            (_, Part::Text(text)) if text.is_empty() => {}
-            (Some(Part::Text(before)), Part::Text(text)) => before.push_str(&text),
+            (_, SpeechPart::Text(text)) if text.is_empty() => {}
+            (Some(SpeechPart::Text(before)), SpeechPart::Text(text)) => before.push_str(&text),
             (_, part) => tidied.push(part),
         }
     }
@@ -124,7 +125,7 @@ fn marked(
     found: PromptRef<'_>,
     marks: Marks,
     speech: &mut Speech,
-) -> Result<Vec<Part>, String> {
+) -> Result<Vec<SpeechPart>, String> {
     let mut parts = Vec::new();
     let mut spoken = Vec::new();
     for MessageSource { content, .. } in &found.prompt.messages {
@@ -148,13 +149,13 @@ fn marked(
     fold(&roles, &mut speech.notes)?;
     for (at, (_, text)) in spoken.iter().enumerate() {
         if at > 0 {
-            parts.push(Part::Text("\n\n".to_owned()));
+            parts.push(SpeechPart::Text("\n\n".to_owned()));
         }
         for piece in pieces(marks, &found.prompt.arguments, text) {
             parts.push(match piece {
-                Piece::Text(text) => Part::Text(text.to_owned()),
-                Piece::Argument { at, .. } => Part::Argument(at),
-                Piece::All { .. } => Part::All,
+                MarkedPiece::Text(text) => SpeechPart::Text(text.to_owned()),
+                MarkedPiece::Argument { at, .. } => SpeechPart::Argument(at),
+                MarkedPiece::All { .. } => SpeechPart::All,
             });
         }
     }
@@ -165,21 +166,21 @@ fn marked(
 }
 
 /// A pattern that does not say where its input goes has it at the end.
-fn append_input(arguments: &[Argument], parts: &mut Vec<Part>) {
+fn append_input(arguments: &[Argument], parts: &mut Vec<SpeechPart>) {
     let input = arguments
         .iter()
         .position(|argument| *argument.name == *curly::INPUT);
-    let Some(input) = input.filter(|at| !parts.contains(&Part::Argument(*at))) else {
+    let Some(input) = input.filter(|at| !parts.contains(&SpeechPart::Argument(*at))) else {
         return;
     };
-    parts.push(Part::Text(blank_line(parts.last()).to_owned()));
-    parts.push(Part::Argument(input));
+    parts.push(SpeechPart::Text(blank_line(parts.last()).to_owned()));
+    parts.push(SpeechPart::Argument(input));
 }
 
 /// What makes a blank line behind a part.
-fn blank_line(part: Option<&Part>) -> &'static str {
+fn blank_line(part: Option<&SpeechPart>) -> &'static str {
     match part {
-        Some(Part::Text(text)) if text.ends_with('\n') => "\n",
+        Some(SpeechPart::Text(text)) if text.ends_with('\n') => "\n",
         _ => "\n\n",
     }
 }
@@ -198,7 +199,7 @@ pub(super) fn is_export(world: World<'_>, found: PromptRef<'_>) -> bool {
 }
 
 /// What was exported once is not exported from there: it would come back under other names.
-fn refuse_exported(kind: Kind, text: &str) -> Result<(), String> {
+fn refuse_exported(kind: LibraryKind, text: &str) -> Result<(), String> {
     let client = ExportFormat::of(kind);
     // Whatever else a skill brings, it is an export.
     match client.and_then(|client| marker_of(client, text, [])) {

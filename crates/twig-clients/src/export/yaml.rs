@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use twig_core::front_matter::Value;
+use twig_core::front_matter::FrontMatterValue;
 
 /// Adds a line `key: value` to front matter.
 pub(super) fn field(text: &mut String, key: &str, value: &str) {
@@ -19,23 +19,25 @@ pub(super) fn scalar(value: &str) -> String {
 }
 
 /// Any value on one line.
-pub(super) fn value(value: &Value) -> String {
+pub(super) fn value(value: &FrontMatterValue) -> String {
     match value {
-        Value::Text(text) => scalar(text),
+        FrontMatterValue::Text(text) => scalar(text),
         other => inner(other),
     }
 }
 
 /// A value inside of another, where more than letters may be taken for something else.
-fn inner(value: &Value) -> String {
+fn inner(value: &FrontMatterValue) -> String {
     match value {
-        Value::Null | Value::Flag(_) | Value::Number(_) => value.to_json(),
-        Value::Text(text) => quoted(text),
-        Value::List(items) => {
+        FrontMatterValue::Null | FrontMatterValue::Flag(_) | FrontMatterValue::Number(_) => {
+            value.to_json()
+        }
+        FrontMatterValue::Text(text) => quoted(text),
+        FrontMatterValue::List(items) => {
             let items: Vec<String> = items.iter().map(inner).collect();
             format!("[{}]", items.join(", "))
         }
-        Value::Map(entries) => {
+        FrontMatterValue::Map(entries) => {
             let entries = entries.iter();
             let entries: Vec<String> = entries
                 .map(|(key, value)| format!("{}: {}", quoted(key), inner(value)))

@@ -1,6 +1,6 @@
 //! What a text says of itself without saying so: its first heading and its first paragraph.
 
-use twig_core::hidden::{self, Place};
+use twig_core::hidden::{self, TextPlace};
 use twig_core::marks::scan::lines;
 
 /// Characters of a description that was made of the text.
@@ -11,14 +11,14 @@ const TITLE: usize = 200;
 
 /// The first heading and the first paragraph of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct About {
+pub(super) struct TextAbout {
     heading: Option<String>,
     /// Whether that is one of the first level: others are headings of a part.
     is_title: bool,
     paragraph: Option<String>,
 }
 
-impl About {
+impl TextAbout {
     /// Looks at a Markdown text, outside of its code.
     pub(super) fn of(body: &str) -> Self {
         let mut about = Self::default();
@@ -132,7 +132,7 @@ fn label(text: &str, limit: usize) -> Option<String> {
     }
     let words: Vec<&str> = plain.split_whitespace().collect();
     let mut plain = shortened(&words.join(" "), limit);
-    while let Some(found) = hidden::find(&plain, Place::Label) {
+    while let Some(found) = hidden::find(&plain, TextPlace::Label) {
         plain.remove(found.offset);
     }
     let plain = plain.trim().to_owned();
@@ -216,27 +216,27 @@ mod tests {
             ("# \u{200b}\n", None, None),
             ("| a | b |\r\n|---|---|\r\n", None, Some("| a | b |")),
         ] {
-            let about = About::of(body);
+            let about = TextAbout::of(body);
             assert_eq!(about.title().as_deref(), heading, "{body:?}");
             let said = paragraph.or(heading).unwrap_or("The prompt t");
             assert_eq!(about.description("t"), said, "{body:?}");
         }
-        let part = About::of("## Part\n");
+        let part = TextAbout::of("## Part\n");
         assert_eq!(
             (part.title(), part.description("t")),
             (None, "Part".to_owned())
         );
-        let long = About::of(&"wörd ".repeat(1_000)).description("t");
+        let long = TextAbout::of(&"wörd ".repeat(1_000)).description("t");
         assert_eq!(long.chars().count(), DESCRIPTION);
     }
 
     proptest! {
         #[test]
         fn there_is_always_a_description(body in "([#`~<>=*$a \n-]|\u{200b}|\u{202e}|ü){0,60}") {
-            let about = About::of(&body);
+            let about = TextAbout::of(&body);
             let description = about.description("t");
             prop_assert!(!description.trim().is_empty());
-            prop_assert!(hidden::find(&description, Place::Label).is_none());
+            prop_assert!(hidden::find(&description, TextPlace::Label).is_none());
         }
     }
 }

@@ -6,10 +6,12 @@ use super::Options;
 use super::codex;
 use super::declared::declared;
 use crate::clients::MarkRule;
-use twig_core::front_matter::{Fields, Value};
+use twig_core::front_matter::{FrontMatterFields, FrontMatterValue};
 use twig_core::limits::Limits;
-use twig_core::marks::scan::{Place, dollars};
-use twig_core::marks::{ALL, NAME, Piece, Word, input, is_escaped, is_number_mark, pieces, word};
+use twig_core::marks::scan::{DollarContext, dollars};
+use twig_core::marks::{
+    ALL, MarkedPiece, NAME, Word, input, is_escaped, is_number_mark, pieces, word,
+};
 use twig_core::model::{Argument, Marks};
 use twig_core::problem::{ProblemCode, Severity};
 use twig_core::slug::slug;
@@ -26,7 +28,7 @@ pub(super) struct Taken {
 /// Finds the arguments of a file, in the order in which clients ask for them.
 pub(super) fn take(
     rule: MarkRule,
-    fields: &Fields,
+    fields: &FrontMatterFields,
     body: &str,
     options: Options,
     limits: &Limits,
@@ -39,15 +41,15 @@ pub(super) fn take(
     }
     let found = match rule {
         // There is no `$` with a number in what this client replaces.
-        MarkRule::Inputs => Found::default(),
-        _ => Found::of(rule, body),
+        MarkRule::Inputs => ArgumentMarks::default(),
+        _ => ArgumentMarks::of(rule, body),
     };
     if !taken.arguments.is_empty() {
         taken.marks = match rule {
             MarkRule::Inputs => Marks::Inputs,
             _ => Marks::Named,
         };
-        let has_marks = |piece: &Piece<'_>| !matches!(piece, Piece::Text(_));
+        let has_marks = |piece: &MarkedPiece<'_>| !matches!(piece, MarkedPiece::Text(_));
         let is_used = |marks| pieces(marks, &taken.arguments, body).iter().any(has_marks);
         if !is_used(taken.marks) {
             let positions = found.positions(rule, Some(0), options);
@@ -85,11 +87,11 @@ pub(super) fn too_many(limits: &Limits) -> (ProblemCode, Severity, String) {
 }
 
 /// The author's hint, in the form in which it is shown.
-fn hint(fields: &Fields) -> Option<String> {
+fn hint(fields: &FrontMatterFields) -> Option<String> {
     let keys = ["argument-hint", "argument_hint"];
     keys.into_iter().find_map(|key| match fields.value(key)? {
-        Value::List(items) if fields.text(key).is_none() => {
-            let items = items.iter().filter_map(Value::word);
+        FrontMatterValue::List(items) if fields.text(key).is_none() => {
+            let items = items.iter().filter_map(FrontMatterValue::word);
             let items: Vec<String> = items.map(|item| format!("[{item}]")).collect();
             (!items.is_empty()).then(|| items.join(" "))
         }
@@ -99,14 +101,14 @@ fn hint(fields: &Fields) -> Option<String> {
 
 /// `$ARGUMENTS` and numbers that a text has.
 #[derive(Debug, Default)]
-struct Found {
+struct ArgumentMarks {
     has_all: bool,
     /// Whether a number stands in `$ARGUMENTS[N]`.
     has_place: bool,
     numbers: BTreeSet<usize>,
 }
 
-impl Found {
+impl ArgumentMarks {
     fn of(rule: MarkRule, body: &str) -> Self {
         let mut found = Self::default();
         let has_escapes = rule != MarkRule::GreedyDollars;
@@ -137,7 +139,7 @@ impl Found {
         for (at, place) in places {
             // In a block of code they are a shell's, a database's or a pattern's.
             if let Some(Word::Number { number, .. }) = word(&body[at..])
-                && place != Place::Block
+                && place != DollarContext::Block
                 && is_number_mark(place, &body[..at])
                 && counts(at)
             {
@@ -201,7 +203,13 @@ impl Positions {
 }
 
 /// Numbers, else `$ARGUMENTS`, else what a hint promises.
-fn dollar(rule: MarkRule, found: &Found, hint: Option<&str>, options: Options, taken: &mut Taken) {
+fn dollar(
+    rule: MarkRule,
+    found: &ArgumentMarks,
+    hint: Option<&str>,
+    options: Options,
+    taken: &mut Taken,
+) {
     let names = hint.map(tokens);
     let words = names.as_ref().map(Vec::len);
     if let Some(positions) = found.positions(rule, words, options) {

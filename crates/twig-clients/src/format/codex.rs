@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::arguments::{Taken, argument};
 use twig_core::limits::Limits;
-use twig_core::marks::scan::{Place, dollars, lines};
+use twig_core::marks::scan::{DollarContext, dollars, lines};
 use twig_core::marks::{NAME, capitals};
 use twig_core::model::{Argument, Marks};
 use twig_core::problem::{ProblemCode, Severity};
@@ -57,7 +57,7 @@ pub(super) fn names(body: &str, has_all: bool, limits: &Limits, taken: &mut Take
     let own = assigned(body);
     let mut left = BTreeSet::new();
     for (at, place) in dollars(body) {
-        let is_code = has_all && matches!(place, Place::Block | Place::Quoted);
+        let is_code = has_all && matches!(place, DollarContext::Block | DollarContext::Quoted);
         let Some(name) = capitals(&body[at..], &body[..at]) else {
             continue;
         };

@@ -1,7 +1,7 @@
 //! `arguments:` in front matter: names in a row, a list of names, or all there is to say of each.
 
 use super::arguments::is_argument_name;
-use twig_core::front_matter::Value;
+use twig_core::front_matter::FrontMatterValue;
 use twig_core::limits::Limits;
 use twig_core::model::{Argument, Pattern};
 use twig_core::problem::{ProblemCode, Severity, shorten};
@@ -13,7 +13,11 @@ type Remarks = Vec<(ProblemCode, Severity, String)>;
 const TOLD: usize = 20;
 
 /// Reads the arguments that an author names; what cannot be one is told and left off.
-pub(super) fn declared(value: &Value, limits: &Limits, remarks: &mut Remarks) -> Vec<Argument> {
+pub(super) fn declared(
+    value: &FrontMatterValue,
+    limits: &Limits,
+    remarks: &mut Remarks,
+) -> Vec<Argument> {
     let mut arguments: Vec<Argument> = Vec::new();
     let mut push = |argument: Argument, remarks: &mut Remarks| {
         if arguments.len() > limits.arguments || remarks.len() > TOLD {
@@ -33,20 +37,22 @@ pub(super) fn declared(value: &Value, limits: &Limits, remarks: &mut Remarks) ->
         }
     };
     match value {
-        Value::Null => {}
-        Value::List(items) => {
+        FrontMatterValue::Null => {}
+        FrontMatterValue::List(items) => {
             for item in items {
                 match item {
-                    Value::Map(_) => push(object(None, item, remarks), remarks),
-                    Value::Null | Value::List(_) => remarks.push(unreadable()),
+                    FrontMatterValue::Map(_) => push(object(None, item, remarks), remarks),
+                    FrontMatterValue::Null | FrontMatterValue::List(_) => {
+                        remarks.push(unreadable())
+                    }
                     word => push(named(&word.word().unwrap_or_default()), remarks),
                 }
             }
         }
-        Value::Map(entries) => {
+        FrontMatterValue::Map(entries) => {
             for (name, about) in entries {
                 let argument = match about {
-                    Value::Map(_) => object(Some(name), about, remarks),
+                    FrontMatterValue::Map(_) => object(Some(name), about, remarks),
                     other => Argument {
                         description: other.word().map(Into::into),
                         ..named(name)
@@ -81,15 +87,18 @@ fn named(name: &str) -> Argument {
 }
 
 /// An argument with all that is said of it.
-fn object(name: Option<&str>, about: &Value, remarks: &mut Remarks) -> Argument {
+fn object(name: Option<&str>, about: &FrontMatterValue, remarks: &mut Remarks) -> Argument {
     let word = |key: &str| about.word_at(key);
     let name = name.map(str::to_owned).or_else(|| word("name"));
     let mut argument = named(&name.unwrap_or_default());
     argument.description = word("description").map(Into::into);
-    argument.required = about.get("required").and_then(Value::flag) == Some(true);
+    argument.required = about.get("required").and_then(FrontMatterValue::flag) == Some(true);
     argument.default = word("default").map(Into::into);
-    let choices = about.get("choices").map(Value::items).unwrap_or_default();
-    let choices = choices.iter().filter_map(Value::word);
+    let choices = about
+        .get("choices")
+        .map(FrontMatterValue::items)
+        .unwrap_or_default();
+    let choices = choices.iter().filter_map(FrontMatterValue::word);
     argument.choices = choices.map(Into::into).collect();
     let whose = shorten(&argument.name.escape_debug().to_string(), 64);
     let mut refuse = |what: &str, why: &str| {

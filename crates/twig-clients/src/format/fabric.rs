@@ -1,19 +1,19 @@
 //! Patterns of Fabric: a folder each, with a `system.md` that has no front matter.
 
-use super::about::About;
+use super::about::TextAbout;
 use super::arguments::too_many;
 use super::{Reading, draft, markdown};
 use twig_core::limits::Limits;
 use twig_core::marks::curly;
-use twig_core::model::{Argument, Dialect, Kind, Marks};
+use twig_core::model::{Argument, Dialect, LibraryKind, Marks};
 use twig_core::name::RelativePath;
-use twig_core::parse::library::Folder;
+use twig_core::parse::library::LibraryRoot;
 use twig_core::problem::{Problem, ProblemCode, Severity};
 
 /// Makes a prompt of a pattern's file, or takes from another what it says of patterns.
 pub(super) fn read(
-    kind: Kind,
-    folder: &Folder,
+    kind: LibraryKind,
+    folder: &LibraryRoot,
     path: &RelativePath,
     text: &str,
     limits: &Limits,
@@ -32,15 +32,15 @@ pub(super) fn read(
 }
 
 fn pattern(
-    kind: Kind,
-    folder: &Folder,
+    kind: LibraryKind,
+    folder: &LibraryRoot,
     path: &RelativePath,
     text: &str,
     limits: &Limits,
 ) -> Reading {
     let id = markdown::folder_name(folder, path);
     let mut prompt = draft(kind, folder, path, id);
-    let about = About::of(text);
+    let about = TextAbout::of(text);
     prompt.description = Some(about.description(id).into());
     prompt.dialect = Dialect::Marks(Marks::Patterns);
     let room = limits.arguments.saturating_sub(1);
@@ -74,7 +74,7 @@ fn pattern(
 }
 
 /// The note about a text that is beside a pattern.
-fn beside(folder: &Folder, path: &RelativePath, text: &str) -> Option<Problem> {
+fn beside(folder: &LibraryRoot, path: &RelativePath, text: &str) -> Option<Problem> {
     if text.trim().is_empty() {
         return None;
     }

@@ -1,9 +1,9 @@
 //! Which files of a folder are prompts of a client.
 
-use super::Part;
+use super::ClientFilePart;
 use super::fabric::EXPLANATIONS;
 use crate::clients::{PromptFormat, format_of};
-use twig_core::model::{FileForm, Kind};
+use twig_core::model::{FileForm, LibraryKind};
 use twig_core::name::RelativePath;
 
 /// Files that speak of a folder, not prompts in it.
@@ -16,16 +16,16 @@ const FOREIGN: [&str; 2] = ["node_modules", ".git"];
 pub(super) const SKILL: &str = "SKILL.md";
 
 /// What a file of a folder of skills is.
-pub(super) fn skills(path: &RelativePath) -> Option<Part> {
+pub(super) fn skills(path: &RelativePath) -> Option<ClientFilePart> {
     if is_foreign(path) {
         return None;
     }
     // What stands in a folder of templates is to be copied.
     let is_skill = path.file_name().eq_ignore_ascii_case(SKILL) && !is_template(path);
     Some(if is_skill {
-        Part::Prompt
+        ClientFilePart::Prompt
     } else {
-        Part::Bundled
+        ClientFilePart::Bundled
     })
 }
 
@@ -42,41 +42,41 @@ pub(super) fn outside_skills(path: &RelativePath) -> Option<&'static str> {
 }
 
 /// What a file of a folder of Markdown files is.
-pub(super) fn markdown(format: &PromptFormat, path: &RelativePath) -> Option<Part> {
+pub(super) fn markdown(format: &PromptFormat, path: &RelativePath) -> Option<ClientFilePart> {
     let name = path.file_name();
     if !ends(name, ".md") || is_foreign(path) {
         return None;
     }
     Some(if is_note(name) {
-        Part::Skipped("speaks of its folder")
+        ClientFilePart::Skipped("speaks of its folder")
     } else if is_template(path) {
-        Part::Skipped("is in a folder of templates")
+        ClientFilePart::Skipped("is in a folder of templates")
     } else if let Some(why) = format.subfolders.filter(|_| !path.folder().is_empty()) {
-        Part::Skipped(why)
+        ClientFilePart::Skipped(why)
     } else if !has_ending(format, name) {
-        Part::Skipped("does not end in `.prompt.md`")
+        ClientFilePart::Skipped("does not end in `.prompt.md`")
     } else {
-        Part::Prompt
+        ClientFilePart::Prompt
     })
 }
 
 /// What a file of a folder of patterns is.
-pub(super) fn fabric(path: &RelativePath) -> Option<Part> {
+pub(super) fn fabric(path: &RelativePath) -> Option<ClientFilePart> {
     let name = path.file_name();
     if !ends(name, ".md") || is_foreign(path) {
         return None;
     }
     Some(match (name, path.folder()) {
-        ("system.md", folder) if !folder.is_empty() => Part::Prompt,
-        ("user.md", folder) if !folder.is_empty() => Part::Aside,
-        (EXPLANATIONS, "") => Part::Aside,
-        (name, _) if is_note(name) => Part::Skipped("speaks of its folder"),
-        _ => Part::Skipped("is not a pattern's `system.md`"),
+        ("system.md", folder) if !folder.is_empty() => ClientFilePart::Prompt,
+        ("user.md", folder) if !folder.is_empty() => ClientFilePart::Aside,
+        (EXPLANATIONS, "") => ClientFilePart::Aside,
+        (name, _) if is_note(name) => ClientFilePart::Skipped("speaks of its folder"),
+        _ => ClientFilePart::Skipped("is not a pattern's `system.md`"),
     })
 }
 
 /// What a file is whose kind is told by its ending.
-pub(super) fn other(format: &PromptFormat, path: &RelativePath) -> Option<Part> {
+pub(super) fn other(format: &PromptFormat, path: &RelativePath) -> Option<ClientFilePart> {
     let name = path.file_name();
     let is_prompt = has_ending(format, name);
     // Plain Markdown beside them is likely meant to be something.
@@ -84,15 +84,15 @@ pub(super) fn other(format: &PromptFormat, path: &RelativePath) -> Option<Part> 
         return None;
     }
     Some(if is_note(name) {
-        Part::Skipped("speaks of its folder")
+        ClientFilePart::Skipped("speaks of its folder")
     } else if !is_prompt && format.files.form == FileForm::Toml {
-        Part::Skipped("does not end in `.toml`")
+        ClientFilePart::Skipped("does not end in `.toml`")
     } else if !is_prompt {
-        Part::Skipped("does not end in `.prompt.yml`")
+        ClientFilePart::Skipped("does not end in `.prompt.yml`")
     } else if is_template(path) {
-        Part::Skipped("is in a folder of templates")
+        ClientFilePart::Skipped("is in a folder of templates")
     } else {
-        Part::Prompt
+        ClientFilePart::Prompt
     })
 }
 
@@ -101,7 +101,7 @@ fn has_ending(format: &PromptFormat, name: &str) -> bool {
 }
 
 /// A path without its ending.
-pub(super) fn without_ending(kind: Kind, path: &RelativePath) -> &str {
+pub(super) fn without_ending(kind: LibraryKind, path: &RelativePath) -> &str {
     let path = path.as_str();
     let known = format_of(kind)
         .endings

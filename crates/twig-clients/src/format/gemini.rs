@@ -1,16 +1,21 @@
 //! Commands of the Gemini command line: a TOML file each, with `prompt` and `description`.
 
-use super::about::About;
+use super::about::TextAbout;
 use super::files::without_ending;
 use super::{Reading, draft, refused};
 use twig_core::marks::curly::ARGS;
-use twig_core::model::{Argument, Dialect, Kind, Marks};
+use twig_core::model::{Argument, Dialect, LibraryKind, Marks};
 use twig_core::name::RelativePath;
-use twig_core::parse::library::Folder;
+use twig_core::parse::library::LibraryRoot;
 use twig_core::spoken::toml_prompt::{self, NoTomlPrompt};
 
 /// Makes a prompt of a command's file.
-pub(super) fn read(kind: Kind, folder: &Folder, path: &RelativePath, text: &str) -> Reading {
+pub(super) fn read(
+    kind: LibraryKind,
+    folder: &LibraryRoot,
+    path: &RelativePath,
+    text: &str,
+) -> Reading {
     let command = match toml_prompt::read(text) {
         Ok(command) => command,
         Err(NoTomlPrompt { why, at, help }) => {
@@ -19,7 +24,7 @@ pub(super) fn read(kind: Kind, folder: &Folder, path: &RelativePath, text: &str)
     };
     let id = without_ending(kind, path).replace('/', ":");
     let mut prompt = draft(kind, folder, path, &id);
-    let about = About::of(&command.prompt);
+    let about = TextAbout::of(&command.prompt);
     if id == prompt.name.as_str() {
         prompt.title = about.title().map(Into::into).or(prompt.title);
     }

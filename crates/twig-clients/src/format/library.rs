@@ -11,15 +11,15 @@ use super::{Reading, full_name, skills};
 use crate::clients::{NameRule, format_of};
 use twig_core::document::Head;
 use twig_core::limits::Limits;
-use twig_core::model::{Kind, Library, Prompt};
+use twig_core::model::{Library, LibraryKind, Prompt};
 use twig_core::name::{PromptName, RelativePath};
-use twig_core::parse::library::{Folder, empty_library};
+use twig_core::parse::library::{LibraryRoot, empty_library};
 use twig_core::problem::{Problem, ProblemCode, Severity};
 use twig_core::slug::Unique;
 
 /// A file that a skill may bring, as a source found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bundled {
+pub struct SkillFileFound {
     /// From the library's folder.
     pub path: RelativePath,
     /// What its first bytes tell.
@@ -38,16 +38,16 @@ pub struct Bundled {
 ///
 /// `bundled` are all files of a library of skills, `SKILL.md` too; elsewhere there are none.
 pub fn library<'r>(
-    folder: &Folder,
-    kind: Kind,
+    folder: &LibraryRoot,
+    kind: LibraryKind,
     readings: impl IntoIterator<Item = (&'r RelativePath, &'r Reading)>,
-    bundled: &[Bundled],
+    bundled: &[SkillFileFound],
     limits: &Limits,
 ) -> Library {
     let mut library = empty_library(folder, kind, Vec::new());
     let mut readings: Vec<_> = readings.into_iter().collect();
     readings.sort_by_key(|(path, _)| *path);
-    if kind == Kind::Skills {
+    if kind == LibraryKind::Skills {
         drop_twins(folder, &mut readings, &mut library.problems);
     }
     let descriptions = readings
@@ -89,8 +89,8 @@ pub fn library<'r>(
     }
     unserved.finish(&mut library.problems);
     library.prompts.sort_by(|one, two| one.name.cmp(&two.name));
-    if kind == Kind::Skills {
-        let found: Vec<skills::Found<'_>> = readings
+    if kind == LibraryKind::Skills {
+        let found: Vec<skills::FoundSkill<'_>> = readings
             .iter()
             .filter(|(_, reading)| reading.prompt.is_some() || reading.skill.is_some())
             .map(|(path, reading)| (*path, reading.skill.as_ref()))
@@ -112,7 +112,7 @@ pub fn library<'r>(
 
 /// Of `SKILL.md` and `skill.md` in one folder the first is the skill's.
 fn drop_twins(
-    folder: &Folder,
+    folder: &LibraryRoot,
     readings: &mut Vec<(&RelativePath, &Reading)>,
     problems: &mut Vec<Problem>,
 ) {
@@ -136,8 +136,8 @@ fn drop_twins(
 /// The name of each prompt. A file that is called just so keeps its name whatever comes beside it; of
 /// the others the first by path does.
 fn names(
-    kind: Kind,
-    folder: &Folder,
+    kind: LibraryKind,
+    folder: &LibraryRoot,
     readings: &[(&RelativePath, &Reading)],
 ) -> Vec<Option<String>> {
     let is_exact = |path: &RelativePath, wanted: &str| match format_of(kind).names {
@@ -158,7 +158,13 @@ fn names(
     names
 }
 
-fn renamed(folder: &Folder, path: &RelativePath, wanted: &str, taken: &str, name: &str) -> Problem {
+fn renamed(
+    folder: &LibraryRoot,
+    path: &RelativePath,
+    wanted: &str,
+    taken: &str,
+    name: &str,
+) -> Problem {
     let file = folder.path_of(path);
     let message = format!("{path} is called `{name}`: `{wanted}` is the name of {taken} already");
     let problem = Problem::of_file(

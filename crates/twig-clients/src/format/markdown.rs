@@ -1,17 +1,17 @@
 //! The kinds that are Markdown files: commands, prompts, workflows and skills.
 
-use super::about::{About, title};
+use super::about::{TextAbout, title};
 use super::arguments::{Taken, take};
 use super::declared::declared;
 use super::files::without_ending;
 use super::{Options, Reading, SkillHead, draft};
 use crate::clients::{NameRule, format_of};
-use twig_core::front_matter::{self, Fields, Value};
+use twig_core::front_matter::{self, FrontMatterFields, FrontMatterValue};
 use twig_core::limits::Limits;
-use twig_core::model::{Argument, Dialect, Kind, Prompt};
+use twig_core::model::{Argument, Dialect, LibraryKind, Prompt};
 use twig_core::name::RelativePath;
 use twig_core::parse::labels;
-use twig_core::parse::library::Folder;
+use twig_core::parse::library::LibraryRoot;
 use twig_core::problem::{Problem, ProblemCode, Severity};
 
 /// Keys that mean something to their client, and nothing that a prompt could carry.
@@ -41,8 +41,8 @@ const JINJA: [&str; 3] = ["jinja", "jinja2", "minijinja"];
 
 /// Makes a prompt of a file.
 pub(super) fn read(
-    kind: Kind,
-    folder: &Folder,
+    kind: LibraryKind,
+    folder: &LibraryRoot,
     path: &RelativePath,
     text: &str,
     options: Options,
@@ -70,7 +70,7 @@ pub(super) fn read(
         reading.problems.push(problem);
     };
     let id = id(kind, folder, path, fields);
-    let about = About::of(front.body);
+    let about = TextAbout::of(front.body);
     let mut prompt = draft(kind, folder, path, &id);
     label(&mut prompt, fields, &about, &id);
     let engine = ["template", "engine"]
@@ -85,7 +85,7 @@ pub(super) fn read(
         for (code, severity, message) in remarks {
             note(code, severity, message);
         }
-    } else if kind == Kind::Markdown {
+    } else if kind == LibraryKind::Markdown {
         prompt.dialect = Dialect::Input;
         prompt.arguments = vec![Argument {
             name: "input".into(),
@@ -120,7 +120,7 @@ pub(super) fn read(
         let message = "it is no prompt: `user-invocable` is false".to_owned();
         note(ProblemCode::NotInvocable, Severity::Note, message);
     }
-    if kind == Kind::Skills {
+    if kind == LibraryKind::Skills {
         match skill(fields, is_mended) {
             Ok(head) => {
                 let length = head.description.chars().count();
@@ -150,7 +150,12 @@ pub(super) fn read(
 }
 
 /// What the client calls it.
-fn id(kind: Kind, folder: &Folder, path: &RelativePath, fields: &Fields) -> String {
+fn id(
+    kind: LibraryKind,
+    folder: &LibraryRoot,
+    path: &RelativePath,
+    fields: &FrontMatterFields,
+) -> String {
     let stem = without_ending(kind, path);
     let own = stem.rsplit('/').next().unwrap_or(stem);
     let named = fields.word("name");
@@ -170,7 +175,7 @@ fn id(kind: Kind, folder: &Folder, path: &RelativePath, fields: &Fields) -> Stri
 }
 
 /// The name of the folder in which a skill is.
-pub(super) fn folder_name<'p>(folder: &'p Folder, path: &'p RelativePath) -> &'p str {
+pub(super) fn folder_name<'p>(folder: &'p LibraryRoot, path: &'p RelativePath) -> &'p str {
     let inside = path.folder();
     let all = if inside.is_empty() {
         &*folder.root
@@ -182,7 +187,7 @@ pub(super) fn folder_name<'p>(folder: &'p Folder, path: &'p RelativePath) -> &'p
 }
 
 /// Gives a prompt a title and a description: what its author says, else what can be seen.
-fn label(prompt: &mut Prompt, fields: &Fields, about: &About, id: &str) {
+fn label(prompt: &mut Prompt, fields: &FrontMatterFields, about: &TextAbout, id: &str) {
     let is_renamed = *prompt.name.as_str() != *id;
     let seen = || {
         let named = fields
@@ -206,7 +211,7 @@ fn label(prompt: &mut Prompt, fields: &Fields, about: &About, id: &str) {
 }
 
 /// What makes a file a skill, or why it is none.
-fn skill(fields: &Fields, is_mended: bool) -> Result<SkillHead, String> {
+fn skill(fields: &FrontMatterFields, is_mended: bool) -> Result<SkillHead, String> {
     if is_mended {
         // Hosts read the file themselves and refuse what they read otherwise.
         return Err("its front matter is not plain YAML at the top of the file".into());
@@ -219,7 +224,7 @@ fn skill(fields: &Fields, is_mended: bool) -> Result<SkillHead, String> {
             "its `name` is not of the letters a to z, digits and single `-`, 64 at most".into(),
         );
     }
-    let description = fields.value("description").and_then(Value::word);
+    let description = fields.value("description").and_then(FrontMatterValue::word);
     let description = description.unwrap_or_default();
     if description.trim().is_empty() {
         return Err("its front matter has no `description`".into());

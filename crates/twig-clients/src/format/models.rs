@@ -1,20 +1,20 @@
 //! Prompts of GitHub Models: `*.prompt.yml`, with roles and `{{variables}}`.
 
-use super::about::About;
+use super::about::TextAbout;
 use super::arguments::too_many;
 use super::files::without_ending;
 use super::{Reading, draft, refused};
 use twig_core::limits::Limits;
 use twig_core::marks::curly;
-use twig_core::model::{Argument, Dialect, Kind, Marks};
+use twig_core::model::{Argument, Dialect, LibraryKind, Marks};
 use twig_core::name::RelativePath;
-use twig_core::parse::library::Folder;
+use twig_core::parse::library::LibraryRoot;
 use twig_core::spoken::yaml_messages::{self, NoYamlMessages};
 
 /// Makes a prompt of a file.
 pub(super) fn read(
-    kind: Kind,
-    folder: &Folder,
+    kind: LibraryKind,
+    folder: &LibraryRoot,
     path: &RelativePath,
     text: &str,
     limits: &Limits,
@@ -32,7 +32,7 @@ pub(super) fn read(
     let id = without_ending(kind, path).replace('/', ":");
     let mut prompt = draft(kind, folder, path, &id);
     let spoken = read.spoken();
-    let about = spoken.first().map(|first| About::of(&first.text));
+    let about = spoken.first().map(|first| TextAbout::of(&first.text));
     let said = |text: &Option<String>| text.as_deref().map(str::trim).map(str::to_owned);
     if let Some(title) = said(&read.name).filter(|name| !name.is_empty()) {
         prompt.title = Some(title.into());

@@ -6,29 +6,29 @@ use std::sync::Arc;
 
 use super::files::SKILL;
 use super::markdown::folder_name;
-use super::{Bundled, SkillHead};
+use super::{SkillFileFound, SkillHead};
 use twig_core::document::{Document, DocumentSource, TITLE, encode};
 use twig_core::limits::Limits;
 use twig_core::model::{Library, Skill, SkillFile};
 use twig_core::name::RelativePath;
 use twig_core::parse::labels;
-use twig_core::parse::library::Folder;
+use twig_core::parse::library::LibraryRoot;
 use twig_core::problem::{Problem, ProblemCode, Severity, shorten};
 use twig_core::slug::digest;
 
 /// A `SKILL.md`, and what it says where it is one that can be served as a skill.
-pub(super) type Found<'r> = (&'r RelativePath, Option<&'r SkillHead>);
+pub(super) type FoundSkill<'r> = (&'r RelativePath, Option<&'r SkillHead>);
 
 /// Gives a library its skills and the files of them. `missing` are files that could not be read.
 pub(super) fn add(
     library: &mut Library,
-    folder: &Folder,
-    found: &[Found<'_>],
-    bundled: &[Bundled],
+    folder: &LibraryRoot,
+    found: &[FoundSkill<'_>],
+    bundled: &[SkillFileFound],
     missing: &[&RelativePath],
     limits: &Limits,
 ) {
-    let mut bundled: Vec<&Bundled> = bundled.iter().collect();
+    let mut bundled: Vec<&SkillFileFound> = bundled.iter().collect();
     bundled.sort_by(|one, two| one.path.cmp(&two.path));
     let mut documents: BTreeMap<Box<str>, Document> = BTreeMap::new();
     let mut skills = Vec::new();
@@ -84,7 +84,7 @@ pub(super) fn add(
 }
 
 /// The files that may be beneath a folder: those whose paths start with it, in order.
-fn beneath<'b, 'f>(bundled: &'b [&'f Bundled], folder: &str) -> &'b [&'f Bundled] {
+fn beneath<'b, 'f>(bundled: &'b [&'f SkillFileFound], folder: &str) -> &'b [&'f SkillFileFound] {
     let start = bundled.partition_point(|file| file.path.as_str() < folder);
     let count = bundled[start..].partition_point(|file| file.path.as_str().starts_with(folder));
     &bundled[start..start + count]
@@ -98,10 +98,10 @@ fn is_beneath(path: &RelativePath, folder: &str) -> bool {
 /// What the URIs of a skill start with, its last part its name. One that others have already gets
 /// the name of its own folder before it.
 fn base(
-    folder: &Folder,
+    folder: &LibraryRoot,
     path: &RelativePath,
     name: &str,
-    files: &[&Bundled],
+    files: &[&SkillFileFound],
     documents: &BTreeMap<Box<str>, Document>,
 ) -> String {
     let inside = path.folder();
@@ -149,7 +149,7 @@ fn document(
     skill: &RelativePath,
     name: &str,
     head: Option<&SkillHead>,
-    file: &Bundled,
+    file: &SkillFileFound,
 ) -> Document {
     let inside = file.path.as_str().strip_prefix(skill.folder());
     let inside = inside.unwrap_or_default().trim_start_matches('/');
@@ -182,7 +182,7 @@ fn document(
 
 /// Whether a skill has more files than a list may have.
 fn unlisted(
-    folder: &Folder,
+    folder: &LibraryRoot,
     path: &RelativePath,
     files: &[SkillFile],
     limits: &Limits,

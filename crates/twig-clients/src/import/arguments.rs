@@ -11,21 +11,21 @@ const LENGTH: usize = 64;
 
 /// The arguments of one prompt, in the making.
 #[derive(Debug)]
-pub(super) struct Arguments {
-    known: Vec<Known>,
+pub(super) struct DraftArguments {
+    known: Vec<KnownArgument>,
     limit: usize,
     is_full: bool,
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownArgument {
     written: String,
     argument: Argument,
     is_declared: bool,
     is_used: bool,
 }
 
-impl Arguments {
+impl DraftArguments {
     pub(super) fn new(limit: usize) -> Self {
         Self {
             known: Vec::new(),
@@ -40,7 +40,7 @@ impl Arguments {
             return;
         }
         let name = self.free_name(written);
-        self.known.push(Known {
+        self.known.push(KnownArgument {
             written: written.to_owned(),
             argument: Argument {
                 name: name.into(),
@@ -61,7 +61,7 @@ impl Arguments {
         }
         let at = found.unwrap_or_else(|| {
             let name = self.free_name(written);
-            self.known.push(Known {
+            self.known.push(KnownArgument {
                 written: written.to_owned(),
                 argument: Argument {
                     name: name.into(),
@@ -135,11 +135,11 @@ impl Arguments {
                 self.limit
             ));
         }
-        let (declared, others): (Vec<Known>, Vec<Known>) =
+        let (declared, others): (Vec<KnownArgument>, Vec<KnownArgument>) =
             self.known.into_iter().partition(|known| known.is_declared);
         let mut arguments = Vec::new();
         for known in declared.into_iter().chain(others) {
-            let Known {
+            let KnownArgument {
                 written,
                 mut argument,
                 is_declared,
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn names_that_become_one_are_kept_apart() {
-        let mut arguments = Arguments::new(2);
+        let mut arguments = DraftArguments::new(2);
         assert_eq!(arguments.used("a b").as_deref(), Some("a_b"));
         assert_eq!(arguments.used("a-b").as_deref(), Some("a_b_2"));
         assert_eq!(arguments.used("a b").as_deref(), Some("a_b"));

@@ -1,15 +1,15 @@
 //! `.prompt` files of Continue: a preamble without an opening line, `<system>`, `{{{ input }}}`.
 
-use super::draft::Draft;
-use super::front::{Front, split_and_read, split_preamble};
+use super::draft::ImportDraft;
+use super::front::{SplitFile, split_and_read, split_preamble};
 use super::turns::{Speaker, fold};
-use super::words::Words;
-use super::{Batch, Item, SourceFile, wished_name};
+use super::words::EscapedWords;
+use super::{ImportBatch, ImportItem, SourceFile, wished_name};
 
 /// Reads one file.
-pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
+pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem> {
     let front = split_preamble(&file.text, batch.limits);
-    let front: Front<'_> = front.unwrap_or_else(|| split_and_read(&file.text, batch.limits));
+    let front: SplitFile<'_> = front.unwrap_or_else(|| split_and_read(&file.text, batch.limits));
     let fields = &front.fields;
     let name = fields.text("name").map(str::to_owned);
     // A file may be called `terminal:debug.prompt.txt`: its name ends at `.prompt`.
@@ -18,7 +18,7 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
         None => &file.path,
     };
     let wished = name.clone().unwrap_or_else(|| wished_name(path, ""));
-    let mut draft = Draft::new(&file.path, &wished, front.body, batch.limits);
+    let mut draft = ImportDraft::new(&file.path, &wished, front.body, batch.limits);
     draft.title = name;
     draft.description = fields.text("description").map(Into::into);
     draft.repairs = front.repairs;
@@ -64,8 +64,8 @@ const CONTEXT: [&str; 10] = [
 ];
 
 /// Finds `{{{ input }}}`; all other braces are text.
-fn input(text: &str, draft: &mut Draft) -> Words {
-    let mut words = Words::default();
+fn input(text: &str, draft: &mut ImportDraft) -> EscapedWords {
+    let mut words = EscapedWords::default();
     let mut rest = text;
     while let Some(start) = rest.find("{{") {
         let braces = if rest[start..].starts_with("{{{") {

@@ -1,41 +1,41 @@
 //! Rules of Cursor. Those that somebody or an agent asks for are prompts; the others are context.
 
-use super::draft::Draft;
+use super::draft::ImportDraft;
 use super::front::split_and_read;
-use super::words::Words;
-use super::{Batch, Item, SourceFile, wished_name};
-use twig_core::front_matter::Value;
+use super::words::EscapedWords;
+use super::{ImportBatch, ImportItem, SourceFile, wished_name};
+use twig_core::front_matter::FrontMatterValue;
 use twig_core::model::Role;
 use twig_core::problem::shorten;
 
 /// Reads one rule.
-pub(super) fn read(batch: Batch<'_>, file: &SourceFile, takes_all: bool) -> Vec<Item> {
+pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile, takes_all: bool) -> Vec<ImportItem> {
     let front = split_and_read(&file.text, batch.limits);
     let fields = &front.fields;
     if !takes_all && fields.flag("alwaysApply") == Some(true) {
         let why = "the rule applies always (`alwaysApply: true`): it is context, not a prompt";
-        return vec![Item::left(&file.path, why)];
+        return vec![ImportItem::left(&file.path, why)];
     }
     let globs = fields.get("globs").map(globs).unwrap_or_default();
     if !takes_all && is_narrow(&globs) {
         let shown = shorten(&globs.join(", "), 40);
         let why =
             format!("the rule goes with files (`globs: {shown}`): it is context, not a prompt");
-        return vec![Item::left(&file.path, why)];
+        return vec![ImportItem::left(&file.path, why)];
     }
     let wished = wished_name(&file.path, ".mdc");
-    let mut draft = Draft::new(&file.path, &wished, front.body, batch.limits);
+    let mut draft = ImportDraft::new(&file.path, &wished, front.body, batch.limits);
     draft.description = fields.text("description").map(Into::into);
     // Cursor writes `globs: **/*` itself, which is no YAML: nothing of the prompt is changed by it.
     draft.notes = front.repairs;
-    draft.messages = vec![(Role::User, Words::of(front.body))];
+    draft.messages = vec![(Role::User, EscapedWords::of(front.body))];
     vec![draft.finish(batch.limits)]
 }
 
 /// What a rule names files with: a list, or one text with commas in it.
-fn globs(value: &Value) -> Vec<String> {
+fn globs(value: &FrontMatterValue) -> Vec<String> {
     match value {
-        Value::List(items) => items.iter().filter_map(Value::word).collect(),
+        FrontMatterValue::List(items) => items.iter().filter_map(FrontMatterValue::word).collect(),
         other => vec![other.to_text()],
     }
 }

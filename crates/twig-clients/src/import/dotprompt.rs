@@ -1,20 +1,20 @@
 //! dotprompt: `#` lines, front matter with a schema, and Handlebars.
 
-use super::draft::Draft;
+use super::draft::ImportDraft;
 use super::front::split_and_read;
 use super::picoschema;
 use super::turns::{Speaker, fold};
-use super::{Batch, Item, SourceFile, handlebars, logic, stem, wished_name};
+use super::{ImportBatch, ImportItem, SourceFile, handlebars, logic, stem, wished_name};
 use twig_core::model::Argument;
 
 /// How files end.
 const END: &str = ".prompt";
 
 /// Reads one file; partials only stand in others.
-pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
+pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem> {
     if stem(&file.path, END).starts_with('_') {
         let why = "a partial: it stands in the prompts that use it";
-        return vec![Item::left(&file.path, why)];
+        return vec![ImportItem::left(&file.path, why)];
     }
     let front = split_and_read(&file.text, batch.limits);
     let fields = &front.fields;
@@ -24,7 +24,7 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
         (Some(name), None) => name.to_owned(),
         (None, _) => wished_name(&file.path, END),
     };
-    let mut draft = Draft::new(&file.path, &wished, front.body, batch.limits);
+    let mut draft = ImportDraft::new(&file.path, &wished, front.body, batch.limits);
     draft.title = name.map(Into::into);
     draft.description = fields.text("description").map(Into::into);
     draft.repairs = front.repairs;
@@ -56,7 +56,7 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
     let length = draft.check_length(batch.limits);
     let steps = length.and_then(|()| handlebars::parse(front.body, &partials, &mut draft.changes));
     let turns = steps.and_then(|steps| {
-        let Draft {
+        let ImportDraft {
             arguments, changes, ..
         } = &mut draft;
         logic::write(&steps, Speaker::User, arguments, changes)
@@ -70,7 +70,7 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
 }
 
 /// The text of a partial: beside the file, or anywhere in the import.
-fn partial(batch: Batch<'_>, file: &SourceFile, name: &str) -> Option<String> {
+fn partial(batch: ImportBatch<'_>, file: &SourceFile, name: &str) -> Option<String> {
     let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let name = name.strip_prefix('_').unwrap_or(name);
     let beside = if folder.is_empty() {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::arguments::Arguments;
-use super::words::Words;
-use super::{Imported, ImportedMessage, Item, summary};
+use super::arguments::DraftArguments;
+use super::words::EscapedWords;
+use super::{ImportItem, ImportedMessage, ImportedPrompt, summary};
 use twig_core::check::probe;
-use twig_core::hidden::{Place, find};
+use twig_core::hidden::{TextPlace, find};
 use twig_core::limits::Limits;
 use twig_core::model::Role;
 
@@ -27,7 +27,7 @@ fn as_it_is(why: &str) -> String {
 }
 
 /// A prompt in the making.
-pub(super) struct Draft {
+pub(super) struct ImportDraft {
     /// Where it stood.
     pub(super) from: String,
     /// What its name is made of.
@@ -36,8 +36,8 @@ pub(super) struct Draft {
     pub(super) key: String,
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
-    pub(super) arguments: Arguments,
-    pub(super) messages: Vec<(Role, Words)>,
+    pub(super) arguments: DraftArguments,
+    pub(super) messages: Vec<(Role, EscapedWords)>,
     /// The text as it was written.
     pub(super) original: String,
     /// How its file had to be read.
@@ -48,7 +48,7 @@ pub(super) struct Draft {
     pub(super) notes: Vec<String>,
 }
 
-impl Draft {
+impl ImportDraft {
     /// A draft that says nothing yet.
     pub(super) fn new(from: &str, wished: &str, original: &str, limits: &Limits) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl Draft {
             key: from.to_owned(),
             title: None,
             description: None,
-            arguments: Arguments::new(limits.arguments),
+            arguments: DraftArguments::new(limits.arguments),
             messages: Vec::new(),
             original: original.to_owned(),
             repairs: Vec::new(),
@@ -79,12 +79,12 @@ impl Draft {
     /// Gives up reading it as a template.
     pub(super) fn keep_as_it_is(&mut self, why: &str, limits: &Limits) {
         self.changes = vec![as_it_is(why)];
-        self.arguments = Arguments::new(limits.arguments);
-        self.messages = vec![(Role::User, Words::of(&self.original))];
+        self.arguments = DraftArguments::new(limits.arguments);
+        self.messages = vec![(Role::User, EscapedWords::of(&self.original))];
     }
 
     /// The prompt, or why it is left.
-    pub(super) fn finish(mut self, limits: &Limits) -> Item {
+    pub(super) fn finish(mut self, limits: &Limits) -> ImportItem {
         let mut changes = std::mem::take(&mut self.changes);
         let mut arguments = self.arguments.finish(&mut changes);
         self.messages.retain(|(_, words)| !words.is_blank());
@@ -167,7 +167,7 @@ impl Draft {
             changes.truncate(TOLD);
             changes.push(format!("and {more} more like that"));
         }
-        let prompt = Imported {
+        let prompt = ImportedPrompt {
             name: String::new(),
             wished: self.wished,
             key: self.key,
@@ -178,7 +178,7 @@ impl Draft {
             is_template,
             original: self.original,
         };
-        Item {
+        ImportItem {
             from: self.from,
             prompt: refusal.map_or(Ok(prompt), Err),
             changes,
@@ -231,7 +231,7 @@ fn label(text: &str, limit: usize, what: &str, changes: &mut Vec<String>) -> Opt
         changes.push(format!("its {what} is cut to {limit} characters"));
     }
     let mut has_hidden = false;
-    while let Some(found) = find(&text, Place::Label) {
+    while let Some(found) = find(&text, TextPlace::Label) {
         has_hidden = true;
         text.remove(found.offset);
     }

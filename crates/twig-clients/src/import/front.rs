@@ -1,14 +1,14 @@
 //! Front matter of files that other tools read, and the two ways to cut it off that are theirs alone:
 //! between `+++` lines, and as a preamble without an opening line.
 
-use twig_core::front_matter::{Fields, Trouble, read_block, split};
+use twig_core::front_matter::{FrontMatterError, FrontMatterFields, read_block, split};
 use twig_core::limits::Limits;
 
 /// A file cut in two.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Front<'t> {
+pub(super) struct SplitFile<'t> {
     /// What the front matter says, in its order.
-    pub(super) fields: Fields,
+    pub(super) fields: FrontMatterFields,
     /// Whether there is any.
     pub(super) is_there: bool,
     /// What follows.
@@ -18,7 +18,7 @@ pub(super) struct Front<'t> {
 }
 
 /// Cuts a file into front matter and body and reads the first.
-pub(super) fn split_and_read<'t>(text: &'t str, limits: &Limits) -> Front<'t> {
+pub(super) fn split_and_read<'t>(text: &'t str, limits: &Limits) -> SplitFile<'t> {
     let cut = split(text);
     // Comments before front matter are no part of what a file says.
     let is_comment = |line: &str| line.trim().is_empty() || line.starts_with('#');
@@ -36,16 +36,16 @@ pub(super) fn split_and_read<'t>(text: &'t str, limits: &Limits) -> Front<'t> {
     let block = after.and_then(|line| until_fence(&cut.body[opening + line.len()..], "+++"));
     match block {
         Some((front, body)) => of_parts(front, body, repairs, limits),
-        None => Front {
+        None => SplitFile {
             body: cut.body,
             repairs,
-            ..Front::default()
+            ..SplitFile::default()
         },
     }
 }
 
 /// The same for a file whose front matter has no opening line.
-pub(super) fn split_preamble<'t>(text: &'t str, limits: &Limits) -> Option<Front<'t>> {
+pub(super) fn split_preamble<'t>(text: &'t str, limits: &Limits) -> Option<SplitFile<'t>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first = text.lines().find(|line| !line.trim().is_empty())?;
     let (key, _) = first.split_once(':')?;
@@ -73,18 +73,18 @@ fn of_parts<'t>(
     body: &'t str,
     mut repairs: Vec<String>,
     limits: &Limits,
-) -> Front<'t> {
+) -> SplitFile<'t> {
     let block = read_block(front, limits);
     repairs.extend(block.trouble.map(|trouble| match trouble {
-        Trouble::TooLong => format!(
+        FrontMatterError::TooLong => format!(
             "its front matter has more than {} bytes and is passed over",
             limits.front_matter
         ),
-        Trouble::NotYaml(_) => {
+        FrontMatterError::NotYaml(_) => {
             "its front matter is not valid YAML and is read line by line".to_owned()
         }
     }));
-    Front {
+    SplitFile {
         fields: block.fields,
         is_there: true,
         body,
@@ -96,7 +96,7 @@ fn of_parts<'t>(
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Front<'_> {
+    fn read(text: &str) -> SplitFile<'_> {
         split_and_read(text, &Limits::default())
     }
 

@@ -3,12 +3,12 @@
 mod expression;
 mod tags;
 
-use self::expression::{Dot, Scope};
-use self::tags::{Token, tokens};
-use super::draft::Draft;
-use super::logic::{self, DEPTH, Step, Test, Value};
+use self::expression::{Dot, GoScope};
+use self::tags::{GoToken, tokens};
+use super::draft::ImportDraft;
+use super::logic::{self, DEPTH, LogicStep, LogicValue, Test};
 use super::turns::{Speaker, fold};
-use super::{Batch, Item, SourceFile, stem, wished_name};
+use super::{ImportBatch, ImportItem, SourceFile, stem, wished_name};
 
 /// How files end.
 const ENDS: [&str; 3] = [".tmpl", ".gotmpl", ".tpl"];
@@ -17,34 +17,34 @@ const ENDS: [&str; 3] = [".tmpl", ".gotmpl", ".tpl"];
 const INLINED: usize = 64;
 
 /// Reads one file; partials only stand in others.
-pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
+pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem> {
     let end = end_of(&file.path);
     if stem(&file.path, end).starts_with('_') {
         let why = "a partial: it stands in the prompts that use it";
-        return vec![Item::left(&file.path, why)];
+        return vec![ImportItem::left(&file.path, why)];
     }
     let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
     let wished = wished_name(&file.path, end);
-    let mut draft = Draft::new(&file.path, &wished, text, batch.limits);
+    let mut draft = ImportDraft::new(&file.path, &wished, text, batch.limits);
     let steps = draft.check_length(batch.limits).and_then(|()| {
         let comment = tokens(text).into_iter().find_map(|token| match token {
-            Token::Comment(text) => Some(text.trim().to_owned()),
+            GoToken::Comment(text) => Some(text.trim().to_owned()),
             _ => None,
         });
         draft.description = comment;
         // A file may define what it is called: then that is what it says.
         let own = tags::defined(text, stem(&file.path, end));
         let own = own.or_else(|| tags::defined(text, stem(&file.path, "")));
-        let mut reader = Reader {
+        let mut reader = GoTemplateReader {
             batch,
             file,
             changes: &mut draft.changes,
             inlined: 0,
         };
-        reader.template(own.as_deref().unwrap_or(text), &Scope::root(), 0)
+        reader.template(own.as_deref().unwrap_or(text), &GoScope::root(), 0)
     });
     let turns = steps.and_then(|steps| {
-        let Draft {
+        let ImportDraft {
             arguments, changes, ..
         } = &mut draft;
         logic::write(&steps, Speaker::User, arguments, changes)
@@ -71,15 +71,15 @@ pub(super) fn end_of(path: &str) -> &'static str {
     found.unwrap_or_default()
 }
 
-struct Reader<'r> {
-    batch: Batch<'r>,
+struct GoTemplateReader<'r> {
+    batch: ImportBatch<'r>,
     file: &'r SourceFile,
     changes: &'r mut Vec<String>,
     inlined: usize,
 }
 
 /// How a list of steps ended.
-enum End<'t> {
+enum GoListEnd<'t> {
     Source,
     /// `{{end}}`
     Block,
@@ -87,26 +87,31 @@ enum End<'t> {
     Else(&'t str),
 }
 
-impl Reader<'_> {
-    fn template(&mut self, source: &str, scope: &Scope, depth: usize) -> Result<Vec<Step>, String> {
+impl GoTemplateReader<'_> {
+    fn template(
+        &mut self,
+        source: &str,
+        scope: &GoScope,
+        depth: usize,
+    ) -> Result<Vec<LogicStep>, String> {
         let tokens = tokens(source);
         let mut at = 0;
         let mut scope = scope.clone();
         let (steps, end) = self.steps(&tokens, &mut at, &mut scope, depth)?;
         match end {
-            End::Source => Ok(steps),
-            End::Block => Err("an `{{end}}` ends what did not begin".to_owned()),
-            End::Else(_) => Err("an `{{else}}` stands outside of a block".to_owned()),
+            GoListEnd::Source => Ok(steps),
+            GoListEnd::Block => Err("an `{{end}}` ends what did not begin".to_owned()),
+            GoListEnd::Else(_) => Err("an `{{else}}` stands outside of a block".to_owned()),
         }
     }
 
     fn steps<'t>(
         &mut self,
-        tokens: &[Token<'t>],
+        tokens: &[GoToken<'t>],
         at: &mut usize,
-        scope: &mut Scope,
+        scope: &mut GoScope,
         depth: usize,
-    ) -> Result<(Vec<Step>, End<'t>), String> {
+    ) -> Result<(Vec<LogicStep>, GoListEnd<'t>), String> {
         if depth > DEPTH {
             return Err("its blocks nest too deep".to_owned());
         }
@@ -114,22 +119,22 @@ impl Reader<'_> {
         while let Some(token) = tokens.get(*at) {
             *at += 1;
             let (inner, written) = match token {
-                Token::Text(text) => {
-                    steps.push(Step::Text((*text).to_owned()));
+                GoToken::Text(text) => {
+                    steps.push(LogicStep::Text((*text).to_owned()));
                     continue;
                 }
-                Token::Comment(_) => continue,
-                Token::Tag(inner, written) => (*inner, *written),
+                GoToken::Comment(_) => continue,
+                GoToken::Tag(inner, written) => (*inner, *written),
             };
             let (keyword, rest) = inner.split_once(char::is_whitespace).unwrap_or((inner, ""));
             match keyword {
-                "end" => return Ok((steps, End::Block)),
-                "else" => return Ok((steps, End::Else(rest.trim()))),
+                "end" => return Ok((steps, GoListEnd::Block)),
+                "else" => return Ok((steps, GoListEnd::Else(rest.trim()))),
                 "if" => steps.push(self.branch(rest, tokens, at, scope, depth)?),
                 "with" => steps.push(self.with(rest, tokens, at, scope, depth)?),
                 "range" => steps.push(self.range(rest, tokens, at, scope, depth)?),
                 "define" => {
-                    self.steps(tokens, at, &mut Scope::root(), depth + 1)?;
+                    self.steps(tokens, at, &mut GoScope::root(), depth + 1)?;
                 }
                 "block" => {
                     let (_, dot) = scope.call(rest)?;
@@ -147,41 +152,41 @@ impl Reader<'_> {
                     let Some(value) = scope.operand(inner) else {
                         let change = format!("`{written}` has no counterpart and stays as it is");
                         self.changes.push(change);
-                        steps.push(Step::Text(written.to_owned()));
+                        steps.push(LogicStep::Text(written.to_owned()));
                         continue;
                     };
-                    steps.push(Step::Print(value, written.to_owned()));
+                    steps.push(LogicStep::Print(value, written.to_owned()));
                 }
             }
         }
-        Ok((steps, End::Source))
+        Ok((steps, GoListEnd::Source))
     }
 
     fn branch(
         &mut self,
         condition: &str,
-        tokens: &[Token<'_>],
+        tokens: &[GoToken<'_>],
         at: &mut usize,
-        scope: &Scope,
+        scope: &GoScope,
         depth: usize,
-    ) -> Result<Step, String> {
+    ) -> Result<LogicStep, String> {
         let mut branches = Vec::new();
         let mut test = scope.test(condition)?;
         loop {
             let (body, end) = self.steps(tokens, at, &mut scope.clone(), depth + 1)?;
             branches.push((test, body));
             match end {
-                End::Block => return Ok(Step::If(branches, Vec::new())),
-                End::Else("") => {
+                GoListEnd::Block => return Ok(LogicStep::If(branches, Vec::new())),
+                GoListEnd::Else("") => {
                     let (otherwise, end) = self.steps(tokens, at, &mut scope.clone(), depth + 1)?;
                     closed(&end)?;
-                    return Ok(Step::If(branches, otherwise));
+                    return Ok(LogicStep::If(branches, otherwise));
                 }
-                End::Else(rest) => match rest.strip_prefix("if ") {
+                GoListEnd::Else(rest) => match rest.strip_prefix("if ") {
                     Some(condition) => test = scope.test(condition)?,
                     None => return Err(format!("`else {rest}` has no counterpart")),
                 },
-                End::Source => return Err("an `{{if}}` does not end".to_owned()),
+                GoListEnd::Source => return Err("an `{{if}}` does not end".to_owned()),
             }
         }
     }
@@ -189,11 +194,11 @@ impl Reader<'_> {
     fn with(
         &mut self,
         rest: &str,
-        tokens: &[Token<'_>],
+        tokens: &[GoToken<'_>],
         at: &mut usize,
-        scope: &Scope,
+        scope: &GoScope,
         depth: usize,
-    ) -> Result<Step, String> {
+    ) -> Result<LogicStep, String> {
         let (variable, rest) = expression::declared(rest);
         let value = scope.operand(rest);
         let value = value.ok_or_else(|| format!("`with {rest}` has no counterpart"))?;
@@ -203,22 +208,22 @@ impl Reader<'_> {
         }
         let (body, end) = self.steps(tokens, at, &mut inner, depth + 1)?;
         let otherwise = self.otherwise(end, tokens, at, scope, depth)?;
-        Ok(Step::If(vec![(Test::Has(value), body)], otherwise))
+        Ok(LogicStep::If(vec![(Test::Has(value), body)], otherwise))
     }
 
     fn range(
         &mut self,
         rest: &str,
-        tokens: &[Token<'_>],
+        tokens: &[GoToken<'_>],
         at: &mut usize,
-        scope: &Scope,
+        scope: &GoScope,
         depth: usize,
-    ) -> Result<Step, String> {
+    ) -> Result<LogicStep, String> {
         let (variables, rest) = expression::declared(rest);
         let list = scope.operand(rest);
         let list = list.ok_or_else(|| format!("`range {rest}` has no counterpart"))?;
         let level = scope.level + 1;
-        let item = Value::Item(level, Vec::new());
+        let item = LogicValue::Item(level, Vec::new());
         let mut inner = scope.with_dot(Dot::Value(item.clone()));
         inner.level = level;
         match variables.map(|text| text.split(',').map(str::trim).collect::<Vec<_>>()) {
@@ -226,7 +231,7 @@ impl Reader<'_> {
             Some(names) => match names.as_slice() {
                 [name] => inner.set(name, item),
                 [index, name] => {
-                    inner.set(index, Value::Loop("index0"));
+                    inner.set(index, LogicValue::Loop("index0"));
                     inner.set(name, item);
                 }
                 _ => return Err("a loop has too many variables".to_owned()),
@@ -234,24 +239,24 @@ impl Reader<'_> {
         }
         let (body, end) = self.steps(tokens, at, &mut inner, depth + 1)?;
         let otherwise = self.otherwise(end, tokens, at, scope, depth)?;
-        Ok(Step::Each(list, body, otherwise))
+        Ok(LogicStep::Each(list, body, otherwise))
     }
 
     fn otherwise(
         &mut self,
-        end: End<'_>,
-        tokens: &[Token<'_>],
+        end: GoListEnd<'_>,
+        tokens: &[GoToken<'_>],
         at: &mut usize,
-        scope: &Scope,
+        scope: &GoScope,
         depth: usize,
-    ) -> Result<Vec<Step>, String> {
+    ) -> Result<Vec<LogicStep>, String> {
         match end {
-            End::Else("") => {
+            GoListEnd::Else("") => {
                 let (steps, end) = self.steps(tokens, at, &mut scope.clone(), depth + 1)?;
                 closed(&end)?;
                 Ok(steps)
             }
-            End::Else(rest) => Err(format!("`else {rest}` has no counterpart")),
+            GoListEnd::Else(rest) => Err(format!("`else {rest}` has no counterpart")),
             end => closed(&end).map(|()| Vec::new()),
         }
     }
@@ -260,10 +265,10 @@ impl Reader<'_> {
     fn inline(
         &mut self,
         name: &str,
-        scope: &Scope,
+        scope: &GoScope,
         dot: Dot,
         depth: usize,
-    ) -> Result<Vec<Step>, String> {
+    ) -> Result<Vec<LogicStep>, String> {
         let source = self
             .find(name)
             .ok_or_else(|| format!("the template `{name}` is not there"))?;
@@ -275,7 +280,7 @@ impl Reader<'_> {
         if source.len() > limit {
             return Err(format!("a template may have {limit} bytes"));
         }
-        let mut inner = Scope::of(dot);
+        let mut inner = GoScope::of(dot);
         inner.level = scope.level;
         self.template(&source, &inner, depth + 1)
     }
@@ -304,9 +309,9 @@ impl Reader<'_> {
     }
 }
 
-fn closed(end: &End<'_>) -> Result<(), String> {
+fn closed(end: &GoListEnd<'_>) -> Result<(), String> {
     match end {
-        End::Block => Ok(()),
+        GoListEnd::Block => Ok(()),
         _ => Err("a block does not end".to_owned()),
     }
 }

@@ -2,8 +2,8 @@
 
 mod tags;
 
-use self::tags::{Tag, Token, tokens};
-use super::logic::{DEPTH, Step, Test, Value};
+use self::tags::{HandlebarsTag, HandlebarsToken, tokens};
+use super::logic::{DEPTH, LogicStep, LogicValue, Test};
 use super::turns::Speaker;
 
 /// Partials that may stand in one prompt, each counted as often as it stands there.
@@ -17,31 +17,31 @@ pub(super) fn parse(
     source: &str,
     partials: Partials<'_>,
     changes: &mut Vec<String>,
-) -> Result<Vec<Step>, String> {
-    let mut reader = Reader {
+) -> Result<Vec<LogicStep>, String> {
+    let mut reader = HandlebarsReader {
         partials,
         changes,
         inlined: 0,
     };
-    reader.template(source, &Scope::root(), 0)
+    reader.template(source, &HandlebarsScope::root(), 0)
 }
 
 /// What a name means where it stands.
 #[derive(Clone)]
-struct Scope {
+struct HandlebarsScope {
     /// What `this` is; nothing outside of blocks that change it.
-    this: Option<Value>,
+    this: Option<LogicValue>,
     /// Whether a bare name is a field of `this`.
     has_fields: bool,
     /// Loops around.
     level: usize,
     /// The scope around.
-    parent: Option<Box<Scope>>,
+    parent: Option<Box<HandlebarsScope>>,
     /// What a partial was given.
-    given: Vec<(String, Value)>,
+    given: Vec<(String, LogicValue)>,
 }
 
-impl Scope {
+impl HandlebarsScope {
     fn root() -> Self {
         Self {
             this: None,
@@ -52,7 +52,7 @@ impl Scope {
         }
     }
 
-    fn inside(&self, this: Value, has_fields: bool, level: usize) -> Self {
+    fn inside(&self, this: LogicValue, has_fields: bool, level: usize) -> Self {
         Self {
             this: Some(this),
             has_fields,
@@ -63,7 +63,7 @@ impl Scope {
     }
 
     /// The value of a path; `None` for what has no counterpart.
-    fn value(&self, path: &str) -> Option<Value> {
+    fn value(&self, path: &str) -> Option<LogicValue> {
         let mut scope = self;
         let mut path = path;
         while let Some(rest) = path.strip_prefix("../") {
@@ -73,15 +73,15 @@ impl Scope {
         scope.own_value(path)
     }
 
-    fn own_value(&self, path: &str) -> Option<Value> {
+    fn own_value(&self, path: &str) -> Option<LogicValue> {
         if let Some(rest) = path.strip_prefix("@root.") {
-            return names(rest).map(Value::Argument);
+            return names(rest).map(LogicValue::Argument);
         }
         match path {
             "this" | "." => return self.this.clone(),
-            "@index" if self.level > 0 => return Some(Value::Loop("index0")),
-            "@first" if self.level > 0 => return Some(Value::Loop("first")),
-            "@last" if self.level > 0 => return Some(Value::Loop("last")),
+            "@index" if self.level > 0 => return Some(LogicValue::Loop("index0")),
+            "@first" if self.level > 0 => return Some(LogicValue::Loop("first")),
+            "@last" if self.level > 0 => return Some(LogicValue::Loop("last")),
             _ => {}
         }
         let (is_own, path) = match path
@@ -102,7 +102,7 @@ impl Scope {
                 let fields = names.iter();
                 Some(fields.fold(this.clone(), |value, name| value.field(name)))
             }
-            _ => Some(Value::Argument(names)),
+            _ => Some(LogicValue::Argument(names)),
         }
     }
 }
@@ -124,14 +124,14 @@ fn names(path: &str) -> Option<Vec<String>> {
     is_good.then(|| parts.into_iter().map(str::to_owned).collect())
 }
 
-struct Reader<'r> {
+struct HandlebarsReader<'r> {
     partials: Partials<'r>,
     changes: &'r mut Vec<String>,
     inlined: usize,
 }
 
 /// How a list of steps ended.
-enum End<'t> {
+enum HandlebarsListEnd<'t> {
     /// With the template.
     Source,
     /// With `{{else}}`, and what it goes on with.
@@ -140,25 +140,32 @@ enum End<'t> {
     Close(&'t str),
 }
 
-impl Reader<'_> {
-    fn template(&mut self, source: &str, scope: &Scope, depth: usize) -> Result<Vec<Step>, String> {
+impl HandlebarsReader<'_> {
+    fn template(
+        &mut self,
+        source: &str,
+        scope: &HandlebarsScope,
+        depth: usize,
+    ) -> Result<Vec<LogicStep>, String> {
         let tokens = tokens(source)?;
         let mut at = 0;
         let (steps, end) = self.steps(&tokens, &mut at, scope, depth)?;
         match end {
-            End::Source => Ok(steps),
-            End::Else(_) => Err("an `{{else}}` stands outside of a block".to_owned()),
-            End::Close(name) => Err(format!("`{{{{/{name}}}}}` ends what did not begin")),
+            HandlebarsListEnd::Source => Ok(steps),
+            HandlebarsListEnd::Else(_) => Err("an `{{else}}` stands outside of a block".to_owned()),
+            HandlebarsListEnd::Close(name) => {
+                Err(format!("`{{{{/{name}}}}}` ends what did not begin"))
+            }
         }
     }
 
     fn steps<'t>(
         &mut self,
-        tokens: &[Token<'t>],
+        tokens: &[HandlebarsToken<'t>],
         at: &mut usize,
-        scope: &Scope,
+        scope: &HandlebarsScope,
         depth: usize,
-    ) -> Result<(Vec<Step>, End<'t>), String> {
+    ) -> Result<(Vec<LogicStep>, HandlebarsListEnd<'t>), String> {
         if depth > DEPTH {
             return Err("its blocks nest too deep".to_owned());
         }
@@ -166,42 +173,50 @@ impl Reader<'_> {
         while let Some(token) = tokens.get(*at) {
             *at += 1;
             match token {
-                Token::Text(text) => steps.push(Step::Text((*text).to_owned())),
-                Token::Tag(Tag::Comment, ..) => {}
-                Token::Tag(Tag::Else, inner, _) => return Ok((steps, End::Else(inner))),
-                Token::Tag(Tag::Close, inner, _) => return Ok((steps, End::Close(inner))),
-                Token::Tag(Tag::Print, inner, written) => {
+                HandlebarsToken::Text(text) => steps.push(LogicStep::Text((*text).to_owned())),
+                HandlebarsToken::Tag(HandlebarsTag::Comment, ..) => {}
+                HandlebarsToken::Tag(HandlebarsTag::Else, inner, _) => {
+                    return Ok((steps, HandlebarsListEnd::Else(inner)));
+                }
+                HandlebarsToken::Tag(HandlebarsTag::Close, inner, _) => {
+                    return Ok((steps, HandlebarsListEnd::Close(inner)));
+                }
+                HandlebarsToken::Tag(HandlebarsTag::Print, inner, written) => {
                     steps.push(self.print(inner, written, scope));
                 }
-                Token::Tag(Tag::Partial, inner, written) => {
+                HandlebarsToken::Tag(HandlebarsTag::Partial, inner, written) => {
                     steps.extend(self.partial(inner, written, scope, depth)?);
                 }
-                Token::Tag(tag @ (Tag::Open | Tag::Inverse), inner, _) => {
-                    let is_inverse = *tag == Tag::Inverse;
+                HandlebarsToken::Tag(
+                    tag @ (HandlebarsTag::Open | HandlebarsTag::Inverse),
+                    inner,
+                    _,
+                ) => {
+                    let is_inverse = *tag == HandlebarsTag::Inverse;
                     steps.push(self.block(inner, is_inverse, tokens, at, scope, depth)?);
                 }
             }
         }
-        Ok((steps, End::Source))
+        Ok((steps, HandlebarsListEnd::Source))
     }
 
-    fn print(&mut self, inner: &str, written: &str, scope: &Scope) -> Step {
+    fn print(&mut self, inner: &str, written: &str, scope: &HandlebarsScope) -> LogicStep {
         let words = split(inner);
-        let literal = || Step::Text(written.to_owned());
+        let literal = || LogicStep::Text(written.to_owned());
         match words.as_slice() {
             [path] if !is_helper(path) => match operand(path, scope) {
-                Some(value) => Step::Print(value, written.to_owned()),
+                Some(value) => LogicStep::Print(value, written.to_owned()),
                 None => self.literal(written),
             },
             [name, role] if *name == "role" => match unquoted(role).and_then(Speaker::parse) {
-                Some(speaker) => Step::Role(speaker),
+                Some(speaker) => LogicStep::Role(speaker),
                 None => self.literal(written),
             },
             [name, path, ..] if *name == "json" => match operand(path, scope) {
                 Some(value) => {
                     let change = format!("`{written}` prints the text that is given for it");
                     self.changes.push(change);
-                    Step::Print(value, written.to_owned())
+                    LogicStep::Print(value, written.to_owned())
                 }
                 None => self.literal(written),
             },
@@ -211,19 +226,19 @@ impl Reader<'_> {
     }
 
     /// What has no counterpart here.
-    fn literal(&mut self, written: &str) -> Step {
+    fn literal(&mut self, written: &str) -> LogicStep {
         self.changes
             .push(format!("`{written}` has no counterpart and stays as it is"));
-        Step::Text(written.to_owned())
+        LogicStep::Text(written.to_owned())
     }
 
     fn partial(
         &mut self,
         inner: &str,
         written: &str,
-        scope: &Scope,
+        scope: &HandlebarsScope,
         depth: usize,
-    ) -> Result<Vec<Step>, String> {
+    ) -> Result<Vec<LogicStep>, String> {
         let words = split(inner);
         let Some(name) = words.first() else {
             return Ok(vec![self.literal(written)]);
@@ -233,7 +248,7 @@ impl Reader<'_> {
             self.changes.push(format!(
                 "the partial of `{written}` is not there: it stays as it is"
             ));
-            return Ok(vec![Step::Text(written.to_owned())]);
+            return Ok(vec![LogicStep::Text(written.to_owned())]);
         };
         self.inlined += 1;
         if self.inlined > PARTIALS {
@@ -262,11 +277,11 @@ impl Reader<'_> {
         &mut self,
         inner: &str,
         is_inverse: bool,
-        tokens: &[Token<'_>],
+        tokens: &[HandlebarsToken<'_>],
         at: &mut usize,
-        scope: &Scope,
+        scope: &HandlebarsScope,
         depth: usize,
-    ) -> Result<Step, String> {
+    ) -> Result<LogicStep, String> {
         let words = split(inner);
         let Some(helper) = words.first().copied() else {
             return Err("a block has no name".to_owned());
@@ -291,7 +306,7 @@ impl Reader<'_> {
             ("each", false) if words.len() == 2 => {
                 list = Some(value(words.get(1))?);
                 let level = scope.level + 1;
-                own = scope.inside(Value::Item(level, Vec::new()), true, level);
+                own = scope.inside(LogicValue::Item(level, Vec::new()), true, level);
             }
             ("with", false) if words.len() == 2 => {
                 let this = value(words.get(1))?;
@@ -316,7 +331,7 @@ impl Reader<'_> {
             branches.push((test, body.clone()));
         }
         let mut otherwise = Vec::new();
-        while let End::Else(rest) = end {
+        while let HandlebarsListEnd::Else(rest) = end {
             let rest = split(rest);
             let (steps, next) = self.steps(tokens, at, scope, depth + 1)?;
             end = next;
@@ -329,17 +344,17 @@ impl Reader<'_> {
             }
         }
         match end {
-            End::Close(name) if name == helper => {}
-            End::Close(name) => {
+            HandlebarsListEnd::Close(name) if name == helper => {}
+            HandlebarsListEnd::Close(name) => {
                 return Err(format!("`{{{{/{name}}}}}` ends what did not begin"));
             }
-            End::Source | End::Else(_) => {
+            HandlebarsListEnd::Source | HandlebarsListEnd::Else(_) => {
                 return Err(format!("`{{{{#{helper}}}}}` does not end"));
             }
         }
         Ok(match list {
-            Some(list) => Step::Each(list, body, otherwise),
-            None => Step::If(branches, otherwise),
+            Some(list) => LogicStep::Each(list, body, otherwise),
+            None => LogicStep::If(branches, otherwise),
         })
     }
 }
@@ -353,10 +368,10 @@ fn is_helper(word: &str) -> bool {
 }
 
 /// A path or a text in quotes.
-fn operand(word: &str, scope: &Scope) -> Option<Value> {
+fn operand(word: &str, scope: &HandlebarsScope) -> Option<LogicValue> {
     match unquoted(word) {
-        Some(text) => Some(Value::Text(text.to_owned())),
-        None if word.parse::<f64>().is_ok() => Some(Value::Text(word.to_owned())),
+        Some(text) => Some(LogicValue::Text(text.to_owned())),
+        None if word.parse::<f64>().is_ok() => Some(LogicValue::Text(word.to_owned())),
         None => scope.value(word),
     }
 }

@@ -6,17 +6,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::arguments::Arguments;
-use super::words::Words;
-use twig_core::template::{Kind, Tag, Token, Tokens};
+use super::arguments::DraftArguments;
+use super::words::EscapedWords;
+use twig_core::template::{TagKind, TemplateToken, TokenKind, Tokens};
 
 /// Takes a template over; the error says what in it has no counterpart.
 pub(super) fn convert(
     source: &str,
-    arguments: &mut Arguments,
+    arguments: &mut DraftArguments,
     changes: &mut Vec<String>,
-) -> Result<Words, String> {
-    let mut words = Words::default();
+) -> Result<EscapedWords, String> {
+    let mut words = EscapedWords::default();
     if !["{{", "{%", "{#"].iter().any(|sign| source.contains(sign)) {
         words.text(source);
         return Ok(words);
@@ -28,7 +28,7 @@ pub(super) fn convert(
         around.any(|found| found.range.contains(&tag.range.start))
     };
     let tags: Vec<&TagTokens<'_>> = all.iter().filter(|tag| !is_inside(tag)).collect();
-    let mut reader = Reader {
+    let mut reader = JinjaRewriter {
         bound: tags.iter().flat_map(|tag| bound(&tag.tokens)).collect(),
         lists: BTreeSet::new(),
         edits: Vec::new(),
@@ -53,9 +53,9 @@ pub(super) fn convert(
 
 /// A tag, where it stands and what stands in it.
 struct TagTokens<'s> {
-    tag: Tag,
+    tag: TagKind,
     range: Range<usize>,
-    tokens: Vec<Token<'s>>,
+    tokens: Vec<TemplateToken<'s>>,
 }
 
 /// The tags of a template with what stands in them.
@@ -63,12 +63,12 @@ fn tags(source: &str) -> Vec<TagTokens<'_>> {
     let mut tags: Vec<TagTokens<'_>> = Vec::new();
     for token in Tokens::new(source) {
         match (token.kind, tags.last_mut()) {
-            (Kind::Open(tag), _) => tags.push(TagTokens {
+            (TokenKind::Open(tag), _) => tags.push(TagTokens {
                 tag,
                 range: token.range,
                 tokens: Vec::new(),
             }),
-            (Kind::Close, Some(last)) => last.range.end = token.range.end,
+            (TokenKind::Close, Some(last)) => last.range.end = token.range.end,
             (_, Some(last)) => last.tokens.push(token),
             (_, None) => {}
         }
@@ -88,8 +88,8 @@ fn ends(tags: &[TagTokens<'_>]) -> BTreeMap<usize, usize> {
     let mut open = Vec::new();
     for (at, tag) in tags.iter().enumerate() {
         match tag.tokens.first().map(|token| token.kind) {
-            Some(Kind::Name("for")) if tag.tag == Tag::Block => open.push(at),
-            Some(Kind::Name("endfor")) if tag.tag == Tag::Block => {
+            Some(TokenKind::Name("for")) if tag.tag == TagKind::Block => open.push(at),
+            Some(TokenKind::Name("endfor")) if tag.tag == TagKind::Block => {
                 ends.extend(open.pop().map(|start| (start, at)));
             }
             _ => {}
@@ -106,23 +106,23 @@ fn object_loops(tags: &[TagTokens<'_>]) -> Vec<ObjectLoop> {
         let is_inside = found
             .last()
             .is_some_and(|it| it.range.contains(&tag.range.start));
-        let kinds: Vec<Kind<'_>> = tag.tokens.iter().map(|token| token.kind).collect();
+        let kinds: Vec<TokenKind<'_>> = tag.tokens.iter().map(|token| token.kind).collect();
         let [
-            Kind::Name("for"),
-            Kind::Name(item),
-            Kind::Name("in"),
-            Kind::Name(list),
+            TokenKind::Name("for"),
+            TokenKind::Name(item),
+            TokenKind::Name("in"),
+            TokenKind::Name(list),
             rest @ ..,
         ] = kinds.as_slice()
         else {
             continue;
         };
-        if is_inside || tag.tag != Tag::Block {
+        if is_inside || tag.tag != TagKind::Block {
             continue;
         }
         let mut path = vec![*list];
         let mut rest = rest;
-        while let [Kind::Sign("."), Kind::Name(field), others @ ..] = rest {
+        while let [TokenKind::Sign("."), TokenKind::Name(field), others @ ..] = rest {
             path.push(field);
             rest = others;
         }
@@ -130,9 +130,9 @@ fn object_loops(tags: &[TagTokens<'_>]) -> Vec<ObjectLoop> {
             continue;
         };
         let asks = tags[at + 1..end].iter().any(|tag| {
-            tag.tokens
-                .windows(2)
-                .any(|pair| pair[0].kind == Kind::Name(item) && pair[1].kind == Kind::Sign("."))
+            tag.tokens.windows(2).any(|pair| {
+                pair[0].kind == TokenKind::Name(item) && pair[1].kind == TokenKind::Sign(".")
+            })
         });
         if asks {
             found.push(ObjectLoop {
@@ -145,34 +145,36 @@ fn object_loops(tags: &[TagTokens<'_>]) -> Vec<ObjectLoop> {
 }
 
 /// Names to which a block tag gives a value.
-fn bound<'s>(tokens: &[Token<'s>]) -> Vec<&'s str> {
-    let names = |tokens: &[Token<'s>]| -> Vec<&'s str> {
+fn bound<'s>(tokens: &[TemplateToken<'s>]) -> Vec<&'s str> {
+    let names = |tokens: &[TemplateToken<'s>]| -> Vec<&'s str> {
         let names = tokens.iter().filter_map(|token| match token.kind {
-            Kind::Name(name) => Some(name),
+            TokenKind::Name(name) => Some(name),
             _ => None,
         });
         names.collect()
     };
-    let until = |kind: Kind<'_>| tokens.iter().position(|token| token.kind == kind);
+    let until = |kind: TokenKind<'_>| tokens.iter().position(|token| token.kind == kind);
     match tokens.first().map(|token| token.kind) {
-        Some(Kind::Name("for")) => names(&tokens[1..until(Kind::Name("in")).unwrap_or(1).max(1)]),
-        Some(Kind::Name("set")) => {
-            names(&tokens[1..until(Kind::Sign("=")).unwrap_or(tokens.len()).max(1)])
+        Some(TokenKind::Name("for")) => {
+            names(&tokens[1..until(TokenKind::Name("in")).unwrap_or(1).max(1)])
         }
-        Some(Kind::Name("macro" | "with" | "call")) => names(&tokens[1..]),
+        Some(TokenKind::Name("set")) => {
+            names(&tokens[1..until(TokenKind::Sign("=")).unwrap_or(tokens.len()).max(1)])
+        }
+        Some(TokenKind::Name("macro" | "with" | "call")) => names(&tokens[1..]),
         _ => Vec::new(),
     }
 }
 
-struct Reader<'s, 'r> {
+struct JinjaRewriter<'s, 'r> {
     bound: BTreeSet<&'s str>,
     lists: BTreeSet<String>,
     edits: Vec<(Range<usize>, String)>,
-    arguments: &'r mut Arguments,
+    arguments: &'r mut DraftArguments,
     changes: &'r mut Vec<String>,
 }
 
-impl<'s> Reader<'s, '_> {
+impl<'s> JinjaRewriter<'s, '_> {
     /// Prints the text that is given for a list in the place of a loop.
     fn print_list(&mut self, found: ObjectLoop) -> Result<(), String> {
         let ObjectLoop { range, list } = found;
@@ -191,27 +193,27 @@ impl<'s> Reader<'s, '_> {
         Ok(())
     }
 
-    fn tag(&mut self, tag: Tag, tokens: &[Token<'s>]) -> Result<(), String> {
+    fn tag(&mut self, tag: TagKind, tokens: &[TemplateToken<'s>]) -> Result<(), String> {
         let mut rest = tokens;
         let mut is_loop = false;
-        if tag == Tag::Block {
+        if tag == TagKind::Block {
             let Some((first, others)) = tokens.split_first() else {
                 return Ok(());
             };
             rest = others;
             match first.kind {
-                Kind::Name("include" | "import" | "from" | "extends") => {
+                TokenKind::Name("include" | "import" | "from" | "extends") => {
                     return Err("it brings in other files".to_owned());
                 }
-                Kind::Name("for") => {
+                TokenKind::Name("for") => {
                     is_loop = true;
-                    let is_in = |token: &Token<'_>| token.kind == Kind::Name("in");
+                    let is_in = |token: &TemplateToken<'_>| token.kind == TokenKind::Name("in");
                     rest = rest
                         .iter()
                         .position(is_in)
                         .map_or(rest, |at| &rest[at + 1..]);
                 }
-                Kind::Name("block" | "endblock" | "endfor" | "endif" | "else" | "macro") => {
+                TokenKind::Name("block" | "endblock" | "endfor" | "endif" | "else" | "macro") => {
                     return Ok(());
                 }
                 _ => {}
@@ -225,18 +227,23 @@ impl<'s> Reader<'s, '_> {
     }
 
     /// Looks at one token; says at which to go on.
-    fn token(&mut self, tokens: &[Token<'s>], at: usize, is_list: bool) -> Result<usize, String> {
+    fn token(
+        &mut self,
+        tokens: &[TemplateToken<'s>],
+        at: usize,
+        is_list: bool,
+    ) -> Result<usize, String> {
         let sign = |at: usize, sign: &str| {
             let token = tokens.get(at);
-            token.is_some_and(|token| matches!(token.kind, Kind::Sign(own) if own == sign))
+            token.is_some_and(|token| matches!(token.kind, TokenKind::Sign(own) if own == sign))
         };
         let before = at.checked_sub(1);
         let is_part = before.is_some_and(|at| {
-            sign(at, ".") || sign(at, "|") || tokens[at].kind == Kind::Name("is")
-        }) || (before.is_some_and(|at| tokens[at].kind == Kind::Name("not"))
+            sign(at, ".") || sign(at, "|") || tokens[at].kind == TokenKind::Name("is")
+        }) || (before.is_some_and(|at| tokens[at].kind == TokenKind::Name("not"))
             && at >= 2
-            && tokens[at - 2].kind == Kind::Name("is"));
-        let Kind::Name(name) = tokens[at].kind else {
+            && tokens[at - 2].kind == TokenKind::Name("is"));
+        let TokenKind::Name(name) = tokens[at].kind else {
             return Ok(at + 1);
         };
         // A filter, test, method, keyword argument or call is no variable.
@@ -247,7 +254,7 @@ impl<'s> Reader<'s, '_> {
         let mut path = vec![name];
         let mut end = at + 1;
         while sign(end, ".") {
-            let Some(Kind::Name(field)) = tokens.get(end + 1).map(|token| token.kind) else {
+            let Some(TokenKind::Name(field)) = tokens.get(end + 1).map(|token| token.kind) else {
                 break;
             };
             if sign(end + 2, "(") {

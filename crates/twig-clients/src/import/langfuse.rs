@@ -2,29 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use super::draft::Draft;
+use super::draft::ImportDraft;
 use super::mustache::simple;
 use super::turns::{Speaker, fold};
-use super::words::Words;
-use super::{Batch, Item, SourceFile};
+use super::words::EscapedWords;
+use super::{ImportBatch, ImportItem, SourceFile};
 use twig_core::depth;
-use twig_core::front_matter::Value;
+use twig_core::front_matter::FrontMatterValue;
 use twig_core::limits::Limits;
 
 /// Reads every prompt of a file; of several versions that which is in use.
-pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
+pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem> {
     let read = match objects(&file.text) {
         Ok(read) => read,
-        Err(why) => return vec![Item::left(&file.path, why)],
+        Err(why) => return vec![ImportItem::left(&file.path, why)],
     };
     let left = read.left.iter();
-    let left = left.map(|(place, why)| Item::left(format!("{}, {place}", file.path), why));
+    let left = left.map(|(place, why)| ImportItem::left(format!("{}, {place}", file.path), why));
     if read.versions.is_empty() && read.left.is_empty() {
         let why = "there is no object with `name` and `prompt` in it";
-        return vec![Item::left(&file.path, why)];
+        return vec![ImportItem::left(&file.path, why)];
     }
     let mut items = Vec::new();
-    let mut groups: Vec<(&str, Vec<&Version>)> = Vec::new();
+    let mut groups: Vec<(&str, Vec<&LangfuseVersion>)> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for version in &read.versions {
         let place = *places.entry(&version.name).or_insert(groups.len());
@@ -47,7 +47,7 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
                 items.push(item(&from, version, batch.limits));
             } else {
                 let why = format!("version{} is taken", chosen.shown().replace(" version", ""));
-                items.push(Item::left(from, why));
+                items.push(ImportItem::left(from, why));
             }
         }
     }
@@ -61,15 +61,15 @@ pub(super) fn is_export(text: &str) -> bool {
 }
 
 /// One version of one prompt.
-struct Version {
+struct LangfuseVersion {
     name: String,
     number: Option<u64>,
     labels: Vec<String>,
     at: usize,
-    fields: Value,
+    fields: FrontMatterValue,
 }
 
-impl Version {
+impl LangfuseVersion {
     /// Who is in use comes first, then who is newest.
     fn rank(&self) -> (bool, bool, u64, usize) {
         let has = |label: &str| self.labels.iter().any(|own| own == label);
@@ -91,29 +91,29 @@ impl Version {
 
 /// What a file holds, in its order.
 #[derive(Default)]
-struct Found {
-    versions: Vec<Version>,
+struct LangfuseFile {
+    versions: Vec<LangfuseVersion>,
     /// Entries that are no prompts: which, and why.
     left: Vec<(String, String)>,
 }
 
-impl Found {
+impl LangfuseFile {
     fn count(&self) -> usize {
         self.versions.len() + self.left.len()
     }
 }
 
 /// The prompts of a file.
-fn objects(text: &str) -> Result<Found, String> {
+fn objects(text: &str) -> Result<LangfuseFile, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let root = json(text).or_else(|error| {
         // Exports also come as one object a line.
         let lines = text.lines().filter(|line| !line.trim().is_empty());
-        let lines: Result<Vec<Value>, String> = lines.map(json).collect();
+        let lines: Result<Vec<FrontMatterValue>, String> = lines.map(json).collect();
         let lines = lines.ok().filter(|lines| lines.len() > 1);
-        lines.map(Value::List).ok_or(error)
+        lines.map(FrontMatterValue::List).ok_or(error)
     })?;
-    let mut found = Found::default();
+    let mut found = LangfuseFile::default();
     collect(&root, None, 0, &mut found);
     if found.count() == 0 && has_prompt(&root) {
         let place = root.word_at("name").unwrap_or_else(|| "entry 1".to_owned());
@@ -122,23 +122,23 @@ fn objects(text: &str) -> Result<Found, String> {
     Ok(found)
 }
 
-fn json(text: &str) -> Result<Value, String> {
+fn json(text: &str) -> Result<FrontMatterValue, String> {
     depth::json(text).map_err(|error| error.to_string())?;
     let read: Result<serde_json::Value, _> = serde_json::from_str(text);
     let read = read.map_err(|error| format!("it is not valid JSON: {error}"))?;
     Ok(read.into())
 }
 
-fn collect(value: &Value, name: Option<&str>, depth: usize, found: &mut Found) {
+fn collect(value: &FrontMatterValue, name: Option<&str>, depth: usize, found: &mut LangfuseFile) {
     if depth > 4 {
         return;
     }
-    if let Value::List(items) = value {
+    if let FrontMatterValue::List(items) = value {
         for (at, item) in items.iter().enumerate() {
             let before = found.count();
             collect(item, name, depth + 1, found);
             // Listings have the numbers of versions where exports have versions.
-            let is_number = item.word().is_some() && !matches!(item, Value::Text(_));
+            let is_number = item.word().is_some() && !matches!(item, FrontMatterValue::Text(_));
             if found.count() == before && !is_number {
                 let own = item.word_at("name");
                 let own = own.as_deref().or(name);
@@ -151,10 +151,14 @@ fn collect(value: &Value, name: Option<&str>, depth: usize, found: &mut Found) {
     let own = value.word_at("name");
     let own = own.as_deref().or(name);
     let prompt = value.get("prompt");
-    if let (Some(own), Some(Value::Text(_) | Value::List(_))) = (own, prompt) {
-        let labels = value.get("labels").map(Value::items).unwrap_or_default();
-        let labels = labels.iter().filter_map(Value::word);
-        found.versions.push(Version {
+    if let (Some(own), Some(FrontMatterValue::Text(_) | FrontMatterValue::List(_))) = (own, prompt)
+    {
+        let labels = value
+            .get("labels")
+            .map(FrontMatterValue::items)
+            .unwrap_or_default();
+        let labels = labels.iter().filter_map(FrontMatterValue::word);
+        found.versions.push(LangfuseVersion {
             name: own.to_owned(),
             number: value.word_at("version").and_then(|text| text.parse().ok()),
             labels: labels.collect(),
@@ -166,8 +170,8 @@ fn collect(value: &Value, name: Option<&str>, depth: usize, found: &mut Found) {
     for key in ["data", "prompts", "versions", "items", "prompt"] {
         let inner = match value.get(key) {
             // A list that is a prompt has messages in it: without a name it is told as a whole.
-            Some(Value::List(_)) if key == "prompt" => continue,
-            Some(inner @ (Value::List(_) | Value::Map(_))) => inner,
+            Some(FrontMatterValue::List(_)) if key == "prompt" => continue,
+            Some(inner @ (FrontMatterValue::List(_) | FrontMatterValue::Map(_))) => inner,
             _ => continue,
         };
         collect(inner, own, depth + 1, found);
@@ -175,45 +179,49 @@ fn collect(value: &Value, name: Option<&str>, depth: usize, found: &mut Found) {
 }
 
 /// Whether an entry should be a prompt, be it `null`.
-fn has_prompt(entry: &Value) -> bool {
+fn has_prompt(entry: &FrontMatterValue) -> bool {
     let entries = entry.entries().unwrap_or_default();
     entries.iter().any(|(key, _)| &**key == "prompt")
 }
 
 /// Why an entry is no prompt.
-fn trouble(entry: &Value, name: Option<&str>) -> String {
+fn trouble(entry: &FrontMatterValue, name: Option<&str>) -> String {
     if entry.entries().is_none() {
         return "it is no object with `name` and `prompt`".to_owned();
     }
     let is_nameless = name.is_none() && entry.word_at("name").is_none();
     let why = match entry.get("prompt") {
-        None | Some(Value::Null) if has_prompt(entry) => "its `prompt` is null",
-        None | Some(Value::Null) => "it has no `prompt`",
-        Some(Value::Text(_) | Value::List(_)) if is_nameless => "it has no `name`",
-        Some(Value::Map(_)) => "its `prompt` is an object, and no text or list of messages",
+        None | Some(FrontMatterValue::Null) if has_prompt(entry) => "its `prompt` is null",
+        None | Some(FrontMatterValue::Null) => "it has no `prompt`",
+        Some(FrontMatterValue::Text(_) | FrontMatterValue::List(_)) if is_nameless => {
+            "it has no `name`"
+        }
+        Some(FrontMatterValue::Map(_)) => {
+            "its `prompt` is an object, and no text or list of messages"
+        }
         Some(_) => "its `prompt` is no text or list of messages",
     };
     why.to_owned()
 }
 
-fn item(from: &str, version: &Version, limits: &Limits) -> Item {
+fn item(from: &str, version: &LangfuseVersion, limits: &Limits) -> ImportItem {
     let fields = &version.fields;
-    let mut draft = Draft::new(from, &version.name, "", limits);
+    let mut draft = ImportDraft::new(from, &version.name, "", limits);
     draft.key.clone_from(&version.name);
     draft.title = Some(version.name.clone());
     draft.description = fields.word_at("description");
-    let config = fields.get("config").and_then(Value::entries);
+    let config = fields.get("config").and_then(FrontMatterValue::entries);
     if config.is_some_and(|config| !config.is_empty()) {
         draft
             .notes
             .push("has settings for a model, which are not kept".to_owned());
     }
     let turns = match fields.get("prompt") {
-        Some(Value::Text(text)) => {
+        Some(FrontMatterValue::Text(text)) => {
             draft.original = text.to_string();
             vec![(Speaker::User, variables(text, &mut draft, limits))]
         }
-        Some(Value::List(messages)) => turns(messages, &mut draft, limits),
+        Some(FrontMatterValue::List(messages)) => turns(messages, &mut draft, limits),
         _ => Vec::new(),
     };
     if draft.original.contains("@@@langfusePrompt:") {
@@ -225,14 +233,18 @@ fn item(from: &str, version: &Version, limits: &Limits) -> Item {
 }
 
 /// The variables of a text, unless it is too long for a template.
-fn variables(text: &str, draft: &mut Draft, limits: &Limits) -> Words {
+fn variables(text: &str, draft: &mut ImportDraft, limits: &Limits) -> EscapedWords {
     if text.len() > limits.template_source {
-        return Words::of(text);
+        return EscapedWords::of(text);
     }
     simple(text, &mut draft.arguments)
 }
 
-fn turns(messages: &[Value], draft: &mut Draft, limits: &Limits) -> Vec<(Speaker, Words)> {
+fn turns(
+    messages: &[FrontMatterValue],
+    draft: &mut ImportDraft,
+    limits: &Limits,
+) -> Vec<(Speaker, EscapedWords)> {
     let mut turns = Vec::new();
     for message in messages {
         if message.entries().is_none() {
@@ -264,9 +276,9 @@ fn turns(messages: &[Value], draft: &mut Draft, limits: &Limits) -> Vec<(Speaker
 }
 
 /// What a message says: a text, or parts of which some are text.
-fn content(content: Option<&Value>, draft: &mut Draft) -> String {
+fn content(content: Option<&FrontMatterValue>, draft: &mut ImportDraft) -> String {
     match content {
-        Some(Value::List(parts)) => {
+        Some(FrontMatterValue::List(parts)) => {
             let mut texts = Vec::new();
             for part in parts {
                 match part.word_at("text").or_else(|| part.word()) {

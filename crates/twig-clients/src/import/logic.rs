@@ -5,31 +5,31 @@
 
 use std::collections::BTreeSet;
 
-use super::arguments::Arguments;
+use super::arguments::DraftArguments;
 use super::turns::Speaker;
-use super::words::{Words, quote};
+use super::words::{EscapedWords, quote};
 
 /// How deep blocks may nest; the template engine takes no more either.
 pub(super) const DEPTH: usize = 30;
 
 /// One thing that a template does.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Step {
+pub(super) enum LogicStep {
     /// Says something.
     Text(String),
     /// Prints a value; what was written there stands in for one that has no name.
-    Print(Value, String),
+    Print(LogicValue, String),
     /// Somebody else speaks from here on.
     Role(Speaker),
     /// The first branch whose test holds, else the last steps.
-    If(Vec<(Test, Vec<Step>)>, Vec<Step>),
+    If(Vec<(Test, Vec<LogicStep>)>, Vec<LogicStep>),
     /// Once for each item of a list, or else the last steps.
-    Each(Value, Vec<Step>, Vec<Step>),
+    Each(LogicValue, Vec<LogicStep>, Vec<LogicStep>),
 }
 
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
+pub(super) enum LogicValue {
     /// An argument, or a field of one.
     Argument(Vec<String>),
     /// A field of the item of a loop, or the item itself; loops are counted from the outermost.
@@ -40,7 +40,7 @@ pub(super) enum Value {
     Text(String),
 }
 
-impl Value {
+impl LogicValue {
     /// A field of it.
     pub(super) fn field(&self, name: &str) -> Self {
         let with = |path: &[String]| path.iter().cloned().chain([name.to_owned()]).collect();
@@ -55,8 +55,8 @@ impl Value {
 /// What a branch depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Test {
-    Has(Value),
-    Equal(Value, Value),
+    Has(LogicValue),
+    Equal(LogicValue, LogicValue),
     Not(Box<Test>),
     All(Vec<Test>),
     Any(Vec<Test>),
@@ -64,23 +64,23 @@ pub(super) enum Test {
 
 /// Writes steps as what is said by whom; the error says what has no counterpart.
 pub(super) fn write(
-    steps: &[Step],
+    steps: &[LogicStep],
     first: Speaker,
-    arguments: &mut Arguments,
+    arguments: &mut DraftArguments,
     changes: &mut Vec<String>,
-) -> Result<Vec<(Speaker, Words)>, String> {
-    let mut turns = vec![(first, Words::default())];
+) -> Result<Vec<(Speaker, EscapedWords)>, String> {
+    let mut turns = vec![(first, EscapedWords::default())];
     let mut printed = BTreeSet::new();
     collect(steps, &mut printed);
-    let mut writer = Writer {
+    let mut writer = JinjaWriter {
         arguments,
         changes,
         printed,
     };
-    let has_roles = steps.iter().any(|step| matches!(step, Step::Role(_)));
+    let has_roles = steps.iter().any(|step| matches!(step, LogicStep::Role(_)));
     for step in steps {
-        if let Step::Role(speaker) = step {
-            turns.push((*speaker, Words::default()));
+        if let LogicStep::Role(speaker) = step {
+            turns.push((*speaker, EscapedWords::default()));
         } else if let Some((_, words)) = turns.last_mut() {
             writer.step(step, 0, words)?;
         }
@@ -93,52 +93,62 @@ pub(super) fn write(
     Ok(turns)
 }
 
-struct Writer<'w> {
-    arguments: &'w mut Arguments,
+struct JinjaWriter<'w> {
+    arguments: &'w mut DraftArguments,
     changes: &'w mut Vec<String>,
     /// The arguments and fields that stand somewhere in the text.
     printed: BTreeSet<Vec<String>>,
 }
 
 /// Every argument and field that is printed or gone over.
-fn collect(steps: &[Step], printed: &mut BTreeSet<Vec<String>>) {
+fn collect(steps: &[LogicStep], printed: &mut BTreeSet<Vec<String>>) {
     for step in steps {
         match step {
-            Step::Print(Value::Argument(path), _) => drop(printed.insert(path.clone())),
-            Step::If(branches, otherwise) => {
+            LogicStep::Print(LogicValue::Argument(path), _) => drop(printed.insert(path.clone())),
+            LogicStep::If(branches, otherwise) => {
                 for (_, steps) in branches {
                     collect(steps, printed);
                 }
                 collect(otherwise, printed);
             }
-            Step::Each(list, body, otherwise) => {
-                if let Value::Argument(path) = list {
+            LogicStep::Each(list, body, otherwise) => {
+                if let LogicValue::Argument(path) = list {
                     printed.insert(path.clone());
                 }
                 collect(body, printed);
                 collect(otherwise, printed);
             }
-            Step::Print(..) | Step::Text(_) | Step::Role(_) => {}
+            LogicStep::Print(..) | LogicStep::Text(_) | LogicStep::Role(_) => {}
         }
     }
 }
 
-impl Writer<'_> {
-    fn steps(&mut self, steps: &[Step], level: usize, words: &mut Words) -> Result<(), String> {
+impl JinjaWriter<'_> {
+    fn steps(
+        &mut self,
+        steps: &[LogicStep],
+        level: usize,
+        words: &mut EscapedWords,
+    ) -> Result<(), String> {
         steps
             .iter()
             .try_for_each(|step| self.step(step, level, words))
     }
 
-    fn step(&mut self, step: &Step, level: usize, words: &mut Words) -> Result<(), String> {
+    fn step(
+        &mut self,
+        step: &LogicStep,
+        level: usize,
+        words: &mut EscapedWords,
+    ) -> Result<(), String> {
         match step {
-            Step::Text(text) | Step::Print(Value::Text(text), _) => words.text(text),
-            Step::Role(_) => return Err("who speaks depends on a condition".to_owned()),
-            Step::Print(value, written) => match self.expression(value) {
+            LogicStep::Text(text) | LogicStep::Print(LogicValue::Text(text), _) => words.text(text),
+            LogicStep::Role(_) => return Err("who speaks depends on a condition".to_owned()),
+            LogicStep::Print(value, written) => match self.expression(value) {
                 Some(code) => words.value(&code),
                 None => words.text(written),
             },
-            Step::If(branches, otherwise) => {
+            LogicStep::If(branches, otherwise) => {
                 for (at, (test, steps)) in branches.iter().enumerate() {
                     let keyword = if at == 0 { "if" } else { "elif" };
                     let test = self.test(test)?;
@@ -151,20 +161,22 @@ impl Writer<'_> {
                 }
                 words.code("{% endif %}");
             }
-            Step::Each(list, body, otherwise) => self.each(list, body, otherwise, level, words)?,
+            LogicStep::Each(list, body, otherwise) => {
+                self.each(list, body, otherwise, level, words)?
+            }
         }
         Ok(())
     }
 
     fn each(
         &mut self,
-        list: &Value,
-        body: &[Step],
-        otherwise: &[Step],
+        list: &LogicValue,
+        body: &[LogicStep],
+        otherwise: &[LogicStep],
         level: usize,
-        words: &mut Words,
+        words: &mut EscapedWords,
     ) -> Result<(), String> {
-        let Value::Argument(path) = list else {
+        let LogicValue::Argument(path) = list else {
             return Err("a loop goes over what is no argument".to_owned());
         };
         let written = path.join(".");
@@ -200,20 +212,20 @@ impl Writer<'_> {
         self.arguments.used(&path.join("."))
     }
 
-    fn expression(&mut self, value: &Value) -> Option<String> {
+    fn expression(&mut self, value: &LogicValue) -> Option<String> {
         match value {
-            Value::Argument(path) => self.name(path),
-            Value::Item(level, path) if path.is_empty() => Some(item_name(*level)),
-            Value::Item(..) => None,
-            Value::Loop(word) => Some(format!("loop.{word}")),
-            Value::Text(text) => Some(quote(text)),
+            LogicValue::Argument(path) => self.name(path),
+            LogicValue::Item(level, path) if path.is_empty() => Some(item_name(*level)),
+            LogicValue::Item(..) => None,
+            LogicValue::Loop(word) => Some(format!("loop.{word}")),
+            LogicValue::Text(text) => Some(quote(text)),
         }
     }
 
     fn test(&mut self, test: &Test) -> Result<String, String> {
         let name = |value: Option<String>| value.ok_or("it has too many placeholders".to_owned());
         Ok(match test {
-            Test::Has(Value::Argument(path)) => match self.fields(path).as_slice() {
+            Test::Has(LogicValue::Argument(path)) => match self.fields(path).as_slice() {
                 [] => name(self.name(path))?,
                 // Something that is only known by its fields is there if one of them is.
                 fields => {
@@ -258,27 +270,26 @@ fn item_name(level: usize) -> String {
 }
 
 /// Whether steps ask for a field of the item of that loop, or go over the item itself.
-fn needs_fields(steps: &[Step], level: usize) -> bool {
-    let asks =
-        |value: &Value| matches!(value, Value::Item(at, path) if *at == level && !path.is_empty());
+fn needs_fields(steps: &[LogicStep], level: usize) -> bool {
+    let asks = |value: &LogicValue| matches!(value, LogicValue::Item(at, path) if *at == level && !path.is_empty());
     steps.iter().any(|step| match step {
-        Step::Text(_) | Step::Role(_) => false,
-        Step::Print(value, _) => asks(value),
-        Step::If(branches, otherwise) => {
+        LogicStep::Text(_) | LogicStep::Role(_) => false,
+        LogicStep::Print(value, _) => asks(value),
+        LogicStep::If(branches, otherwise) => {
             needs_fields(otherwise, level)
                 || branches
                     .iter()
                     .any(|(test, steps)| in_test(test, &asks) || needs_fields(steps, level))
         }
-        Step::Each(list, body, otherwise) => {
-            matches!(list, Value::Item(..))
+        LogicStep::Each(list, body, otherwise) => {
+            matches!(list, LogicValue::Item(..))
                 || needs_fields(body, level)
                 || needs_fields(otherwise, level)
         }
     })
 }
 
-fn in_test(test: &Test, asks: &dyn Fn(&Value) -> bool) -> bool {
+fn in_test(test: &Test, asks: &dyn Fn(&LogicValue) -> bool) -> bool {
     match test {
         Test::Has(value) => asks(value),
         Test::Equal(one, two) => asks(one) || asks(two),

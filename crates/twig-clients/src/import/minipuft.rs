@@ -2,55 +2,59 @@
 
 use std::fmt::Write;
 
-use super::draft::Draft;
+use super::draft::ImportDraft;
 use super::jinja;
 use super::turns::{Speaker, fold};
-use super::words::{Words, quote};
-use super::{Batch, Item, SourceFile};
-use twig_core::front_matter::{Fault, Value, read_yaml};
+use super::words::{EscapedWords, quote};
+use super::{ImportBatch, ImportItem, SourceFile};
+use twig_core::front_matter::{FrontMatterValue, YamlError, read_yaml};
 use twig_core::model::{Argument, Pattern};
 
 /// Prompts that may stand in another, each counted as often as it stands there.
 const REFERENCES: usize = 32;
 
 /// Reads one `prompt.yaml`.
-pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
+pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem> {
     if file.text.len() > batch.limits.manifest {
         let limit = batch.limits.manifest;
         let why = format!("it is longer than the limit of {limit} bytes");
-        return vec![Item::left(&file.path, why)];
+        return vec![ImportItem::left(&file.path, why)];
     }
     let fields = match read_yaml(&file.text) {
-        Ok(entries) => Value::Map(entries),
-        Err(fault) => return vec![Item::left(&file.path, why_unread(&fault, &file.text))],
+        Ok(entries) => FrontMatterValue::Map(entries),
+        Err(fault) => return vec![ImportItem::left(&file.path, why_unread(&fault, &file.text))],
     };
-    let steps = fields.get("chainSteps").map(Value::items);
+    let steps = fields.get("chainSteps").map(FrontMatterValue::items);
     if steps.is_some_and(|steps| !steps.is_empty()) {
         let why = "a chain of prompts: each of them is a prompt, the chain is none";
-        return vec![Item::left(&file.path, why)];
+        return vec![ImportItem::left(&file.path, why)];
     }
     let id = id_of(file, &fields);
     let user = match part(batch, file, &fields, &USER) {
         Ok(text) => text.unwrap_or_default(),
-        Err(why) => return vec![Item::left(&file.path, why)],
+        Err(why) => return vec![ImportItem::left(&file.path, why)],
     };
     let system = match part(batch, file, &fields, &SYSTEM) {
         Ok(text) => text.unwrap_or_default(),
-        Err(why) => return vec![Item::left(&file.path, why)],
+        Err(why) => return vec![ImportItem::left(&file.path, why)],
     };
     if system.is_empty() && user.is_empty() && batch.files.len() == 1 {
         let why = "its texts are in files beside it: import its folder";
-        return vec![Item::left(&file.path, why)];
+        return vec![ImportItem::left(&file.path, why)];
     }
     let original = match (system.is_empty(), user.is_empty()) {
         (false, false) => format!("{}\n\n{user}", system.trim_end()),
         (false, true) => system.clone(),
         _ => user.clone(),
     };
-    let mut draft = Draft::new(&file.path, &id, &original, batch.limits);
+    let mut draft = ImportDraft::new(&file.path, &id, &original, batch.limits);
     draft.title = fields.word_at("name");
     draft.description = fields.word_at("description");
-    if fields.get("registerWithMcp").and_then(Value::flag) == Some(false) {
+    if fields
+        .get("registerWithMcp")
+        .and_then(FrontMatterValue::flag)
+        == Some(false)
+    {
         draft
             .notes
             .push("was not offered over MCP there".to_owned());
@@ -67,10 +71,10 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
 }
 
 /// Why a file is no map of fields.
-fn why_unread(fault: &Fault, text: &str) -> String {
+fn why_unread(fault: &YamlError, text: &str) -> String {
     match fault {
-        Fault::NoMap => "it is no map of fields".to_owned(),
-        Fault::NotYaml { reason, offset } => {
+        YamlError::NoMap => "it is no map of fields".to_owned(),
+        YamlError::NotYaml { reason, offset } => {
             let before = offset.and_then(|offset| text.get(..offset));
             let line = before.map(|before| before.matches('\n').count() + 1);
             let line = line.map_or_else(String::new, |line| format!(" at line {line}"));
@@ -80,11 +84,11 @@ fn why_unread(fault: &Fault, text: &str) -> String {
 }
 
 fn turns(
-    batch: Batch<'_>,
+    batch: ImportBatch<'_>,
     system: &str,
     user: &str,
-    draft: &mut Draft,
-) -> Result<Vec<(Speaker, Words)>, String> {
+    draft: &mut ImportDraft,
+) -> Result<Vec<(Speaker, EscapedWords)>, String> {
     let turns = [(Speaker::System, system), (Speaker::User, user)];
     let turns = turns.into_iter().map(|(speaker, text)| {
         let text = references(batch, text, draft);
@@ -105,19 +109,19 @@ pub(super) fn is_prompt(text: &str) -> bool {
 }
 
 /// Where one part of a prompt is written.
-struct Part {
+struct MinipuftPart {
     inline: [&'static str; 2],
     file: [&'static str; 2],
     usual: &'static str,
 }
 
-const USER: Part = Part {
+const USER: MinipuftPart = MinipuftPart {
     inline: ["userMessageTemplate", "userMessage"],
     file: ["userMessageTemplateFile", "userMessageFile"],
     usual: "user-message.md",
 };
 
-const SYSTEM: Part = Part {
+const SYSTEM: MinipuftPart = MinipuftPart {
     inline: ["systemMessage", "systemMessageTemplate"],
     file: ["systemMessageFile", "systemMessageTemplateFile"],
     usual: "system-message.md",
@@ -125,10 +129,10 @@ const SYSTEM: Part = Part {
 
 /// The text of a part; a file has to be in the import.
 fn part(
-    batch: Batch<'_>,
+    batch: ImportBatch<'_>,
     file: &SourceFile,
-    fields: &Value,
-    part: &Part,
+    fields: &FrontMatterValue,
+    part: &MinipuftPart,
 ) -> Result<Option<String>, String> {
     if let Some(text) = part.inline.iter().find_map(|key| fields.word_at(key)) {
         return Ok(Some(text));
@@ -155,7 +159,7 @@ pub(super) fn is_manifest(name: &str) -> bool {
 }
 
 /// What a prompt is called: its id, else its folder or file.
-fn id_of(file: &SourceFile, fields: &Value) -> String {
+fn id_of(file: &SourceFile, fields: &FrontMatterValue) -> String {
     fields.word_at("id").unwrap_or_else(|| {
         let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
         let folder = folder.rsplit('/').next().unwrap_or_default();
@@ -169,8 +173,8 @@ fn id_of(file: &SourceFile, fields: &Value) -> String {
     })
 }
 
-fn declare(fields: &Value, draft: &mut Draft) {
-    let arguments = fields.get("arguments").map(Value::items);
+fn declare(fields: &FrontMatterValue, draft: &mut ImportDraft) {
+    let arguments = fields.get("arguments").map(FrontMatterValue::items);
     for given in arguments.unwrap_or_default() {
         let Some(name) = given.word_at("name") else {
             continue;
@@ -186,12 +190,15 @@ fn declare(fields: &Value, draft: &mut Draft) {
             pattern
         });
         let longest = rules.and_then(|rules| rules.word_at("maxLength")?.parse().ok());
-        let choices = given.get("options").map(Value::items).unwrap_or_default();
-        let choices = choices.iter().filter_map(Value::word);
+        let choices = given
+            .get("options")
+            .map(FrontMatterValue::items)
+            .unwrap_or_default();
+        let choices = choices.iter().filter_map(FrontMatterValue::word);
         let default = given.get("defaultValue").or_else(|| given.get("default"));
         let argument = Argument {
             description: given.word_at("description").map(Into::into),
-            required: given.get("required").and_then(Value::flag) == Some(true),
+            required: given.get("required").and_then(FrontMatterValue::flag) == Some(true),
             default: default.map(|node| node.to_text().into()),
             choices: choices.map(Into::into).collect(),
             max_length: longest.filter(|length| *length > 0),
@@ -203,7 +210,7 @@ fn declare(fields: &Value, draft: &mut Draft) {
 }
 
 /// Puts other prompts in where `{{ref:id}}` stands; what is not there stays as it is.
-fn references(batch: Batch<'_>, text: &str, draft: &mut Draft) -> String {
+fn references(batch: ImportBatch<'_>, text: &str, draft: &mut ImportDraft) -> String {
     let mut result = String::with_capacity(text.len());
     let mut count = 0;
     let mut parents = Vec::new();
@@ -212,11 +219,11 @@ fn references(batch: Batch<'_>, text: &str, draft: &mut Draft) -> String {
 }
 
 fn expand(
-    batch: Batch<'_>,
+    batch: ImportBatch<'_>,
     text: &str,
     parents: &mut Vec<String>,
     count: &mut usize,
-    draft: &mut Draft,
+    draft: &mut ImportDraft,
     result: &mut String,
 ) {
     let mut rest = text;
@@ -256,15 +263,15 @@ fn expand(
 }
 
 /// The text of another prompt of the import, whose arguments are taken in too.
-fn other(batch: Batch<'_>, id: &str, draft: &mut Draft) -> Option<String> {
+fn other(batch: ImportBatch<'_>, id: &str, draft: &mut ImportDraft) -> Option<String> {
     let mut files = batch.files.iter();
     files.find_map(|file| {
-        let is_yaml = super::detect::fits(super::Format::Minipuft, &file.path);
+        let is_yaml = super::detect::fits(super::ImportFormat::Minipuft, &file.path);
         let is_near = file.text.contains(id) || file.path.contains(id);
         if !is_yaml || !is_near || file.text.len() > batch.limits.manifest {
             return None;
         }
-        let fields = Value::Map(read_yaml(&file.text).ok()?);
+        let fields = FrontMatterValue::Map(read_yaml(&file.text).ok()?);
         if id_of(file, &fields) != id {
             return None;
         }

@@ -1,14 +1,14 @@
 //! `{{name}}`, and nothing else: where no value is given, what was written stays.
 
-use super::arguments::Arguments;
-use super::words::Words;
+use super::arguments::DraftArguments;
+use super::words::EscapedWords;
 
 /// The longest variable, braces included.
 const LONGEST: usize = 128;
 
 /// Reads a text whose variables are single names.
-pub(super) fn simple(text: &str, arguments: &mut Arguments) -> Words {
-    let mut words = Words::default();
+pub(super) fn simple(text: &str, arguments: &mut DraftArguments) -> EscapedWords {
+    let mut words = EscapedWords::default();
     let mut rest = text;
     while let Some(start) = rest.find("{{") {
         let Some((written, name)) = variable(&rest[start..]) else {

@@ -1,13 +1,13 @@
 //! What a dotprompt file says of its input: Picoschema, or JSON Schema.
 
-use twig_core::front_matter::Value;
+use twig_core::front_matter::FrontMatterValue;
 use twig_core::model::Argument;
 
 /// How deep objects may nest.
 const DEPTH: usize = 8;
 
 /// The inputs, fields of objects as `object.field`.
-pub(super) fn inputs(schema: &Value) -> Vec<(String, Argument)> {
+pub(super) fn inputs(schema: &FrontMatterValue) -> Vec<(String, Argument)> {
     let mut found = Vec::new();
     let is_json =
         schema.get("properties").is_some() || schema.word_at("type").as_deref() == Some("object");
@@ -21,7 +21,7 @@ pub(super) fn inputs(schema: &Value) -> Vec<(String, Argument)> {
 
 fn picoschema(
     prefix: &str,
-    schema: &Value,
+    schema: &FrontMatterValue,
     depth: usize,
     is_needed: bool,
     found: &mut Vec<(String, Argument)>,
@@ -52,11 +52,11 @@ fn picoschema(
             ..Argument::default()
         };
         match value {
-            Value::Map(_) if kind != "array" => {
+            FrontMatterValue::Map(_) if kind != "array" => {
                 picoschema(&format!("{path}."), value, depth + 1, required, found);
             }
-            Value::List(items) if kind == "enum" => {
-                let choices = items.iter().filter_map(Value::word);
+            FrontMatterValue::List(items) if kind == "enum" => {
+                let choices = items.iter().filter_map(FrontMatterValue::word);
                 argument.choices = choices.map(Into::into).collect();
             }
             value => {
@@ -69,17 +69,28 @@ fn picoschema(
     }
 }
 
-fn json_schema(prefix: &str, schema: &Value, depth: usize, found: &mut Vec<(String, Argument)>) {
-    let properties = schema.get("properties").and_then(Value::entries);
+fn json_schema(
+    prefix: &str,
+    schema: &FrontMatterValue,
+    depth: usize,
+    found: &mut Vec<(String, Argument)>,
+) {
+    let properties = schema.get("properties").and_then(FrontMatterValue::entries);
     let Some(properties) = properties.filter(|_| depth <= DEPTH) else {
         return;
     };
-    let required = schema.get("required").map(Value::items).unwrap_or_default();
-    let required: Vec<String> = required.iter().filter_map(Value::word).collect();
+    let required = schema
+        .get("required")
+        .map(FrontMatterValue::items)
+        .unwrap_or_default();
+    let required: Vec<String> = required.iter().filter_map(FrontMatterValue::word).collect();
     for (name, property) in properties {
         let path = format!("{prefix}{name}");
-        let choices = property.get("enum").map(Value::items).unwrap_or_default();
-        let choices = choices.iter().filter_map(Value::word);
+        let choices = property
+            .get("enum")
+            .map(FrontMatterValue::items)
+            .unwrap_or_default();
+        let choices = choices.iter().filter_map(FrontMatterValue::word);
         let argument = Argument {
             required: required.iter().any(|needed| **needed == **name),
             description: property.word_at("description").map(Into::into),

@@ -7,20 +7,20 @@ use std::collections::BTreeSet;
 
 use self::code::Code;
 use self::table::rows;
-use super::draft::Draft;
-use super::words::Words;
-use super::{Batch, Item, SourceFile};
+use super::draft::ImportDraft;
+use super::words::EscapedWords;
+use super::{ImportBatch, ImportItem, SourceFile};
 use twig_core::limits::Limits;
 use twig_core::model::Role;
 
 pub(super) use self::table::is_catalogue;
 
 /// Reads every row.
-pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
+pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem> {
     let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
     let mut rows = rows(text);
     let Some(header) = rows.next() else {
-        return vec![Item::left(&file.path, "it is empty")];
+        return vec![ImportItem::left(&file.path, "it is empty")];
     };
     let column = |names: &[&str]| {
         let is_it = |cell: &String| {
@@ -32,7 +32,7 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
     };
     let (Some(title), Some(prompt)) = (column(&["act", "title"]), column(&["prompt"])) else {
         let why = "its first row names no columns `act` and `prompt`";
-        return vec![Item::left(&file.path, why)];
+        return vec![ImportItem::left(&file.path, why)];
     };
     let kind = column(&["type"]);
     let rows = rows
@@ -44,7 +44,7 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
             let why = format!(
                 "the quote in line {line} does not close, so that the row does not end: close it and import again"
             );
-            return Item::left(from, why);
+            return ImportItem::left(from, why);
         }
         let cell = |at: usize| row.cells.get(at).map(String::as_str);
         match (cell(title), cell(prompt)) {
@@ -52,14 +52,14 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
                 let kind = kind.and_then(cell).unwrap_or_default();
                 row_item(&from, title, text, kind, batch.limits)
             }
-            _ => Item::left(from, "the row has no prompt"),
+            _ => ImportItem::left(from, "the row has no prompt"),
         }
     })
     .collect()
 }
 
-fn row_item(from: &str, title: &str, text: &str, kind: &str, limits: &Limits) -> Item {
-    let mut draft = Draft::new(from, title, text, limits);
+fn row_item(from: &str, title: &str, text: &str, kind: &str, limits: &Limits) -> ImportItem {
+    let mut draft = ImportDraft::new(from, title, text, limits);
     // A row that moves keeps its name.
     draft.key = format!("{title}\n{text}");
     draft.title = Some(title.to_owned());
@@ -75,7 +75,7 @@ fn row_item(from: &str, title: &str, text: &str, kind: &str, limits: &Limits) ->
     }
     match draft.check_length(limits) {
         Err(why) if text.contains("${") => draft.keep_as_it_is(&why, limits),
-        Err(_) => draft.messages.push((Role::User, Words::of(text))),
+        Err(_) => draft.messages.push((Role::User, EscapedWords::of(text))),
         Ok(()) => {
             let words = placeholders(text, &mut draft);
             draft.messages.push((Role::User, words));
@@ -85,16 +85,17 @@ fn row_item(from: &str, title: &str, text: &str, kind: &str, limits: &Limits) ->
 }
 
 /// Finds `${name}` and `${name:default}`; what is a piece of code stays as it is.
-fn placeholders(text: &str, draft: &mut Draft) -> Words {
-    let mut words = Words::default();
+fn placeholders(text: &str, draft: &mut ImportDraft) -> EscapedWords {
+    let mut words = EscapedWords::default();
     let code = Code::of(text);
-    let all: Vec<Found<'_>> = find(text).collect();
+    let all: Vec<FoundPlaceholder<'_>> = find(text).collect();
     // No language writes `${name:some words}`: who has a default is meant, in code too.
     let with_words = all.iter().filter(|found| found.has_words());
     let with_words: BTreeSet<&str> = with_words.map(|found| found.name).collect();
     let is_meant = |name: &str| name.contains(' ') || with_words.contains(name);
-    let is_placeholder = |found: &&Found<'_>| !code.covers(found) || is_meant(found.name);
-    let found: Vec<&Found<'_>> = all.iter().filter(is_placeholder).collect();
+    let is_placeholder =
+        |found: &&FoundPlaceholder<'_>| !code.covers(found) || is_meant(found.name);
+    let found: Vec<&FoundPlaceholder<'_>> = all.iter().filter(is_placeholder).collect();
     for found in found.iter().copied() {
         if draft.arguments.used(found.name).is_some()
             && let Some(default) = found.default
@@ -123,14 +124,14 @@ fn placeholders(text: &str, draft: &mut Draft) -> Words {
 }
 
 /// A placeholder where it stands.
-struct Found<'t> {
+struct FoundPlaceholder<'t> {
     start: usize,
     written: &'t str,
     name: &'t str,
     default: Option<&'t str>,
 }
 
-impl Found<'_> {
+impl FoundPlaceholder<'_> {
     /// Whether it has a default that no language would read as an operator.
     fn has_words(&self) -> bool {
         let first = self.default.and_then(|default| default.chars().next());
@@ -139,7 +140,7 @@ impl Found<'_> {
 }
 
 /// All that looks like a placeholder, in order.
-fn find(text: &str) -> impl Iterator<Item = Found<'_>> {
+fn find(text: &str) -> impl Iterator<Item = FoundPlaceholder<'_>> {
     text.match_indices("${").filter_map(|(start, _)| {
         let inner = &text[start + 2..];
         let end = inner.find(['}', '{', '\n'])?;
@@ -154,7 +155,7 @@ fn find(text: &str) -> impl Iterator<Item = Found<'_>> {
         let name = name.trim();
         // `${NAME:-text}` is a shell's.
         let is_shell = default.is_some_and(|text| text.starts_with(['-', '=', '?', '+']));
-        (is_name(name) && !is_shell).then(|| Found {
+        (is_name(name) && !is_shell).then(|| FoundPlaceholder {
             start,
             written: &text[start..=start + 2 + end],
             name,

@@ -1,20 +1,20 @@
 //! Prompty: front matter with inputs, role markers, and a subset of Jinja or Mustache.
 
-use super::draft::Draft;
+use super::draft::ImportDraft;
 use super::front::split_and_read;
 use super::turns::{Speaker, fold};
-use super::words::Words;
-use super::{Batch, Item, SourceFile, handlebars, jinja, logic, wished_name};
-use twig_core::front_matter::{Fields, Value};
+use super::words::EscapedWords;
+use super::{ImportBatch, ImportItem, SourceFile, handlebars, jinja, logic, wished_name};
+use twig_core::front_matter::{FrontMatterFields, FrontMatterValue};
 use twig_core::model::Argument;
 
 /// Reads one file.
-pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
+pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem> {
     let front = split_and_read(&file.text, batch.limits);
     let fields = &front.fields;
     let name = fields.text("name");
     let wished = name.map_or_else(|| wished_name(&file.path, ".prompty"), str::to_owned);
-    let mut draft = Draft::new(&file.path, &wished, front.body, batch.limits);
+    let mut draft = ImportDraft::new(&file.path, &wished, front.body, batch.limits);
     draft.title = fields.text("displayName").or(name).map(Into::into);
     draft.description = fields.text("description").map(Into::into);
     draft.repairs = front.repairs;
@@ -40,7 +40,7 @@ pub(super) fn read(batch: Batch<'_>, file: &SourceFile) -> Vec<Item> {
     vec![draft.finish(batch.limits)]
 }
 
-fn is_mustache(fields: &Fields) -> bool {
+fn is_mustache(fields: &FrontMatterFields) -> bool {
     let Some(template) = fields.get("template") else {
         return false;
     };
@@ -49,11 +49,11 @@ fn is_mustache(fields: &Fields) -> bool {
     [Some(template), format, template.get("type"), kind]
         .into_iter()
         .flatten()
-        .filter_map(Value::word)
+        .filter_map(FrontMatterValue::word)
         .any(|word| word.eq_ignore_ascii_case("mustache"))
 }
 
-fn mustache(body: &str, draft: &mut Draft) -> Result<Vec<(Speaker, Words)>, String> {
+fn mustache(body: &str, draft: &mut ImportDraft) -> Result<Vec<(Speaker, EscapedWords)>, String> {
     let mut turns = Vec::new();
     for (speaker, text) in segments(body) {
         let steps = handlebars::parse(text, &|_| None, &mut draft.changes)?;
@@ -63,7 +63,7 @@ fn mustache(body: &str, draft: &mut Draft) -> Result<Vec<(Speaker, Words)>, Stri
     Ok(turns)
 }
 
-fn markers(body: &str, draft: &mut Draft) -> Result<Vec<(Speaker, Words)>, String> {
+fn markers(body: &str, draft: &mut ImportDraft) -> Result<Vec<(Speaker, EscapedWords)>, String> {
     let turns = segments(body).into_iter().map(|(speaker, text)| {
         let words = jinja::convert(text, &mut draft.arguments, &mut draft.changes)?;
         Ok((speaker, words))
@@ -112,11 +112,11 @@ fn marker(line: &str) -> Option<Speaker> {
 }
 
 /// Declares what `inputs` says, as a list, a map, or a map of values.
-fn inputs(fields: &Fields, draft: &mut Draft) {
+fn inputs(fields: &FrontMatterFields, draft: &mut ImportDraft) {
     let given = fields.get("inputs").or_else(|| fields.get("inputSchema"));
     let inner = given.and_then(|node| node.get("properties"));
     match inner.or(given) {
-        Some(Value::List(items)) => {
+        Some(FrontMatterValue::List(items)) => {
             for item in items {
                 if let Some(name) = item.word_at("name") {
                     declare(&name, item, draft);
@@ -125,11 +125,11 @@ fn inputs(fields: &Fields, draft: &mut Draft) {
                 }
             }
         }
-        Some(Value::Map(inputs)) => {
+        Some(FrontMatterValue::Map(inputs)) => {
             for (name, input) in inputs {
                 match input {
-                    Value::Map(_) => declare(name, input, draft),
-                    Value::Null => draft.arguments.declare(name, Argument::default()),
+                    FrontMatterValue::Map(_) => declare(name, input, draft),
+                    FrontMatterValue::Null => draft.arguments.declare(name, Argument::default()),
                     input => scalar(name, input, draft),
                 }
             }
@@ -143,7 +143,7 @@ fn inputs(fields: &Fields, draft: &mut Draft) {
 }
 
 /// `name: string` says what it is, `name: Jane` what it is unless somebody says otherwise.
-fn scalar(name: &str, input: &Value, draft: &mut Draft) {
+fn scalar(name: &str, input: &FrontMatterValue, draft: &mut ImportDraft) {
     let text = input.to_text();
     let kinds = [
         "string", "number", "integer", "float", "boolean", "array", "object", "list", "any", "str",
@@ -160,7 +160,7 @@ fn scalar(name: &str, input: &Value, draft: &mut Draft) {
     );
 }
 
-fn declare(name: &str, input: &Value, draft: &mut Draft) {
+fn declare(name: &str, input: &FrontMatterValue, draft: &mut ImportDraft) {
     let kind = input.word_at("kind").or_else(|| input.word_at("type"));
     if let Some(kind) =
         kind.filter(|kind| matches!(kind.as_str(), "thread" | "image" | "audio" | "file"))
@@ -171,16 +171,16 @@ fn declare(name: &str, input: &Value, draft: &mut Draft) {
     let example = input.get("sample").or_else(|| input.get("example"));
     let example = example.map(|node| format!("For example: {}", node.to_text()));
     let choices = input.get("enumValues").or_else(|| input.get("enum"));
-    let choices = choices.map(Value::items).unwrap_or_default();
-    let default = input.get("default").map(Value::to_text);
+    let choices = choices.map(FrontMatterValue::items).unwrap_or_default();
+    let default = input.get("default").map(FrontMatterValue::to_text);
     let default = plain(name, default, &mut draft.changes);
     let argument = Argument {
         description: input.word_at("description").or(example).map(Into::into),
-        required: input.get("required").and_then(Value::flag) == Some(true),
+        required: input.get("required").and_then(FrontMatterValue::flag) == Some(true),
         default,
         choices: choices
             .iter()
-            .filter_map(Value::word)
+            .filter_map(FrontMatterValue::word)
             .map(Into::into)
             .collect(),
         ..Argument::default()

@@ -1,6 +1,6 @@
 //! Who says what. MCP knows people and models; what a system says stands first in what a person says.
 
-use super::words::Words;
+use super::words::EscapedWords;
 use twig_core::model::Role;
 
 /// Who speaks in other formats.
@@ -24,9 +24,12 @@ impl Speaker {
 }
 
 /// Makes messages of turns. Blank ones are dropped.
-pub(super) fn fold(turns: Vec<(Speaker, Words)>, changes: &mut Vec<String>) -> Vec<(Role, Words)> {
-    let mut messages: Vec<(Role, Words)> = Vec::new();
-    let mut system: Option<Words> = None;
+pub(super) fn fold(
+    turns: Vec<(Speaker, EscapedWords)>,
+    changes: &mut Vec<String>,
+) -> Vec<(Role, EscapedWords)> {
+    let mut messages: Vec<(Role, EscapedWords)> = Vec::new();
+    let mut system: Option<EscapedWords> = None;
     let mut is_moved = false;
     for (speaker, words) in turns {
         if words.is_blank() {
@@ -66,7 +69,7 @@ pub(super) fn fold(turns: Vec<(Speaker, Words)>, changes: &mut Vec<String>) -> V
     messages
 }
 
-fn joined(first: Option<Words>, second: Words) -> Words {
+fn joined(first: Option<EscapedWords>, second: EscapedWords) -> EscapedWords {
     match first {
         None => second,
         Some(mut words) => {

@@ -5,17 +5,17 @@
 
 /// Text and code in turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Words {
-    pieces: Vec<Piece>,
+pub(super) struct EscapedWords {
+    pieces: Vec<WordsPiece>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
+enum WordsPiece {
     Text(String),
     Code(String),
 }
 
-impl Words {
+impl EscapedWords {
     /// Text alone.
     pub(super) fn of(text: &str) -> Self {
         let mut words = Self::default();
@@ -26,15 +26,15 @@ impl Words {
     /// Adds text.
     pub(super) fn text(&mut self, text: &str) {
         match self.pieces.last_mut() {
-            Some(Piece::Text(last)) => last.push_str(text),
+            Some(WordsPiece::Text(last)) => last.push_str(text),
             _ if text.is_empty() => {}
-            _ => self.pieces.push(Piece::Text(text.to_owned())),
+            _ => self.pieces.push(WordsPiece::Text(text.to_owned())),
         }
     }
 
     /// Adds Jinja.
     pub(super) fn code(&mut self, jinja: impl Into<String>) {
-        self.pieces.push(Piece::Code(jinja.into()));
+        self.pieces.push(WordsPiece::Code(jinja.into()));
     }
 
     /// Adds an argument's value; nothing where there is none.
@@ -54,36 +54,37 @@ impl Words {
     pub(super) fn append(&mut self, other: Self) {
         for piece in other.pieces {
             match piece {
-                Piece::Text(text) => self.text(&text),
-                Piece::Code(code) => self.code(code),
+                WordsPiece::Text(text) => self.text(&text),
+                WordsPiece::Code(code) => self.code(code),
             }
         }
     }
 
     /// Whether there is no code in it.
     pub(super) fn is_plain(&self) -> bool {
-        let is_text = |piece: &Piece| matches!(piece, Piece::Text(_));
+        let is_text = |piece: &WordsPiece| matches!(piece, WordsPiece::Text(_));
         self.pieces.iter().all(is_text)
     }
 
     /// Whether nothing would be seen of it.
     pub(super) fn is_blank(&self) -> bool {
-        let is_blank = |piece: &Piece| matches!(piece, Piece::Text(text) if text.trim().is_empty());
+        let is_blank =
+            |piece: &WordsPiece| matches!(piece, WordsPiece::Text(text) if text.trim().is_empty());
         self.pieces.iter().all(is_blank)
     }
 
     /// The text of what has no code.
     pub(super) fn plain(&self) -> String {
         let texts = self.pieces.iter().map(|piece| match piece {
-            Piece::Text(text) => text.as_str(),
-            Piece::Code(_) => "",
+            WordsPiece::Text(text) => text.as_str(),
+            WordsPiece::Code(_) => "",
         });
         texts.collect()
     }
 
     /// Takes blanks off the end of the text that was added last.
     pub(super) fn trim_end(&mut self, is_blank: impl Fn(char) -> bool) {
-        if let Some(Piece::Text(text)) = self.pieces.last_mut() {
+        if let Some(WordsPiece::Text(text)) = self.pieces.last_mut() {
             let length = text.trim_end_matches(is_blank).len();
             text.truncate(length);
             if text.is_empty() {
@@ -95,7 +96,7 @@ impl Words {
     /// Takes line ends off both ends.
     pub(super) fn trim_lines(&mut self) {
         self.trim_end(is_line_end);
-        if let Some(Piece::Text(text)) = self.pieces.first_mut() {
+        if let Some(WordsPiece::Text(text)) = self.pieces.first_mut() {
             let rest = text.trim_start_matches(is_line_end);
             *text = rest.to_owned();
         }
@@ -106,9 +107,9 @@ impl Words {
         let mut template = String::new();
         for (at, piece) in self.pieces.iter().enumerate() {
             match piece {
-                Piece::Code(code) => template.push_str(code),
-                Piece::Text(text) => {
-                    let before_code = matches!(self.pieces.get(at + 1), Some(Piece::Code(_)));
+                WordsPiece::Code(code) => template.push_str(code),
+                WordsPiece::Text(text) => {
+                    let before_code = matches!(self.pieces.get(at + 1), Some(WordsPiece::Code(_)));
                     escape(text, before_code, &mut template);
                 }
             }

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use twig_clients::clients::formats;
-use twig_clients::format::{self, Bundled, Options, Part, Reading};
+use twig_clients::format::{self, ClientFilePart, Options, Reading, SkillFileFound};
 use twig_core::document::Head;
-use twig_core::parse::library::Folder;
-use twig_core::{Kind, Library, LibraryName, Limits, RelativePath, Severity};
+use twig_core::parse::library::LibraryRoot;
+use twig_core::{Library, LibraryKind, LibraryName, Limits, RelativePath, Severity};
 
 /// The folder `shared/corpus` beside the project, or beside the folder that the project is in.
 fn corpus() -> Option<PathBuf> {
@@ -41,8 +41,8 @@ fn files(root: &Path, folder: &Path, found: &mut Vec<(RelativePath, PathBuf)>) {
 }
 
 /// Reads a folder as a source would.
-fn load(kind: Kind, root: &Path) -> (Library, usize) {
-    let folder = Folder {
+fn load(kind: LibraryKind, root: &Path) -> (Library, usize) {
+    let folder = LibraryRoot {
         name: LibraryName::from_folder("lib").expect("a name"),
         root: root.to_str().expect("a path").into(),
         shown_root: "~/lib".into(),
@@ -57,8 +57,8 @@ fn load(kind: Kind, root: &Path) -> (Library, usize) {
     for (path, file) in found {
         let part = format::part(kind, &path);
         let bytes = std::fs::read(&file).expect("a file");
-        if kind == Kind::Skills && part.is_some() {
-            bundled.push(Bundled {
+        if kind == LibraryKind::Skills && part.is_some() {
+            bundled.push(SkillFileFound {
                 head: Head::read(path.file_name(), &bytes[..bytes.len().min(2048)], false),
                 path: path.clone(),
                 digest: Sha256::digest(&bytes).into(),
@@ -68,7 +68,7 @@ fn load(kind: Kind, root: &Path) -> (Library, usize) {
             });
         }
         match part {
-            Some(Part::Prompt) => {
+            Some(ClientFilePart::Prompt) => {
                 prompts += 1;
                 let text = String::from_utf8(bytes).expect("text");
                 let options = Options::default();
@@ -81,7 +81,7 @@ fn load(kind: Kind, root: &Path) -> (Library, usize) {
                 assert!(text.contains(&rendered), "{path}");
                 readings.push((path, reading));
             }
-            Some(Part::Skipped(why)) => {
+            Some(ClientFilePart::Skipped(why)) => {
                 let reading = format::skipped(&folder, &path, why);
                 readings.push((path, reading));
             }
@@ -102,14 +102,14 @@ fn is_name(name: &str) -> bool {
 fn every_file_is_served_by_every_kind() {
     let Some(corpus) = corpus() else { return };
     let kinds = [
-        Kind::Markdown,
+        LibraryKind::Markdown,
         formats::CLAUDE.kind(),
         formats::COPILOT.kind(),
         formats::CODEX.kind(),
         formats::CURSOR.kind(),
         formats::OPENCODE.kind(),
         formats::WINDSURF.kind(),
-        Kind::Skills,
+        LibraryKind::Skills,
     ];
     let folders = [
         "claude-commands/.claude/commands",
@@ -174,7 +174,7 @@ fn clients_own_folders_are_read_as_they_mean_them() {
     };
     assert_eq!(&*argument.name, "projectName");
     assert_eq!(argument.description.as_deref(), Some("demo-java"));
-    let (skills, files) = load(Kind::Skills, &corpus.join("skills/.agents/skills"));
+    let (skills, files) = load(LibraryKind::Skills, &corpus.join("skills/.agents/skills"));
     let notes = skills.problems.iter().filter(|it| it.code == "not-a-skill");
     assert_eq!(skills.skills.len() + notes.count(), files);
     for skill in &skills.skills {

@@ -7,16 +7,16 @@ use std::thread;
 use twig_clients::clients::formats;
 use twig_clients::export::{ExportFormat, marker_of};
 use twig_clients::format::{Options, read as read_format};
-use twig_clients::import::{Format, SourceFile, Wish, read as import};
+use twig_clients::import::{ImportFormat, ImportRequest, SourceFile, read as import};
 use twig_core::check::check;
 use twig_core::document::{Head, decode};
 use twig_core::function::read_output;
 use twig_core::limits::{NESTING, YAML_NESTING};
 use twig_core::model::Pattern;
-use twig_core::parse::documents::Layout;
+use twig_core::parse::documents::DocumentLayout;
 use twig_core::parse::functions::FunctionFiles;
 use twig_core::parse::library::{
-    Files, Folder, definitions_library, empty_library, functions_library, twig_library,
+    Files, LibraryRoot, definitions_library, empty_library, functions_library, twig_library,
 };
 use twig_core::parse::project::project_config;
 use twig_core::parse::read_toml;
@@ -25,9 +25,9 @@ use twig_core::spoken::bodies;
 use twig_core::store;
 use twig_core::template::Templates;
 use twig_core::{
-    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName,
-    Limits, Lookup, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp, TextForm,
-    UriTemplate, front_matter,
+    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Library, LibraryKind,
+    LibraryName, Limits, Lookup, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
+    TextForm, UriTemplate, front_matter,
 };
 use twig_core::{Latest, World};
 
@@ -174,8 +174,8 @@ fn limits() -> Limits {
     }
 }
 
-fn folder() -> Folder {
-    Folder {
+fn folder() -> LibraryRoot {
+    LibraryRoot {
         name: LibraryName::from_folder("lib").expect("a name"),
         root: "/lib".into(),
         shown_root: "~/lib".into(),
@@ -205,7 +205,7 @@ fn toml_of_any_depth() {
     on_a_small_stack(&TOML, |text| {
         drop(read_toml(text));
         drop(twig_library(&folder(), text, &EveryFile, &limits()));
-        let usual = Layout::usual("a://", Vec::new());
+        let usual = DocumentLayout::usual("a://", Vec::new());
         drop(project_config(
             &folder(),
             text,
@@ -243,7 +243,7 @@ fn json_of_any_depth() {
         };
         drop(functions_library(&folder(), &files, &limits()));
         drop(read_output(text.as_bytes()));
-        drop(store::Folder::parse(text));
+        drop(store::ExportedProject::parse(text));
         import_all(text);
     });
 }
@@ -318,21 +318,21 @@ fn import_all(text: &str) {
     if is_too_long(text) {
         return;
     }
-    for format in Format::ALL {
+    for format in ImportFormat::ALL {
         let path = match format {
-            Format::PromptsChat => "a.csv",
-            Format::Langfuse => "a.json",
-            Format::Prompty => "a.prompty",
-            Format::Dotprompt | Format::Continue => "a.prompt",
-            Format::CursorRules => "a.mdc",
-            Format::GoTemplates => "a.tmpl",
+            ImportFormat::PromptsChat => "a.csv",
+            ImportFormat::Langfuse => "a.json",
+            ImportFormat::Prompty => "a.prompty",
+            ImportFormat::Dotprompt | ImportFormat::Continue => "a.prompt",
+            ImportFormat::CursorRules => "a.mdc",
+            ImportFormat::GoTemplates => "a.tmpl",
             _ => "a/prompt.yaml",
         };
         let file = SourceFile {
             path: path.to_owned(),
             text: text.to_owned(),
         };
-        let wish = Wish {
+        let wish = ImportRequest {
             format: Some(format),
             all_rules: true,
         };
@@ -341,7 +341,7 @@ fn import_all(text: &str) {
 }
 
 fn check_template(text: &str, dialect: Dialect) {
-    let mut library = empty_library(&folder(), Kind::Twig, Vec::new());
+    let mut library = empty_library(&folder(), LibraryKind::Twig, Vec::new());
     let content = Content::Text {
         text: text.into(),
         line: 1,
@@ -418,7 +418,7 @@ fn a_text_that_nests_too_deep_names_the_place_and_the_limit() {
         assert_eq!(problem.line, Some(2), "{problem}");
         let error = read_output(deep.as_bytes()).expect_err("too deep");
         assert!(error.contains(&limit), "{error}");
-        let error = store::Folder::parse(&deep)
+        let error = store::ExportedProject::parse(&deep)
             .expect_err("too deep")
             .to_string();
         assert!(error.contains(&limit), "{error}");

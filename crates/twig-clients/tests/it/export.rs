@@ -12,12 +12,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use twig_clients::export::{ExportFormat, FileNames, Item, Plan, marker_of, plan};
+use twig_clients::export::{ExportFormat, ExportItem, FileNames, Plan, marker_of, plan};
 use twig_core::template::{Templates, run};
 use twig_core::{
-    Argument, Blob, Block, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library,
-    LibraryName, LibraryOrigin, Limits, MessageSource, Prompt, PromptName, RelativePath, Rendering,
-    Role, Stamp, render,
+    Argument, Blob, Block, Bodies, Body, BodyError, Catalog, Content, Dialect, Library,
+    LibraryKind, LibraryName, LibraryOrigin, Limits, MessageSource, Prompt, PromptName,
+    RelativePath, Rendering, Role, Stamp, render,
 };
 use twig_core::{Latest, World};
 
@@ -54,7 +54,7 @@ impl Bodies for Files {
 #[derive(Default)]
 struct Shelf {
     files: Files,
-    prompts: BTreeMap<(String, Kind), Vec<Arc<Prompt>>>,
+    prompts: BTreeMap<(String, LibraryKind), Vec<Arc<Prompt>>>,
 }
 
 impl Shelf {
@@ -62,8 +62,8 @@ impl Shelf {
     fn with(mut self, library: &str, dialect: Dialect, mut prompt: Prompt, text: &str) -> Self {
         let kind = match dialect {
             Dialect::Marks(_) => twig_clients::clients::formats::CLAUDE.kind(),
-            Dialect::Input => Kind::Markdown,
-            _ => Kind::Twig,
+            Dialect::Input => LibraryKind::Markdown,
+            _ => LibraryKind::Twig,
         };
         let path = format!("prompts/{}.md", prompt.name);
         let file = RelativePath::parse(&path).expect("a path");
@@ -99,7 +99,7 @@ impl Shelf {
                 origin: LibraryOrigin::Folder,
                 root: format!("/data/{name}").into(),
                 shown_root: format!("~/{name}").into(),
-                about: twig_core::model::About::default(),
+                about: twig_core::model::LibraryAbout::default(),
                 prompts,
                 skills: Vec::new(),
                 documents: Vec::new(),
@@ -132,7 +132,7 @@ impl Shelf {
     }
 
     /// The one prompt there is.
-    fn item(&self, client: ExportFormat) -> Item {
+    fn item(&self, client: ExportFormat) -> ExportItem {
         let mut plan = self.export(client);
         assert_eq!(plan.left, [], "{}", client.as_str());
         assert_eq!(plan.items.len(), 1);
@@ -199,7 +199,7 @@ fn prompt(name: &str, arguments: &[&str]) -> Prompt {
 }
 
 /// A file without its marker, which has to be there and to hold.
-fn unmarked(client: ExportFormat, item: &Item) -> String {
+fn unmarked(client: ExportFormat, item: &ExportItem) -> String {
     let digests = item.bundled.iter().map(|file| (&*file.to, file.digest));
     let marker = marker_of(client, &item.text, digests).expect("a marker");
     assert!(

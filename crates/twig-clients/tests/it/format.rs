@@ -10,21 +10,21 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use twig_clients::clients::formats;
-use twig_clients::format::{self, Bundled, Options, Part, Reading};
+use twig_clients::format::{self, ClientFilePart, Options, Reading, SkillFileFound};
 use twig_core::document::Head;
-use twig_core::parse::library::Folder;
+use twig_core::parse::library::LibraryRoot;
 use twig_core::template::Templates;
 use twig_core::{
-    Blob, Block, Bodies, Body, BodyError, Catalog, Kind, Library, LibraryName, Limits, Lookup,
-    Message, Problem, Prompt, RelativePath, RenderError, Rendering, Severity, Stamp,
+    Blob, Block, Bodies, Body, BodyError, Catalog, Library, LibraryKind, LibraryName, Limits,
+    Lookup, Message, Problem, Prompt, RelativePath, RenderError, Rendering, Severity, Stamp,
 };
 use twig_core::{Latest, World};
 
 /// The kinds that are Markdown files.
-const KINDS: [Kind; 8] = [
-    Kind::Markdown,
+const KINDS: [LibraryKind; 8] = [
+    LibraryKind::Markdown,
     formats::CLAUDE.kind(),
-    Kind::Skills,
+    LibraryKind::Skills,
     formats::COPILOT.kind(),
     formats::CODEX.kind(),
     formats::CURSOR.kind(),
@@ -34,7 +34,7 @@ const KINDS: [Kind; 8] = [
 
 /// A folder of files, read as a source would.
 struct Shelf {
-    kind: Kind,
+    kind: LibraryKind,
     root: &'static str,
     options: Options,
     limits: Limits,
@@ -42,7 +42,7 @@ struct Shelf {
 }
 
 impl Shelf {
-    fn new<'f>(kind: Kind, files: impl IntoIterator<Item = (&'f str, &'f str)>) -> Self {
+    fn new<'f>(kind: LibraryKind, files: impl IntoIterator<Item = (&'f str, &'f str)>) -> Self {
         let files = files.into_iter().map(|(path, text)| {
             let path = RelativePath::parse(path).expect("a path");
             (path, text.as_bytes().to_vec())
@@ -56,8 +56,8 @@ impl Shelf {
         }
     }
 
-    fn folder(&self) -> Folder {
-        Folder {
+    fn folder(&self) -> LibraryRoot {
+        LibraryRoot {
             name: LibraryName::from_folder("lib").expect("a name"),
             root: self.root.into(),
             shown_root: "~/lib".into(),
@@ -71,8 +71,8 @@ impl Shelf {
         let mut bundled = Vec::new();
         for (path, bytes) in &self.files {
             let part = format::part(self.kind, path);
-            if self.kind == Kind::Skills && part.is_some() {
-                bundled.push(Bundled {
+            if self.kind == LibraryKind::Skills && part.is_some() {
+                bundled.push(SkillFileFound {
                     path: path.clone(),
                     head: Head::read(path.file_name(), bytes, true),
                     digest: Sha256::digest(bytes).into(),
@@ -82,13 +82,13 @@ impl Shelf {
                 });
             }
             let reading = match part {
-                Some(Part::Prompt) => {
+                Some(ClientFilePart::Prompt) => {
                     let text = std::str::from_utf8(bytes);
                     let error = BodyError::NotUtf8 { offset: 0 };
                     let text = text.map_err(|_| &error);
                     format::read(self.kind, &folder, path, text, self.options, &self.limits)
                 }
-                Some(Part::Skipped(why)) => format::skipped(&folder, path, why),
+                Some(ClientFilePart::Skipped(why)) => format::skipped(&folder, path, why),
                 _ => continue,
             };
             readings.push((path.clone(), reading));
@@ -151,16 +151,16 @@ impl Bodies for Shelf {
 }
 
 /// The path of a file that is the only one of its library.
-fn only_path(kind: Kind) -> &'static str {
+fn only_path(kind: LibraryKind) -> &'static str {
     match kind {
-        Kind::Skills => "one/SKILL.md",
+        LibraryKind::Skills => "one/SKILL.md",
         kind if kind == formats::COPILOT.kind() => "one.prompt.md",
         _ => "one.md",
     }
 }
 
 /// One file as the only prompt of its library, and the problems.
-fn one(kind: Kind, text: &str) -> (Prompt, Vec<Problem>) {
+fn one(kind: LibraryKind, text: &str) -> (Prompt, Vec<Problem>) {
     let library = Shelf::new(kind, [(only_path(kind), text)]).library();
     let [prompt] = &library.prompts[..] else {
         panic!("{library:?}");

@@ -8,9 +8,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use twig_clients::import::{Format, Imported, Item, Outcome, SourceFile, Wish, read};
+use twig_clients::import::{
+    ImportFormat, ImportItem, ImportOutcome, ImportRequest, ImportedPrompt, SourceFile, read,
+};
 use twig_core::check::check;
-use twig_core::parse::library::{Files, Folder, twig_library};
+use twig_core::parse::library::{Files, LibraryRoot, twig_library};
 use twig_core::parse::table::append;
 use twig_core::template::{Templates, run};
 use twig_core::{
@@ -20,7 +22,7 @@ use twig_core::{
 use twig_core::{Latest, World};
 
 /// Reads files as `(path, text)`.
-pub(crate) fn outcome(files: &[(&str, &str)], format: Option<Format>) -> Outcome {
+pub(crate) fn outcome(files: &[(&str, &str)], format: Option<ImportFormat>) -> ImportOutcome {
     let files: Vec<SourceFile> = files
         .iter()
         .map(|(path, text)| SourceFile {
@@ -28,21 +30,21 @@ pub(crate) fn outcome(files: &[(&str, &str)], format: Option<Format>) -> Outcome
             text: (*text).to_owned(),
         })
         .collect();
-    let wish = Wish {
+    let wish = ImportRequest {
         format,
-        ..Wish::default()
+        ..ImportRequest::default()
     };
     read(&files, wish, &Limits::default())
 }
 
 /// The only item of one file.
-pub(crate) fn one(path: &str, text: &str) -> Item {
+pub(crate) fn one(path: &str, text: &str) -> ImportItem {
     let mut items = outcome(&[(path, text)], None).items;
     assert_eq!(items.len(), 1, "{items:?}");
     items.remove(0)
 }
 
-pub(crate) fn taken(item: &Item) -> &Imported {
+pub(crate) fn taken(item: &ImportItem) -> &ImportedPrompt {
     match &item.prompt {
         Ok(prompt) => prompt,
         Err(why) => panic!("{} is left: {why}", item.from),
@@ -90,7 +92,7 @@ impl Bodies for InMemory {
 }
 
 impl Kept {
-    pub(crate) fn of<'i>(items: impl IntoIterator<Item = &'i Item>) -> Self {
+    pub(crate) fn of<'i>(items: impl IntoIterator<Item = &'i ImportItem>) -> Self {
         let mut bodies = BTreeMap::new();
         let mut manifest = String::new();
         for prompt in items
@@ -104,7 +106,7 @@ impl Kept {
             let name = PromptName::parse(&prompt.name).expect("a name");
             manifest = append(&manifest, &prompt.table(&name));
         }
-        let folder = Folder {
+        let folder = LibraryRoot {
             name: LibraryName::from_folder("lib").expect("a name"),
             root: "/lib".into(),
             shown_root: "~/lib".into(),

@@ -1,8 +1,8 @@
 //! Titles and descriptions of Markdown files; those of other libraries are held to the same tables.
 
 use twig_clients::format::{self, Options};
-use twig_core::parse::library::Folder;
-use twig_core::{Kind, Library, LibraryName, Limits, RelativePath};
+use twig_core::parse::library::LibraryRoot;
+use twig_core::{Library, LibraryKind, LibraryName, Limits, RelativePath};
 
 #[path = "../../../twig-core/tests/it/hidden/attacks.rs"]
 mod attacks;
@@ -25,14 +25,14 @@ fn quoted(text: &str) -> String {
 }
 
 fn markdown(field: &str, text: &str) -> Library {
-    let folder = Folder {
+    let folder = LibraryRoot {
         name: LibraryName::from_folder("lib").expect("a name"),
         root: "/lib".into(),
         shown_root: "~/lib".into(),
         prefix: "lib:".into(),
     };
     let limits = Limits::default();
-    let kind = Kind::Markdown;
+    let kind = LibraryKind::Markdown;
     let file = |name: &str, text: &str| {
         let path = RelativePath::parse(name).expect("a path");
         let reading = format::read(kind, &folder, &path, Ok(text), Options::default(), &limits);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::uri;
-use super::{Mistake, Node};
+use super::{BraceError, BraceNode};
 use crate::model::Argument;
 use crate::problem::{ProblemCode, Severity, shorten};
 use crate::suggest;
@@ -12,7 +12,7 @@ use crate::suggest;
 const TOLD: usize = 20;
 const BLANKS: [char; 2] = [' ', '\t'];
 
-pub(super) fn scan(source: &str, arguments: &[Argument]) -> (Vec<Node>, Vec<Mistake>) {
+pub(super) fn scan(source: &str, arguments: &[Argument]) -> (Vec<BraceNode>, Vec<BraceError>) {
     let mut nodes = Vec::new();
     let mut mistakes = Vec::new();
     let mut text = 0;
@@ -22,7 +22,7 @@ pub(super) fn scan(source: &str, arguments: &[Argument]) -> (Vec<Node>, Vec<Mist
         match slot(source, open, arguments, &mut mistakes) {
             (Some(node), end) => {
                 if text < open {
-                    nodes.push(Node::Text(text..open));
+                    nodes.push(BraceNode::Text(text..open));
                 }
                 nodes.push(node);
                 text = end;
@@ -36,7 +36,7 @@ pub(super) fn scan(source: &str, arguments: &[Argument]) -> (Vec<Node>, Vec<Mist
         }
     }
     if text < source.len() {
-        nodes.push(Node::Text(text..source.len()));
+        nodes.push(BraceNode::Text(text..source.len()));
     }
     mistakes.extend(statement(source));
     mistakes.truncate(TOLD);
@@ -65,7 +65,7 @@ pub(super) fn name_at(source: &str, open: usize) -> Option<Slot<'_>> {
     })
 }
 
-pub(super) fn undeclared(name: &str, range: Range<usize>, arguments: &[Argument]) -> Mistake {
+pub(super) fn undeclared(name: &str, range: Range<usize>, arguments: &[Argument]) -> BraceError {
     let shown = shorten(name, 64);
     let names = arguments.iter().map(|argument| &*argument.name);
     let help = match name {
@@ -74,7 +74,7 @@ pub(super) fn undeclared(name: &str, range: Range<usize>, arguments: &[Argument]
             format!("declare it: {{\"name\": \"{shown}\", \"required\": true}}")
         }),
     };
-    Mistake {
+    BraceError {
         code: ProblemCode::UnknownVariable,
         severity: Severity::Error,
         range,
@@ -90,11 +90,11 @@ fn slot(
     source: &str,
     open: usize,
     arguments: &[Argument],
-    mistakes: &mut Vec<Mistake>,
-) -> (Option<Node>, usize) {
+    mistakes: &mut Vec<BraceError>,
+) -> (Option<BraceNode>, usize) {
     let behind = &source[open + 2..];
     let mut refuse = |code, range: Range<usize>, message: String, help: &str| {
-        mistakes.push(Mistake {
+        mistakes.push(BraceError {
             code,
             severity: Severity::Error,
             range,
@@ -116,7 +116,7 @@ fn slot(
     if let Some(found) = name_at(source, open) {
         let Slot { name, range, end } = found;
         if let Some(argument) = arguments.iter().position(|known| *known.name == *name) {
-            return (Some(Node::Argument(argument)), end);
+            return (Some(BraceNode::Argument(argument)), end);
         }
         mistakes.push(undeclared(name, range, arguments));
         return (None, end);
@@ -127,7 +127,7 @@ fn slot(
         let uri = uri.trim_start_matches(BLANKS);
         let start = source.len() - uri.len();
         let (pattern, end) = uri::read(source, start, Some(open), arguments, mistakes);
-        return (pattern.map(Node::Documents), end);
+        return (pattern.map(BraceNode::Documents), end);
     }
     if let Some(sign) = inner.chars().next().filter(|c| "#/>!^&".contains(*c)) {
         let word = word(&inner[1..]);
@@ -155,7 +155,7 @@ fn slot(
             .iter()
             .all(|known| known.severity == Severity::Error)
     {
-        mistakes.push(Mistake {
+        mistakes.push(BraceError {
             code: ProblemCode::LiteralBraces,
             severity: Severity::Warning,
             range: open..end,
@@ -177,10 +177,10 @@ fn word(text: &str) -> &str {
 }
 
 /// A Jinja statement, which is mere text here.
-fn statement(source: &str) -> Option<Mistake> {
+fn statement(source: &str) -> Option<BraceError> {
     let start = source.find("{%")?;
     let end = start + source[start..].find("%}")? + 2;
-    Some(Mistake {
+    Some(BraceError {
         code: ProblemCode::LiteralBraces,
         severity: Severity::Warning,
         range: start..end,

@@ -1,6 +1,6 @@
 //! URIs of documents in which arguments may stand, and which may end in `/*` for a whole folder.
 
-use super::Mistake;
+use super::BraceError;
 use super::scan::{Slot, name_at, undeclared};
 use crate::document::encode;
 use crate::model::Argument;
@@ -103,7 +103,7 @@ impl UriPattern {
     }
 
     /// Reads a whole text as a pattern, as it stands in a field of its own.
-    pub(crate) fn parse(source: &str, arguments: &[Argument]) -> (Option<Self>, Vec<Mistake>) {
+    pub(crate) fn parse(source: &str, arguments: &[Argument]) -> (Option<Self>, Vec<BraceError>) {
         let mut mistakes = Vec::new();
         let (pattern, _) = read(source, 0, None, arguments, &mut mistakes);
         (pattern, mistakes)
@@ -123,7 +123,7 @@ pub(super) fn read(
     start: usize,
     slot: Option<usize>,
     arguments: &[Argument],
-    mistakes: &mut Vec<Mistake>,
+    mistakes: &mut Vec<BraceError>,
 ) -> (Option<UriPattern>, usize) {
     let open = slot.unwrap_or(start);
     let mut parts = Vec::new();
@@ -225,8 +225,8 @@ fn has_scheme(parts: &[UriPart]) -> bool {
     })
 }
 
-fn bad(range: std::ops::Range<usize>, message: &str) -> Mistake {
-    Mistake {
+fn bad(range: std::ops::Range<usize>, message: &str) -> BraceError {
+    BraceError {
         code: ProblemCode::BadResource,
         severity: Severity::Error,
         range,

@@ -31,13 +31,13 @@ pub struct TemplateRef<'c> {
 #[derive(Debug, Default)]
 pub(super) struct DocumentIndex {
     /// Places of all documents that are served, sorted by URI.
-    listed: Vec<Place>,
+    listed: Vec<DocumentPosition>,
     /// The same by URI, short ones too.
-    by_uri: HashMap<Box<str>, Place>,
+    by_uri: HashMap<Box<str>, DocumentPosition>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct DocumentPosition {
     library: u32,
     document: u32,
 }
@@ -46,10 +46,10 @@ impl DocumentIndex {
     /// Indexes documents; of two with one URI that of the more important library is kept.
     pub(super) fn new(libraries: &[Arc<Library>], problems: &mut Vec<Problem>) -> Self {
         let mut index = Self::default();
-        let at = |place: Place| &libraries[place.library as usize];
+        let at = |place: DocumentPosition| &libraries[place.library as usize];
         for (library_at, library) in (0..).zip(libraries) {
             for (document_at, document) in (0..).zip(&library.documents) {
-                let place = Place {
+                let place = DocumentPosition {
                     library: library_at,
                     document: document_at,
                 };
@@ -68,7 +68,7 @@ impl DocumentIndex {
                 index.by_uri.entry(short.clone()).or_insert(*place);
             }
         }
-        let uri = |place: &Place| &at(*place).documents[place.document as usize].uri;
+        let uri = |place: &DocumentPosition| &at(*place).documents[place.document as usize].uri;
         index.listed.sort_by(|one, two| uri(one).cmp(uri(two)));
         index
     }
@@ -103,7 +103,7 @@ impl Catalog {
         folder: &'f str,
     ) -> impl Iterator<Item = DocumentRef<'c>> + use<'c, 'f> {
         let listed = &self.documents.listed;
-        let uri = |place: &Place| &*self.document_at(*place).document.uri;
+        let uri = |place: &DocumentPosition| &*self.document_at(*place).document.uri;
         let start = listed.partition_point(|place| uri(place) < folder);
         let below = listed[start..].iter().map(|place| self.document_at(*place));
         below
@@ -165,7 +165,7 @@ impl Catalog {
         self.document_at(self.documents.listed[at])
     }
 
-    fn document_at(&self, place: Place) -> DocumentRef<'_> {
+    fn document_at(&self, place: DocumentPosition) -> DocumentRef<'_> {
         let library = &self.libraries[place.library as usize];
         DocumentRef {
             library,

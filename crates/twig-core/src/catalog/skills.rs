@@ -22,13 +22,13 @@ pub struct SkillRef<'c> {
 #[derive(Debug, Default)]
 pub(super) struct SkillIndex {
     /// Places of all skills that are served, sorted by URI.
-    listed: Vec<Place>,
+    listed: Vec<SkillPosition>,
     /// The same by URI.
-    by_uri: HashMap<Box<str>, Place>,
+    by_uri: HashMap<Box<str>, SkillPosition>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct SkillPosition {
     library: u32,
     skill: u32,
 }
@@ -51,7 +51,7 @@ impl SkillIndex {
                     problems.push(shadowed(library, skill, uri));
                     continue;
                 }
-                let place = Place {
+                let place = SkillPosition {
                     library: library_at,
                     skill: skill_at,
                 };
@@ -61,8 +61,9 @@ impl SkillIndex {
                 }
             }
         }
-        let uri =
-            |place: &Place| &libraries[place.library as usize].skills[place.skill as usize].uri;
+        let uri = |place: &SkillPosition| {
+            &libraries[place.library as usize].skills[place.skill as usize].uri
+        };
         index.listed.sort_by(|one, two| uri(one).cmp(uri(two)));
         index
     }
@@ -107,7 +108,7 @@ impl Catalog {
         None
     }
 
-    fn skill_at(&self, place: Place) -> SkillRef<'_> {
+    fn skill_at(&self, place: SkillPosition) -> SkillRef<'_> {
         let library = &self.libraries[place.library as usize];
         SkillRef {
             library,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::hidden::{Found, Place, find};
+use crate::hidden::{HiddenCharacter, TextPlace, find};
 use crate::model::{Content, Dialect, Library, Prompt};
 use crate::name::RelativePath;
 use crate::parse::labels::place;
@@ -26,7 +26,7 @@ pub(super) fn prompt(
             }
             (_, Content::Braces { text, file }) => {
                 let text = text.as_str();
-                find(text, Place::Body).map(|found| {
+                find(text, TextPlace::Body).map(|found| {
                     let body = world.bodies.read(library, file);
                     let whole = body.map(|body| body.text).unwrap_or_default();
                     problem(library, file, &whole, text, found)
@@ -54,7 +54,7 @@ pub(super) fn documents(world: World<'_>, library: &Arc<Library>, problems: &mut
 }
 
 fn in_file(library: &Library, file: &RelativePath, text: &str) -> Option<Problem> {
-    find(text, Place::Body).map(|found| problem(library, file, text, text, found))
+    find(text, TextPlace::Body).map(|found| problem(library, file, text, text, found))
 }
 
 /// The problem of a text that was read from a file.
@@ -63,7 +63,7 @@ fn problem(
     file: &RelativePath,
     whole: &str,
     text: &str,
-    found: Found,
+    found: HiddenCharacter,
 ) -> Problem {
     let path = library.path_of(file);
     let message = format!("the text {}", found.fault());

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::body::{Blob, Bodies, Body, BodyError, Stamp};
 use crate::catalog::Catalog;
 use crate::limits::Limits;
-use crate::model::{Argument, Content, Kind, Library, TextForm};
+use crate::model::{Argument, Content, Library, LibraryKind, TextForm};
 use crate::name::{LibraryName, RelativePath};
-use crate::parse::library::{Folder, empty_library};
+use crate::parse::library::{LibraryRoot, empty_library};
 use crate::template::{BundleError, PromptSources, TemplateFiles, inspect};
 
 /// Says what is wrong with a template, as `check` would.
@@ -15,13 +15,13 @@ pub fn probe(source: &str, arguments: &[Argument], limits: &Limits) -> Result<()
     let Some(name) = LibraryName::from_folder("import") else {
         return Ok(());
     };
-    let folder = Folder {
+    let folder = LibraryRoot {
         name,
         root: "import".into(),
         shown_root: "import".into(),
         prefix: "import:".into(),
     };
-    let library = Arc::new(empty_library(&folder, Kind::Twig, Vec::new()));
+    let library = Arc::new(empty_library(&folder, LibraryKind::Twig, Vec::new()));
     let files = TemplateFiles {
         catalog: &Catalog::build(vec![Arc::clone(&library)]),
         bodies: &Nothing,

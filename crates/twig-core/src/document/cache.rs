@@ -15,19 +15,19 @@ const LEFT: usize = ROOM / 4 * 3;
 /// Reads documents on demand and keeps what was read last.
 #[derive(Debug, Default)]
 pub struct DocumentCache {
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedContents>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedContents {
     /// By library folder, then by path.
-    entries: HashMap<Box<str>, HashMap<Box<str>, Entry>>,
+    entries: HashMap<Box<str>, HashMap<Box<str>, CachedDocument>>,
     weight: usize,
     clock: u64,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct CachedDocument {
     contents: Arc<Contents>,
     stamp: Stamp,
     used: u64,
@@ -80,13 +80,13 @@ impl DocumentCache {
         Ok((contents, read.stamp))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, CachedContents> {
         // A panic while the lock was held left at worst a missing entry.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl CachedContents {
     fn find(&mut self, root: &str, path: &str) -> Option<(Arc<Contents>, Stamp)> {
         self.clock += 1;
         let entry = self.entries.get_mut(root)?.get_mut(path)?;
@@ -100,7 +100,7 @@ impl Kept {
         }
         self.clock += 1;
         self.weight += contents.len();
-        let entry = Entry {
+        let entry = CachedDocument {
             contents,
             stamp,
             used: self.clock,
@@ -141,19 +141,19 @@ impl Kept {
 mod tests {
     use super::*;
 
-    fn keep(kept: &mut Kept, path: &str, length: usize) {
+    fn keep(kept: &mut CachedContents, path: &str, length: usize) {
         let contents = Arc::new(Contents::of(vec![b'x'; length]));
         kept.keep("/lib", path, contents, Stamp(0));
     }
 
-    fn weigh(kept: &Kept) -> usize {
+    fn weigh(kept: &CachedContents) -> usize {
         let entries = kept.entries.values().flat_map(HashMap::values);
         entries.map(|entry| entry.contents.len()).sum()
     }
 
     #[test]
     fn what_was_used_last_is_kept_within_the_bound() {
-        let mut kept = Kept::default();
+        let mut kept = CachedContents::default();
         for at in 0..100 {
             keep(&mut kept, &at.to_string(), ROOM / 10);
             assert!(kept.find("/lib", "0").is_some(), "used each time");
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_large_document_takes_the_place_of_many_small_ones_at_once() {
-        let mut kept = Kept::default();
+        let mut kept = CachedContents::default();
         for at in 0..4_900 {
             keep(&mut kept, &at.to_string(), 800);
         }
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn what_is_read_again_weighs_once() {
-        let mut kept = Kept::default();
+        let mut kept = CachedContents::default();
         keep(&mut kept, "a", 10);
         keep(&mut kept, "a", 20);
         assert_eq!(kept.weight, 20);

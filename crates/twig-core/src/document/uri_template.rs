@@ -4,11 +4,11 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UriTemplate {
     source: Box<str>,
-    parts: Vec<Part>,
+    parts: Vec<UriTemplatePart>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum UriTemplatePart {
     Text(Box<str>),
     Variable(Box<str>),
 }
@@ -26,21 +26,21 @@ impl UriTemplate {
             if name.is_empty() || !name.chars().all(is_name) {
                 return Err(format!("has no good name in `{{{name}}}`"));
             }
-            let is_first = matches!(parts.last(), None | Some(Part::Text(_)));
+            let is_first = matches!(parts.last(), None | Some(UriTemplatePart::Text(_)));
             if text.is_empty() && !is_first {
                 return Err("has two variables with nothing between them".to_owned());
             }
             if !text.is_empty() {
-                parts.push(Part::Text(text.into()));
+                parts.push(UriTemplatePart::Text(text.into()));
             }
-            parts.push(Part::Variable(name.into()));
+            parts.push(UriTemplatePart::Variable(name.into()));
             rest = after;
         }
         if rest.contains('}') {
             return Err("has a `}` without its `{`".to_owned());
         }
         if !rest.is_empty() {
-            parts.push(Part::Text(rest.into()));
+            parts.push(UriTemplatePart::Text(rest.into()));
         }
         Ok(Self {
             source: source.into(),
@@ -56,8 +56,8 @@ impl UriTemplate {
     /// The names of its variables, in their order.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Variable(name) => Some(&**name),
-            Part::Text(_) => None,
+            UriTemplatePart::Variable(name) => Some(&**name),
+            UriTemplatePart::Text(_) => None,
         })
     }
 
@@ -70,13 +70,13 @@ impl UriTemplate {
         while let Some(part) = parts.next() {
             let is_last_but_one = parts.len() == 1;
             match part {
-                Part::Text(text) => rest = rest.strip_prefix(&**text)?,
-                Part::Variable(_) => {
+                UriTemplatePart::Text(text) => rest = rest.strip_prefix(&**text)?,
+                UriTemplatePart::Variable(_) => {
                     let end = match parts.peek() {
-                        Some(Part::Text(next)) if is_last_but_one => {
+                        Some(UriTemplatePart::Text(next)) if is_last_but_one => {
                             rest.strip_suffix(&**next)?.len()
                         }
-                        Some(Part::Text(next)) => rest.find(&**next)?,
+                        Some(UriTemplatePart::Text(next)) => rest.find(&**next)?,
                         _ => rest.len(),
                     };
                     let (value, after) = rest.split_at(end);
@@ -102,8 +102,8 @@ mod tests {
         fn fill(&self, values: &[&str]) -> String {
             let mut values = values.iter();
             let parts = self.parts.iter().map(|part| match part {
-                Part::Text(text) => text,
-                Part::Variable(_) => values.next().copied().unwrap_or_default(),
+                UriTemplatePart::Text(text) => text,
+                UriTemplatePart::Variable(_) => values.next().copied().unwrap_or_default(),
             });
             parts.collect()
         }

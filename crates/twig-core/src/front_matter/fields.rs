@@ -2,19 +2,19 @@
 
 /// The entries of front matter, in the author's order.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Fields(Vec<(Box<str>, Field)>);
+pub struct FrontMatterFields(Vec<(Box<str>, Field)>);
 
 /// One entry.
 #[derive(Debug, Clone, PartialEq)]
 struct Field {
-    value: Value,
+    value: FrontMatterValue,
     /// The value as it stands in the file, where it is plain text on the line of its key.
     written: Option<Box<str>>,
 }
 
 /// A value as YAML understands it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum FrontMatterValue {
     /// Nothing.
     Null,
     /// `true` or `false`.
@@ -24,12 +24,12 @@ pub enum Value {
     /// Text.
     Text(Box<str>),
     /// `[a, b]`, or lines with `-`.
-    List(Vec<Value>),
+    List(Vec<FrontMatterValue>),
     /// Keys and values, in their order.
-    Map(Vec<(Box<str>, Value)>),
+    Map(Vec<(Box<str>, FrontMatterValue)>),
 }
 
-impl Value {
+impl FrontMatterValue {
     /// The value as JSON.
     pub fn to_json(&self) -> String {
         let mut json = String::new();
@@ -83,7 +83,7 @@ impl Value {
     }
 
     /// The entry of a map, unless it is nothing.
-    pub fn get(&self, key: &str) -> Option<&Value> {
+    pub fn get(&self, key: &str) -> Option<&FrontMatterValue> {
         let (_, value) = self.entries()?.iter().find(|(name, _)| **name == *key)?;
         (*value != Self::Null).then_some(value)
     }
@@ -94,7 +94,7 @@ impl Value {
     }
 
     /// The entries of a map.
-    pub fn entries(&self) -> Option<&[(Box<str>, Value)]> {
+    pub fn entries(&self) -> Option<&[(Box<str>, FrontMatterValue)]> {
         match self {
             Self::Map(entries) => Some(entries),
             _ => None,
@@ -102,7 +102,7 @@ impl Value {
     }
 
     /// The items of a list; what is no list has none.
-    pub fn items(&self) -> &[Value] {
+    pub fn items(&self) -> &[FrontMatterValue] {
         match self {
             Self::List(items) => items,
             _ => &[],
@@ -119,7 +119,7 @@ impl Value {
     }
 }
 
-impl From<serde_json::Value> for Value {
+impl From<serde_json::Value> for FrontMatterValue {
     fn from(value: serde_json::Value) -> Self {
         use serde_json::Value as Json;
         match value {
@@ -144,7 +144,10 @@ fn write_text(text: &str, json: &mut String) {
     json.push_str(&serde_json::Value::from(text).to_string());
 }
 
-fn write_map<'m>(entries: impl Iterator<Item = (&'m str, &'m Value)>, json: &mut String) {
+fn write_map<'m>(
+    entries: impl Iterator<Item = (&'m str, &'m FrontMatterValue)>,
+    json: &mut String,
+) {
     json.push('{');
     for (at, (key, value)) in entries.enumerate() {
         if at > 0 {
@@ -157,8 +160,8 @@ fn write_map<'m>(entries: impl Iterator<Item = (&'m str, &'m Value)>, json: &mut
     json.push('}');
 }
 
-impl Fields {
-    pub(super) fn push(&mut self, key: &str, value: Value, written: Option<Box<str>>) {
+impl FrontMatterFields {
+    pub(super) fn push(&mut self, key: &str, value: FrontMatterValue, written: Option<Box<str>>) {
         self.0.push((key.into(), Field { value, written }));
     }
 
@@ -168,13 +171,14 @@ impl Fields {
     }
 
     /// The value of a key.
-    pub fn value(&self, key: &str) -> Option<&Value> {
+    pub fn value(&self, key: &str) -> Option<&FrontMatterValue> {
         self.field(key).map(|field| &field.value)
     }
 
     /// The value of a key, unless it is nothing.
-    pub fn get(&self, key: &str) -> Option<&Value> {
-        self.value(key).filter(|value| **value != Value::Null)
+    pub fn get(&self, key: &str) -> Option<&FrontMatterValue> {
+        self.value(key)
+            .filter(|value| **value != FrontMatterValue::Null)
     }
 
     /// A key's value as text, as its author wrote it: `[a] | [b]`, `no`, `017` and `Fix #12` stay
@@ -182,9 +186,9 @@ impl Fields {
     pub fn text(&self, key: &str) -> Option<&str> {
         let field = self.field(key)?;
         let text = match (&field.written, &field.value) {
-            (_, Value::Null) => return None,
+            (_, FrontMatterValue::Null) => return None,
             (Some(written), _) => written,
-            (None, Value::Text(text)) => text,
+            (None, FrontMatterValue::Text(text)) => text,
             (None, _) => return None,
         };
         Some(&**text).filter(|text| !text.trim().is_empty())
@@ -195,8 +199,8 @@ impl Fields {
     pub fn word(&self, key: &str) -> Option<&str> {
         let field = self.field(key)?;
         let text = match &field.value {
-            Value::Text(text) => text,
-            Value::Flag(_) | Value::Number(_) => {
+            FrontMatterValue::Text(text) => text,
+            FrontMatterValue::Flag(_) | FrontMatterValue::Number(_) => {
                 let written = field.written.as_deref()?;
                 return written.split(" #").next().map(str::trim);
             }
@@ -207,11 +211,11 @@ impl Fields {
 
     /// A key's value as yes or no: `true`, `yes`, `on` and `1`, or `false`, `no`, `off` and `0`.
     pub fn flag(&self, key: &str) -> Option<bool> {
-        self.value(key).and_then(Value::flag)
+        self.value(key).and_then(FrontMatterValue::flag)
     }
 
     /// All entries.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &FrontMatterValue)> {
         self.0.iter().map(|(key, field)| (&**key, &field.value))
     }
 

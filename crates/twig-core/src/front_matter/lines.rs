@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::fields::{Fields, Value};
+use super::fields::{FrontMatterFields, FrontMatterValue};
 use super::yaml;
 
 /// The longest key.
@@ -14,7 +14,7 @@ const TRIED: usize = 256;
 
 /// One `key: value` and the lines that belong to it.
 #[derive(Debug)]
-pub(super) struct Entry<'t> {
+pub(super) struct FrontMatterEntry<'t> {
     pub(super) key: Cow<'t, str>,
     /// All its lines.
     all: Range<usize>,
@@ -24,11 +24,11 @@ pub(super) struct Entry<'t> {
     rest: &'t str,
 }
 
-impl Entry<'_> {
+impl FrontMatterEntry<'_> {
     /// The value as its author wrote it: plain text on one line as it stands there, a block without
     /// the line ends after it. `None` where it is what YAML says.
-    pub(super) fn written<'v>(&'v self, value: &'v Value) -> Option<&'v str> {
-        if let (true, Value::Text(text)) = (self.inline.starts_with(['|', '>']), value) {
+    pub(super) fn written<'v>(&'v self, value: &'v FrontMatterValue) -> Option<&'v str> {
+        if let (true, FrontMatterValue::Text(text)) = (self.inline.starts_with(['|', '>']), value) {
             return Some(text.trim_end_matches('\n'));
         }
         let is_plain = !self.inline.is_empty()
@@ -45,8 +45,8 @@ impl Entry<'_> {
 
 /// Reads what has a key at the start of a line; every value is text, or a list of texts, where it
 /// is no YAML by itself.
-pub(super) fn read(front: &str) -> Fields {
-    let mut fields = Fields::default();
+pub(super) fn read(front: &str) -> FrontMatterFields {
+    let mut fields = FrontMatterFields::default();
     for (at, entry) in entries(front).into_iter().enumerate() {
         if fields.value(&entry.key).is_some() {
             continue;
@@ -66,15 +66,15 @@ pub(super) fn read(front: &str) -> Fields {
 }
 
 /// The entries of a block, in their order.
-pub(super) fn entries(front: &str) -> Vec<Entry<'_>> {
-    let mut entries: Vec<Entry<'_>> = Vec::new();
+pub(super) fn entries(front: &str) -> Vec<FrontMatterEntry<'_>> {
+    let mut entries: Vec<FrontMatterEntry<'_>> = Vec::new();
     let mut at = 0;
     for line in front.split_inclusive('\n') {
         let here = at..at + line.len();
         at = here.end;
         if let Some((key, value)) = key(line) {
             let inline = value.trim();
-            entries.push(Entry {
+            entries.push(FrontMatterEntry {
                 key,
                 all: here.clone(),
                 inline,
@@ -128,7 +128,7 @@ fn key(line: &str) -> Option<(Cow<'_, str>, &str)> {
 }
 
 /// A value that is no YAML.
-fn plain(entry: &Entry<'_>) -> Value {
+fn plain(entry: &FrontMatterEntry<'_>) -> FrontMatterValue {
     let rest = entry.rest.lines().filter(|line| !line.starts_with('#'));
     let said: Vec<&str> = rest
         .clone()
@@ -136,16 +136,16 @@ fn plain(entry: &Entry<'_>) -> Value {
         .filter(|line| !line.is_empty())
         .collect();
     if entry.inline.is_empty() {
-        let items: Option<Vec<Value>> = said
+        let items: Option<Vec<FrontMatterValue>> = said
             .iter()
             .map(|line| {
                 let item = line.strip_prefix('-')?;
-                Some(Value::Text(unquoted(item.trim()).into()))
+                Some(FrontMatterValue::Text(unquoted(item.trim()).into()))
             })
             .collect();
         match items {
-            Some(items) if !items.is_empty() => return Value::List(items),
-            Some(_) => return Value::Null,
+            Some(items) if !items.is_empty() => return FrontMatterValue::List(items),
+            Some(_) => return FrontMatterValue::Null,
             None => {}
         }
     }
@@ -166,7 +166,7 @@ fn plain(entry: &Entry<'_>) -> Value {
             " "
         };
         let text = lines.collect::<Vec<_>>().join(between);
-        return Value::Text(text.trim().into());
+        return FrontMatterValue::Text(text.trim().into());
     }
     let mut text = entry.inline.to_owned();
     for line in said {
@@ -175,7 +175,7 @@ fn plain(entry: &Entry<'_>) -> Value {
         }
         text.push_str(line);
     }
-    Value::Text(unquoted(&text).into())
+    FrontMatterValue::Text(unquoted(&text).into())
 }
 
 /// A text without the quotes around it; in `"a" and "b"` they are not around it.

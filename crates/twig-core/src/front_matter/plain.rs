@@ -2,12 +2,12 @@
 //! and short lists. Whatever is anything else is left to the YAML reader; a property test holds both
 //! to one result.
 
-use super::fields::Value;
+use super::fields::FrontMatterValue;
 use super::yaml::core;
 
 /// Reads a block of regular lines; `None` where one of them is not.
-pub(super) fn read(front: &str) -> Option<Vec<(Box<str>, Value)>> {
-    let mut entries: Vec<(Box<str>, Value)> = Vec::new();
+pub(super) fn read(front: &str) -> Option<Vec<(Box<str>, FrontMatterValue)>> {
+    let mut entries: Vec<(Box<str>, FrontMatterValue)> = Vec::new();
     for line in front.split('\n') {
         let line = line.strip_suffix('\r').unwrap_or(line);
         if line.is_empty() || line.starts_with('#') {
@@ -40,24 +40,24 @@ fn is_usual(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{a0}'..='\u{2027}' | '\u{202a}'..='\u{d7ff}' | '\u{10000}'..)
 }
 
-fn scalar(value: &str) -> Option<Value> {
+fn scalar(value: &str) -> Option<FrontMatterValue> {
     let quoted = |quote: char| {
         let inner = value.strip_prefix(quote)?.strip_suffix(quote)?;
         let is_plain = !inner.contains([quote, '\\']);
-        is_plain.then(|| Value::Text(inner.into()))
+        is_plain.then(|| FrontMatterValue::Text(inner.into()))
     };
     match value.chars().next()? {
         quote @ ('\'' | '"') => quoted(quote),
         first if first.is_alphanumeric() => {
             let ends_plain = !value.ends_with(|c: char| c == ':' || c.is_whitespace());
             let is_plain = ends_plain && !value.contains(": ") && !value.contains(" #");
-            is_plain.then(|| core(value).unwrap_or_else(|| Value::Text(value.into())))
+            is_plain.then(|| core(value).unwrap_or_else(|| FrontMatterValue::Text(value.into())))
         }
         _ => None,
     }
 }
 
-fn list(value: &str) -> Option<Value> {
+fn list(value: &str) -> Option<FrontMatterValue> {
     let inner = value.strip_prefix('[')?.strip_suffix(']')?;
     let items = inner.split(',').map(|item| {
         let item = item.trim_matches(' ');
@@ -66,7 +66,7 @@ fn list(value: &str) -> Option<Value> {
         let is_item = is_quoted || item.bytes().all(is_word);
         scalar(item).filter(|_| is_item)
     });
-    items.collect::<Option<_>>().map(Value::List)
+    items.collect::<Option<_>>().map(FrontMatterValue::List)
 }
 
 #[cfg(test)]

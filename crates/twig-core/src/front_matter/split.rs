@@ -33,35 +33,35 @@ pub fn split(text: &str) -> Split<'_> {
     let mut repairs = Vec::new();
     let (found, end) = match fenced(text, all.clone()) {
         Some((fence, inside)) => match block(text, inside.clone()) {
-            Found::Block(block) => {
+            TopOfText::Block(block) => {
                 let message = "the whole file stands in a code fence, which was taken off";
                 repairs.push(Repair::new(fence, message));
-                (Found::Block(block), inside.end)
+                (TopOfText::Block(block), inside.end)
             }
-            _ => (Found::Nothing, all.end),
+            _ => (TopOfText::Nothing, all.end),
         },
         None => (block(text, all.clone()), all.end),
     };
     let (front, start) = match found {
-        Found::Block(Block { lead, front, body }) => {
+        TopOfText::Block(BlockBounds { lead, front, body }) => {
             if !lead.is_empty() {
                 let message = "lines before the front matter were left off";
                 repairs.push(Repair::new(lead, message));
             }
             (Some(front), body)
         }
-        Found::Open(line) => {
+        TopOfText::Open(line) => {
             let message = "the front matter has no closing `---` line: all of the file is its body";
             repairs.push(Repair::new(line, message));
             (None, mark)
         }
-        Found::Prose(line) => {
+        TopOfText::Prose(line) => {
             let message =
                 "between the `---` lines stands no `key: value`: all of the file is its body";
             repairs.push(Repair::new(line, message));
             (None, mark)
         }
-        Found::Nothing => (None, mark),
+        TopOfText::Nothing => (None, mark),
     };
     Split {
         front,
@@ -82,8 +82,8 @@ impl Repair {
 }
 
 /// What stands at the top of a text.
-enum Found {
-    Block(Block),
+enum TopOfText {
+    Block(BlockBounds),
     /// A first line of which no second one is the end.
     Open(Range<usize>),
     /// Two lines with something else between them.
@@ -91,7 +91,7 @@ enum Found {
     Nothing,
 }
 
-struct Block {
+struct BlockBounds {
     /// Lines before the first fence.
     lead: Range<usize>,
     front: Range<usize>,
@@ -99,7 +99,7 @@ struct Block {
     body: usize,
 }
 
-fn block(text: &str, range: Range<usize>) -> Found {
+fn block(text: &str, range: Range<usize>) -> TopOfText {
     let mut has_comments = false;
     let mut opened: Option<Range<usize>> = None;
     let mut at = range.start;
@@ -112,7 +112,7 @@ fn block(text: &str, range: Range<usize>) -> Found {
                 "---" => opened = Some(here),
                 "" => {}
                 word if word.starts_with('#') => has_comments = true,
-                _ => return Found::Nothing,
+                _ => return TopOfText::Nothing,
             }
             continue;
         };
@@ -128,20 +128,20 @@ fn block(text: &str, range: Range<usize>) -> Found {
             has_fields(inside)
         };
         return if is_front {
-            Found::Block(Block {
+            TopOfText::Block(BlockBounds {
                 lead: range.start..open.start,
                 front,
                 body: here.end,
             })
         } else if has_comments {
-            Found::Nothing
+            TopOfText::Nothing
         } else {
-            Found::Prose(open.clone())
+            TopOfText::Prose(open.clone())
         };
     }
     match opened {
-        Some(open) if !has_comments => Found::Open(open),
-        _ => Found::Nothing,
+        Some(open) if !has_comments => TopOfText::Open(open),
+        _ => TopOfText::Nothing,
     }
 }
 

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 
-use super::fields::Value;
+use super::fields::FrontMatterValue;
 use super::plain;
 use crate::limits::YAML_NESTING;
 
@@ -17,7 +17,7 @@ const LONGEST: usize = 64 * 1024;
 
 /// Why a text cannot be read; reads on after "the front matter ".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum YamlError {
     /// It is no YAML.
     #[error("is not valid YAML ({reason})")]
     NotYaml {
@@ -31,7 +31,7 @@ pub enum Fault {
     NoMap,
 }
 
-impl Fault {
+impl YamlError {
     /// Bytes of the text before it.
     pub fn offset(&self) -> Option<usize> {
         match self {
@@ -42,7 +42,7 @@ impl Fault {
 }
 
 /// Reads a mapping, in the author's order.
-pub fn read(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
+pub fn read(front: &str) -> Result<Vec<(Box<str>, FrontMatterValue)>, YamlError> {
     match plain::read(front) {
         Some(entries) => Ok(entries),
         None => strict(front),
@@ -50,7 +50,7 @@ pub fn read(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
 }
 
 /// The same, whatever it is.
-pub(super) fn strict(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
+pub(super) fn strict(front: &str) -> Result<Vec<(Box<str>, FrontMatterValue)>, YamlError> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_aliases: 0, max_anchors: 64, max_depth: YAML_NESTING },
         strict_booleans: true,
@@ -58,17 +58,17 @@ pub(super) fn strict(front: &str) -> Result<Vec<(Box<str>, Value)>, Fault> {
         merge_keys: serde_saphyr::options::MergeKeyPolicy::AsOrdinary,
         non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::AsString,
     };
-    let node: Spanned<Node> =
+    let node: Spanned<YamlNode> =
         serde_saphyr::from_str_with_options(front, options).map_err(|error| {
             let place = error.location();
             let offset = place.and_then(|place| offset(front, place.line(), place.column()));
             let reason = in_words(&error.to_string());
-            Fault::NotYaml { reason, offset }
+            YamlError::NotYaml { reason, offset }
         })?;
     match value(front, node) {
-        Value::Map(entries) => Ok(entries),
-        Value::Null => Ok(Vec::new()),
-        _ => Err(Fault::NoMap),
+        FrontMatterValue::Map(entries) => Ok(entries),
+        FrontMatterValue::Null => Ok(Vec::new()),
+        _ => Err(YamlError::NoMap),
     }
 }
 
@@ -93,7 +93,7 @@ pub(super) fn is_mapping(front: &str) -> bool {
 /// Whether a block can be nothing else, though a value of it goes on at the edge of a line.
 pub(super) fn is_surely(front: &str) -> bool {
     let is_lower = |key: &str| key.starts_with(|c: char| c.is_ascii_lowercase());
-    let is_sure = |entries: Vec<(Box<str>, Value)>| {
+    let is_sure = |entries: Vec<(Box<str>, FrontMatterValue)>| {
         !entries.is_empty() && entries.iter().all(|(key, _)| is_lower(key))
     };
     front.len() <= LONGEST && read(front).is_ok_and(is_sure)
@@ -122,15 +122,15 @@ fn in_words(message: &str) -> String {
 }
 
 /// What the reader hands over.
-enum Node {
+enum YamlNode {
     Null,
     Text(Box<str>),
-    List(Vec<Spanned<Node>>),
-    Map(Vec<(Spanned<Node>, Spanned<Node>)>),
+    List(Vec<Spanned<YamlNode>>),
+    Map(Vec<(Spanned<YamlNode>, Spanned<YamlNode>)>),
 }
 
 /// What a node means.
-fn value(front: &str, node: Spanned<Node>) -> Value {
+fn value(front: &str, node: Spanned<YamlNode>) -> FrontMatterValue {
     let span = node.defined.span();
     let start = span.byte_offset().and_then(|at| usize::try_from(at).ok());
     let length = span
@@ -140,23 +140,23 @@ fn value(front: &str, node: Spanned<Node>) -> Value {
         .zip(length)
         .and_then(|(start, length)| Some((start, front.get(start..start.checked_add(length)?)?)));
     match node.value {
-        Node::List(items) => {
-            Value::List(items.into_iter().map(|item| value(front, item)).collect())
+        YamlNode::List(items) => {
+            FrontMatterValue::List(items.into_iter().map(|item| value(front, item)).collect())
         }
-        Node::Map(entries) => Value::Map(
+        YamlNode::Map(entries) => FrontMatterValue::Map(
             entries
                 .into_iter()
                 .map(|(key, item)| (key_text(value(front, key)), value(front, item)))
                 .collect(),
         ),
-        Node::Null => Value::Null,
-        Node::Text(text) => match source {
+        YamlNode::Null => FrontMatterValue::Null,
+        YamlNode::Text(text) => match source {
             Some((start, source)) if is_plain(front, start, source) => match core(source.trim()) {
                 Some(value) => value,
-                None if source.contains('\n') => Value::Text(text),
-                None => Value::Text(source.trim().into()),
+                None if source.contains('\n') => FrontMatterValue::Text(text),
+                None => FrontMatterValue::Text(source.trim().into()),
             },
-            _ => Value::Text(text),
+            _ => FrontMatterValue::Text(text),
         },
     }
 }
@@ -178,11 +178,11 @@ fn is_plain(front: &str, start: usize, source: &str) -> bool {
 }
 
 /// A word that is no text in the core schema.
-pub(super) fn core(word: &str) -> Option<Value> {
+pub(super) fn core(word: &str) -> Option<FrontMatterValue> {
     match word {
-        "~" | "null" | "Null" | "NULL" => return Some(Value::Null),
-        "true" | "True" | "TRUE" => return Some(Value::Flag(true)),
-        "false" | "False" | "FALSE" => return Some(Value::Flag(false)),
+        "~" | "null" | "Null" | "NULL" => return Some(FrontMatterValue::Null),
+        "true" | "True" | "TRUE" => return Some(FrontMatterValue::Flag(true)),
+        "false" | "False" | "FALSE" => return Some(FrontMatterValue::Flag(false)),
         _ => {}
     }
     let radix = |prefix, radix| {
@@ -191,7 +191,7 @@ pub(super) fn core(word: &str) -> Option<Value> {
         is_digits.then(|| u64::from_str_radix(digits, radix).ok())?
     };
     if let Some(number) = radix("0x", 16).or_else(|| radix("0o", 8)) {
-        return Some(Value::Number(number.into()));
+        return Some(FrontMatterValue::Number(number.into()));
     }
     let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -199,7 +199,7 @@ pub(super) fn core(word: &str) -> Option<Value> {
         let word = word.strip_prefix('+').unwrap_or(word);
         let whole = word.parse::<u64>().map(Into::into);
         if let Ok(number) = whole.or_else(|_| word.parse::<i64>().map(Into::into)) {
-            return Some(Value::Number(number));
+            return Some(FrontMatterValue::Number(number));
         }
     } else {
         let (mantissa, exponent) = match digits.split_once(['e', 'E']) {
@@ -217,19 +217,19 @@ pub(super) fn core(word: &str) -> Option<Value> {
         }
     }
     let float = word.parse().ok().and_then(serde_json::Number::from_f64);
-    float.map(Value::Number)
+    float.map(FrontMatterValue::Number)
 }
 
 /// A key as JSON has it.
-fn key_text(key: Value) -> Box<str> {
+fn key_text(key: FrontMatterValue) -> Box<str> {
     match key {
-        Value::Text(text) => text,
-        Value::Null => "".into(),
+        FrontMatterValue::Text(text) => text,
+        FrontMatterValue::Null => "".into(),
         other => other.to_json().into(),
     }
 }
 
-impl<'de> Deserialize<'de> for Node {
+impl<'de> Deserialize<'de> for YamlNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(NodeVisitor)
     }
@@ -238,49 +238,49 @@ impl<'de> Deserialize<'de> for Node {
 struct NodeVisitor;
 
 impl<'de> Visitor<'de> for NodeVisitor {
-    type Value = Node;
+    type Value = YamlNode;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_unit<E>(self) -> Result<Node, E> {
-        Ok(Node::Null)
+    fn visit_unit<E>(self) -> Result<YamlNode, E> {
+        Ok(YamlNode::Null)
     }
 
-    fn visit_bool<E>(self, flag: bool) -> Result<Node, E> {
-        Ok(Node::Text(flag.to_string().into()))
+    fn visit_bool<E>(self, flag: bool) -> Result<YamlNode, E> {
+        Ok(YamlNode::Text(flag.to_string().into()))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Node, E> {
-        Ok(Node::Text(number.to_string().into()))
+    fn visit_i64<E>(self, number: i64) -> Result<YamlNode, E> {
+        Ok(YamlNode::Text(number.to_string().into()))
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<Node, E> {
-        Ok(Node::Text(number.to_string().into()))
+    fn visit_u64<E>(self, number: u64) -> Result<YamlNode, E> {
+        Ok(YamlNode::Text(number.to_string().into()))
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Node, E> {
-        Ok(Node::Text(number.to_string().into()))
+    fn visit_f64<E>(self, number: f64) -> Result<YamlNode, E> {
+        Ok(YamlNode::Text(number.to_string().into()))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Node, E> {
-        Ok(Node::Text(text.into()))
+    fn visit_str<E>(self, text: &str) -> Result<YamlNode, E> {
+        Ok(YamlNode::Text(text.into()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<YamlNode, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = items.next_element()? {
             list.push(item);
         }
-        Ok(Node::List(list))
+        Ok(YamlNode::List(list))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Node, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<YamlNode, A::Error> {
         let mut map = Vec::new();
         while let Some(entry) = entries.next_entry()? {
             map.push(entry);
         }
-        Ok(Node::Map(map))
+        Ok(YamlNode::Map(map))
     }
 }

@@ -12,7 +12,7 @@ use crate::document::Contents;
 use crate::media::{Media, MediaKind};
 use crate::message::{Block, Message};
 use crate::model::Role;
-use crate::parse::located::{At, Members, Mistake};
+use crate::parse::located::{At, LocatedError, LocatedMembers};
 
 /// The most messages that one function may print.
 const MESSAGES: usize = 64;
@@ -44,7 +44,7 @@ pub fn read_output(bytes: &[u8]) -> Result<Finished, String> {
     read(&At::root(&value)).map_err(|mistake| format!("printed what is no prompt: {mistake}"))
 }
 
-fn read(root: &At<'_>) -> Result<Finished, Mistake> {
+fn read(root: &At<'_>) -> Result<Finished, LocatedError> {
     let members = root.object()?;
     only(&members, &["description", "messages"])?;
     let description = members.maybe("description");
@@ -66,7 +66,7 @@ fn read(root: &At<'_>) -> Result<Finished, Mistake> {
     })
 }
 
-fn message(entry: &At<'_>) -> Result<Message, Mistake> {
+fn message(entry: &At<'_>) -> Result<Message, LocatedError> {
     let members = entry.object()?;
     only(&members, &["role", "content"])?;
     let role = members.need("role")?;
@@ -101,7 +101,7 @@ fn message(entry: &At<'_>) -> Result<Message, Mistake> {
     Ok(Message { role, block })
 }
 
-fn media(content: &Members<'_>, kind: MediaKind) -> Result<Block, Mistake> {
+fn media(content: &LocatedMembers<'_>, kind: MediaKind) -> Result<Block, LocatedError> {
     only(content, &["type", "data", "mimeType"])?;
     let at = content.need("mimeType")?;
     let mime = short(&at)?;
@@ -117,7 +117,7 @@ fn media(content: &Members<'_>, kind: MediaKind) -> Result<Block, Mistake> {
 }
 
 /// The contract has names and `data` in here, MCP has `blob`: both are taken, MCP's is given.
-fn resource(members: &Members<'_>) -> Result<Block, Mistake> {
+fn resource(members: &LocatedMembers<'_>) -> Result<Block, LocatedError> {
     let known = ["uri", "name", "title", "mimeType", "text", "data", "blob"];
     only(members, &known)?;
     let data = members.maybe("data").or_else(|| members.maybe("blob"));
@@ -148,7 +148,7 @@ fn resource(members: &Members<'_>) -> Result<Block, Mistake> {
     })
 }
 
-fn link(members: &Members<'_>) -> Result<Block, Mistake> {
+fn link(members: &LocatedMembers<'_>) -> Result<Block, LocatedError> {
     let uri = uri(members)?;
     let name = maybe_short(members, "name")?;
     let description = members.maybe("description");
@@ -163,7 +163,7 @@ fn link(members: &Members<'_>) -> Result<Block, Mistake> {
     })
 }
 
-fn uri(members: &Members<'_>) -> Result<Box<str>, Mistake> {
+fn uri(members: &LocatedMembers<'_>) -> Result<Box<str>, LocatedError> {
     let at = members.need("uri")?;
     let text = short(&at)?;
     let scheme = text.split_once(':').map(|(scheme, _)| scheme);
@@ -177,12 +177,15 @@ fn uri(members: &Members<'_>) -> Result<Box<str>, Mistake> {
     Ok(text.into())
 }
 
-fn maybe_short<'v>(members: &Members<'v>, key: &str) -> Result<Option<&'v str>, Mistake> {
+fn maybe_short<'v>(
+    members: &LocatedMembers<'v>,
+    key: &str,
+) -> Result<Option<&'v str>, LocatedError> {
     members.maybe(key).map(|at| short(&at)).transpose()
 }
 
 /// One line that is no novel.
-fn short<'v>(at: &At<'v>) -> Result<&'v str, Mistake> {
+fn short<'v>(at: &At<'v>) -> Result<&'v str, LocatedError> {
     let text = clean(at)?;
     if text.is_empty() || text.len() > NAME || text.contains(['\n', '\r', '\t']) {
         return Err(at.expected(&format!("one line of 1 to {NAME} bytes")));
@@ -190,14 +193,14 @@ fn short<'v>(at: &At<'v>) -> Result<&'v str, Mistake> {
     Ok(text)
 }
 
-fn bytes(at: &At<'_>) -> Result<Vec<u8>, Mistake> {
+fn bytes(at: &At<'_>) -> Result<Vec<u8>, LocatedError> {
     BASE64_STANDARD.decode(at.text()?).map_err(|error| {
         let path = at.path_or("data");
         format!("`{path}` is not valid Base64: {error}")
     })
 }
 
-fn only(members: &Members<'_>, known: &[&str]) -> Result<(), Mistake> {
+fn only(members: &LocatedMembers<'_>, known: &[&str]) -> Result<(), LocatedError> {
     match members.others(known).first() {
         None => Ok(()),
         Some(path) => Err(format!(
@@ -208,7 +211,7 @@ fn only(members: &Members<'_>, known: &[&str]) -> Result<(), Mistake> {
 }
 
 /// A text without what drives a terminal or hides from people who read it.
-fn clean<'v>(at: &At<'v>) -> Result<&'v str, Mistake> {
+fn clean<'v>(at: &At<'v>) -> Result<&'v str, LocatedError> {
     let text = at.text()?;
     let hidden = text.char_indices().find(|(place, c)| match c {
         '\n' | '\r' | '\t' => false,

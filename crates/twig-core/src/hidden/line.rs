@@ -3,7 +3,7 @@
 use super::classes::is_rtl_letter;
 
 /// What decides over the direction controls of a line.
-pub(super) struct Line {
+pub(super) struct DirectionLine {
     /// Where it ends, in bytes of the text.
     pub(super) end: usize,
     /// Whether it has letters that are read from right to left.
@@ -12,7 +12,7 @@ pub(super) struct Line {
     loose: Option<usize>,
 }
 
-impl Line {
+impl DirectionLine {
     /// Looks at the line of a place in a text.
     pub(super) fn at(text: &str, at: usize) -> Self {
         let start = text[..at].rfind(is_line_end);

@@ -4,12 +4,12 @@ use super::classes::{
     is_duployan, is_emoji, is_hebrew, is_khmer, is_meaningless, is_mongolian, is_music,
     needs_joiners,
 };
-use super::line::Line;
-use super::{Place, Why, is_odd};
+use super::line::DirectionLine;
+use super::{TextPlace, Why, is_odd};
 
 /// The first bad character at or after `from`, which is the start of a character.
-pub(super) fn first(text: &str, place: Place, from: usize) -> Option<(usize, char, Why)> {
-    let mut scan = Scan {
+pub(super) fn first(text: &str, place: TextPlace, from: usize) -> Option<(usize, char, Why)> {
+    let mut scan = HiddenScan {
         text,
         place,
         line: None,
@@ -38,20 +38,20 @@ pub(super) fn first(text: &str, place: Place, from: usize) -> Option<(usize, cha
     }
 }
 
-struct Scan<'t> {
+struct HiddenScan<'t> {
     text: &'t str,
-    place: Place,
+    place: TextPlace,
     /// The line that was last looked at.
-    line: Option<Line>,
+    line: Option<DirectionLine>,
 }
 
 /// The last of the tags with which a flag is written.
 const FLAG_END: char = '\u{e007f}';
 
-impl Scan<'_> {
+impl HiddenScan<'_> {
     /// Whether a character may be there; of a flag that starts with it, how long that is.
     fn judge(&mut self, at: usize, c: char, before: Option<char>) -> Result<Option<usize>, Why> {
-        let is_label = self.place == Place::Label;
+        let is_label = self.place == TextPlace::Label;
         let fine = |is_fine: bool, why: Why| if is_fine { Ok(None) } else { Err(why) };
         match c {
             // What begins an order to a terminal: ESC, and DCS, SOS, CSI, OSC, PM, APC in one.
@@ -90,11 +90,11 @@ impl Scan<'_> {
     }
 
     /// The line of a place in the text.
-    fn line(&mut self, at: usize) -> &Line {
+    fn line(&mut self, at: usize) -> &DirectionLine {
         let (text, known) = (self.text, self.line.take());
         let known = known.filter(|line| at < line.end);
         self.line
-            .insert(known.unwrap_or_else(|| Line::at(text, at)))
+            .insert(known.unwrap_or_else(|| DirectionLine::at(text, at)))
     }
 
     /// The flag of a region that starts here; a flag without tags is a character like others.
@@ -107,7 +107,7 @@ impl Scan<'_> {
         for tag in self.text[at + BASE..].chars() {
             if tag == FLAG_END {
                 let known = ["gbeng", "gbsct", "gbwls"].contains(&&*region);
-                let is_flag = known || (self.place == Place::Body && is_region(&region));
+                let is_flag = known || (self.place == TextPlace::Body && is_region(&region));
                 let len = BASE + (region.len() + 1) * FLAG_END.len_utf8();
                 return is_flag.then_some(len);
             }

@@ -3,7 +3,7 @@
 //! Braces mean many things in prompts (workflows, Helm, JSX, Vue), so that each format's own rule
 //! is kept to the letter and all else is text.
 
-use super::Piece;
+use super::MarkedPiece;
 use crate::model::Argument;
 
 /// The argument of a command: all that is typed after it.
@@ -20,7 +20,7 @@ pub const INPUT: &str = "input";
 /// `None` where that is so. No more than `most` names are looked for.
 pub fn pattern_names(text: &str, most: usize) -> Option<Vec<&str>> {
     let mut names = Vec::new();
-    for Pair { inside, .. } in pairs(text) {
+    for CurlyPair { inside, .. } in pairs(text) {
         if inside == INPUT || inside.starts_with("plugin:") || inside.starts_with("ext:") {
             continue;
         }
@@ -48,20 +48,20 @@ pub fn variable_names<'t>(text: &'t str, most: usize, names: &mut Vec<&'t str>) 
 }
 
 /// Cuts a text at `{{name}}`, the very name of an argument without blanks.
-pub fn exact<'t>(arguments: &[Argument], text: &'t str) -> Vec<Piece<'t>> {
+pub fn exact<'t>(arguments: &[Argument], text: &'t str) -> Vec<MarkedPiece<'t>> {
     cut(arguments, text, |pair| Some(pair.inside))
 }
 
 /// Cuts a text at `{{ name }}`, with blanks or without, but not at `${{ name }}`.
-pub fn variables<'t>(arguments: &[Argument], text: &'t str) -> Vec<Piece<'t>> {
+pub fn variables<'t>(arguments: &[Argument], text: &'t str) -> Vec<MarkedPiece<'t>> {
     cut(arguments, text, variable)
 }
 
 fn cut<'t>(
     arguments: &[Argument],
     text: &'t str,
-    name: impl Fn(Pair<'t>) -> Option<&'t str>,
-) -> Vec<Piece<'t>> {
+    name: impl Fn(CurlyPair<'t>) -> Option<&'t str>,
+) -> Vec<MarkedPiece<'t>> {
     let mut pieces = Vec::new();
     let mut done = 0;
     for pair in pairs(text) {
@@ -70,21 +70,21 @@ fn cut<'t>(
             continue;
         };
         if done < pair.start {
-            pieces.push(Piece::Text(&text[done..pair.start]));
+            pieces.push(MarkedPiece::Text(&text[done..pair.start]));
         }
         done = pair.start + pair.inside.len() + 4;
         let mark = &text[pair.start..done];
-        pieces.push(Piece::Argument { at, mark });
+        pieces.push(MarkedPiece::Argument { at, mark });
     }
     if done < text.len() {
-        pieces.push(Piece::Text(&text[done..]));
+        pieces.push(MarkedPiece::Text(&text[done..]));
     }
     pieces
 }
 
 /// `{{inside}}`, with no brace in it.
 #[derive(Clone, Copy)]
-struct Pair<'t> {
+struct CurlyPair<'t> {
     start: usize,
     inside: &'t str,
     /// Whether a `$` stands before it, as in workflows.
@@ -92,7 +92,7 @@ struct Pair<'t> {
 }
 
 /// Every pair of double braces, the innermost where they nest, in one pass.
-fn pairs(text: &str) -> impl Iterator<Item = Pair<'_>> {
+fn pairs(text: &str) -> impl Iterator<Item = CurlyPair<'_>> {
     let mut from = 0;
     std::iter::from_fn(move || {
         loop {
@@ -105,7 +105,7 @@ fn pairs(text: &str) -> impl Iterator<Item = Pair<'_>> {
             };
             let inside = &text[start + 2..close];
             if !inside.contains(['{', '}']) {
-                return Some(Pair {
+                return Some(CurlyPair {
                     start,
                     inside,
                     is_expression: text[..start].ends_with('$'),
@@ -115,7 +115,7 @@ fn pairs(text: &str) -> impl Iterator<Item = Pair<'_>> {
     })
 }
 
-fn variable(pair: Pair<'_>) -> Option<&str> {
+fn variable(pair: CurlyPair<'_>) -> Option<&str> {
     let name = pair.inside.trim_matches(' ');
     (!pair.is_expression && is_name(name)).then_some(name)
 }
@@ -142,10 +142,10 @@ mod tests {
         names.iter().map(argument).collect()
     }
 
-    fn whole(pieces: &[Piece<'_>]) -> String {
-        let part = |piece: &Piece<'_>| match *piece {
-            Piece::Text(text) => text.to_owned(),
-            Piece::Argument { mark, .. } | Piece::All { mark } => mark.to_owned(),
+    fn whole(pieces: &[MarkedPiece<'_>]) -> String {
+        let part = |piece: &MarkedPiece<'_>| match *piece {
+            MarkedPiece::Text(text) => text.to_owned(),
+            MarkedPiece::Argument { mark, .. } | MarkedPiece::All { mark } => mark.to_owned(),
         };
         pieces.iter().map(part).collect()
     }
@@ -184,16 +184,19 @@ mod tests {
         assert_eq!(
             exact(&known, text),
             [
-                Piece::Text("a "),
-                Piece::Argument {
+                MarkedPiece::Text("a "),
+                MarkedPiece::Argument {
                     at: 0,
                     mark: "{{x}}"
                 },
-                Piece::Text(" {{y}} {{ x }}"),
+                MarkedPiece::Text(" {{y}} {{ x }}"),
             ]
         );
         assert_eq!(variables(&known, "{{ x }}").len(), 1);
-        assert_eq!(variables(&known, "${{ x }}"), [Piece::Text("${{ x }}")]);
+        assert_eq!(
+            variables(&known, "${{ x }}"),
+            [MarkedPiece::Text("${{ x }}")]
+        );
     }
 
     proptest! {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// Where a `$` stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum DollarContext {
     /// Among words.
     Prose,
     /// In backticks on a line.
@@ -16,7 +16,7 @@ pub enum Place {
 }
 
 /// Every `$` of a text and where it stands, in order. Takes time by the length of the text.
-pub fn dollars(text: &str) -> Vec<(usize, Place)> {
+pub fn dollars(text: &str) -> Vec<(usize, DollarContext)> {
     let mut found = Vec::new();
     // Most texts have none.
     let Some(last) = text.rfind('$') else {
@@ -25,7 +25,7 @@ pub fn dollars(text: &str) -> Vec<(usize, Place)> {
     for line in lines(text).take_while(|line| line.start <= last) {
         match (line.text.contains('$'), line.is_code) {
             (false, _) => {}
-            (true, true) => within(line.text, line.start, Place::Block, &mut found),
+            (true, true) => within(line.text, line.start, DollarContext::Block, &mut found),
             (true, false) => inline(line.text, line.start, &mut found),
         }
     }
@@ -34,7 +34,7 @@ pub fn dollars(text: &str) -> Vec<(usize, Place)> {
 
 /// A line of a text.
 #[derive(Debug, Clone, Copy)]
-pub struct Line<'t> {
+pub struct TextLine<'t> {
     /// What it says, its end included.
     pub text: &'t str,
     /// Bytes before it.
@@ -44,7 +44,7 @@ pub struct Line<'t> {
 }
 
 /// The lines of a text.
-pub fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+pub fn lines(text: &str) -> impl Iterator<Item = TextLine<'_>> {
     let mut fence: Option<(char, usize)> = None;
     let mut start = 0;
     text.split_inclusive('\n').map(move |line| {
@@ -69,7 +69,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
             (None, Some(mark)) if count >= 3 && !info.contains('`') => fence = Some((mark, count)),
             _ => {}
         }
-        let line = Line {
+        let line = TextLine {
             text: line,
             start,
             is_code: was_open || fence.is_some(),
@@ -80,7 +80,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
 }
 
 /// Looks at a line with code in backticks.
-fn inline(line: &str, start: usize, found: &mut Vec<(usize, Place)>) {
+fn inline(line: &str, start: usize, found: &mut Vec<(usize, DollarContext)>) {
     let runs = runs(line);
     let mut at = 0;
     let mut next = 0;
@@ -94,7 +94,7 @@ fn inline(line: &str, start: usize, found: &mut Vec<(usize, Place)>) {
         within(
             &line[inside..close.at],
             start + inside,
-            Place::Inline,
+            DollarContext::Inline,
             found,
         );
         at = close.at + close.length;
@@ -130,12 +130,12 @@ fn runs(line: &str) -> Vec<Run> {
     runs
 }
 
-fn prose(part: &str, start: usize, found: &mut Vec<(usize, Place)>) {
+fn prose(part: &str, start: usize, found: &mut Vec<(usize, DollarContext)>) {
     let dollars = part.match_indices('$');
-    found.extend(dollars.map(|(at, _)| (start + at, Place::Prose)));
+    found.extend(dollars.map(|(at, _)| (start + at, DollarContext::Prose)));
 }
 
-fn within(part: &str, start: usize, place: Place, found: &mut Vec<(usize, Place)>) {
+fn within(part: &str, start: usize, place: DollarContext, found: &mut Vec<(usize, DollarContext)>) {
     let mut left = part.bytes().filter(|byte| *byte == b'\'').count();
     let mut is_quoted = false;
     for (at, byte) in part.bytes().enumerate() {
@@ -145,7 +145,7 @@ fn within(part: &str, start: usize, place: Place, found: &mut Vec<(usize, Place)
                 // A quote that none follows is an apostrophe.
                 is_quoted = !is_quoted && left > 0;
             }
-            b'$' if is_quoted => found.push((start + at, Place::Quoted)),
+            b'$' if is_quoted => found.push((start + at, DollarContext::Quoted)),
             b'$' => found.push((start + at, place)),
             _ => {}
         }
@@ -168,15 +168,15 @@ mod tests {
         assert_eq!(
             places,
             [
-                ("$1", Place::Prose),
-                ("$2", Place::Inline),
-                ("$3", Place::Inline),
-                ("$4", Place::Prose),
-                ("$5", Place::Block),
-                ("$6", Place::Quoted),
-                ("$7", Place::Block),
-                ("$8", Place::Prose),
-                ("$9", Place::Block),
+                ("$1", DollarContext::Prose),
+                ("$2", DollarContext::Inline),
+                ("$3", DollarContext::Inline),
+                ("$4", DollarContext::Prose),
+                ("$5", DollarContext::Block),
+                ("$6", DollarContext::Quoted),
+                ("$7", DollarContext::Block),
+                ("$8", DollarContext::Prose),
+                ("$9", DollarContext::Block),
             ]
         );
     }

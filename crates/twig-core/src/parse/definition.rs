@@ -4,9 +4,9 @@ mod argument;
 mod message;
 mod reader;
 
-use self::reader::Reader;
+use self::reader::DefinitionReader;
 use super::json::{self, Json, Path};
-use super::library::{Files, Folder};
+use super::library::{Files, LibraryRoot};
 use crate::body::{BodyError, FileRole};
 use crate::limits::Limits;
 use crate::model::{Content, Dialect, MessageSource, Prompt, Role};
@@ -19,8 +19,8 @@ pub type DefinitionFile<'f> = (&'f RelativePath, Result<&'f str, &'f BodyError>)
 
 /// What all definitions of a folder are read with.
 #[derive(Clone, Copy)]
-pub(super) struct Context<'c> {
-    pub(super) folder: &'c Folder,
+pub(super) struct DefinitionContext<'c> {
+    pub(super) folder: &'c LibraryRoot,
     pub(super) files: &'c dyn Files,
     pub(super) limits: &'c Limits,
 }
@@ -37,7 +37,7 @@ const FIELDS: [&str; 7] = [
 
 /// Reads one file; problems are added, and a prompt that cannot be served says why.
 pub(super) fn read(
-    context: Context<'_>,
+    context: DefinitionContext<'_>,
     (path, text): &DefinitionFile<'_>,
     problems: &mut Vec<Problem>,
 ) -> Option<Prompt> {
@@ -73,7 +73,7 @@ pub(super) fn read(
             return refused(path, &sentence);
         }
     };
-    let mut reader = Reader::new(context, path, file, text);
+    let mut reader = DefinitionReader::new(context, path, file, text);
     let prompt = reader.prompt(&root);
     let refusal = reader.refusal.take();
     problems.append(&mut reader.problems);
@@ -120,7 +120,7 @@ fn stem(path: &RelativePath) -> &str {
     file.rsplit_once('.').map_or(file, |(stem, _)| stem)
 }
 
-impl Reader<'_> {
+impl DefinitionReader<'_> {
     /// The prompt, if it has a name; whether it may be served says `refusal`.
     fn prompt(&mut self, root: &Json<'_>) -> Option<Prompt> {
         let path = Path::Root;

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::library::Folder;
+use super::library::LibraryRoot;
 use crate::document::{Document, DocumentSource, Head, TITLE, UriTemplate, encode};
 use crate::name::RelativePath;
 use crate::problem::{Problem, ProblemCode, Severity, shorten};
 
 /// Where a library keeps its documents and how their URIs begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layout {
+pub struct DocumentLayout {
     /// Folders, from the library's own: the first that is there holds the documents.
     pub folders: Vec<RelativePath>,
     /// What stands in front of a path: `architecture://`.
@@ -43,7 +43,7 @@ const NAMED: usize = 8;
 /// Makes documents of files, sorted by URI. The files are those of `base`, in the order of their
 /// paths.
 pub fn documents<'f>(
-    folder: &Folder,
+    folder: &LibraryRoot,
     prefix: &str,
     base: &RelativePath,
     found: impl IntoIterator<Item = &'f FoundDocument>,
@@ -59,7 +59,7 @@ pub fn documents<'f>(
 
 /// The templates of a library: those that it names, else one for documents in a folder, if there
 /// are any.
-pub fn templates(layout: &Layout, documents: &[Document]) -> Vec<UriTemplate> {
+pub fn templates(layout: &DocumentLayout, documents: &[Document]) -> Vec<UriTemplate> {
     if !layout.templates.is_empty() {
         return layout.templates.clone();
     }
@@ -108,7 +108,7 @@ fn number_of(name: &str) -> Option<&str> {
 }
 
 /// Of two files with one URI (`a` and `a.md`) the first path is kept.
-fn drop_doubles(folder: &Folder, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
+fn drop_doubles(folder: &LibraryRoot, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
     documents.dedup_by(|later, earlier| {
         let is_double = later.uri == earlier.uri;
         if is_double {
@@ -127,7 +127,11 @@ fn drop_doubles(folder: &Folder, documents: &mut Vec<Document>, problems: &mut V
 }
 
 /// A number that two decisions have means neither, and a file of that very name comes first.
-fn drop_unclear_numbers(folder: &Folder, documents: &mut [Document], problems: &mut Vec<Problem>) {
+fn drop_unclear_numbers(
+    folder: &LibraryRoot,
+    documents: &mut [Document],
+    problems: &mut Vec<Problem>,
+) {
     let mut by_number: BTreeMap<Box<str>, Vec<usize>> = BTreeMap::new();
     for (at, document) in documents.iter().enumerate() {
         if let Some(short) = &document.short_uri {

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::TOLD;
-use super::library::Folder;
-use super::located::{At, Members, Mistake};
+use super::library::LibraryRoot;
+use super::located::{At, LocatedError, LocatedMembers};
 use crate::body::{BodyError, FileRole};
 use crate::depth;
-use crate::hidden::{self, Place};
+use crate::hidden::{self, TextPlace};
 use crate::limits::Limits;
 use crate::model::{Argument, Content, Dialect, Function, MessageSource, Prompt, Role};
 use crate::name::{NAME_LIMIT, PromptName, RelativePath};
@@ -34,8 +34,8 @@ pub struct FunctionFiles<'f> {
 }
 
 /// Reads prompts off the list.
-pub(super) struct Reader<'r> {
-    pub(super) folder: &'r Folder,
+pub(super) struct FunctionListReader<'r> {
+    pub(super) folder: &'r LibraryRoot,
     /// The path of `prompts.json`, for problems.
     pub(super) path: String,
     pub(super) files: &'r FunctionFiles<'r>,
@@ -45,7 +45,7 @@ pub(super) struct Reader<'r> {
     pub(super) unknown_fields: usize,
 }
 
-impl Reader<'_> {
+impl FunctionListReader<'_> {
     /// Reads the whole list; an error where none of it can be understood.
     pub(super) fn read(&mut self, script: &RelativePath) -> Result<Vec<Prompt>, Box<Problem>> {
         let list = self.files.list;
@@ -103,7 +103,7 @@ impl Reader<'_> {
     }
 
     /// A prompt, if it has a name to be asked for by.
-    fn named(&mut self, entry: &At<'_>, script: &RelativePath) -> Result<Prompt, Mistake> {
+    fn named(&mut self, entry: &At<'_>, script: &RelativePath) -> Result<Prompt, LocatedError> {
         let members = entry.object()?;
         let at = members.need("name")?;
         let name = PromptName::parse(at.text()?)
@@ -135,9 +135,9 @@ impl Reader<'_> {
     fn fill(
         &mut self,
         prompt: &mut Prompt,
-        members: &Members<'_>,
+        members: &LocatedMembers<'_>,
         script: &RelativePath,
-    ) -> Result<(), Mistake> {
+    ) -> Result<(), LocatedError> {
         self.unknown(members, &["name", "title", "description", "arguments"]);
         prompt.title = members.maybe_text("title")?.map(Into::into);
         prompt.description = members.maybe_text("description")?.map(Into::into);
@@ -170,7 +170,7 @@ impl Reader<'_> {
     }
 
     /// The bash function of a prompt: bash takes no `-` where POSIX names are wanted.
-    fn function(&self, name: &PromptName) -> Result<String, Mistake> {
+    fn function(&self, name: &PromptName) -> Result<String, LocatedError> {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         if !name.as_str().chars().all(fits) {
             return Err(format!(
@@ -184,7 +184,7 @@ impl Reader<'_> {
         ))
     }
 
-    fn arguments(&mut self, at: &At<'_>) -> Result<Vec<Argument>, Mistake> {
+    fn arguments(&mut self, at: &At<'_>) -> Result<Vec<Argument>, LocatedError> {
         let entries = at.list()?;
         if entries.len() > self.limits.arguments {
             let path = at.path_or("arguments");
@@ -202,7 +202,7 @@ impl Reader<'_> {
             if text.is_empty() || text.len() > NAME_LIMIT || text.contains(char::is_control) {
                 return Err(name.expected("one line of 1 to 128 bytes"));
             }
-            if let Some(found) = hidden::find(text, Place::Label) {
+            if let Some(found) = hidden::find(text, TextPlace::Label) {
                 return Err(format!("`{}` {found}", name.path_or("name")));
             }
             if arguments.iter().any(|known| *known.name == *text) {
@@ -226,7 +226,7 @@ impl Reader<'_> {
     }
 
     /// Members that nobody asks for are most likely misspelt.
-    fn unknown(&mut self, members: &Members<'_>, known: &[&str]) {
+    fn unknown(&mut self, members: &LocatedMembers<'_>, known: &[&str]) {
         for path in members.others(known) {
             if self.unknown_fields >= TOLD {
                 return;
@@ -245,12 +245,12 @@ impl Reader<'_> {
         }
     }
 
-    fn error(&mut self, code: ProblemCode, mistake: Mistake) {
+    fn error(&mut self, code: ProblemCode, mistake: LocatedError) {
         let problem = self.problem(code, mistake);
         self.problems.push(problem);
     }
 
-    fn problem(&self, code: ProblemCode, mistake: Mistake) -> Problem {
+    fn problem(&self, code: ProblemCode, mistake: LocatedError) -> Problem {
         Problem::of_file(code, Severity::Error, &self.path, mistake)
     }
 }

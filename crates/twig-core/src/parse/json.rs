@@ -29,14 +29,14 @@ pub(super) enum Json<'a> {
 
 /// Why a text is no JSON, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SyntaxError {
+pub(super) struct JsonSyntaxError {
     pub(super) message: String,
     pub(super) at: usize,
 }
 
 /// Reads a text.
-pub(super) fn read(text: &str) -> Result<Json<'_>, SyntaxError> {
-    depth::json(text).map_err(|error| SyntaxError {
+pub(super) fn read(text: &str) -> Result<Json<'_>, JsonSyntaxError> {
+    depth::json(text).map_err(|error| JsonSyntaxError {
         message: error.to_string(),
         at: error.at,
     })?;
@@ -50,7 +50,7 @@ pub(super) fn read(text: &str) -> Result<Json<'_>, SyntaxError> {
             .map(str::len)
             .sum();
         let at = (before + error.column().saturating_sub(1)).min(text.len());
-        SyntaxError {
+        JsonSyntaxError {
             message: what.to_owned(),
             at,
         }
@@ -99,7 +99,7 @@ impl<'p> Path<'p> {
         let found = match self {
             Self::Root => serde_json::from_str::<&RawValue>(text).ok()?.get(),
             Self::Key(parent, key) => {
-                let members: Members<'_> = serde_json::from_str(parent.raw(text)?).ok()?;
+                let members: JsonMembers<'_> = serde_json::from_str(parent.raw(text)?).ok()?;
                 let mut members = members.0.into_iter().rev();
                 members.find(|(name, _)| name == key)?.1.get()
             }
@@ -157,8 +157,8 @@ pub(super) fn written_at(written: &str, offset: usize) -> usize {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Json<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
+        struct JsonVisitor;
+        impl<'de> Visitor<'de> for JsonVisitor {
             type Value = Json<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -194,43 +194,43 @@ impl<'de: 'a, 'a> Deserialize<'de> for Json<'a> {
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
-                while let Some(Key(key)) = map.next_key()? {
+                while let Some(JsonKey(key)) = map.next_key()? {
                     members.push((key, map.next_value()?));
                 }
                 Ok(Json::Object(members))
             }
         }
-        deserializer.deserialize_any(Reader)
+        deserializer.deserialize_any(JsonVisitor)
     }
 }
 
 /// The members of an object, unread.
-struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+struct JsonMembers<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for JsonMembers<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Members<'de>;
+        struct JsonMembersVisitor;
+        impl<'de> Visitor<'de> for JsonMembersVisitor {
+            type Value = JsonMembers<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
-                while let Some(Key(key)) = map.next_key()? {
+                while let Some(JsonKey(key)) = map.next_key()? {
                     members.push((key, map.next_value()?));
                 }
-                Ok(Members(members))
+                Ok(JsonMembers(members))
             }
         }
-        deserializer.deserialize_map(Reader)
+        deserializer.deserialize_map(JsonMembersVisitor)
     }
 }
 
 /// A key, borrowed unless it was escaped.
 #[derive(Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+struct JsonKey<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use super::TOLD;
 use crate::document::Document;
-use crate::hidden::{self, Found, Place};
-use crate::model::{About, Prompt};
+use crate::hidden::{self, HiddenCharacter, TextPlace};
+use crate::model::{LibraryAbout, Prompt};
 use crate::problem::{Problem, ProblemCode, Severity};
 
 /// Makes prompts of a file unavailable that hide something in a text by which they are chosen.
@@ -36,9 +36,9 @@ pub fn check(path: &str, text: &str, prompts: &mut [Prompt], problems: &mut Vec<
 }
 
 /// Leaves off what hides something of what a library says of itself.
-pub(super) fn clean(path: &str, text: &str, about: &mut About, problems: &mut Vec<Problem>) {
+pub(super) fn clean(path: &str, text: &str, about: &mut LibraryAbout, problems: &mut Vec<Problem>) {
     let mut file = File::new(path, text);
-    let About {
+    let LibraryAbout {
         title,
         description,
         version,
@@ -63,7 +63,7 @@ pub(super) fn clean(path: &str, text: &str, about: &mut About, problems: &mut Ve
 /// Leaves off titles of documents that hide something, and documents whose names do.
 pub fn clean_documents(root: &str, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
     documents.retain_mut(|document| {
-        let mut tell = |place: &str, severity, whose: &str, found: Found| {
+        let mut tell = |place: &str, severity, whose: &str, found: HiddenCharacter| {
             let path = format!("{root}/{place}");
             let message = format!("{whose} {}", found.fault());
             let problem = Problem::of_file(ProblemCode::HiddenText, severity, &path, message);
@@ -123,7 +123,13 @@ impl<'f> File<'f> {
         Self { path, text, places }
     }
 
-    fn problem(&mut self, severity: Severity, whose: &str, label: &str, found: Found) -> Problem {
+    fn problem(
+        &mut self,
+        severity: Severity,
+        whose: &str,
+        label: &str,
+        found: HiddenCharacter,
+    ) -> Problem {
         let message = format!("{whose} {}", found.fault());
         self.places += 1;
         let place = (self.places <= TOLD).then(|| place(self.text, label, found));
@@ -142,13 +148,13 @@ impl<'f> File<'f> {
     }
 }
 
-fn look(label: Option<&str>) -> Option<(&str, Found)> {
+fn look(label: Option<&str>) -> Option<(&str, HiddenCharacter)> {
     let label = label?;
-    hidden::find(label, Place::Label).map(|found| (label, found))
+    hidden::find(label, TextPlace::Label).map(|found| (label, found))
 }
 
 /// Where a text's bad character stands in the file it was read from, written as it is or escaped.
-pub(crate) fn place(file: &str, text: &str, found: Found) -> Option<Range<usize>> {
+pub(crate) fn place(file: &str, text: &str, found: HiddenCharacter) -> Option<Range<usize>> {
     let (before, after) = text.split_at(found.offset);
     // A text of several lines may be indented in the file.
     let line = before.rfind('\n').map_or(0, |at| at + 1);

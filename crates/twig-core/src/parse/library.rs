@@ -6,14 +6,14 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 pub use super::definition::DefinitionFile;
-use super::documents::{Layout, templates};
+use super::documents::{DocumentLayout, templates};
 use super::functions::{self, FunctionFiles, LIST, SCRIPT};
 use super::manifest::Manifest;
 use super::{definition, labels, toml};
 use crate::body::BodyError;
 use crate::document::Document;
 use crate::limits::Limits;
-use crate::model::{About, Content, Kind, Library, LibraryOrigin, Prompt};
+use crate::model::{Content, Library, LibraryAbout, LibraryKind, LibraryOrigin, Prompt};
 use crate::name::{LibraryName, RelativePath};
 use crate::problem::{FileProblems, Problem, ProblemCode, Severity};
 
@@ -22,7 +22,7 @@ pub const MANIFEST: &str = "twig.toml";
 
 /// What a source knows of a library's folder.
 #[derive(Debug, Clone)]
-pub struct Folder {
+pub struct LibraryRoot {
     /// The library's name.
     pub name: LibraryName,
     /// The folder, absolute.
@@ -33,7 +33,7 @@ pub struct Folder {
     pub prefix: Box<str>,
 }
 
-impl Folder {
+impl LibraryRoot {
     /// The full path of a file, from its path in the library.
     pub fn path_of(&self, file: impl fmt::Display) -> String {
         format!("{}/{file}", self.root)
@@ -59,12 +59,12 @@ pub fn source_of<'p>(library: &Library, prompt: &'p Prompt) -> Option<&'p str> {
         _ => None,
     };
     match library.kind {
-        Kind::Twig => {
+        LibraryKind::Twig => {
             let mut contents = prompt.messages.iter().map(|it| &it.content);
             let is_inline = contents.any(|content| !matches!(content, Content::File(_)));
             is_inline.then_some(MANIFEST)
         }
-        Kind::Functions => Some(LIST),
+        LibraryKind::Functions => Some(LIST),
         _ => prompt.messages.iter().find_map(|it| file(&it.content)),
     }
 }
@@ -82,7 +82,7 @@ pub trait Files {
 
 /// Makes a library of `twig.toml`'s text, without its documents.
 pub fn twig_library(
-    folder: &Folder,
+    folder: &LibraryRoot,
     manifest: &str,
     files: &dyn Files,
     limits: &Limits,
@@ -92,13 +92,13 @@ pub fn twig_library(
 
 /// The same, and where its documents are; `None` where the text cannot be read.
 pub fn twig_layout(
-    folder: &Folder,
+    folder: &LibraryRoot,
     manifest: &str,
     files: &dyn Files,
     limits: &Limits,
-) -> (Library, Option<Layout>) {
+) -> (Library, Option<DocumentLayout>) {
     let path = folder.path_of(MANIFEST);
-    let mut library = empty_library(folder, Kind::Twig, Vec::new());
+    let mut library = empty_library(folder, LibraryKind::Twig, Vec::new());
     let mut layout = None;
     match toml::read(manifest) {
         Ok(table) => {
@@ -139,7 +139,7 @@ pub fn twig_layout(
 
 /// Gives a library its documents. What they hold is not in its digest: an edit of one changes no
 /// list.
-pub fn add_documents(library: &mut Library, layout: &Layout, mut documents: Vec<Document>) {
+pub fn add_documents(library: &mut Library, layout: &DocumentLayout, mut documents: Vec<Document>) {
     labels::clean_documents(&library.root, &mut documents, &mut library.problems);
     let mut hash = Sha256::new();
     hash.update(library.digest);
@@ -158,13 +158,13 @@ pub fn add_documents(library: &mut Library, layout: &Layout, mut documents: Vec<
 ///
 /// Of two prompts with one name that of the first file is kept, unless only the other can be served.
 pub fn definitions_library(
-    folder: &Folder,
+    folder: &LibraryRoot,
     definitions: &[DefinitionFile<'_>],
     files: &dyn Files,
     limits: &Limits,
 ) -> Library {
-    let mut library = empty_library(folder, Kind::Definitions, Vec::new());
-    let context = definition::Context {
+    let mut library = empty_library(folder, LibraryKind::Definitions, Vec::new());
+    let context = definition::DefinitionContext {
         folder,
         files,
         limits,
@@ -209,9 +209,13 @@ pub fn definitions_library(
 }
 
 /// Makes a library of `prompts.json` and the script with its functions.
-pub fn functions_library(folder: &Folder, files: &FunctionFiles<'_>, limits: &Limits) -> Library {
-    let mut library = empty_library(folder, Kind::Functions, Vec::new());
-    let mut reader = functions::Reader {
+pub fn functions_library(
+    folder: &LibraryRoot,
+    files: &FunctionFiles<'_>,
+    limits: &Limits,
+) -> Library {
+    let mut library = empty_library(folder, LibraryKind::Functions, Vec::new());
+    let mut reader = functions::FunctionListReader {
         folder,
         path: folder.path_of(LIST),
         files,
@@ -240,7 +244,7 @@ pub fn functions_library(folder: &Folder, files: &FunctionFiles<'_>, limits: &Li
 }
 
 /// A library that could not be read at all: no prompts, only problems.
-pub fn empty_library(folder: &Folder, kind: Kind, problems: Vec<Problem>) -> Library {
+pub fn empty_library(folder: &LibraryRoot, kind: LibraryKind, problems: Vec<Problem>) -> Library {
     Library {
         name: folder.name.clone(),
         kind,
@@ -251,7 +255,7 @@ pub fn empty_library(folder: &Folder, kind: Kind, problems: Vec<Problem>) -> Lib
         },
         root: folder.root.clone(),
         shown_root: folder.shown_root.clone(),
-        about: About::default(),
+        about: LibraryAbout::default(),
         prompts: Vec::new(),
         skills: Vec::new(),
         documents: Vec::new(),

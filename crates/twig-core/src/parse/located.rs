@@ -15,7 +15,7 @@ pub(crate) struct At<'v> {
 }
 
 /// A mistake in a value: where, what was expected, what is there instead.
-pub(crate) type Mistake = String;
+pub(crate) type LocatedError = String;
 
 impl<'v> At<'v> {
     /// The whole document.
@@ -36,15 +36,15 @@ impl<'v> At<'v> {
     }
 
     /// The mistake of being something else.
-    pub(crate) fn expected(&self, what: &str) -> Mistake {
+    pub(crate) fn expected(&self, what: &str) -> LocatedError {
         let path = self.path_or("the document");
         format!("`{path}` has to be {what}, not {}", shown(self.value))
     }
 
     /// The members of an object.
-    pub(crate) fn object(&self) -> Result<Members<'v>, Mistake> {
+    pub(crate) fn object(&self) -> Result<LocatedMembers<'v>, LocatedError> {
         match self.value {
-            Value::Object(map) => Ok(Members {
+            Value::Object(map) => Ok(LocatedMembers {
                 map,
                 path: self.path.clone(),
             }),
@@ -53,7 +53,7 @@ impl<'v> At<'v> {
     }
 
     /// The entries of a list.
-    pub(crate) fn list(&self) -> Result<Vec<At<'v>>, Mistake> {
+    pub(crate) fn list(&self) -> Result<Vec<At<'v>>, LocatedError> {
         let Value::Array(items) = self.value else {
             return Err(self.expected("a list"));
         };
@@ -65,19 +65,19 @@ impl<'v> At<'v> {
     }
 
     /// A text.
-    pub(crate) fn text(&self) -> Result<&'v str, Mistake> {
+    pub(crate) fn text(&self) -> Result<&'v str, LocatedError> {
         self.value.as_str().ok_or_else(|| self.expected("a string"))
     }
 }
 
 /// The members of an object.
 #[derive(Debug, Clone)]
-pub(crate) struct Members<'v> {
+pub(crate) struct LocatedMembers<'v> {
     map: &'v Map<String, Value>,
     path: String,
 }
 
-impl<'v> Members<'v> {
+impl<'v> LocatedMembers<'v> {
     /// A member that may be absent; `null` counts as absent.
     pub(crate) fn maybe(&self, key: &str) -> Option<At<'v>> {
         let value = self.map.get(key).filter(|value| !value.is_null())?;
@@ -88,13 +88,13 @@ impl<'v> Members<'v> {
     }
 
     /// A member that has to be there.
-    pub(crate) fn need(&self, key: &str) -> Result<At<'v>, Mistake> {
+    pub(crate) fn need(&self, key: &str) -> Result<At<'v>, LocatedError> {
         self.maybe(key)
             .ok_or_else(|| format!("`{}` is missing", self.path_of(key)))
     }
 
     /// A text that may be absent.
-    pub(crate) fn maybe_text(&self, key: &str) -> Result<Option<&'v str>, Mistake> {
+    pub(crate) fn maybe_text(&self, key: &str) -> Result<Option<&'v str>, LocatedError> {
         self.maybe(key).map(|at| at.text()).transpose()
     }
 

@@ -10,19 +10,19 @@ mod message;
 
 use std::collections::BTreeMap;
 
-use self::fields::Fields;
-use super::documents::Layout;
+use self::fields::ManifestFields;
+use super::documents::DocumentLayout;
 use super::labels;
-use super::library::{Files, Folder};
-use super::toml::{Entry, Item, Table, Value};
+use super::library::{Files, LibraryRoot};
+use super::toml::{Table, TomlEntry, TomlItem, TomlValue};
 use crate::limits::Limits;
-use crate::model::{About, Dialect, Prompt, Role};
+use crate::model::{Dialect, LibraryAbout, Prompt, Role};
 use crate::name::{PromptName, RelativePath, twin_key};
 use crate::problem::{FileProblems, ProblemCode};
 
 /// Reads prompts off a manifest's tree.
 pub(super) struct Manifest<'m> {
-    pub(super) folder: &'m Folder,
+    pub(super) folder: &'m LibraryRoot,
     /// The manifest's own path, for problems.
     pub(super) path: &'m str,
     pub(super) text: &'m str,
@@ -32,29 +32,29 @@ pub(super) struct Manifest<'m> {
 }
 
 /// What a manifest says.
-pub(super) struct Contents {
-    pub(super) about: About,
+pub(super) struct ManifestContents {
+    pub(super) about: LibraryAbout,
     /// Sorted by name.
     pub(super) prompts: Vec<Prompt>,
     /// Where documents are, and how they are called.
-    pub(super) layout: Layout,
+    pub(super) layout: DocumentLayout,
 }
 
 /// The sentence for whoever asks for a prompt that its manifest gets wrong.
-type Refusal = Box<str>;
+type UnavailablePrompt = Box<str>;
 
 impl Manifest<'_> {
     /// Reads the whole tree.
-    pub(super) fn read(&mut self, root: &Table<'_>) -> Contents {
-        let mut fields = Fields::new(root);
+    pub(super) fn read(&mut self, root: &Table<'_>) -> ManifestContents {
+        let mut fields = ManifestFields::new(root);
         let about = match fields.take("library") {
             Some(item) => self.about(item),
-            None => About::default(),
+            None => LibraryAbout::default(),
         };
         let prompts = match fields.take("prompts") {
             None => Vec::new(),
-            Some(Item {
-                value: Value::Table(table),
+            Some(TomlItem {
+                value: TomlValue::Table(table),
                 ..
             }) => self.prompts(table),
             Some(item) => {
@@ -65,7 +65,7 @@ impl Manifest<'_> {
         let usual = self.usual();
         let layout = self.documents(fields.take("documents"), usual);
         self.unknown(&fields, "the manifest");
-        Contents {
+        ManifestContents {
             about,
             prompts,
             layout,
@@ -73,24 +73,28 @@ impl Manifest<'_> {
     }
 
     /// Reads a tree that names a library and its documents, and no prompts.
-    pub(super) fn read_config(&mut self, root: &Table<'_>, usual: Layout) -> (About, Layout) {
-        let mut fields = Fields::new(root);
+    pub(super) fn read_config(
+        &mut self,
+        root: &Table<'_>,
+        usual: DocumentLayout,
+    ) -> (LibraryAbout, DocumentLayout) {
+        let mut fields = ManifestFields::new(root);
         let about = match fields.take("library") {
             Some(item) => self.about(item),
-            None => About::default(),
+            None => LibraryAbout::default(),
         };
         let layout = self.documents(fields.take("documents"), usual);
         self.unknown(&fields, "the configuration");
         (about, layout)
     }
 
-    fn about(&mut self, item: &Item<'_>) -> About {
-        let Value::Table(table) = &item.value else {
+    fn about(&mut self, item: &TomlItem<'_>) -> LibraryAbout {
+        let TomlValue::Table(table) = &item.value else {
             self.wrong_type("library", "a table", item);
-            return About::default();
+            return LibraryAbout::default();
         };
-        let mut fields = Fields::new(table);
-        let mut about = About {
+        let mut fields = ManifestFields::new(table);
+        let mut about = LibraryAbout {
             title: self.text_field(&mut fields, "title").unwrap_or_default(),
             description: self
                 .text_field(&mut fields, "description")
@@ -110,7 +114,7 @@ impl Manifest<'_> {
         let mut prompts: Vec<Prompt> = Vec::with_capacity(table.entries.len());
         let mut twins: BTreeMap<String, &str> = BTreeMap::new();
         // Of two that cannot both be there the first in the file is kept, whichever reader read it.
-        let mut entries: Vec<&Entry<'_>> = table.entries.iter().collect();
+        let mut entries: Vec<&TomlEntry<'_>> = table.entries.iter().collect();
         entries.sort_by_key(|entry| entry.key_span.start);
         // Keys differ; only capitals and letters beyond ASCII can make them twins.
         let may_twin = |byte: u8| !byte.is_ascii() || byte.is_ascii_uppercase();
@@ -138,7 +142,7 @@ impl Manifest<'_> {
         prompts
     }
 
-    fn prompt(&mut self, name: PromptName, entry: &Entry<'_>) -> Prompt {
+    fn prompt(&mut self, name: PromptName, entry: &TomlEntry<'_>) -> Prompt {
         let full_name = format!("{}{name}", self.folder.prefix);
         let mut prompt = Prompt {
             name,
@@ -156,11 +160,15 @@ impl Manifest<'_> {
         prompt
     }
 
-    fn fill(&mut self, prompt: &mut Prompt, entry: &Entry<'_>) -> Result<(), Refusal> {
-        let Value::Table(table) = &entry.item.value else {
+    fn fill(
+        &mut self,
+        prompt: &mut Prompt,
+        entry: &TomlEntry<'_>,
+    ) -> Result<(), UnavailablePrompt> {
+        let TomlValue::Table(table) = &entry.item.value else {
             return Err(self.wrong_type(&entry.key, "a table", &entry.item));
         };
-        let mut fields = Fields::new(table);
+        let mut fields = ManifestFields::new(table);
         prompt.title = self.text_field(&mut fields, "title")?;
         prompt.description = self.text_field(&mut fields, "description")?;
         if let Some(item) = fields.take("arguments") {
@@ -225,10 +233,14 @@ impl Manifest<'_> {
     }
 
     /// `template = "none"`: the text is served as it is, braces and all.
-    fn dialect(&mut self, item: &Item<'_>, prompt: &Prompt) -> Result<Dialect, Refusal> {
+    fn dialect(
+        &mut self,
+        item: &TomlItem<'_>,
+        prompt: &Prompt,
+    ) -> Result<Dialect, UnavailablePrompt> {
         match &item.value {
-            Value::Text(text) if text == "jinja" => Ok(Dialect::Jinja),
-            Value::Text(text) if text == "none" => match prompt.arguments.first() {
+            TomlValue::Text(text) if text == "jinja" => Ok(Dialect::Jinja),
+            TomlValue::Text(text) if text == "none" => match prompt.arguments.first() {
                 None => Ok(Dialect::Verbatim),
                 Some(argument) => {
                     let message = format!(
@@ -244,7 +256,7 @@ impl Manifest<'_> {
                     Err(refusal)
                 }
             },
-            Value::Text(_) => {
+            TomlValue::Text(_) => {
                 let message = "`template` is \"jinja\" or \"none\"".to_owned();
                 Err(self.error(ProblemCode::BadTemplateKind, item.span.clone(), message))
             }

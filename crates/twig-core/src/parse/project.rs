@@ -3,12 +3,12 @@
 //! It comes with a checkout, from whoever wrote that: nothing in it can loosen a limit or lead out of
 //! the folder.
 
-use super::documents::Layout;
-use super::library::{Files, Folder};
+use super::documents::DocumentLayout;
+use super::library::{Files, LibraryRoot};
 use super::manifest::Manifest;
 use super::toml;
 use crate::limits::Limits;
-use crate::model::About;
+use crate::model::LibraryAbout;
 use crate::problem::{FileProblems, Problem, ProblemCode, Severity};
 
 /// The file's name.
@@ -18,18 +18,18 @@ pub const CONFIG: &str = "config.toml";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectConfig {
     /// What the library is called.
-    pub about: About,
+    pub about: LibraryAbout,
     /// Where its documents are.
-    pub layout: Layout,
+    pub layout: DocumentLayout,
     /// What is wrong with the file.
     pub problems: Vec<Problem>,
 }
 
 /// Reads the file's text; what it does not say is as usual.
 pub fn project_config(
-    folder: &Folder,
+    folder: &LibraryRoot,
     text: &str,
-    usual: Layout,
+    usual: DocumentLayout,
     files: &dyn Files,
     limits: &Limits,
 ) -> ProjectConfig {
@@ -48,7 +48,7 @@ pub fn project_config(
                 message,
             );
             return ProjectConfig {
-                about: About::default(),
+                about: LibraryAbout::default(),
                 layout: usual,
                 problems: vec![problem],
             };

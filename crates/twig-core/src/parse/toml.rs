@@ -15,16 +15,16 @@ use crate::depth;
 
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item<'a> {
+pub struct TomlItem<'a> {
     /// The value.
-    pub value: Value<'a>,
+    pub value: TomlValue<'a>,
     /// Its bytes in the text.
     pub span: Range<usize>,
 }
 
 /// What manifests are made of.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value<'a> {
+pub enum TomlValue<'a> {
     /// A string of any of the four sorts.
     Text(Cow<'a, str>),
     /// `true` or `false`.
@@ -32,23 +32,23 @@ pub enum Value<'a> {
     /// A whole number.
     Integer(i64),
     /// An array, or tables under one `[[header]]`.
-    List(Vec<Item<'a>>),
+    List(Vec<TomlItem<'a>>),
     /// A table.
     Table(Table<'a>),
     /// Anything that manifests have no use for, by its name.
     Other(&'static str),
 }
 
-impl Value<'_> {
+impl TomlValue<'_> {
     /// The type's name, for people.
     pub fn type_name(&self) -> &'static str {
         match self {
-            Value::Text(_) => "a string",
-            Value::Bool(_) => "a boolean",
-            Value::Integer(_) => "a number",
-            Value::List(_) => "an array",
-            Value::Table(_) => "a table",
-            Value::Other(name) => name,
+            TomlValue::Text(_) => "a string",
+            TomlValue::Bool(_) => "a boolean",
+            TomlValue::Integer(_) => "a number",
+            TomlValue::List(_) => "an array",
+            TomlValue::Table(_) => "a table",
+            TomlValue::Other(name) => name,
         }
     }
 }
@@ -57,23 +57,23 @@ impl Value<'_> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table<'a> {
     /// The entries.
-    pub entries: Vec<Entry<'a>>,
+    pub entries: Vec<TomlEntry<'a>>,
 }
 
 /// A key and its value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry<'a> {
+pub struct TomlEntry<'a> {
     /// The key.
     pub key: Cow<'a, str>,
     /// The key's bytes in the text.
     pub key_span: Range<usize>,
     /// The value.
-    pub item: Item<'a>,
+    pub item: TomlItem<'a>,
 }
 
 impl<'a> Table<'a> {
     /// Looks a key up.
-    pub fn get(&self, key: &str) -> Option<&Item<'a>> {
+    pub fn get(&self, key: &str) -> Option<&TomlItem<'a>> {
         self.entries
             .iter()
             .find(|entry| entry.key == key)
@@ -83,7 +83,7 @@ impl<'a> Table<'a> {
 
 /// A text that is not TOML.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SyntaxError {
+pub struct TomlSyntaxError {
     /// What is wrong.
     pub message: String,
     /// Where.
@@ -91,7 +91,7 @@ pub struct SyntaxError {
 }
 
 /// Reads a document.
-pub fn read(text: &str) -> Result<Table<'_>, SyntaxError> {
+pub fn read(text: &str) -> Result<Table<'_>, TomlSyntaxError> {
     match plain::read(text) {
         Some(table) => Ok(table),
         None => read_any(text),
@@ -99,14 +99,14 @@ pub fn read(text: &str) -> Result<Table<'_>, SyntaxError> {
 }
 
 /// Reads a document with the `toml` crate.
-fn read_any(text: &str) -> Result<Table<'_>, SyntaxError> {
-    depth::toml(text).map_err(|error| SyntaxError {
+fn read_any(text: &str) -> Result<Table<'_>, TomlSyntaxError> {
+    depth::toml(text).map_err(|error| TomlSyntaxError {
         message: error.to_string(),
         span: Some(error.at..error.at + 1),
     })?;
     match DeTable::parse(text) {
         Ok(table) => Ok(convert_table(table.into_inner())),
-        Err(error) => Err(SyntaxError {
+        Err(error) => Err(TomlSyntaxError {
             message: error.message().to_owned(),
             span: error.span(),
         }),
@@ -117,11 +117,11 @@ fn convert_table(table: DeTable<'_>) -> Table<'_> {
     let entries = table.into_iter().map(|(key, value)| {
         let key_span = key.span();
         let span = value.span();
-        let item = Item {
+        let item = TomlItem {
             value: convert(value.into_inner()),
             span,
         };
-        Entry {
+        TomlEntry {
             key: key.into_inner(),
             key_span,
             item,
@@ -132,27 +132,27 @@ fn convert_table(table: DeTable<'_>) -> Table<'_> {
     }
 }
 
-fn convert(value: DeValue<'_>) -> Value<'_> {
+fn convert(value: DeValue<'_>) -> TomlValue<'_> {
     match value {
-        DeValue::String(text) => Value::Text(text),
-        DeValue::Boolean(value) => Value::Bool(value),
+        DeValue::String(text) => TomlValue::Text(text),
+        DeValue::Boolean(value) => TomlValue::Bool(value),
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
-            Ok(number) => Value::Integer(number),
-            Err(_) => Value::Other("a number that is too large"),
+            Ok(number) => TomlValue::Integer(number),
+            Err(_) => TomlValue::Other("a number that is too large"),
         },
-        DeValue::Float(_) => Value::Other("a fraction"),
-        DeValue::Datetime(_) => Value::Other("a date"),
+        DeValue::Float(_) => TomlValue::Other("a fraction"),
+        DeValue::Datetime(_) => TomlValue::Other("a date"),
         DeValue::Array(items) => {
             let items = items.into_iter().map(|item| {
                 let span = item.span();
-                Item {
+                TomlItem {
                     value: convert(item.into_inner()),
                     span,
                 }
             });
-            Value::List(items.collect())
+            TomlValue::List(items.collect())
         }
-        DeValue::Table(table) => Value::Table(convert_table(table)),
+        DeValue::Table(table) => TomlValue::Table(convert_table(table)),
     }
 }
 
@@ -174,10 +174,10 @@ mod tests {
         entries
     }
 
-    fn normal_value(value: &Value<'_>) -> String {
+    fn normal_value(value: &TomlValue<'_>) -> String {
         match value {
-            Value::Table(table) => format!("{:?}", normal(table)),
-            Value::List(items) => {
+            TomlValue::Table(table) => format!("{:?}", normal(table)),
+            TomlValue::List(items) => {
                 format!(
                     "{:?}",
                     items

@@ -1,7 +1,7 @@
 //! The values that were given: which are missing, which are unknown, which break a rule.
 
 use super::stand_in::is_stand_in;
-use super::{Checked, Given, RenderError};
+use super::{Checked, GivenArguments, RenderError};
 use crate::argument_rules::check_value;
 use crate::limits::Limits;
 use crate::model::{Argument, PATTERN_VALUE};
@@ -9,7 +9,7 @@ use crate::problem::shorten;
 use crate::suggest;
 
 /// The required arguments that have neither a value nor a default.
-pub fn missing(arguments: &[Argument], given: &Given<'_>) -> Vec<Argument> {
+pub fn missing(arguments: &[Argument], given: &GivenArguments<'_>) -> Vec<Argument> {
     arguments
         .iter()
         .enumerate()
@@ -20,7 +20,7 @@ pub fn missing(arguments: &[Argument], given: &Given<'_>) -> Vec<Argument> {
 }
 
 /// Names that were given although the prompt has no such argument.
-pub fn unknown<'a>(arguments: &[Argument], given: &'a Given<'_>) -> Vec<&'a str> {
+pub fn unknown<'a>(arguments: &[Argument], given: &'a GivenArguments<'_>) -> Vec<&'a str> {
     given
         .iter()
         .map(|(name, _)| &**name)
@@ -29,7 +29,10 @@ pub fn unknown<'a>(arguments: &[Argument], given: &'a Given<'_>) -> Vec<&'a str>
 }
 
 /// Refuses arguments that the prompt does not have, and says what may have been meant.
-pub(super) fn refuse_unknown(arguments: &[Argument], given: &Given<'_>) -> Result<(), RenderError> {
+pub(super) fn refuse_unknown(
+    arguments: &[Argument],
+    given: &GivenArguments<'_>,
+) -> Result<(), RenderError> {
     let unknown = unknown(arguments, given);
     let Some(first) = unknown.first() else {
         return Ok(());
@@ -43,14 +46,18 @@ pub(super) fn refuse_unknown(arguments: &[Argument], given: &Given<'_>) -> Resul
 }
 
 /// Clients send arguments in the order they were listed: the same place is looked at first.
-pub(super) fn value_at<'a>(given: &'a Given<'_>, at: usize, name: &str) -> Option<&'a str> {
+pub(super) fn value_at<'a>(
+    given: &'a GivenArguments<'_>,
+    at: usize,
+    name: &str,
+) -> Option<&'a str> {
     match given.get(at) {
         Some((key, value)) if key == name => Some(value),
         _ => value_of(given, name),
     }
 }
 
-pub(super) fn value_of<'a>(given: &'a Given<'_>, name: &str) -> Option<&'a str> {
+pub(super) fn value_of<'a>(given: &'a GivenArguments<'_>, name: &str) -> Option<&'a str> {
     given
         .iter()
         .find(|(key, _)| key == name)
@@ -68,7 +75,7 @@ impl Checked {
 }
 
 /// Bytes of the values that have to match a pattern.
-pub(super) fn pattern_bytes(arguments: &[Argument], given: &Given<'_>) -> usize {
+pub(super) fn pattern_bytes(arguments: &[Argument], given: &GivenArguments<'_>) -> usize {
     let arguments = arguments.iter().enumerate();
     let matched = arguments.filter(|(_, argument)| argument.pattern.is_some());
     let values = matched.filter_map(|(at, argument)| value_at(given, at, &argument.name));
@@ -77,7 +84,7 @@ pub(super) fn pattern_bytes(arguments: &[Argument], given: &Given<'_>) -> usize 
 
 pub(super) fn check_values(
     arguments: &[Argument],
-    given: &Given<'_>,
+    given: &GivenArguments<'_>,
     limits: &Limits,
     checked: Checked,
 ) -> Result<(), RenderError> {

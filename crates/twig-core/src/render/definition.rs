@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::embed::{Embedded, Embedding, NOTHING_GIVEN};
-use super::{Block, Given, Message, RenderError, media, value_at};
-use crate::braces::{Braces, Node, UriPattern};
+use super::{Block, GivenArguments, Message, RenderError, media, value_at};
+use crate::braces::{BraceNode, Braces, UriPattern};
 use crate::catalog::PromptRef;
 use crate::document::{Contents, Document};
 use crate::model::Content;
@@ -17,7 +17,7 @@ const SOURCE: &str = "\nSource: ";
 const BLANK_LINE: &str = "\n\n";
 
 /// A part of what is about to be a message.
-enum Piece<'a> {
+enum MessagePiece<'a> {
     Text(&'a str),
     Document(&'a Document, Arc<Contents>),
 }
@@ -26,7 +26,7 @@ enum Piece<'a> {
 pub(super) fn render(
     world: World<'_>,
     found: PromptRef<'_>,
-    given: &Given<'_>,
+    given: &GivenArguments<'_>,
 ) -> Result<Vec<Message>, RenderError> {
     let prompt = found.prompt;
     let arguments = prompt.arguments.iter().enumerate();
@@ -74,15 +74,15 @@ fn embed<'a>(
     pattern: &UriPattern,
     values: &[Option<&str>],
     embedding: &mut Embedding<'a>,
-    pieces: &mut Vec<Piece<'a>>,
+    pieces: &mut Vec<MessagePiece<'a>>,
 ) -> Result<(), RenderError> {
     let mut is_first = true;
     embedding.texts(pattern, values, |Embedded { document, contents }| {
         if !is_first {
-            pieces.push(Piece::Text(RULE));
+            pieces.push(MessagePiece::Text(RULE));
         }
         is_first = false;
-        pieces.push(Piece::Document(document, contents));
+        pieces.push(MessagePiece::Document(document, contents));
     })
 }
 
@@ -90,16 +90,16 @@ fn pieces<'a>(
     text: &'a Braces,
     values: &[Option<&'a str>],
     embedding: &mut Embedding<'a>,
-) -> Result<Vec<Piece<'a>>, RenderError> {
+) -> Result<Vec<MessagePiece<'a>>, RenderError> {
     let mut pieces = Vec::with_capacity(text.nodes().len());
     for node in text.nodes() {
         match node {
-            Node::Text(range) => pieces.push(Piece::Text(text.text(range))),
-            Node::Argument(at) => {
+            BraceNode::Text(range) => pieces.push(MessagePiece::Text(text.text(range))),
+            BraceNode::Argument(at) => {
                 let value = values.get(*at).copied().flatten();
-                pieces.push(Piece::Text(value.unwrap_or_default()));
+                pieces.push(MessagePiece::Text(value.unwrap_or_default()));
             }
-            Node::Documents(pattern) => {
+            BraceNode::Documents(pattern) => {
                 embed(pattern, values, embedding, &mut pieces)?;
             }
         }
@@ -109,13 +109,17 @@ fn pieces<'a>(
 
 /// Joins pieces in one allocation. Room is taken for all but what the documents hold: for that
 /// there is a limit of its own.
-fn join(pieces: &[Piece<'_>], room: &mut usize, limit: usize) -> Result<String, RenderError> {
+fn join(
+    pieces: &[MessagePiece<'_>],
+    room: &mut usize,
+    limit: usize,
+) -> Result<String, RenderError> {
     let mut own = 0_usize;
     let mut embedded = 0;
     for piece in pieces {
         match piece {
-            Piece::Text(text) => own = own.saturating_add(text.len()),
-            Piece::Document(document, contents) => {
+            MessagePiece::Text(text) => own = own.saturating_add(text.len()),
+            MessagePiece::Document(document, contents) => {
                 let around = ["# ", SOURCE, BLANK_LINE]
                     .map(str::len)
                     .iter()
@@ -135,8 +139,8 @@ fn join(pieces: &[Piece<'_>], room: &mut usize, limit: usize) -> Result<String, 
     let mut text = String::with_capacity(own + embedded);
     for piece in pieces {
         match piece {
-            Piece::Text(piece) => text.push_str(piece),
-            Piece::Document(document, contents) => {
+            MessagePiece::Text(piece) => text.push_str(piece),
+            MessagePiece::Document(document, contents) => {
                 for part in [
                     "# ",
                     document.shown_title(),

@@ -1,10 +1,10 @@
 //! Prompts of other clients' formats: marks become values, in one pass.
 
 use super::arguments::value_at;
-use super::{Block, Given, Message, RenderError, read};
+use super::{Block, GivenArguments, Message, RenderError, read};
 use crate::catalog::PromptRef;
-use crate::marks::{Piece, curly, pieces};
-use crate::model::{Argument, Content, Kind, Library, Marks, Role};
+use crate::marks::{MarkedPiece, curly, pieces};
+use crate::model::{Argument, Content, Library, LibraryKind, Marks, Role};
 use crate::name::RelativePath;
 use crate::spoken;
 use crate::world::World;
@@ -25,7 +25,7 @@ pub(super) fn render(
     world: World<'_>,
     found: PromptRef<'_>,
     marks: Marks,
-    given: &Given<'_>,
+    given: &GivenArguments<'_>,
     is_remote: bool,
 ) -> Result<Vec<Message>, RenderError> {
     let prompt = found.prompt;
@@ -45,10 +45,10 @@ pub(super) fn render(
         let spoken = spoken::bodies(found.library.kind, &text).map_err(|why| {
             RenderError::Unavailable(format!("{}/{path} {why}", found.library.shown_root).into())
         })?;
-        let folder =
-            (found.library.kind == Kind::Skills).then(|| base(found.library, path, is_remote));
+        let folder = (found.library.kind == LibraryKind::Skills)
+            .then(|| base(found.library, path, is_remote));
         for spoken in spoken {
-            let mut output = Output {
+            let mut output = LimitedText {
                 text: String::with_capacity(spoken.text.len().min(room)),
                 limit: room,
                 whole: world.templates.limits().rendered,
@@ -86,14 +86,14 @@ pub(super) fn render(
 }
 
 fn write(
-    output: &mut Output,
-    piece: Piece<'_>,
+    output: &mut LimitedText,
+    piece: MarkedPiece<'_>,
     marks: Marks,
     values: &[Option<&str>],
     folder: Option<&str>,
 ) -> Result<(), RenderError> {
     match piece {
-        Piece::Text(text) => {
+        MarkedPiece::Text(text) => {
             let mut parts = text.split(SKILL_FOLDER);
             output.push(parts.next().unwrap_or_default())?;
             for part in parts {
@@ -102,20 +102,20 @@ fn write(
             }
             Ok(())
         }
-        Piece::Argument { at, mark } => {
+        MarkedPiece::Argument { at, mark } => {
             let absent = match marks {
                 Marks::Named | Marks::Args | Marks::Patterns => "",
                 _ => mark,
             };
             output.push(values.get(at).copied().flatten().unwrap_or(absent))
         }
-        Piece::All { .. } => output.all(values),
+        MarkedPiece::All { .. } => output.all(values),
     }
 }
 
 /// A pattern that does not say where its input goes has it at the end, after a blank line.
 fn append_input(
-    output: &mut Output,
+    output: &mut LimitedText,
     arguments: &[Argument],
     values: &[Option<&str>],
     text: &str,
@@ -133,14 +133,14 @@ fn append_input(
 }
 
 /// A text that never grows past its limit.
-struct Output {
+struct LimitedText {
     text: String,
     limit: usize,
     /// The limit of the whole prompt, for the sentence.
     whole: usize,
 }
 
-impl Output {
+impl LimitedText {
     fn push(&mut self, part: &str) -> Result<(), RenderError> {
         if part.len() > self.limit - self.text.len() {
             let limit = self.whole;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::parse::{Value, read_toml};
+use crate::parse::{TomlValue, read_toml};
 
 /// What such a file holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub fn read(text: &str) -> Result<TomlPrompt<'_>, NoTomlPrompt> {
         help: "mend the line that is shown",
     })?;
     let prompt = match table.get("prompt").map(|item| (&item.value, &item.span)) {
-        Some((Value::Text(prompt), _)) => prompt.clone(),
+        Some((TomlValue::Text(prompt), _)) => prompt.clone(),
         Some((other, span)) => {
             return Err(NoTomlPrompt {
                 why: format!(
@@ -53,7 +53,7 @@ pub fn read(text: &str) -> Result<TomlPrompt<'_>, NoTomlPrompt> {
         }
     };
     let description = match table.get("description").map(|item| &item.value) {
-        Some(Value::Text(text)) if !text.trim().is_empty() => Some(text.clone()),
+        Some(TomlValue::Text(text)) if !text.trim().is_empty() => Some(text.clone()),
         _ => None,
     };
     Ok(TomlPrompt {

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::Spoken;
-use crate::front_matter::{Value, read_yaml};
+use super::FileMessage;
+use crate::front_matter::{FrontMatterValue, read_yaml};
 use crate::model::Role;
 
 /// What a file holds; settings of the model and tests of the prompt are its author's business.
@@ -33,13 +33,18 @@ pub struct NoYamlMessages {
 
 /// The prompt in a file.
 pub fn read(text: &str) -> Result<YamlMessages, NoYamlMessages> {
-    let file = read_yaml(text).map(Value::Map).map_err(|fault| {
-        let before = fault.offset().and_then(|offset| text.get(..offset));
-        let line = before.map(|before| before.matches('\n').count() + 1);
-        let why = format!("cannot be read as a prompt: it {fault}");
-        NoYamlMessages { why, line }
-    })?;
-    let messages = file.get("messages").map(Value::items).unwrap_or_default();
+    let file = read_yaml(text)
+        .map(FrontMatterValue::Map)
+        .map_err(|fault| {
+            let before = fault.offset().and_then(|offset| text.get(..offset));
+            let line = before.map(|before| before.matches('\n').count() + 1);
+            let why = format!("cannot be read as a prompt: it {fault}");
+            NoYamlMessages { why, line }
+        })?;
+    let messages = file
+        .get("messages")
+        .map(FrontMatterValue::items)
+        .unwrap_or_default();
     let prompt = YamlMessages {
         name: file.word_at("name"),
         description: file.word_at("description"),
@@ -52,7 +57,7 @@ pub fn read(text: &str) -> Result<YamlMessages, NoYamlMessages> {
     Ok(prompt)
 }
 
-fn turn(message: &Value) -> Turn {
+fn turn(message: &FrontMatterValue) -> Turn {
     Turn {
         role: message.word_at("role").unwrap_or_default(),
         content: message.word_at("content"),
@@ -62,9 +67,9 @@ fn turn(message: &Value) -> Turn {
 impl YamlMessages {
     /// Its messages. What the system is told comes first in the first message of the person: prompts
     /// know no other roles, and several clients take the first message alone.
-    pub fn spoken(&self) -> Vec<Spoken<'static>> {
+    pub fn spoken(&self) -> Vec<FileMessage<'static>> {
         let mut told: Vec<&str> = Vec::new();
-        let mut spoken: Vec<Spoken<'static>> = Vec::new();
+        let mut spoken: Vec<FileMessage<'static>> = Vec::new();
         for turn in &self.messages {
             let Some(text) = turn
                 .content
@@ -81,7 +86,7 @@ impl YamlMessages {
                     continue;
                 }
             };
-            spoken.push(Spoken {
+            spoken.push(FileMessage {
                 role,
                 text: Cow::Owned(text.to_owned()),
             });
@@ -97,7 +102,7 @@ impl YamlMessages {
             first.text = Cow::Owned(text);
         } else {
             let text = Cow::Owned(told.join("\n\n"));
-            spoken.insert(0, Spoken { role, text });
+            spoken.insert(0, FileMessage { role, text });
         }
         spoken
     }

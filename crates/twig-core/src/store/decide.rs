@@ -3,12 +3,12 @@
 use sha2::{Digest as _, Sha256};
 
 use super::error::StoreError;
-use super::given::{Given, is_text_mime, mime_or_plain};
+use super::given::{GivenContent, is_text_mime, mime_or_plain};
 use super::name::ItemKind;
 use super::version::{ContentInfo, Operation, Version};
-use super::write::{Change, Draft, ItemWrite, Patch};
+use super::write::{Change, ItemDraft, ItemWrite, Patch};
 use crate::document::Contents;
-use crate::hidden::{self, Place};
+use crate::hidden::{self, TextPlace};
 use crate::limits::Limits;
 
 /// What is to be done.
@@ -113,7 +113,7 @@ fn same(version: &Version, operation: Operation) -> Next {
     }
 }
 
-fn create(kind: ItemKind, draft: &Draft, limits: &Limits) -> Result<Next, StoreError> {
+fn create(kind: ItemKind, draft: &ItemDraft, limits: &Limits) -> Result<Next, StoreError> {
     let (uri, mime) = match kind {
         ItemKind::Prompt => (None, None),
         ItemKind::Resource => {
@@ -190,7 +190,7 @@ fn update(
 /// What was given, measured and looked at.
 fn read(
     kind: ItemKind,
-    given: &Given,
+    given: &GivenContent,
     mime: Option<&str>,
     limits: &Limits,
 ) -> Result<(ContentInfo, Vec<u8>), StoreError> {
@@ -204,7 +204,7 @@ fn read(
         return Err(StoreError::TooLarge { what, size, limit });
     }
     if let Some(text) = contents.text() {
-        check_text("The content", text, Place::Body)?;
+        check_text("The content", text, TextPlace::Body)?;
     }
     let is_text = contents.text().is_some();
     let bytes = match contents {
@@ -242,7 +242,7 @@ fn check_labels(
         }
     }
     if let Some(description) = description {
-        check_text("The description", description, Place::Label)?;
+        check_text("The description", description, TextPlace::Label)?;
     }
     if let Some(uri) = uri {
         check_uri(uri)?;
@@ -264,7 +264,7 @@ fn check_uri(uri: &str) -> Result<(), StoreError> {
     let reason = match uri.split_once(':') {
         Some((scheme, rest)) if is_scheme(scheme) && !rest.is_empty() => {
             if uri.chars().all(|c| !c.is_whitespace() && !c.is_control()) {
-                return check_text("The URI", uri, Place::Label);
+                return check_text("The URI", uri, TextPlace::Label);
             }
             "it has a space or a control character"
         }
@@ -289,7 +289,7 @@ fn is_mime(mime: &str) -> bool {
             .is_some_and(|(of, sub)| is_token(of) && is_token(sub))
 }
 
-fn check_text(what: &str, text: &str, place: Place) -> Result<(), StoreError> {
+fn check_text(what: &str, text: &str, place: TextPlace) -> Result<(), StoreError> {
     hidden::find(text, place).map_or(Ok(()), |found| {
         Err(StoreError::HiddenText(format!("{what} {found}")))
     })

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::Given;
+use super::GivenContent;
 use super::error::StoreError;
 use super::file_name::file_names;
 use super::name::{ItemKind, Noun, StoreName};
 use super::version::{Digest, Project, hex, read_hex};
-use super::write::Draft;
+use super::write::ItemDraft;
 use crate::depth;
 use crate::name::RelativePath;
 use crate::problem::shorten;
@@ -19,16 +19,16 @@ const FORMAT: u64 = 1;
 
 /// An exported project, its contents aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folder {
+pub struct ExportedProject {
     /// The project's name.
     pub name: StoreName,
     /// Prompts first, then resources, each sorted by name.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ExportedItem>,
 }
 
 /// One prompt or resource of an exported project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct ExportedItem {
     /// Which of the two.
     pub kind: ItemKind,
     /// Its name.
@@ -74,13 +74,13 @@ pub enum FolderError {
     },
 }
 
-impl Folder {
+impl ExportedProject {
     /// A project's folder; the same for the same project.
     pub fn of(project: &Project) -> Result<Self, FolderError> {
         let files = file_names(&project.items);
         let entries = project.items.iter().zip(&files).map(|(item, file)| {
             let head = &item.head;
-            Ok(Entry {
+            Ok(ExportedItem {
                 kind: item.kind,
                 name: item.name.clone(),
                 description: head.description.clone(),
@@ -101,11 +101,11 @@ impl Folder {
         let shape = |error: serde_json::Error| FolderError::Shape(error.to_string());
         depth::json(json).map_err(|error| FolderError::Shape(error.to_string()))?;
         // A later format may have any other shape.
-        let Format { format } = serde_json::from_str(json).map_err(shape)?;
+        let FolderFormat { format } = serde_json::from_str(json).map_err(shape)?;
         if format != FORMAT {
             return Err(FolderError::Format(format));
         }
-        let written: Written<'_> = serde_json::from_str(json).map_err(shape)?;
+        let written: WrittenItem<'_> = serde_json::from_str(json).map_err(shape)?;
         let mut entries = Vec::with_capacity(written.prompts.len() + written.resources.len());
         for prompt in written.prompts {
             entries.push(prompt.read()?);
@@ -122,7 +122,7 @@ impl Folder {
     /// The `project.json`; the same for the same folder.
     pub fn to_json(&self) -> String {
         let of = |kind| self.entries.iter().filter(move |entry| entry.kind == kind);
-        let written = Written {
+        let written = WrittenItem {
             format: FORMAT,
             name: self.name.as_str().into(),
             prompts: of(ItemKind::Prompt).map(WrittenPrompt::of).collect(),
@@ -135,11 +135,11 @@ impl Folder {
     }
 }
 
-impl Entry {
+impl ExportedItem {
     /// What to make of it, with the content of its file.
-    pub fn draft(&self, content: Vec<u8>) -> Draft {
-        Draft {
-            content: Given::Bytes(content),
+    pub fn draft(&self, content: Vec<u8>) -> ItemDraft {
+        ItemDraft {
+            content: GivenContent::Bytes(content),
             description: self.description.clone(),
             uri: self.uri.clone(),
             mime: self.mime.clone(),
@@ -160,7 +160,7 @@ fn path(text: &str) -> Result<RelativePath, FolderError> {
     Err(FolderError::NotTaken(text.into()))
 }
 
-fn check_twins(entries: &[Entry]) -> Result<(), FolderError> {
+fn check_twins(entries: &[ExportedItem]) -> Result<(), FolderError> {
     let twice = |what, name: &str| {
         let name = name.into();
         Err(FolderError::Twice { what, name })
@@ -182,13 +182,13 @@ fn check_twins(entries: &[Entry]) -> Result<(), FolderError> {
 }
 
 #[derive(Deserialize)]
-struct Format {
+struct FolderFormat {
     format: u64,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written<'a> {
+struct WrittenItem<'a> {
     format: u64,
     name: Text<'a>,
     prompts: Vec<WrittenPrompt<'a>>,
@@ -223,7 +223,7 @@ struct WrittenResource<'a> {
 }
 
 impl<'a> WrittenPrompt<'a> {
-    fn of(entry: &'a Entry) -> Self {
+    fn of(entry: &'a ExportedItem) -> Self {
         Self {
             name: entry.name.as_str().into(),
             description: entry.description.as_deref().map(Into::into),
@@ -232,8 +232,8 @@ impl<'a> WrittenPrompt<'a> {
         }
     }
 
-    fn read(self) -> Result<Entry, FolderError> {
-        Ok(Entry {
+    fn read(self) -> Result<ExportedItem, FolderError> {
+        Ok(ExportedItem {
             kind: ItemKind::Prompt,
             name: StoreName::parse(Noun::Prompt, &self.name).map_err(FolderError::Name)?,
             description: self.description.map(Into::into),
@@ -246,7 +246,7 @@ impl<'a> WrittenPrompt<'a> {
 }
 
 impl<'a> WrittenResource<'a> {
-    fn of(entry: &'a Entry) -> Self {
+    fn of(entry: &'a ExportedItem) -> Self {
         Self {
             name: entry.name.as_str().into(),
             uri: entry.uri.as_deref().unwrap_or_default().into(),
@@ -257,8 +257,8 @@ impl<'a> WrittenResource<'a> {
         }
     }
 
-    fn read(self) -> Result<Entry, FolderError> {
-        Ok(Entry {
+    fn read(self) -> Result<ExportedItem, FolderError> {
+        Ok(ExportedItem {
             kind: ItemKind::Resource,
             name: StoreName::parse(Noun::Resource, &self.name).map_err(FolderError::Name)?,
             description: self.description.map(Into::into),

@@ -8,14 +8,14 @@ use crate::document::Contents;
 
 /// Content as it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Given {
+pub enum GivenContent {
     /// What a client wrote: text, or Base64 where the MIME type is not one of text.
     Text(String),
     /// The bytes themselves, from a file.
     Bytes(Vec<u8>),
 }
 
-impl Given {
+impl GivenContent {
     /// What is meant, for something of this type.
     pub fn read(&self, mime: &str) -> Result<Contents, StoreError> {
         let is_text = is_text_mime(mime);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn binary_content_is_base64_or_refused() {
-        let given = |text: &str| Given::Text(text.to_owned());
+        let given = |text: &str| GivenContent::Text(text.to_owned());
         assert_eq!(
             given("AQI=").read("image/png"),
             Ok(Contents::Bytes(vec![1, 2]))
@@ -128,6 +128,6 @@ mod tests {
             given("AQI").read("text/plain"),
             Ok(Contents::Text("AQI".to_owned()))
         );
-        assert!(Given::Bytes(vec![0xff]).read("text/plain").is_err());
+        assert!(GivenContent::Bytes(vec![0xff]).read("text/plain").is_err());
     }
 }

@@ -9,8 +9,8 @@ use super::version::{Item, Project};
 use crate::body::Stamp;
 use crate::document::{Document, DocumentSource};
 use crate::model::{
-    About, Content, Dialect, Kind, Library, LibraryOrigin, MessageSource, Prompt, Role,
-    StoredVersion,
+    Content, Dialect, Library, LibraryAbout, LibraryKind, LibraryOrigin, MessageSource, Prompt,
+    Role, StoredVersion,
 };
 use crate::name::{LibraryName, PromptName};
 
@@ -42,16 +42,16 @@ pub fn library(project: &Project, workspace: &str) -> Library {
     Library {
         #[allow(clippy::expect_used, reason = "the word is a name")]
         name: library_name.expect("`project` is a name"),
-        kind: Kind::Store,
+        kind: LibraryKind::Store,
         origin: LibraryOrigin::Stored {
             workspace: workspace.into(),
             project: name.into(),
         },
         root: format!("{workspace}/{name}").into(),
         shown_root: format!("project '{name}'").into(),
-        about: About {
+        about: LibraryAbout {
             title: Some(name.into()),
-            ..About::default()
+            ..LibraryAbout::default()
         },
         prompts,
         skills: Vec::new(),

@@ -1,7 +1,7 @@
 //! What can be asked of a store.
 
 use super::author::Author;
-use super::given::Given;
+use super::given::GivenContent;
 use super::name::{ItemKind, StoreName};
 use super::version::{Operation, Timestamp};
 
@@ -61,7 +61,7 @@ pub struct ItemWrite {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// It is made.
-    Create(Draft),
+    Create(ItemDraft),
     /// Some of it changes.
     Update(Patch),
     /// It goes away; its versions stay.
@@ -75,9 +75,9 @@ pub enum Change {
 
 /// A prompt or resource to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Draft {
+pub struct ItemDraft {
     /// What it holds.
-    pub content: Given,
+    pub content: GivenContent,
     /// What it is for.
     pub description: Option<Box<str>>,
     /// A resource's URI.
@@ -90,7 +90,7 @@ pub struct Draft {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Patch {
     /// What it holds from now on.
-    pub content: Option<Given>,
+    pub content: Option<GivenContent>,
     /// What it is for; empty takes the description away.
     pub description: Option<Box<str>>,
     /// A resource's URI.

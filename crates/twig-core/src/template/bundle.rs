@@ -13,11 +13,11 @@ use self::gather::gather;
 pub(crate) use self::gather::{Closure, PromptSources};
 pub use self::printing::{Printing, printing};
 use super::TemplateFiles;
-use super::engine::{Engine, Failure, Lines, Links, Room, Undeclared, Unknown};
+use super::engine::{Engine, Failure, Links, TemplateLines, TextRoom, Undeclared, Unknown};
 use super::scan::Sort;
-use super::values::Values;
+use super::values::TemplateValues;
 use crate::body::{BodyError, FileRole, Stamp};
-use crate::hidden::{self, Place};
+use crate::hidden::{self, TextPlace};
 use crate::limits::PROBLEMS;
 use crate::model::{Content, Library};
 use crate::name::RelativePath;
@@ -29,7 +29,7 @@ use crate::render_error::{RenderError, body_error};
 pub struct Bundle {
     main: String,
     /// Where the main template's lines stand in its file.
-    pub(crate) lines: Lines,
+    pub(crate) lines: TemplateLines,
     content: Compiled,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) has_references: bool,
@@ -57,7 +57,7 @@ pub struct Source {
     /// The file it came from; `None` for text in the manifest.
     path: Option<RelativePath>,
     has_mark: bool,
-    lines: Lines,
+    lines: TemplateLines,
     /// Whether columns are those of the file.
     has_columns: bool,
 }
@@ -115,7 +115,11 @@ impl Bundle {
     }
 
     /// Renders a plain bundle.
-    pub(crate) fn render(&self, values: &Values<'_>, room: Room) -> Result<String, Failure> {
+    pub(crate) fn render(
+        &self,
+        values: &TemplateValues<'_>,
+        room: TextRoom,
+    ) -> Result<String, Failure> {
         let Compiled::Plain(engine) = &self.content else {
             return Err(Failure::limit(
                 "computed templates are rendered by a worker",
@@ -213,7 +217,7 @@ impl Source {
                 "write something",
             );
         }
-        if let Some(found) = hidden::find(&self.text, Place::Body) {
+        if let Some(found) = hidden::find(&self.text, TextPlace::Body) {
             let range = found.offset..found.offset + found.character.len_utf8();
             let message = format!("the text {}", found.fault());
             let problem = self.problem(

@@ -51,13 +51,13 @@ pub struct Templates {
 #[derive(Debug, Default)]
 struct Cache {
     /// By library folder, then by path.
-    entries: HashMap<Box<str>, HashMap<Box<str>, Entry>>,
+    entries: HashMap<Box<str>, HashMap<Box<str>, CachedBundle>>,
     weight: usize,
     clock: u64,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct CachedBundle {
     bundle: Arc<Bundle>,
     catalog: [u8; 32],
     used: u64,
@@ -180,7 +180,7 @@ impl Cache {
     fn keep(&mut self, root: &str, path: &str, bundle: Arc<Bundle>, catalog: [u8; 32]) {
         self.clock += 1;
         self.weight += bundle.weight;
-        let entry = Entry {
+        let entry = CachedBundle {
             bundle,
             catalog,
             used: self.clock,

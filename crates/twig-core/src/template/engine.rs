@@ -15,10 +15,10 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, tests as checks};
 
 pub use self::failure::Failure;
-pub(crate) use self::failure::Lines;
+pub(crate) use self::failure::TemplateLines;
 pub(crate) use self::undeclared::Undeclared;
 pub(crate) use self::unknown::Unknown;
-use super::values::{self, Values};
+use super::values::{self, TemplateValues};
 
 /// Which template a reference in another one means: `(parent, written name)` to its own name.
 pub(crate) type Links = BTreeMap<(String, String), String>;
@@ -34,12 +34,12 @@ static COMPUTED: LazyLock<Environment<'static>> = LazyLock::new(computed_environ
 
 /// How many bytes of text a prompt may still have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Room {
+pub(crate) struct TextRoom {
     left: usize,
     limit: usize,
 }
 
-impl Room {
+impl TextRoom {
     /// All of it.
     pub(crate) fn new(limit: usize) -> Self {
         Self { left: limit, limit }
@@ -106,8 +106,8 @@ impl Engine {
     pub(crate) fn render(
         &self,
         main: &str,
-        values: &Values<'_>,
-        room: Room,
+        values: &TemplateValues<'_>,
+        room: TextRoom,
     ) -> Result<String, Failure> {
         let limit = self.environment.recursion_limit();
         let failure =

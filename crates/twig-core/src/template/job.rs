@@ -6,20 +6,20 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::bundle::Bundle;
-use super::engine::{Engine, Failure, Lines, Links, Room};
-use super::values::Values;
+use super::engine::{Engine, Failure, Links, TemplateLines, TextRoom};
+use super::values::TemplateValues;
 
 /// Everything that a worker needs to render one prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComputedJob {
     /// The template of each message, by its name.
-    mains: Vec<(String, Lines)>,
+    mains: Vec<(String, TemplateLines)>,
     /// All of them and what they refer to, each once.
     sources: BTreeMap<String, String>,
     links: Vec<(String, String, String)>,
     values: Vec<(String, Option<String>)>,
     /// What the texts may take.
-    room: Room,
+    room: TextRoom,
     /// How long the worker may take before it is killed.
     pub millis: u64,
 }
@@ -37,8 +37,8 @@ impl ComputedJob {
     /// Packs what the worker needs.
     pub(crate) fn new(
         bundles: &[Arc<Bundle>],
-        values: &Values<'_>,
-        room: Room,
+        values: &TemplateValues<'_>,
+        room: TextRoom,
         millis: u64,
     ) -> Self {
         let mains = bundles.iter();
@@ -95,7 +95,7 @@ impl JobOutcome {
 /// Renders a job. Only for a process that may be killed: a computed template can take all the
 /// memory and time that it is given.
 pub fn run(job: &ComputedJob) -> JobOutcome {
-    let values = Values::new(job.values.iter().map(|(n, v)| (n.as_str(), v.as_deref())));
+    let values = TemplateValues::new(job.values.iter().map(|(n, v)| (n.as_str(), v.as_deref())));
     let mut room = job.room;
     let mut texts = Vec::with_capacity(job.mains.len());
     let sources = job.sources.iter();

@@ -19,7 +19,7 @@ pub(crate) use self::plain::{FILTERS as PLAIN_FILTERS, TESTS as PLAIN_TESTS};
 use self::plain::{is_plain_block, is_plain_expression, operations};
 use self::reference::reference;
 pub(crate) use self::reference::unquote;
-pub use self::tokens::{Kind, Tag, Token, Tokens};
+pub use self::tokens::{TagKind, TemplateToken, TokenKind, Tokens};
 
 /// Whether a template may be rendered in place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub(crate) enum How {
 
 /// A tag that names other templates.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reference {
+pub(crate) struct TemplateReference {
     /// Which tag it is.
     pub(crate) how: How,
     /// The names, as written, with their places in the source (quotes included).
@@ -55,11 +55,11 @@ pub(crate) struct Reference {
 
 /// What the scan found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Scan {
+pub(crate) struct TemplateScan {
     /// The sort of this source by itself.
     pub(crate) sort: Sort,
     /// What it refers to, in order.
-    pub(crate) references: Vec<Reference>,
+    pub(crate) references: Vec<TemplateReference>,
     /// Filters, tests and comparisons: what costs time by the length of a value.
     pub(crate) operations: usize,
     /// Tokens in tags, from which follows what the compiled template takes.
@@ -70,7 +70,7 @@ pub(crate) struct Scan {
 
 /// A mistake that the scan itself found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct TemplateError {
     /// The problem's code.
     pub(crate) code: ProblemCode,
     /// Where.
@@ -81,7 +81,7 @@ pub(crate) struct Fault {
     pub(crate) help: Option<String>,
 }
 
-impl Fault {
+impl TemplateError {
     /// Whether it is what a template would do, not how it is written, that goes too far.
     pub(crate) fn is_limit(&self) -> bool {
         self.code == ProblemCode::ConstantTooLarge
@@ -89,14 +89,14 @@ impl Fault {
 }
 
 /// Scans a template.
-pub(crate) fn scan(source: &str) -> Result<Scan, Fault> {
+pub(crate) fn scan(source: &str) -> Result<TemplateScan, TemplateError> {
     let mut scanner = Scanner::default();
     let mut tag = None;
     let mut tokens = Vec::new();
     for token in Tokens::new(source) {
         match token.kind {
-            Kind::Open(opened) => tag = Some(opened),
-            Kind::Close => {
+            TokenKind::Open(opened) => tag = Some(opened),
+            TokenKind::Close => {
                 scanner.tag(tag.take(), &tokens)?;
                 tokens.clear();
             }
@@ -110,22 +110,26 @@ pub(crate) fn scan(source: &str) -> Result<Scan, Fault> {
 
 #[derive(Default)]
 struct Scanner {
-    found: Scan,
+    found: TemplateScan,
     blocks: Blocks,
     constants: usize,
 }
 
 impl Scanner {
-    fn tag(&mut self, tag: Option<Tag>, tokens: &[Token<'_>]) -> Result<(), Fault> {
+    fn tag(
+        &mut self,
+        tag: Option<TagKind>,
+        tokens: &[TemplateToken<'_>],
+    ) -> Result<(), TemplateError> {
         let Some(tag) = tag else {
             return Ok(());
         };
         let is_plain = match tag {
-            Tag::Variable => {
+            TagKind::Variable => {
                 measure::expression(tokens)?;
                 is_plain_expression(tokens)
             }
-            Tag::Block => {
+            TagKind::Block => {
                 // The keyword itself is no operator, though `if` looks like one.
                 measure::expression(tokens.get(1..).unwrap_or_default())?;
                 self.blocks.enter(tokens)?;
@@ -137,7 +141,7 @@ impl Scanner {
         if self.constants > CONSTANTS
             && let (Some(first), Some(last)) = (tokens.first(), tokens.last())
         {
-            return Err(Fault {
+            return Err(TemplateError {
                 code: ProblemCode::ConstantTooLarge,
                 range: first.range.start..last.range.end,
                 message: format!(
@@ -153,7 +157,7 @@ impl Scanner {
         // The delimiters count: even an empty tag ends a piece of text.
         self.found.tokens += tokens.len() + 2;
         let first = tokens.first().map(|token| token.kind);
-        self.found.named_blocks += usize::from(first == Some(Kind::Name("block")));
+        self.found.named_blocks += usize::from(first == Some(TokenKind::Name("block")));
         Ok(())
     }
 }

@@ -8,11 +8,11 @@ use minijinja::{Error, ErrorKind, State, Value};
 
 /// Declared arguments and what was given for them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Values<'a> {
+pub struct TemplateValues<'a> {
     pairs: Vec<(&'a str, Option<&'a str>)>,
 }
 
-impl<'a> Values<'a> {
+impl<'a> TemplateValues<'a> {
     /// Takes every declared argument; `None` is one without a value.
     pub fn new(pairs: impl IntoIterator<Item = (&'a str, Option<&'a str>)>) -> Self {
         Self {
@@ -34,7 +34,7 @@ impl<'a> Values<'a> {
 
     /// The values as a template looks them up: copied once, shared after that.
     pub(crate) fn to_context(&self) -> Value {
-        Value::from_object(Context(
+        Value::from_object(ValuesContext(
             self.iter()
                 .map(|(name, value)| {
                     let value = value.map_or_else(|| ABSENT.clone(), Value::from);
@@ -47,9 +47,9 @@ impl<'a> Values<'a> {
 }
 
 #[derive(Debug)]
-struct Context(Vec<(Value, Value)>);
+struct ValuesContext(Vec<(Value, Value)>);
 
-impl Object for Context {
+impl Object for ValuesContext {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         self.get_value_by_str(key.as_str()?)
     }

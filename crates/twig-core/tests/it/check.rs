@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use twig_core::check::check;
-use twig_core::model::About;
+use twig_core::model::LibraryAbout;
 use twig_core::template::Templates;
 use twig_core::{
-    Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName,
+    Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Library, LibraryKind, LibraryName,
     LibraryOrigin, Limits, MessageSource, ProblemCode, Prompt, PromptName, RelativePath, Role,
     Stamp,
 };
@@ -320,11 +320,11 @@ fn library(names: &[&str], text: &str) -> (Library, String) {
     });
     let library = Library {
         name: LibraryName::from_folder("lib").expect("a name"),
-        kind: Kind::Twig,
+        kind: LibraryKind::Twig,
         origin: LibraryOrigin::Folder,
         root: "/lib".into(),
         shown_root: "~/lib".into(),
-        about: About::default(),
+        about: LibraryAbout::default(),
         prompts: prompts.map(Arc::new).collect(),
         skills: Vec::new(),
         documents: Vec::new(),

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use twig_core::check::check;
-use twig_core::parse::library::{DefinitionFile, Files, Folder, definitions_library};
+use twig_core::parse::library::{DefinitionFile, Files, LibraryRoot, definitions_library};
 use twig_core::render::Block;
 use twig_core::template::Templates;
 use twig_core::{
@@ -67,7 +67,7 @@ impl Definitions {
     }
 
     pub(crate) fn library(&self) -> Library {
-        let folder = Folder {
+        let folder = LibraryRoot {
             name: LibraryName::from_folder("lib").expect("a name"),
             root: "/lib".into(),
             shown_root: "~/lib".into(),

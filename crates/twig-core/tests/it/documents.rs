@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use twig_core::document::{Document, Head, rfc3339};
-use twig_core::parse::documents::{FoundDocument, Layout, documents};
-use twig_core::parse::library::{Folder, add_documents, empty_library};
-use twig_core::{Catalog, Kind, Library, LibraryName, RelativePath, Revisions};
+use twig_core::parse::documents::{DocumentLayout, FoundDocument, documents};
+use twig_core::parse::library::{LibraryRoot, add_documents, empty_library};
+use twig_core::{Catalog, Library, LibraryKind, LibraryName, RelativePath, Revisions};
 
 fn path(path: &str) -> RelativePath {
     RelativePath::parse(path).expect("a path")
@@ -22,18 +22,18 @@ fn found(name: &str, text: &str, version: u64) -> FoundDocument {
 }
 
 fn library(name: &str, files: &[FoundDocument]) -> Library {
-    let folder = Folder {
+    let folder = LibraryRoot {
         name: LibraryName::from_folder(name).expect("a name"),
         root: format!("/data/{name}").into(),
         shown_root: format!("~/{name}").into(),
         prefix: "lib:".into(),
     };
-    let layout = Layout {
+    let layout = DocumentLayout {
         folders: vec![path("docs")],
         prefix: "architecture://".into(),
         templates: Vec::new(),
     };
-    let mut library = empty_library(&folder, Kind::Definitions, Vec::new());
+    let mut library = empty_library(&folder, LibraryKind::Definitions, Vec::new());
     let mut problems = Vec::new();
     let made = documents(
         &folder,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::json;
-use twig_core::front_matter::{FrontMatter, Value, read, split};
+use twig_core::front_matter::{FrontMatter, FrontMatterValue, read, split};
 use twig_core::{Limits, Severity};
 use twig_testkit::{assert_linear, cpu_time};
 
@@ -336,7 +336,10 @@ fn hostile_files_cost_little() {
 #[test]
 fn aliases_are_not_followed() {
     let read = front("---\na: &a x\nb: *a\n---\n");
-    assert_eq!(read.fields.value("b"), Some(&Value::Text("*a".into())));
+    assert_eq!(
+        read.fields.value("b"),
+        Some(&FrontMatterValue::Text("*a".into()))
+    );
     assert_eq!(read.repairs.len(), 1);
 }
 
@@ -443,7 +446,7 @@ fn words_without_a_space_between_them_take_linear_time() {
     let text = |count| format!("---\nb: [{}] # \n---\n", vec!["x"; count].join(","));
     assert_linear("words", 5_000, text, |text| {
         let front = read(text, &Limits::default());
-        let Some(Value::List(items)) = front.fields.value("b") else {
+        let Some(FrontMatterValue::List(items)) = front.fields.value("b") else {
             panic!("{front:?}");
         };
         assert_eq!(items.len(), text.matches('x').count());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use twig_core::parse::functions::FunctionFiles;
-use twig_core::parse::library::{Folder, functions_library};
+use twig_core::parse::library::{LibraryRoot, functions_library};
 use twig_core::template::Templates;
 use twig_core::{
     Blob, Bodies, Body, BodyError, Catalog, FunctionCall, Library, LibraryName, Limits, Lookup,
@@ -20,7 +20,7 @@ const SCRIPT: &str = "prompt_code_review prompt_bare prompt_one prompt_twice pro
     prompt_wrong_arguments prompt_nameless_argument prompt_two_arguments prompt_wrong_required prompt_misspelt";
 
 fn read(list: &str, script: &Result<String, BodyError>) -> Library {
-    let folder = Folder {
+    let folder = LibraryRoot {
         name: LibraryName::from_folder("box").expect("a name"),
         root: "/data/box".into(),
         shown_root: "~/data/box".into(),

@@ -7,15 +7,15 @@ mod store;
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use twig_core::hidden::{Found, Place, find};
+use twig_core::hidden::{HiddenCharacter, TextPlace, find};
 use twig_core::name::check_argument_name;
 use twig_core::store::{Noun, StoreName};
 use twig_core::{LibraryName, PromptName};
 use twig_testkit::assert_linear;
 
-const PLACES: [Place; 2] = [Place::Label, Place::Body];
+const PLACES: [TextPlace; 2] = [TextPlace::Label, TextPlace::Body];
 
-fn sentence(text: &str, place: Place) -> String {
+fn sentence(text: &str, place: TextPlace) -> String {
     find(text, place).map_or_else(String::new, |found| found.to_string())
 }
 
@@ -31,8 +31,8 @@ fn every_attack_is_refused() {
 #[test]
 fn labels_are_refused_what_content_may_have() {
     for (name, text) in attacks::LABELS {
-        assert!(find(text, Place::Label).is_some(), "{name}");
-        assert_eq!(find(text, Place::Body), None, "{name}");
+        assert!(find(text, TextPlace::Label).is_some(), "{name}");
+        assert_eq!(find(text, TextPlace::Body), None, "{name}");
     }
 }
 
@@ -45,9 +45,9 @@ fn nothing_that_people_write_is_refused() {
         }
     }
     for text in benign::BODIES {
-        let found = find(text, Place::Body).map(|found| found.to_string());
+        let found = find(text, TextPlace::Body).map(|found| found.to_string());
         assert_eq!(found, None, "{text:?}");
-        assert!(find(text, Place::Label).is_some(), "{text:?}");
+        assert!(find(text, TextPlace::Label).is_some(), "{text:?}");
     }
 }
 
@@ -61,7 +61,7 @@ fn no_name_has_them() {
         if let Some(library) = LibraryName::from_folder(text) {
             let is_plain = |c: char| c.is_alphanumeric() || c == '_';
             assert!(library.as_str().chars().all(is_plain), "{name}");
-            assert_eq!(find(library.as_str(), Place::Label), None, "{name}");
+            assert_eq!(find(library.as_str(), TextPlace::Label), None, "{name}");
         }
     }
 }
@@ -72,7 +72,7 @@ fn every_letter_of_a_name_is_seen() {
     for c in '\0'..=char::MAX {
         let text = c.to_string();
         if PromptName::parse(&text).is_ok() || LibraryName::from_folder(&text).is_some() {
-            assert_eq!(find(&text, Place::Label), None, "U+{:04X}", c as u32);
+            assert_eq!(find(&text, TextPlace::Label), None, "U+{:04X}", c as u32);
         }
     }
 }
@@ -80,29 +80,29 @@ fn every_letter_of_a_name_is_seen() {
 #[test]
 fn the_sentence_says_what_where_and_what_to_do() {
     assert_eq!(
-        sentence("Größe\u{200b}", Place::Label),
+        sentence("Größe\u{200b}", TextPlace::Label),
         "has an invisible character (U+200B) at position 6, which people do not see: take it out"
     );
     assert_eq!(
-        sentence("# One\n\nzwei ü\u{1b}[31m\n", Place::Body),
+        sentence("# One\n\nzwei ü\u{1b}[31m\n", TextPlace::Body),
         "has a control character (U+001B) at line 3, column 7, which terminals obey: take it out"
     );
     assert_eq!(
-        sentence("one\nשלום \u{2067}x\n", Place::Body),
+        sentence("one\nשלום \u{2067}x\n", TextPlace::Body),
         "has a direction control (U+2067) at line 2, column 6, which changes the order in which \
          people read: take it out, or end it on its own line, among right-to-left letters"
     );
     assert_eq!(
-        sentence("a\u{e0041}", Place::Label),
+        sentence("a\u{e0041}", TextPlace::Label),
         "has a tag character (U+E0041) at position 2, which people do not see: take it out"
     );
     assert_eq!(
-        sentence("a\u{200d}b", Place::Body),
+        sentence("a\u{200d}b", TextPlace::Body),
         "has an invisible joiner (U+200D) at position 2, which joins nothing there: take it out, \
          or put it between emoji or letters that need it"
     );
     assert_eq!(
-        sentence("\u{e000}", Place::Label),
+        sentence("\u{e000}", TextPlace::Label),
         "has a character without a common meaning (U+E000) at position 1, which each reader sees \
          differently: take it out"
     );
@@ -110,7 +110,7 @@ fn the_sentence_says_what_where_and_what_to_do() {
 
 #[test]
 fn the_outermost_open_control_is_named() {
-    let offset = |text: &str| find(text, Place::Body).map(|found| found.offset);
+    let offset = |text: &str| find(text, TextPlace::Body).map(|found| found.offset);
     assert_eq!(offset("ש \u{2067}a \u{2066}b\u{2069}"), Some(3));
     assert_eq!(offset("ש \u{2067}a\u{2069} \u{2066}b"), Some(11));
     assert_eq!(offset("ש a\u{2069} \u{2066}b"), Some(4));
@@ -122,11 +122,14 @@ fn many_controls_in_one_line_take_linear_time() {
     let pair = "\u{2067}\u{2069}\u{200f}";
     let text = |count| format!("ש{}", pair.repeat(count));
     assert_linear("pairs", 75_000, text, |text| {
-        assert_eq!(find(text, Place::Body), None);
+        assert_eq!(find(text, TextPlace::Body), None);
     });
     let open = |count| format!("ש{}", "\u{2067}".repeat(count));
     assert_linear("open", 225_000, open, |text| {
-        assert_eq!(find(text, Place::Body).map(|found| found.offset), Some(2));
+        assert_eq!(
+            find(text, TextPlace::Body).map(|found| found.offset),
+            Some(2)
+        );
     });
 }
 
@@ -136,7 +139,7 @@ fn an_attack_is_found_at_every_place_of_a_long_text() {
     for before in 0..400 {
         let text = format!("{}\u{1b}{}", "x".repeat(before), "y".repeat(400 - before));
         for place in PLACES {
-            let found = find(&text, place).map(|found: Found| found.offset);
+            let found = find(&text, place).map(|found: HiddenCharacter| found.offset);
             assert_eq!(found, Some(before));
         }
     }
@@ -157,7 +160,7 @@ proptest! {
             }
         }
         // Whatever content may not have, a title may not have either.
-        prop_assert!(find(&text, Place::Body).is_none() || find(&text, Place::Label).is_some());
+        prop_assert!(find(&text, TextPlace::Body).is_none() || find(&text, TextPlace::Label).is_some());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use twig_core::limits::PROBLEMS;
-use twig_core::parse::library::{Files, Folder, twig_layout, twig_library};
+use twig_core::parse::library::{Files, LibraryRoot, twig_layout, twig_library};
 use twig_core::{
     BodyError, Content, Library, LibraryName, Limits, NotAFile, Problem, RelativePath,
 };
@@ -31,7 +31,7 @@ impl Files for NamedFiles {
 }
 
 pub(crate) fn library(folder: &str, manifest: &str) -> Library {
-    let folder = Folder {
+    let folder = LibraryRoot {
         name: LibraryName::from_folder(folder).expect("a name"),
         root: format!("/data/{folder}").into(),
         shown_root: format!("~/data/{folder}").into(),
@@ -139,7 +139,7 @@ fn both_readers_of_toml_give_the_same_library() {
 #[test]
 fn documents_have_a_place_and_a_scheme() {
     let layout = |manifest: &str| {
-        let folder = Folder {
+        let folder = LibraryRoot {
             name: LibraryName::from_folder("Grün").expect("a name"),
             root: "/data/lib".into(),
             shown_root: "~/data/lib".into(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use twig_core::store::{
-    ContentInfo, Folder, FolderError, Item, ItemKind, Noun, Operation, Project, StoreName,
+    ContentInfo, ExportedProject, FolderError, Item, ItemKind, Noun, Operation, Project, StoreName,
     Timestamp, Version,
 };
 
@@ -50,7 +50,7 @@ fn prompts(names: &[&str]) -> Vec<String> {
 }
 
 fn files(items: Vec<Item>) -> Vec<String> {
-    let folder = Folder::of(&project(items)).expect("every name has a path");
+    let folder = ExportedProject::of(&project(items)).expect("every name has a path");
     folder.entries.iter().map(|e| e.file.to_string()).collect()
 }
 
@@ -119,7 +119,7 @@ fn the_json_says_all_there_is() {
         item(ItemKind::Prompt, "review", None),
         item(ItemKind::Resource, "api", Some("text/markdown")),
     ];
-    let folder = Folder::of(&project(items)).expect("a folder");
+    let folder = ExportedProject::of(&project(items)).expect("a folder");
     insta::assert_snapshot!(folder.to_json(), @r#"
     {
       "format": 1,
@@ -148,7 +148,7 @@ fn the_json_says_all_there_is() {
 
 #[test]
 fn what_cannot_be_is_refused_with_its_reason() {
-    let told = |json: &str| Folder::parse(json).expect_err(json).to_string();
+    let told = |json: &str| ExportedProject::parse(json).expect_err(json).to_string();
     let with = |prompts: &str, resources: &str| {
         told(&format!(
             r#"{{"format":1,"name":"p","prompts":[{prompts}],"resources":[{resources}]}}"#
@@ -202,7 +202,7 @@ fn what_cannot_be_is_refused_with_its_reason() {
     names URI 'u:1' twice
     ");
     assert_eq!(
-        Folder::parse(r#"{"format":9}"#),
+        ExportedProject::parse(r#"{"format":9}"#),
         Err(FolderError::Format(9))
     );
 }
@@ -227,7 +227,7 @@ proptest! {
         } else {
             item(ItemKind::Resource, name, Some(mime))
         });
-        let folder = Folder::of(&project(items.collect())).expect("every name has a path");
+        let folder = ExportedProject::of(&project(items.collect())).expect("every name has a path");
         let mut seen = BTreeSet::new();
         for entry in &folder.entries {
             let file = entry.file.file_name();
@@ -236,6 +236,6 @@ proptest! {
             let first = file.split('.').next().unwrap_or_default().to_lowercase();
             prop_assert!(!["con", "nul", "com1"].contains(&&*first), "{}", file);
         }
-        prop_assert_eq!(Folder::parse(&folder.to_json()), Ok(folder));
+        prop_assert_eq!(ExportedProject::parse(&folder.to_json()), Ok(folder));
     }
 }

@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use twig_core::check::check;
 use twig_core::template::{Templates, run};
 use twig_core::{
-    Argument, Blob, Block, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library,
-    LibraryName, LibraryOrigin, Limits, Lookup, Message, MessageSource, Prompt, PromptName,
-    RelativePath, RenderError, Rendering, Role, Stamp, render,
+    Argument, Blob, Block, Bodies, Body, BodyError, Catalog, Content, Dialect, Library,
+    LibraryKind, LibraryName, LibraryOrigin, Limits, Lookup, Message, MessageSource, Prompt,
+    PromptName, RelativePath, RenderError, Rendering, Role, Stamp, render,
 };
 use twig_core::{Latest, World};
 
@@ -90,11 +90,11 @@ impl Case {
         let libraries = libraries.map(|(name, prompts)| {
             Arc::new(Library {
                 name: LibraryName::from_folder(name).expect("a name"),
-                kind: Kind::Twig,
+                kind: LibraryKind::Twig,
                 origin: LibraryOrigin::Folder,
                 root: format!("/secret/place/{name}").into(),
                 shown_root: format!("~/{name}").into(),
-                about: twig_core::model::About::default(),
+                about: twig_core::model::LibraryAbout::default(),
                 prompts,
                 skills: Vec::new(),
                 documents: Vec::new(),

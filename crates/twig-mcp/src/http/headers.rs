@@ -3,7 +3,7 @@
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::value::RawValue;
 
-use super::trouble::Trouble;
+use super::trouble::HttpRefusal;
 use crate::error::Refusal;
 use crate::id;
 
@@ -38,13 +38,13 @@ impl Headers<'_> {
 
     /// Refuses a body that does not call itself JSON (which a page of another site could send
     /// unasked), and a client that would not take JSON back.
-    pub(super) fn check_media(&self) -> Result<(), Trouble> {
+    pub(super) fn check_media(&self) -> Result<(), HttpRefusal> {
         let essence = self.content_type.map(essence).unwrap_or_default();
         if !essence.eq_ignore_ascii_case(JSON) {
-            return Err(Trouble::MediaType);
+            return Err(HttpRefusal::MediaType);
         }
         if !self.accepts(JSON) {
-            return Err(Trouble::NotAcceptable);
+            return Err(HttpRefusal::NotAcceptable);
         }
         Ok(())
     }

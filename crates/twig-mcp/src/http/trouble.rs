@@ -7,7 +7,7 @@ use crate::error::Refusal;
 
 /// Why a request goes no further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
+pub enum HttpRefusal {
     /// The body cannot be read to its end.
     Body,
     /// There is no valid token.
@@ -36,7 +36,7 @@ pub enum Trouble {
     Panic,
 }
 
-impl Trouble {
+impl HttpRefusal {
     /// Says it where the message was not read.
     pub fn reply(self, headers: &Headers<'_>) -> Reply {
         self.reply_to(headers.era(), None)

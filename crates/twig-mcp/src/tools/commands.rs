@@ -3,12 +3,12 @@
 use twig_core::{Catalog, Prompt};
 
 use super::reply;
-use crate::call::{Call, Outcome};
+use crate::call::{Call, CallOutcome};
 use crate::json;
 use crate::schema;
 
 /// Answers with all prompts; what is answered is written once for each snapshot and era.
-pub(super) fn call(call: &Call<'_>) -> Outcome {
+pub(super) fn call(call: &Call<'_>) -> CallOutcome {
     let Call { server, era, .. } = *call;
     let catalog = call.world.catalog;
     let page = server.pages().commands(catalog, era, || {
@@ -21,7 +21,7 @@ pub(super) fn call(call: &Call<'_>) -> Outcome {
         page.shrink_to_fit();
         page
     });
-    Outcome::Page(page)
+    CallOutcome::Page(page)
 }
 
 fn write(catalog: &Catalog, content: &mut json::Object<'_>) {

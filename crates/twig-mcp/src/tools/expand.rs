@@ -7,13 +7,13 @@ use std::sync::Arc;
 use twig_core::render::{self, Audience, Block, ComputedRender, Message, RenderError, Rendering};
 use twig_core::{Dialect, Limits, Lookup, Prompt, PromptRef, Role, suggest};
 
-use super::given::Given;
-use super::{Answer, input, reply, trigger};
-use crate::call::{Call, Outcome};
+use super::given::ToolArguments;
+use super::{ToolAnswer, input, reply, trigger};
+use crate::call::{Call, CallOutcome};
 use crate::error::Refusal;
 use crate::in_flight::{PendingJob, Work};
 use crate::json::{self, Object};
-use crate::params::{self, Fields};
+use crate::params::{self, ParamFields};
 use crate::prompts;
 use crate::schema;
 
@@ -35,7 +35,11 @@ enum Tail {
 }
 
 /// Renders a prompt.
-pub(super) fn call(call: &Call<'_>, given: &Given<'_>, result: &mut Object<'_>) -> Answer {
+pub(super) fn call(
+    call: &Call<'_>,
+    given: &ToolArguments<'_>,
+    result: &mut Object<'_>,
+) -> ToolAnswer {
     let found = find(call, given.text("command"))?;
     let limits = &call.server.limits;
     let text = given.text("input");
@@ -56,7 +60,7 @@ pub(super) fn call(call: &Call<'_>, given: &Given<'_>, result: &mut Object<'_>) 
         Ok(Rendering::Done(messages)) => {
             check_room(&messages, &tail, limits)?;
             write(messages, tail, result);
-            return Ok(Outcome::Complete);
+            return Ok(CallOutcome::Complete);
         }
         Ok(Rendering::Computed(ComputedRender { job, rest })) => (Work::Render(job), Some(rest)),
         Ok(Rendering::Function(function)) => (Work::Function(function), None),
@@ -78,11 +82,11 @@ pub(super) fn call(call: &Call<'_>, given: &Given<'_>, result: &mut Object<'_>) 
         }
         Ok(())
     });
-    Ok(Outcome::Job(Box::new(job)))
+    Ok(CallOutcome::Job(Box::new(job)))
 }
 
 /// The prompt that a `tools/call` wants expanded, as far as that can be said without its trigger.
-pub(crate) fn command<'a>(fields: &Fields<'a>) -> Option<Cow<'a, str>> {
+pub(crate) fn command<'a>(fields: &ParamFields<'a>) -> Option<Cow<'a, str>> {
     #[derive(serde::Deserialize)]
     struct ExpandArguments<'a> {
         #[serde(borrow)]
@@ -119,10 +123,10 @@ fn find<'a>(call: &Call<'a>, command: &str) -> Result<PromptRef<'a>, String> {
     })
 }
 
-type Values<'v> = Vec<(Cow<'v, str>, Cow<'v, str>)>;
+type ExpandValues<'v> = Vec<(Cow<'v, str>, Cow<'v, str>)>;
 
 /// The values of a prompt's arguments, and what remains.
-fn arguments<'v>(found: PromptRef<'v>, text: &'v str) -> (Values<'v>, Tail) {
+fn arguments<'v>(found: PromptRef<'v>, text: &'v str) -> (ExpandValues<'v>, Tail) {
     let append = |rest: String| {
         if rest.is_empty() {
             Tail::None
@@ -141,7 +145,7 @@ fn arguments<'v>(found: PromptRef<'v>, text: &'v str) -> (Values<'v>, Tail) {
             let names: Vec<&str> = prompt.arguments.iter().map(|it| &*it.name).collect();
             let input = input::read(text, &names);
             let values = input.values.into_iter();
-            let mut values: Values<'v> = values
+            let mut values: ExpandValues<'v> = values
                 .map(|(name, value)| (name.into(), value.into()))
                 .collect();
             let is_free = |name: &&&str| values.iter().all(|(known, _)| known != **name);

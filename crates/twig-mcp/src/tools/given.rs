@@ -10,7 +10,7 @@ use twig_core::problem::shorten;
 use twig_core::suggest;
 
 use super::tool::{Parameter, Takes, Tool};
-use crate::arguments::Name;
+use crate::arguments::ArgumentKey;
 use crate::id;
 
 /// The longest name of an argument that a sentence repeats, in characters.
@@ -18,12 +18,12 @@ const QUOTED: usize = 64;
 
 /// Arguments that fit their tool's schema.
 #[derive(Debug)]
-pub(super) struct Given<'a> {
-    values: Vec<(&'static str, Value<'a>)>,
+pub(super) struct ToolArguments<'a> {
+    values: Vec<(&'static str, ToolArgument<'a>)>,
 }
 
 #[derive(Debug)]
-enum Value<'a> {
+enum ToolArgument<'a> {
     Text(Cow<'a, str>),
     Number(u64),
 }
@@ -32,13 +32,13 @@ enum Value<'a> {
 pub(super) fn read<'a>(
     arguments: Option<&'a RawValue>,
     tool: &'static Tool,
-) -> Result<Given<'a>, String> {
+) -> Result<ToolArguments<'a>, String> {
     let json = arguments.map_or("{}", RawValue::get);
     if !json.starts_with('{') {
         return Err("`arguments` must be an object".to_owned());
     }
     let mut json = serde_json::Deserializer::from_str(json);
-    let members = json.deserialize_map(Reader(tool));
+    let members = json.deserialize_map(ToolArgumentsVisitor(tool));
     let members = members.map_err(|error| format!("The arguments are malformed: {error}"))?;
     if let Some(name) = members.twice {
         return Err(format!("Argument `{name}` is given twice"));
@@ -68,10 +68,10 @@ pub(super) fn read<'a>(
             values.push((parameter.name, parameter.read(json.get())?));
         }
     }
-    Ok(Given { values })
+    Ok(ToolArguments { values })
 }
 
-impl Given<'_> {
+impl ToolArguments<'_> {
     /// The text of an argument; empty where it was not given.
     pub(super) fn text(&self, name: &str) -> &str {
         self.maybe_text(name).unwrap_or_default()
@@ -80,27 +80,27 @@ impl Given<'_> {
     /// The text of an argument that was given.
     pub(super) fn maybe_text(&self, name: &str) -> Option<&str> {
         match self.value(name)? {
-            Value::Text(text) => Some(text),
-            Value::Number(_) => None,
+            ToolArgument::Text(text) => Some(text),
+            ToolArgument::Number(_) => None,
         }
     }
 
     /// The number of an argument that was given.
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         match self.value(name)? {
-            Value::Text(_) => None,
-            Value::Number(number) => Some(*number),
+            ToolArgument::Text(_) => None,
+            ToolArgument::Number(number) => Some(*number),
         }
     }
 
-    fn value(&self, name: &str) -> Option<&Value<'_>> {
+    fn value(&self, name: &str) -> Option<&ToolArgument<'_>> {
         let mut values = self.values.iter();
         values.find(|(of, _)| *of == name).map(|(_, value)| value)
     }
 }
 
 impl Parameter {
-    fn read<'a>(&self, json: &'a str) -> Result<Value<'a>, String> {
+    fn read<'a>(&self, json: &'a str) -> Result<ToolArgument<'a>, String> {
         let name = self.name;
         let text = || {
             id::decode(json).ok_or_else(|| {
@@ -114,7 +114,7 @@ impl Parameter {
             })
         };
         match self.takes {
-            Takes::Text => text().map(Value::Text),
+            Takes::Text => text().map(ToolArgument::Text),
             Takes::Line(most) => {
                 let text = text()?;
                 if text.chars().nth(most).is_some() {
@@ -122,12 +122,12 @@ impl Parameter {
                         "Argument `{name}` is longer than the limit of {most} characters"
                     ));
                 }
-                Ok(Value::Text(text))
+                Ok(ToolArgument::Text(text))
             }
             Takes::Number(least, most, _) => {
                 let most = most.unwrap_or(u64::MAX);
                 let number = whole(json).filter(|number| (least..=most).contains(number));
-                number.map(Value::Number).ok_or_else(|| match most {
+                number.map(ToolArgument::Number).ok_or_else(|| match most {
                     u64::MAX => format!("Argument `{name}` must be a whole number from {least} on"),
                     most => {
                         format!("Argument `{name}` must be a whole number from {least} to {most}")
@@ -137,7 +137,7 @@ impl Parameter {
             Takes::Choice(choices) => {
                 let text = id::decode(json).filter(|text| choices.contains(&&**text));
                 let choices = || choices.join(", ");
-                text.map(Value::Text)
+                text.map(ToolArgument::Text)
                     .ok_or_else(|| format!("Argument `{name}` must be one of: {}", choices()))
             }
         }
@@ -154,16 +154,16 @@ fn whole(json: &str) -> Option<u64> {
 }
 
 /// The members of the arguments: however many there are, no more is kept than a tool has.
-struct Members<'a> {
+struct ToolArgumentMembers<'a> {
     values: Vec<Option<&'a RawValue>>,
     twice: Option<&'static str>,
     unknown: Option<String>,
 }
 
-struct Reader(&'static Tool);
+struct ToolArgumentsVisitor(&'static Tool);
 
-impl<'de> Visitor<'de> for Reader {
-    type Value = Members<'de>;
+impl<'de> Visitor<'de> for ToolArgumentsVisitor {
+    type Value = ToolArgumentMembers<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object of arguments")
@@ -172,12 +172,12 @@ impl<'de> Visitor<'de> for Reader {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let parameters = self.0.parameters;
         let mut is_there = vec![false; parameters.len()];
-        let mut members = Members {
+        let mut members = ToolArgumentMembers {
             values: vec![None; parameters.len()],
             twice: None,
             unknown: None,
         };
-        while let Some(Name(name)) = map.next_key()? {
+        while let Some(ArgumentKey(name)) = map.next_key()? {
             let value: &RawValue = map.next_value()?;
             let Some(at) = parameters.iter().position(|it| it.name == name) else {
                 members

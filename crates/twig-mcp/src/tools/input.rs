@@ -5,7 +5,7 @@
 
 /// What was written.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Input<'n> {
+pub(super) struct WrittenInput<'n> {
     /// The name of an argument and its value, each name once.
     pub(super) values: Vec<(&'n str, String)>,
     /// All else, without spaces at its ends.
@@ -14,7 +14,7 @@ pub(super) struct Input<'n> {
 
 /// Reads pairs whose key is one of these names: `key=value`, `key="several words"` or the same in
 /// single quotes. Of two pairs with one key the second stays in the rest.
-pub(super) fn read<'n>(text: &str, names: &[&'n str]) -> Input<'n> {
+pub(super) fn read<'n>(text: &str, names: &[&'n str]) -> WrittenInput<'n> {
     let mut values = Vec::new();
     let mut rest = String::new();
     let mut free = names.to_vec();
@@ -34,7 +34,7 @@ pub(super) fn read<'n>(text: &str, names: &[&'n str]) -> Input<'n> {
         rest.push_str(head);
         left = tail;
     }
-    Input {
+    WrittenInput {
         values,
         rest: rest.trim().to_owned(),
     }

@@ -1,10 +1,10 @@
 //! `search`: prompts and documents by their words. The index is kept elsewhere.
 
-use twig_core::search::{Hit, Query, Scope, Target};
+use twig_core::search::{Hit, Query, SearchScope, SearchTarget};
 
-use super::given::Given;
-use super::{Answer, reply};
-use crate::call::Outcome;
+use super::given::ToolArguments;
+use super::{ToolAnswer, reply};
+use crate::call::CallOutcome;
 use crate::in_flight::PendingJob;
 use crate::json::{self, Object};
 
@@ -15,7 +15,7 @@ pub(super) const LONGEST: usize = 1000;
 pub(super) const LIMIT: u64 = 10;
 
 /// Hands the question over.
-pub(super) fn call(given: &Given<'_>) -> Answer {
+pub(super) fn call(given: &ToolArguments<'_>) -> ToolAnswer {
     let text = given.text("query").trim();
     if text.is_empty() {
         return Err("The query is empty: give words, or the beginnings of words".to_owned());
@@ -23,13 +23,15 @@ pub(super) fn call(given: &Given<'_>) -> Answer {
     let query = Query {
         text: text.to_owned(),
         scope: match given.maybe_text("kind") {
-            Some("prompt") => Scope::Prompts,
-            Some("resource") => Scope::Documents,
-            _ => Scope::All,
+            Some("prompt") => SearchScope::Prompts,
+            Some("resource") => SearchScope::Documents,
+            _ => SearchScope::All,
         },
         limit: usize::try_from(given.number("limit").unwrap_or(LIMIT)).unwrap_or_default(),
     };
-    Ok(Outcome::Job(Box::new(PendingJob::search(query, finish))))
+    Ok(CallOutcome::Job(Box::new(PendingJob::search(
+        query, finish,
+    ))))
 }
 
 /// Writes what was found.
@@ -49,11 +51,11 @@ fn finish(outcome: Result<Vec<Hit>, String>, result: &mut Object<'_>) {
 
 fn write(hit: &Hit, item: &mut Object<'_>) {
     match &hit.target {
-        Target::Prompt(name) => {
+        SearchTarget::Prompt(name) => {
             item.text("type", "prompt");
             item.text("name", name);
         }
-        Target::Document { uri, name } => {
+        SearchTarget::Document { uri, name } => {
             item.text("type", "resource");
             item.text("name", name);
             item.text("uri", uri);

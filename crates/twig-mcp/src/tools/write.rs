@@ -1,15 +1,15 @@
 //! The tools that write to the project: the change goes out as a job, and what came of it is said.
 
 use twig_core::store::{
-    Author, Change, Draft, Given as Content, ItemKind, ItemWrite, Patch, StoreError, StoreName,
-    Written, mime_or_plain,
+    Author, Change, GivenContent as Content, ItemDraft, ItemKind, ItemWrite, Patch, StoreError,
+    StoreName, Written, mime_or_plain,
 };
 use twig_core::suggest;
 
-use super::given::Given;
+use super::given::ToolArguments;
 use super::tool::Verb;
-use super::{Answer, reply};
-use crate::call::{Call, Outcome};
+use super::{ToolAnswer, reply};
+use crate::call::{Call, CallOutcome};
 use crate::client;
 use crate::in_flight::PendingJob;
 use crate::json::Object;
@@ -26,7 +26,12 @@ struct WriteCall {
 }
 
 /// Hands the change over.
-pub(super) fn call(call: &Call<'_>, kind: ItemKind, verb: Verb, given: &Given<'_>) -> Answer {
+pub(super) fn call(
+    call: &Call<'_>,
+    kind: ItemKind,
+    verb: Verb,
+    given: &ToolArguments<'_>,
+) -> ToolAnswer {
     let project = call.server.tools.project.clone();
     let project = project.ok_or("No project is selected")?;
     let sentence = |error: StoreError| error.to_string();
@@ -38,7 +43,7 @@ pub(super) fn call(call: &Call<'_>, kind: ItemKind, verb: Verb, given: &Given<'_
     let mut resource = None;
     let change = match verb {
         Verb::Create => {
-            let mut draft = Draft {
+            let mut draft = ItemDraft {
                 content: content.ok_or("Missing required argument: content")?,
                 description,
                 uri: None,
@@ -77,7 +82,7 @@ pub(super) fn call(call: &Call<'_>, kind: ItemKind, verb: Verb, given: &Given<'_
         resource,
     };
     let job = PendingJob::write(write, move |outcome, result| call.finish(outcome, result));
-    Ok(Outcome::Job(Box::new(job)))
+    Ok(CallOutcome::Job(Box::new(job)))
 }
 
 /// Whose write it is.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use twig_core::Limits;
 use twig_mcp::Connection;
-use twig_mcp::http::{self, Answer, Headers, Reply, Seat, Trouble};
+use twig_mcp::http::{self, ConnectionKind, Headers, HttpAnswer, HttpRefusal, Reply};
 
 use crate::support::{Peer, jinja, library, modern, request, sample};
 
@@ -44,7 +44,7 @@ fn post(headers: &Headers<'_>, body: impl AsRef<[u8]>) -> (u16, Value) {
     match http::post(&peer.server, headers, body.as_ref()) {
         Err(reply) => read(&reply),
         Ok(exchange) => match exchange.answer(&mut connection, peer.world()) {
-            Answer::Reply(reply) | Answer::Session(reply) => read(&reply),
+            HttpAnswer::Reply(reply) | HttpAnswer::Session(reply) => read(&reply),
             other => panic!("{other:?}"),
         },
     }
@@ -318,8 +318,8 @@ fn legacy_requests_belong_to_a_session() {
     assert_eq!(refused(&legacy(None), &list), (400, -32600, json!(7)));
     let headers = legacy(Some("abc"));
     let exchange = http::post(&peer.server, &headers, list.as_bytes()).unwrap();
-    assert_eq!(exchange.seat(), Seat::Session("abc"));
-    let (status, body) = read(&exchange.refuse(Trouble::NoSession));
+    assert_eq!(exchange.seat(), ConnectionKind::Session("abc"));
+    let (status, body) = read(&exchange.refuse(HttpRefusal::NoSession));
     assert_eq!((status, &body["id"]), (404, &json!(7)));
     // Errors of handlers are answers in the legacy era.
     let unknown = request(7, "no/such", json!({}));
@@ -333,12 +333,12 @@ fn initialize_starts_a_session_if_it_succeeds() {
     let body = request(0, "initialize", params);
     let headers = legacy(None);
     let exchange = http::post(&peer.server, &headers, body.as_bytes()).unwrap();
-    assert_eq!(exchange.seat(), Seat::New);
-    let (status, refusal) = read(&exchange.refuse(Trouble::Sessions(256)));
+    assert_eq!(exchange.seat(), ConnectionKind::New);
+    let (status, refusal) = read(&exchange.refuse(HttpRefusal::Sessions(256)));
     assert_eq!((status, &refusal["id"]), (503, &json!(0)));
     let mut connection = Connection::new(Arc::clone(&peer.server));
     let answer = exchange.answer(&mut connection, peer.world());
-    assert!(matches!(answer, Answer::Session(reply) if reply.status == 200));
+    assert!(matches!(answer, HttpAnswer::Session(reply) if reply.status == 200));
     peer.connection = connection;
     assert_eq!(peer.prompts_changed().len(), 1);
     assert_eq!(
@@ -356,7 +356,7 @@ fn sessions_mean_nothing_in_the_modern_era() {
     };
     let body = ask("prompts/list", json!({}));
     let exchange = http::post(&peer.server, &headers, body.as_bytes()).unwrap();
-    assert_eq!(exchange.seat(), Seat::Fresh);
+    assert_eq!(exchange.seat(), ConnectionKind::Fresh);
     assert_eq!(http::session(&headers).unwrap_err().status, 405);
     assert_eq!(http::session(&legacy(None)).unwrap_err().status, 405);
     assert_eq!(http::session(&legacy(Some("abc"))), Ok("abc"));
@@ -370,7 +370,7 @@ fn listening_opens_a_stream_for_who_takes_one() {
     let good = headers("subscriptions/listen");
     let exchange = http::post(&peer.server, &good, body.as_bytes()).unwrap();
     let mut connection = Connection::new(Arc::clone(&peer.server));
-    let Answer::Stream(first) = exchange.answer(&mut connection, peer.world()) else {
+    let HttpAnswer::Stream(first) = exchange.answer(&mut connection, peer.world()) else {
         panic!("no stream");
     };
     let first: Value = serde_json::from_slice(&first).unwrap();
@@ -399,7 +399,7 @@ fn a_computed_prompt_leaves_as_a_job() {
     };
     let exchange = http::post(&peer.server, &headers, body.as_bytes()).unwrap();
     let mut connection = Connection::new(Arc::clone(&peer.server));
-    let Answer::Job(job) = exchange.answer(&mut connection, peer.world()) else {
+    let HttpAnswer::Job(job) = exchange.answer(&mut connection, peer.world()) else {
         panic!("no job");
     };
     let twig_mcp::Work::Render(render) = &job.work else {
@@ -412,7 +412,7 @@ fn a_computed_prompt_leaves_as_a_job() {
     // Answered already, or cancelled meanwhile.
     let reply = http::finish(&mut connection, job.ticket, outcome);
     assert_eq!(reply, Reply::accepted());
-    let Answer::Job(job) = exchange.answer(&mut connection, peer.world()) else {
+    let HttpAnswer::Job(job) = exchange.answer(&mut connection, peer.world()) else {
         panic!("no job");
     };
     connection.abandon(job.ticket);
@@ -432,14 +432,14 @@ fn a_handler_that_panics_is_an_internal_error() {
 #[test]
 fn what_the_transport_refuses_has_a_body_without_an_id() {
     for (trouble, status) in [
-        (Trouble::Body, 400),
-        (Trouble::Token, 401),
-        (Trouble::Host, 403),
-        (Trouble::Origin, 403),
-        (Trouble::Method, 405),
-        (Trouble::Slow, 408),
-        (Trouble::TooLarge(9), 413),
-        (Trouble::Panic, 500),
+        (HttpRefusal::Body, 400),
+        (HttpRefusal::Token, 401),
+        (HttpRefusal::Host, 403),
+        (HttpRefusal::Origin, 403),
+        (HttpRefusal::Method, 405),
+        (HttpRefusal::Slow, 408),
+        (HttpRefusal::TooLarge(9), 413),
+        (HttpRefusal::Panic, 500),
     ] {
         let (told, body) = read(&trouble.reply(&headers("x")));
         assert_eq!(told, status);

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use twig_core::document::Head;
-use twig_core::model::About;
-use twig_core::parse::documents::{FoundDocument, Layout, documents};
-use twig_core::parse::library::{Folder, add_documents};
+use twig_core::model::LibraryAbout;
+use twig_core::parse::documents::{DocumentLayout, FoundDocument, documents};
+use twig_core::parse::library::{LibraryRoot, add_documents};
 use twig_core::store::hex;
 use twig_core::template::Templates;
 use twig_core::{
-    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Latest, Library,
-    LibraryName, LibraryOrigin, Limits, MessageSource, Prompt, PromptName, RelativePath, Role,
-    Stamp, StoredVersion, World,
+    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Latest, Library,
+    LibraryKind, LibraryName, LibraryOrigin, Limits, MessageSource, Prompt, PromptName,
+    RelativePath, Role, Stamp, StoredVersion, World,
 };
-use twig_mcp::{Connection, Identity, Job, Server, Tools};
+use twig_mcp::{Connection, Job, Server, ServerIdentity, Tools};
 
 /// One client, its server and what is served.
 pub(crate) struct Peer {
@@ -165,8 +165,8 @@ impl Peer {
     }
 }
 
-fn identity() -> Identity {
-    Identity {
+fn identity() -> ServerIdentity {
+    ServerIdentity {
         name: "twig".to_owned(),
         title: "Twig".to_owned(),
         version: "1.2.3".to_owned(),
@@ -221,11 +221,11 @@ pub(crate) fn library(name: &str, digest: u8, prompts: Vec<Prompt>) -> Library {
     });
     Library {
         name: LibraryName::from_folder(name).unwrap(),
-        kind: Kind::Markdown,
+        kind: LibraryKind::Markdown,
         origin: LibraryOrigin::Folder,
         root: format!("/libraries/{name}").into(),
         shown_root: format!("~/{name}").into(),
-        about: About::default(),
+        about: LibraryAbout::default(),
         prompts: prompts.collect(),
         skills: Vec::new(),
         documents: Vec::new(),
@@ -321,7 +321,7 @@ pub(crate) fn sample() -> Library {
 
 /// A library with documents of these paths, each at its version; they say their own path.
 pub(crate) fn with_documents(paths: &[(&str, u64)]) -> Library {
-    let folder = Folder {
+    let folder = LibraryRoot {
         name: LibraryName::from_folder("lib").unwrap(),
         root: "/libraries/lib".into(),
         shown_root: "~/lib".into(),
@@ -338,7 +338,7 @@ pub(crate) fn with_documents(paths: &[(&str, u64)]) -> Library {
             version: *version,
         })
         .collect();
-    let layout = Layout {
+    let layout = DocumentLayout {
         folders: vec![docs.clone()],
         prefix: "a://".into(),
         templates: Vec::new(),

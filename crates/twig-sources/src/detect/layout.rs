@@ -7,10 +7,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use self::signs::Signs;
-use super::Spot;
+use super::DetectedLibrary;
 use crate::listing::is_leftover;
 use crate::patience::look_twice;
-use crate::stamp::{Seen, is_absence};
+use crate::stamp::{SeenStamp, is_absence};
 
 /// How deep, and how far, is looked.
 const DEPTH: usize = 6;
@@ -22,15 +22,15 @@ const COMMANDS: &str = "commands";
 
 /// What was found beneath a folder, and the folders that would tell of a change.
 #[derive(Debug, Default)]
-pub(crate) struct Layout {
+pub(crate) struct FolderLayout {
     /// The libraries that it is, or holds.
-    pub(crate) spots: Vec<Spot>,
+    pub(crate) spots: Vec<DetectedLibrary>,
     /// Markdown files that none of them reads: how many, and the first.
     pub(crate) left_out: Option<(usize, PathBuf)>,
-    seen: Vec<(PathBuf, Seen)>,
+    seen: Vec<(PathBuf, SeenStamp)>,
 }
 
-impl Layout {
+impl FolderLayout {
     /// What a folder is; what was known of it holds until one of its folders is touched.
     pub(crate) fn of(root: &Path, known: Option<Self>) -> Self {
         let Some(known) = known else {
@@ -52,7 +52,7 @@ impl Layout {
     /// A folder that is not as it was; the root where nothing was seen yet.
     fn touched<'p>(&'p self, root: &'p Path) -> Option<&'p Path> {
         let mut seen = self.seen.iter();
-        let touched = seen.find(|(path, seen)| !seen.holds(&Seen::at(path)));
+        let touched = seen.find(|(path, seen)| !seen.holds(&SeenStamp::at(path)));
         let touched = touched.map(|(path, _)| path.as_path());
         touched.or(self.seen.is_empty().then_some(root))
     }
@@ -60,7 +60,7 @@ impl Layout {
     fn walk(root: &Path) -> io::Result<Self> {
         let mut signs = Signs::default();
         let is_commands = root.file_name().is_some_and(|name| name == COMMANDS);
-        let mut next = vec![Folder {
+        let mut next = vec![VisitedFolder {
             path: root.to_path_buf(),
             depth: 0,
             commands: is_commands.then(|| root.to_path_buf()),
@@ -71,7 +71,7 @@ impl Layout {
             if seen.len() == FOLDERS || names > NAMES {
                 break;
             }
-            seen.push((folder.path.clone(), Seen::at(&folder.path)));
+            seen.push((folder.path.clone(), SeenStamp::at(&folder.path)));
             let entries = match fs::read_dir(&folder.path) {
                 Ok(entries) => entries,
                 Err(error) if folder.depth == 0 => return Err(error),
@@ -111,14 +111,14 @@ impl Layout {
 }
 
 /// A folder on the way.
-struct Folder {
+struct VisitedFolder {
     path: PathBuf,
     depth: usize,
     /// The outermost folder of commands that it is, or is in.
     commands: Option<PathBuf>,
 }
 
-impl Folder {
+impl VisitedFolder {
     fn inner(&self, name: &str) -> Self {
         let path = self.path.join(name);
         let is_commands = name == COMMANDS;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use twig_clients::export::{ExportFormat, Item};
+use twig_clients::export::{ExportFormat, ExportItem};
 use twig_core::BodyError;
 
 use super::ExportTarget;
@@ -25,7 +25,7 @@ pub(super) enum Obstacle {
 }
 
 /// The folder that is written to.
-pub(super) struct Disk<'r> {
+pub(super) struct ExportFolder<'r> {
     root: &'r Root,
     folder: &'r str,
     pub(super) client: ExportFormat,
@@ -33,7 +33,7 @@ pub(super) struct Disk<'r> {
     real: Option<PathBuf>,
 }
 
-impl<'r> Disk<'r> {
+impl<'r> ExportFolder<'r> {
     pub(super) fn new(root: &'r Root, target: ExportTarget<'r>) -> Self {
         Self {
             root,
@@ -48,7 +48,7 @@ impl<'r> Disk<'r> {
     }
 
     /// Whether a prompt is read from this very folder.
-    pub(super) fn holds(&self, item: &Item) -> bool {
+    pub(super) fn holds(&self, item: &ExportItem) -> bool {
         let source = item.source.as_ref();
         let source = source.and_then(|source| std::fs::canonicalize(source).ok());
         match (source, &self.real) {

@@ -1,13 +1,13 @@
 //! What is at a prompt's path before it is written.
 
-use twig_clients::export::{ExportFormat, Item, Marker, bundled_of, marker_of};
+use twig_clients::export::{ExportFormat, ExportItem, Marker, bundled_of, marker_of};
 use twig_core::RelativePath;
 
 use super::ExportState;
-use super::disk::{Disk, Obstacle};
+use super::disk::{ExportFolder, Obstacle};
 
 /// What is there.
-pub(super) enum Seen {
+pub(super) enum ExistingFile {
     Nothing,
     Current,
     /// An earlier export, and the files that came with it.
@@ -21,7 +21,7 @@ pub(super) enum Seen {
     Barred(String),
 }
 
-impl Seen {
+impl ExistingFile {
     pub(super) fn state(&self) -> ExportState {
         match self {
             Self::Nothing => ExportState::New,
@@ -35,49 +35,49 @@ impl Seen {
 }
 
 /// Looks at the place of a prompt's file.
-pub(super) fn at(disk: &Disk<'_>, item: &Item) -> Seen {
+pub(super) fn at(disk: &ExportFolder<'_>, item: &ExportItem) -> ExistingFile {
     let bytes = match disk.read(&item.path) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return nothing(disk, item),
-        Err(Obstacle::Other(why)) => return Seen::Other(why),
-        Err(Obstacle::Barred(why)) => return Seen::Barred(why),
+        Err(Obstacle::Other(why)) => return ExistingFile::Other(why),
+        Err(Obstacle::Barred(why)) => return ExistingFile::Barred(why),
     };
     let Ok(text) = String::from_utf8(bytes) else {
-        return Seen::Foreign;
+        return ExistingFile::Foreign;
     };
     let Some((marker, bundled)) = marker(disk, &item.path, &text) else {
-        return Seen::Foreign;
+        return ExistingFile::Foreign;
     };
     if !marker.is_intact {
-        return Seen::Edited;
+        return ExistingFile::Edited;
     }
     let next = marker_of(disk.client, &item.text, []);
     match next {
-        Some(next) if next.digest == marker.digest => Seen::Current,
+        Some(next) if next.digest == marker.digest => ExistingFile::Current,
         // Files that are new to the skill may be somebody's own.
         _ if item.bundled.iter().any(|file| {
             let is_known = bundled.iter().any(|known| known.as_str() == file.to);
             !is_known && disk.is_there(&beside(&item.path, &file.to))
         }) =>
         {
-            Seen::Edited
+            ExistingFile::Edited
         }
-        _ => Seen::Changed(bundled),
+        _ => ExistingFile::Changed(bundled),
     }
 }
 
 /// There is no file; a skill's folder may still be somebody's.
-fn nothing(disk: &Disk<'_>, item: &Item) -> Seen {
+fn nothing(disk: &ExportFolder<'_>, item: &ExportItem) -> ExistingFile {
     let is_taken = |to: &str| disk.is_there(&beside(&item.path, to));
     if item.bundled.iter().any(|file| is_taken(&file.to)) {
-        return Seen::Foreign;
+        return ExistingFile::Foreign;
     }
-    Seen::Nothing
+    ExistingFile::Nothing
 }
 
 /// The marker of a file, held against what is there now, and the files that came with it.
 pub(super) fn marker<'t>(
-    disk: &Disk<'_>,
+    disk: &ExportFolder<'_>,
     path: &str,
     text: &'t str,
 ) -> Option<(Marker<'t>, Vec<RelativePath>)> {

@@ -1,17 +1,17 @@
 //! Writing and removing one prompt's file, and with a skill the files that it brings.
 
 use sha2::{Digest, Sha256};
-use twig_clients::export::Item;
+use twig_clients::export::ExportItem;
 use twig_core::{Bodies, RelativePath};
 
-use super::disk::Disk;
+use super::disk::ExportFolder;
 use super::look::beside;
 
 /// Writes a prompt. `before` are the files that came with its earlier export; what is no longer among
 /// them goes. The file that says what it is comes last: until then the earlier one is there.
 pub(super) fn write(
-    disk: &Disk<'_>,
-    item: &Item,
+    disk: &ExportFolder<'_>,
+    item: &ExportItem,
     bodies: &dyn Bodies,
     before: &[RelativePath],
     is_kept: bool,
@@ -49,7 +49,11 @@ pub(super) fn write(
 }
 
 /// Removes an export and what came with it.
-pub(super) fn remove(disk: &Disk<'_>, path: &str, bundled: &[RelativePath]) -> Result<(), String> {
+pub(super) fn remove(
+    disk: &ExportFolder<'_>,
+    path: &str,
+    bundled: &[RelativePath],
+) -> Result<(), String> {
     disk.remove(path)?;
     for file in bundled {
         let _ = disk.remove(&beside(path, file.as_str()));
@@ -62,7 +66,7 @@ pub(super) fn remove(disk: &Disk<'_>, path: &str, bundled: &[RelativePath]) -> R
 }
 
 /// The folders of a file that was removed, from the inside out.
-fn empty_folders(disk: &Disk<'_>, path: &str, file: &RelativePath) {
+fn empty_folders(disk: &ExportFolder<'_>, path: &str, file: &RelativePath) {
     let mut folder = file.folder();
     while !folder.is_empty() {
         disk.remove_folder(&beside(path, folder));

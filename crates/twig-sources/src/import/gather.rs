@@ -9,7 +9,7 @@ use twig_clients::import::{SourceFile, is_candidate};
 use twig_core::{BodyError, NotAFile};
 
 use super::ImportError;
-use crate::reader::{Patience, read_text_beneath};
+use crate::reader::{SavePatience, read_text_beneath};
 use crate::root::{Root, sentence};
 
 /// The largest file.
@@ -50,7 +50,7 @@ pub fn gather(path: &Path) -> Result<Gathered, ImportError> {
         is_file: true,
         ..Gathered::default()
     };
-    match read_text_beneath(&root, &parent, &name, FILE, Patience::NONE) {
+    match read_text_beneath(&root, &parent, &name, FILE, SavePatience::NONE) {
         Ok(read) => gathered.files.push(SourceFile {
             path: name.into_owned(),
             text: read.text,
@@ -111,7 +111,7 @@ fn folder(path: &Path) -> Result<Gathered, ImportError> {
     found.others += drop_stray_texts(&mut paths);
     let mut total = 0;
     for file in paths {
-        match read_text_beneath(&root, path, &file, FILE, Patience::NONE) {
+        match read_text_beneath(&root, path, &file, FILE, SavePatience::NONE) {
             Ok(read) => {
                 total += read.text.len();
                 if total > BYTES {

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use twig_clients::import::Imported;
+use twig_clients::import::ImportedPrompt;
 use twig_core::name::twin_key;
-use twig_core::parse::library::{Files, Folder, MANIFEST, twig_library};
+use twig_core::parse::library::{Files, LibraryRoot, MANIFEST, twig_library};
 use twig_core::parse::read_toml;
 use twig_core::parse::table::append;
 use twig_core::{
@@ -22,9 +22,9 @@ use twig_core::{
 };
 
 use super::{Fate, ImportError};
-use crate::listing::Looker;
+use crate::listing::FileLister;
 use crate::locked_file::{LockError, LockedFile, LockedFolder};
-use crate::reader::{Patience, ReadFile, read_text};
+use crate::reader::{ReadFile, SavePatience, read_text};
 use crate::root::sentence;
 use crate::write_file::{NewFile, create_beneath, sync_folder};
 
@@ -65,7 +65,7 @@ enum PlanLock {
 /// `head` is what a new manifest starts with.
 pub fn plan_library(
     root: &Path,
-    prompts: &[&Imported],
+    prompts: &[&ImportedPrompt],
     head: &str,
     limits: &Limits,
 ) -> Result<LibraryPlan, ImportError> {
@@ -75,7 +75,7 @@ pub fn plan_library(
 /// The same for a plan that is carried out: until it is dropped, no other command changes the library.
 pub fn plan_library_locked(
     root: &Path,
-    prompts: &[&Imported],
+    prompts: &[&ImportedPrompt],
     head: &str,
     limits: &Limits,
 ) -> Result<LibraryPlan, ImportError> {
@@ -107,7 +107,7 @@ fn lock(root: &Path) -> Result<PlanLock, ImportError> {
 
 fn plan(
     root: &Path,
-    prompts: &[&Imported],
+    prompts: &[&ImportedPrompt],
     head: &str,
     limits: &Limits,
     lock: Option<PlanLock>,
@@ -216,7 +216,7 @@ impl LibraryPlan {
         self.check_before()?;
         for (path, text) in &self.files {
             // What an import left that was cut off says the same, or there would be no plan for it.
-            if read_text(&self.root, path, text.len(), Patience::NONE).is_err() {
+            if read_text(&self.root, path, text.len(), SavePatience::NONE).is_err() {
                 write_beneath(&self.root, path, text)?;
             }
         }
@@ -234,7 +234,7 @@ impl LibraryPlan {
 
     /// Whether the manifest still says what it said: what somebody wrote since is not written over.
     fn check_before(&self) -> Result<(), ImportError> {
-        let read = read_text(&self.root, MANIFEST, self.before.len(), Patience::NONE);
+        let read = read_text(&self.root, MANIFEST, self.before.len(), SavePatience::NONE);
         match read {
             Ok(read) if with_mark(&read) == self.before => Ok(()),
             _ => Err(ImportError::Changed),
@@ -250,7 +250,12 @@ fn existing(root: &Path, limits: &Limits) -> Result<Option<(String, Library)>, I
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(ImportError::Unreadable(sentence(&error))),
     }
-    let read = match read_text(root, MANIFEST, limits.manifest, Patience::for_scan(true)) {
+    let read = match read_text(
+        root,
+        MANIFEST,
+        limits.manifest,
+        SavePatience::for_scan(true),
+    ) {
         Ok(read) => read,
         Err(BodyError::NotFound) => return Err(ImportError::NoLibrary),
         Err(error) => return Err(ImportError::Manifest(error.to_string())),
@@ -262,18 +267,18 @@ fn existing(root: &Path, limits: &Limits) -> Result<Option<(String, Library)>, I
     let name = root.file_name().unwrap_or_default().to_string_lossy();
     let name = LibraryName::from_folder(&name).ok_or(ImportError::NoLibrary)?;
     let shown: Box<str> = root.display().to_string().into();
-    let folder = Folder {
+    let folder = LibraryRoot {
         prefix: format!("{name}:").into(),
         name,
         root: shown.clone(),
         shown_root: shown,
     };
-    let library = twig_library(&folder, &read.text, &Named(Looker::new(root)), limits);
+    let library = twig_library(&folder, &read.text, &Named(FileLister::new(root)), limits);
     Ok(Some((with_mark(&read), library)))
 }
 
 /// Files as a manifest names them: one that is missing is still the prompt's.
-struct Named<'r>(Looker<'r>);
+struct Named<'r>(FileLister<'r>);
 
 impl Files for Named<'_> {
     fn look(&self, path: &RelativePath) -> Result<(), BodyError> {
@@ -294,7 +299,7 @@ fn with_mark(read: &ReadFile) -> String {
 fn compared(
     root: &Path,
     known: &Prompt,
-    prompt: &Imported,
+    prompt: &ImportedPrompt,
     limits: &Limits,
 ) -> (Fate, Vec<(String, String)>) {
     let is_template = known.dialect == Dialect::Jinja;
@@ -310,15 +315,17 @@ fn compared(
         let own = own.filter(|own| own.role == message.role);
         let own = own.map(|own| own.text.as_str());
         is_same &= match &message.content {
-            Content::File(path) => match read_text(root, path.as_str(), limit, Patience::NONE) {
-                Ok(read) => own == Some(&read.text),
-                Err(BodyError::NotFound) => {
-                    let text = own.unwrap_or_default().to_owned();
-                    missing.push((path.as_str().to_owned(), text));
-                    own.is_some()
+            Content::File(path) => {
+                match read_text(root, path.as_str(), limit, SavePatience::NONE) {
+                    Ok(read) => own == Some(&read.text),
+                    Err(BodyError::NotFound) => {
+                        let text = own.unwrap_or_default().to_owned();
+                        missing.push((path.as_str().to_owned(), text));
+                        own.is_some()
+                    }
+                    Err(_) => false,
                 }
-                Err(_) => false,
-            },
+            }
             Content::Text { text, .. } => own == Some(text),
             _ => false,
         };
@@ -342,7 +349,7 @@ fn compared(
 fn add(
     root: &Path,
     is_new: bool,
-    prompt: &Imported,
+    prompt: &ImportedPrompt,
     limits: &Limits,
     before: usize,
     tables: &mut String,
@@ -353,7 +360,7 @@ fn add(
     };
     if !is_new {
         for (path, text) in prompt.files() {
-            let is_free = match read_text(root, &path, text.len(), Patience::NONE) {
+            let is_free = match read_text(root, &path, text.len(), SavePatience::NONE) {
                 Ok(read) => read.text == text,
                 Err(error) => error == BodyError::NotFound,
             };

@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use sha2::{Digest as _, Sha256};
-use twig_clients::import::Imported;
+use twig_clients::import::ImportedPrompt;
 use twig_core::Limits;
 use twig_core::store::{
-    Author, Change, Digest, Draft, Given, ItemKind, ItemWrite, Noun, Project, Store, StoreError,
-    StoreName, Write, decide,
+    Author, Change, Digest, GivenContent, ItemDraft, ItemKind, ItemWrite, Noun, Project, Store,
+    StoreError, StoreName, Write, decide,
 };
 
 use super::Fate;
-use crate::project_folder::{Outcome, UNDER_WAY, UNDER_WAY_BYTES, start, wait};
+use crate::project_folder::{ImportedWrite, UNDER_WAY, UNDER_WAY_BYTES, start, wait};
 
 /// What an import will do to a project.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct ProjectPlan {
 pub fn plan_project(
     project: &Project,
     name: &StoreName,
-    prompts: &[&Imported],
+    prompts: &[&ImportedPrompt],
     author: &Author,
     limits: &Limits,
 ) -> ProjectPlan {
@@ -68,10 +68,11 @@ pub fn plan_project(
 impl ProjectPlan {
     /// Carries it out. What a store refuses after all is left, and why is told.
     pub fn write(&mut self, store: &dyn Store) {
-        let mut under_way: VecDeque<(usize, usize, Outcome)> = VecDeque::with_capacity(UNDER_WAY);
+        let mut under_way: VecDeque<(usize, usize, ImportedWrite)> =
+            VecDeque::with_capacity(UNDER_WAY);
         let mut total = 0;
         let fates = &mut self.fates;
-        let mut finish = |(at, size, outcome): (usize, usize, Outcome)| {
+        let mut finish = |(at, size, outcome): (usize, usize, ImportedWrite)| {
             if let Err(error) = wait(&outcome) {
                 fates[at] = Fate::Left(error.to_string());
             }
@@ -100,7 +101,7 @@ impl ProjectPlan {
 /// The write that makes a prompt, where the store would take it.
 fn checked(
     project: &StoreName,
-    prompt: &Imported,
+    prompt: &ImportedPrompt,
     author: &Author,
     limits: &Limits,
 ) -> Result<ItemWrite, StoreError> {
@@ -108,8 +109,8 @@ fn checked(
         project: project.clone(),
         kind: ItemKind::Prompt,
         name: StoreName::parse(Noun::Prompt, &prompt.name)?,
-        change: Change::Create(Draft {
-            content: Given::Bytes(prompt.original.clone().into_bytes()),
+        change: Change::Create(ItemDraft {
+            content: GivenContent::Bytes(prompt.original.clone().into_bytes()),
             description: prompt.description.as_deref().map(Into::into),
             uri: None,
             mime: None,
@@ -121,9 +122,9 @@ fn checked(
     Ok(write)
 }
 
-fn size(content: &Given) -> usize {
+fn size(content: &GivenContent) -> usize {
     match content {
-        Given::Text(text) => text.len(),
-        Given::Bytes(bytes) => bytes.len(),
+        GivenContent::Text(text) => text.len(),
+        GivenContent::Bytes(bytes) => bytes.len(),
     }
 }

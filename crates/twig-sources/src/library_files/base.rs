@@ -3,14 +3,14 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use twig_core::parse::library::Folder;
+use twig_core::parse::library::LibraryRoot;
 use twig_core::{BodyError, FileRole, Problem, ProblemCode, RelativePath, Severity};
 
 use crate::root::Root;
 
 /// A folder of a library, opened when something has to be read.
 pub(crate) struct Base<'p> {
-    pub(crate) folder: &'p Folder,
+    pub(crate) folder: &'p LibraryRoot,
     /// From the library's folder; `""` for that itself.
     pub(crate) below: &'p str,
     pub(crate) path: PathBuf,
@@ -18,7 +18,7 @@ pub(crate) struct Base<'p> {
 }
 
 impl<'p> Base<'p> {
-    pub(crate) fn new(folder: &'p Folder, below: &'p str) -> Self {
+    pub(crate) fn new(folder: &'p LibraryRoot, below: &'p str) -> Self {
         let root = Path::new(&*folder.root);
         let path = if below.is_empty() {
             root.to_path_buf()

@@ -8,8 +8,8 @@ use twig_core::LibraryName;
 
 use super::*;
 
-fn folder(root: &Path) -> Folder {
-    Folder {
+fn folder(root: &Path) -> LibraryRoot {
+    LibraryRoot {
         name: LibraryName::from_folder("lib").unwrap(),
         root: root.to_str().unwrap().into(),
         shown_root: "~/lib".into(),
@@ -28,14 +28,14 @@ fn refresh(root: &Path, tree: &mut FileTree, limits: &Limits) -> (bool, u64) {
     let folder = folder(root);
     let kind = match tree.kind() {
         TreeKind::Client(kind) => kind,
-        _ => Kind::Definitions,
+        _ => LibraryKind::Definitions,
     };
     let rules = FileRules::new(&folder, kind, Options::default(), limits, &[]);
     let changed = tree.refresh(&rules);
     (changed, rules.read.into_inner())
 }
 
-fn bundled(file: &LibraryFile) -> Option<&Bundled> {
+fn bundled(file: &LibraryFile) -> Option<&SkillFileFound> {
     match &file.content {
         Ok(FileContent::Client(_, bundled)) => bundled.as_deref(),
         _ => None,
@@ -125,9 +125,9 @@ fn a_skill_brings_its_files_and_no_others() {
     );
     write(root, "pdf/scripts/run.py", [0xff, 0x00, 0x01]);
     write(root, "notes/README.txt", "no skill\n");
-    let mut tree = FileTree::new(TreeKind::Client(Kind::Skills), "");
+    let mut tree = FileTree::new(TreeKind::Client(LibraryKind::Skills), "");
     refresh(root, &mut tree, &Limits::default());
-    let bundled: Vec<&Bundled> = tree.files.iter().filter_map(bundled).collect();
+    let bundled: Vec<&SkillFileFound> = tree.files.iter().filter_map(bundled).collect();
     let paths: Vec<&str> = bundled.iter().map(|it| it.path.as_str()).collect();
     assert_eq!(paths, ["pdf/SKILL.md", "pdf/scripts/run.py"]);
     let digest: [u8; 32] = Sha256::digest([0xff, 0x00, 0x01]).into();
@@ -146,7 +146,7 @@ fn a_digest_is_made_once_a_change() {
     );
     write(root, "pdf/data.bin", "one");
     let limits = Limits::default();
-    let mut tree = FileTree::new(TreeKind::Client(Kind::Skills), "");
+    let mut tree = FileTree::new(TreeKind::Client(LibraryKind::Skills), "");
     refresh(root, &mut tree, &limits);
     let first = bundled(&tree.files[1]).unwrap().clone();
     // Stamps settle within moments; then a look at them is all there is.

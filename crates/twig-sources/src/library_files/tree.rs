@@ -3,13 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use twig_clients::format::{self, Part};
-use twig_core::{BodyError, FileRole, Kind, Limits, Problem, ProblemCode, RelativePath, Severity};
+use twig_clients::format::{self, ClientFilePart};
+use twig_core::{
+    BodyError, FileRole, LibraryKind, Limits, Problem, ProblemCode, RelativePath, Severity,
+};
 
 use super::{Base, FileRules, LibraryFile, Want, refresh_all};
-use crate::listing::{Entry, Listing, is_leftover};
+use crate::listing::{ListedKind, Listing, is_leftover};
 use crate::patience::look_twice;
-use crate::stamp::Seen;
+use crate::stamp::SeenStamp;
 
 /// How many documents, and how many definitions, one library may have.
 pub(crate) const FILES: usize = 5_000;
@@ -35,12 +37,12 @@ pub(crate) enum TreeKind {
     /// Each `*.json` in the folder itself is a definition.
     Definitions,
     /// Files of another client.
-    Client(Kind),
+    Client(LibraryKind),
 }
 
 impl TreeKind {
     /// What is wanted of what is at a path from the library's folder; `None` where it does not count.
-    fn want(self, path: &RelativePath, entry: Entry, limits: &Limits) -> Option<Want> {
+    fn want(self, path: &RelativePath, entry: ListedKind, limits: &Limits) -> Option<Want> {
         match self {
             Self::Documents => Some(Want::Head),
             Self::Definitions => {
@@ -49,7 +51,7 @@ impl TreeKind {
             Self::Client(kind) => match format::part(kind, path) {
                 Some(part) => Some(Want::Client(part)),
                 // A link may lead to a folder, which its name does not tell.
-                None => (entry == Entry::Unsure).then_some(Want::Link),
+                None => (entry == ListedKind::Unsure).then_some(Want::Link),
             },
         }
     }
@@ -102,16 +104,16 @@ struct SeenFolder {
     /// From the base, `""` for itself.
     below: Box<str>,
     path: PathBuf,
-    seen: Seen,
-    contents: Contents,
+    seen: SeenStamp,
+    contents: FolderContents,
     error: Option<BodyError>,
 }
 
 /// What is in a folder, without what is hidden, left over or not wanted.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Contents {
+struct FolderContents {
     /// Sorted.
-    entries: Vec<(Box<str>, Entry)>,
+    entries: Vec<(Box<str>, ListedKind)>,
     /// Names that no path can have, as far as they can be shown.
     odd: Vec<Box<str>>,
     /// Whether there are more entries than are kept of one folder.
@@ -119,7 +121,7 @@ struct Contents {
 }
 
 /// Whether what is at a path from the library's folder counts; folders always do.
-type Counts<'w> = &'w dyn Fn(&RelativePath, Entry) -> bool;
+type Counts<'w> = &'w dyn Fn(&RelativePath, ListedKind) -> bool;
 
 impl FileTree {
     pub(super) fn new(kind: TreeKind, below: &str) -> Self {
@@ -222,7 +224,7 @@ impl FileTree {
     /// Puts files in the order of a new listing; those that were there keep what was read of them.
     fn arrange(&mut self, base: &Base<'_>, limits: &Limits) {
         let mut listed: Vec<LibraryFile> = self.listed(base, limits).collect();
-        if self.kind == TreeKind::Client(Kind::Skills) {
+        if self.kind == TreeKind::Client(LibraryKind::Skills) {
             keep_skills(&mut listed);
         }
         listed.sort_by(|one, two| one.path.cmp(&two.path));
@@ -245,7 +247,7 @@ impl FileTree {
     /// The files in all folders, in no order.
     fn listed(&self, base: &Base<'_>, limits: &Limits) -> impl Iterator<Item = LibraryFile> {
         // Where folders are not looked into, one that is called like a file is a mistake.
-        let counts = |entry| self.kind == TreeKind::Definitions || entry != Entry::FOLDER;
+        let counts = |entry| self.kind == TreeKind::Definitions || entry != ListedKind::FOLDER;
         self.folders.iter().flat_map(move |folder| {
             let entries = folder.contents.entries.iter();
             let entries = entries.filter(move |(_, entry)| counts(*entry));
@@ -280,16 +282,17 @@ fn keep_skills(files: &mut Vec<LibraryFile>) {
     let skills = files.iter().filter(|file| file.want == Want::PROMPT);
     let skills: HashSet<Box<str>> = skills.map(|file| file.path.folder().into()).collect();
     files.retain_mut(|file| {
-        let is_bundled = file.want == Want::Client(Part::Bundled);
+        let is_bundled = file.want == Want::Client(ClientFilePart::Bundled);
         if !is_bundled || above(file.path.folder()).any(|it| skills.contains(it)) {
             return true;
         }
-        let part = (file.entry == Entry::File).then(|| format::part_outside_skills(&file.path));
+        let part =
+            (file.entry == ListedKind::File).then(|| format::part_outside_skills(&file.path));
         match part.flatten() {
             Some(part) => file.want = Want::Client(part),
             None => file.want = Want::Link,
         }
-        file.want != Want::Link || file.entry == Entry::Unsure
+        file.want != Want::Link || file.entry == ListedKind::Unsure
     });
 }
 
@@ -321,12 +324,12 @@ impl SeenFolder {
             Self {
                 below,
                 path,
-                seen: Seen::never(),
-                contents: Contents::default(),
+                seen: SeenStamp::never(),
+                contents: FolderContents::default(),
                 error: None,
             }
         });
-        let now = Seen::at(&folder.path);
+        let now = SeenStamp::at(&folder.path);
         if !folder.seen.holds(&now) {
             folder.seen = now;
             *changed |= folder.list(base, counts);
@@ -336,7 +339,7 @@ impl SeenFolder {
 
     /// Lists it; says whether anything differs.
     fn list(&mut self, base: &Base<'_>, counts: Counts<'_>) -> bool {
-        let is_less = |listed: &(Seen, Result<Contents, BodyError>)| {
+        let is_less = |listed: &(SeenStamp, Result<FolderContents, BodyError>)| {
             listed
                 .1
                 .as_ref()
@@ -344,17 +347,17 @@ impl SeenFolder {
         };
         let seen = &mut Some(self.seen);
         let look = || {
-            let seen = seen.take().unwrap_or_else(|| Seen::at(&self.path));
-            (seen, Contents::list(base, &self.below, counts))
+            let seen = seen.take().unwrap_or_else(|| SeenStamp::at(&self.path));
+            (seen, FolderContents::list(base, &self.below, counts))
         };
         let (seen, listed) = look_twice(&self.path, look, is_less);
         self.seen = seen;
         let (contents, error) = match listed {
             Ok(contents) => (contents, None),
-            Err(error @ BodyError::NotFound) => (Contents::default(), Some(error)),
+            Err(error @ BodyError::NotFound) => (FolderContents::default(), Some(error)),
             // What was known stays until the folder can be listed again.
             Err(error) => {
-                self.seen = Seen::never();
+                self.seen = SeenStamp::never();
                 (std::mem::take(&mut self.contents), Some(error))
             }
         };
@@ -363,22 +366,22 @@ impl SeenFolder {
         changed
     }
 
-    fn folders(&self) -> impl DoubleEndedIterator<Item = &(Box<str>, Entry)> {
+    fn folders(&self) -> impl DoubleEndedIterator<Item = &(Box<str>, ListedKind)> {
         self.contents
             .entries
             .iter()
-            .filter(|(_, entry)| *entry == Entry::FOLDER)
+            .filter(|(_, entry)| *entry == ListedKind::FOLDER)
     }
 
-    fn files(&self) -> impl Iterator<Item = &(Box<str>, Entry)> {
+    fn files(&self) -> impl Iterator<Item = &(Box<str>, ListedKind)> {
         self.contents
             .entries
             .iter()
-            .filter(|(_, entry)| *entry != Entry::FOLDER)
+            .filter(|(_, entry)| *entry != ListedKind::FOLDER)
     }
 }
 
-impl Contents {
+impl FolderContents {
     fn list(base: &Base<'_>, below: &str, counts: Counts<'_>) -> Result<Self, BodyError> {
         let listing = Listing::read(base.root()?, below)?;
         let mut contents = Self {
@@ -398,16 +401,16 @@ impl Contents {
             path.is_ok_and(|path| counts(&path, entry))
         };
         for name in listing.unreadable() {
-            if is_missed(name, Entry::File) {
+            if is_missed(name, ListedKind::File) {
                 contents.odd.push(shown(name));
             }
         }
         for (name, entry) in listing.into_entries() {
-            if is_leftover(&name) || (entry == Entry::FOLDER && STRANGE.contains(&&*name)) {
+            if is_leftover(&name) || (entry == ListedKind::FOLDER && STRANGE.contains(&&*name)) {
                 continue;
             }
             match is_wanted(&name, entry) {
-                _ if entry == Entry::FOLDER => contents.entries.push((name, entry)),
+                _ if entry == ListedKind::FOLDER => contents.entries.push((name, entry)),
                 Ok(true) => contents.entries.push((name, entry)),
                 Err(_) if is_missed(&name, entry) => contents.odd.push(shown(&name)),
                 _ => {}

@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use twig_clients::format::{self, Bundled, Reading};
-use twig_core::parse::documents::Layout;
+use twig_clients::format::{self, Reading, SkillFileFound};
+use twig_core::parse::documents::DocumentLayout;
 use twig_core::parse::functions::{FunctionFiles, LIST, SCRIPT};
 use twig_core::parse::library::{
-    DefinitionFile, Folder, MANIFEST, definitions_library, empty_library, functions_library,
+    DefinitionFile, LibraryRoot, MANIFEST, definitions_library, empty_library, functions_library,
     twig_layout,
 };
 use twig_core::parse::project::{CONFIG, project_config};
 use twig_core::{
-    BodyError, FileRole, FunctionSource, Kind, Library, Problem, ProblemCode, RelativePath,
+    BodyError, FileRole, FunctionSource, Library, LibraryKind, Problem, ProblemCode, RelativePath,
     Severity, UriTemplate,
 };
 
@@ -19,10 +19,10 @@ use crate::bodies::most;
 use crate::library_files::{
     FILES, FileContent, FileRules, LISTED, LibraryFiles, TreeKind, is_definition,
 };
-use crate::listing::{Listing, Looker, is_leftover};
+use crate::listing::{FileLister, Listing, is_leftover};
 use crate::root::Root;
 use crate::settings::Settings;
-use crate::stamp::{Seen, is_absence};
+use crate::stamp::{SeenStamp, is_absence};
 
 /// Where definitions are, the first of these that has any.
 const FOLDERS: [&str; 2] = ["prompts", "mcp/prompts"];
@@ -31,7 +31,7 @@ const PREFIX: &str = "architecture://";
 const TEMPLATE: &str = "architecture://{category}/{name}";
 
 /// A library without its documents, where those are, and whether all that it needs could be read.
-type ReadLibrary = (Library, Option<Layout>, bool);
+type ReadLibrary = (Library, Option<DocumentLayout>, bool);
 
 /// Makes a library of its files; `None` where it is none any more.
 pub(super) fn read(
@@ -40,8 +40,8 @@ pub(super) fn read(
     settings: &Settings,
 ) -> Option<ReadLibrary> {
     match rules.kind {
-        Kind::Definitions => Some(definitions(files, rules)),
-        Kind::Functions => functions(files, rules, &settings.function_prefix),
+        LibraryKind::Definitions => Some(definitions(files, rules)),
+        LibraryKind::Functions => functions(files, rules, &settings.function_prefix),
         kind if kind.is_format() => Some(client(files, rules)),
         _ => twig(files, rules),
     }
@@ -50,7 +50,7 @@ pub(super) fn read(
 fn twig(files: &mut LibraryFiles, rules: &FileRules<'_>) -> Option<ReadLibrary> {
     let root = Path::new(&*rules.folder.root);
     files.want_text(rules, MANIFEST, rules.limits.manifest);
-    let looker = Looker::new(root);
+    let looker = FileLister::new(root);
     let manifest = files.named(MANIFEST)?;
     let (library, layout) = match manifest.text() {
         Ok(text) => {
@@ -96,7 +96,7 @@ pub(super) fn has_moved(files: &LibraryFiles, rules: &FileRules<'_>) -> bool {
     let tree = files
         .tree
         .as_ref()
-        .filter(|_| rules.kind == Kind::Definitions);
+        .filter(|_| rules.kind == LibraryKind::Definitions);
     let root = Path::new(&*rules.folder.root);
     tree.is_some_and(|tree| *tree.below != *definitions_folder(files, root))
 }
@@ -126,7 +126,7 @@ fn broken(rules: &FileRules<'_>, role: FileRole, path: &str, error: &BodyError) 
     )
 }
 
-fn problem(folder: &Folder, role: FileRole, path: &str, error: &BodyError) -> Problem {
+fn problem(folder: &LibraryRoot, role: FileRole, path: &str, error: &BodyError) -> Problem {
     error.problem(role, &folder.path_of(path), &folder.shown_path_of(path))
 }
 
@@ -140,13 +140,13 @@ fn definitions(files: &mut LibraryFiles, rules: &FileRules<'_>) -> ReadLibrary {
     }
     let below = definitions_folder(files, root);
     files.tree(rules, TreeKind::Definitions, below);
-    let looker = Looker::new(root);
+    let looker = FileLister::new(root);
     let tree = files.tree.as_ref();
     let texts = tree.iter().flat_map(|tree| &tree.files);
     let texts = texts.map(|file| (&file.path, file.text()));
     let texts: Vec<DefinitionFile<'_>> = texts.collect();
     let mut library = definitions_library(folder, &texts, &looker, limits);
-    let usual = Layout::usual(PREFIX, UriTemplate::parse(TEMPLATE).into_iter().collect());
+    let usual = DocumentLayout::usual(PREFIX, UriTemplate::parse(TEMPLATE).into_iter().collect());
     let config = files.named(CONFIG).map(|file| file.text());
     let text = config.unwrap_or(Ok("")).unwrap_or_default();
     let read = project_config(folder, text, usual, &looker, limits);
@@ -177,9 +177,9 @@ fn client(files: &mut LibraryFiles, rules: &FileRules<'_>) -> ReadLibrary {
         Ok(FileContent::Client(reading, bundled)) => Some((&file.path, reading, bundled)),
         _ => None,
     });
-    let read: Vec<(&RelativePath, &Reading, &Option<Box<Bundled>>)> = read.collect();
+    let read: Vec<(&RelativePath, &Reading, &Option<Box<SkillFileFound>>)> = read.collect();
     let bundled = read.iter().filter_map(|(_, _, bundled)| bundled.as_deref());
-    let bundled: Vec<Bundled> = bundled.cloned().collect();
+    let bundled: Vec<SkillFileFound> = bundled.cloned().collect();
     let readings = read.iter().map(|(path, reading, _)| (*path, *reading));
     let mut library = format::library(folder, kind, readings, &bundled, rules.limits);
     library.problems.extend(tree.problems.iter().cloned());
@@ -208,7 +208,7 @@ fn client(files: &mut LibraryFiles, rules: &FileRules<'_>) -> ReadLibrary {
     (library, None, true)
 }
 
-fn too_many_definitions(folder: &Folder, left_off: usize) -> Problem {
+fn too_many_definitions(folder: &LibraryRoot, left_off: usize) -> Problem {
     let message = format!(
         "{} has more than {FILES} definitions; {left_off} are left off",
         folder.shown_root
@@ -222,7 +222,7 @@ fn too_many_definitions(folder: &Folder, left_off: usize) -> Problem {
     .with_help("split the folder in two")
 }
 
-fn no_definitions(folder: &Folder) -> Problem {
+fn no_definitions(folder: &LibraryRoot) -> Problem {
     let [first, second] = FOLDERS;
     let message = format!(
         "{} has no {first}/*.json, nor {second}/*.json",
@@ -252,7 +252,7 @@ pub(crate) fn has_definitions(root: &Path) -> bool {
 fn has_json(root: &Path, folder: &str) -> bool {
     let list = || Listing::read(&Root::open(root)?, folder);
     let is_json = |name: &str| !is_leftover(name) && is_definition(name);
-    Seen::at(&root.join(folder)).is_there()
+    SeenStamp::at(&root.join(folder)).is_there()
         && list().is_ok_and(|listing| listing.names().any(is_json))
 }
 

@@ -11,7 +11,7 @@ fn write(root: &Path, path: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-fn load(root: &Path, kind: Kind, before: Option<LibraryFolder>) -> Option<LibraryFolder> {
+fn load(root: &Path, kind: LibraryKind, before: Option<LibraryFolder>) -> Option<LibraryFolder> {
     let candidate = Candidate::new(root.to_path_buf(), kind);
     super::load(&Settings::default(), &Trust::default(), &candidate, before).unwrap()
 }
@@ -42,8 +42,8 @@ fn versions(state: &LibraryFolder) -> Vec<u64> {
 #[test]
 fn a_manifest_that_just_went_away_leaves_no_library() {
     let (_dir, root) = home();
-    assert!(load(&root, Kind::Twig, None).is_none());
-    assert!(load(&root.join("gone"), Kind::Twig, None).is_none());
+    assert!(load(&root, LibraryKind::Twig, None).is_none());
+    assert!(load(&root.join("gone"), LibraryKind::Twig, None).is_none());
 }
 
 #[cfg(unix)]
@@ -51,7 +51,7 @@ fn a_manifest_that_just_went_away_leaves_no_library() {
 fn a_manifest_that_is_a_link_to_nothing_is_a_problem() {
     let (_dir, root) = home();
     std::os::unix::fs::symlink("nowhere", root.join("twig.toml")).unwrap();
-    let library = load(&root, Kind::Twig, None).unwrap().library;
+    let library = load(&root, LibraryKind::Twig, None).unwrap().library;
     let problem = &library.problems[0];
     assert!(
         problem.message.ends_with("twig.toml is a broken symlink"),
@@ -88,7 +88,7 @@ fn only_documents_that_changed_are_looked_into() {
     let pattern = "docs/patterns/repository-pattern.md";
     write(&root, pattern, "# Repository\n");
     write(&root, "docs/a.md", "# A\n");
-    let first = load(&root, Kind::Twig, None).unwrap();
+    let first = load(&root, LibraryKind::Twig, None).unwrap();
     assert_eq!(
         uris(&first),
         [
@@ -97,10 +97,10 @@ fn only_documents_that_changed_are_looked_into() {
         ]
     );
     let (before, library) = (versions(&first), first.library());
-    let second = load(&root, Kind::Twig, Some(first)).unwrap();
+    let second = load(&root, LibraryKind::Twig, Some(first)).unwrap();
     assert!(Arc::ptr_eq(&library, &second.library));
     write(&root, "docs/a.md", "# B\n");
-    let third = load(&root, Kind::Twig, Some(second)).unwrap();
+    let third = load(&root, LibraryKind::Twig, Some(second)).unwrap();
     assert_eq!(third.library.documents[0].shown_title(), "B");
     assert_ne!(versions(&third)[0], before[0]);
     assert_eq!(versions(&third)[1], before[1]);
@@ -110,17 +110,17 @@ fn only_documents_that_changed_are_looked_into() {
 fn the_first_folder_that_is_there_holds_the_documents() {
     let (_dir, root) = home();
     write(&root, "prompts/p.json", "{}");
-    let none = load(&root, Kind::Definitions, None).unwrap();
+    let none = load(&root, LibraryKind::Definitions, None).unwrap();
     assert_eq!(uris(&none), [""; 0]);
     assert!(none.watched().iter().any(|path| path.ends_with("mcp")));
     write(&root, "mcp/resources/x.md", "x");
-    let other = load(&root, Kind::Definitions, Some(none)).unwrap();
+    let other = load(&root, LibraryKind::Definitions, Some(none)).unwrap();
     assert_eq!(uris(&other), ["architecture://x"]);
     write(&root, "docs/y.md", "y");
-    let docs = load(&root, Kind::Definitions, Some(other)).unwrap();
+    let docs = load(&root, LibraryKind::Definitions, Some(other)).unwrap();
     assert_eq!(uris(&docs), ["architecture://y"]);
     fs::remove_dir_all(root.join("docs")).unwrap();
-    let back = load(&root, Kind::Definitions, Some(docs)).unwrap();
+    let back = load(&root, LibraryKind::Definitions, Some(docs)).unwrap();
     assert_eq!(uris(&back), ["architecture://x"]);
 }
 
@@ -135,17 +135,17 @@ fn definitions_are_found_wherever_they_come_to_be() {
         let content = r#"{"type": "text", "text": "x"}"#;
         format!(r#"{{"name": "{name}", "messages": [{{"role": "user", "content": {content}}}]}}"#)
     };
-    let none = load(&root, Kind::Definitions, None).unwrap();
+    let none = load(&root, LibraryKind::Definitions, None).unwrap();
     assert_eq!(names(&none), [""; 0]);
     write(&root, "mcp/prompts/a.json", &text("a"));
-    let one = load(&root, Kind::Definitions, Some(none)).unwrap();
+    let one = load(&root, LibraryKind::Definitions, Some(none)).unwrap();
     assert_eq!(names(&one), ["a"]);
     // As long as that folder has some, the other one does not count.
     write(&root, "prompts/b.json", &text("b"));
-    let same = load(&root, Kind::Definitions, Some(one)).unwrap();
+    let same = load(&root, LibraryKind::Definitions, Some(one)).unwrap();
     assert_eq!(names(&same), ["a"]);
     fs::remove_dir_all(root.join("mcp")).unwrap();
-    let other = load(&root, Kind::Definitions, Some(same)).unwrap();
+    let other = load(&root, LibraryKind::Definitions, Some(same)).unwrap();
     assert_eq!(names(&other), ["b"]);
 }
 
@@ -159,10 +159,10 @@ fn a_documents_folder_that_is_a_file_or_leads_out_is_a_problem() {
         let ((_dir, root), outside) = (home(), tempfile::tempdir().unwrap());
         write(&root, "prompts/p.json", "{}");
         fs::write(outside.path().join("secret.md"), "# Secret\n").unwrap();
-        let before = load(&root, Kind::Definitions, None).unwrap();
+        let before = load(&root, LibraryKind::Definitions, None).unwrap();
         let before = before.library.problems.len();
         make(&root.join("docs"), outside.path()).unwrap();
-        let state = load(&root, Kind::Definitions, None).unwrap();
+        let state = load(&root, LibraryKind::Definitions, None).unwrap();
         assert_eq!(uris(&state), [""; 0]);
         let problems = &state.library.problems;
         assert_eq!(problems.len(), before + 1, "{problems:?}");
@@ -184,7 +184,7 @@ fn one_uri_and_one_number_mean_one_file() {
     ] {
         write(&root, &format!("docs/{path}"), "x");
     }
-    let state = load(&root, Kind::Twig, None).unwrap();
+    let state = load(&root, LibraryKind::Twig, None).unwrap();
     let problems = state.library.problems.iter();
     let codes: Vec<&str> = problems.map(|problem| problem.code.as_str()).collect();
     assert_eq!(codes, ["duplicate-document", "ambiguous-number"]);
@@ -199,12 +199,17 @@ fn functions_keep_their_last_good_state_like_manifests() {
     let (_dir, root) = home();
     for (kind, file, good, broken) in [
         (
-            Kind::Twig,
+            LibraryKind::Twig,
             "twig.toml",
             "[prompts.p]\nfile = \"p.md\"\n",
             "[",
         ),
-        (Kind::Functions, "prompts.json", r#"[{"name": "p"}]"#, "["),
+        (
+            LibraryKind::Functions,
+            "prompts.json",
+            r#"[{"name": "p"}]"#,
+            "[",
+        ),
     ] {
         write(&root, "p.md", "Hello.");
         write(&root, "prompts.bash", "prompt_p() { :; }");

@@ -8,12 +8,12 @@ use crate::listing::is_leftover;
 
 /// What is directly in a place; what is hidden or left over is not there.
 #[derive(Default)]
-pub(super) struct Inside {
+pub(super) struct PlaceContents {
     /// Names of folders and links, sorted.
     pub(super) folders: Vec<OsString>,
 }
 
-impl Inside {
+impl PlaceContents {
     pub(super) fn list(path: &Path) -> io::Result<Self> {
         let mut inside = Self::default();
         for entry in std::fs::read_dir(path)? {

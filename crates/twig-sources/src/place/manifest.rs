@@ -6,14 +6,14 @@ use std::path::Path;
 use twig_core::parse::library::MANIFEST;
 
 use crate::patience::look_twice;
-use crate::stamp::{Seen, is_absence};
+use crate::stamp::{SeenStamp, is_absence};
 
 /// What is seen of a folder's manifest; `None` where it has none, an error where there is no
 /// telling.
-pub(super) fn manifest_at(folder: &Path, was_there: bool) -> io::Result<Option<Seen>> {
+pub(super) fn manifest_at(folder: &Path, was_there: bool) -> io::Result<Option<SeenStamp>> {
     let path = folder.join(MANIFEST);
     let look = || {
-        let seen = Seen::at(&path);
+        let seen = SeenStamp::at(&path);
         if seen.is_there() {
             return Ok(Some(seen));
         }

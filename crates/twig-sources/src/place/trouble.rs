@@ -5,12 +5,12 @@ use std::path::Path;
 use twig_core::parse::library::MANIFEST;
 use twig_core::{Problem, ProblemCode, Severity};
 
-use super::Place;
+use super::LibraryPlace;
 use super::manifest::manifest_at;
-use crate::found::{FoundState, Origin};
+use crate::found::{FoundState, PlaceOrigin};
 use crate::settings::Settings;
 
-impl Place {
+impl LibraryPlace {
     pub(super) fn locked_problems(&self, settings: &Settings) -> impl Iterator<Item = Problem> {
         let locked = self.locked.iter();
         locked.map(|(path, why)| unreadable(settings, path, why))
@@ -55,7 +55,7 @@ impl Place {
     pub(super) fn problem(&self, settings: &Settings) -> Option<Problem> {
         let shown = settings.shown(&self.path);
         let is_named = self.is_named();
-        let is_remembered = self.origin == Origin::Configuration;
+        let is_remembered = self.origin == PlaceOrigin::Configuration;
         let (code, message, help) = match &self.state {
             FoundState::Missing if is_named => (
                 ProblemCode::MissingLibrary,

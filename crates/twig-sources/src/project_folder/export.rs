@@ -6,7 +6,7 @@ use std::path::Path;
 
 use cap_std::fs::{Dir, DirEntry};
 use twig_core::BodyError;
-use twig_core::store::{Digest, Entry, Folder, FolderError, Project, Store};
+use twig_core::store::{Digest, ExportedItem, ExportedProject, FolderError, Project, Store};
 
 use super::{MANIFEST, ProjectFolderError, read_manifest};
 use crate::locked_file::{LockError, LockedFolder};
@@ -37,7 +37,7 @@ pub fn export_project(
     path: &Path,
     force: bool,
 ) -> Result<Exported, ProjectFolderError> {
-    let next = Folder::of(project).map_err(ProjectFolderError::Manifest)?;
+    let next = ExportedProject::of(project).map_err(ProjectFolderError::Manifest)?;
     if path.exists() && !path.is_dir() {
         return Err(ProjectFolderError::NotAFolder);
     }
@@ -90,7 +90,7 @@ pub fn export_project(
 }
 
 /// The export that is there, if any.
-fn earlier(root: &Root, path: &Path) -> Result<Option<Folder>, ProjectFolderError> {
+fn earlier(root: &Root, path: &Path) -> Result<Option<ExportedProject>, ProjectFolderError> {
     let entries = root.entries("").map_err(|error| ProjectFolderError::Read {
         path: "the folder".to_owned(),
         error,
@@ -121,11 +121,11 @@ fn earlier(root: &Root, path: &Path) -> Result<Option<Folder>, ProjectFolderErro
 /// that was cut off left what the store still has.
 fn look<'f>(
     root: &Root,
-    next: &'f Folder,
-    before: &[Entry],
+    next: &'f ExportedProject,
+    before: &[ExportedItem],
     force: bool,
     is_spare: impl Fn(&Digest) -> bool,
-) -> Result<Vec<&'f Entry>, ProjectFolderError> {
+) -> Result<Vec<&'f ExportedItem>, ProjectFolderError> {
     let known: BTreeMap<&str, Option<Digest>> = before
         .iter()
         .map(|entry| (entry.file.as_str(), entry.sha256))
@@ -156,9 +156,9 @@ fn look<'f>(
 }
 
 /// Takes away what the earlier export wrote and this one has no more.
-fn remove(root: &Root, next: &Folder, before: &[Entry], exported: &mut Exported) {
+fn remove(root: &Root, next: &ExportedProject, before: &[ExportedItem], exported: &mut Exported) {
     let dir = root.dir();
-    let key = |entry: &Entry| entry.file.as_str().to_lowercase();
+    let key = |entry: &ExportedItem| entry.file.as_str().to_lowercase();
     let wanted: BTreeMap<String, &str> = next
         .entries
         .iter()

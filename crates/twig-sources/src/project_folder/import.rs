@@ -7,12 +7,12 @@ use std::sync::mpsc;
 use sha2::{Digest as _, Sha256};
 use twig_core::Limits;
 use twig_core::store::{
-    Author, Change, Digest, Entry, Folder, ItemKind, ItemWrite, Noun, Store, StoreError, StoreName,
-    Write, Written, decide,
+    Author, Change, Digest, ExportedItem, ExportedProject, ItemKind, ItemWrite, Noun, Store,
+    StoreError, StoreName, Write, Written, decide,
 };
 
 use super::{MANIFEST, ProjectFolderError, read_manifest};
-use crate::reader::{Patience, read_bytes};
+use crate::reader::{SavePatience, read_bytes};
 use crate::store::clock::new_id;
 
 /// Writes that are under way at once, so that several are made durable together.
@@ -23,7 +23,7 @@ pub(crate) const UNDER_WAY_BYTES: usize = 16 * 1024 * 1024;
 
 /// What an import made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportSummary {
     /// The project's name.
     pub name: StoreName,
     /// How many prompts it has.
@@ -38,7 +38,7 @@ pub struct Imported {
 #[derive(Debug)]
 pub struct CheckedFolder<'l> {
     root: PathBuf,
-    folder: Folder,
+    folder: ExportedProject,
     edited: Vec<String>,
     limits: &'l Limits,
 }
@@ -67,7 +67,7 @@ pub fn import_project(
     checked: CheckedFolder<'_>,
     name: Option<&StoreName>,
     author: &Author,
-) -> Result<Imported, ProjectFolderError> {
+) -> Result<ImportSummary, ProjectFolderError> {
     let name = name.unwrap_or(&checked.folder.name).clone();
     if store.project(&name)?.is_some() {
         return Err(taken(store, &name).into());
@@ -92,7 +92,7 @@ pub fn import_project(
     }
     let entries = &checked.folder.entries;
     let of = |kind| entries.iter().filter(|entry| entry.kind == kind).count();
-    Ok(Imported {
+    Ok(ImportSummary {
         name,
         prompts: of(ItemKind::Prompt),
         resources: of(ItemKind::Resource),
@@ -108,7 +108,11 @@ fn taken(store: &dyn Store, name: &StoreName) -> StoreError {
 }
 
 /// Looks at every file as the store would; says which ones were changed since they were exported.
-fn check(root: &Path, folder: &Folder, limits: &Limits) -> Result<Vec<String>, ProjectFolderError> {
+fn check(
+    root: &Path,
+    folder: &ExportedProject,
+    limits: &Limits,
+) -> Result<Vec<String>, ProjectFolderError> {
     let name = &folder.name;
     if folder.entries.len() > limits.project_items {
         let (project, limit) = (name.clone(), limits.project_items);
@@ -160,7 +164,12 @@ fn fill(
     Ok(())
 }
 
-fn creation(entry: &Entry, bytes: Vec<u8>, project: &StoreName, author: &Author) -> ItemWrite {
+fn creation(
+    entry: &ExportedItem,
+    bytes: Vec<u8>,
+    project: &StoreName,
+    author: &Author,
+) -> ItemWrite {
     ItemWrite {
         project: project.clone(),
         kind: entry.kind,
@@ -171,13 +180,13 @@ fn creation(entry: &Entry, bytes: Vec<u8>, project: &StoreName, author: &Author)
     }
 }
 
-fn read(root: &Path, entry: &Entry, limits: &Limits) -> Result<Vec<u8>, ProjectFolderError> {
+fn read(root: &Path, entry: &ExportedItem, limits: &Limits) -> Result<Vec<u8>, ProjectFolderError> {
     let limit = match entry.kind {
         ItemKind::Prompt => limits.verbatim,
         ItemKind::Resource => limits.document,
     };
     refuse_links(root, entry.file.as_str())?;
-    match read_bytes(root, entry.file.as_str(), limit, Patience::NONE) {
+    match read_bytes(root, entry.file.as_str(), limit, SavePatience::NONE) {
         Ok(read) => Ok(read.bytes),
         Err(error) => Err(ProjectFolderError::Read {
             path: entry.file.to_string(),
@@ -200,22 +209,22 @@ fn refuse_links(root: &Path, path: &str) -> Result<(), ProjectFolderError> {
     Ok(())
 }
 
-fn of_item(entry: &Entry, error: StoreError) -> ProjectFolderError {
+fn of_item(entry: &ExportedItem, error: StoreError) -> ProjectFolderError {
     let path = entry.file.to_string();
     ProjectFolderError::Item { path, error }
 }
 
 /// What comes of a write.
-pub(crate) type Outcome = mpsc::Receiver<Result<Written, StoreError>>;
+pub(crate) type ImportedWrite = mpsc::Receiver<Result<Written, StoreError>>;
 
-pub(crate) fn start(store: &dyn Store, write: Write) -> Outcome {
+pub(crate) fn start(store: &dyn Store, write: Write) -> ImportedWrite {
     let (told, outcome) = mpsc::channel();
     // Nobody listens any more after the first trouble.
     store.write(write, Box::new(move |written| drop(told.send(written))));
     outcome
 }
 
-pub(crate) fn wait(outcome: &Outcome) -> Result<(), StoreError> {
+pub(crate) fn wait(outcome: &ImportedWrite) -> Result<(), StoreError> {
     let ended = "The store has ended before the write was done";
     match outcome.recv() {
         Ok(written) => written.map(drop),

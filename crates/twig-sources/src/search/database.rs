@@ -31,7 +31,7 @@ const SCHEMA: &str = "
 
 /// What is written of one prompt or document.
 #[derive(Debug, Default)]
-pub(super) struct Row {
+pub(super) struct IndexRow {
     pub(super) name: String,
     pub(super) title: String,
     pub(super) description: String,
@@ -51,7 +51,7 @@ pub(super) enum Columns {
 
 /// A row that was found; the lower its rank, the better.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
+pub(super) struct FoundRow {
     pub(super) row: i64,
     pub(super) rank: f64,
 }
@@ -71,9 +71,9 @@ impl Database {
 
     /// Writes, all at once when [`Writer::commit`] is called. There is no way back: where something
     /// fails before that, the whole database has to go.
-    pub(super) fn writer(&self) -> Result<Writer<'_>> {
+    pub(super) fn writer(&self) -> Result<IndexWriter<'_>> {
         self.connection.execute_batch("BEGIN")?;
-        Ok(Writer {
+        Ok(IndexWriter {
             connection: &self.connection,
             insert: self.connection.prepare(
                 "INSERT INTO rows(rowid, name, title, description, text, parts)
@@ -92,7 +92,7 @@ impl Database {
         columns: Columns,
         range: (i64, i64),
         most: usize,
-    ) -> Result<Vec<Found>> {
+    ) -> Result<Vec<FoundRow>> {
         let columns = match columns {
             Columns::All => None,
             Columns::Name => Some("name"),
@@ -107,7 +107,7 @@ impl Database {
         let expression = filtered.as_deref().unwrap_or(expression);
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let found = statement.query_map(params![expression, range.0, range.1, most], |row| {
-            Ok(Found {
+            Ok(FoundRow {
                 row: row.get(0)?,
                 rank: row.get(1)?,
             })
@@ -116,9 +116,9 @@ impl Database {
     }
 
     /// Reads the texts of rows.
-    pub(super) fn reader(&self) -> Result<Reader<'_>> {
+    pub(super) fn reader(&self) -> Result<SearchTextReader<'_>> {
         let sql = "SELECT text FROM rows WHERE rowid = ?1";
-        Ok(Reader(self.connection.prepare(sql)?))
+        Ok(SearchTextReader(self.connection.prepare(sql)?))
     }
 
     #[cfg(test)]
@@ -129,14 +129,14 @@ impl Database {
 }
 
 /// Writes many rows fast.
-pub(super) struct Writer<'d> {
+pub(super) struct IndexWriter<'d> {
     connection: &'d Connection,
     insert: Statement<'d>,
     remove: Statement<'d>,
 }
 
-impl Writer<'_> {
-    pub(super) fn insert(&mut self, at: i64, row: &Row) -> Result<()> {
+impl IndexWriter<'_> {
+    pub(super) fn insert(&mut self, at: i64, row: &IndexRow) -> Result<()> {
         self.insert.execute(params![
             at,
             row.name,
@@ -159,9 +159,9 @@ impl Writer<'_> {
 }
 
 /// Reads texts, one at a time.
-pub(super) struct Reader<'d>(Statement<'d>);
+pub(super) struct SearchTextReader<'d>(Statement<'d>);
 
-impl Reader<'_> {
+impl SearchTextReader<'_> {
     pub(super) fn text(&mut self, at: i64) -> Result<String> {
         self.0.query_row([at], |row| row.get(0))
     }

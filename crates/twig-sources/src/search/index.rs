@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use rusqlite::Result;
 use twig_core::Catalog;
-use twig_core::search::{Hit, Query, Scope};
+use twig_core::search::{Hit, Query, SearchScope};
 
-use super::database::{Columns, DOCUMENTS, Database, Found};
-use super::item::{Item, World};
+use super::database::{Columns, DOCUMENTS, Database, FoundRow};
+use super::item::{SearchItem, TextSource};
 use super::rows::Rows;
 use super::snippet;
-use super::words::{Words, fold_into};
+use super::words::{QueryWords, fold_into};
 
 /// The most hits that are ranked, and so the most that are given. Ranking costs a microsecond a hit.
 const RANKED: usize = 1_000;
@@ -27,8 +27,8 @@ pub(super) struct Index {
 
 /// A prompt or document that was found, by its place in the catalog.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Spot {
-    scope: Scope,
+pub(super) struct CatalogPosition {
+    scope: SearchScope,
     place: usize,
     /// Whether what was asked for is its whole name.
     is_whole: bool,
@@ -40,13 +40,13 @@ impl Index {
         Ok(Self {
             database: Database::open(place)?,
             catalog: Arc::default(),
-            prompts: Rows::new(Scope::Prompts),
-            documents: Rows::new(Scope::Documents),
+            prompts: Rows::new(SearchScope::Prompts),
+            documents: Rows::new(SearchScope::Documents),
         })
     }
 
     /// Makes it the index of a catalog. After an error it is good for nothing.
-    pub(super) fn follow(&mut self, world: World<'_>, catalog: &Arc<Catalog>) -> Result<()> {
+    pub(super) fn follow(&mut self, world: TextSource<'_>, catalog: &Arc<Catalog>) -> Result<()> {
         if Arc::ptr_eq(catalog, &self.catalog) {
             return Ok(());
         }
@@ -60,19 +60,23 @@ impl Index {
     }
 
     /// Looks whether the files of any prompt changed.
-    pub(super) fn look_at_prompts(&mut self, world: World<'_>) -> Result<()> {
-        let items = Item::all(&self.catalog, Scope::Prompts).enumerate();
+    pub(super) fn look_at_prompts(&mut self, world: TextSource<'_>) -> Result<()> {
+        let items = SearchItem::all(&self.catalog, SearchScope::Prompts).enumerate();
         self.prompts.look(&self.database, world, items).map(drop)
     }
 
     /// Looks whether the files of what was found changed; says whether any says something else.
-    pub(super) fn look_at(&mut self, world: World<'_>, spots: &[Spot]) -> Result<bool> {
+    pub(super) fn look_at(
+        &mut self,
+        world: TextSource<'_>,
+        spots: &[CatalogPosition],
+    ) -> Result<bool> {
         let mut has_changed = false;
         for rows in [&mut self.prompts, &mut self.documents] {
             let scope = rows.scope();
             let spots = spots.iter().filter(|spot| spot.scope == scope);
             let items = spots.filter_map(|spot| {
-                let item = Item::at(&self.catalog, spot.scope, spot.place)?;
+                let item = SearchItem::at(&self.catalog, spot.scope, spot.place)?;
                 Some((spot.place, item))
             });
             has_changed |= rows.look(&self.database, world, items)?;
@@ -81,13 +85,13 @@ impl Index {
     }
 
     /// What has the words, the best first: whole names, then by rank, then by name.
-    pub(super) fn find(&self, words: &Words, query: &Query) -> Result<Vec<Spot>> {
+    pub(super) fn find(&self, words: &QueryWords, query: &Query) -> Result<Vec<CatalogPosition>> {
         let limit = query.limit.min(RANKED);
         let mut spots = Spots::new(limit);
         let range = match query.scope {
-            Scope::All => (0, i64::MAX),
-            Scope::Prompts => (0, DOCUMENTS),
-            Scope::Documents => (DOCUMENTS, i64::MAX),
+            SearchScope::All => (0, i64::MAX),
+            SearchScope::Prompts => (0, DOCUMENTS),
+            SearchScope::Documents => (DOCUMENTS, i64::MAX),
         };
         let find = |expression: &str, columns: Columns, most: usize| {
             self.database.find(expression, columns, range, most)
@@ -116,25 +120,25 @@ impl Index {
 
     /// Looks for words in the middle of words, or for what has no word in it at all: in names and
     /// titles only.
-    fn scan(&self, words: &Words, query: &Query, spots: &mut Spots) {
+    fn scan(&self, words: &QueryWords, query: &Query, spots: &mut Spots) {
         let needles = words.folded(&query.text);
         let needles: Vec<String> = needles.iter().map(|word| word.iter().collect()).collect();
         if needles.is_empty() {
             return;
         }
         let mut text = String::new();
-        for scope in [Scope::Prompts, Scope::Documents] {
-            if query.scope != scope && query.scope != Scope::All {
+        for scope in [SearchScope::Prompts, SearchScope::Documents] {
+            if query.scope != scope && query.scope != SearchScope::All {
                 continue;
             }
-            for (place, item) in Item::all(&self.catalog, scope).enumerate() {
+            for (place, item) in SearchItem::all(&self.catalog, scope).enumerate() {
                 text.clear();
                 fold_into(item.key(), &mut text);
                 text.push('\n');
                 fold_into(item.title().unwrap_or_default(), &mut text);
                 let has = |needle: &String| text.contains(needle);
                 if needles.iter().all(has) {
-                    spots.push(Spot {
+                    spots.push(CatalogPosition {
                         scope,
                         place,
                         is_whole: false,
@@ -148,7 +152,12 @@ impl Index {
     }
 
     /// Hits with their snippets: the place in the text, or what it is for, or its first line.
-    pub(super) fn hits(&self, words: &Words, query: &Query, spots: &[Spot]) -> Result<Vec<Hit>> {
+    pub(super) fn hits(
+        &self,
+        words: &QueryWords,
+        query: &Query,
+        spots: &[CatalogPosition],
+    ) -> Result<Vec<Hit>> {
         let words = words.folded(&query.text);
         let mut reader = self.database.reader()?;
         let mut hits = Vec::with_capacity(spots.len());
@@ -170,31 +179,31 @@ impl Index {
         Ok(hits)
     }
 
-    fn item(&self, spot: Spot) -> Option<Item<'_>> {
-        Item::at(&self.catalog, spot.scope, spot.place)
+    fn item(&self, spot: CatalogPosition) -> Option<SearchItem<'_>> {
+        SearchItem::at(&self.catalog, spot.scope, spot.place)
     }
 
-    fn row(&self, spot: Spot) -> i64 {
+    fn row(&self, spot: CatalogPosition) -> i64 {
         self.rows(spot.scope).row(spot.place)
     }
 
-    fn spot(&self, found: Found, is_whole: bool) -> Option<Spot> {
+    fn spot(&self, found: FoundRow, is_whole: bool) -> Option<CatalogPosition> {
         let scope = if found.row < DOCUMENTS {
-            Scope::Prompts
+            SearchScope::Prompts
         } else {
-            Scope::Documents
+            SearchScope::Documents
         };
         let place = self.rows(scope).place(found.row)?;
-        Some(Spot {
+        Some(CatalogPosition {
             scope,
             place,
             is_whole,
         })
     }
 
-    fn rows(&self, scope: Scope) -> &Rows {
+    fn rows(&self, scope: SearchScope) -> &Rows {
         match scope {
-            Scope::Documents => &self.documents,
+            SearchScope::Documents => &self.documents,
             _ => &self.prompts,
         }
     }
@@ -202,7 +211,7 @@ impl Index {
 
 /// What was found so far, each once.
 struct Spots {
-    list: Vec<Spot>,
+    list: Vec<CatalogPosition>,
     known: HashSet<(bool, usize)>,
     limit: usize,
 }
@@ -221,12 +230,12 @@ impl Spots {
     }
 
     /// Adds what was found, the best first.
-    fn add(&mut self, index: &Index, found: Vec<Found>, is_whole: bool) {
+    fn add(&mut self, index: &Index, found: Vec<FoundRow>, is_whole: bool) {
         let found = found.into_iter();
-        let mut ranked: Vec<(f64, Spot)> = found
+        let mut ranked: Vec<(f64, CatalogPosition)> = found
             .filter_map(|found| Some((found.rank, index.spot(found, is_whole)?)))
             .collect();
-        let key = |spot: Spot| index.item(spot).map(Item::key);
+        let key = |spot: CatalogPosition| index.item(spot).map(SearchItem::key);
         ranked.sort_unstable_by(|one, two| {
             let by_rank = one.0.total_cmp(&two.0);
             by_rank.then_with(|| key(one.1).cmp(&key(two.1)))
@@ -236,8 +245,8 @@ impl Spots {
         }
     }
 
-    fn push(&mut self, spot: Spot) {
-        let key = (spot.scope == Scope::Documents, spot.place);
+    fn push(&mut self, spot: CatalogPosition) {
+        let key = (spot.scope == SearchScope::Documents, spot.place);
         if !self.is_full() && self.known.insert(key) {
             self.list.push(spot);
         }

@@ -2,13 +2,13 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use twig_core::search::{Hit, Scope, Target};
+use twig_core::search::{Hit, SearchScope, SearchTarget};
 use twig_core::spoken;
 use twig_core::{
     Bodies, BodyError, Catalog, Content, Contents, DocumentRef, Limits, PromptRef, Stamp,
 };
 
-use super::database::Row;
+use super::database::IndexRow;
 use super::words::{add_parts, add_whole, cut, indexed};
 
 /// Bytes of one text that are indexed.
@@ -16,41 +16,41 @@ pub(super) const TEXT: usize = 256 * 1024;
 
 /// Where texts come from, and how much of them is taken.
 #[derive(Clone, Copy)]
-pub(super) struct World<'a> {
+pub(super) struct TextSource<'a> {
     pub(super) bodies: &'a dyn Bodies,
     pub(super) limits: &'a Limits,
 }
 
 /// A prompt or a document of a catalog.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Item<'c> {
+pub(super) enum SearchItem<'c> {
     Prompt(PromptRef<'c>),
     Document(DocumentRef<'c>),
 }
 
 /// A row, and what it was made from.
 #[derive(Debug)]
-pub(super) struct Written {
-    pub(super) row: Row,
+pub(super) struct WrittenRow {
+    pub(super) row: IndexRow,
     /// Of the files that were read; 0 where there are none that could change.
     pub(super) stamp: u64,
     /// Differs where the text does.
     pub(super) digest: u64,
 }
 
-impl<'c> Item<'c> {
+impl<'c> SearchItem<'c> {
     /// The one at a place in the order of [`Item::all`], of either prompts or documents.
-    pub(super) fn at(catalog: &'c Catalog, scope: Scope, place: usize) -> Option<Self> {
+    pub(super) fn at(catalog: &'c Catalog, scope: SearchScope, place: usize) -> Option<Self> {
         match scope {
-            Scope::Documents => catalog.documents(place).next().map(Self::Document),
+            SearchScope::Documents => catalog.documents(place).next().map(Self::Document),
             _ => catalog.prompts(place).next().map(Self::Prompt),
         }
     }
 
     /// All of a catalog that are served: prompts sorted by name, then documents sorted by URI.
-    pub(super) fn all(catalog: &'c Catalog, scope: Scope) -> impl Iterator<Item = Self> {
-        let prompts = (scope != Scope::Documents).then(|| catalog.prompts(0));
-        let documents = (scope != Scope::Prompts).then(|| catalog.documents(0));
+    pub(super) fn all(catalog: &'c Catalog, scope: SearchScope) -> impl Iterator<Item = Self> {
+        let prompts = (scope != SearchScope::Documents).then(|| catalog.prompts(0));
+        let documents = (scope != SearchScope::Prompts).then(|| catalog.documents(0));
         let prompts = prompts.into_iter().flatten().map(Self::Prompt);
         prompts.chain(documents.into_iter().flatten().map(Self::Document))
     }
@@ -80,8 +80,8 @@ impl<'c> Item<'c> {
     pub(super) fn hit(self, snippet: String) -> Hit {
         Hit {
             target: match self {
-                Self::Prompt(_) => Target::Prompt(self.key().into()),
-                Self::Document(found) => Target::Document {
+                Self::Prompt(_) => SearchTarget::Prompt(self.key().into()),
+                Self::Document(found) => SearchTarget::Document {
                     uri: self.key().into(),
                     name: found.document.name.as_ref().into(),
                 },
@@ -142,7 +142,7 @@ impl<'c> Item<'c> {
     }
 
     /// Reads what is written of it.
-    pub(super) fn write(self, world: World<'_>) -> Written {
+    pub(super) fn write(self, world: TextSource<'_>) -> WrittenRow {
         let mut stamps = Stamps::default();
         let text = match self {
             Self::Prompt(found) => prompt_text(found, world.bodies, &mut stamps),
@@ -153,16 +153,16 @@ impl<'c> Item<'c> {
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
         let row = self.row(text);
-        Written {
+        WrittenRow {
             row,
             stamp,
             digest: hasher.finish(),
         }
     }
 
-    fn row(self, text: &str) -> Row {
+    fn row(self, text: &str) -> IndexRow {
         let (title, description) = (self.title(), self.description());
-        let mut row = Row {
+        let mut row = IndexRow {
             name: indexed(self.key()).into_owned(),
             title: indexed(title.unwrap_or_default()).into_owned(),
             description: indexed(description.unwrap_or_default()).into_owned(),
@@ -237,11 +237,11 @@ fn prompt_text(found: PromptRef<'_>, bodies: &dyn Bodies, stamps: &mut Stamps) -
     text
 }
 
-fn document_text(found: DocumentRef<'_>, world: World<'_>, stamps: &mut Stamps) -> String {
+fn document_text(found: DocumentRef<'_>, world: TextSource<'_>, stamps: &mut Stamps) -> String {
     if !found.document.is_text {
         return String::new();
     }
-    let World { bodies, limits } = world;
+    let TextSource { bodies, limits } = world;
     let document = found.document;
     let read = document.bytes(bodies, found.library, limits.document);
     if document.file().is_some() {

@@ -5,17 +5,17 @@ use std::cmp::Ordering;
 
 use rusqlite::Result;
 use twig_core::Catalog;
-use twig_core::search::Scope;
+use twig_core::search::SearchScope;
 
-use super::database::{DOCUMENTS, Database, Writer};
-use super::item::{Item, World};
+use super::database::{DOCUMENTS, Database, IndexWriter};
+use super::item::{SearchItem, TextSource};
 
 /// Bytes of all texts together. What comes after is found by name, title and description alone.
 const TEXTS: usize = 256 * 1024 * 1024;
 
 /// What is known of one row.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct KnownRow {
     /// The row, counted from 0 in its half.
     slot: u32,
     /// Bytes of its text.
@@ -27,9 +27,9 @@ struct Entry {
 /// The rows of all prompts, or of all documents.
 #[derive(Debug)]
 pub(super) struct Rows {
-    scope: Scope,
+    scope: SearchScope,
     /// In the order of the catalog.
-    entries: Vec<Entry>,
+    entries: Vec<KnownRow>,
     /// Where the entry of each slot is.
     places: Vec<u32>,
     free: Vec<u32>,
@@ -39,7 +39,7 @@ pub(super) struct Rows {
 
 impl Rows {
     /// No rows yet, of either [`Scope::Prompts`] or [`Scope::Documents`].
-    pub(super) fn new(scope: Scope) -> Self {
+    pub(super) fn new(scope: SearchScope) -> Self {
         Self {
             scope,
             entries: Vec::new(),
@@ -52,18 +52,18 @@ impl Rows {
     /// Rows that stood for one catalog stand for another: only what differs is written.
     pub(super) fn follow(
         &mut self,
-        world: World<'_>,
-        writer: &mut Writer<'_>,
+        world: TextSource<'_>,
+        writer: &mut IndexWriter<'_>,
         before: &Catalog,
         after: &Catalog,
     ) -> Result<()> {
         let old = std::mem::take(&mut self.entries);
         let mut old = old
             .into_iter()
-            .zip(Item::all(before, self.scope))
+            .zip(SearchItem::all(before, self.scope))
             .peekable();
         let mut entries = Vec::new();
-        for item in Item::all(after, self.scope) {
+        for item in SearchItem::all(after, self.scope) {
             let kept = loop {
                 let Some((entry, known)) = old.peek().copied() else {
                     break None;
@@ -105,8 +105,8 @@ impl Rows {
     pub(super) fn look<'c>(
         &mut self,
         database: &Database,
-        world: World<'_>,
-        items: impl Iterator<Item = (usize, Item<'c>)>,
+        world: TextSource<'_>,
+        items: impl Iterator<Item = (usize, SearchItem<'c>)>,
     ) -> Result<bool> {
         let mut writer = None;
         for (place, item) in items {
@@ -134,7 +134,7 @@ impl Rows {
     }
 
     /// Which of the two they are.
-    pub(super) fn scope(&self) -> Scope {
+    pub(super) fn scope(&self) -> SearchScope {
         self.scope
     }
 
@@ -151,17 +151,17 @@ impl Rows {
 
     fn first(&self) -> i64 {
         match self.scope {
-            Scope::Documents => DOCUMENTS,
+            SearchScope::Documents => DOCUMENTS,
             _ => 0,
         }
     }
 
     fn write(
         &mut self,
-        world: World<'_>,
-        writer: &mut Writer<'_>,
-        item: Item<'_>,
-    ) -> Result<Entry> {
+        world: TextSource<'_>,
+        writer: &mut IndexWriter<'_>,
+        item: SearchItem<'_>,
+    ) -> Result<KnownRow> {
         let mut written = item.write(world);
         if self.length + written.row.text.len() > TEXTS {
             written.row.text.clear();
@@ -173,7 +173,7 @@ impl Rows {
         writer.insert(self.first() + i64::from(slot), &written.row)?;
         let length = u32::try_from(written.row.text.len()).unwrap_or(u32::MAX);
         self.length += length as usize;
-        Ok(Entry {
+        Ok(KnownRow {
             slot,
             length,
             stamp: written.stamp,
@@ -181,7 +181,7 @@ impl Rows {
         })
     }
 
-    fn forget(&mut self, writer: &mut Writer<'_>, entry: Entry) -> Result<()> {
+    fn forget(&mut self, writer: &mut IndexWriter<'_>, entry: KnownRow) -> Result<()> {
         writer.remove(self.first() + i64::from(entry.slot))?;
         self.free.push(entry.slot);
         self.length -= entry.length as usize;

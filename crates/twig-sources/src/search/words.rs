@@ -87,14 +87,14 @@ pub(super) fn add_whole(name: &str, out: &mut String) {
 
 /// What a query asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Words {
+pub(super) struct QueryWords {
     /// Each word, or each run of characters of scripts without spaces.
     pub(super) words: Vec<String>,
     /// All of them as one name.
     whole: String,
 }
 
-impl Words {
+impl QueryWords {
     /// Reads a query: any text will do, and however long it is, this takes no time.
     pub(super) fn of(text: &str) -> Self {
         let text = cut(text, QUERY);
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_query_is_quoted_word_by_word() {
-        let expression = |text: &str| Words::of(text).expression();
+        let expression = |text: &str| QueryWords::of(text).expression();
         assert_eq!(expression("cod rev"), r#""cod" * "rev" *"#);
         assert_eq!(
             expression(r#"name:"x" OR NEAR(a, b)*"#),
@@ -286,18 +286,18 @@ mod tests {
         );
         assert_eq!(expression("代码"), "\"代\u{1f}码\"");
         assert_eq!(expression(" - \" * ^ "), "");
-        assert_eq!(Words::of("!").whole_expression(), None);
+        assert_eq!(QueryWords::of("!").whole_expression(), None);
     }
 
     #[test]
     fn one_word_too_many_costs_the_shortest_one() {
         let words: Vec<String> = (0..WORDS).map(|at| format!("word{at:02}")).collect();
         let text = words.join(" ");
-        assert_eq!(Words::of(&text).words, words);
-        assert_eq!(Words::of(&format!("wee {text}")).words, words);
-        assert_eq!(Words::of("w Wor word wo word").words, ["word"]);
+        assert_eq!(QueryWords::of(&text).words, words);
+        assert_eq!(QueryWords::of(&format!("wee {text}")).words, words);
+        assert_eq!(QueryWords::of("w Wor word wo word").words, ["word"]);
         let long = "x".repeat(WORD + 1);
-        assert_eq!(Words::of(&long).words, [&long[..WORD]]);
-        assert_eq!(Words::of(&long[..WORD]).words, [&long[..WORD]]);
+        assert_eq!(QueryWords::of(&long).words, [&long[..WORD]]);
+        assert_eq!(QueryWords::of(&long[..WORD]).words, [&long[..WORD]]);
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct WorkspaceLock {
 
 /// Why there is no lock.
 #[derive(Debug)]
-pub(super) enum LockError {
+pub(super) enum WorkspaceLockError {
     /// Another program has had it all the time.
     Busy,
     /// The file can be neither made nor opened.
@@ -41,18 +41,18 @@ impl WorkspaceLock {
         path: &Path,
         until: Instant,
         is_closing: &AtomicBool,
-    ) -> Result<Self, LockError> {
+    ) -> Result<Self, WorkspaceLockError> {
         let is_over = || Instant::now() >= until || is_closing.load(Ordering::Acquire);
         loop {
-            let file = open(path).map_err(LockError::Io)?;
+            let file = open(path).map_err(WorkspaceLockError::Io)?;
             loop {
                 match file.try_lock() {
                     Ok(()) => break,
                     Err(TryLockError::WouldBlock) if is_over() => {
-                        return Err(LockError::Busy);
+                        return Err(WorkspaceLockError::Busy);
                     }
                     Err(TryLockError::WouldBlock) => std::thread::sleep(STEP),
-                    Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),
+                    Err(TryLockError::Error(error)) => return Err(WorkspaceLockError::Io(error)),
                 }
             }
             // Deleting a workspace deletes its lock file, too: a lock on one that is gone keeps no
@@ -62,7 +62,7 @@ impl WorkspaceLock {
                 return Ok(Self { file });
             }
             if is_over() {
-                return Err(LockError::Busy);
+                return Err(WorkspaceLockError::Busy);
             }
         }
     }
@@ -182,7 +182,7 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(20);
     const LONG: Duration = Duration::from_secs(20);
 
-    fn take(path: &Path, patience: Duration) -> Result<WorkspaceLock, LockError> {
+    fn take(path: &Path, patience: Duration) -> Result<WorkspaceLock, WorkspaceLockError> {
         WorkspaceLock::take(path, Instant::now() + patience, &AtomicBool::new(false))
     }
 
@@ -191,14 +191,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.lock");
         let first = take(&path, SHORT).unwrap();
-        assert!(matches!(take(&path, SHORT), Err(LockError::Busy)));
+        assert!(matches!(take(&path, SHORT), Err(WorkspaceLockError::Busy)));
         first.set_note("a longer note").unwrap();
         first.set_note("a note").unwrap();
         drop(first);
         let second = take(&path, SHORT).unwrap();
         assert_eq!(second.note().as_deref(), Some("a note"));
         let nowhere = folder.path().join("no/x.lock");
-        assert!(matches!(take(&nowhere, SHORT), Err(LockError::Io(_))));
+        assert!(matches!(
+            take(&nowhere, SHORT),
+            Err(WorkspaceLockError::Io(_))
+        ));
     }
 
     #[test]
@@ -221,6 +224,6 @@ mod tests {
         drop(first);
         taken.recv_timeout(LONG).unwrap();
         let _second = waiting.join().unwrap();
-        assert!(matches!(take(&path, SHORT), Err(LockError::Busy)));
+        assert!(matches!(take(&path, SHORT), Err(WorkspaceLockError::Busy)));
     }
 }

@@ -14,7 +14,7 @@ use twig_core::store::{StoreError, StoreName};
 
 use super::Access;
 use super::identity::{FileIdentity, OpenFileGuard, OpenFiles, pair};
-use super::lock::{LockError, WorkspaceLock};
+use super::lock::{WorkspaceLock, WorkspaceLockError};
 use super::migrations::{self, APPLICATION, MIGRATIONS};
 use super::sqlite_error::SqliteError;
 use super::workspace_handle::{WorkspaceHandle, stopping};
@@ -127,10 +127,10 @@ pub(super) fn open(handle: &WorkspaceHandle) -> Result<OpenConnection, StoreErro
     let lock_path = lock_path(&path);
     let lock = match WorkspaceLock::take(&lock_path, handle.until(), &handle.is_closing) {
         Ok(lock) => Some(lock),
-        Err(LockError::Busy) => return Err(handle.busy()),
+        Err(WorkspaceLockError::Busy) => return Err(handle.busy()),
         // No program can write here, so none is to be kept out.
-        Err(LockError::Io(_)) if handle.access == Access::Read => None,
-        Err(LockError::Io(error)) => return Err(handle.cannot_write(&sentence(&error))),
+        Err(WorkspaceLockError::Io(_)) if handle.access == Access::Read => None,
+        Err(WorkspaceLockError::Io(error)) => return Err(handle.cannot_write(&sentence(&error))),
     };
     let way = match (handle.access, can_write(&path), can_write(folder)) {
         (Access::Write, Err(error), _) if can_read(&path) => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
-use twig_core::store::{Change, Given, StoreError, Write, Written};
+use twig_core::store::{Change, GivenContent, StoreError, Write, Written};
 
 use super::writer::WriteJob;
 
@@ -112,8 +112,8 @@ fn size(write: &Write) -> usize {
         Change::Delete | Change::Restore { .. } => return 0,
     };
     let content = content.map_or(0, |content| match content {
-        Given::Text(text) => text.len(),
-        Given::Bytes(bytes) => bytes.len(),
+        GivenContent::Text(text) => text.len(),
+        GivenContent::Bytes(bytes) => bytes.len(),
     });
     let texts = texts.into_iter().flatten();
     content + texts.map(|text| text.len()).sum::<usize>()

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use twig_core::Limits;
 use twig_core::store::{Noun, StoreError, StoreName};
 
-use super::lock::{LockError, WorkspaceLock, private};
+use super::lock::{WorkspaceLock, WorkspaceLockError, private};
 use super::migrations::{self, MIGRATIONS, migrate};
 use super::open::{LARGE_LOG, Look, check_near, held_log_sentence, lock_path, look, with_end};
 use super::sqlite_error::SqliteError;
@@ -181,12 +181,12 @@ impl Workspaces {
         let until = Instant::now() + PATIENCE;
         let taken = WorkspaceLock::take(&path, until, &AtomicBool::new(false));
         taken.map_err(|problem| match problem {
-            LockError::Busy => StoreError::Busy {
+            WorkspaceLockError::Busy => StoreError::Busy {
                 workspace: name.clone(),
                 seconds: PATIENCE.as_secs(),
                 is_write: true,
             },
-            LockError::Io(error) => {
+            WorkspaceLockError::Io(error) => {
                 let reason = sentence(&error);
                 let what = format!("The lock of workspace '{name}' cannot be written: {reason}");
                 file(&path, what)

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use twig_core::{Library, Problem, ProblemCode, Severity};
 
 use super::survey::Surveyor;
-use super::{Trust, Verdict, function_sources, were_read_from};
+use super::{Trust, TrustVerdict, function_sources, were_read_from};
 
 /// The most folders that are watched for one library; the others are looked at every few seconds.
 const WATCHED: usize = 256;
@@ -20,7 +20,7 @@ const NAMED: usize = 3;
 pub(crate) struct Guard {
     surveyor: Surveyor,
     /// The library as it was read, what was found of it, and what is shown of it.
-    last: Option<(Arc<Library>, Verdict, Arc<Library>)>,
+    last: Option<(Arc<Library>, TrustVerdict, Arc<Library>)>,
 }
 
 impl Guard {
@@ -37,11 +37,11 @@ impl Guard {
             Ok(files) => match were_read_from(&function_sources(library), &files) {
                 Ok(()) => trust.verdict(root, &files),
                 Err(changed) => match trust.verdict(root, &files) {
-                    Verdict::Trusted => Verdict::Changed(changed),
+                    TrustVerdict::Trusted => TrustVerdict::Changed(changed),
                     verdict => verdict,
                 },
             },
-            Err(why) => Verdict::Unreadable(why),
+            Err(why) => TrustVerdict::Unreadable(why),
         };
         if let Some((last, said, shown)) = &self.last
             && Arc::ptr_eq(last, library)
@@ -50,7 +50,7 @@ impl Guard {
             return Arc::clone(shown);
         }
         let shown = match &verdict {
-            Verdict::Trusted => Arc::clone(library),
+            TrustVerdict::Trusted => Arc::clone(library),
             verdict => Arc::new(withhold(library, verdict)),
         };
         self.last = Some((Arc::clone(library), verdict, Arc::clone(&shown)));
@@ -64,18 +64,18 @@ impl Guard {
     }
 }
 
-fn withhold(library: &Library, verdict: &Verdict) -> Library {
+fn withhold(library: &Library, verdict: &TrustVerdict) -> Library {
     let mut shown = library.clone();
     let name = &library.name;
     let why = match verdict {
-        Verdict::Changed(files) => {
+        TrustVerdict::Changed(files) => {
             let mut list = files[..files.len().min(NAMED)].join(", ");
             if files.len() > NAMED {
                 list.push_str(", …");
             }
             format!("library `{name}` changed since it was trusted ({list})")
         }
-        Verdict::Unreadable(why) => format!("library `{name}` cannot be trusted: {why}"),
+        TrustVerdict::Unreadable(why) => format!("library `{name}` cannot be trusted: {why}"),
         _ => format!("library `{name}` is not trusted"),
     };
     // By its place, as a shell takes it: not every library can be found by its name.
@@ -127,7 +127,7 @@ mod tests {
     use std::fs;
 
     use twig_core::parse::library::MANIFEST;
-    use twig_core::{Kind, LibraryName};
+    use twig_core::{LibraryKind, LibraryName};
 
     use super::*;
     use crate::library_folder::LibraryFolder;
@@ -139,7 +139,7 @@ mod tests {
     }
 
     fn read(root: &Path) -> Arc<Library> {
-        let mut candidate = Candidate::new(root.to_path_buf(), Kind::Twig);
+        let mut candidate = Candidate::new(root.to_path_buf(), LibraryKind::Twig);
         candidate.name = LibraryName::from_folder("lib");
         LibraryFolder::read(&candidate).unwrap()
     }

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::stamp::Seen;
+use crate::stamp::SeenStamp;
 
 /// Whether git began to change a folder's files less than `patience` ago and is not done.
 ///
 /// A lock that is older was left behind, or belongs to something that waits for a person.
 pub(crate) fn under_way(root: &Path, patience: Duration) -> bool {
-    let lock = Seen::at(&root.join(".git/index.lock"));
+    let lock = SeenStamp::at(&root.join(".git/index.lock"));
     lock.stamp()
         .is_some_and(|stamp| stamp.until_quiet(patience).is_some())
 }

@@ -17,12 +17,12 @@ const LOST: usize = 1_000;
 /// Collects events: when they came, and whose watches they ended.
 #[derive(Debug)]
 pub(crate) struct Hints {
-    state: Mutex<State>,
+    state: Mutex<HintState>,
     signals: Sender<Signal>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct HintState {
     times: Option<(Instant, Instant)>,
     lost: Vec<PathBuf>,
     interests: Interests,

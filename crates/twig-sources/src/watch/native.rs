@@ -17,7 +17,7 @@ use crate::store::start_watcher;
 pub(crate) struct Native {
     watcher: RecommendedWatcher,
     /// One path for each folder: the system knows a folder that has two as one.
-    watched: BTreeMap<Identity, PathBuf>,
+    watched: BTreeMap<FolderIdentity, PathBuf>,
     hints: Arc<Hints>,
     /// Devices that are known to tell of changes.
     local: BTreeSet<u64>,
@@ -25,7 +25,7 @@ pub(crate) struct Native {
 
 /// Which folder a path leads to. The time of its making tells it from a later one with its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Identity {
+struct FolderIdentity {
     device: u64,
     inode: u64,
     created: Option<SystemTime>,
@@ -61,7 +61,7 @@ impl Native {
         let wanted = wanted(folders);
         self.hints.listen_for(interests(folders, &wanted));
         let is_lost = |path: &Path| lost.iter().any(|lost| path.starts_with(lost));
-        let ends: Vec<Identity> = self
+        let ends: Vec<FolderIdentity> = self
             .watched
             .iter()
             .filter(|(identity, path)| {
@@ -108,7 +108,7 @@ impl Native {
     }
 }
 
-impl Identity {
+impl FolderIdentity {
     #[cfg(unix)]
     fn of(metadata: &Metadata, _path: &Path) -> Self {
         use std::os::unix::fs::MetadataExt;
@@ -140,8 +140,8 @@ struct Wanted<'f> {
     is_inside: bool,
 }
 
-fn wanted(folders: &Folders) -> BTreeMap<Identity, Wanted<'_>> {
-    let mut wanted: BTreeMap<Identity, Wanted<'_>> = BTreeMap::new();
+fn wanted(folders: &Folders) -> BTreeMap<FolderIdentity, Wanted<'_>> {
+    let mut wanted: BTreeMap<FolderIdentity, Wanted<'_>> = BTreeMap::new();
     for folder in &folders.inside {
         if let Some((identity, path)) = nearest(folder) {
             let entry = wanted.entry(identity).or_default();
@@ -158,7 +158,7 @@ fn wanted(folders: &Folders) -> BTreeMap<Identity, Wanted<'_>> {
 }
 
 /// A folder that has two paths is watched by one of them, and its events matter by either.
-fn interests(folders: &Folders, wanted: &BTreeMap<Identity, Wanted<'_>>) -> Interests {
+fn interests(folders: &Folders, wanted: &BTreeMap<FolderIdentity, Wanted<'_>>) -> Interests {
     let inside = wanted.values().filter(|wanted| wanted.is_inside);
     let paths = inside.flat_map(|wanted| &wanted.paths);
     Interests {
@@ -173,12 +173,12 @@ fn interests(folders: &Folders, wanted: &BTreeMap<Identity, Wanted<'_>>) -> Inte
 }
 
 /// The folder at a path, or the nearest one above it.
-fn nearest(folder: &Path) -> Option<(Identity, &Path)> {
+fn nearest(folder: &Path) -> Option<(FolderIdentity, &Path)> {
     folder.ancestors().find_map(|path| {
         let metadata = std::fs::metadata(path).ok()?;
         metadata
             .is_dir()
-            .then(|| (Identity::of(&metadata, path), path))
+            .then(|| (FolderIdentity::of(&metadata, path), path))
     })
 }
 

@@ -8,7 +8,7 @@ mod naming;
 
 use std::path::PathBuf;
 
-use twig_core::{Content, Kind};
+use twig_core::{Content, LibraryKind};
 use twig_sources::{LiveCatalog, Remembered, Settings};
 
 use crate::support::Tree;
@@ -62,7 +62,7 @@ fn files(live: &LiveCatalog) -> Vec<String> {
     files
 }
 
-fn kinds(live: &LiveCatalog) -> Vec<Kind> {
+fn kinds(live: &LiveCatalog) -> Vec<LibraryKind> {
     let catalog = live.snapshot();
     catalog.libraries().iter().map(|it| it.kind).collect()
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
-use twig_core::Kind;
+use twig_core::LibraryKind;
 use twig_sources::{FoundState, LiveCatalog, Settings};
 
 use crate::support::{Tree, body, codes, description, library, manifest, names, problems, text};
@@ -120,7 +120,7 @@ fn doctor_sees_what_was_found_and_what_was_skipped() {
     assert_eq!((found.named, found.state), (false, FoundState::Folder));
     assert_eq!(found.shown, "~/data");
     let lib = &found.libraries[0];
-    assert_eq!((lib.name.as_str(), lib.kind), ("lib", Kind::Twig));
+    assert_eq!((lib.name.as_str(), lib.kind), ("lib", LibraryKind::Twig));
     assert_eq!((lib.prompts, lib.unavailable, lib.problems), (1, 1, 1));
     let skipped: Vec<_> = found
         .skipped
@@ -267,7 +267,7 @@ fn a_folder_of_markdown_is_a_library_where_it_is_named() {
         ..tree.settings()
     };
     let live = LiveCatalog::load(settings);
-    assert_eq!(library(&live, "agents").kind, Kind::Markdown);
+    assert_eq!(library(&live, "agents").kind, LibraryKind::Markdown);
     assert_eq!(description(&live, "review").as_deref(), Some("Reviews"));
     let before = names(&live);
     tree.write(
@@ -330,7 +330,7 @@ fn markdown_in_the_data_folder_is_no_library() {
         ..tree.settings()
     });
     assert_eq!(codes(&live), [""; 0]);
-    assert_eq!(library(&live, "notes").kind, Kind::Markdown);
+    assert_eq!(library(&live, "notes").kind, LibraryKind::Markdown);
 }
 
 #[test]

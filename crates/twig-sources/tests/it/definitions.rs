@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use twig_core::Kind;
+use twig_core::LibraryKind;
 use twig_sources::{LiveCatalog, Settings};
 use twig_testkit::figure;
 
@@ -37,7 +37,7 @@ fn both_layouts_are_found_in_the_data_folder_and_by_name() {
     });
     assert_eq!(names(&live), ["one", "three", "two"]);
     assert_eq!(problems(&live), []);
-    assert_eq!(library(&live, "named").kind, Kind::Definitions);
+    assert_eq!(library(&live, "named").kind, LibraryKind::Definitions);
 }
 
 #[test]
@@ -50,10 +50,10 @@ fn the_first_layout_and_a_manifest_win() {
     tree.library("data/lib", &["review"]);
     live.refresh();
     assert_eq!(names(&live), ["lib:review"]);
-    assert_eq!(library(&live, "lib").kind, Kind::Twig);
+    assert_eq!(library(&live, "lib").kind, LibraryKind::Twig);
     let live = LiveCatalog::load(Settings {
         libraries: vec![tree.path("data/lib")],
-        kind: Some(Kind::Definitions),
+        kind: Some(LibraryKind::Definitions),
         ..Settings::default()
     });
     assert_eq!(names(&live), ["one"]);

@@ -2,19 +2,19 @@
 
 use std::fs;
 
-use twig_clients::import::{Imported, Outcome, SourceFile, Wish, read};
+use twig_clients::import::{ImportOutcome, ImportRequest, ImportedPrompt, SourceFile, read};
 use twig_core::Limits;
 use twig_sources::{ImportError, plan_library_locked};
 
-fn catalogue(rows: &str) -> Outcome {
+fn catalogue(rows: &str) -> ImportOutcome {
     let file = SourceFile {
         path: "a.csv".to_owned(),
         text: format!("act,prompt\n{rows}"),
     };
-    read(&[file], Wish::default(), &Limits::default())
+    read(&[file], ImportRequest::default(), &Limits::default())
 }
 
-fn prompts(outcome: &Outcome) -> Vec<&Imported> {
+fn prompts(outcome: &ImportOutcome) -> Vec<&ImportedPrompt> {
     let items = outcome.items.iter();
     items.filter_map(|item| item.prompt.as_ref().ok()).collect()
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Instant;
 
-use twig_core::Kind;
+use twig_core::LibraryKind;
 use twig_sources::{LiveCatalog, Settings};
 
 use crate::support::{LONG, Tree, codes, names};
@@ -138,7 +138,7 @@ fn a_markdown_folder_that_cannot_be_listed_is_logged_once() {
     symlink("agents", tree.path("agents")).unwrap();
     let live = LiveCatalog::load(Settings {
         libraries: vec![tree.path("agents")],
-        kind: Some(Kind::Markdown),
+        kind: Some(LibraryKind::Markdown),
         ..tree.settings()
     });
     for _ in 0..3 {

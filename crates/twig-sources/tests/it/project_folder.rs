@@ -9,10 +9,10 @@ use std::sync::mpsc;
 use proptest::prelude::*;
 use tempfile::TempDir;
 use twig_core::Limits;
-use twig_core::hidden::{self, Place};
+use twig_core::hidden::{self, TextPlace};
 use twig_core::store::{
-    Author, Change, Digest, Draft, Given, ItemKind, ItemWrite, Noun, OnWritten, Patch, Project,
-    Store, StoreError, StoreName, Summary, Version, Write,
+    Author, Change, Digest, GivenContent, ItemDraft, ItemKind, ItemWrite, Noun, OnWritten, Patch,
+    Project, Store, StoreError, StoreName, Summary, Version, Write,
 };
 use twig_sources::{
     Access, SqliteStore, Workspaces, check_project, export_project, import_project,
@@ -74,8 +74,8 @@ fn any_item() -> impl Strategy<Value = Any> {
         let is_text = mime.is_none_or(twig_core::store::is_text_mime);
         // What hides something is refused, which others test.
         let description =
-            description.filter(|text: &String| hidden::find(text, Place::Label).is_none());
-        let text = match hidden::find(&text, Place::Body) {
+            description.filter(|text: &String| hidden::find(text, TextPlace::Label).is_none());
+        let text = match hidden::find(&text, TextPlace::Body) {
             None => text,
             Some(found) => text[..found.offset].to_owned(),
         };
@@ -100,8 +100,8 @@ fn fill(store: &dyn Store, project: &str, items: &[Any]) {
         if !seen.insert((item.kind, &item.name)) {
             continue;
         }
-        let draft = Draft {
-            content: Given::Bytes(item.content.clone()),
+        let draft = ItemDraft {
+            content: GivenContent::Bytes(item.content.clone()),
             description: item.description.as_deref().map(Into::into),
             uri: item.mime.map(|_| format!("any:{at}").into()),
             mime: item.mime.map(Into::into),
@@ -388,7 +388,7 @@ fn an_export_that_was_cut_off_is_taken_up_again() {
 
 fn update(store: &dyn Store, prompt: &str, text: &str) {
     let change = Change::Update(Patch {
-        content: Some(Given::Text(text.to_owned())),
+        content: Some(GivenContent::Text(text.to_owned())),
         ..Patch::default()
     });
     let item = ItemWrite {

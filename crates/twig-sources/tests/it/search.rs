@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use twig_core::Limits;
-use twig_core::search::{Hit, Query, Scope, Target};
+use twig_core::search::{Hit, Query, SearchScope, SearchTarget};
 use twig_sources::{LiveCatalog, SearchIndex};
 use twig_testkit::{cpu_time, figure};
 
@@ -36,10 +36,10 @@ impl Shelf {
     }
 
     fn hits(&mut self, text: &str) -> Vec<Hit> {
-        self.ask(text, Scope::All, 20)
+        self.ask(text, SearchScope::All, 20)
     }
 
-    fn ask(&mut self, text: &str, scope: Scope, limit: usize) -> Vec<Hit> {
+    fn ask(&mut self, text: &str, scope: SearchScope, limit: usize) -> Vec<Hit> {
         let query = query(text, scope, limit);
         let catalog = self.live.snapshot();
         self.index.search(&catalog, &self.live, &query).unwrap()
@@ -58,7 +58,7 @@ impl Shelf {
     }
 }
 
-fn query(text: &str, scope: Scope, limit: usize) -> Query {
+fn query(text: &str, scope: SearchScope, limit: usize) -> Query {
     Query {
         text: text.to_owned(),
         scope,
@@ -68,8 +68,8 @@ fn query(text: &str, scope: Scope, limit: usize) -> Query {
 
 fn name(hit: &Hit) -> String {
     match &hit.target {
-        Target::Prompt(name) => name.to_string(),
-        Target::Document { uri, .. } => uri.to_string(),
+        SearchTarget::Prompt(name) => name.to_string(),
+        SearchTarget::Document { uri, .. } => uri.to_string(),
     }
 }
 
@@ -290,10 +290,10 @@ fn documents_are_found_by_name_title_and_text() {
     let scoped = |shelf: &mut Shelf, scope| -> Vec<String> {
         shelf.ask("stripes", scope, 20).iter().map(name).collect()
     };
-    assert_eq!(scoped(&mut shelf, Scope::Prompts), ["lib:zebra"]);
-    assert_eq!(scoped(&mut shelf, Scope::Documents), [text]);
-    assert_eq!(shelf.ask("stripes", Scope::All, 1).len(), 1);
-    assert_eq!(shelf.ask("stripes", Scope::All, 0).len(), 0);
+    assert_eq!(scoped(&mut shelf, SearchScope::Prompts), ["lib:zebra"]);
+    assert_eq!(scoped(&mut shelf, SearchScope::Documents), [text]);
+    assert_eq!(shelf.ask("stripes", SearchScope::All, 1).len(), 1);
+    assert_eq!(shelf.ask("stripes", SearchScope::All, 0).len(), 0);
 }
 
 #[test]
@@ -323,12 +323,12 @@ fn front_matter_of_markdown_is_no_text() {
     );
     let live = LiveCatalog::load(twig_sources::Settings {
         libraries: vec![tree.path("notes")],
-        kind: Some(twig_core::Kind::Markdown),
+        kind: Some(twig_core::LibraryKind::Markdown),
         ..tree.settings()
     });
     let mut index = SearchIndex::new(Limits::default());
     let mut count = |text: &str| {
-        let query = query(text, Scope::All, 9);
+        let query = query(text, SearchScope::All, 9);
         let hits = index.search(&live.snapshot(), &live, &query);
         hits.unwrap().len()
     };
@@ -389,7 +389,7 @@ fn what_changes_is_found_and_what_goes_is_not() {
     assert_eq!(shelf.names("other"), [""; 0]);
     let hits = shelf
         .index
-        .search(&older, &shelf.live, &query("other", Scope::All, 9));
+        .search(&older, &shelf.live, &query("other", SearchScope::All, 9));
     assert_eq!(hits.unwrap().len(), 1);
 }
 
@@ -476,7 +476,7 @@ proptest! {
     fn any_text_is_a_query(texts in prop::collection::vec(".{0,60}", 8), signs in "[\"*:^(){}+\\- a-cN代é\\u{301}\\u{1f}\\u{e000}\\x00]{0,40}") {
         let mut shelf = prompts(&[("abc", "a b c", "代码 é"), ("near", "x", "y")]);
         for text in texts.iter().chain([&signs]) {
-            let found = shelf.ask(text, Scope::All, 5);
+            let found = shelf.ask(text, SearchScope::All, 5);
             prop_assert!(found.len() <= 2);
         }
     }

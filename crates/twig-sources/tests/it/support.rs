@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tempfile::TempDir;
 use twig_core::{Bodies, Body, BodyError, Library, Problem, RelativePath};
-use twig_sources::{LiveCatalog, Settings, Watch, Watching};
+use twig_sources::{CatalogWatch, LiveCatalog, Settings, Watching};
 
 /// Long enough for any machine; nothing waits for it unless something is wrong.
 pub(crate) const LONG: Duration = Duration::from_secs(20);
@@ -92,7 +92,7 @@ pub(crate) fn body(prompt: &str) -> String {
 pub(crate) struct Following {
     pub(crate) live: Arc<LiveCatalog>,
     changes: Receiver<()>,
-    _watch: Watch,
+    _watch: CatalogWatch,
 }
 
 impl Following {

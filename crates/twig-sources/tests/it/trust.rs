@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use twig_core::Kind;
+use twig_core::LibraryKind;
 use twig_sources::{LiveCatalog, Settings, Trust, survey};
 
 use crate::support::Tree;
@@ -43,7 +43,7 @@ fn listed(live: &LiveCatalog) -> Vec<String> {
 fn a_pair_of_list_and_script_is_withheld_until_it_is_trusted() {
     let tree = tree();
     let live = load(&tree);
-    assert_eq!(live.snapshot().libraries()[0].kind, Kind::Functions);
+    assert_eq!(live.snapshot().libraries()[0].kind, LibraryKind::Functions);
     assert_eq!(listed(&live), [""; 0]);
     let problems: Vec<_> = live
         .snapshot()

@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 use twig_core::Latest;
 use twig_core::check::check;
-use twig_core::{Kind, Problem, Severity};
+use twig_core::{LibraryKind, Problem, Severity};
 
 use super::opened_catalog::{OpenedCatalog, SourceArgs, parse_kind};
 use crate::command_error::CommandError;
@@ -25,7 +25,7 @@ pub(crate) struct CheckArgs {
 
     /// How their files are read, where their layout does not say
     #[arg(long, value_name = "KIND", value_parser = parse_kind)]
-    kind: Option<Kind>,
+    kind: Option<LibraryKind>,
 
     /// Print JSON
     #[arg(long)]
@@ -34,7 +34,7 @@ pub(crate) struct CheckArgs {
 
 /// One problem as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-pub(super) struct Row<'p> {
+pub(super) struct ProblemRow<'p> {
     code: &'static str,
     severity: &'static str,
     path: &'p str,
@@ -44,7 +44,7 @@ pub(super) struct Row<'p> {
     help: Option<&'p str>,
 }
 
-impl<'p> From<&'p Problem> for Row<'p> {
+impl<'p> From<&'p Problem> for ProblemRow<'p> {
     fn from(problem: &'p Problem) -> Self {
         Self {
             code: problem.code.as_str(),
@@ -86,7 +86,7 @@ pub(super) fn run(options: &CheckArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
         .filter(|problem| problem.severity == Severity::Error)
         .count();
     if options.json {
-        ui.json(&problems.iter().map(Row::from).collect::<Vec<_>>())?;
+        ui.json(&problems.iter().map(ProblemRow::from).collect::<Vec<_>>())?;
     } else {
         for problem in &problems {
             ui.problem(problem)?;

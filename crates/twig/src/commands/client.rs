@@ -19,7 +19,7 @@ const KEPT: u64 = 64 * 1024;
 /// How long a server that is not needed any more may take to end by itself.
 const GRACE: Duration = Duration::from_secs(2);
 
-pub(super) struct Client {
+pub(super) struct ProbeClient {
     child: Child,
     input: Option<ChildStdin>,
     messages: Receiver<Value>,
@@ -50,7 +50,7 @@ impl From<CallError> for CommandError {
     }
 }
 
-impl Client {
+impl ProbeClient {
     /// Starts a server.
     pub(super) fn start(mut command: Command, patience: Duration) -> Result<Self, CallError> {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -178,7 +178,7 @@ impl Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for ProbeClient {
     fn drop(&mut self) {
         if !matches!(self.child.try_wait(), Ok(Some(_))) {
             self.close(GRACE);

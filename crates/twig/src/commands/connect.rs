@@ -5,7 +5,7 @@ mod server;
 mod step;
 
 pub(super) use self::list::problem;
-pub(super) use self::server::{Program, is_same};
+pub(super) use self::server::{EntryProgram, is_same};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -14,9 +14,9 @@ use twig_clients::clients::CONNECTED;
 use twig_core::suggest::did_you_mean;
 use twig_sources::{LockError, LockedFile};
 
-use self::step::Step;
+use self::step::ConnectStep;
 use crate::command_error::{CommandError, ErrorKind, not_locked, reason};
-use crate::connect::{Client, Config, ConfigError, Scope, link_out};
+use crate::connect::{ClientConfig, ConfigError, ConfigScope, ConnectClient, link_out};
 use crate::edit_error::EditError;
 use crate::places::{ClientPlaces, Places, on_disk};
 use crate::ui::Ui;
@@ -95,16 +95,16 @@ pub(super) fn run(options: &ConnectArgs, ui: &mut Ui) -> Result<ExitCode, Comman
         }
         return list::run(&places, &homes, &folder, options.json, ui);
     };
-    let client = Client::of(client).ok_or_else(|| no_client(client))?;
+    let client = ConnectClient::of(client).ok_or_else(|| no_client(client))?;
     let scope = match project {
-        Some(_) => Scope::Project,
-        None => Scope::User,
+        Some(_) => ConfigScope::Project,
+        None => ConfigScope::User,
     };
     let Some(path) = client.file(scope, &folder, &homes) else {
         return Err(no_file(client, scope));
     };
     let shown = places.shown(&path);
-    let out = (scope == Scope::Project).then(|| link_out(&path, &folder));
+    let out = (scope == ConfigScope::Project).then(|| link_out(&path, &folder));
     if let Some(link) = out.flatten() {
         let link = places.shown(&link);
         let message = format!("{shown} is left alone: the link {link} leads out of the project");
@@ -121,17 +121,17 @@ pub(super) fn run(options: &ConnectArgs, ui: &mut Ui) -> Result<ExitCode, Comman
         error => not_locked(&shown, &error),
     })?;
     let read = match file {
-        Some(file) => Config::read_locked(client, scope, path.clone(), file),
-        None => Config::read(client, scope, path.clone()),
+        Some(file) => ClientConfig::read_locked(client, scope, path.clone(), file),
+        None => ClientConfig::read(client, scope, path.clone()),
     };
     let config = match read {
         // What has no place for servers has no Twig to take out, however it is written.
         Err(ConfigError::Edit(error)) if options.remove && error.advice.is_some() => {
-            Config::without_servers(client, scope, path)
+            ClientConfig::without_servers(client, scope, path)
         }
         read => read.map_err(|error| refused(&shown, &error))?,
     };
-    let step = Step {
+    let step = ConnectStep {
         options,
         config,
         shown,
@@ -147,7 +147,7 @@ pub(super) fn run(options: &ConnectArgs, ui: &mut Ui) -> Result<ExitCode, Comman
 /// Keeps other commands from changing the file; nothing where it is only looked at.
 fn lock(
     options: &ConnectArgs,
-    scope: Scope,
+    scope: ConfigScope,
     path: &Path,
     project: &Path,
 ) -> Result<Option<LockedFile>, LockError> {
@@ -157,7 +157,7 @@ fn lock(
     }
     match path.strip_prefix(project) {
         // The project may be somebody else's.
-        Ok(inner) if scope == Scope::Project => LockedFile::open_beneath(project, inner),
+        Ok(inner) if scope == ConfigScope::Project => LockedFile::open_beneath(project, inner),
         _ => LockedFile::open(path),
     }
     .map(Some)
@@ -167,7 +167,7 @@ fn lock(
 fn subject(options: &ConnectArgs) -> (Option<&str>, Option<PathBuf>) {
     let named = options.project.as_ref().and_then(|path| path.to_str());
     let named = named.filter(|name| options.client.is_none() && !Path::new(name).exists());
-    match named.filter(|name| Client::of(name).is_some()) {
+    match named.filter(|name| ConnectClient::of(name).is_some()) {
         Some(client) => (Some(client), Some(PathBuf::from("."))),
         None => (options.client.as_deref(), options.project.clone()),
     }
@@ -187,14 +187,14 @@ fn no_client(name: &str) -> CommandError {
     error.hint(near.unwrap_or_else(|| format!("known clients: {}", names.join(", "))))
 }
 
-fn no_file(client: Client, scope: Scope) -> CommandError {
+fn no_file(client: ConnectClient, scope: ConfigScope) -> CommandError {
     let title = client.title();
     match scope {
-        Scope::User => CommandError::fixable(format!(
+        ConfigScope::User => CommandError::fixable(format!(
             "it is not known where {title} keeps its configuration, since there is no home folder"
         ))
         .hint("set HOME to an absolute path"),
-        Scope::Project => CommandError::fixable(format!(
+        ConfigScope::Project => CommandError::fixable(format!(
             "{title} has no configuration of its own for a project"
         ))
         .hint(format!(

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use twig_core::Limits;
 use twig_core::document::{mime_of, mime_of_name};
-use twig_core::store::{Given, ItemKind};
+use twig_core::store::{GivenContent, ItemKind};
 
 use crate::command_error::{CommandError, reason};
 
@@ -32,14 +32,18 @@ pub(super) fn spelled(value: &str) -> Spelled<'_> {
 }
 
 /// The content that is meant, `-` being standard input. More than the limit is not read.
-pub(super) fn content(kind: ItemKind, value: &str, limits: &Limits) -> Result<Given, CommandError> {
+pub(super) fn content(
+    kind: ItemKind,
+    value: &str,
+    limits: &Limits,
+) -> Result<GivenContent, CommandError> {
     let limit = match kind {
         ItemKind::Prompt => limits.verbatim,
         ItemKind::Resource => limits.document,
     };
     let (what, bytes) = match spelled(value) {
         _ if value == "-" => ("standard input".to_owned(), read(io::stdin().lock(), limit)),
-        Spelled::Text(text) => return Ok(Given::Text(text.to_owned())),
+        Spelled::Text(text) => return Ok(GivenContent::Text(text.to_owned())),
         Spelled::File(path) => {
             let bytes = File::open(path).and_then(|file| read(file, limit));
             (format!("the file `{path}`"), bytes)
@@ -61,11 +65,11 @@ pub(super) fn content(kind: ItemKind, value: &str, limits: &Limits) -> Result<Gi
         let error = CommandError::fixable(message);
         return Err(error.hint("a prompt is text; `twig resource add` takes bytes"));
     }
-    Ok(Given::Bytes(bytes))
+    Ok(GivenContent::Bytes(bytes))
 }
 
 /// What a content is where nobody says: the names of its file and its URI tell, else its beginning.
-pub(super) fn guess(value: &str, uri: &str, given: &Given) -> &'static str {
+pub(super) fn guess(value: &str, uri: &str, given: &GivenContent) -> &'static str {
     let file = match spelled(value) {
         Spelled::File(path) => Path::new(path).file_name().and_then(|name| name.to_str()),
         Spelled::Text(_) => None,
@@ -74,8 +78,8 @@ pub(super) fn guess(value: &str, uri: &str, given: &Given) -> &'static str {
     let last = path.rsplit(['/', ':']).next().unwrap_or_default();
     let by_name = file.and_then(mime_of_name).or_else(|| mime_of_name(last));
     by_name.unwrap_or_else(|| match given {
-        Given::Text(_) => "text/plain",
-        Given::Bytes(bytes) => mime_of("", &bytes[..bytes.len().min(HEAD)]),
+        GivenContent::Text(_) => "text/plain",
+        GivenContent::Bytes(bytes) => mime_of("", &bytes[..bytes.len().min(HEAD)]),
     })
 }
 
@@ -101,8 +105,8 @@ mod tests {
 
     #[test]
     fn names_tell_what_a_content_is_before_its_beginning_does() {
-        let png = Given::Bytes(b"\x89PNG\r\n\x1a\n".to_vec());
-        let text = Given::Text("x".to_owned());
+        let png = GivenContent::Bytes(b"\x89PNG\r\n\x1a\n".to_vec());
+        let text = GivenContent::Text("x".to_owned());
         for (value, uri, given, mime) in [
             ("@a/b.md", "file:///x.sql", &png, "text/markdown"),
             ("@b", "file:///x.sql?v=1.md#2", &png, "application/sql"),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::client::Client;
+use super::client::ProbeClient;
 use crate::command_error::{CommandError, reason};
 use crate::ui::Ui;
 
@@ -35,7 +35,7 @@ pub(super) fn run(ui: &mut Ui) -> Result<ExitCode, CommandError> {
 
     ui.line("A library is a folder with a twig.toml and Markdown files. This one is `garden`.")?;
     ui.line("A server reads it, and a client talks MCP to the server, as your AI client would.")?;
-    let mut client = Client::start(server(folder.path())?, PATIENCE)?;
+    let mut client = ProbeClient::start(server(folder.path())?, PATIENCE)?;
     let result = converse(&mut client, &library, ui);
     // The server goes before its folder does, whatever happened.
     let ended = client.end();
@@ -58,7 +58,7 @@ fn server(data: &Path) -> Result<Command, CommandError> {
     Ok(command)
 }
 
-fn converse(client: &mut Client, library: &Path, ui: &mut Ui) -> Result<(), CommandError> {
+fn converse(client: &mut ProbeClient, library: &Path, ui: &mut Ui) -> Result<(), CommandError> {
     heading("Who is there?", ui)?;
     let discovered = call(client, "server/discover", json!({}), ui)?;
     let server = &discovered["_meta"]["io.modelcontextprotocol/serverInfo"];
@@ -109,7 +109,7 @@ fn converse(client: &mut Client, library: &Path, ui: &mut Ui) -> Result<(), Comm
     list(client, ui)
 }
 
-fn list(client: &mut Client, ui: &mut Ui) -> Result<(), CommandError> {
+fn list(client: &mut ProbeClient, ui: &mut Ui) -> Result<(), CommandError> {
     let listed = call(client, "prompts/list", json!({}), ui)?;
     for prompt in listed["prompts"].as_array().into_iter().flatten() {
         let arguments = prompt["arguments"].as_array().into_iter().flatten();
@@ -125,7 +125,7 @@ fn heading(text: &str, ui: &mut Ui) -> Result<(), CommandError> {
 }
 
 fn call(
-    client: &mut Client,
+    client: &mut ProbeClient,
     method: &str,
     params: Value,
     ui: &mut Ui,

@@ -10,9 +10,9 @@ use serde_json::json;
 use twig_core::Latest;
 use twig_core::check::check;
 use twig_core::{Library, Problem, Severity};
-use twig_sources::{Found, FoundState, SqliteStore};
+use twig_sources::{FoundState, SearchedPlace, SqliteStore};
 
-use super::check::{Row, contents, counted};
+use super::check::{ProblemRow, contents, counted};
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
 use super::store::Stores;
 use super::workspace;
@@ -32,7 +32,7 @@ pub(crate) struct DoctorArgs {
 }
 
 #[derive(Debug, Serialize)]
-struct Report<'r> {
+struct DoctorReport<'r> {
     version: &'static str,
     binary: String,
     config: Option<String>,
@@ -43,10 +43,10 @@ struct Report<'r> {
     project: Option<ProjectRow<'r>>,
     libraries: Vec<LibraryRow<'r>>,
     shadowed: Vec<LibraryRow<'r>>,
-    workspaces: Vec<workspace::Row>,
+    workspaces: Vec<workspace::WorkspaceRow>,
     /// The clients that have Twig, and whether they reach it.
-    clients: Vec<clients::Row>,
-    problems: Vec<Row<'r>>,
+    clients: Vec<clients::ServerRow>,
+    problems: Vec<ProblemRow<'r>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -91,7 +91,7 @@ pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, Command
     let found = opened.live.found();
     let mut problems = opened.live.problems();
     problems.extend(check(opened.world(&catalog)));
-    let report = Report {
+    let report = DoctorReport {
         version: env!("CARGO_PKG_VERSION"),
         binary: std::env::current_exe()?.display().to_string(),
         config: opened
@@ -115,7 +115,7 @@ pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, Command
             .collect(),
         workspaces: workspaces(&opened)?,
         clients: clients::rows(&opened.places, &ClientPlaces::from_environment()),
-        problems: problems.iter().map(Row::from).collect(),
+        problems: problems.iter().map(ProblemRow::from).collect(),
     };
     let errors = problems
         .iter()
@@ -127,7 +127,7 @@ pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, Command
         print(&opened, &report, &problems, ui)?;
     }
     let is_broken = report.workspaces.iter().any(|it| it.problem.is_some())
-        || report.clients.iter().any(clients::Row::is_broken);
+        || report.clients.iter().any(clients::ServerRow::is_broken);
     Ok(
         if errors > 0 || is_broken || report.config_problem.is_some() {
             ExitCode::FAILURE
@@ -138,7 +138,7 @@ pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, Command
 }
 
 /// The workspaces of this person, if there is a place for any.
-fn workspaces(opened: &OpenedCatalog) -> Result<Vec<workspace::Row>, CommandError> {
+fn workspaces(opened: &OpenedCatalog) -> Result<Vec<workspace::WorkspaceRow>, CommandError> {
     if opened.places.workspaces.is_none() {
         return Ok(Vec::new());
     }
@@ -146,7 +146,7 @@ fn workspaces(opened: &OpenedCatalog) -> Result<Vec<workspace::Row>, CommandErro
     workspace::rows(&stores, SqliteStore::check_pages)
 }
 
-fn place_row(found: &Found) -> PlaceRow<'_> {
+fn place_row(found: &SearchedPlace) -> PlaceRow<'_> {
     PlaceRow {
         path: found.path.display().to_string(),
         state: match &found.state {
@@ -203,7 +203,7 @@ fn library_row(library: &Library) -> LibraryRow<'_> {
 
 fn print(
     opened: &OpenedCatalog,
-    report: &Report<'_>,
+    report: &DoctorReport<'_>,
     problems: &[Problem],
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
@@ -261,7 +261,7 @@ fn print(
         let rows: Vec<_> = report
             .workspaces
             .iter()
-            .map(workspace::Row::cells)
+            .map(workspace::WorkspaceRow::cells)
             .collect();
         ui.indented_table("  ", &rows)?;
     }
@@ -287,7 +287,7 @@ fn print(
         .filter(|_| opened.places.data_is_named);
     let data = data.map(|path| path.display().to_string());
     connect(
-        &Launch {
+        &ServerLaunch {
             binary: &report.binary,
             args,
             data,
@@ -299,7 +299,7 @@ fn print(
 
 /// What is wrong between clients and Twig, and with libraries.
 fn print_problems(
-    report: &Report<'_>,
+    report: &DoctorReport<'_>,
     problems: &[Problem],
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
@@ -336,14 +336,14 @@ fn print_problems(
 }
 
 /// How to start this very server, for clients: with what was named here, and nothing else.
-struct Launch<'l> {
+struct ServerLaunch<'l> {
     binary: &'l str,
     args: Vec<String>,
     /// The data folder, where the environment names it: a client may not pass that on.
     data: Option<String>,
 }
 
-fn connect(launch: &Launch<'_>, ui: &mut Ui) -> Result<(), CommandError> {
+fn connect(launch: &ServerLaunch<'_>, ui: &mut Ui) -> Result<(), CommandError> {
     let mut server = json!({"command": launch.binary, "args": launch.args});
     if let Some(data) = &launch.data {
         server["env"] = json!({"TWIG_DATA_DIR": data});

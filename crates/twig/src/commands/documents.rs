@@ -6,13 +6,13 @@ use twig_core::{Contents, DocumentRef};
 
 use super::check::counted;
 use super::opened_catalog::OpenedCatalog;
-use super::origin::{Origin, project_flags};
+use super::origin::{OriginRow, project_flags};
 use crate::command_error::CommandError;
 use crate::ui::Ui;
 
 /// One document as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-pub(super) struct Row<'c> {
+pub(super) struct DocumentRow<'c> {
     uri: &'c str,
     #[serde(skip_serializing_if = "Option::is_none")]
     short_uri: Option<&'c str>,
@@ -22,13 +22,13 @@ pub(super) struct Row<'c> {
     size: u64,
     last_modified: Option<String>,
     #[serde(flatten)]
-    origin: Origin<'c>,
+    origin: OriginRow<'c>,
 }
 
 #[derive(Debug, Serialize)]
-struct Shown<'c> {
+struct ShownDocument<'c> {
     #[serde(flatten)]
-    row: Row<'c>,
+    row: DocumentRow<'c>,
     /// Absent where the document is not text.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'c str>,
@@ -89,7 +89,7 @@ pub(super) fn show(
     if json {
         let text = read.text();
         let row = row(found);
-        ui.json(&Shown { row, text })?;
+        ui.json(&ShownDocument { row, text })?;
         return Ok(());
     }
     match &*read {
@@ -112,9 +112,9 @@ pub(super) fn show(
     Ok(())
 }
 
-pub(super) fn row(found: DocumentRef<'_>) -> Row<'_> {
+pub(super) fn row(found: DocumentRef<'_>) -> DocumentRow<'_> {
     let document = found.document;
-    Row {
+    DocumentRow {
         uri: &document.uri,
         short_uri: document.short_uri.as_deref(),
         name: &document.name,
@@ -122,6 +122,6 @@ pub(super) fn row(found: DocumentRef<'_>) -> Row<'_> {
         mime_type: &document.mime,
         size: document.size,
         last_modified: document.modified.and_then(rfc3339),
-        origin: Origin::of_document(found.library, document),
+        origin: OriginRow::of_document(found.library, document),
     }
 }

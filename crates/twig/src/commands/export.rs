@@ -9,13 +9,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use twig_clients::export::{ExportFormat, FileNames, plan};
-use twig_core::Kind;
 use twig_core::Latest;
+use twig_core::LibraryKind;
 use twig_sources::{ExportMode, export_prompts};
 
 use self::pick::Picked;
-use self::report::Report;
-use self::target::Target;
+use self::report::ExportReport;
+use self::target::ExportDestination;
 use super::list::nothing;
 use super::opened_catalog::{OpenedCatalog, SourceArgs, parse_kind, parse_known};
 use crate::command_error::CommandError;
@@ -80,7 +80,7 @@ pub(crate) struct ExportSourceArgs {
 
     /// How the files of --library are read, where their layout does not say
     #[arg(long, value_name = "KIND", value_parser = parse_kind, requires = "library")]
-    kind: Option<Kind>,
+    kind: Option<LibraryKind>,
 
     /// Take this project of a workspace too, before all libraries
     #[arg(long, value_name = "NAME")]
@@ -117,7 +117,7 @@ fn parse_client(text: &str) -> Result<ExportFormat, String> {
 pub(super) fn run(options: &ExportArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let opened = OpenedCatalog::open(&options.from.sources())?;
     let catalog = Latest::from(opened.live.snapshot());
-    let target = Target::find(options, &opened.places)?;
+    let target = ExportDestination::find(options, &opened.places)?;
     let picked = Picked::of(&catalog, &options.names)?;
     if catalog.is_empty() {
         ui.say(nothing(&opened));
@@ -140,7 +140,7 @@ pub(super) fn run(options: &ExportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     let is_meant = |name: &str| picked.is_meant(name);
     let files = export_prompts(target.get(options.to), &plan, &is_meant, &opened.live, mode);
     let files = files.map_err(|error| target.trouble(&opened.places, &error))?;
-    let report = Report {
+    let report = ExportReport {
         client: options.to,
         target: &target,
         mode,

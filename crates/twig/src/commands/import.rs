@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use twig_clients::import::{Format, Imported, Item, Wish, read};
+use twig_clients::import::{ImportFormat, ImportItem, ImportRequest, ImportedPrompt, read};
 use twig_core::store::Author;
 use twig_core::{LibraryName, Limits};
 use twig_sources::{
     Access, Fate, Gathered, ImportError, gather, plan_library, plan_library_locked, plan_project,
 };
 
-use self::report::{Goal, Report};
+use self::report::{Goal, ImportReport};
 use super::new::taken;
 use super::opened_catalog::parse_known;
-use super::store::{ProjectArgs, Stores, Target};
+use super::store::{ProjectArgs, ProjectTarget, Stores};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::config;
 use crate::places::{Places, on_disk};
@@ -43,7 +43,7 @@ pub(crate) struct ImportArgs {
 
     /// What the files were written for, where they do not show it
     #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
-    format: Option<Format>,
+    format: Option<ImportFormat>,
 
     /// Take rules, too, that apply always or by files
     #[arg(long)]
@@ -62,8 +62,8 @@ pub(crate) struct ImportArgs {
     json: bool,
 }
 
-fn parse_format(text: &str) -> Result<Format, String> {
-    parse_known(text, &Format::ALL, Format::as_str, "formats")
+fn parse_format(text: &str) -> Result<ImportFormat, String> {
+    parse_known(text, &ImportFormat::ALL, ImportFormat::as_str, "formats")
 }
 
 pub(super) fn run(options: &ImportArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
@@ -71,7 +71,7 @@ pub(super) fn run(options: &ImportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     let limits = config::load(&places)?.limits;
     let path = on_disk(&options.path);
     let gathered = gather(&path).map_err(|error| trouble(&places, &path, &error))?;
-    let wish = Wish {
+    let wish = ImportRequest {
         format: options.format,
         all_rules: options.all_rules,
     };
@@ -82,13 +82,13 @@ pub(super) fn run(options: &ImportArgs, ui: &mut Ui) -> Result<ExitCode, Command
         return Err(CommandError::fixable(message).hint(known));
     }
     let prompts = items.iter().filter_map(|item| item.prompt.as_ref().ok());
-    let prompts: Vec<&Imported> = prompts.collect();
+    let prompts: Vec<&ImportedPrompt> = prompts.collect();
     let (goal, fates) = if options.project.is_some() {
         into_project(options, &places, &limits, &prompts)?
     } else {
         into_library(options, &places, &limits, &path, &prompts)?
     };
-    let report = Report::new(goal, options.dry_run, &items, fates, others);
+    let report = ImportReport::new(goal, options.dry_run, &items, fates, others);
     report.print(options, ui)?;
     let is_left = report.is_all_left();
     Ok(if is_left {
@@ -99,20 +99,20 @@ pub(super) fn run(options: &ImportArgs, ui: &mut Ui) -> Result<ExitCode, Command
 }
 
 /// What was found, and how many files lie there for another reason.
-fn items(gathered: Gathered, wish: Wish, limits: &Limits) -> (Vec<Item>, usize) {
+fn items(gathered: Gathered, wish: ImportRequest, limits: &Limits) -> (Vec<ImportItem>, usize) {
     let outcome = read(&gathered.files, wish, limits);
     let mut items = outcome.items;
     let mut others = gathered.others;
     for (path, why) in outcome.others {
         // A file that the person named should have held something.
         if gathered.is_file {
-            items.push(Item::left(path, why));
+            items.push(ImportItem::left(path, why));
         } else {
             others += 1;
         }
     }
     let unread = gathered.unread.into_iter();
-    items.extend(unread.map(|(path, why)| Item::left(path, format!("it {why}"))));
+    items.extend(unread.map(|(path, why)| ImportItem::left(path, format!("it {why}"))));
     (items, others)
 }
 
@@ -121,7 +121,7 @@ fn into_library(
     places: &Places,
     limits: &Limits,
     path: &Path,
-    prompts: &[&Imported],
+    prompts: &[&ImportedPrompt],
 ) -> Result<(Goal, Vec<Fate>), CommandError> {
     let (name, root) = library_root(options, places, path)?;
     let from = path.file_name().unwrap_or_default().to_string_lossy();
@@ -182,7 +182,7 @@ fn into_project(
     options: &ImportArgs,
     places: &Places,
     limits: &Limits,
-    prompts: &[&Imported],
+    prompts: &[&ImportedPrompt],
 ) -> Result<(Goal, Vec<Fate>), CommandError> {
     let place = ProjectArgs::new(options.workspace.as_deref(), options.project.as_deref());
     let access = if options.dry_run {
@@ -191,7 +191,7 @@ fn into_project(
         Access::Write
     };
     let stores = Stores::of(places.clone(), limits.clone())?;
-    let target = Target::find(stores, &place, access)?;
+    let target = ProjectTarget::find(stores, &place, access)?;
     let project = target.read()?;
     let mut plan = plan_project(&project, &target.project, prompts, &Author::Person, limits);
     if !options.dry_run {

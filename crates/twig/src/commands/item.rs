@@ -7,15 +7,15 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use twig_core::store::{
-    Author, Change, Draft, Given, Item, ItemKind, ItemWrite, Operation, Patch, StoreError,
-    StoreName, Write, Written,
+    Author, Change, GivenContent, Item, ItemDraft, ItemKind, ItemWrite, Operation, Patch,
+    StoreError, StoreName, Write, Written,
 };
 use twig_sources::Access;
 
 use self::show::{ItemHistoryArgs, ItemListArgs, ItemShowArgs};
 use super::content::{content, guess};
 use super::question::{ForceArgs, ask_to_delete};
-use super::store::{ProjectArgs, Target, parse_version};
+use super::store::{ProjectArgs, ProjectTarget, parse_version};
 use crate::command_error::CommandError;
 use crate::ui::Ui;
 
@@ -172,7 +172,7 @@ pub(crate) struct ItemRestoreArgs {
 
 /// What a write did, as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-struct Done<'c> {
+struct ItemChange<'c> {
     workspace: &'c str,
     project: &'c str,
     name: &'c str,
@@ -242,7 +242,7 @@ fn add(
     let uri = own.uri.as_deref();
     let guessed = || uri.map(|uri| guess(&options.content, uri, &content).to_owned());
     let mime = own.mime.or_else(guessed);
-    let draft = Draft {
+    let draft = ItemDraft {
         content,
         description: options.description.as_deref().map(Into::into),
         uri: uri.map(Into::into),
@@ -340,8 +340,8 @@ fn restore(
 }
 
 /// Whether a file or standard input was read and had nothing in it.
-fn is_read_empty(content: &Given) -> bool {
-    matches!(content, Given::Bytes(bytes) if bytes.is_empty())
+fn is_read_empty(content: &GivenContent) -> bool {
+    matches!(content, GivenContent::Bytes(bytes) if bytes.is_empty())
 }
 
 /// A command that fed us may have failed; the store keeps what was there before.
@@ -356,13 +356,13 @@ fn open(
     kind: ItemKind,
     name: &str,
     place: &ProjectArgs,
-) -> Result<(Target, StoreName), CommandError> {
+) -> Result<(ProjectTarget, StoreName), CommandError> {
     let name = StoreName::parse(kind.noun(), name)?;
-    Ok((Target::open(place, Access::Write)?, name))
+    Ok((ProjectTarget::open(place, Access::Write)?, name))
 }
 
 fn write(
-    target: &Target,
+    target: &ProjectTarget,
     kind: ItemKind,
     name: &StoreName,
     change: Change,
@@ -379,14 +379,14 @@ fn write(
 }
 
 /// What is there now.
-fn find(target: &Target, kind: ItemKind, name: &StoreName) -> Result<Item, CommandError> {
+fn find(target: &ProjectTarget, kind: ItemKind, name: &StoreName) -> Result<Item, CommandError> {
     let items = target.read()?.items;
     let mut items = items.into_iter();
     let found = items.find(|item| item.kind == kind && item.name == *name);
     found.ok_or_else(|| missing(target, kind, name))
 }
 
-fn missing(target: &Target, kind: ItemKind, name: &StoreName) -> CommandError {
+fn missing(target: &ProjectTarget, kind: ItemKind, name: &StoreName) -> CommandError {
     let error = StoreError::Missing {
         kind,
         name: name.clone(),
@@ -397,7 +397,7 @@ fn missing(target: &Target, kind: ItemKind, name: &StoreName) -> CommandError {
 }
 
 fn tell(
-    target: &Target,
+    target: &ProjectTarget,
     name: &StoreName,
     written: &Written,
     json: bool,
@@ -405,7 +405,7 @@ fn tell(
 ) -> Result<ExitCode, CommandError> {
     if json {
         let operation = written.operation;
-        ui.json(&Done {
+        ui.json(&ItemChange {
             workspace: target.workspace(),
             project: target.project.as_str(),
             name: name.as_str(),

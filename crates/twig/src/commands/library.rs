@@ -12,9 +12,10 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use serde::Serialize;
-use twig_core::{Function, Kind, Library};
+use twig_core::{Function, Library, LibraryKind};
 use twig_sources::{
-    CodeFiles, Found, LockError, Origin, Trust, Verdict, function_sources, survey, were_read_from,
+    CodeFiles, LockError, PlaceOrigin, SearchedPlace, Trust, TrustVerdict, function_sources,
+    survey, were_read_from,
 };
 
 use self::add::LibraryAddArgs;
@@ -62,7 +63,7 @@ pub(crate) enum LibraryCommand {
 
 /// One library as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-struct Row<'c> {
+struct ConfiguredLibraryRow<'c> {
     name: &'c str,
     kind: &'static str,
     path: &'c str,
@@ -94,7 +95,7 @@ fn list(sources: &SourceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, Comma
     let catalog = opened.live.snapshot();
     let record = read_record(&opened.places)?.1;
     let found = opened.live.found();
-    let rows: Vec<Row<'_>> = catalog
+    let rows: Vec<ConfiguredLibraryRow<'_>> = catalog
         .libraries()
         .iter()
         .filter(|library| library.stored().is_none())
@@ -130,27 +131,31 @@ fn list(sources: &SourceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, Comma
     Ok(ExitCode::SUCCESS)
 }
 
-fn row<'c>(library: &'c Library, record: &Trust, found: &[Found]) -> Row<'c> {
+fn row<'c>(
+    library: &'c Library,
+    record: &Trust,
+    found: &[SearchedPlace],
+) -> ConfiguredLibraryRow<'c> {
     let root = Path::new(&*library.root);
     let functions = library.prompts.iter().filter(|p| p.function().is_some());
     let functions = functions.count();
     let is_trusted =
-        || survey(root).is_ok_and(|files| record.verdict(root, &files) == Verdict::Trusted);
+        || survey(root).is_ok_and(|files| record.verdict(root, &files) == TrustVerdict::Trusted);
     let served = library.prompts.iter().filter(|p| p.unavailable.is_none());
-    Row {
+    ConfiguredLibraryRow {
         name: library.name.as_str(),
         kind: library.kind.as_str(),
         path: &library.root,
         prompts: served.count(),
         functions,
         trusted: (functions > 0).then(is_trusted),
-        origin: origin(root, found).map(Origin::as_str),
+        origin: origin(root, found).map(PlaceOrigin::as_str),
     }
 }
 
 /// Why a library is served.
-fn origin(root: &Path, found: &[Found]) -> Option<Origin> {
-    let has_it = |place: &&Found| place.libraries.iter().any(|it| it.root == root);
+fn origin(root: &Path, found: &[SearchedPlace]) -> Option<PlaceOrigin> {
+    let has_it = |place: &&SearchedPlace| place.libraries.iter().any(|it| it.root == root);
     found.iter().find(has_it).map(|place| place.origin)
 }
 
@@ -188,7 +193,7 @@ fn trust(named: &str, yes: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> 
         return Err(CommandError::fixable(message).hint("run the command again"));
     }
     let verdict = record.verdict(root, &files);
-    if verdict == Verdict::Trusted {
+    if verdict == TrustVerdict::Trusted {
         ui.say(format!("library `{}` is trusted as it is", library.name));
         return Ok(ExitCode::SUCCESS);
     }
@@ -317,9 +322,9 @@ fn find(named: &str) -> Result<(Places, Arc<Library>), CommandError> {
 }
 
 /// A folder that has the files of a `functions` library is read as one.
-fn kind_of(path: &Path) -> Option<Kind> {
+fn kind_of(path: &Path) -> Option<LibraryKind> {
     let is_there = |name: &str| path.join(name).is_file();
-    (!is_there("twig.toml") && is_there("prompts.json")).then_some(Kind::Functions)
+    (!is_there("twig.toml") && is_there("prompts.json")).then_some(LibraryKind::Functions)
 }
 
 fn read_record(places: &Places) -> Result<(PathBuf, Trust), CommandError> {

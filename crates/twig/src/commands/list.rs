@@ -10,7 +10,7 @@ use twig_core::{Argument, Catalog, Library, Prompt, Severity};
 use super::check::counted;
 use super::documents;
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
-use super::origin::{Origin, project_flags};
+use super::origin::{OriginRow, project_flags};
 use crate::command_error::CommandError;
 use crate::ui::Ui;
 
@@ -34,7 +34,7 @@ pub(crate) struct ListArgs {
 
 /// One prompt as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-pub(super) struct Row<'c> {
+pub(super) struct PromptRow<'c> {
     pub(super) name: &'c str,
     pub(super) title: Option<&'c str>,
     pub(super) description: Option<&'c str>,
@@ -42,7 +42,7 @@ pub(super) struct Row<'c> {
     pub(super) kind: &'static str,
     /// Of the prompt's text: its first message's.
     #[serde(flatten)]
-    pub(super) origin: Origin<'c>,
+    pub(super) origin: OriginRow<'c>,
     /// The file of the library that is run for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) runs: Option<&'c str>,
@@ -74,7 +74,7 @@ pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
         return Ok(ExitCode::SUCCESS);
     }
     let catalog = opened.live.snapshot();
-    let mut rows: Vec<Row<'_>> = catalog
+    let mut rows: Vec<PromptRow<'_>> = catalog
         .prompts(0)
         .map(|found| row(found.library, found.prompt, None))
         .collect();
@@ -134,7 +134,7 @@ pub(super) fn nothing(opened: &OpenedCatalog) -> String {
 fn unserved<'c>(
     libraries: &'c [Arc<Library>],
     reason: Option<&'c str>,
-) -> impl Iterator<Item = Row<'c>> {
+) -> impl Iterator<Item = PromptRow<'c>> {
     let prompts = libraries
         .iter()
         .flat_map(|l| l.prompts.iter().map(move |p| (l, p)));
@@ -148,14 +148,14 @@ pub(super) fn row<'c>(
     library: &'c Library,
     prompt: &'c Prompt,
     unavailable: Option<String>,
-) -> Row<'c> {
-    Row {
+) -> PromptRow<'c> {
+    PromptRow {
         name: &prompt.full_name,
         title: prompt.title.as_deref(),
         description: prompt.description.as_deref(),
         arguments: prompt.arguments.iter().map(argument_row).collect(),
         kind: library.kind.as_str(),
-        origin: Origin::of_prompt(library, prompt),
+        origin: OriginRow::of_prompt(library, prompt),
         runs: prompt.function().map(|function| function.file().as_str()),
         unavailable,
     }
@@ -176,7 +176,7 @@ fn argument_row(argument: &Argument) -> ArgumentRow<'_> {
     }
 }
 
-fn cells(row: &Row<'_>) -> Vec<String> {
+fn cells(row: &PromptRow<'_>) -> Vec<String> {
     let arguments: Vec<String> = row
         .arguments
         .iter()

@@ -12,8 +12,8 @@ use clap::Subcommand;
 use twig_core::name::twin_key;
 use twig_core::parse::library::MANIFEST;
 use twig_core::parse::table::{PromptTable, with_prompts};
-use twig_core::parse::{Value, read_toml};
-use twig_core::{Catalog, Kind, Library, LibraryName, PromptName};
+use twig_core::parse::{TomlValue, read_toml};
+use twig_core::{Catalog, Library, LibraryKind, LibraryName, PromptName};
 use twig_sources::{LockError, LockedFile, LockedFolder, NewFile, PROJECT, create_beneath};
 
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
@@ -137,7 +137,7 @@ fn prompt(
         .iter()
         .map(|path| format!(" --library {}", path.display()));
     let flags = flags.collect::<Vec<_>>().concat();
-    if library.kind == Kind::Definitions {
+    if library.kind == LibraryKind::Definitions {
         let (prompt, file) = definition::write(&opened.places, library, own, description)?;
         ui.line(file)?;
         ui.say(format!(
@@ -217,7 +217,7 @@ fn target<'c, 'n>(
         catalog
             .libraries()
             .iter()
-            .filter(|library| matches!(library.kind, Kind::Twig | Kind::Definitions))
+            .filter(|library| matches!(library.kind, LibraryKind::Twig | LibraryKind::Definitions))
     };
     let own = libraries().find_map(|library| {
         let rest = name.strip_prefix(library.name.as_str())?;
@@ -245,7 +245,7 @@ fn target<'c, 'n>(
 /// The prompt of a manifest that has this name, or one that differs only in case.
 fn declared(manifest: &str, prompt: &PromptName) -> Option<String> {
     let table = read_toml(manifest).ok()?;
-    let Value::Table(prompts) = &table.get("prompts")?.value else {
+    let TomlValue::Table(prompts) = &table.get("prompts")?.value else {
         return None;
     };
     let mut names = prompts.entries.iter().map(|entry| entry.key.to_string());

@@ -10,10 +10,10 @@ use twig_core::World;
 use twig_core::parse::library::MANIFEST;
 use twig_core::store::StoreError;
 use twig_core::template::Templates;
-use twig_core::{Kind, Latest};
+use twig_core::{Latest, LibraryKind};
 use twig_sources::{Access, LiveCatalog, PROJECT, Selected, Settings, Watching, is_well_known};
 
-use super::store::{ProjectArgs, Stores, Target, no_project};
+use super::store::{ProjectArgs, ProjectTarget, Stores, no_project};
 use crate::command_error::CommandError;
 use crate::config::{self, Config};
 use crate::function::Allowed;
@@ -28,7 +28,7 @@ pub(crate) struct SourceArgs {
 
     /// How the files of --library are read, where their layout does not say
     #[arg(long, value_name = "KIND", value_parser = parse_kind, requires = "library")]
-    pub(super) kind: Option<Kind>,
+    pub(super) kind: Option<LibraryKind>,
 
     /// Serve this project too, before all libraries
     #[arg(short, long, value_name = "NAME")]
@@ -158,7 +158,7 @@ fn selected(
     };
     let place = ProjectArgs::new(sources.workspace.as_deref(), Some(project));
     let stores = Stores::of(places.clone(), config.limits.clone())?;
-    let target = Target::find(stores, &place, access)?;
+    let target = ProjectTarget::find(stores, &place, access)?;
     Ok(Some(Selected {
         store: Arc::new(target.store),
         name: target.project,
@@ -220,9 +220,9 @@ fn is_library(folder: &Path) -> bool {
 }
 
 /// A kind of library, as flags name it.
-pub(super) fn parse_kind(text: &str) -> Result<Kind, String> {
-    let kinds: Vec<Kind> = clients::kinds().collect();
-    parse_known(text, &kinds, Kind::as_str, "kinds")
+pub(super) fn parse_kind(text: &str) -> Result<LibraryKind, String> {
+    let kinds: Vec<LibraryKind> = clients::kinds().collect();
+    parse_known(text, &kinds, LibraryKind::as_str, "kinds")
 }
 
 /// One of a few values, by its name; the error says which names are near, or all of them.

@@ -9,7 +9,7 @@ use super::store::workspace_flag;
 /// Where something comes from, as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum Origin<'c> {
+pub(super) enum OriginRow<'c> {
     File {
         library: &'c str,
         path: String,
@@ -21,7 +21,7 @@ pub(super) enum Origin<'c> {
     },
 }
 
-impl<'c> Origin<'c> {
+impl<'c> OriginRow<'c> {
     /// Of what a library has in a file, or else in its manifest.
     pub(super) fn of_file(library: &'c Library, file: Option<&RelativePath>) -> Self {
         let file = file.map_or(MANIFEST, RelativePath::as_str);

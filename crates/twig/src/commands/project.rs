@@ -94,7 +94,7 @@ pub(crate) enum ProjectCommand {
 
 /// One project as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-struct Row<'c> {
+struct ProjectListRow<'c> {
     workspace: &'c str,
     name: &'c str,
     prompts: u64,
@@ -106,7 +106,7 @@ struct Row<'c> {
 
 /// What became of a project.
 #[derive(Debug, Serialize)]
-struct Done<'c> {
+struct ProjectChange<'c> {
     workspace: &'c str,
     name: &'c str,
     changed: bool,
@@ -161,7 +161,8 @@ fn list(place: &WorkspaceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, Comm
         None => Vec::new(),
     };
     if json {
-        let rows: Vec<Row<'_>> = projects.iter().map(|p| row(p, &place.workspace)).collect();
+        let rows: Vec<ProjectListRow<'_>> =
+            projects.iter().map(|p| row(p, &place.workspace)).collect();
         ui.json(&rows)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -182,8 +183,8 @@ fn list(place: &WorkspaceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, Comm
     Ok(ExitCode::SUCCESS)
 }
 
-fn row<'c>(project: &'c Summary, workspace: &'c str) -> Row<'c> {
-    Row {
+fn row<'c>(project: &'c Summary, workspace: &'c str) -> ProjectListRow<'c> {
+    ProjectListRow {
         workspace,
         name: project.name.as_str(),
         prompts: project.prompts,
@@ -307,7 +308,7 @@ fn tell(
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     if json {
-        ui.json(&Done {
+        ui.json(&ProjectChange {
             workspace: &place.workspace,
             name: name.as_str(),
             changed,

@@ -55,13 +55,13 @@ struct RenderedMessage {
     content: Option<Box<RawValue>>,
 }
 
-type Pair = (Cow<'static, str>, Cow<'static, str>);
+type GivenPair = (Cow<'static, str>, Cow<'static, str>);
 
 pub(super) fn run(options: &RenderArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let opened = OpenedCatalog::open(&options.sources)?;
     let catalog = Latest::from(opened.live.snapshot());
     let found = find(&catalog, &options.name)?;
-    let given: Vec<Pair> = options
+    let given: Vec<GivenPair> = options
         .arguments
         .iter()
         .map(|text| pair(text))
@@ -171,7 +171,7 @@ fn print(
 }
 
 /// `KEY=VALUE`, `KEY=@FILE` or `KEY=@@TEXT`.
-fn pair(text: &str) -> Result<Pair, CommandError> {
+fn pair(text: &str) -> Result<GivenPair, CommandError> {
     let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.is_empty()) else {
         let message = format!("`{text}` is not KEY=VALUE");
         let error = CommandError::new(ErrorKind::Usage, message);

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use twig_core::search::{Hit, Query, Scope, Target};
+use twig_core::search::{Hit, Query, SearchScope, SearchTarget};
 use twig_core::{Catalog, Lookup};
 use twig_sources::SearchIndex;
 
@@ -32,9 +32,9 @@ const MOST: usize = 100;
 
 /// What was found, as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-struct Row<'c> {
+struct SearchHitRow<'c> {
     #[serde(flatten)]
-    what: What<'c>,
+    what: HitTarget<'c>,
     /// Where the words stand.
     snippet: &'c str,
 }
@@ -42,9 +42,9 @@ struct Row<'c> {
 /// A prompt has a `name`, a document a `uri`.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum What<'c> {
-    Prompt(list::Row<'c>),
-    Document(documents::Row<'c>),
+enum HitTarget<'c> {
+    Prompt(list::PromptRow<'c>),
+    Document(documents::DocumentRow<'c>),
 }
 
 pub(super) fn run(options: &SearchArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
@@ -57,7 +57,7 @@ pub(super) fn run(options: &SearchArgs, ui: &mut Ui) -> Result<ExitCode, Command
     let catalog = opened.live.snapshot();
     let query = Query {
         text,
-        scope: Scope::All,
+        scope: SearchScope::All,
         limit: MOST,
     };
     let mut index = SearchIndex::new(opened.config.limits.clone());
@@ -82,8 +82,8 @@ pub(super) fn run(options: &SearchArgs, ui: &mut Ui) -> Result<ExitCode, Command
 /// What it is for, and below it where the words stand, unless they are all on that line already.
 fn lines(hit: &Hit, words: &str) -> Vec<Vec<String>> {
     let name = match &hit.target {
-        Target::Prompt(name) => name.to_string(),
-        Target::Document { uri, .. } => uri.to_string(),
+        SearchTarget::Prompt(name) => name.to_string(),
+        SearchTarget::Document { uri, .. } => uri.to_string(),
     };
     let label = hit.description.as_deref().or(hit.title.as_deref());
     let label = one_line(label.unwrap_or_default());
@@ -106,15 +106,17 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn row<'c>(catalog: &'c Catalog, hit: &'c Hit) -> Option<Row<'c>> {
+fn row<'c>(catalog: &'c Catalog, hit: &'c Hit) -> Option<SearchHitRow<'c>> {
     let what = match &hit.target {
-        Target::Prompt(name) => match catalog.find(name) {
-            Lookup::Found(found) => What::Prompt(list::row(found.library, found.prompt, None)),
+        SearchTarget::Prompt(name) => match catalog.find(name) {
+            Lookup::Found(found) => HitTarget::Prompt(list::row(found.library, found.prompt, None)),
             _ => return None,
         },
-        Target::Document { uri, .. } => What::Document(documents::row(catalog.document(uri)?)),
+        SearchTarget::Document { uri, .. } => {
+            HitTarget::Document(documents::row(catalog.document(uri)?))
+        }
     };
-    Some(Row {
+    Some(SearchHitRow {
         what,
         snippet: &hit.snippet,
     })

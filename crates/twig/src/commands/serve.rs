@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
-use twig_mcp::{Identity, Server, Tools};
+use twig_mcp::{Server, ServerIdentity, Tools};
 use twig_sources::{Access, Watching};
 
 use super::check::counted;
@@ -129,8 +129,8 @@ fn serve_client(service: &Service) -> Result<ExitCode, CommandError> {
 }
 
 /// Who we are to clients; no word of it comes from a library.
-fn identity() -> Identity {
-    Identity {
+fn identity() -> ServerIdentity {
+    ServerIdentity {
         name: "twig".to_owned(),
         title: "Twig".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -8,9 +8,9 @@ use twig_core::{
     Bodies, BodyError, Content, FileRole, MessageSource, PromptRef, RelativePath, Role,
 };
 
-use super::list::{self, Row};
+use super::list::{self, PromptRow};
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
-use super::origin::Origin;
+use super::origin::OriginRow;
 use super::{documents, find};
 use crate::command_error::CommandError;
 use crate::ui::{Ui, one_line};
@@ -29,9 +29,9 @@ pub(crate) struct ShowArgs {
 }
 
 #[derive(Debug, Serialize)]
-struct Shown<'c> {
+struct ShownPrompt<'c> {
     #[serde(flatten)]
-    row: Row<'c>,
+    row: PromptRow<'c>,
     messages: Vec<ShownMessage>,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn run(options: &ShowArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
     let messages: Vec<ShownMessage> = messages.collect::<Result<_, _>>()?;
     let row = list::row(found.library, found.prompt, None);
     if options.json {
-        ui.json(&Shown { row, messages })?;
+        ui.json(&ShownPrompt { row, messages })?;
         return Ok(ExitCode::SUCCESS);
     }
     print(&row, &messages, ui)?;
@@ -131,7 +131,7 @@ fn shown(
     }
 }
 
-fn print(row: &Row<'_>, messages: &[ShownMessage], ui: &mut Ui) -> Result<(), CommandError> {
+fn print(row: &PromptRow<'_>, messages: &[ShownMessage], ui: &mut Ui) -> Result<(), CommandError> {
     let mut facts = vec![vec!["name".to_owned(), row.name.to_owned()]];
     let mut fact = |key: &str, value: Option<&str>| {
         if let Some(value) = value {
@@ -141,12 +141,12 @@ fn print(row: &Row<'_>, messages: &[ShownMessage], ui: &mut Ui) -> Result<(), Co
     fact("title", row.title);
     fact("description", row.description);
     match &row.origin {
-        Origin::File { library, path } => {
+        OriginRow::File { library, path } => {
             fact("library", Some(library));
             fact("kind", Some(row.kind));
             fact("path", Some(path));
         }
-        Origin::Project {
+        OriginRow::Project {
             project,
             workspace,
             version,

@@ -113,7 +113,7 @@ impl Stores {
 }
 
 /// A project in its workspace.
-pub(super) struct Target {
+pub(super) struct ProjectTarget {
     pub(super) store: SqliteStore,
     pub(super) project: StoreName,
     pub(super) limits: Limits,
@@ -121,7 +121,7 @@ pub(super) struct Target {
     pub(super) flags: String,
 }
 
-impl Target {
+impl ProjectTarget {
     /// The project that is named, or the only one.
     pub(super) fn open(place: &ProjectArgs, access: Access) -> Result<Self, CommandError> {
         Self::find(Stores::new()?, place, access)

@@ -47,7 +47,7 @@ pub(crate) enum WorkspaceCommand {
 
 /// One workspace as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-pub(super) struct Row {
+pub(super) struct WorkspaceRow {
     name: String,
     /// Absent where the file cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ pub(super) struct Row {
 
 /// What became of a workspace.
 #[derive(Debug, Serialize)]
-struct Done<'c> {
+struct WorkspaceChange<'c> {
     name: &'c str,
     changed: bool,
 }
@@ -98,7 +98,7 @@ fn list(stores: &Stores, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandErr
         ui.json(&rows)?;
         return Ok(ExitCode::SUCCESS);
     }
-    ui.table(&rows.iter().map(Row::cells).collect::<Vec<_>>())?;
+    ui.table(&rows.iter().map(WorkspaceRow::cells).collect::<Vec<_>>())?;
     if rows.is_empty() {
         ui.say("no workspaces\nhint: `twig project create NAME` makes the first");
     }
@@ -109,7 +109,7 @@ fn list(stores: &Stores, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandErr
 pub(super) fn rows(
     stores: &Stores,
     check: fn(&SqliteStore) -> Result<(), StoreError>,
-) -> Result<Vec<Row>, CommandError> {
+) -> Result<Vec<WorkspaceRow>, CommandError> {
     let names = stores.workspaces.list()?;
     let rows = names.iter().map(|name| {
         let store = stores.workspaces.open(name, Access::Read, &stores.limits);
@@ -117,7 +117,7 @@ pub(super) fn rows(
             check(&store)?;
             store.projects()
         });
-        Row {
+        WorkspaceRow {
             name: name.to_string(),
             projects: found.as_ref().ok().map(Vec::len),
             problem: match found {
@@ -129,7 +129,7 @@ pub(super) fn rows(
     Ok(rows.collect())
 }
 
-impl Row {
+impl WorkspaceRow {
     /// The row of a table.
     pub(super) fn cells(&self) -> Vec<String> {
         let what = match (self.projects, &self.problem) {
@@ -170,7 +170,7 @@ fn losing(projects: Result<Vec<Summary>, StoreError>) -> String {
 fn tell(name: &StoreName, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     if json {
         let name = name.as_str();
-        ui.json(&Done {
+        ui.json(&WorkspaceChange {
             name,
             changed: true,
         })?;

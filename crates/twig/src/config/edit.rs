@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use toml_edit::{Item, Value};
-use twig_core::Kind;
+use twig_core::LibraryKind;
 use twig_sources::{LockError, LockedFile, NewFile};
 
 use super::{Config, parse};
@@ -14,10 +14,10 @@ use crate::toml_file::TomlFile;
 
 /// A folder to remember, as it is written.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub(crate) struct LibraryEntry {
     /// The path, `~` for home.
     pub(crate) path: String,
-    pub(crate) kind: Option<Kind>,
+    pub(crate) kind: Option<LibraryKind>,
     pub(crate) name: Option<String>,
 }
 
@@ -58,7 +58,11 @@ impl ConfigFile {
     }
 
     /// Adds a folder after those that are there.
-    pub(crate) fn add(&mut self, places: &Places, entry: &Entry) -> Result<(), CommandError> {
+    pub(crate) fn add(
+        &mut self,
+        places: &Places,
+        entry: &LibraryEntry,
+    ) -> Result<(), CommandError> {
         let mut pairs = vec![("path", entry.path.clone())];
         pairs.extend(entry.kind.map(|kind| ("kind", kind.as_str().to_owned())));
         pairs.extend(entry.name.clone().map(|name| ("name", name)));

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use twig_clients::clients;
 use twig_clients::format::Options;
-use twig_core::parse::{Item, Table, Value};
-use twig_core::{Kind, LibraryName};
+use twig_core::parse::{Table, TomlItem, TomlValue};
+use twig_core::{LibraryKind, LibraryName};
 use twig_sources::Remembered;
 
 use crate::places::Places;
@@ -17,14 +17,14 @@ type Wrong = (String, usize);
 pub(super) fn read(
     places: &Places,
     config: &Path,
-    item: &Item<'_>,
+    item: &TomlItem<'_>,
 ) -> Result<Vec<Remembered>, Wrong> {
     let expected = "`libraries` has to be tables: [[libraries]] with a `path` each";
-    let Value::List(items) = &item.value else {
+    let TomlValue::List(items) = &item.value else {
         return Err((expected.to_owned(), item.span.start));
     };
     let read = items.iter().map(|item| match &item.value {
-        Value::Table(table) => entry(places, config, table, item.span.start),
+        TomlValue::Table(table) => entry(places, config, table, item.span.start),
         _ => Err((expected.to_owned(), item.span.start)),
     });
     read.collect()
@@ -40,23 +40,23 @@ fn entry(
     for entry in &table.entries {
         let at = entry.key_span.start;
         match (&*entry.key, &entry.item.value) {
-            ("path", Value::Text(text)) if !text.is_empty() => {
+            ("path", TomlValue::Text(text)) if !text.is_empty() => {
                 remembered.path = expand(places, config, text);
             }
-            ("kind", Value::Text(text)) => {
+            ("kind", TomlValue::Text(text)) => {
                 let Some(kind) = clients::kind(text) else {
                     return Err((unknown_kind(text), at));
                 };
                 remembered.kind = Some(kind);
             }
-            ("name", Value::Text(text)) => {
+            ("name", TomlValue::Text(text)) => {
                 let name = LibraryName::from_folder(text);
                 let Some(name) = name.filter(|name| name.as_str() == text) else {
                     return Err((bad_name(text), at));
                 };
                 remembered.name = Some(name);
             }
-            ("first_argument", Value::Integer(number @ (0 | 1))) => {
+            ("first_argument", TomlValue::Integer(number @ (0 | 1))) => {
                 remembered.options = Options {
                     first_argument: Some(u8::from(*number == 1)),
                 };
@@ -96,7 +96,7 @@ pub(crate) fn bad_name(text: &str) -> String {
 }
 
 fn unknown_kind(text: &str) -> String {
-    let known: Vec<&str> = clients::kinds().map(Kind::as_str).collect();
+    let known: Vec<&str> = clients::kinds().map(LibraryKind::as_str).collect();
     let near = twig_core::suggest::near(text, known.iter().copied());
     match near.first() {
         Some(near) => format!("unknown kind `{text}`; did you mean `{near}`?"),

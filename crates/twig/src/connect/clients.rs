@@ -12,12 +12,12 @@ use crate::places::ClientPlaces;
 
 /// A client whose configuration Twig can write itself into.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Client {
+pub(crate) struct ConnectClient {
     known: &'static KnownClient,
     servers: &'static ServerFile,
 }
 
-impl PartialEq for Client {
+impl PartialEq for ConnectClient {
     fn eq(&self, other: &Self) -> bool {
         self.known.id == other.known.id
     }
@@ -25,25 +25,25 @@ impl PartialEq for Client {
 
 /// For whom a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum ConfigScope {
     /// This person, in every project.
     User,
     /// Everybody who works in a project.
     Project,
 }
 
-impl Scope {
-    pub(crate) const ALL: [Scope; 2] = [Scope::User, Scope::Project];
+impl ConfigScope {
+    pub(crate) const ALL: [ConfigScope; 2] = [ConfigScope::User, ConfigScope::Project];
 
     pub(crate) fn as_str(self) -> &'static str {
         match self {
-            Scope::User => "user",
-            Scope::Project => "project",
+            ConfigScope::User => "user",
+            ConfigScope::Project => "project",
         }
     }
 }
 
-impl Client {
+impl ConnectClient {
     fn new(known: &'static KnownClient) -> Option<Self> {
         let servers = known.servers.as_ref()?;
         Some(Self { known, servers })
@@ -76,7 +76,7 @@ impl Client {
     /// The file of a scope. Nothing where the client has no such scope, or this person no home.
     pub(crate) fn file(
         self,
-        scope: Scope,
+        scope: ConfigScope,
         project: &Path,
         places: &ClientPlaces,
     ) -> Option<PathBuf> {
@@ -85,10 +85,10 @@ impl Client {
             folder.is_dir().then_some((successor, folder))
         });
         let path = match (scope, successor) {
-            (Scope::User, Some((successor, folder))) => folder.join(successor.user),
-            (Scope::User, None) => places.first(self.known, self.servers.user)?,
-            (Scope::Project, Some((successor, _))) => project.join(successor.project),
-            (Scope::Project, None) => project.join(self.servers.project?),
+            (ConfigScope::User, Some((successor, folder))) => folder.join(successor.user),
+            (ConfigScope::User, None) => places.first(self.known, self.servers.user)?,
+            (ConfigScope::Project, Some((successor, _))) => project.join(successor.project),
+            (ConfigScope::Project, None) => project.join(self.servers.project?),
         };
         let other = path.with_extension("jsonc");
         let is_other = self.servers.is_jsonc && !path.exists() && other.exists();
@@ -113,9 +113,9 @@ impl Client {
     }
 
     /// What a person has to do or know once the file is written.
-    pub(crate) fn next(self, scope: Scope) -> &'static str {
+    pub(crate) fn next(self, scope: ConfigScope) -> &'static str {
         let in_project = self.servers.next_in_project;
-        let in_project = in_project.filter(|_| scope == Scope::Project);
+        let in_project = in_project.filter(|_| scope == ConfigScope::Project);
         in_project.unwrap_or(self.servers.next)
     }
 }

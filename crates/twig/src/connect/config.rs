@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 
 use twig_sources::{LockedFile, NewFile, read_file};
 
-use super::clients::{Client, Scope, Syntax};
+use super::clients::{ConfigScope, ConnectClient, Syntax};
 use super::diff::{Side, diff};
-use super::launch::{Entry, Launch};
+use super::launch::{ClientLaunch, ServerEntry};
 use super::{file, jsonc, toml};
 use crate::edit_error::EditError;
 
 /// A file that was read.
 #[derive(Debug)]
-pub(crate) struct Config {
-    pub(crate) client: Client,
-    pub(crate) scope: Scope,
+pub(crate) struct ClientConfig {
+    pub(crate) client: ConnectClient,
+    pub(crate) scope: ConfigScope,
     pub(crate) path: PathBuf,
     /// Nothing where the file is not there.
     pub(crate) text: Option<String>,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<ServerEntry>,
     /// No other command changes the file meanwhile; nothing where it is only looked at.
     pub(crate) file: Option<LockedFile>,
 }
@@ -45,17 +45,21 @@ pub(crate) struct Without {
     pub(crate) backup: Option<PathBuf>,
 }
 
-impl Config {
+impl ClientConfig {
     /// Reads a file that is only looked at.
-    pub(crate) fn read(client: Client, scope: Scope, path: PathBuf) -> Result<Self, ConfigError> {
+    pub(crate) fn read(
+        client: ConnectClient,
+        scope: ConfigScope,
+        path: PathBuf,
+    ) -> Result<Self, ConfigError> {
         let bytes = read_file(&path);
         Self::of(client, scope, path, bytes, None)
     }
 
     /// Reads a file that is to be changed.
     pub(crate) fn read_locked(
-        client: Client,
-        scope: Scope,
+        client: ConnectClient,
+        scope: ConfigScope,
         path: PathBuf,
         file: LockedFile,
     ) -> Result<Self, ConfigError> {
@@ -64,8 +68,8 @@ impl Config {
     }
 
     fn of(
-        client: Client,
-        scope: Scope,
+        client: ConnectClient,
+        scope: ConfigScope,
         path: PathBuf,
         bytes: io::Result<Option<Vec<u8>>>,
         file: Option<LockedFile>,
@@ -87,7 +91,11 @@ impl Config {
     }
 
     /// A file that has no place for servers, and so has none.
-    pub(crate) fn without_servers(client: Client, scope: Scope, path: PathBuf) -> Self {
+    pub(crate) fn without_servers(
+        client: ConnectClient,
+        scope: ConfigScope,
+        path: PathBuf,
+    ) -> Self {
         Self {
             client,
             scope,
@@ -103,7 +111,7 @@ impl Config {
         let entries = after.map(|text| entries(self.client, text));
         let entries = entries.and_then(Result::ok).unwrap_or_default();
         let next = entries.iter().rev().find(|entry| entry.name == name);
-        let raw = |entry: Option<&Entry>| entry.map_or_else(String::new, |it| it.raw.clone());
+        let raw = |entry: Option<&ServerEntry>| entry.map_or_else(String::new, |it| it.raw.clone());
         let before = Side {
             text: self.text.as_deref(),
             own: &raw(self.entry(name)),
@@ -116,24 +124,28 @@ impl Config {
     }
 
     /// The server of a name; clients that read a name twice take what comes last.
-    pub(crate) fn entry(&self, name: &str) -> Option<&Entry> {
+    pub(crate) fn entry(&self, name: &str) -> Option<&ServerEntry> {
         self.entries.iter().rev().find(|entry| entry.name == name)
     }
 
     /// The servers that are Twig.
-    pub(crate) fn twigs(&self) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn twigs(&self) -> impl Iterator<Item = &ServerEntry> {
         self.entries.iter().filter(|entry| entry.is_twig())
     }
 
     /// The file with an entry.
-    pub(crate) fn with(&self, name: &str, launch: &Launch) -> Result<String, ConfigError> {
+    pub(crate) fn with(&self, name: &str, launch: &ClientLaunch) -> Result<String, ConfigError> {
         let text = self.text.as_deref().unwrap_or_default();
         Ok(with(self.client, text, name, launch)?)
     }
 
     /// The file with the launch's program in an entry that is like it otherwise: what the person or
     /// the client added to the entry stays.
-    pub(crate) fn with_program(&self, name: &str, launch: &Launch) -> Result<String, ConfigError> {
+    pub(crate) fn with_program(
+        &self,
+        name: &str,
+        launch: &ClientLaunch,
+    ) -> Result<String, ConfigError> {
         let text = self.text.as_deref().unwrap_or_default();
         let (keys, _) = self.client.layout(text);
         let edited = match self.client.syntax() {
@@ -217,8 +229,8 @@ impl Config {
         let before = self.text.as_ref().map(String::as_bytes);
         // A new file of this person may come to hold secrets; one of a project is shared.
         let new = match self.scope {
-            Scope::User => NewFile::PRIVATE,
-            Scope::Project => NewFile::SHARED,
+            ConfigScope::User => NewFile::PRIVATE,
+            ConfigScope::Project => NewFile::SHARED,
         };
         let new = NewFile {
             keeps_owner: true,
@@ -240,7 +252,7 @@ impl Config {
     }
 }
 
-fn entries(client: Client, text: &str) -> Result<Vec<Entry>, EditError> {
+fn entries(client: ConnectClient, text: &str) -> Result<Vec<ServerEntry>, EditError> {
     let (keys, _) = client.layout(text);
     let listed = match client.syntax() {
         Syntax::Jsonc => jsonc::entries(text, keys)?,
@@ -248,11 +260,16 @@ fn entries(client: Client, text: &str) -> Result<Vec<Entry>, EditError> {
     };
     let listed = listed.into_iter();
     Ok(listed
-        .map(|(name, value, raw)| Entry::read(name, &value, raw))
+        .map(|(name, value, raw)| ServerEntry::read(name, &value, raw))
         .collect())
 }
 
-fn with(client: Client, text: &str, name: &str, launch: &Launch) -> Result<String, EditError> {
+fn with(
+    client: ConnectClient,
+    text: &str,
+    name: &str,
+    launch: &ClientLaunch,
+) -> Result<String, EditError> {
     let (keys, form) = client.layout(text);
     let entry = launch.entry(form);
     match client.syntax() {
@@ -265,18 +282,23 @@ fn with(client: Client, text: &str, name: &str, launch: &Launch) -> Result<Strin
 pub(crate) fn survey(
     project: &Path,
     places: &crate::places::ClientPlaces,
-) -> Vec<(Client, Scope, PathBuf, Result<Config, ConfigError>)> {
-    let all = Client::all().flat_map(|client| Scope::ALL.map(|scope| (client, scope)));
+) -> Vec<(
+    ConnectClient,
+    ConfigScope,
+    PathBuf,
+    Result<ClientConfig, ConfigError>,
+)> {
+    let all = ConnectClient::all().flat_map(|client| ConfigScope::ALL.map(|scope| (client, scope)));
     let files = all.filter_map(|(client, scope)| {
         let path = client.file(scope, project, places)?;
         // In the home folder a project's file may be the person's own.
-        let own = client.file(Scope::User, project, places);
-        let is_own = scope == Scope::Project && own.as_ref() == Some(&path);
+        let own = client.file(ConfigScope::User, project, places);
+        let is_own = scope == ConfigScope::Project && own.as_ref() == Some(&path);
         (!is_own).then_some((client, scope, path))
     });
     files
         .map(|(client, scope, path)| {
-            let config = Config::read(client, scope, path.clone());
+            let config = ClientConfig::read(client, scope, path.clone());
             (client, scope, path, config)
         })
         .collect()

@@ -18,7 +18,7 @@ use jsonc_parser::{
 use serde_json::{Map, Value};
 use twig_core::depth as nesting;
 
-use super::node::{Node, quoted};
+use super::node::{ConfigNode, quoted};
 use crate::edit_error::EditError;
 
 /// Comments and trailing commas, and nothing else that JSON does not have.
@@ -65,7 +65,7 @@ pub(crate) fn set(
     text: &str,
     keys: &[&str],
     name: &str,
-    entry: &Node,
+    entry: &ConfigNode,
 ) -> Result<String, EditError> {
     let file = JsoncFile::parse(text)?;
     let objects = file.objects(keys)?;
@@ -154,10 +154,10 @@ fn without(
 }
 
 /// The entry inside the objects that it needs.
-fn nested(keys: &[&str], name: &str, entry: &Node) -> Node {
-    let inner = Node::Table(vec![(name.to_owned(), entry.clone())]);
+fn nested(keys: &[&str], name: &str, entry: &ConfigNode) -> ConfigNode {
+    let inner = ConfigNode::Table(vec![(name.to_owned(), entry.clone())]);
     keys.iter().rev().fold(inner, |inner, key| {
-        Node::Table(vec![((*key).to_owned(), inner)])
+        ConfigNode::Table(vec![((*key).to_owned(), inner)])
     })
 }
 
@@ -278,7 +278,7 @@ impl<'t> JsoncFile<'t> {
     }
 
     /// A file that said nothing yet; comments stay above.
-    fn with_root(&self, root: &Node) -> String {
+    fn with_root(&self, root: &ConfigNode) -> String {
         let style = self.style(false);
         let comments = self.text.trim_end().len();
         let mut text = String::new();
@@ -290,7 +290,7 @@ impl<'t> JsoncFile<'t> {
         self.spliced([(comments..self.text.len(), text)])
     }
 
-    fn replace(&self, object: &Object<'t>, property: &ObjectProp<'t>, node: &Node) -> String {
+    fn replace(&self, object: &Object<'t>, property: &ObjectProp<'t>, node: &ConfigNode) -> String {
         let is_inline = !self.text[object.range.start..object.range.end].contains('\n');
         let mut text = String::new();
         let indent = self.line_indent(property.range.start);
@@ -300,7 +300,7 @@ impl<'t> JsoncFile<'t> {
     }
 
     /// A property more, after all others.
-    fn insert(&self, object: &Object<'t>, key: &str, node: &Node) -> String {
+    fn insert(&self, object: &Object<'t>, key: &str, node: &ConfigNode) -> String {
         let Some(last) = object.properties.last() else {
             return self.fill(object, key, node);
         };
@@ -343,7 +343,7 @@ impl<'t> JsoncFile<'t> {
     }
 
     /// The first property of an object.
-    fn fill(&self, object: &Object<'t>, key: &str, node: &Node) -> String {
+    fn fill(&self, object: &Object<'t>, key: &str, node: &ConfigNode) -> String {
         let has_any = self
             .root
             .as_ref()
@@ -492,28 +492,28 @@ struct JsoncStyle<'t> {
 }
 
 impl JsoncStyle<'_> {
-    fn write_property(&self, key: &str, node: &Node, indent: &str, out: &mut String) {
+    fn write_property(&self, key: &str, node: &ConfigNode, indent: &str, out: &mut String) {
         *out += &quoted(key);
         out.push(':');
         *out += self.space;
         self.write(node, indent, out);
     }
 
-    fn write(&self, node: &Node, indent: &str, out: &mut String) {
+    fn write(&self, node: &ConfigNode, indent: &str, out: &mut String) {
         match node {
-            Node::Text(text) => *out += &quoted(text),
-            Node::Flag(flag) => *out += if *flag { "true" } else { "false" },
-            Node::List(items) => {
+            ConfigNode::Text(text) => *out += &quoted(text),
+            ConfigNode::Flag(flag) => *out += if *flag { "true" } else { "false" },
+            ConfigNode::List(items) => {
                 let items: Vec<String> = items.iter().map(|item| quoted(item)).collect();
                 out.push('[');
                 *out += &items.join(&format!(",{}", self.space));
                 out.push(']');
             }
-            Node::Table(properties) => self.write_table(properties, indent, out),
+            ConfigNode::Table(properties) => self.write_table(properties, indent, out),
         }
     }
 
-    fn write_table(&self, properties: &[(String, Node)], indent: &str, out: &mut String) {
+    fn write_table(&self, properties: &[(String, ConfigNode)], indent: &str, out: &mut String) {
         let inner = format!("{indent}{}", self.unit);
         out.push('{');
         for (at, (key, node)) in properties.iter().enumerate() {

@@ -7,11 +7,11 @@ use serde::Serialize;
 use serde_json::Value;
 pub(crate) use twig_clients::clients::EntryForm as Form;
 
-use super::node::Node;
+use super::node::ConfigNode;
 
 /// A program that a client starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Launch {
+pub(crate) struct ClientLaunch {
     #[serde(rename = "command")]
     pub(crate) program: String,
     pub(crate) args: Vec<String>,
@@ -19,41 +19,41 @@ pub(crate) struct Launch {
     pub(crate) env: BTreeMap<String, String>,
 }
 
-impl Launch {
+impl ClientLaunch {
     /// The entry that a client reads.
-    pub(crate) fn entry(&self, form: Form) -> Node {
+    pub(crate) fn entry(&self, form: Form) -> ConfigNode {
         let mut entry = Vec::new();
-        let mut add = |key: &str, node: Node| entry.push((key.to_owned(), node));
-        let env = Node::Table(
+        let mut add = |key: &str, node: ConfigNode| entry.push((key.to_owned(), node));
+        let env = ConfigNode::Table(
             self.env
                 .iter()
-                .map(|(name, value)| (name.clone(), Node::text(value)))
+                .map(|(name, value)| (name.clone(), ConfigNode::text(value)))
                 .collect(),
         );
         match form {
             Form::Plain | Form::Typed => {
                 if form == Form::Typed {
-                    add("type", Node::text("stdio"));
+                    add("type", ConfigNode::text("stdio"));
                 }
-                add("command", Node::text(&self.program));
-                add("args", Node::List(self.args.clone()));
+                add("command", ConfigNode::text(&self.program));
+                add("args", ConfigNode::List(self.args.clone()));
                 if !self.env.is_empty() {
                     add("env", env);
                 }
             }
             Form::Enabled | Form::Local => {
                 let words = [&self.program].into_iter().chain(&self.args);
-                add("type", Node::text("local"));
-                add("command", Node::List(words.cloned().collect()));
+                add("type", ConfigNode::text("local"));
+                add("command", ConfigNode::List(words.cloned().collect()));
                 if form == Form::Enabled {
-                    add("enabled", Node::Flag(true));
+                    add("enabled", ConfigNode::Flag(true));
                 }
                 if !self.env.is_empty() {
                     add("environment", env);
                 }
             }
         }
-        Node::Table(entry)
+        ConfigNode::Table(entry)
     }
 
     /// Whether it starts a Twig that serves.
@@ -83,10 +83,10 @@ impl Launch {
 
 /// A server that a client's file names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct ServerEntry {
     pub(crate) name: String,
     /// Nothing where it is no program, or is not said in a way that is understood.
-    pub(crate) launch: Option<Launch>,
+    pub(crate) launch: Option<ClientLaunch>,
     /// The folder that it is started in, where the file says one.
     pub(crate) folder: Option<String>,
     /// Whether the file switches it off.
@@ -95,7 +95,7 @@ pub(crate) struct Entry {
     pub(crate) raw: String,
 }
 
-impl Entry {
+impl ServerEntry {
     pub(crate) fn read(name: String, value: &Value, raw: String) -> Self {
         let flag = |key: &str| value.get(key).and_then(Value::as_bool);
         Self {
@@ -108,12 +108,12 @@ impl Entry {
     }
 
     pub(crate) fn is_twig(&self) -> bool {
-        self.launch.as_ref().is_some_and(Launch::is_twig)
+        self.launch.as_ref().is_some_and(ClientLaunch::is_twig)
     }
 }
 
 /// Every form is read in every file: people copy entries from one client to another.
-fn launch(value: &Value) -> Option<Launch> {
+fn launch(value: &Value) -> Option<ClientLaunch> {
     let words = |value: &Value| -> Option<Vec<String>> {
         let items = value.as_array()?.iter();
         items.map(|item| item.as_str().map(str::to_owned)).collect()
@@ -135,5 +135,5 @@ fn launch(value: &Value) -> Option<Launch> {
             .map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())))
             .collect()
     })?;
-    Some(Launch { program, args, env })
+    Some(ClientLaunch { program, args, env })
 }

@@ -2,14 +2,14 @@
 
 /// A value of an entry, for any syntax.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Node {
+pub(crate) enum ConfigNode {
     Text(String),
     Flag(bool),
     List(Vec<String>),
-    Table(Vec<(String, Node)>),
+    Table(Vec<(String, ConfigNode)>),
 }
 
-impl Node {
+impl ConfigNode {
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }

@@ -8,7 +8,7 @@ use toml_edit::Item;
 use twig_core::depth;
 
 use super::jsonc::ListedServer;
-use super::node::{Node, quoted};
+use super::node::{ConfigNode, quoted};
 use crate::edit_error::EditError;
 use crate::toml_file::{TomlFile, TomlPart};
 
@@ -41,7 +41,12 @@ pub(crate) fn entries(text: &str, key: &str) -> Result<Vec<ListedServer>, EditEr
 }
 
 /// The file with the table `key.name`; one of that name is replaced where it is.
-pub(crate) fn set(text: &str, key: &str, name: &str, entry: &Node) -> Result<String, EditError> {
+pub(crate) fn set(
+    text: &str,
+    key: &str,
+    name: &str,
+    entry: &ConfigNode,
+) -> Result<String, EditError> {
     let file = TomlFile::parse(text)?;
     let lines = table(key, name, entry);
     let there = container(&file, key)?.filter(|servers| servers.contains_key(name));
@@ -153,16 +158,16 @@ fn without_empty(text: &str, key: &str) -> Result<String, EditError> {
 }
 
 /// The lines of our table.
-fn table(key: &str, name: &str, entry: &Node) -> Vec<String> {
+fn table(key: &str, name: &str, entry: &ConfigNode) -> Vec<String> {
     let header = format!("{}.{}", bare(key), bare(name));
     let mut lines = vec![format!("[{header}]")];
     let mut tables = Vec::new();
-    let Node::Table(properties) = entry else {
+    let ConfigNode::Table(properties) = entry else {
         return lines;
     };
     for (key, node) in properties {
         match node {
-            Node::Table(inner) => tables.push((key, inner)),
+            ConfigNode::Table(inner) => tables.push((key, inner)),
             plain => lines.push(format!("{} = {}", bare(key), inline(plain))),
         }
     }
@@ -175,15 +180,15 @@ fn table(key: &str, name: &str, entry: &Node) -> Vec<String> {
     lines
 }
 
-fn inline(node: &Node) -> String {
+fn inline(node: &ConfigNode) -> String {
     match node {
-        Node::Text(text) => quoted(text),
-        Node::Flag(flag) => flag.to_string(),
-        Node::List(items) => {
+        ConfigNode::Text(text) => quoted(text),
+        ConfigNode::Flag(flag) => flag.to_string(),
+        ConfigNode::List(items) => {
             let items: Vec<String> = items.iter().map(|item| quoted(item)).collect();
             format!("[{}]", items.join(", "))
         }
-        Node::Table(properties) => {
+        ConfigNode::Table(properties) => {
             let properties = properties.iter();
             let properties: Vec<String> = properties
                 .map(|(key, node)| format!("{} = {}", bare(key), inline(node)))

@@ -13,10 +13,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, getppid, kill_current_process_group, setsid};
 use signal_hook::consts::{SIGCHLD, SIGTERM};
-use twig_sources::{CodeFiles, Trust, Verdict, program, survey, were_read_from};
+use twig_sources::{CodeFiles, Trust, TrustVerdict, program, survey, were_read_from};
 
 use super::sandbox;
-use super::task::{Program, REFUSED, Refused, Task};
+use super::task::{FunctionProgram, REFUSED, StartRefusal, Task};
 use crate::command_error::{CommandError, reason};
 
 /// How often to look for the server where no signal tells of its end.
@@ -70,22 +70,22 @@ fn is_orphan(task: &Task) -> bool {
     getppid().is_none_or(|parent| parent.as_raw_nonzero().get() != task.parent)
 }
 
-fn start(task: &Task) -> Result<Child, Refused> {
+fn start(task: &Task) -> Result<Child, StartRefusal> {
     // The folder itself is held from here on: what is looked at, allowed and worked in is one and
     // the same, whatever comes to stand at its path meanwhile.
     std::env::set_current_dir(&task.root).map_err(|error| {
-        Refused::Unreadable(format!("its folder cannot be opened: {}", reason(&error)))
+        StartRefusal::Unreadable(format!("its folder cannot be opened: {}", reason(&error)))
     })?;
     let root = Path::new(".");
     let copy = approved_copy(task, root)?;
     let place = copy.place();
     let mut command = match &task.program {
-        Program::Command { arguments, .. } => {
+        FunctionProgram::Command { arguments, .. } => {
             let mut command = Command::new(&place);
             command.args(arguments);
             command
         }
-        Program::Bash { function, .. } => {
+        FunctionProgram::Bash { function, .. } => {
             let mut command = Command::new("bash");
             command.args(["--noprofile", "--norc", "-c", BASH, "bash"]);
             command.args([&place, function]);
@@ -95,14 +95,14 @@ fn start(task: &Task) -> Result<Child, Refused> {
     if let Err(why) = sandbox::enter(root)
         && !task.unsandboxed
     {
-        return Err(Refused::NoSandbox(why));
+        return Err(StartRefusal::NoSandbox(why));
     }
     command.spawn().map_err(|error| {
         let why = match error.kind() {
             io::ErrorKind::NotFound => "it, or what its first line names, is not there".to_owned(),
             _ => reason(&error),
         };
-        Refused::NotStarted(why)
+        StartRefusal::NotStarted(why)
     })
 }
 
@@ -127,28 +127,28 @@ impl Copy {
 }
 
 /// Looks whether the library is the one that was trusted, and copies the program.
-fn approved_copy(task: &Task, root: &Path) -> Result<Copy, Refused> {
+fn approved_copy(task: &Task, root: &Path) -> Result<Copy, StartRefusal> {
     // What to run comes from the server's memory: it has to come from what was trusted.
-    were_read_from(&task.sources, &task.approved).map_err(Refused::Changed)?;
+    were_read_from(&task.sources, &task.approved).map_err(StartRefusal::Changed)?;
     let file = task.program.file();
-    let (bytes, digest) = program(root, file).map_err(Refused::Unreadable)?;
+    let (bytes, digest) = program(root, file).map_err(StartRefusal::Unreadable)?;
     let trusted = task.approved.get(file);
     if !trusted.is_some_and(|trusted| trusted.ends_with(&digest)) {
-        return Err(Refused::Changed(vec![file.to_owned()]));
+        return Err(StartRefusal::Changed(vec![file.to_owned()]));
     }
-    let files = survey(root).map_err(Refused::Unreadable)?;
+    let files = survey(root).map_err(StartRefusal::Unreadable)?;
     still_trusted(root, &task.approved, &files)?;
-    copy(root, file, &bytes).map_err(|error| Refused::NotStarted(error.to_string()))
+    copy(root, file, &bytes).map_err(|error| StartRefusal::NotStarted(error.to_string()))
 }
 
-fn still_trusted(root: &Path, approved: &CodeFiles, files: &CodeFiles) -> Result<(), Refused> {
+fn still_trusted(root: &Path, approved: &CodeFiles, files: &CodeFiles) -> Result<(), StartRefusal> {
     let mut trust = Trust::default();
     let known = trust.trust(root, approved.clone());
-    known.map_err(|error| Refused::Unreadable(error.to_string()))?;
+    known.map_err(|error| StartRefusal::Unreadable(error.to_string()))?;
     match trust.verdict(root, files) {
-        Verdict::Trusted => Ok(()),
-        Verdict::Changed(files) => Err(Refused::Changed(files)),
-        _ => Err(Refused::Changed(Vec::new())),
+        TrustVerdict::Trusted => Ok(()),
+        TrustVerdict::Changed(files) => Err(StartRefusal::Changed(files)),
+        _ => Err(StartRefusal::Changed(Vec::new())),
     }
 }
 
@@ -215,7 +215,7 @@ mod tests {
         let root = Path::new("/");
         assert!(still_trusted(root, &files("1"), &files("1")).is_ok());
         let changed = still_trusted(root, &files("1"), &files("2"));
-        assert!(matches!(changed, Err(Refused::Changed(files)) if files == ["run"]));
+        assert!(matches!(changed, Err(StartRefusal::Changed(files)) if files == ["run"]));
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
         use std::os::unix::ffi::OsStrExt;
         let root = Path::new(std::ffi::OsStr::from_bytes(b"/\xff"));
         let refused = still_trusted(root, &files("1"), &files("1"));
-        assert!(matches!(refused, Err(Refused::Unreadable(_))));
+        assert!(matches!(refused, Err(StartRefusal::Unreadable(_))));
     }
 
     #[cfg(target_os = "linux")]

@@ -60,7 +60,7 @@ pub(super) fn most_threads() -> u64 {
 
 /// Looks at a group now and then.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct GroupWatch {
     group: Pid,
     most_threads: u64,
     next: Instant,
@@ -69,7 +69,7 @@ pub(super) struct Watch {
     fewest: Option<u64>,
 }
 
-impl Watch {
+impl GroupWatch {
     pub(super) fn new(group: Pid) -> Self {
         let is_root = rustix::process::getuid().is_root();
         Self {

@@ -15,8 +15,8 @@ use rustix::process::{
 use twig_core::{FunctionCall, FunctionOutcome};
 
 use super::PATH;
-use super::group::{Excess, Watch};
-use super::task::{REFUSED, Refused, Task};
+use super::group::{Excess, GroupWatch};
+use super::task::{REFUSED, StartRefusal, Task};
 use crate::ui::one_line;
 use crate::worker::own_binary;
 
@@ -99,7 +99,7 @@ fn reap(group: Pid) {
 }
 
 /// A function that was started.
-pub(super) struct Process {
+pub(super) struct FunctionProcess {
     child: Child,
     pid: Pid,
     /// What is still to be sent, and where.
@@ -111,7 +111,7 @@ pub(super) struct Process {
     deadline: Instant,
 }
 
-impl Process {
+impl FunctionProcess {
     pub(super) fn start(
         task: &Task,
         input: &str,
@@ -141,7 +141,7 @@ impl Process {
         let pid = Pid::from_child(&child);
         state.running = Some(pid);
         drop(state);
-        match Pipes::of(&mut child) {
+        match FunctionPipes::of(&mut child) {
             Ok(pipes) => Ok(Self {
                 child,
                 pid,
@@ -193,7 +193,7 @@ impl Process {
     }
 
     fn follow(&mut self, limit: usize) -> Ending {
-        let mut watch = Watch::new(self.pid);
+        let mut watch = GroupWatch::new(self.pid);
         loop {
             if self.has_ended() {
                 return Ending::Ended;
@@ -301,13 +301,13 @@ impl Ending {
 }
 
 /// The ends of a process's pipes that are ours; none of them waits.
-struct Pipes {
+struct FunctionPipes {
     input: OwnedFd,
     output: Pipe,
     talk: Pipe,
 }
 
-impl Pipes {
+impl FunctionPipes {
     fn of(child: &mut Child) -> io::Result<Self> {
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
@@ -394,21 +394,21 @@ fn said(call: &FunctionCall, code: Option<i32>, printed: Vec<u8>, talk: &str) ->
     }
 }
 
-fn why_refused(call: &FunctionCall, refused: Refused) -> FunctionOutcome {
+fn why_refused(call: &FunctionCall, refused: StartRefusal) -> FunctionOutcome {
     let (prompt, name) = (&call.prompt, &call.library.name);
     let trust = format!("look at it, then run `twig library trust {name}`");
     FunctionOutcome::Refused(match refused {
-        Refused::Changed(files) => format!(
+        StartRefusal::Changed(files) => format!(
             "Prompt `{prompt}` was not run: library `{name}` changed since it was trusted ({}): {trust}",
             files.join(", ")
         ),
-        Refused::Unreadable(why) => {
+        StartRefusal::Unreadable(why) => {
             format!("Prompt `{prompt}` was not run: library `{name}` cannot be looked at: {why}")
         }
-        Refused::NoSandbox(why) => format!(
+        StartRefusal::NoSandbox(why) => format!(
             "Prompt `{prompt}` was not run: this system cannot shut programs in ({why}); start Twig with --allow-unsandboxed-functions to run them with all that you may do yourself"
         ),
-        Refused::NotStarted(why) => format!(
+        StartRefusal::NotStarted(why) => format!(
             "The function of prompt `{prompt}` could not be started: {}: {why}",
             call.function.file()
         ),
@@ -445,7 +445,7 @@ mod tests {
     #[test]
     fn a_process_that_cannot_be_followed_is_gone() {
         let mut child = Command::new("sleep").arg("600").spawn().unwrap();
-        assert!(Pipes::of(&mut child).is_err(), "it has no pipes");
+        assert!(FunctionPipes::of(&mut child).is_err(), "it has no pipes");
         let pid = Pid::from_child(&child);
         let stop = Stop::default();
         stop.lock().running = Some(pid);

@@ -21,7 +21,7 @@ pub(super) struct Task {
     pub(super) parent: i32,
     /// The library's folder.
     pub(super) root: String,
-    pub(super) program: Program,
+    pub(super) program: FunctionProgram,
     /// The library's files as they were trusted.
     pub(super) approved: CodeFiles,
     /// The files that this task was read from, as they were then.
@@ -32,7 +32,7 @@ pub(super) struct Task {
 
 /// What to start.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Program {
+pub(super) enum FunctionProgram {
     Command {
         file: String,
         arguments: Vec<String>,
@@ -45,7 +45,7 @@ pub(super) enum Program {
 
 /// Why the program was not started.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Refused {
+pub(super) enum StartRefusal {
     /// These files are other ones than those that were trusted.
     Changed(Vec<String>),
     /// The library cannot be looked at.
@@ -59,11 +59,11 @@ pub(super) enum Refused {
 impl Task {
     pub(super) fn new(call: &FunctionCall, approved: CodeFiles, unsandboxed: bool) -> Self {
         let program = match &call.function {
-            Function::Command { program, arguments } => Program::Command {
+            Function::Command { program, arguments } => FunctionProgram::Command {
                 file: program.as_str().to_owned(),
                 arguments: arguments.iter().map(ToString::to_string).collect(),
             },
-            Function::Bash { script, function } => Program::Bash {
+            Function::Bash { script, function } => FunctionProgram::Bash {
                 file: script.as_str().to_owned(),
                 function: function.to_string(),
             },
@@ -99,7 +99,7 @@ impl Task {
     }
 }
 
-impl Program {
+impl FunctionProgram {
     pub(super) fn file(&self) -> &str {
         match self {
             Self::Command { file, .. } | Self::Bash { file, .. } => file,

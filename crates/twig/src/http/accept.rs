@@ -13,12 +13,12 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::patience::Patience;
+use super::patience::ConnectionPatience;
 use super::peers::{HttpPeer, Peers};
 use super::replies::Replies;
 use super::routes::Routes;
 use super::socket::Socket;
-use super::{Limits, Shared};
+use super::{HttpLimits, Shared};
 
 /// Files that are open beside connections, with room to spare, and where there is little of it.
 const FILES: usize = 128;
@@ -114,12 +114,12 @@ async fn serve(
     stream: TcpStream,
     peer: &Arc<HttpPeer>,
     routes: Routes,
-    limits: &Limits,
+    limits: &HttpLimits,
     (mut ending, replies): (watch::Receiver<bool>, Arc<Replies>),
 ) {
     // Without this a small reply waits for the client's acknowledgement of the last one.
     let _ = stream.set_nodelay(true);
-    let patience = Patience::new(limits, Arc::clone(peer));
+    let patience = ConnectionPatience::new(limits, Arc::clone(peer));
     let socket = Socket::new(
         stream,
         patience.clone(),

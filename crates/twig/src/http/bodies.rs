@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, header};
 use futures_util::StreamExt;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout, timeout_at};
-use twig_mcp::http::Trouble;
+use twig_mcp::http::HttpRefusal;
 
 use super::limits::{BODY_ROOM, BODY_TURN, BODY_TURNS, SMALL_BODY};
 
@@ -19,7 +19,7 @@ const UNWANTED_TIME: Duration = Duration::from_secs(1);
 /// A long body takes of the room what it has. Where none is left it waits for one of a few turns, in
 /// which it is read to its end; so clients that stop in the middle keep out nobody as long as there
 /// is room, and nobody for long when there is none.
-pub(super) struct Bodies {
+pub(super) struct RequestBodies {
     time: Duration,
     wait: Duration,
     room: Semaphore,
@@ -29,7 +29,7 @@ pub(super) struct Bodies {
 /// A whole body, and the room or the turn that it took where it is a long one.
 pub(super) struct Whole<'b> {
     bytes: Vec<u8>,
-    bodies: &'b Bodies,
+    bodies: &'b RequestBodies,
     room: Option<SemaphorePermit<'b>>,
     turn: Option<SemaphorePermit<'b>>,
 }
@@ -41,13 +41,16 @@ impl<'b> Whole<'b> {
 
     /// What a job that was made of this body still needs of the room: as much as it holds, and not
     /// less than the body.
-    pub(super) fn room_for_job(&self, held: usize) -> Result<Option<SemaphorePermit<'b>>, Trouble> {
+    pub(super) fn room_for_job(
+        &self,
+        held: usize,
+    ) -> Result<Option<SemaphorePermit<'b>>, HttpRefusal> {
         let length = self.bytes.len().max(held);
         if length <= SMALL_BODY {
             return Ok(None);
         }
         let more = self.more_room(length);
-        more.map(Some).ok_or(Trouble::Busy)
+        more.map(Some).ok_or(HttpRefusal::Busy)
     }
 
     /// Gives up the body and its turn for a job that was made of it; gives the room that the job keeps.
@@ -74,7 +77,7 @@ impl<'b> Whole<'b> {
     }
 }
 
-impl Bodies {
+impl RequestBodies {
     /// Room for bodies of which each may take that time, and wait so long for a turn.
     pub(super) fn new(time: Duration, wait: Duration) -> Self {
         Self {
@@ -91,17 +94,17 @@ impl Bodies {
         headers: &HeaderMap,
         body: Body,
         limit: usize,
-    ) -> Result<Whole<'_>, Trouble> {
+    ) -> Result<Whole<'_>, HttpRefusal> {
         let length = headers.get(header::CONTENT_LENGTH);
         let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
         if length.is_some_and(|length: usize| length > limit) {
-            return Err(Trouble::TooLarge(limit));
+            return Err(HttpRefusal::TooLarge(limit));
         }
         let read = timeout(self.time, self.collect(body, limit)).await;
-        read.unwrap_or(Err(Trouble::Slow))
+        read.unwrap_or(Err(HttpRefusal::Slow))
     }
 
-    async fn collect(&self, body: Body, limit: usize) -> Result<Whole<'_>, Trouble> {
+    async fn collect(&self, body: Body, limit: usize) -> Result<Whole<'_>, HttpRefusal> {
         let mut chunks = body.into_data_stream();
         let mut turn_end = None;
         let mut whole = Whole {
@@ -115,20 +118,20 @@ impl Bodies {
                 None => chunks.next().await,
                 Some(end) => {
                     let chunk = timeout_at(end, chunks.next()).await;
-                    chunk.map_err(|_| Trouble::Slow)?
+                    chunk.map_err(|_| HttpRefusal::Slow)?
                 }
             };
             let Some(chunk) = chunk else {
                 return Ok(whole);
             };
-            let chunk = chunk.map_err(|_| Trouble::Body)?;
+            let chunk = chunk.map_err(|_| HttpRefusal::Body)?;
             let length = whole.bytes.len() + chunk.len();
             if length > limit {
-                return Err(Trouble::TooLarge(limit));
+                return Err(HttpRefusal::TooLarge(limit));
             }
             if length > SMALL_BODY && whole.turn.is_none() && !whole.take_room(length) {
                 let turn = timeout(self.wait, self.turns.acquire()).await;
-                whole.turn = turn.map_err(|_| Trouble::Busy)?.ok();
+                whole.turn = turn.map_err(|_| HttpRefusal::Busy)?.ok();
                 turn_end = Some(Instant::now() + BODY_TURN);
             }
             whole.bytes.extend_from_slice(&chunk);
@@ -172,7 +175,7 @@ mod tests {
         runtime.block_on(test);
     }
 
-    async fn read(bodies: &Bodies, length: usize) -> Result<Whole<'_>, Trouble> {
+    async fn read(bodies: &RequestBodies, length: usize) -> Result<Whole<'_>, HttpRefusal> {
         let body = Body::from(vec![b' '; length]);
         bodies.read(&HeaderMap::new(), body, BODY_ROOM).await
     }
@@ -185,7 +188,7 @@ mod tests {
     #[test]
     fn long_bodies_take_room_then_turns_and_short_ones_neither() {
         block_on(async {
-            let bodies = Bodies::new(MINUTE, MINUTE);
+            let bodies = RequestBodies::new(MINUTE, MINUTE);
             let first = read(&bodies, BODY_ROOM).await.ok().unwrap();
             assert_eq!(bodies.room.available_permits(), 0);
             let mut turns = Vec::new();
@@ -203,29 +206,29 @@ mod tests {
             assert_eq!(bodies.room.available_permits(), BODY_ROOM);
             assert_eq!(bodies.turns.available_permits(), BODY_TURNS);
             let longer = read(&bodies, BODY_ROOM + 1).await;
-            assert_eq!(longer.err(), Some(Trouble::TooLarge(BODY_ROOM)));
+            assert_eq!(longer.err(), Some(HttpRefusal::TooLarge(BODY_ROOM)));
         });
     }
 
     #[test]
     fn waiting_for_a_turn_has_an_end() {
         block_on(async {
-            let bodies = Bodies::new(MINUTE, Duration::from_millis(1));
+            let bodies = RequestBodies::new(MINUTE, Duration::from_millis(1));
             let _all = take_all(&bodies.room);
             let _turns = take_all(&bodies.turns);
             let busy = read(&bodies, SMALL_BODY + 1).await;
-            assert_eq!(busy.err(), Some(Trouble::Busy));
+            assert_eq!(busy.err(), Some(HttpRefusal::Busy));
         });
     }
 
     #[test]
     fn a_job_gives_its_turn_up_and_takes_room() {
         block_on(async {
-            let bodies = Bodies::new(MINUTE, MINUTE);
+            let bodies = RequestBodies::new(MINUTE, MINUTE);
             let all = take_all(&bodies.room);
             let [lucky, late] = [read(&bodies, 2 * SMALL_BODY), read(&bodies, 2 * SMALL_BODY)];
             let (lucky, late) = (lucky.await.ok().unwrap(), late.await.ok().unwrap());
-            assert_eq!(late.room_for_job(0).err(), Some(Trouble::Busy));
+            assert_eq!(late.room_for_job(0).err(), Some(HttpRefusal::Busy));
             drop(late);
             assert_eq!(bodies.turns.available_permits(), BODY_TURNS - 1);
             drop(all);

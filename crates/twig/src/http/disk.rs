@@ -22,14 +22,14 @@ use twig_sources::{LiveCatalog, is_network};
 use super::heavy_work::HeavyWork;
 use crate::fair_queue::Lane;
 
-pub(super) struct Disk {
+pub(super) struct HttpBodies {
     live: Arc<LiveCatalog>,
     /// Whether a library's folder is on another machine, by its path.
     far: RwLock<HashMap<Box<str>, bool>>,
     heavy: HeavyWork,
 }
 
-impl Disk {
+impl HttpBodies {
     /// What has to wait for a turn is given up after so long.
     pub(super) fn new(live: Arc<LiveCatalog>, wait: Duration) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl Disk {
     }
 }
 
-impl Bodies for Disk {
+impl Bodies for HttpBodies {
     fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
         block_in_place(|| self.live.read(library, path))
     }

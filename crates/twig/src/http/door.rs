@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, header};
 use subtle::ConstantTimeEq;
-use twig_mcp::http::Trouble;
+use twig_mcp::http::HttpRefusal;
 
 use super::flags::HttpArgs;
 use super::headers::one;
@@ -31,15 +31,15 @@ pub(super) struct Door {
     /// In lower case, with the port where clients would write it.
     hosts: Vec<String>,
     origins: Vec<String>,
-    token: Option<Token>,
+    token: Option<BearerToken>,
 }
 
 /// A secret; it is compared and never shown.
-pub(super) struct Token(Box<[u8]>);
+pub(super) struct BearerToken(Box<[u8]>);
 
 impl Door {
     /// The door of a server that listens on `address`.
-    pub(super) fn new(address: SocketAddr, options: &HttpArgs, token: Option<Token>) -> Self {
+    pub(super) fn new(address: SocketAddr, options: &HttpArgs, token: Option<BearerToken>) -> Self {
         let port = address.port();
         let mut hosts: Vec<String> = LOOPBACK.map(|name| format!("{name}:{port}")).to_vec();
         if port == 80 {
@@ -69,7 +69,7 @@ impl Door {
     }
 
     /// Refuses a page of another site, even one that made its own name point here.
-    pub(super) fn check_place(&self, request: &Parts) -> Result<(), Trouble> {
+    pub(super) fn check_place(&self, request: &Parts) -> Result<(), HttpRefusal> {
         let host = one(&request.headers, header::HOST);
         let target = request.uri.authority().map(Authority::as_str);
         let is_ours = |name: &str| {
@@ -78,10 +78,10 @@ impl Door {
                 .any(|host| host.eq_ignore_ascii_case(name))
         };
         if !host.is_some_and(is_ours) || !target.is_none_or(is_ours) {
-            return Err(Trouble::Host);
+            return Err(HttpRefusal::Host);
         }
         match one(&request.headers, header::ORIGIN) {
-            Some(origin) if !self.has_origin(origin) => Err(Trouble::Origin),
+            Some(origin) if !self.has_origin(origin) => Err(HttpRefusal::Origin),
             _ => Ok(()),
         }
     }
@@ -97,7 +97,7 @@ impl Door {
     }
 
     /// Refuses who does not show the token, where there is one.
-    pub(super) fn check_token(&self, headers: &HeaderMap) -> Result<(), Trouble> {
+    pub(super) fn check_token(&self, headers: &HeaderMap) -> Result<(), HttpRefusal> {
         let Some(token) = &self.token else {
             return Ok(());
         };
@@ -109,12 +109,12 @@ impl Door {
             {
                 Ok(())
             }
-            _ => Err(Trouble::Token),
+            _ => Err(HttpRefusal::Token),
         }
     }
 }
 
-impl Token {
+impl BearerToken {
     /// Reads the token of a file, or of the environment. A short one is refused where others than the
     /// programs of this machine can try to guess it.
     pub(super) fn find(

@@ -9,7 +9,7 @@ use twig_mcp::{Job, WorkOutcome};
 use super::Shared;
 use super::accept::is_over;
 use super::peers::HttpPeer;
-use super::sessions::Session;
+use super::sessions::HttpSession;
 use crate::fair_queue::Lane;
 use crate::jobs::CANCELLED;
 
@@ -24,7 +24,7 @@ impl Shared {
         &self,
         job: Job,
         peer: Option<&Arc<HttpPeer>>,
-        session: Option<&Arc<Session>>,
+        session: Option<&Arc<HttpSession>>,
     ) -> WorkOutcome {
         let lane = lane(peer, session, job.prompt.as_deref());
         let kind = job.work.kind();
@@ -52,7 +52,7 @@ impl Shared {
 /// Whose turn the work for a request takes.
 pub(super) fn lane(
     peer: Option<&Arc<HttpPeer>>,
-    session: Option<&Arc<Session>>,
+    session: Option<&Arc<HttpSession>>,
     prompt: Option<&str>,
 ) -> Lane {
     let peer = peer.map(|peer| (peer.network(), peer.number()));

@@ -12,7 +12,7 @@ use tokio::task::block_in_place;
 use tokio::time::sleep;
 use twig_core::{Catalog, Latest, World};
 use twig_mcp::Connection;
-use twig_mcp::http::{self, Answer, Exchange, Reply, Seat, Trouble};
+use twig_mcp::http::{self, ConnectionKind, Exchange, HttpAnswer, HttpRefusal, Reply};
 
 use super::Shared;
 use super::bodies::pass_by;
@@ -50,7 +50,7 @@ pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request) -> R
         Method::POST => post(shared, &parts, body).await,
         Method::GET => listen(shared, &parts.headers),
         Method::DELETE => end(shared, &parts.headers),
-        _ => Ok(turn_away(Trouble::Method, &parts, body).await),
+        _ => Ok(turn_away(HttpRefusal::Method, &parts, body).await),
     };
     let response = answered.unwrap_or_else(respond);
     if response.status().is_success() {
@@ -82,7 +82,7 @@ fn challenge(headers: &HeaderMap) -> HeaderValue {
 }
 
 /// Refuses a request whose body was not read.
-pub(super) async fn turn_away(trouble: Trouble, parts: &Parts, body: Body) -> Response {
+pub(super) async fn turn_away(trouble: HttpRefusal, parts: &Parts, body: Body) -> Response {
     let mut response = respond(with_headers(&parts.headers, |headers| {
         trouble.reply(headers)
     }));
@@ -94,7 +94,7 @@ pub(super) async fn turn_away(trouble: Trouble, parts: &Parts, body: Body) -> Re
         response.headers_mut().insert(header::CONNECTION, close);
     }
     // A client may ask whether there is a stream before it sends its first message.
-    if !matches!(trouble, Trouble::Method) {
+    if !matches!(trouble, HttpRefusal::Method) {
         close_unless_known(&parts.extensions, &mut response);
     }
     response
@@ -113,7 +113,7 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
     let headers = read_headers(headers, accept.as_deref());
     let exchange = http::post(&shared.service.server, &headers, body.bytes())?;
     let fresh = || Connection::new(Arc::clone(&shared.service.server));
-    let busy = || exchange.refuse(Trouble::Busy);
+    let busy = || exchange.refuse(HttpRefusal::Busy);
     let document = match exchange.long_document(|| shared.catalog()) {
         Some((uri, bytes)) => {
             let document = shared.replies.document(uri, bytes).await;
@@ -127,18 +127,18 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
     };
     let media = shared.media_turn(&exchange, peer)?;
     match exchange.seat() {
-        Seat::Fresh => {
+        ConnectionKind::Fresh => {
             let mut connection = fresh();
             let answer = shared.answer_document(&exchange, &mut connection, turn.is_some());
             drop((turn, media));
             match answer {
-                Answer::Reply(reply) | Answer::Session(reply) => {
+                HttpAnswer::Reply(reply) | HttpAnswer::Session(reply) => {
                     Ok(send(shared, reply, document, busy).await)
                 }
-                Answer::Stream(first) => {
+                HttpAnswer::Stream(first) => {
                     Ok(stream::subscription(connection, &first, changes, shared))
                 }
-                Answer::Job(job) => {
+                HttpAnswer::Job(job) => {
                     let room = body.room_for_job(job.held);
                     let room = room.map_err(|trouble| exchange.refuse(trouble))?;
                     let busy = busy();
@@ -151,14 +151,14 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
                 }
             }
         }
-        Seat::New => {
-            let full = || exchange.refuse(Trouble::Sessions(shared.sessions.limit()));
+        ConnectionKind::New => {
+            let full = || exchange.refuse(HttpRefusal::Sessions(shared.sessions.limit()));
             if !shared.sessions.has_room() {
                 return Err(full());
             }
             let mut connection = fresh();
             match shared.answer(&exchange, &mut connection) {
-                Answer::Session(reply) => {
+                HttpAnswer::Session(reply) => {
                     let id = shared.sessions.start(connection, changes);
                     let id = id.and_then(|id| HeaderValue::try_from(id).ok());
                     let mut response = respond(reply);
@@ -168,9 +168,9 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
                 other => Ok(respond(without_stream(other, &exchange))),
             }
         }
-        Seat::Session(id) => {
+        ConnectionKind::Session(id) => {
             let Some(session) = shared.sessions.find(id) else {
-                return Err(exchange.refuse(Trouble::NoSession));
+                return Err(exchange.refuse(HttpRefusal::NoSession));
             };
             let answer = {
                 let mut inside = session.inside();
@@ -181,7 +181,7 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
                 answer
             };
             drop((turn, media));
-            let Answer::Job(job) = answer else {
+            let HttpAnswer::Job(job) = answer else {
                 let reply = without_stream(answer, &exchange);
                 return Ok(send(shared, reply, document, busy).await);
             };
@@ -208,10 +208,10 @@ fn listen(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
     let headers = read_headers(headers, accept.as_deref());
     let id = http::session(&headers)?;
     if !headers.accepts_stream() {
-        return Err(Trouble::NotAcceptable.reply(&headers));
+        return Err(HttpRefusal::NotAcceptable.reply(&headers));
     }
     let session = shared.sessions.find(id);
-    let session = session.ok_or_else(|| Trouble::NoSession.reply(&headers))?;
+    let session = session.ok_or_else(|| HttpRefusal::NoSession.reply(&headers))?;
     Ok(stream::session(session, shared))
 }
 
@@ -220,7 +220,7 @@ fn end(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
     with_headers(headers, |headers| {
         let id = http::session(headers)?;
         if !shared.sessions.end(id) {
-            return Err(Trouble::NoSession.reply(headers));
+            return Err(HttpRefusal::NoSession.reply(headers));
         }
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;
@@ -250,7 +250,8 @@ impl Shared {
         };
         let lane = elsewhere::lane(peer, None, Some(&prompt));
         let turn = block_in_place(|| self.media.enter(lane));
-        turn.map(Some).ok_or_else(|| exchange.refuse(Trouble::Busy))
+        turn.map(Some)
+            .ok_or_else(|| exchange.refuse(HttpRefusal::Busy))
     }
 
     /// Answers; where that means to encode a long document, nobody waits for it.
@@ -259,7 +260,7 @@ impl Shared {
         exchange: &Exchange<'_>,
         connection: &mut Connection,
         is_long: bool,
-    ) -> Answer {
+    ) -> HttpAnswer {
         if is_long {
             return block_in_place(|| self.answer(exchange, connection));
         }
@@ -267,7 +268,7 @@ impl Shared {
     }
 
     /// Answers from the catalog of the moment.
-    fn answer(&self, exchange: &Exchange<'_>, connection: &mut Connection) -> Answer {
+    fn answer(&self, exchange: &Exchange<'_>, connection: &mut Connection) -> HttpAnswer {
         let look = || self.catalog();
         let catalog = Latest::new(&look);
         let world = World {
@@ -280,10 +281,10 @@ impl Shared {
 }
 
 /// What is left where streams and jobs cannot be.
-fn without_stream(answer: Answer, exchange: &Exchange<'_>) -> Reply {
+fn without_stream(answer: HttpAnswer, exchange: &Exchange<'_>) -> Reply {
     match answer {
-        Answer::Reply(reply) | Answer::Session(reply) => reply,
-        Answer::Stream(_) | Answer::Job(_) => exchange.refuse(Trouble::Panic),
+        HttpAnswer::Reply(reply) | HttpAnswer::Session(reply) => reply,
+        HttpAnswer::Stream(_) | HttpAnswer::Job(_) => exchange.refuse(HttpRefusal::Panic),
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) const WRONG_TOKEN_NETWORKS: usize = 1_024;
 
 /// How much of anything is taken, and how long it may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub(crate) struct HttpLimits {
     /// Connections at once.
     pub(crate) connections: usize,
     /// Connections of one address other than this machine's; a quarter of all where nothing is said.
@@ -54,7 +54,7 @@ pub(crate) struct Limits {
     pub(crate) session: Duration,
 }
 
-impl Default for Limits {
+impl Default for HttpLimits {
     fn default() -> Self {
         Self {
             connections: 1_024,
@@ -72,7 +72,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl HttpLimits {
     /// The most connections of one address, where there is room for so many in all.
     pub(super) fn share(&self, room: usize) -> usize {
         self.address_connections.unwrap_or(room / 4).max(1)

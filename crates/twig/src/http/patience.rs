@@ -13,7 +13,7 @@ use std::time::Duration;
 use hyper::rt::{Sleep, Timer};
 use tokio::time::Instant;
 
-use super::Limits;
+use super::HttpLimits;
 use super::peers::HttpPeer;
 
 /// Nothing was waited for yet.
@@ -25,15 +25,15 @@ const BEGUN: u8 = 2;
 
 /// The patience with one connection.
 #[derive(Clone)]
-pub(super) struct Patience {
+pub(super) struct ConnectionPatience {
     head: Duration,
     idle: Duration,
     peer: Arc<HttpPeer>,
     state: Arc<AtomicU8>,
 }
 
-impl Patience {
-    pub(super) fn new(limits: &Limits, peer: Arc<HttpPeer>) -> Self {
+impl ConnectionPatience {
+    pub(super) fn new(limits: &HttpLimits, peer: Arc<HttpPeer>) -> Self {
         Self {
             head: limits.head,
             idle: limits.idle,
@@ -63,7 +63,7 @@ impl Patience {
     }
 }
 
-impl Timer for Patience {
+impl Timer for ConnectionPatience {
     fn sleep(&self, _: Duration) -> Pin<Box<dyn Sleep>> {
         self.wait()
     }
@@ -75,7 +75,7 @@ impl Timer for Patience {
 
 struct Waiting {
     sleep: Pin<Box<tokio::time::Sleep>>,
-    patience: Patience,
+    patience: ConnectionPatience,
     has_begun: bool,
 }
 

@@ -15,7 +15,7 @@ use axum::body::Body;
 use hyper::body::{Bytes, Frame, SizeHint};
 use tokio::sync::{Notify, OnceCell};
 use tokio::time::timeout;
-use twig_mcp::http::{Reply, Trouble};
+use twig_mcp::http::{HttpRefusal, Reply};
 
 use super::limits::{SMALL_REPLY, WAITING_REPLIES};
 
@@ -75,12 +75,12 @@ impl Replies {
         self: &Arc<Self>,
         uri: String,
         bytes: usize,
-    ) -> Result<Arc<SentDocument>, Trouble> {
+    ) -> Result<Arc<SentDocument>, HttpRefusal> {
         let document = self.state().document(uri);
         let room = document.room.get_or_try_init(|| self.take(bytes));
         match timeout(self.wait, room).await {
             Ok(Ok(_)) => {}
-            _ => return Err(Trouble::Busy),
+            _ => return Err(HttpRefusal::Busy),
         }
         Ok(document)
     }
@@ -90,7 +90,7 @@ impl Replies {
         self: &Arc<Self>,
         reply: Reply,
         document: Option<Arc<SentDocument>>,
-    ) -> Result<Body, Trouble> {
+    ) -> Result<Body, HttpRefusal> {
         let Reply {
             mut body, shared, ..
         } = reply;
@@ -106,21 +106,24 @@ impl Replies {
     }
 
     /// Room for a reply that is written already. Only a few may wait: they take memory meanwhile.
-    async fn take_written(self: &Arc<Self>, bytes: usize) -> Result<Option<ReplyRoom>, Trouble> {
+    async fn take_written(
+        self: &Arc<Self>,
+        bytes: usize,
+    ) -> Result<Option<ReplyRoom>, HttpRefusal> {
         if bytes <= SMALL_REPLY {
             return Ok(None);
         }
         if let Some(room) = self.try_take(bytes) {
             return Ok(Some(room));
         }
-        let written = WrittenReply::new(self, bytes).ok_or(Trouble::Busy)?;
+        let written = WrittenReply::new(self, bytes).ok_or(HttpRefusal::Busy)?;
         let room = timeout(self.wait, self.take(bytes)).await;
         drop(written);
-        room.map_err(|_| Trouble::Busy)?.map(Some)
+        room.map_err(|_| HttpRefusal::Busy)?.map(Some)
     }
 
     /// Waits for room.
-    async fn take(self: &Arc<Self>, bytes: usize) -> Result<ReplyRoom, Trouble> {
+    async fn take(self: &Arc<Self>, bytes: usize) -> Result<ReplyRoom, HttpRefusal> {
         if let Some(room) = self.try_take(bytes) {
             return Ok(room);
         }
@@ -298,10 +301,10 @@ mod tests {
             let first = replies.body(reply(ROOM - 1), None).await.ok().unwrap();
             assert_eq!(replies.state().taken, ROOM - 1);
             let none = replies.body(reply(SMALL_REPLY + 1), None).await;
-            assert_eq!(none.err(), Some(Trouble::Busy));
+            assert_eq!(none.err(), Some(HttpRefusal::Busy));
             // One that would take much memory while it waits does not wait.
             let long = replies.body(reply(ROOM / 2), None).await;
-            assert_eq!(long.err(), Some(Trouble::Busy));
+            assert_eq!(long.err(), Some(HttpRefusal::Busy));
             assert!(replies.body(reply(SMALL_REPLY), None).await.is_ok());
             drop(first);
             let state = replies.state();
@@ -344,7 +347,7 @@ mod tests {
             assert!(Arc::ptr_eq(&first, &second));
             assert_eq!(replies.state().taken, ROOM);
             let other = replies.document("twig://b".to_owned(), ROOM).await;
-            assert_eq!(other.err(), Some(Trouble::Busy));
+            assert_eq!(other.err(), Some(HttpRefusal::Busy));
             drop((first, second));
             assert_eq!(replies.state().taken, 0);
             assert!(replies.document("twig://b".to_owned(), ROOM).await.is_ok());

@@ -17,7 +17,7 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::CorsLayer;
-use twig_mcp::http::{Headers, Trouble};
+use twig_mcp::http::{Headers, HttpRefusal};
 
 use super::Shared;
 use super::door::Door;
@@ -56,7 +56,7 @@ impl Routes {
             .expose_headers([SESSION]);
         let app = Arc::new(App { shared, door });
         let panicked = CatchPanicLayer::custom(|_| {
-            let reply = Trouble::Panic.reply(&Headers::default());
+            let reply = HttpRefusal::Panic.reply(&Headers::default());
             respond(reply)
         });
         let routes = Router::new()

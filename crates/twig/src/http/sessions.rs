@@ -22,15 +22,15 @@ pub(super) struct Sessions {
     limit: usize,
     /// A session that is not used for so long is forgotten.
     idle: Duration,
-    open: Mutex<HashMap<String, Arc<Session>>>,
+    open: Mutex<HashMap<String, Arc<HttpSession>>>,
 }
 
-pub(super) struct Session {
-    inside: Mutex<Inside>,
+pub(super) struct HttpSession {
+    inside: Mutex<SessionState>,
     presence: Mutex<Presence>,
 }
 
-pub(super) struct Inside {
+pub(super) struct SessionState {
     pub(super) connection: Connection,
     /// Knows which changes the client was told of.
     pub(super) changes: watch::Receiver<Arc<Catalog>>,
@@ -38,7 +38,7 @@ pub(super) struct Inside {
     running: BTreeMap<Ticket, Weak<RunningJob>>,
 }
 
-impl Inside {
+impl SessionState {
     /// Follows a job, so that the client can cancel it.
     pub(super) fn follow(&mut self, ticket: Ticket, job: &Arc<RunningJob>) {
         self.running.insert(ticket, Arc::downgrade(job));
@@ -96,8 +96,8 @@ impl Sessions {
         changes: watch::Receiver<Arc<Catalog>>,
     ) -> Option<String> {
         let id = new_id()?;
-        let session = Session {
-            inside: Mutex::new(Inside {
+        let session = HttpSession {
+            inside: Mutex::new(SessionState {
                 connection,
                 changes,
                 running: BTreeMap::new(),
@@ -123,7 +123,7 @@ impl Sessions {
 
     /// Forgets the sessions that nobody uses and, where that is not enough, the one that was not
     /// used for the longest time. Its client is told to start another when it comes back.
-    fn make_room(&self, open: &mut HashMap<String, Arc<Session>>) -> bool {
+    fn make_room(&self, open: &mut HashMap<String, Arc<HttpSession>>) -> bool {
         if open.len() < self.limit {
             return true;
         }
@@ -144,7 +144,7 @@ impl Sessions {
 
     /// The session of that id, which its client has just used. An id is no password: the token was
     /// asked for before, and as all clients share one there is no other client to confuse it with.
-    pub(super) fn find(&self, id: &str) -> Option<Arc<Session>> {
+    pub(super) fn find(&self, id: &str) -> Option<Arc<HttpSession>> {
         let found = Arc::clone(lock(&self.open).get(id)?);
         if found.is_idle(self.idle) {
             self.end(id);
@@ -172,10 +172,10 @@ impl Sessions {
     }
 }
 
-impl Session {
+impl HttpSession {
     /// What one request at a time may have. Whoever has it may wait for a disk, so whoever has to
     /// wait for it steps aside.
-    pub(super) fn inside(&self) -> MutexGuard<'_, Inside> {
+    pub(super) fn inside(&self) -> MutexGuard<'_, SessionState> {
         match self.inside.try_lock() {
             Ok(inside) => inside,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -212,7 +212,7 @@ impl Session {
 
 /// A job of a session; a request that is given up leaves nothing behind.
 pub(super) struct Pending {
-    pub(super) session: Arc<Session>,
+    pub(super) session: Arc<HttpSession>,
     pub(super) ticket: Ticket,
 }
 
@@ -245,14 +245,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use twig_core::Limits;
-    use twig_mcp::{Identity, Server, Tools};
+    use twig_mcp::{Server, ServerIdentity, Tools};
 
     use super::*;
 
     const LIMIT: usize = 3;
 
     fn start(sessions: &Sessions) -> Option<String> {
-        let identity = Identity {
+        let identity = ServerIdentity {
             name: String::new(),
             title: String::new(),
             version: String::new(),

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::limits::BRIEF_STALL;
-use super::patience::Patience;
+use super::patience::ConnectionPatience;
 use super::replies::Replies;
 
 /// How long a client may go on sending what nobody reads.
@@ -23,7 +23,7 @@ const WASTE: usize = 16 * 1024;
 
 pub(super) struct Socket {
     stream: TcpStream,
-    patience: Patience,
+    patience: ConnectionPatience,
     /// How long one write may wait.
     stall: Duration,
     /// Runs while a write waits; and since when it does.
@@ -40,7 +40,7 @@ impl Socket {
     /// A socket on which one write may wait for `stall`, and which tells `patience` of reads.
     pub(super) fn new(
         stream: TcpStream,
-        patience: Patience,
+        patience: ConnectionPatience,
         stall: Duration,
         replies: Arc<Replies>,
         ending: watch::Receiver<bool>,
@@ -169,7 +169,7 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::http::Limits;
+    use crate::http::HttpLimits;
     use crate::http::peers::HttpPeer;
 
     /// The two ends of a connection; the server's waits for 20 ms at most.
@@ -179,7 +179,7 @@ mod tests {
         let client = std::net::TcpStream::connect(address).unwrap();
         let (stream, _) = listener.accept().await.unwrap();
         let peer = Arc::new(HttpPeer::new(0, None));
-        let patience = Patience::new(&Limits::default(), peer);
+        let patience = ConnectionPatience::new(&HttpLimits::default(), peer);
         let (_, ending) = watch::channel(false);
         let stall = Duration::from_millis(20);
         let replies = Arc::new(Replies::new(1, stall));

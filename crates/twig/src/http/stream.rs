@@ -18,7 +18,7 @@ use twig_mcp::{Connection, Outbox};
 
 use super::Shared;
 use super::accept::is_over;
-use super::sessions::Session;
+use super::sessions::HttpSession;
 
 /// A comment, which clients pass over.
 const COMMENT: &[u8] = b":\n\n";
@@ -45,7 +45,7 @@ pub(super) fn subscription(
 }
 
 /// The one stream of a session.
-pub(super) fn session(session: Arc<Session>, shared: &Shared) -> Response {
+pub(super) fn session(session: Arc<HttpSession>, shared: &Shared) -> Response {
     let ended = session.open_stream();
     let changes = session.inside().changes.clone();
     respond(Stream {
@@ -92,7 +92,7 @@ struct Stream {
 /// Whose connection speaks.
 enum Voice {
     Own(Box<Connection>),
-    Session(Arc<Session>),
+    Session(Arc<HttpSession>),
 }
 
 impl Stream {

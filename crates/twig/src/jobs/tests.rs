@@ -1,21 +1,21 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use twig_core::parse::library::{Folder, empty_library};
-use twig_core::search::{Query, Scope};
-use twig_core::{Function, Kind, LibraryName, RelativePath};
+use twig_core::parse::library::{LibraryRoot, empty_library};
+use twig_core::search::{Query, SearchScope};
+use twig_core::{Function, LibraryKind, LibraryName, RelativePath};
 
 use super::*;
 
 const SOON: Duration = Duration::from_secs(10);
 
 fn call() -> Work {
-    let folder = Folder {
+    let folder = LibraryRoot {
         name: LibraryName::from_folder("f").unwrap(),
         root: "/".into(),
         shown_root: "/".into(),
         prefix: "f:".into(),
     };
-    let library = empty_library(&folder, Kind::Twig, Vec::new());
+    let library = empty_library(&folder, LibraryKind::Twig, Vec::new());
     Work::Function(Box::new(FunctionCall {
         prompt: "p".into(),
         library: Arc::new(library),
@@ -32,7 +32,7 @@ fn call() -> Work {
 fn search() -> Work {
     Work::Search(Query {
         text: "needle".to_owned(),
-        scope: Scope::All,
+        scope: SearchScope::All,
         limit: 5,
     })
 }

@@ -12,9 +12,9 @@ use twig_core::{
 };
 
 /// Bodies that remember stamps for as long as one batch of requests takes.
-pub(super) struct Batch<'b> {
+pub(super) struct StampBatch<'b> {
     bodies: &'b dyn Bodies,
-    known: Mutex<Vec<Known>>,
+    known: Mutex<Vec<KnownStamp>>,
     /// Files that were found to be as they were read: where their library and their name are in
     /// memory, which both outlive the batch.
     current: Mutex<Vec<(usize, usize)>>,
@@ -25,13 +25,13 @@ pub(super) struct Batch<'b> {
 /// The most files that are remembered; batches ask for the same few.
 const ROOM: usize = 8;
 
-struct Known {
+struct KnownStamp {
     root: Box<str>,
     path: RelativePath,
     stamp: Result<Stamp, BodyError>,
 }
 
-impl<'b> Batch<'b> {
+impl<'b> StampBatch<'b> {
     pub(super) fn new(bodies: &'b dyn Bodies) -> Self {
         Self {
             bodies,
@@ -45,12 +45,12 @@ impl<'b> Batch<'b> {
         self.renewed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn known(&self) -> MutexGuard<'_, Vec<Known>> {
+    fn known(&self) -> MutexGuard<'_, Vec<KnownStamp>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Bodies for Batch<'_> {
+impl Bodies for StampBatch<'_> {
     fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
         self.known().clear();
         self.bodies.read(library, path)
@@ -77,7 +77,7 @@ impl Bodies for Batch<'_> {
         let stamp = self.bodies.stamp(library, path);
         if known.len() < ROOM {
             let root = library.root.clone();
-            known.push(Known {
+            known.push(KnownStamp {
                 root,
                 path: path.clone(),
                 stamp: stamp.clone(),

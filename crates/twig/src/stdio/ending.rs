@@ -6,7 +6,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use twig_mcp::WorkKind;
 
-use super::{Pipes, Session, drain, retry, timespec};
+use super::{StdioSession, WakePipes, drain, retry, timespec};
 use crate::jobs::RunningJob;
 
 /// Once the input has ended: how much longer than a job may take the next one to end may.
@@ -16,9 +16,9 @@ const LAST_READS: Duration = Duration::from_secs(10);
 /// After a signal: how long a client that does not read, or a write, may hold up the end.
 const LAST_WRITES: Duration = Duration::from_millis(500);
 
-impl Session<'_> {
+impl StdioSession<'_> {
     /// The input has ended: what was asked is still answered, unless nothing moves any more.
-    pub(super) fn finish(&mut self, pipes: &Pipes) -> Result<(), Errno> {
+    pub(super) fn finish(&mut self, pipes: &WakePipes) -> Result<(), Errno> {
         let mut moved = Instant::now();
         loop {
             self.pump()?;

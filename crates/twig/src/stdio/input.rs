@@ -9,7 +9,7 @@ const CHUNK: usize = 64 * 1024;
 const READ_AHEAD: usize = 64 * 1024 * 1024;
 
 /// What was read and not yet handed on.
-pub(super) struct Input {
+pub(super) struct LineReader {
     buffer: Vec<u8>,
     /// First byte not handed on.
     start: usize,
@@ -22,13 +22,13 @@ pub(super) struct Input {
 }
 
 /// One message, or the place of one.
-pub(super) enum Line<'i> {
+pub(super) enum InputLine<'i> {
     Whole(&'i [u8]),
     /// The rest of this line will be skipped.
     TooLong,
 }
 
-impl Input {
+impl LineReader {
     pub(super) fn new(limit: usize) -> Self {
         Self {
             buffer: Vec::with_capacity(CHUNK),
@@ -77,7 +77,7 @@ impl Input {
     }
 
     /// The next message, if a whole one is there.
-    pub(super) fn next_line(&mut self) -> Option<Line<'_>> {
+    pub(super) fn next_line(&mut self) -> Option<InputLine<'_>> {
         loop {
             let end =
                 memchr::memchr(b'\n', &self.buffer[self.searched..]).map(|at| self.searched + at);
@@ -88,7 +88,7 @@ impl Input {
                 }
                 None => {
                     self.searched = self.buffer.len();
-                    return self.outgrown().then_some(Line::TooLong);
+                    return self.outgrown().then_some(InputLine::TooLong);
                 }
             };
             (self.start, self.searched) = (next, next);
@@ -96,9 +96,9 @@ impl Input {
                 continue;
             }
             if line.len() > self.limit {
-                return Some(Line::TooLong);
+                return Some(InputLine::TooLong);
             }
-            return Some(Line::Whole(&self.buffer[line]));
+            return Some(InputLine::Whole(&self.buffer[line]));
         }
     }
 
@@ -134,17 +134,17 @@ impl Input {
 mod tests {
     use super::*;
 
-    fn feed(input: &mut Input, bytes: &[u8]) {
+    fn feed(input: &mut LineReader, bytes: &[u8]) {
         input.make_room();
         input.buffer.extend_from_slice(bytes);
     }
 
-    fn lines(input: &mut Input) -> Vec<String> {
+    fn lines(input: &mut LineReader) -> Vec<String> {
         let mut found = Vec::new();
         while let Some(line) = input.next_line() {
             found.push(match line {
-                Line::Whole(line) => String::from_utf8_lossy(line).into_owned(),
-                Line::TooLong => "!".to_owned(),
+                InputLine::Whole(line) => String::from_utf8_lossy(line).into_owned(),
+                InputLine::TooLong => "!".to_owned(),
             });
         }
         found
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn lines_come_out_whole_however_they_arrive() {
-        let mut input = Input::new(10);
+        let mut input = LineReader::new(10);
         feed(&mut input, b"ab\nc");
         assert_eq!(lines(&mut input), ["ab"]);
         feed(&mut input, b"d\n\ne");
@@ -164,14 +164,14 @@ mod tests {
 
     #[test]
     fn the_limit_is_the_last_length_that_passes() {
-        let mut input = Input::new(4);
+        let mut input = LineReader::new(4);
         feed(&mut input, b"1234\n12345\nok\n");
         assert_eq!(lines(&mut input), ["1234", "!", "ok"]);
     }
 
     #[test]
     fn a_line_without_end_is_told_once_and_not_held() {
-        let mut input = Input::new(4);
+        let mut input = LineReader::new(4);
         let mut told = Vec::new();
         for _ in 0..1000 {
             feed(&mut input, &[b'x'; 100]);

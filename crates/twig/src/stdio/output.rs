@@ -18,8 +18,8 @@ const KEEP: usize = 256 * 1024;
 const PIPE: usize = 1024 * 1024;
 
 /// What is not yet written.
-pub(super) struct Output {
-    queue: VecDeque<Piece>,
+pub(super) struct OutputBuffer {
+    queue: VecDeque<OutputPiece>,
     /// Bytes of the first piece that are written already.
     written: usize,
     pending: usize,
@@ -29,22 +29,22 @@ pub(super) struct Output {
     restore: Option<OFlags>,
 }
 
-enum Piece {
+enum OutputPiece {
     Own(Vec<u8>),
     /// A page that many replies share: it is never copied.
     Shared(Arc<Vec<u8>>),
 }
 
-impl Piece {
+impl OutputPiece {
     fn bytes(&self) -> &[u8] {
         match self {
-            Piece::Own(bytes) => bytes,
-            Piece::Shared(bytes) => bytes,
+            OutputPiece::Own(bytes) => bytes,
+            OutputPiece::Shared(bytes) => bytes,
         }
     }
 }
 
-impl Output {
+impl OutputBuffer {
     /// Makes standard output non-blocking where that is ours to decide: a pipe or a socket.
     pub(super) fn new() -> Result<Self, Errno> {
         let stdout = rustix::stdio::stdout();
@@ -103,7 +103,7 @@ impl Output {
                 return;
             }
             self.written -= size;
-            if let Some(Piece::Own(mut buffer)) = self.queue.pop_front()
+            if let Some(OutputPiece::Own(mut buffer)) = self.queue.pop_front()
                 && buffer.capacity() <= KEEP
             {
                 buffer.clear();
@@ -125,12 +125,12 @@ fn enlarge(kind: FileType) {
 #[cfg(not(target_os = "linux"))]
 fn enlarge(_: FileType) {}
 
-impl Outbox for Output {
+impl Outbox for OutputBuffer {
     fn bytes(&mut self, bytes: &[u8]) {
         self.pending += bytes.len();
         // A piece is given back when all of it is written: a client that reads steadily but slowly
         // must not keep one growing.
-        if let Some(Piece::Own(buffer)) = self.queue.back_mut()
+        if let Some(OutputPiece::Own(buffer)) = self.queue.back_mut()
             && buffer.len() < PIECE
         {
             buffer.extend_from_slice(bytes);
@@ -138,12 +138,12 @@ impl Outbox for Output {
         }
         let mut buffer = std::mem::take(&mut self.spare);
         buffer.extend_from_slice(bytes);
-        self.queue.push_back(Piece::Own(buffer));
+        self.queue.push_back(OutputPiece::Own(buffer));
     }
 
     fn shared(&mut self, page: &Arc<Vec<u8>>) {
         self.pending += page.len();
-        self.queue.push_back(Piece::Shared(Arc::clone(page)));
+        self.queue.push_back(OutputPiece::Shared(Arc::clone(page)));
     }
 
     fn message_end(&mut self) {
@@ -151,7 +151,7 @@ impl Outbox for Output {
     }
 }
 
-impl Drop for Output {
+impl Drop for OutputBuffer {
     fn drop(&mut self) {
         if let Some(flags) = self.restore {
             // Others may hold the same pipe.

@@ -42,12 +42,12 @@ fn confine() {
     let _ = rlimit::setrlimit(rlimit::Resource::NOFILE, 16, 16);
 }
 
-enum Event {
+enum WorkerEvent {
     Begin(Duration),
     End,
 }
 
-fn work(events: &Sender<Event>) -> io::Result<()> {
+fn work(events: &Sender<WorkerEvent>) -> io::Result<()> {
     let mut input = io::stdin().lock();
     let mut output = io::stdout().lock();
     let mut line = Vec::new();
@@ -57,19 +57,23 @@ fn work(events: &Sender<Event>) -> io::Result<()> {
             return Ok(());
         }
         let job: ComputedJob = serde_json::from_slice(&line)?;
-        let _ = events.send(Event::Begin(Duration::from_millis(job.millis) + GRACE));
+        let _ = events.send(WorkerEvent::Begin(
+            Duration::from_millis(job.millis) + GRACE,
+        ));
         let mut answer = serde_json::to_vec(&render(&job))?;
         answer.push(b'\n');
-        let _ = events.send(Event::End);
+        let _ = events.send(WorkerEvent::End);
         output.write_all(&answer)?;
         output.flush()?;
     }
 }
 
 /// Ends the process when a job outlives its time: nobody else can once the parent has died.
-fn watch(events: &Receiver<Event>) {
+fn watch(events: &Receiver<WorkerEvent>) {
     while let Ok(event) = events.recv() {
-        let Event::Begin(time) = event else { continue };
+        let WorkerEvent::Begin(time) = event else {
+            continue;
+        };
         if let Err(RecvTimeoutError::Timeout) = events.recv_timeout(time) {
             std::process::abort();
         }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use twig_testkit::{Client, TestEnv, figure};
+use twig_testkit::{TestClient, TestEnv, figure};
 
 use crate::env;
 
@@ -20,7 +20,7 @@ fn library(templates: &[(String, String)]) -> TestEnv {
     env
 }
 
-fn get(client: &mut Client, name: &str) -> (Value, Duration) {
+fn get(client: &mut TestClient, name: &str) -> (Value, Duration) {
     let start = Instant::now();
     let answer = client.request(
         "prompts/get",
@@ -29,7 +29,7 @@ fn get(client: &mut Client, name: &str) -> (Value, Duration) {
     (answer, start.elapsed())
 }
 
-fn resident_kib(client: &Client) -> u64 {
+fn resident_kib(client: &TestClient) -> u64 {
     crate::memory_kib(client.pid(), "VmRSS")
 }
 
@@ -242,7 +242,7 @@ fn an_upgrade_of_the_binary_does_not_end_computed_prompts() {
     std::fs::copy(crate::TWIG, &copy).expect("copied");
     let mut command = std::process::Command::new(&copy);
     command.arg("serve").env_clear().env("HOME", env.home());
-    let mut client = Client::start(command);
+    let mut client = TestClient::start(command);
     client.request("ping", json!({}));
     std::fs::remove_file(&copy).expect("ours");
     let (answer, _) = get(&mut client, "loop");

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use twig_testkit::{Client, MODERN, TestEnv, write_fixture};
+use twig_testkit::{MODERN, TestClient, TestEnv, write_fixture};
 
 use crate::env;
 use crate::http::{Caller, Response, Served};
@@ -251,7 +251,7 @@ fn over_pipes_nothing_secret_is_logged() {
     command
         .env("SOME_SECRET", VARIABLE)
         .env("TWIG_TOKEN", TOKEN);
-    let mut client = Client::start(command);
+    let mut client = TestClient::start(command);
     client.initialize();
     let mut rendered = 0;
     for (method, params) in questions() {

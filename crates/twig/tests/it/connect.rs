@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use twig_testkit::{Outcome, TestEnv};
+use twig_testkit::{CommandOutput, TestEnv};
 
 /// Each client, its file of a person below home, and its file of a project below that.
 const CLIENTS: [(&str, &str, Option<&str>); 9] = [
@@ -45,20 +45,20 @@ const CLIENTS: [(&str, &str, Option<&str>); 9] = [
 ];
 
 /// `twig connect` with these arguments.
-fn connect(env: &TestEnv, args: &[&str]) -> Outcome {
+fn connect(env: &TestEnv, args: &[&str]) -> CommandOutput {
     env.run(["connect"].into_iter().chain(args.iter().copied()))
 }
 
 /// The same, which has to succeed.
 #[track_caller]
-fn done(env: &TestEnv, args: &[&str]) -> Outcome {
+fn done(env: &TestEnv, args: &[&str]) -> CommandOutput {
     let outcome = connect(env, args);
     assert_eq!(outcome.code, 0, "{args:?}: {outcome}");
     outcome
 }
 
 #[track_caller]
-fn json(outcome: &Outcome) -> Value {
+fn json(outcome: &CommandOutput) -> Value {
     serde_json::from_str(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {outcome}"))
 }
 

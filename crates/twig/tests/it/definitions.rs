@@ -5,7 +5,7 @@ mod documents;
 use std::fs;
 
 use serde_json::{Value, json};
-use twig_testkit::{Client, TestEnv};
+use twig_testkit::{TestClient, TestEnv};
 
 use crate::env;
 
@@ -42,7 +42,7 @@ fn service() -> TestEnv {
     env
 }
 
-fn get(client: &mut Client, name: &str, arguments: &Value) -> Value {
+fn get(client: &mut TestClient, name: &str, arguments: &Value) -> Value {
     client.request("prompts/get", json!({"name": name, "arguments": arguments}))
 }
 
@@ -61,7 +61,7 @@ fn refusal(answer: &Value) -> (i64, String) {
     )
 }
 
-fn names(client: &mut Client) -> Vec<String> {
+fn names(client: &mut TestClient) -> Vec<String> {
     let answer = client.request("prompts/list", json!({}));
     let prompts = answer["result"]["prompts"].as_array().cloned();
     prompts
@@ -72,7 +72,7 @@ fn names(client: &mut Client) -> Vec<String> {
 }
 
 /// Waits for announcements until the list is as expected.
-fn settles_on(client: &mut Client, expected: &[&str]) {
+fn settles_on(client: &mut TestClient, expected: &[&str]) {
     while names(client) != expected {
         client.notification(CHANGED);
     }

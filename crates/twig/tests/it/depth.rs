@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::json;
-use twig_testkit::{Outcome, TestEnv};
+use twig_testkit::{CommandOutput, TestEnv};
 
 use crate::env;
 use crate::http::Served;
@@ -28,7 +28,7 @@ fn list_header() -> String {
 
 /// It ended by itself, and said where and why.
 #[track_caller]
-fn refused(outcome: &Outcome, place: &str) {
+fn refused(outcome: &CommandOutput, place: &str) {
     let said = format!("{}{}", outcome.stdout, outcome.stderr);
     assert!(said.contains("deeper than 32 levels"), "{outcome}");
     assert!(said.contains(place), "{outcome}");

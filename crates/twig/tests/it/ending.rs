@@ -12,7 +12,7 @@ use crate::{CONTRACT, TWIG, env, piped};
 
 const LISTEN: &str = "subscriptions/listen";
 
-fn completes_its_subscription(end: impl FnOnce(twig_testkit::Client) -> twig_testkit::Ended) {
+fn completes_its_subscription(end: impl FnOnce(twig_testkit::TestClient) -> twig_testkit::Ended) {
     let env = env(CONTRACT);
     let mut client = env.serve();
     let id = client.start_modern(
@@ -34,7 +34,7 @@ fn completes_its_subscription(end: impl FnOnce(twig_testkit::Client) -> twig_tes
 
 #[test]
 fn end_of_input_completes_subscriptions() {
-    completes_its_subscription(twig_testkit::Client::close);
+    completes_its_subscription(twig_testkit::TestClient::close);
 }
 
 #[test]

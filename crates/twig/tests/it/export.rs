@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use twig_testkit::{Outcome, TestEnv};
+use twig_testkit::{CommandOutput, TestEnv};
 
 const LIBRARY: &str = r#"
 //- review/twig.toml
@@ -48,7 +48,7 @@ fn env() -> TestEnv {
 }
 
 /// Exports for Claude Code.
-fn claude<'a>(env: &TestEnv, more: impl IntoIterator<Item = &'a str>) -> Outcome {
+fn claude<'a>(env: &TestEnv, more: impl IntoIterator<Item = &'a str>) -> CommandOutput {
     env.run(["export", "--to", "claude"].into_iter().chain(more))
 }
 

@@ -2,12 +2,12 @@
 //! files set, each in a small one.
 
 use serde_json::{Value, json};
-use twig_testkit::{Client, TestEnv, write_fixture};
+use twig_testkit::{TestClient, TestEnv, write_fixture};
 
 use crate::env;
 
 /// A project in the working folder, and a server that was pointed at it.
-fn serve(fixture: &str) -> (TestEnv, Client) {
+fn serve(fixture: &str) -> (TestEnv, TestClient) {
     let env = env("");
     write_fixture(&env.work(), fixture);
     let work = env.work();
@@ -16,7 +16,7 @@ fn serve(fixture: &str) -> (TestEnv, Client) {
     (env, client)
 }
 
-fn listed(client: &mut Client, name: &str) -> Value {
+fn listed(client: &mut TestClient, name: &str) -> Value {
     let list = client.request("prompts/list", json!({}));
     let prompts = list["result"]["prompts"].as_array().expect("a list");
     let found = prompts.iter().find(|prompt| prompt["name"] == name);
@@ -35,7 +35,7 @@ fn arguments(prompt: &Value) -> Vec<(&str, bool)> {
 }
 
 /// The text of the only message.
-fn text(client: &mut Client, name: &str, given: &Value) -> String {
+fn text(client: &mut TestClient, name: &str, given: &Value) -> String {
     let got = client.request("prompts/get", json!({"name": name, "arguments": given}));
     let messages = got["result"]["messages"].as_array();
     let messages = messages.unwrap_or_else(|| panic!("{got:#}"));

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Value, json};
-use twig_testkit::{Client, TestEnv};
+use twig_testkit::{TestClient, TestEnv};
 
 use crate::env;
 
@@ -60,7 +60,7 @@ fn limit(env: &TestEnv, lines: &str) {
     fs::write(folder.join("config.toml"), lines).expect("the test's own folder");
 }
 
-fn get(client: &mut Client, name: &str, x: &str) -> Value {
+fn get(client: &mut TestClient, name: &str, x: &str) -> Value {
     let params = json!({"name": format!("f:{name}"), "arguments": {"x": x}});
     client.request("prompts/get", params)
 }
@@ -312,7 +312,7 @@ printf '{"messages":[{"role":"user","content":{"type":"text","text":"%s"}}]}' "$
         .env("SECRET", "canary")
         .env("ALLOWED", "yes")
         .env("PATH", "/nowhere");
-    let mut client = Client::start(command);
+    let mut client = TestClient::start(command);
     let answer = get(&mut client, "env", "");
     let seen = text(&answer);
     assert!(!seen.contains("canary") && !seen.contains("HOME"), "{seen}");

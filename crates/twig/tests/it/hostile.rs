@@ -4,13 +4,13 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
-use twig_testkit::{Client, TestEnv};
+use twig_testkit::{TestClient, TestEnv};
 
 use crate::{TWIG, env};
 
 const CANARY: &str = "canary-7f3a";
 
-fn ask(client: &mut Client, name: &str) -> Value {
+fn ask(client: &mut TestClient, name: &str) -> Value {
     client.request("prompts/get", json!({"name": name}))
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use twig_testkit::{Client, TestEnv};
+use twig_testkit::{TestClient, TestEnv};
 
 use crate::env;
 
@@ -15,7 +15,7 @@ fn one(name: &str) -> String {
     )
 }
 
-fn names(client: &mut Client) -> Vec<String> {
+fn names(client: &mut TestClient) -> Vec<String> {
     let answer = client.request("prompts/list", json!({}));
     let prompts = answer["result"]["prompts"]
         .as_array()
@@ -28,18 +28,18 @@ fn names(client: &mut Client) -> Vec<String> {
 }
 
 /// Waits for announcements until the list is as expected.
-fn settles_on(client: &mut Client, expected: &[&str]) {
+fn settles_on(client: &mut TestClient, expected: &[&str]) {
     while names(client) != expected {
         client.notification(CHANGED);
     }
 }
 
-fn text(client: &mut Client, name: &str) -> Value {
+fn text(client: &mut TestClient, name: &str) -> Value {
     let answer = client.request("prompts/get", json!({"name": name}));
     answer["result"]["messages"][0]["content"]["text"].clone()
 }
 
-fn started(env: &TestEnv) -> Client {
+fn started(env: &TestEnv) -> TestClient {
     let mut client = env.serve();
     client.initialize();
     client

@@ -1,7 +1,7 @@
 //! The `markdown` kind: front matter, the file's stem as name, the body trimmed, `{{input}}`.
 
 use serde_json::{Value, json};
-use twig_testkit::{Client, TestEnv, write_fixture};
+use twig_testkit::{TestClient, TestEnv, write_fixture};
 
 use crate::TWIG;
 
@@ -37,11 +37,11 @@ fn agents(more: &str) -> TestEnv {
     env
 }
 
-fn serve(env: &TestEnv) -> Client {
+fn serve(env: &TestEnv) -> TestClient {
     env.serve_with(["--library", "agents"])
 }
 
-fn get(client: &mut Client, name: &str, input: &str) -> String {
+fn get(client: &mut TestClient, name: &str, input: &str) -> String {
     let params = json!({"name": name, "arguments": {"input": input}});
     let answer = client.request("prompts/get", params);
     let messages = answer["result"]["messages"].as_array();

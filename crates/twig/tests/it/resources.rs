@@ -7,7 +7,7 @@ mod tricks;
 use std::fs;
 
 use serde_json::{Value, json};
-use twig_testkit::{Client, TestEnv};
+use twig_testkit::{TestClient, TestEnv};
 
 use crate::env;
 
@@ -48,13 +48,13 @@ no heading
 {}
 ";
 
-fn started(env: &TestEnv) -> Client {
+fn started(env: &TestEnv) -> TestClient {
     let mut client = env.serve();
     client.initialize();
     client
 }
 
-fn list(client: &mut Client) -> Vec<Value> {
+fn list(client: &mut TestClient) -> Vec<Value> {
     let answer = client.request("resources/list", json!({}));
     answer["result"]["resources"]
         .as_array()
@@ -62,7 +62,7 @@ fn list(client: &mut Client) -> Vec<Value> {
         .unwrap_or_default()
 }
 
-fn uris(client: &mut Client) -> Vec<String> {
+fn uris(client: &mut TestClient) -> Vec<String> {
     let listed = list(client);
     let uris = listed
         .iter()
@@ -70,7 +70,7 @@ fn uris(client: &mut Client) -> Vec<String> {
     uris.map(str::to_owned).collect()
 }
 
-fn read(client: &mut Client, uri: &str) -> Value {
+fn read(client: &mut TestClient, uri: &str) -> Value {
     let answer = client.request("resources/read", json!({"uri": uri}));
     match answer.get("error") {
         Some(error) => error.clone(),
@@ -145,7 +145,7 @@ fn the_usual_template_is_offered_where_a_document_fits_it() {
             "title": "Documents of lib", "description": "A document by its category and name",
         }])
     );
-    let complete = |client: &mut Client, argument: Value, context: Value| {
+    let complete = |client: &mut TestClient, argument: Value, context: Value| {
         let reference = json!({"type": "ref/resource", "uri": "twig://lib/{category}/{name}"});
         let params = json!({"ref": reference, "argument": argument, "context": context});
         client.modern("completion/complete", params)["result"]["completion"]["values"].clone()

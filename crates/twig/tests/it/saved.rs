@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use twig_testkit::{Client, TestEnv};
+use twig_testkit::{TestClient, TestEnv};
 
 use crate::env;
 use crate::functions::trust;
@@ -15,13 +15,13 @@ fn rounds() -> usize {
     said.and_then(|said| said.parse().ok()).unwrap_or(12)
 }
 
-fn started(env: &TestEnv) -> Client {
+fn started(env: &TestEnv) -> TestClient {
     let mut client = env.serve();
     client.initialize();
     client
 }
 
-fn get(client: &mut Client, name: &str) -> Value {
+fn get(client: &mut TestClient, name: &str) -> Value {
     client.request("prompts/get", json!({"name": name}))
 }
 
@@ -119,7 +119,7 @@ fn front_matter_is_never_old() {
     assert_eq!(old, 0, "of {} saves", rounds());
 }
 
-fn first_name(client: &mut Client) -> String {
+fn first_name(client: &mut TestClient) -> String {
     let listed = client.request("prompts/list", json!({}));
     let name = &listed["result"]["prompts"][0]["name"];
     name.as_str().expect("a prompt").to_owned()
@@ -190,7 +190,7 @@ fn a_file_that_is_broken_or_away_for_a_moment_leaves_the_last_good_one() {
     move_away_and_ask(&mut client, &file, &away);
 }
 
-fn move_away_and_ask(client: &mut Client, file: &Path, away: &Path) {
+fn move_away_and_ask(client: &mut TestClient, file: &Path, away: &Path) {
     fs::rename(file, away).expect("ours");
     let reply = get(client, "lib:p");
     fs::rename(away, file).expect("ours");

@@ -19,7 +19,7 @@ mod users;
 mod weight;
 
 use serde_json::{Value, json};
-use twig_testkit::{Client, TestEnv};
+use twig_testkit::{TestClient, TestEnv};
 
 use crate::TWIG;
 
@@ -35,13 +35,13 @@ fn with_project() -> TestEnv {
 }
 
 /// A server of that project.
-fn serve(env: &TestEnv) -> Client {
+fn serve(env: &TestEnv) -> TestClient {
     env.serve_with(["--project", PROJECT])
 }
 
 /// Servers of one project, all of which have answered.
-fn servers(env: &TestEnv, count: usize) -> Vec<Client> {
-    let mut servers: Vec<Client> = (0..count).map(|_| serve(env)).collect();
+fn servers(env: &TestEnv, count: usize) -> Vec<TestClient> {
+    let mut servers: Vec<TestClient> = (0..count).map(|_| serve(env)).collect();
     for server in &mut servers {
         server.initialize();
     }
@@ -53,14 +53,14 @@ fn servers(env: &TestEnv, count: usize) -> Vec<Client> {
     clippy::needless_pass_by_value,
     reason = "it reads better where it is called"
 )]
-fn call(client: &mut Client, tool: &str, arguments: Value) -> Value {
+fn call(client: &mut TestClient, tool: &str, arguments: Value) -> Value {
     let answer = client.request("tools/call", json!({"name": tool, "arguments": arguments}));
     assert!(answer["error"].is_null(), "{answer}");
     answer["result"].clone()
 }
 
 /// Calls a tool that has to do what it is asked; gives what it says.
-fn done(client: &mut Client, tool: &str, arguments: Value) -> String {
+fn done(client: &mut TestClient, tool: &str, arguments: Value) -> String {
     let result = call(client, tool, arguments);
     assert_eq!(result["isError"], false, "{result}");
     result["content"][0]["text"]
@@ -70,19 +70,19 @@ fn done(client: &mut Client, tool: &str, arguments: Value) -> String {
 }
 
 /// Creates a prompt; gives what the tool says.
-fn prompt(client: &mut Client, name: &str, content: &str) -> String {
+fn prompt(client: &mut TestClient, name: &str, content: &str) -> String {
     let arguments = json!({"name": name, "content": content});
     done(client, "create_prompt", arguments)
 }
 
 /// Gives a prompt another content; gives what the tool says.
-fn update(client: &mut Client, name: &str, content: &str) -> String {
+fn update(client: &mut TestClient, name: &str, content: &str) -> String {
     let arguments = json!({"name": name, "content": content});
     done(client, "update_prompt", arguments)
 }
 
 /// Calls a tool that has to fail; gives what it says.
-fn failed(client: &mut Client, tool: &str, arguments: Value) -> String {
+fn failed(client: &mut TestClient, tool: &str, arguments: Value) -> String {
     let result = call(client, tool, arguments);
     assert_eq!(result["isError"], true, "{result}");
     result["content"][0]["text"]
@@ -92,7 +92,7 @@ fn failed(client: &mut Client, tool: &str, arguments: Value) -> String {
 }
 
 /// The names on a client's list of prompts.
-fn names(client: &mut Client) -> Vec<String> {
+fn names(client: &mut TestClient) -> Vec<String> {
     let answer = client.request("prompts/list", json!({}));
     let prompts = answer["result"]["prompts"].as_array().expect("a list");
     let name = |prompt: &Value| prompt["name"].as_str().expect("a name").to_owned();
@@ -100,7 +100,7 @@ fn names(client: &mut Client) -> Vec<String> {
 }
 
 /// The text of a prompt.
-fn text(client: &mut Client, name: &str) -> String {
+fn text(client: &mut TestClient, name: &str) -> String {
     let answer = client.request("prompts/get", json!({"name": name}));
     let text = &answer["result"]["messages"][0]["content"]["text"];
     text.as_str()

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::{Part, fold, refuse_exported};
+use super::{SpeechPart, fold, refuse_exported};
 use crate::export::Compute;
 use twig_core::World;
 use twig_core::catalog::PromptRef;
@@ -89,7 +89,7 @@ pub(super) fn rendered(
     found: PromptRef<'_>,
     compute: &mut Compute<'_>,
     notes: &mut Vec<String>,
-) -> Result<Vec<Part>, String> {
+) -> Result<Vec<SpeechPart>, String> {
     if let [message] = &*found.prompt.messages
         && let Content::File(path) = &message.content
         && found.library.kind.is_format()
@@ -178,7 +178,7 @@ fn text_of(
 }
 
 /// Cuts a text where the values came out.
-fn cut(text: &str, salt: u64, arguments: usize) -> Vec<Part> {
+fn cut(text: &str, salt: u64, arguments: usize) -> Vec<SpeechPart> {
     let mark = mark(salt);
     let mut parts = Vec::new();
     let mut rest = text;
@@ -188,10 +188,10 @@ fn cut(text: &str, salt: u64, arguments: usize) -> Vec<Part> {
         let Some(number) = number.filter(|number| *number < arguments) else {
             break;
         };
-        parts.push(Part::Text(rest[..at].to_owned()));
-        parts.push(Part::Argument(number));
+        parts.push(SpeechPart::Text(rest[..at].to_owned()));
+        parts.push(SpeechPart::Argument(number));
         rest = &behind[5..];
     }
-    parts.push(Part::Text(rest.to_owned()));
+    parts.push(SpeechPart::Text(rest.to_owned()));
     parts
 }

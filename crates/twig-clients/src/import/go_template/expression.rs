@@ -1,6 +1,6 @@
 //! What stands in an action: fields, variables, texts, and the few functions that a test needs.
 
-use crate::import::logic::{DEPTH, Test, Value};
+use crate::import::logic::{DEPTH, LogicValue, Test};
 
 /// How deep brackets may nest.
 const BRACKETS: usize = 16;
@@ -11,22 +11,22 @@ pub(super) enum Dot {
     /// All arguments.
     Root,
     /// One value.
-    Value(Value),
+    Value(LogicValue),
     /// What `dict` made.
-    Dict(Vec<(String, Value)>),
+    Dict(Vec<(String, LogicValue)>),
 }
 
 /// What names mean where they stand.
 #[derive(Debug, Clone)]
-pub(super) struct Scope {
+pub(super) struct GoScope {
     dot: Dot,
     root: Dot,
-    variables: Vec<(String, Value)>,
+    variables: Vec<(String, LogicValue)>,
     /// Loops around.
     pub(super) level: usize,
 }
 
-impl Scope {
+impl GoScope {
     pub(super) fn root() -> Self {
         Self::of(Dot::Root)
     }
@@ -48,7 +48,7 @@ impl Scope {
         }
     }
 
-    pub(super) fn set(&mut self, name: &str, value: Value) {
+    pub(super) fn set(&mut self, name: &str, value: LogicValue) {
         self.variables.insert(0, (name.to_owned(), value));
     }
 
@@ -70,13 +70,13 @@ impl Scope {
     }
 
     /// One value: a field, a variable or a text.
-    pub(super) fn operand(&self, word: &str) -> Option<Value> {
+    pub(super) fn operand(&self, word: &str) -> Option<LogicValue> {
         let word = word.trim();
         if let Some(text) = unquoted(word) {
-            return Some(Value::Text(text));
+            return Some(LogicValue::Text(text));
         }
         if word.parse::<f64>().is_ok() {
-            return Some(Value::Text(word.to_owned()));
+            return Some(LogicValue::Text(word.to_owned()));
         }
         let (dot, path) = match word.strip_prefix('$') {
             None => (self.dot.clone(), word.strip_prefix('.')?),
@@ -101,11 +101,13 @@ impl Scope {
         }
         let (first, fields) = match (&dot, names.as_slice()) {
             (Dot::Value(value), names) => (value.clone(), names),
-            (Dot::Root, [first, rest @ ..]) => (Value::Argument(vec![(*first).to_owned()]), rest),
+            (Dot::Root, [first, rest @ ..]) => {
+                (LogicValue::Argument(vec![(*first).to_owned()]), rest)
+            }
             (Dot::Dict(entries), [first, rest @ ..]) => {
                 let found = entries.iter().find(|(name, _)| name == first);
                 let value = found.map(|(_, value)| value.clone());
-                (value.unwrap_or(Value::Text(String::new())), rest)
+                (value.unwrap_or(LogicValue::Text(String::new())), rest)
             }
             (Dot::Root | Dot::Dict(_), []) => return None,
         };

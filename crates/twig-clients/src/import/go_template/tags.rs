@@ -2,7 +2,7 @@
 
 /// A piece of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Token<'t> {
+pub(super) enum GoToken<'t> {
     /// Text as it is.
     Text(&'t str),
     /// A comment, without its signs.
@@ -12,12 +12,12 @@ pub(super) enum Token<'t> {
 }
 
 /// Cuts a template. An action that does not end is text, and so is all after it.
-pub(super) fn tokens(source: &str) -> Vec<Token<'_>> {
+pub(super) fn tokens(source: &str) -> Vec<GoToken<'_>> {
     places(source).into_iter().map(|(token, _)| token).collect()
 }
 
 /// The same with where each action starts and ends.
-fn places(source: &str) -> Vec<(Token<'_>, (usize, usize))> {
+fn places(source: &str) -> Vec<(GoToken<'_>, (usize, usize))> {
     let mut tokens = Vec::new();
     let mut text = 0;
     while let Some(found) = source[text..].find("{{") {
@@ -31,13 +31,13 @@ fn places(source: &str) -> Vec<(Token<'_>, (usize, usize))> {
         if trims.0 {
             before = before.trim_end();
         }
-        tokens.push((Token::Text(before), (text, start)));
+        tokens.push((GoToken::Text(before), (text, start)));
         let token = match inner
             .strip_prefix("/*")
             .and_then(|it| it.strip_suffix("*/"))
         {
-            Some(comment) => Token::Comment(comment),
-            None => Token::Tag(inner, &source[start..end]),
+            Some(comment) => GoToken::Comment(comment),
+            None => GoToken::Tag(inner, &source[start..end]),
         };
         tokens.push((token, (start, end)));
         text = if trims.1 {
@@ -46,8 +46,8 @@ fn places(source: &str) -> Vec<(Token<'_>, (usize, usize))> {
             end
         };
     }
-    tokens.push((Token::Text(&source[text..]), (text, source.len())));
-    tokens.retain(|(token, _)| *token != Token::Text(""));
+    tokens.push((GoToken::Text(&source[text..]), (text, source.len())));
+    tokens.retain(|(token, _)| *token != GoToken::Text(""));
     tokens
 }
 
@@ -95,7 +95,7 @@ pub(super) fn defined(source: &str, name: &str) -> Option<String> {
     let mut depth = 0_usize;
     let mut found: Option<(usize, usize)> = None;
     for (token, (start, end)) in places(source) {
-        let Token::Tag(inner, _) = token else {
+        let GoToken::Tag(inner, _) = token else {
             continue;
         };
         let (keyword, rest) = inner.split_once(char::is_whitespace).unwrap_or((inner, ""));

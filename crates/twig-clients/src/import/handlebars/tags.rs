@@ -2,16 +2,16 @@
 
 /// A piece of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Token<'t> {
+pub(super) enum HandlebarsToken<'t> {
     /// Text as it is.
     Text(&'t str),
     /// A tag: what it is, what stands in it behind its sign, and all of it.
-    Tag(Tag, &'t str, &'t str),
+    Tag(HandlebarsTag, &'t str, &'t str),
 }
 
 /// What a tag does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tag {
+pub(super) enum HandlebarsTag {
     Print,
     Comment,
     Partial,
@@ -25,7 +25,7 @@ pub(super) enum Tag {
 const LONGEST: usize = 1024;
 
 /// Cuts a template; the error says what cannot be cut.
-pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, String> {
+pub(super) fn tokens(source: &str) -> Result<Vec<HandlebarsToken<'_>>, String> {
     let mut tokens = Vec::new();
     let mut at = 0;
     // Where text starts, once blanks are taken off that the tag before it swallows.
@@ -45,14 +45,16 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, String> {
         let before = &source[text..start];
         if found.is_escaped {
             // `\{{name}}` is the text `{{name}}`.
-            tokens.push(Token::Text(before.strip_suffix('\\').unwrap_or(before)));
-            tokens.push(Token::Text(&source[start..found.end]));
+            tokens.push(HandlebarsToken::Text(
+                before.strip_suffix('\\').unwrap_or(before),
+            ));
+            tokens.push(HandlebarsToken::Text(&source[start..found.end]));
             (at, text) = (found.end, found.end);
             continue;
         }
         let mut before_end = start;
         let mut after = found.end;
-        if found.kind != Tag::Print
+        if found.kind != HandlebarsTag::Print
             && let Some((line, next)) = own_line(source, start, found.end)
         {
             before_end = line.max(text);
@@ -64,21 +66,21 @@ pub(super) fn tokens(source: &str) -> Result<Vec<Token<'_>>, String> {
         if found.trims.1 {
             after = source.len() - source[found.end..].trim_start().len();
         }
-        tokens.push(Token::Text(&source[text..before_end.max(text)]));
-        tokens.push(Token::Tag(
+        tokens.push(HandlebarsToken::Text(&source[text..before_end.max(text)]));
+        tokens.push(HandlebarsToken::Tag(
             found.kind,
             found.inner,
             &source[start..found.end],
         ));
         (at, text) = (after, after);
     }
-    tokens.push(Token::Text(&source[text..]));
-    tokens.retain(|token| !matches!(token, Token::Text("")));
+    tokens.push(HandlebarsToken::Text(&source[text..]));
+    tokens.retain(|token| !matches!(token, HandlebarsToken::Text("")));
     Ok(tokens)
 }
 
-struct Found<'t> {
-    kind: Tag,
+struct FoundTag<'t> {
+    kind: HandlebarsTag,
     inner: &'t str,
     end: usize,
     /// Whether blanks before and behind it are taken off.
@@ -88,7 +90,7 @@ struct Found<'t> {
 }
 
 /// The tag that starts at a place; `None` where it does not end.
-fn tag(source: &str, start: usize, last_comment: Option<usize>) -> Option<Found<'_>> {
+fn tag(source: &str, start: usize, last_comment: Option<usize>) -> Option<FoundTag<'_>> {
     let rest = &source[start..];
     let is_escaped = source[..start].ends_with(['\\', '$']);
     let is_raw = rest.starts_with("{{{{");
@@ -115,7 +117,7 @@ fn tag(source: &str, start: usize, last_comment: Option<usize>) -> Option<Found<
     let inner = inner.strip_suffix('~').unwrap_or(inner);
     let inner = inner.strip_prefix('{').unwrap_or(inner).trim();
     let (kind, inner) = kind(inner);
-    Some(Found {
+    Some(FoundTag {
         kind,
         inner,
         end,
@@ -125,21 +127,21 @@ fn tag(source: &str, start: usize, last_comment: Option<usize>) -> Option<Found<
     })
 }
 
-fn kind(inner: &str) -> (Tag, &str) {
+fn kind(inner: &str) -> (HandlebarsTag, &str) {
     let rest = |sign: usize| inner[sign..].trim();
     match inner.as_bytes().first() {
-        Some(b'!') => (Tag::Comment, ""),
-        Some(b'>') => (Tag::Partial, rest(1)),
-        Some(b'#') => (Tag::Open, rest(1)),
-        Some(b'/') => (Tag::Close, rest(1)),
-        Some(b'&') => (Tag::Print, rest(1)),
-        Some(b'^') if inner.len() == 1 => (Tag::Else, ""),
-        Some(b'^') => (Tag::Inverse, rest(1)),
+        Some(b'!') => (HandlebarsTag::Comment, ""),
+        Some(b'>') => (HandlebarsTag::Partial, rest(1)),
+        Some(b'#') => (HandlebarsTag::Open, rest(1)),
+        Some(b'/') => (HandlebarsTag::Close, rest(1)),
+        Some(b'&') => (HandlebarsTag::Print, rest(1)),
+        Some(b'^') if inner.len() == 1 => (HandlebarsTag::Else, ""),
+        Some(b'^') => (HandlebarsTag::Inverse, rest(1)),
         _ => match inner.strip_prefix("else") {
             Some(rest) if rest.is_empty() || rest.starts_with(char::is_whitespace) => {
-                (Tag::Else, rest.trim())
+                (HandlebarsTag::Else, rest.trim())
             }
-            _ => (Tag::Print, inner),
+            _ => (HandlebarsTag::Print, inner),
         },
     }
 }

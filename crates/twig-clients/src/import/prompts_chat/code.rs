@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Found;
+use super::FoundPlaceholder;
 
 /// Stretches of a text in which no placeholder is looked for.
 pub(super) struct Code(Vec<Range<usize>>);
@@ -41,7 +41,7 @@ impl Code {
     }
 
     /// Whether a placeholder stands in code.
-    pub(super) fn covers(&self, found: &Found<'_>) -> bool {
+    pub(super) fn covers(&self, found: &FoundPlaceholder<'_>) -> bool {
         let after = self.0.partition_point(|range| range.end <= found.start);
         self.0
             .get(after)

@@ -3,7 +3,7 @@
 use csv_core::{ReadRecordResult, Reader};
 
 /// One row.
-pub(super) struct Row {
+pub(super) struct PromptsChatRow {
     /// What stands in it.
     pub(super) cells: Vec<String>,
     /// The line of a quote in it that does not close: then all after it is in its last cell.
@@ -11,7 +11,7 @@ pub(super) struct Row {
 }
 
 /// The rows of a text.
-pub(super) fn rows(text: &str) -> impl Iterator<Item = Row> + '_ {
+pub(super) fn rows(text: &str) -> impl Iterator<Item = PromptsChatRow> + '_ {
     let mut reader = Reader::new();
     let mut rest = text.as_bytes();
     let mut output = vec![0; 4096];
@@ -34,7 +34,7 @@ pub(super) fn rows(text: &str) -> impl Iterator<Item = Row> + '_ {
                     let is_last = rest.is_empty();
                     let open = is_last.then(|| open_quote(&text.as_bytes()[start..]));
                     let lines = |end: usize| text[..end].matches('\n').count() + 1;
-                    return Some(Row {
+                    return Some(PromptsChatRow {
                         cells: cells(&output, &ends[..ended]),
                         open_quote: open.flatten().map(|at| lines(start + at)),
                     });
@@ -46,7 +46,7 @@ pub(super) fn rows(text: &str) -> impl Iterator<Item = Row> + '_ {
 
 /// Where a cell is read.
 #[derive(Clone, Copy)]
-enum Place {
+enum CellPosition {
     Start,
     Bare,
     /// After the quote at an offset.
@@ -57,18 +57,20 @@ enum Place {
 
 /// Where a quote opens in the last row of a text that does not close.
 fn open_quote(row: &[u8]) -> Option<usize> {
-    let mut place = Place::Start;
+    let mut place = CellPosition::Start;
     for (at, byte) in row.iter().enumerate() {
         place = match (place, byte) {
-            (Place::Start, b'"') => Place::Quoted(at),
-            (Place::Quoted(from), b'"') => Place::Closed(from),
-            (Place::Closed(from), b'"') | (Place::Quoted(from), _) => Place::Quoted(from),
-            (_, b',' | b'\n' | b'\r') => Place::Start,
-            _ => Place::Bare,
+            (CellPosition::Start, b'"') => CellPosition::Quoted(at),
+            (CellPosition::Quoted(from), b'"') => CellPosition::Closed(from),
+            (CellPosition::Closed(from), b'"') | (CellPosition::Quoted(from), _) => {
+                CellPosition::Quoted(from)
+            }
+            (_, b',' | b'\n' | b'\r') => CellPosition::Start,
+            _ => CellPosition::Bare,
         };
     }
     match place {
-        Place::Quoted(from) => Some(from),
+        CellPosition::Quoted(from) => Some(from),
         _ => None,
     }
 }

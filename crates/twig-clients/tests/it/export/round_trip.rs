@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use twig_clients::export::{ExportFormat, Item};
+use twig_clients::export::{ExportFormat, ExportItem};
 use twig_clients::format::{self, Options};
-use twig_core::parse::library::Folder;
+use twig_core::parse::library::LibraryRoot;
 use twig_core::{Catalog, Dialect, Latest, LibraryName, Limits, Prompt, RelativePath};
 
 use super::{Files, Shelf, jinja, prompt, said, verbatim};
@@ -18,8 +18,8 @@ struct Back {
 }
 
 impl Back {
-    fn of(client: ExportFormat, item: &Item) -> Self {
-        let folder = Folder {
+    fn of(client: ExportFormat, item: &ExportItem) -> Self {
+        let folder = LibraryRoot {
             name: LibraryName::from_folder("back").expect("a name"),
             root: "/data/back".into(),
             shown_root: "~/back".into(),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use twig_clients::clients::{self, formats};
 use twig_core::template::Templates;
-use twig_core::{Block, Catalog, Kind, Latest, Severity, World};
+use twig_core::{Block, Catalog, Latest, LibraryKind, Severity, World};
 use twig_testkit::assert_linear;
 
 use super::{KINDS, Shelf, codes, names, one, only_path};
@@ -31,7 +31,7 @@ fn show(path: &Path) -> String {
     shown
 }
 
-fn show_kind(kind: Kind, sections: &[Section], shown: &mut String) {
+fn show_kind(kind: LibraryKind, sections: &[Section], shown: &mut String) {
     let of = |word: &'static str| sections.iter().filter(move |section| section.word == word);
     let only = of("one").map(|section| (only_path(kind), section.text.as_str()));
     let files = of("file").map(|section| (section.name.as_str(), section.text.as_str()));
@@ -145,7 +145,10 @@ fn the_digest_is_of_what_clients_see() {
 
 #[test]
 fn check_tells_of_what_a_text_hides() {
-    for kind in KINDS.into_iter().filter(|kind| *kind != Kind::Skills) {
+    for kind in KINDS
+        .into_iter()
+        .filter(|kind| *kind != LibraryKind::Skills)
+    {
         let file = "---\ndescription: d\n---\nhid\u{200b}den";
         let shelf = Shelf::new(kind, [(only_path(kind), file)]);
         let catalog = Latest::from(Catalog::build(vec![Arc::new(shelf.library())]));

@@ -1,13 +1,13 @@
 //! Whatever a file holds: a prompt or a problem, a name, a description, and never a panic.
 
 use proptest::prelude::*;
-use twig_core::marks::{Piece, pieces};
-use twig_core::{Argument, Kind, Marks};
+use twig_core::marks::{MarkedPiece, pieces};
+use twig_core::{Argument, LibraryKind, Marks};
 
 use super::Shelf;
 
 /// Every kind whose files are read in place.
-fn kinds() -> Vec<Kind> {
+fn kinds() -> Vec<LibraryKind> {
     let kinds = twig_clients::clients::kinds();
     kinds.filter(|kind| kind.is_format()).collect()
 }
@@ -73,7 +73,7 @@ proptest! {
             }
         }
         for path in shelf.files.keys() {
-            if twig_clients::format::part(kind, path) == Some(twig_clients::format::Part::Prompt) {
+            if twig_clients::format::part(kind, path) == Some(twig_clients::format::ClientFilePart::Prompt) {
                 let is_prompt = library.prompts.iter().any(|it| it.messages[0].content.file() == Some(path));
                 let is_told = library.problems.iter().any(|it| it.path.ends_with(path.as_str()));
                 prop_assert!(is_prompt || is_told, "{path}");
@@ -100,12 +100,12 @@ proptest! {
             let mut at = 0;
             for piece in pieces(marks, &arguments, &text) {
                 let part = match piece {
-                    Piece::Text(part) => part,
-                    Piece::Argument { at, mark } => {
+                    MarkedPiece::Text(part) => part,
+                    MarkedPiece::Argument { at, mark } => {
                         prop_assert!(at < arguments.len());
                         mark
                     }
-                    Piece::All { mark } => mark,
+                    MarkedPiece::All { mark } => mark,
                 };
                 prop_assert!(!part.is_empty() || text.is_empty());
                 if !text[at..].starts_with(part) {

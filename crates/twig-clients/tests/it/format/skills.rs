@@ -1,6 +1,6 @@
 //! Skills: a prompt each, and all the files that it brings.
 
-use twig_core::{Block, Kind, Severity};
+use twig_core::{Block, LibraryKind, Severity};
 
 use super::{Shelf, codes};
 
@@ -12,7 +12,7 @@ fn a_skill_says_where_its_files_are() {
         "{HEAD}\nRun ${{CLAUDE_SKILL_DIR}}/scripts/x.py for $ARGUMENTS; ${{CLAUDE_PLUGIN_ROOT}}.\n"
     );
     let shelf = Shelf::new(
-        Kind::Skills,
+        LibraryKind::Skills,
         [
             ("tools/pdf/SKILL.md", &*text),
             ("tools/pdf/scripts/x y.py", "print()"),
@@ -81,7 +81,7 @@ fn a_skill_says_where_its_files_are() {
 #[test]
 fn links_stop_at_the_limit() {
     let mut shelf = Shelf::new(
-        Kind::Skills,
+        LibraryKind::Skills,
         [("a/SKILL.md", "x"), ("a/1", ""), ("a/2", ""), ("a/3", "")],
     );
     assert_eq!(shelf.messages("a", &[]).expect("a prompt").len(), 4);
@@ -107,7 +107,7 @@ fn what_is_no_skill_is_still_a_prompt() {
         ),
     ] {
         let library = Shelf::new(
-            Kind::Skills,
+            LibraryKind::Skills,
             [("My Guide/SKILL.md", front), ("My Guide/a.txt", "")],
         )
         .library();
@@ -135,14 +135,14 @@ fn what_is_no_skill_is_still_a_prompt() {
         );
     }
     let long = format!("---\nname: a\ndescription: {}\n---\n", "x".repeat(1_025));
-    let library = Shelf::new(Kind::Skills, [("a/SKILL.md", &*long)]).library();
+    let library = Shelf::new(LibraryKind::Skills, [("a/SKILL.md", &*long)]).library();
     assert_eq!((library.skills.len(), library.prompts.len()), (1, 1));
     assert_eq!(library.problems[0].code, "long-description");
 }
 
 #[test]
 fn in_folders_of_claude_the_folder_is_the_name() {
-    let mut shelf = Shelf::new(Kind::Skills, [("reader/SKILL.md", HEAD)]);
+    let mut shelf = Shelf::new(LibraryKind::Skills, [("reader/SKILL.md", HEAD)]);
     assert_eq!(shelf.library().prompts[0].name.as_str(), "pdf");
     shelf.root = "/home/.claude/skills";
     let library = shelf.library();
@@ -153,7 +153,7 @@ fn in_folders_of_claude_the_folder_is_the_name() {
 #[test]
 fn uris_never_collide() {
     let shelf = Shelf::new(
-        Kind::Skills,
+        LibraryKind::Skills,
         [
             ("a/SKILL.md", HEAD),
             ("a/x.txt", "1"),
@@ -191,7 +191,7 @@ fn uris_never_collide() {
 #[test]
 fn a_list_has_its_limits() {
     let list = |files: usize, bytes: usize| {
-        let mut shelf = Shelf::new(Kind::Skills, [("a/SKILL.md", HEAD), ("a/b", "12")]);
+        let mut shelf = Shelf::new(LibraryKind::Skills, [("a/SKILL.md", HEAD), ("a/b", "12")]);
         shelf.limits.skill_files = files;
         shelf.limits.skill_bytes = bytes;
         let library = shelf.library();
@@ -220,7 +220,7 @@ fn a_list_has_its_limits() {
 fn of_two_spellings_of_the_file_one_is_the_skill() {
     let other = "---\nname: other\ndescription: Other\n---\n";
     let shelf = Shelf::new(
-        Kind::Skills,
+        LibraryKind::Skills,
         [("pdf/SKILL.md", HEAD), ("pdf/skill.md", other)],
     );
     let library = shelf.library();
@@ -239,7 +239,7 @@ fn front_matter_that_was_mended_makes_no_skill() {
         "---\nname: a\ndescription: Use when: always\n---\n",
         "# licence\n---\nname: a\ndescription: d\n---\n",
     ] {
-        let library = Shelf::new(Kind::Skills, [("a/SKILL.md", front)]).library();
+        let library = Shelf::new(LibraryKind::Skills, [("a/SKILL.md", front)]).library();
         assert_eq!(
             (library.skills.len(), library.prompts.len()),
             (0, 1),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use twig_clients::import::{SourceFile, Wish, read};
+use twig_clients::import::{ImportRequest, SourceFile, read};
 use twig_core::{Limits, PromptName};
 
 use super::{Kept, outcome, taken};
@@ -140,9 +140,9 @@ fn every_rule_is_taken_or_told() {
         text: (*text).to_owned(),
     });
     let all: Vec<SourceFile> = all.collect();
-    let wish = Wish {
+    let wish = ImportRequest {
         all_rules: true,
-        ..Wish::default()
+        ..ImportRequest::default()
     };
     let found = read(&all, wish, &Limits::default());
     let kept = Kept::of(&found.items);

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use twig_clients::import::{Format, Item};
+use twig_clients::import::{ImportFormat, ImportItem};
 use twig_testkit::assert_linear;
 
 use super::{Kept, one, outcome, rendered, taken};
@@ -22,7 +22,7 @@ fn show(path: &Path) -> String {
         let name = section.name.as_str();
         match section.word.as_str() {
             "file" => files.push((name, section.text.as_str())),
-            "format" => format = Format::ALL.into_iter().find(|it| it.as_str() == name),
+            "format" => format = ImportFormat::ALL.into_iter().find(|it| it.as_str() == name),
             "render" => renders.push(section),
             word => panic!("{word} is no section"),
         }
@@ -48,7 +48,7 @@ fn show(path: &Path) -> String {
     shown
 }
 
-fn show_item(item: &Item, shown: &mut String) {
+fn show_item(item: &ImportItem, shown: &mut String) {
     let _ = writeln!(shown, "{}", item.from);
     match &item.prompt {
         Err(why) => {

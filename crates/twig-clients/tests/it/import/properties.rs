@@ -1,7 +1,7 @@
 //! Whatever the bytes: an item or a reason, never a panic; and text that comes out as it went in.
 
 use proptest::prelude::*;
-use twig_clients::import::Format;
+use twig_clients::import::ImportFormat;
 use twig_core::PromptName;
 
 use super::{Kept, outcome, taken};
@@ -139,10 +139,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn any_text_in_any_format_ends_in_items(text in soup(), format in prop::sample::select(Format::ALL.to_vec())) {
+    fn any_text_in_any_format_ends_in_items(text in soup(), format in prop::sample::select(ImportFormat::ALL.to_vec())) {
         let path = match format {
-            Format::Minipuft => "a/prompt.yaml",
-            Format::GoTemplates => "a.tmpl",
+            ImportFormat::Minipuft => "a/prompt.yaml",
+            ImportFormat::GoTemplates => "a.tmpl",
             _ => "a.txt",
         };
         let found = outcome(&[(path, &text)], Some(format));

@@ -1,6 +1,6 @@
 //! The arguments of a definition.
 
-use super::reader::Reader;
+use super::reader::DefinitionReader;
 use crate::model::{Argument, Dialect};
 use crate::name::{NameError, check_argument_name};
 use crate::parse::json::{Json, Path};
@@ -8,7 +8,7 @@ use crate::problem::{ProblemCode, Severity};
 
 const FIELDS: [&str; 4] = ["name", "description", "required", "maxLength"];
 
-impl Reader<'_> {
+impl DefinitionReader<'_> {
     pub(super) fn arguments(
         &mut self,
         path: &Path<'_>,

@@ -1,6 +1,6 @@
 //! The messages of a definition and what they carry.
 
-use super::reader::{Fields, Reader};
+use super::reader::{DefinitionFields, DefinitionReader};
 use crate::body::FileRole;
 use crate::braces::{Braces, UriPattern};
 use crate::media::MediaKind;
@@ -12,7 +12,7 @@ use crate::suggest;
 
 const TYPES: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];
 
-impl Reader<'_> {
+impl DefinitionReader<'_> {
     /// The messages that are as they should be.
     pub(super) fn messages(
         &mut self,
@@ -114,7 +114,7 @@ impl Reader<'_> {
     fn words(
         &mut self,
         path: &Path<'_>,
-        fields: &Fields<'_, '_>,
+        fields: &DefinitionFields<'_, '_>,
         arguments: &[Argument],
         dialect: Dialect,
     ) -> Option<Content> {
@@ -144,7 +144,7 @@ impl Reader<'_> {
     fn media(
         &mut self,
         path: &Path<'_>,
-        fields: &Fields<'_, '_>,
+        fields: &DefinitionFields<'_, '_>,
         kind: MediaKind,
     ) -> Option<Content> {
         let text = fields.required(self, "file");
@@ -180,7 +180,7 @@ impl Reader<'_> {
     fn document(
         &mut self,
         path: &Path<'_>,
-        fields: &Fields<'_, '_>,
+        fields: &DefinitionFields<'_, '_>,
         arguments: &[Argument],
         is_link: bool,
     ) -> Option<Content> {

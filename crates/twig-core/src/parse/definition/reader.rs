@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::Context;
-use crate::braces::Mistake;
+use super::DefinitionContext;
+use crate::braces::BraceError;
 use crate::name::RelativePath;
 use crate::parse::TOLD;
 use crate::parse::json::{Json, Path, written_at};
@@ -11,8 +11,8 @@ use crate::problem::{Problem, ProblemCode, Severity, shorten};
 use crate::suggest;
 
 /// Reads one definition.
-pub(super) struct Reader<'r> {
-    pub(super) context: Context<'r>,
+pub(super) struct DefinitionReader<'r> {
+    pub(super) context: DefinitionContext<'r>,
     /// The file, from the library's folder.
     pub(super) path: &'r RelativePath,
     /// The file, absolute.
@@ -24,19 +24,23 @@ pub(super) struct Reader<'r> {
 }
 
 /// The members of an object, by name; of two with one name the last counts.
-pub(super) struct Fields<'j, 'a> {
+pub(super) struct DefinitionFields<'j, 'a> {
     members: &'j [(std::borrow::Cow<'a, str>, Json<'a>)],
     path: &'j Path<'j>,
 }
 
-impl<'j, 'a> Fields<'j, 'a> {
+impl<'j, 'a> DefinitionFields<'j, 'a> {
     pub(super) fn get(&self, key: &str) -> Option<&'j Json<'a>> {
         let mut members = self.members.iter().rev();
         members.find(|(name, _)| name == key).map(|(_, json)| json)
     }
 
     /// A member that has to be there.
-    pub(super) fn required(&self, reader: &mut Reader<'_>, key: &str) -> Option<&'j Json<'a>> {
+    pub(super) fn required(
+        &self,
+        reader: &mut DefinitionReader<'_>,
+        key: &str,
+    ) -> Option<&'j Json<'a>> {
         let found = self.get(key);
         if found.is_none() {
             let message = format!("expected a field `{key}`, found none");
@@ -46,9 +50,9 @@ impl<'j, 'a> Fields<'j, 'a> {
     }
 }
 
-impl<'r> Reader<'r> {
+impl<'r> DefinitionReader<'r> {
     pub(super) fn new(
-        context: Context<'r>,
+        context: DefinitionContext<'r>,
         path: &'r RelativePath,
         file: String,
         source: &'r str,
@@ -98,7 +102,7 @@ impl<'r> Reader<'r> {
     }
 
     /// Adds what is wrong in the text at a path, each at its own place.
-    pub(super) fn mistakes(&mut self, path: &Path<'_>, mistakes: Vec<Mistake>) {
+    pub(super) fn mistakes(&mut self, path: &Path<'_>, mistakes: Vec<BraceError>) {
         // To find a place is to read the file again: once a text, and never for what is not told.
         let is_told = !mistakes.is_empty() && !self.is_full();
         let range = is_told.then(|| path.find(self.source)).flatten();
@@ -150,7 +154,7 @@ impl<'r> Reader<'r> {
         json: &'j Json<'a>,
         what: &str,
         known: &[&str],
-    ) -> Option<Fields<'j, 'a>> {
+    ) -> Option<DefinitionFields<'j, 'a>> {
         let Json::Object(members) = json else {
             self.wrong_type(path, "an object", json);
             return None;
@@ -187,7 +191,7 @@ impl<'r> Reader<'r> {
                 );
             }
         }
-        Some(Fields { members, path })
+        Some(DefinitionFields { members, path })
     }
 
     /// A string, where there is one.

@@ -1,16 +1,19 @@
 //! The arguments of a prompt in `twig.toml`.
 
-use super::fields::Fields;
-use super::{Manifest, Refusal};
+use super::fields::ManifestFields;
+use super::{Manifest, UnavailablePrompt};
 use crate::model::{Argument, Pattern};
 use crate::name::check_argument_name;
-use crate::parse::toml::{Item, Value};
+use crate::parse::toml::{TomlItem, TomlValue};
 use crate::problem::ProblemCode;
 
 impl Manifest<'_> {
     /// Reads `[[prompts.NAME.arguments]]`.
-    pub(super) fn arguments(&mut self, item: &Item<'_>) -> Result<Vec<Argument>, Refusal> {
-        let Value::List(items) = &item.value else {
+    pub(super) fn arguments(
+        &mut self,
+        item: &TomlItem<'_>,
+    ) -> Result<Vec<Argument>, UnavailablePrompt> {
+        let TomlValue::List(items) = &item.value else {
             return Err(self.wrong_type("arguments", "an array of tables", item));
         };
         if items.len() > self.limits.arguments {
@@ -33,14 +36,14 @@ impl Manifest<'_> {
         Ok(arguments)
     }
 
-    fn argument(&mut self, item: &Item<'_>) -> Result<Argument, Refusal> {
-        let Value::Table(table) = &item.value else {
+    fn argument(&mut self, item: &TomlItem<'_>) -> Result<Argument, UnavailablePrompt> {
+        let TomlValue::Table(table) = &item.value else {
             return Err(self.wrong_type("arguments", "an array of tables", item));
         };
-        let mut fields = Fields::new(table);
+        let mut fields = ManifestFields::new(table);
         let name = match fields.take("name") {
-            Some(Item {
-                value: Value::Text(name),
+            Some(TomlItem {
+                value: TomlValue::Text(name),
                 span,
             }) => {
                 if let Err(error) = check_argument_name(name) {
@@ -87,17 +90,20 @@ impl Manifest<'_> {
         Ok(argument)
     }
 
-    fn choices(&mut self, fields: &mut Fields<'_, '_>) -> Result<Vec<Box<str>>, Refusal> {
+    fn choices(
+        &mut self,
+        fields: &mut ManifestFields<'_, '_>,
+    ) -> Result<Vec<Box<str>>, UnavailablePrompt> {
         let Some(item) = fields.take("choices") else {
             return Ok(Vec::new());
         };
         let expected = "an array of strings";
         match &item.value {
-            Value::List(items) if items.is_empty() => {
+            TomlValue::List(items) if items.is_empty() => {
                 let message = "`choices` is empty: no value could be given".to_owned();
                 Err(self.error(ProblemCode::NoChoices, item.span.clone(), message))
             }
-            Value::List(items) => {
+            TomlValue::List(items) => {
                 let texts = items.iter().map(|item| scalar(&item.value));
                 match texts.collect::<Option<Vec<_>>>() {
                     Some(texts) => Ok(texts),
@@ -108,14 +114,17 @@ impl Manifest<'_> {
         }
     }
 
-    fn max_length(&mut self, fields: &mut Fields<'_, '_>) -> Result<Option<u32>, Refusal> {
+    fn max_length(
+        &mut self,
+        fields: &mut ManifestFields<'_, '_>,
+    ) -> Result<Option<u32>, UnavailablePrompt> {
         match fields.take("max_length") {
             None => Ok(None),
             Some(item) => match item.value {
-                Value::Integer(number) if number > 0 => {
+                TomlValue::Integer(number) if number > 0 => {
                     Ok(Some(number.try_into().unwrap_or(u32::MAX)))
                 }
-                Value::Integer(_) => {
+                TomlValue::Integer(_) => {
                     let message = "`max_length` has to be above zero".to_owned();
                     Err(self.error(ProblemCode::BadLength, item.span.clone(), message))
                 }
@@ -124,11 +133,14 @@ impl Manifest<'_> {
         }
     }
 
-    fn pattern(&mut self, fields: &mut Fields<'_, '_>) -> Result<Option<Pattern>, Refusal> {
+    fn pattern(
+        &mut self,
+        fields: &mut ManifestFields<'_, '_>,
+    ) -> Result<Option<Pattern>, UnavailablePrompt> {
         match fields.take("pattern") {
             None => Ok(None),
-            Some(Item {
-                value: Value::Text(text),
+            Some(TomlItem {
+                value: TomlValue::Text(text),
                 span,
             }) => match Pattern::parse(text) {
                 Ok(pattern) => Ok(Some(pattern)),
@@ -144,8 +156,8 @@ impl Manifest<'_> {
     fn default(
         &mut self,
         argument: &Argument,
-        item: Option<&Item<'_>>,
-    ) -> Result<Option<Box<str>>, Refusal> {
+        item: Option<&TomlItem<'_>>,
+    ) -> Result<Option<Box<str>>, UnavailablePrompt> {
         let Some(item) = item else { return Ok(None) };
         let Some(text) = scalar(&item.value) else {
             return Err(self.wrong_type("default", "a string", item));
@@ -159,11 +171,11 @@ impl Manifest<'_> {
 }
 
 /// Values are strings; a bare number or boolean is taken for its text.
-fn scalar(value: &Value<'_>) -> Option<Box<str>> {
+fn scalar(value: &TomlValue<'_>) -> Option<Box<str>> {
     match value {
-        Value::Text(text) => Some(text.as_ref().into()),
-        Value::Integer(number) => Some(number.to_string().into()),
-        Value::Bool(flag) => Some(flag.to_string().into()),
+        TomlValue::Text(text) => Some(text.as_ref().into()),
+        TomlValue::Integer(number) => Some(number.to_string().into()),
+        TomlValue::Bool(flag) => Some(flag.to_string().into()),
         _ => None,
     }
 }

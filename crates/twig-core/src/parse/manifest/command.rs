@@ -1,18 +1,21 @@
 //! `command`: a program of the library that makes a prompt's messages.
 
-use super::{Manifest, Refusal};
+use super::{Manifest, UnavailablePrompt};
 use crate::body::FileRole;
 use crate::model::{Content, Function, MessageSource, Role};
-use crate::parse::toml::{Item, Value};
+use crate::parse::toml::{TomlItem, TomlValue};
 use crate::problem::ProblemCode;
 
 /// The most words that a command has.
 const WORDS: usize = 64;
 
 impl Manifest<'_> {
-    pub(super) fn command(&mut self, item: &Item<'_>) -> Result<MessageSource, Refusal> {
+    pub(super) fn command(
+        &mut self,
+        item: &TomlItem<'_>,
+    ) -> Result<MessageSource, UnavailablePrompt> {
         const EXPECTED: &str = "an array of strings such as [\"./bin/standup\"]";
-        let Value::List(words) = &item.value else {
+        let TomlValue::List(words) = &item.value else {
             return Err(self.wrong_type("command", EXPECTED, item));
         };
         let Some((first, rest)) = words.split_first() else {
@@ -31,11 +34,11 @@ impl Manifest<'_> {
         let mut arguments: Vec<Box<str>> = Vec::with_capacity(rest.len());
         for word in rest {
             match &word.value {
-                Value::Text(text) if text.contains('\0') => {
+                TomlValue::Text(text) if text.contains('\0') => {
                     let message = "a word of `command` has a NUL character".to_owned();
                     return Err(self.error(ProblemCode::BadCommand, word.span.clone(), message));
                 }
-                Value::Text(text) => arguments.push(text.as_ref().into()),
+                TomlValue::Text(text) => arguments.push(text.as_ref().into()),
                 _ => return Err(self.wrong_type("command", EXPECTED, word)),
             }
         }

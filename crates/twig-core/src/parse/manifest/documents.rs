@@ -1,12 +1,12 @@
 //! `[documents]`: where a library's documents are and how their URIs begin.
 
 use super::Manifest;
-use super::fields::Fields;
+use super::fields::ManifestFields;
 use crate::body::{BodyError, NotAFile};
 use crate::document::{UriTemplate, encode};
 use crate::name::RelativePath;
-use crate::parse::documents::Layout;
-use crate::parse::toml::{Item, Value};
+use crate::parse::documents::DocumentLayout;
+use crate::parse::toml::{TomlItem, TomlValue};
 use crate::problem::{ProblemCode, shorten};
 
 /// Where documents are looked for, unless the manifest says.
@@ -28,7 +28,7 @@ const TAKEN: [&str; 10] = [
     "twig",
 ];
 
-impl Layout {
+impl DocumentLayout {
     /// Documents in the usual folders, under URIs that begin like this.
     pub fn usual(prefix: &str, templates: Vec<UriTemplate>) -> Self {
         let folders = FOLDERS.into_iter();
@@ -44,21 +44,25 @@ impl Layout {
 
 impl Manifest<'_> {
     /// Where the documents of a library are that does not say.
-    pub(super) fn usual(&self) -> Layout {
+    pub(super) fn usual(&self) -> DocumentLayout {
         let prefix = format!("twig://{}/", encode(self.folder.name.as_str()));
-        Layout::usual(&prefix, Vec::new())
+        DocumentLayout::usual(&prefix, Vec::new())
     }
 
     /// Reads the table. What is wrong in it is a problem.
-    pub(super) fn documents(&mut self, item: Option<&Item<'_>>, mut layout: Layout) -> Layout {
+    pub(super) fn documents(
+        &mut self,
+        item: Option<&TomlItem<'_>>,
+        mut layout: DocumentLayout,
+    ) -> DocumentLayout {
         let Some(item) = item else {
             return layout;
         };
-        let Value::Table(table) = &item.value else {
+        let TomlValue::Table(table) = &item.value else {
             self.wrong_type("documents", "a table: [documents]", item);
             return layout;
         };
-        let mut fields = Fields::new(table);
+        let mut fields = ManifestFields::new(table);
         if let Some(item) = fields.take("folder") {
             // One that cannot be means no documents, rather than others than were meant.
             layout.folders.clear();
@@ -69,12 +73,12 @@ impl Manifest<'_> {
         }
         if let Some(item) = fields.take("scheme") {
             match &item.value {
-                Value::Text(scheme) if is_scheme(scheme) => {
+                TomlValue::Text(scheme) if is_scheme(scheme) => {
                     layout.prefix = format!("{scheme}://").into();
                     // Those that are usual have the usual scheme.
                     layout.templates.clear();
                 }
-                Value::Text(scheme) => {
+                TomlValue::Text(scheme) => {
                     let what = if TAKEN.contains(&&**scheme) {
                         "means something else already; choose another scheme"
                     } else {
@@ -96,7 +100,7 @@ impl Manifest<'_> {
         layout
     }
 
-    fn look_at_folder(&mut self, path: &RelativePath, item: &Item<'_>) {
+    fn look_at_folder(&mut self, path: &RelativePath, item: &TomlItem<'_>) {
         let (code, what) = match self.files.look(path) {
             Err(BodyError::NotAFile(NotAFile::Folder)) => return,
             Err(BodyError::NotFound) => (ProblemCode::MissingFolder, "is not there".to_owned()),
@@ -113,14 +117,14 @@ impl Manifest<'_> {
         self.error(code, item.span.clone(), message);
     }
 
-    fn templates(&mut self, prefix: &str, item: &Item<'_>) -> Vec<UriTemplate> {
-        let Value::List(items) = &item.value else {
+    fn templates(&mut self, prefix: &str, item: &TomlItem<'_>) -> Vec<UriTemplate> {
+        let TomlValue::List(items) = &item.value else {
             self.wrong_type("templates", "a list of strings", item);
             return Vec::new();
         };
         let mut templates: Vec<UriTemplate> = Vec::new();
         for item in items {
-            let Value::Text(source) = &item.value else {
+            let TomlValue::Text(source) = &item.value else {
                 self.wrong_type("templates", "a list of strings", item);
                 continue;
             };

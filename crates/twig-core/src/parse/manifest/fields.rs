@@ -2,20 +2,20 @@
 
 use std::ops::Range;
 
-use super::{Manifest, Refusal};
-use crate::parse::toml::{Item, Table, Value};
+use super::{Manifest, UnavailablePrompt};
+use crate::parse::toml::{Table, TomlItem, TomlValue};
 use crate::problem::{ProblemCode, Severity, shorten};
 use crate::suggest;
 
 /// The fields of one table and which of them were asked for.
-pub(super) struct Fields<'t, 'a> {
+pub(super) struct ManifestFields<'t, 'a> {
     table: &'t Table<'a>,
     /// No table has more fields than this; there are too many tables to allocate for each.
     asked: [&'static str; 10],
     count: usize,
 }
 
-impl<'t, 'a> Fields<'t, 'a> {
+impl<'t, 'a> ManifestFields<'t, 'a> {
     pub(super) fn new(table: &'t Table<'a>) -> Self {
         Self {
             table,
@@ -25,7 +25,7 @@ impl<'t, 'a> Fields<'t, 'a> {
     }
 
     /// A field's value, if it is there.
-    pub(super) fn take(&mut self, key: &'static str) -> Option<&'t Item<'a>> {
+    pub(super) fn take(&mut self, key: &'static str) -> Option<&'t TomlItem<'a>> {
         if let Some(place) = self.asked.get_mut(self.count) {
             *place = key;
             self.count += 1;
@@ -41,7 +41,7 @@ impl Manifest<'_> {
         code: ProblemCode,
         span: Range<usize>,
         message: String,
-    ) -> Refusal {
+    ) -> UnavailablePrompt {
         let refusal = message.as_str().into();
         self.problems.add(code, Severity::Error, span, message);
         refusal
@@ -56,7 +56,12 @@ impl Manifest<'_> {
         self.problems.add(code, Severity::Warning, span, message);
     }
 
-    pub(super) fn wrong_type(&mut self, key: &str, expected: &str, item: &Item<'_>) -> Refusal {
+    pub(super) fn wrong_type(
+        &mut self,
+        key: &str,
+        expected: &str,
+        item: &TomlItem<'_>,
+    ) -> UnavailablePrompt {
         let found = item.value.type_name();
         self.error(
             ProblemCode::WrongType,
@@ -66,7 +71,7 @@ impl Manifest<'_> {
     }
 
     /// Fields that nobody asked for are most likely misspelt.
-    pub(super) fn unknown(&mut self, fields: &Fields<'_, '_>, place: &str) {
+    pub(super) fn unknown(&mut self, fields: &ManifestFields<'_, '_>, place: &str) {
         let asked = &fields.asked[..fields.count];
         for entry in &fields.table.entries {
             if asked.contains(&&*entry.key) {
@@ -87,13 +92,13 @@ impl Manifest<'_> {
     /// A text for people, such as a title.
     pub(super) fn text_field(
         &mut self,
-        fields: &mut Fields<'_, '_>,
+        fields: &mut ManifestFields<'_, '_>,
         key: &'static str,
-    ) -> Result<Option<Box<str>>, Refusal> {
+    ) -> Result<Option<Box<str>>, UnavailablePrompt> {
         match fields.take(key) {
             None => Ok(None),
-            Some(Item {
-                value: Value::Text(text),
+            Some(TomlItem {
+                value: TomlValue::Text(text),
                 ..
             }) => Ok(Some(text.as_ref().into())),
             Some(item) => Err(self.wrong_type(key, "a string", item)),
@@ -103,13 +108,13 @@ impl Manifest<'_> {
     /// `true` or `false`; `false` where it is absent.
     pub(super) fn flag_field(
         &mut self,
-        fields: &mut Fields<'_, '_>,
+        fields: &mut ManifestFields<'_, '_>,
         key: &'static str,
-    ) -> Result<bool, Refusal> {
+    ) -> Result<bool, UnavailablePrompt> {
         match fields.take(key) {
             None => Ok(false),
-            Some(Item {
-                value: Value::Bool(flag),
+            Some(TomlItem {
+                value: TomlValue::Bool(flag),
                 ..
             }) => Ok(*flag),
             Some(item) => Err(self.wrong_type(key, "true or false", item)),

@@ -3,14 +3,14 @@
 use crate::body::FileRole;
 use std::ops::Range;
 
-use super::fields::Fields;
-use super::{Manifest, Refusal};
+use super::fields::ManifestFields;
+use super::{Manifest, UnavailablePrompt};
 use crate::braces::UriPattern;
 use crate::media::MediaKind;
 use crate::model::{Argument, Content, MessageSource, Role, TextForm};
 use crate::name::{NameError, RelativePath};
 use crate::parse::library::MANIFEST;
-use crate::parse::toml::{Item, Value};
+use crate::parse::toml::{TomlItem, TomlValue};
 use crate::problem::ProblemCode;
 
 /// What a message can be made of.
@@ -26,10 +26,10 @@ const SAID: [&str; 6] = [
 impl Manifest<'_> {
     pub(super) fn messages(
         &mut self,
-        item: &Item<'_>,
+        item: &TomlItem<'_>,
         arguments: &[Argument],
-    ) -> Result<Vec<MessageSource>, Refusal> {
-        let Value::List(items) = &item.value else {
+    ) -> Result<Vec<MessageSource>, UnavailablePrompt> {
+        let TomlValue::List(items) = &item.value else {
             return Err(self.wrong_type("messages", "an array of tables", item));
         };
         if items.is_empty() {
@@ -53,21 +53,21 @@ impl Manifest<'_> {
 
     fn message(
         &mut self,
-        item: &Item<'_>,
+        item: &TomlItem<'_>,
         arguments: &[Argument],
-    ) -> Result<MessageSource, Refusal> {
-        let Value::Table(table) = &item.value else {
+    ) -> Result<MessageSource, UnavailablePrompt> {
+        let TomlValue::Table(table) = &item.value else {
             return Err(self.wrong_type("messages", "an array of tables", item));
         };
-        let mut fields = Fields::new(table);
+        let mut fields = ManifestFields::new(table);
         let role = match fields.take("role") {
             None => Role::User,
-            Some(Item {
-                value: Value::Text(text),
+            Some(TomlItem {
+                value: TomlValue::Text(text),
                 ..
             }) if text == "user" => Role::User,
-            Some(Item {
-                value: Value::Text(text),
+            Some(TomlItem {
+                value: TomlValue::Text(text),
                 ..
             }) if text == "assistant" => Role::Assistant,
             Some(item) => {
@@ -99,8 +99,12 @@ impl Manifest<'_> {
         Ok(message)
     }
 
-    fn text_message(&mut self, role: Role, item: &Item<'_>) -> Result<MessageSource, Refusal> {
-        let Value::Text(text) = &item.value else {
+    fn text_message(
+        &mut self,
+        role: Role,
+        item: &TomlItem<'_>,
+    ) -> Result<MessageSource, UnavailablePrompt> {
+        let TomlValue::Text(text) = &item.value else {
             return Err(self.wrong_type("text", "a string", item));
         };
         let (line, form) = self.place_of_text(item);
@@ -121,10 +125,10 @@ impl Manifest<'_> {
         &mut self,
         role: Role,
         key: &str,
-        item: &Item<'_>,
+        item: &TomlItem<'_>,
         arguments: &[Argument],
-    ) -> Result<MessageSource, Refusal> {
-        let Value::Text(text) = &item.value else {
+    ) -> Result<MessageSource, UnavailablePrompt> {
+        let TomlValue::Text(text) = &item.value else {
             return Err(self.wrong_type(key, "a string", item));
         };
         let (uri, mistakes) = UriPattern::parse(text, arguments);
@@ -157,8 +161,8 @@ impl Manifest<'_> {
         &mut self,
         role: Role,
         kind: MediaKind,
-        item: &Item<'_>,
-    ) -> Result<MessageSource, Refusal> {
+        item: &TomlItem<'_>,
+    ) -> Result<MessageSource, UnavailablePrompt> {
         let path = self.path_field(kind.as_str(), item)?;
         let Some(mime) = kind.mime_of(path.file_name()) else {
             let endings: Vec<&str> = kind.endings().iter().map(|(ending, _)| *ending).collect();
@@ -177,7 +181,7 @@ impl Manifest<'_> {
     }
 
     /// The line on which a string's text starts: TOML drops a newline behind three quotes.
-    fn place_of_text(&self, item: &Item<'_>) -> (u32, TextForm) {
+    fn place_of_text(&self, item: &TomlItem<'_>) -> (u32, TextForm) {
         let raw = &self.text[item.span.clone()];
         let line = self.problems.line(item.span.start);
         let is_long = raw.starts_with("\"\"\"") || raw.starts_with("'''");
@@ -192,9 +196,9 @@ impl Manifest<'_> {
     pub(super) fn path_field(
         &mut self,
         key: &str,
-        item: &Item<'_>,
-    ) -> Result<RelativePath, Refusal> {
-        let Value::Text(text) = &item.value else {
+        item: &TomlItem<'_>,
+    ) -> Result<RelativePath, UnavailablePrompt> {
+        let TomlValue::Text(text) = &item.value else {
             return Err(self.wrong_type(key, "a string", item));
         };
         RelativePath::parse(text).map_err(|error| {
@@ -216,7 +220,7 @@ impl Manifest<'_> {
         role: Role,
         path: RelativePath,
         span: Range<usize>,
-    ) -> Result<MessageSource, Refusal> {
+    ) -> Result<MessageSource, UnavailablePrompt> {
         self.look(&path, span)?;
         Ok(MessageSource {
             role,
@@ -225,7 +229,7 @@ impl Manifest<'_> {
     }
 
     /// Refuses a file that is not there to be read.
-    fn look(&mut self, path: &RelativePath, span: Range<usize>) -> Result<(), Refusal> {
+    fn look(&mut self, path: &RelativePath, span: Range<usize>) -> Result<(), UnavailablePrompt> {
         let Err(error) = self.files.look(path) else {
             return Ok(());
         };

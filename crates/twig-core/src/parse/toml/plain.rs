@@ -7,12 +7,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Entry, Item, Table, Value};
+use super::{Table, TomlEntry, TomlItem, TomlValue};
 use crate::limits::NESTING;
 
 /// Reads a plain document; `None` where it is not plain, or not TOML at all.
 pub(super) fn read(text: &str) -> Option<Table<'_>> {
-    let mut reader = Reader {
+    let mut reader = PlainTomlReader {
         root: Table::default(),
         header: None,
         open: Table::default(),
@@ -26,7 +26,7 @@ pub(super) fn read(text: &str) -> Option<Table<'_>> {
         } else {
             line
         };
-        reader.line(Line {
+        reader.line(LineCursor {
             text,
             at: start,
             end: start + line.len(),
@@ -37,7 +37,7 @@ pub(super) fn read(text: &str) -> Option<Table<'_>> {
     keys_are_unique(&reader.root).then_some(reader.root)
 }
 
-struct Reader<'a> {
+struct PlainTomlReader<'a> {
     root: Table<'a>,
     header: Option<Header<'a>>,
     /// What came since the last header; attached to the tree when the next one comes.
@@ -67,8 +67,8 @@ impl<'a> Header<'a> {
     }
 }
 
-impl<'a> Reader<'a> {
-    fn line(&mut self, mut line: Line<'a>) -> Option<()> {
+impl<'a> PlainTomlReader<'a> {
+    fn line(&mut self, mut line: LineCursor<'a>) -> Option<()> {
         line.skip_blanks();
         match line.peek() {
             None | Some(b'#') => line.finish(),
@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
                 line.skip_blanks();
                 let item = line.value()?;
                 line.finish()?;
-                self.open.entries.push(Entry {
+                self.open.entries.push(TomlEntry {
                     key: Cow::Borrowed(key),
                     key_span,
                     item,
@@ -115,53 +115,53 @@ impl<'a> Reader<'a> {
                 break (key, key_span);
             }
             if newest(table).is_none_or(|entry| entry.key != key) {
-                let item = Item {
-                    value: Value::Table(Table::default()),
+                let item = TomlItem {
+                    value: TomlValue::Table(Table::default()),
                     span: span.clone(),
                 };
-                table.entries.push(Entry {
+                table.entries.push(TomlEntry {
                     key: Cow::Borrowed(key),
                     key_span,
                     item,
                 });
             }
             table = match &mut newest(table)?.item.value {
-                Value::Table(table) => table,
-                Value::List(items) => match &mut items.last_mut()?.value {
-                    Value::Table(table) => table,
+                TomlValue::Table(table) => table,
+                TomlValue::List(items) => match &mut items.last_mut()?.value {
+                    TomlValue::Table(table) => table,
                     _ => return None,
                 },
                 _ => return None,
             };
         };
-        let item = Item {
-            value: Value::Table(open),
+        let item = TomlItem {
+            value: TomlValue::Table(open),
             span: span.clone(),
         };
         let newest = newest(table).filter(|entry| entry.key == last);
         match newest {
-            Some(Entry {
+            Some(TomlEntry {
                 item:
-                    Item {
-                        value: Value::List(items),
+                    TomlItem {
+                        value: TomlValue::List(items),
                         ..
                     },
                 ..
-            }) if is_list && matches!(items.last()?.value, Value::Table(_)) => {
+            }) if is_list && matches!(items.last()?.value, TomlValue::Table(_)) => {
                 items.push(item);
             }
             Some(_) => return None,
             None => {
                 let value = if is_list {
-                    Value::List(vec![item])
+                    TomlValue::List(vec![item])
                 } else {
                     item.value
                 };
-                let item = Item {
+                let item = TomlItem {
                     value,
                     span: span.clone(),
                 };
-                table.entries.push(Entry {
+                table.entries.push(TomlEntry {
                     key: Cow::Borrowed(last),
                     key_span: last_span,
                     item,
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn newest<'t, 'a>(table: &'t mut Table<'a>) -> Option<&'t mut Entry<'a>> {
+fn newest<'t, 'a>(table: &'t mut Table<'a>) -> Option<&'t mut TomlEntry<'a>> {
     table.entries.last_mut()
 }
 
@@ -190,9 +190,9 @@ fn keys_are_unique(table: &Table<'_>) -> bool {
     };
     differ
         && table.entries.iter().all(|entry| match &entry.item.value {
-            Value::Table(table) => keys_are_unique(table),
-            Value::List(items) => items.iter().all(|item| match &item.value {
-                Value::Table(table) => keys_are_unique(table),
+            TomlValue::Table(table) => keys_are_unique(table),
+            TomlValue::List(items) => items.iter().all(|item| match &item.value {
+                TomlValue::Table(table) => keys_are_unique(table),
                 _ => true,
             }),
             _ => true,
@@ -200,13 +200,13 @@ fn keys_are_unique(table: &Table<'_>) -> bool {
 }
 
 /// A place in one line of the text.
-struct Line<'a> {
+struct LineCursor<'a> {
     text: &'a str,
     at: usize,
     end: usize,
 }
 
-impl<'a> Line<'a> {
+impl<'a> LineCursor<'a> {
     fn rest(&self) -> &'a [u8] {
         &self.text.as_bytes()[self.at..self.end]
     }
@@ -277,23 +277,23 @@ impl<'a> Line<'a> {
         })
     }
 
-    fn value(&mut self) -> Option<Item<'a>> {
+    fn value(&mut self) -> Option<TomlItem<'a>> {
         let start = self.at;
         let value = match self.peek()? {
-            b'"' | b'\'' => Value::Text(Cow::Borrowed(self.string()?)),
-            b'[' => Value::List(self.strings()?),
-            b't' => self.word("true", Value::Bool(true))?,
-            b'f' => self.word("false", Value::Bool(false))?,
-            b'0'..=b'9' => Value::Integer(self.number()?),
+            b'"' | b'\'' => TomlValue::Text(Cow::Borrowed(self.string()?)),
+            b'[' => TomlValue::List(self.strings()?),
+            b't' => self.word("true", TomlValue::Bool(true))?,
+            b'f' => self.word("false", TomlValue::Bool(false))?,
+            b'0'..=b'9' => TomlValue::Integer(self.number()?),
             _ => return None,
         };
-        Some(Item {
+        Some(TomlItem {
             value,
             span: start..self.at,
         })
     }
 
-    fn word(&mut self, word: &str, value: Value<'a>) -> Option<Value<'a>> {
+    fn word(&mut self, word: &str, value: TomlValue<'a>) -> Option<TomlValue<'a>> {
         self.rest().starts_with(word.as_bytes()).then(|| {
             self.at += word.len();
             value
@@ -333,7 +333,7 @@ impl<'a> Line<'a> {
     }
 
     /// `["a", "b"]`, on one line.
-    fn strings(&mut self) -> Option<Vec<Item<'a>>> {
+    fn strings(&mut self) -> Option<Vec<TomlItem<'a>>> {
         self.take(b'[')?;
         let mut items = Vec::new();
         loop {
@@ -342,8 +342,8 @@ impl<'a> Line<'a> {
                 return Some(items);
             }
             let start = self.at;
-            let value = Value::Text(Cow::Borrowed(self.string()?));
-            items.push(Item {
+            let value = TomlValue::Text(Cow::Borrowed(self.string()?));
+            items.push(TomlItem {
                 value,
                 span: start..self.at,
             });

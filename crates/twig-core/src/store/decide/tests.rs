@@ -9,12 +9,12 @@ fn name(text: &str) -> StoreName {
     StoreName::parse(Noun::Prompt, text).unwrap()
 }
 
-fn given(text: &str) -> Given {
-    Given::Text(text.to_owned())
+fn given(text: &str) -> GivenContent {
+    GivenContent::Text(text.to_owned())
 }
 
-fn draft(text: &str) -> Draft {
-    Draft {
+fn draft(text: &str) -> ItemDraft {
+    ItemDraft {
         content: given(text),
         description: None,
         uri: Some("file:///a".into()),
@@ -283,7 +283,7 @@ fn contents_and_labels_end_at_their_limits() {
     assert!(size(ItemKind::Prompt, 10) && !size(ItemKind::Prompt, 11));
     assert!(size(ItemKind::Resource, 20) && !size(ItemKind::Resource, 21));
     let labels = |description: usize, uri: usize, mime: usize| {
-        let wanted = Draft {
+        let wanted = ItemDraft {
             description: Some("d".repeat(description).into()),
             uri: Some(format!("x:{}", "u".repeat(uri - 2)).into()),
             mime: Some(format!("text/{}", "m".repeat(mime - 5)).into()),
@@ -300,7 +300,7 @@ fn contents_and_labels_end_at_their_limits() {
 #[test]
 fn a_uri_has_a_scheme_and_no_spaces() {
     let is_good = |uri: &str| {
-        let wanted = Draft {
+        let wanted = ItemDraft {
             uri: Some(uri.into()),
             ..draft("x")
         };
@@ -365,7 +365,7 @@ fn text_that_hides_something_is_refused() {
         ask(ItemKind::Prompt, hidden, None, None),
         Err(StoreError::HiddenText(_))
     ));
-    let label = Draft {
+    let label = ItemDraft {
         description: Some("a\rb".into()),
         ..draft("x")
     };
@@ -374,8 +374,8 @@ fn text_that_hides_something_is_refused() {
         Err(StoreError::HiddenText(_))
     ));
     // Bytes are not text.
-    let bytes = Draft {
-        content: Given::Bytes(vec![0, 27]),
+    let bytes = ItemDraft {
+        content: GivenContent::Bytes(vec![0, 27]),
         mime: Some("application/octet-stream".into()),
         ..draft("x")
     };

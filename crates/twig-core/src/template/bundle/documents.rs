@@ -11,7 +11,7 @@ use std::ops::Range;
 use sha2::{Digest, Sha256};
 
 use crate::braces::UriPattern;
-use crate::template::scan::{Fault, Kind, Token, Tokens};
+use crate::template::scan::{TemplateError, TemplateToken, TokenKind, Tokens};
 
 /// A document, or a folder of them, that a template embeds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,31 +43,33 @@ fn too_many() -> String {
 }
 
 /// The template with variables in place of its calls; `None` where it has none.
-pub(super) fn take(text: &str, known: &mut Vec<Embed>) -> Result<Option<String>, Fault> {
+pub(super) fn take(text: &str, known: &mut Vec<Embed>) -> Result<Option<String>, TemplateError> {
     // Hardly any template embeds documents.
     if !text.contains("resource") {
         return Ok(None);
     }
-    let tokens: Vec<Token<'_>> = Tokens::new(text).collect();
+    let tokens: Vec<TemplateToken<'_>> = Tokens::new(text).collect();
     let kind = |at: usize| tokens.get(at).map(|token| token.kind);
-    let is_own = |pair: &[Token<'_>]| {
-        matches!(pair[0].kind, Kind::Name("macro" | "set" | "import" | "as"))
-            && pair[1].kind == Kind::Name("resource")
+    let is_own = |pair: &[TemplateToken<'_>]| {
+        matches!(
+            pair[0].kind,
+            TokenKind::Name("macro" | "set" | "import" | "as")
+        ) && pair[1].kind == TokenKind::Name("resource")
     };
     if tokens.windows(2).any(is_own) {
         return Ok(None);
     }
     let mut taken: Vec<(Range<usize>, String)> = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
-        let is_member = at > 0 && matches!(kind(at - 1), Some(Kind::Sign("." | "|")));
-        if token.kind != Kind::Name("resource")
+        let is_member = at > 0 && matches!(kind(at - 1), Some(TokenKind::Sign("." | "|")));
+        if token.kind != TokenKind::Name("resource")
             || is_member
-            || kind(at + 1) != Some(Kind::Sign("("))
-            || kind(at + 3) != Some(Kind::Sign(")"))
+            || kind(at + 1) != Some(TokenKind::Sign("("))
+            || kind(at + 3) != Some(TokenKind::Sign(")"))
         {
             continue;
         }
-        let Some(Kind::Text(quoted)) = kind(at + 2) else {
+        let Some(TokenKind::Text(quoted)) = kind(at + 2) else {
             continue;
         };
         let range = token.range.start..tokens[at + 3].range.end;
@@ -94,7 +96,11 @@ pub(super) fn take(text: &str, known: &mut Vec<Embed>) -> Result<Option<String>,
 }
 
 /// The variable for a quoted URI.
-fn embed(quoted: &str, range: &Range<usize>, known: &mut Vec<Embed>) -> Result<String, Fault> {
+fn embed(
+    quoted: &str,
+    range: &Range<usize>,
+    known: &mut Vec<Embed>,
+) -> Result<String, TemplateError> {
     let uri = quoted.get(1..quoted.len() - 1).unwrap_or_default();
     let (pattern, mistakes) = UriPattern::parse(uri, &[]);
     let mistake = mistakes.into_iter().next();
@@ -102,7 +108,7 @@ fn embed(quoted: &str, range: &Range<usize>, known: &mut Vec<Embed>) -> Result<S
         let (message, help) = mistake
             .map(|one| (one.message, one.help))
             .unwrap_or_default();
-        return Err(Fault {
+        return Err(TemplateError {
             code: ProblemCode::BadResource,
             range: range.clone(),
             message,
@@ -113,7 +119,7 @@ fn embed(quoted: &str, range: &Range<usize>, known: &mut Vec<Embed>) -> Result<S
         return Ok(embed.variable.clone());
     }
     if known.len() == MOST {
-        return Err(Fault {
+        return Err(TemplateError {
             code: ProblemCode::TooManyResources,
             range: range.clone(),
             message: too_many(),

@@ -13,8 +13,8 @@ use crate::limits::Limits;
 use crate::model::{Content, Library, TextForm};
 use crate::name::RelativePath;
 use crate::template::TemplateFiles;
-use crate::template::engine::{Failure, Lines, Links};
-use crate::template::scan::{Fault, How, Reference, Scan, Sort, scan};
+use crate::template::engine::{Failure, Links, TemplateLines};
+use crate::template::scan::{How, Sort, TemplateError, TemplateReference, TemplateScan, scan};
 
 /// Filters, tests and comparisons that a plain template may have, includes counted in: each costs
 /// time by the length of a value, and together they have to stay far below the render limit.
@@ -54,7 +54,7 @@ struct Scanned {
     /// With variables in place of calls for documents.
     text: Arc<str>,
     embeds: Vec<Embed>,
-    scan: Scan,
+    scan: TemplateScan,
 }
 
 impl Scanned {
@@ -66,7 +66,7 @@ impl Scanned {
     }
 
     fn weight(&self) -> usize {
-        let Scan {
+        let TemplateScan {
             tokens,
             named_blocks,
             ..
@@ -165,7 +165,7 @@ pub(super) fn gather(
             library: Arc::clone(library),
             path: None,
             has_mark: false,
-            lines: Lines {
+            lines: TemplateLines {
                 before: 0,
                 folded: false,
             },
@@ -189,7 +189,7 @@ pub(super) fn gather(
             library: Arc::clone(library),
             path: file.clone(),
             has_mark: false,
-            lines: Lines {
+            lines: TemplateLines {
                 before: line.saturating_sub(1),
                 folded: *form == TextForm::Escaped,
             },
@@ -263,7 +263,7 @@ impl Builder<'_> {
             library: Arc::clone(library),
             path: Some(path.clone()),
             has_mark: body.has_mark,
-            lines: Lines {
+            lines: TemplateLines {
                 before: u32::try_from(before).unwrap_or_default(),
                 folded: false,
             },
@@ -296,7 +296,7 @@ impl Builder<'_> {
             Ok(scanned) => scanned,
             Err(found) => {
                 let is_limit = found.is_limit();
-                let Fault {
+                let TemplateError {
                     code,
                     range,
                     message,
@@ -333,7 +333,7 @@ impl Builder<'_> {
                 None,
             ));
         }
-        let Scan {
+        let TemplateScan {
             sort,
             ref references,
             operations,
@@ -371,7 +371,7 @@ impl Builder<'_> {
     }
 
     /// Looks at a source, unless another message of the prompt brought it in already.
-    fn scanned(&mut self, source: &Source) -> Result<Arc<Scanned>, Fault> {
+    fn scanned(&mut self, source: &Source) -> Result<Arc<Scanned>, TemplateError> {
         if let Some(scanned) = self.prompt.scanned.get(&source.name) {
             return Ok(Arc::clone(scanned));
         }
@@ -398,7 +398,11 @@ impl Builder<'_> {
         fault(source, ProblemCode::TooManyIncludes, None, message, None)
     }
 
-    fn follow(&mut self, from: &Source, reference: &Reference) -> Result<Cost, BundleError> {
+    fn follow(
+        &mut self,
+        from: &Source,
+        reference: &TemplateReference,
+    ) -> Result<Cost, BundleError> {
         let mut cost = Cost::default();
         let mut found_one = false;
         for (name, range) in &reference.names {

@@ -7,7 +7,7 @@ use super::{BundleError, Source};
 use crate::model::{Content, Library};
 use crate::render_error::RenderError;
 use crate::template::TemplateFiles;
-use crate::template::scan::{Kind, Tag, Token, Tokens, unquote};
+use crate::template::scan::{TagKind, TemplateToken, TokenKind, Tokens, unquote};
 
 /// What a template and what it includes do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,14 +40,14 @@ pub fn printing(
 
 fn look(source: &Source, found: &mut Printing) {
     let mut tag = None;
-    let mut tokens: Vec<Token<'_>> = Vec::new();
+    let mut tokens: Vec<TemplateToken<'_>> = Vec::new();
     for token in Tokens::new(&source.text) {
         match token.kind {
-            Kind::Open(opened) => tag = Some(opened),
-            Kind::Close => {
+            TokenKind::Open(opened) => tag = Some(opened),
+            TokenKind::Close => {
                 let more = match tag.take() {
-                    Some(Tag::Variable) => variable(&tokens, found),
-                    Some(Tag::Block) => block(&tokens),
+                    Some(TagKind::Variable) => variable(&tokens, found),
+                    Some(TagKind::Block) => block(&tokens),
                     None => None,
                 };
                 found.does_more = found.does_more.or(more);
@@ -58,42 +58,42 @@ fn look(source: &Source, found: &mut Printing) {
     }
 }
 
-fn variable(tokens: &[Token<'_>], found: &mut Printing) -> Option<&'static str> {
-    let kinds: Vec<Kind<'_>> = tokens.iter().map(|token| token.kind).collect();
+fn variable(tokens: &[TemplateToken<'_>], found: &mut Printing) -> Option<&'static str> {
+    let kinds: Vec<TokenKind<'_>> = tokens.iter().map(|token| token.kind).collect();
     match *kinds {
-        [Kind::Name(_) | Kind::Text(_)] => None,
+        [TokenKind::Name(_) | TokenKind::Text(_)] => None,
         [
-            Kind::Name(name),
-            Kind::Sign("|"),
-            Kind::Name("default" | "d"),
-            Kind::Sign("("),
-            Kind::Text(quoted),
+            TokenKind::Name(name),
+            TokenKind::Sign("|"),
+            TokenKind::Name("default" | "d"),
+            TokenKind::Sign("("),
+            TokenKind::Text(quoted),
             ref end @ ..,
         ] if matches!(
             *end,
-            [Kind::Sign(")")]
+            [TokenKind::Sign(")")]
                 | [
-                    Kind::Sign(","),
-                    Kind::Name("true" | "True"),
-                    Kind::Sign(")")
+                    TokenKind::Sign(","),
+                    TokenKind::Name("true" | "True"),
+                    TokenKind::Sign(")")
                 ]
         ) =>
         {
             found.defaults.push((name.to_owned(), unquote(quoted)));
             None
         }
-        _ if kinds.contains(&Kind::Sign("|")) => Some("filters"),
-        _ if kinds.contains(&Kind::Name("if")) => Some("conditions"),
+        _ if kinds.contains(&TokenKind::Sign("|")) => Some("filters"),
+        _ if kinds.contains(&TokenKind::Name("if")) => Some("conditions"),
         _ => Some("computed parts"),
     }
 }
 
-fn block(tokens: &[Token<'_>]) -> Option<&'static str> {
+fn block(tokens: &[TemplateToken<'_>]) -> Option<&'static str> {
     let first = tokens.first().map(|token| token.kind);
     match first {
-        Some(Kind::Name("include")) => None,
-        Some(Kind::Name("if" | "elif" | "else" | "endif")) => Some("conditions"),
-        Some(Kind::Name("for" | "endfor")) => Some("loops"),
+        Some(TokenKind::Name("include")) => None,
+        Some(TokenKind::Name("if" | "elif" | "else" | "endif")) => Some("conditions"),
+        Some(TokenKind::Name("for" | "endfor")) => Some("loops"),
         _ => Some("computed parts"),
     }
 }

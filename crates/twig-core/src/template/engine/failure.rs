@@ -45,14 +45,14 @@ impl From<Failure> for RenderError {
 
 /// Where the lines of a template stand in its file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Lines {
+pub(crate) struct TemplateLines {
     /// Lines of the file before the template's first.
     pub(crate) before: u32,
     /// All of it stands on one line there, its line ends written as escapes.
     pub(crate) folded: bool,
 }
 
-impl Lines {
+impl TemplateLines {
     /// The line in the file.
     pub(crate) fn in_file(self, line: u32) -> u32 {
         self.before + if self.folded { 1 } else { line }
@@ -74,7 +74,7 @@ impl Failure {
     }
 
     /// The same failure for whoever asked for `main`, with its lines counted in its file.
-    pub(crate) fn seen_from(mut self, main: &str, lines: Lines) -> Self {
+    pub(crate) fn seen_from(mut self, main: &str, lines: TemplateLines) -> Self {
         self.in_main = self.template == main || self.template.is_empty();
         if self.in_main {
             self.line = self.line.map(|line| lines.in_file(line));

@@ -8,9 +8,9 @@ use crate::template::scan::{Sort, scan};
 
 fn failure(source: &str, values: &[(&str, Option<&str>)]) -> Failure {
     let engine = Engine::computed(&[("t", source)], Links::new());
-    let values = Values::new(values.iter().copied());
+    let values = TemplateValues::new(values.iter().copied());
     engine
-        .and_then(|engine| engine.render("t", &values, Room::new(1 << 20)))
+        .and_then(|engine| engine.render("t", &values, TextRoom::new(1 << 20)))
         .expect_err("it fails")
 }
 
@@ -54,7 +54,11 @@ fn a_plain_engine_knows_nothing_else() {
         "{{ x|indent }}",
     ] {
         let engine = Engine::plain(&[("t", source)], Links::new()).expect("it compiles");
-        let outcome = engine.render("t", &Values::new([("x", Some("a"))]), Room::new(100));
+        let outcome = engine.render(
+            "t",
+            &TemplateValues::new([("x", Some("a"))]),
+            TextRoom::new(100),
+        );
         assert!(
             outcome.expect_err(source).message.starts_with("unknown "),
             "{source}"
@@ -71,7 +75,11 @@ fn a_plain_engine_knows_all_that_plain_templates_use() {
         let engine = Engine::plain(&[("t", &source)], Links::new()).expect("it compiles");
         assert!(
             engine
-                .render("t", &Values::new([("x", Some("a"))]), Room::new(100))
+                .render(
+                    "t",
+                    &TemplateValues::new([("x", Some("a"))]),
+                    TextRoom::new(100)
+                )
                 .is_ok()
         );
     }
@@ -81,7 +89,11 @@ fn a_plain_engine_knows_all_that_plain_templates_use() {
         let engine = Engine::plain(&[("t", &source)], Links::new()).expect("it compiles");
         assert!(
             engine
-                .render("t", &Values::new([("x", Some("a"))]), Room::new(100))
+                .render(
+                    "t",
+                    &TemplateValues::new([("x", Some("a"))]),
+                    TextRoom::new(100)
+                )
                 .is_ok()
         );
     }
@@ -92,7 +104,7 @@ fn suggestions_are_things_that_exist() {
     let is_known = |what: &str, name: &str| {
         let source = format!("{{{{ '{name}' is {what} }}}}");
         let engine = Engine::computed(&[("t", &source)], Links::new()).expect("it compiles");
-        engine.render("t", &Values::default(), Room::new(100)) == Ok("True".to_owned())
+        engine.render("t", &TemplateValues::default(), TextRoom::new(100)) == Ok("True".to_owned())
     };
     for name in FILTERS {
         assert!(is_known("filter", name), "{name}");
@@ -204,7 +216,7 @@ proptest! {
         let Ok(engine) = Engine::computed(&[("t", &source)], Links::new()) else {
             return Ok(());
         };
-        let rendered = engine.render("t", &Values::default(), Room::new(1 << 20));
+        let rendered = engine.render("t", &TemplateValues::default(), TextRoom::new(1 << 20));
         let stopped = rendered.err().and_then(|failure| failure.range);
         let found = engine.undeclared().into_iter().find(|found| found.name != "never");
         prop_assert_eq!(found.map(|found| found.range), stopped);

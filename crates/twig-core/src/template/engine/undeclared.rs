@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::Engine;
 use super::scope::free;
-use crate::template::scan::names::{Event, Manner, names};
-use crate::template::scan::{Kind, Tag, Token, Tokens};
+use crate::template::scan::names::{Manner, NameEvent, names};
+use crate::template::scan::{TagKind, TemplateToken, TokenKind, Tokens};
 
 /// A variable that is neither set in the templates nor part of the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Engine {
         let mut known: HashSet<&str> = self.environment.globals().map(|(name, _)| name).collect();
         let mut templates: Vec<_> = self.environment.templates().collect();
         templates.sort_by(|a, b| a.0.cmp(b.0));
-        let events: Vec<Vec<Event<'_>>> = templates
+        let events: Vec<Vec<NameEvent<'_>>> = templates
             .iter()
             .map(|(_, template)| names(template.source()))
             .collect();
@@ -53,13 +53,13 @@ impl Engine {
             .flat_map(|(at, events)| events.iter().map(move |event| (at, event)))
         {
             match event {
-                Event::Bind(name, _) => {
+                NameEvent::Bind(name, _) => {
                     let setters = setters.entry(name).or_insert(Setters::One(at));
                     if *setters != Setters::One(at) {
                         *setters = Setters::Several;
                     }
                 }
-                Event::Use(found) if found.how == Manner::Tested => {
+                NameEvent::Use(found) if found.how == Manner::Tested => {
                     known.insert(found.name);
                 }
                 _ => {}
@@ -131,7 +131,7 @@ pub(super) fn place_of(
         Some(within) => within.clone(),
         None => line_range(source, line?)?,
     };
-    let tokens: Vec<Token<'_>> = Tokens::new(source).collect();
+    let tokens: Vec<TemplateToken<'_>> = Tokens::new(source).collect();
     let at = (0..tokens.len()).find(|at| {
         let range = &tokens[*at].range;
         within.start <= range.start && range.end <= within.end && is_variable(&tokens, *at, first)
@@ -156,16 +156,19 @@ fn line_range(source: &str, line: u32) -> Option<Range<usize>> {
 }
 
 /// Whether a token is this variable, not an attribute, a filter, a test or a keyword argument.
-fn is_variable(tokens: &[Token<'_>], at: usize, name: &str) -> bool {
-    if tokens[at].kind != Kind::Name(name) {
+fn is_variable(tokens: &[TemplateToken<'_>], at: usize, name: &str) -> bool {
+    if tokens[at].kind != TokenKind::Name(name) {
         return false;
     }
     let before = at.checked_sub(1).map(|before| tokens[before].kind);
     let twice_before = at.checked_sub(2).map(|before| tokens[before].kind);
     let after = tokens.get(at + 1).map(|token| token.kind);
-    let is_test = before == Some(Kind::Name("is"))
-        || (before == Some(Kind::Name("not")) && twice_before == Some(Kind::Name("is")));
+    let is_test = before == Some(TokenKind::Name("is"))
+        || (before == Some(TokenKind::Name("not")) && twice_before == Some(TokenKind::Name("is")));
     !is_test
-        && !matches!(before, Some(Kind::Sign("." | "|") | Kind::Open(Tag::Block)))
-        && after != Some(Kind::Sign("="))
+        && !matches!(
+            before,
+            Some(TokenKind::Sign("." | "|") | TokenKind::Open(TagKind::Block))
+        )
+        && after != Some(TokenKind::Sign("="))
 }

@@ -10,7 +10,7 @@ use super::failure::{FILTERS, FUNCTIONS, TESTS};
 use super::undeclared::Undeclared;
 use super::{COMPUTED, Engine};
 use crate::suggest::did_you_mean;
-use crate::template::scan::names::{Event, names};
+use crate::template::scan::names::{NameEvent, names};
 
 /// A filter, test or function that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +35,8 @@ impl Engine {
             let mut seen = HashSet::new();
             for event in names(compiled.source()) {
                 let (what, name, range) = match event {
-                    Event::Filter(name, range) => (What::Filter, name, range),
-                    Event::Test(name, range) => (What::Test, name, range),
+                    NameEvent::Filter(name, range) => (EngineItem::Filter, name, range),
+                    NameEvent::Test(name, range) => (EngineItem::Test, name, range),
                     _ => continue,
                 };
                 if !seen.insert((what, name.clone())) || what.exists(&name) {
@@ -66,12 +66,12 @@ impl Undeclared {
 
 /// Something that the engine has under a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum What {
+enum EngineItem {
     Filter,
     Test,
 }
 
-impl What {
+impl EngineItem {
     /// Whether the engine has it. One that only computed templates have makes a template computed.
     fn exists(self, name: &str) -> bool {
         let test = match self {

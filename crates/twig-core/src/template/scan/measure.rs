@@ -7,8 +7,8 @@
 use crate::problem::ProblemCode;
 use std::ops::Range;
 
-use super::Fault;
-use super::tokens::{Kind, Token};
+use super::TemplateError;
+use super::tokens::{TemplateToken, TokenKind};
 
 /// Operators that hang together in one expression.
 pub(crate) const OPERATORS: usize = 200;
@@ -22,25 +22,26 @@ pub(crate) const BRANCHES: usize = 100;
 pub(crate) const CONSTANTS: usize = 64 * 1024;
 
 /// Refuses an expression that is too long or nests too deep.
-pub(crate) fn expression(tokens: &[Token<'_>]) -> Result<(), Fault> {
+pub(crate) fn expression(tokens: &[TemplateToken<'_>]) -> Result<(), TemplateError> {
     // One counter for each open bracket: an expression inside hangs below all that is around it.
     let mut levels = vec![0];
     let mut total = 0;
     for token in tokens {
         let counted = match token.kind {
-            Kind::Sign("," | ":" | "=") => {
+            TokenKind::Sign("," | ":" | "=") => {
                 if let Some(level) = levels.last_mut() {
                     total -= std::mem::take(level);
                 }
                 false
             }
-            Kind::Sign(")" | "]" | "}") => {
+            TokenKind::Sign(")" | "]" | "}") => {
                 if levels.len() > 1 {
                     total -= levels.pop().unwrap_or_default();
                 }
                 false
             }
-            Kind::Sign(_) | Kind::Name("and" | "or" | "not" | "is" | "in" | "if" | "else") => true,
+            TokenKind::Sign(_)
+            | TokenKind::Name("and" | "or" | "not" | "is" | "in" | "if" | "else") => true,
             _ => false,
         };
         if counted {
@@ -50,14 +51,14 @@ pub(crate) fn expression(tokens: &[Token<'_>]) -> Result<(), Fault> {
             }
         }
         if total > OPERATORS {
-            return Err(Fault {
+            return Err(TemplateError {
                 code: ProblemCode::ExpressionTooLong,
                 range: token.range.clone(),
                 message: format!("more than {OPERATORS} operators hang together here"),
                 help: Some("split the expression, with `{% set %}` for its parts".to_owned()),
             });
         }
-        if matches!(token.kind, Kind::Sign("(" | "[" | "{")) {
+        if matches!(token.kind, TokenKind::Sign("(" | "[" | "{")) {
             levels.push(0);
             if levels.len() - 1 > BRACKETS {
                 return Err(too_deep(&token.range, "brackets", BRACKETS));
@@ -76,9 +77,9 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// Takes a block tag in.
-    pub(crate) fn enter(&mut self, tokens: &[Token<'_>]) -> Result<(), Fault> {
-        let Some(Token {
-            kind: Kind::Name(keyword),
+    pub(crate) fn enter(&mut self, tokens: &[TemplateToken<'_>]) -> Result<(), TemplateError> {
+        let Some(TemplateToken {
+            kind: TokenKind::Name(keyword),
             range,
         }) = tokens.first()
         else {
@@ -88,13 +89,19 @@ impl Blocks {
             "if" | "for" | "with" | "autoescape" | "filter" | "block" | "macro" | "call" => {
                 self.open.push(0);
             }
-            "set" if !tokens.iter().any(|token| token.kind == Kind::Sign("=")) => self.open.push(0),
+            "set"
+                if !tokens
+                    .iter()
+                    .any(|token| token.kind == TokenKind::Sign("=")) =>
+            {
+                self.open.push(0)
+            }
             "elif" => {
                 self.branches += 1;
                 if let Some(branches) = self.open.last_mut() {
                     *branches += 1;
                     if *branches > BRANCHES {
-                        return Err(Fault {
+                        return Err(TemplateError {
                             code: ProblemCode::TooManyBranches,
                             range: range.clone(),
                             message: format!("one `if` has more than {BRANCHES} `elif` branches"),
@@ -116,8 +123,8 @@ impl Blocks {
     }
 }
 
-fn too_deep(range: &Range<usize>, what: &str, limit: usize) -> Fault {
-    Fault {
+fn too_deep(range: &Range<usize>, what: &str, limit: usize) -> TemplateError {
+    TemplateError {
         code: ProblemCode::NestingTooDeep,
         range: range.clone(),
         message: format!("{what} nest deeper than {limit}"),
@@ -129,7 +136,7 @@ fn too_deep(range: &Range<usize>, what: &str, limit: usize) -> Fault {
 ///
 /// `"-" * 40` is computed by the compiler, and so would be `"x" * 99999999`. Only a product of
 /// two constants counts; what is multiplied is guessed from above, from all literals of the tag.
-pub(crate) fn constant_bytes(tokens: &[Token<'_>]) -> usize {
+pub(crate) fn constant_bytes(tokens: &[TemplateToken<'_>]) -> usize {
     if !multiplies_constants(tokens) {
         return 0;
     }
@@ -137,11 +144,11 @@ pub(crate) fn constant_bytes(tokens: &[Token<'_>]) -> usize {
     let mut factor: usize = 1;
     for token in tokens {
         match token.kind {
-            Kind::Text(text) => bytes += text.len(),
-            Kind::Sign("," | "[" | "{") => bytes += 16,
+            TokenKind::Text(text) => bytes += text.len(),
+            TokenKind::Sign("," | "[" | "{") => bytes += 16,
             // A quotient or a power of literals can be larger than their product.
-            Kind::Sign("/" | "//" | "**") => factor = usize::MAX,
-            Kind::Number(number) => factor = factor.saturating_mul(size(number).max(2)),
+            TokenKind::Sign("/" | "//" | "**") => factor = usize::MAX,
+            TokenKind::Number(number) => factor = factor.saturating_mul(size(number).max(2)),
             _ => {}
         }
     }
@@ -161,39 +168,45 @@ fn size(number: &str) -> usize {
     })
 }
 
-fn multiplies_constants(tokens: &[Token<'_>]) -> bool {
+fn multiplies_constants(tokens: &[TemplateToken<'_>]) -> bool {
     // Whether each open bracket may still turn out to hold constants only.
     let mut groups: Vec<bool> = Vec::new();
     let mut constant = false;
     for (at, token) in tokens.iter().enumerate() {
         match token.kind {
-            Kind::Text(_)
-            | Kind::Number(_)
-            | Kind::Name("true" | "True" | "false" | "False" | "none" | "None") => constant = true,
-            Kind::Name("not") => {}
-            Kind::Name(_) => {
+            TokenKind::Text(_)
+            | TokenKind::Number(_)
+            | TokenKind::Name("true" | "True" | "false" | "False" | "none" | "None") => {
+                constant = true
+            }
+            TokenKind::Name("not") => {}
+            TokenKind::Name(_) => {
                 constant = false;
                 if let Some(group) = groups.last_mut() {
                     *group = false;
                 }
             }
-            Kind::Sign("(" | "[" | "{") => {
+            TokenKind::Sign("(" | "[" | "{") => {
                 // Behind an operand it is a call or a subscript, and those are not folded.
                 groups.push(match at.checked_sub(1).map(|before| tokens[before].kind) {
-                    Some(Kind::Name("and" | "or" | "not" | "if" | "elif" | "else" | "in")) => true,
-                    Some(Kind::Name(_) | Kind::Text(_) | Kind::Sign(")" | "]" | "}")) => false,
+                    Some(TokenKind::Name("and" | "or" | "not" | "if" | "elif" | "else" | "in")) => {
+                        true
+                    }
+                    Some(
+                        TokenKind::Name(_) | TokenKind::Text(_) | TokenKind::Sign(")" | "]" | "}"),
+                    ) => false,
                     _ => true,
                 });
             }
-            Kind::Sign(")" | "]" | "}") => {
+            TokenKind::Sign(")" | "]" | "}") => {
                 constant = groups.pop().unwrap_or(false);
                 if let Some(group) = groups.last_mut() {
                     *group &= constant;
                 }
             }
-            Kind::Sign("*") if constant => {
+            TokenKind::Sign("*") if constant => {
                 let next = tokens.get(at + 1).map(|token| token.kind);
-                if !matches!(next, Some(Kind::Name(name)) if name != "not") {
+                if !matches!(next, Some(TokenKind::Name(name)) if name != "not") {
                     return true;
                 }
             }

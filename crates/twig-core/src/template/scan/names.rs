@@ -6,11 +6,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::tokens::{Kind, Tag, Token, Tokens};
+use super::tokens::{TagKind, TemplateToken, TokenKind, Tokens};
 
 /// One thing that happens to names, in the order in which a render meets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Event<'s> {
+pub(crate) enum NameEvent<'s> {
     /// A variable is looked up.
     Use(Use<'s>),
     /// A filter is applied.
@@ -20,7 +20,7 @@ pub(crate) enum Event<'s> {
     /// A name gets a value.
     Bind(&'s str, By),
     /// A block begins.
-    Open(Block),
+    Open(BlockScope),
     /// An `else`, which ends what a loop binds.
     Else,
     /// The innermost block ends.
@@ -59,7 +59,7 @@ pub(crate) enum By {
 
 /// What a block does to the names bound in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Block {
+pub(crate) enum BlockScope {
     /// They hold after it, as with `if`.
     Transparent,
     /// They end with it.
@@ -71,17 +71,17 @@ pub(crate) enum Block {
 }
 
 /// Reads the names of a template that compiles.
-pub(crate) fn names(source: &str) -> Vec<Event<'_>> {
-    let mut reader = Reader::default();
-    let mut tag = Tag::Variable;
+pub(crate) fn names(source: &str) -> Vec<NameEvent<'_>> {
+    let mut reader = NameReader::default();
+    let mut tag = TagKind::Variable;
     let mut tokens = Vec::new();
     for token in Tokens::new(source) {
         match token.kind {
-            Kind::Open(opened) => tag = opened,
-            Kind::Close => {
+            TokenKind::Open(opened) => tag = opened,
+            TokenKind::Close => {
                 match tag {
-                    Tag::Variable => reader.expression(&tokens),
-                    Tag::Block => reader.block(&tokens),
+                    TagKind::Variable => reader.expression(&tokens),
+                    TagKind::Block => reader.block(&tokens),
                 }
                 tokens.clear();
             }
@@ -92,40 +92,40 @@ pub(crate) fn names(source: &str) -> Vec<Event<'_>> {
 }
 
 #[derive(Default)]
-struct Reader<'s> {
-    events: Vec<Event<'s>>,
+struct NameReader<'s> {
+    events: Vec<NameEvent<'s>>,
     /// For each open block, what happens once it has ended: `set` binds then.
-    at_end: Vec<Vec<Event<'s>>>,
+    at_end: Vec<Vec<NameEvent<'s>>>,
     extends: bool,
 }
 
-impl<'s> Reader<'s> {
-    fn block(&mut self, tokens: &[Token<'s>]) {
+impl<'s> NameReader<'s> {
+    fn block(&mut self, tokens: &[TemplateToken<'s>]) {
         let Some((first, rest)) = tokens.split_first() else {
             return;
         };
-        let Kind::Name(keyword) = first.kind else {
+        let TokenKind::Name(keyword) = first.kind else {
             return;
         };
         match keyword {
             "if" | "autoescape" => {
                 self.expression(rest);
-                self.open(Block::Transparent);
+                self.open(BlockScope::Transparent);
             }
             "elif" | "do" => self.expression(rest),
-            "else" => self.events.push(Event::Else),
+            "else" => self.events.push(NameEvent::Else),
             "for" => self.for_loop(rest),
             "with" => self.with(rest),
             "set" => self.set(rest),
             "filter" => {
                 let after = self.filter(rest);
                 self.expression(&rest[after..]);
-                self.open(Block::Transparent);
+                self.open(BlockScope::Transparent);
             }
             "extends" => self.extends = true,
             // Where a template extends another, its blocks run after all else in it.
-            "block" if self.extends => self.open(Block::Deferred),
-            "block" => self.open(Block::Scope),
+            "block" if self.extends => self.open(BlockScope::Deferred),
+            "block" => self.open(BlockScope::Scope),
             "macro" => self.macro_block(rest),
             "call" => self.call_block(rest),
             "import" => {
@@ -134,35 +134,35 @@ impl<'s> Reader<'s> {
             }
             "from" => self.import_names(rest),
             keyword if keyword.starts_with("end") => {
-                self.events.push(Event::Close);
+                self.events.push(NameEvent::Close);
                 self.events.extend(self.at_end.pop().unwrap_or_default());
             }
             _ => {}
         }
     }
 
-    fn open(&mut self, block: Block) {
-        self.events.push(Event::Open(block));
+    fn open(&mut self, block: BlockScope) {
+        self.events.push(NameEvent::Open(block));
         self.at_end.push(Vec::new());
     }
 
-    fn bind(&mut self, token: Option<&Token<'s>>, by: By) {
-        if let Some(Kind::Name(name)) = token.map(|token| token.kind) {
-            self.events.push(Event::Bind(name, by));
+    fn bind(&mut self, token: Option<&TemplateToken<'s>>, by: By) {
+        if let Some(TokenKind::Name(name)) = token.map(|token| token.kind) {
+            self.events.push(NameEvent::Bind(name, by));
         }
     }
 
-    fn for_loop(&mut self, tokens: &[Token<'s>]) {
+    fn for_loop(&mut self, tokens: &[TemplateToken<'s>]) {
         let (targets, rest) = split(tokens, |token| is_name(token, "in"));
         let (values, condition) = split(rest, |token| is_name(token, "if"));
         self.expression(values);
-        self.open(Block::Loop);
+        self.open(BlockScope::Loop);
         self.targets(targets, By::Block);
         self.expression(condition);
     }
 
-    fn with(&mut self, tokens: &[Token<'s>]) {
-        self.open(Block::Scope);
+    fn with(&mut self, tokens: &[TemplateToken<'s>]) {
+        self.open(BlockScope::Scope);
         let mut rest = tokens;
         while !rest.is_empty() {
             let (part, after) = split(rest, |token| is_sign(token, ","));
@@ -173,13 +173,13 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn set(&mut self, tokens: &[Token<'s>]) {
+    fn set(&mut self, tokens: &[TemplateToken<'s>]) {
         let (targets, value) = split(tokens, |token| is_sign(token, "="));
         if value.is_empty() {
             let filters = targets.iter().position(|token| is_sign(token, "|"));
             let (targets, filters) = targets.split_at(filters.unwrap_or(targets.len()));
             self.expression(filters);
-            self.open(Block::Transparent);
+            self.open(BlockScope::Transparent);
             let before = self.events.len();
             self.targets(targets, By::Statement);
             let bound = self.events.split_off(before);
@@ -192,24 +192,24 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn macro_block(&mut self, tokens: &[Token<'s>]) {
+    fn macro_block(&mut self, tokens: &[TemplateToken<'s>]) {
         self.bind(tokens.first(), By::Statement);
-        self.open(Block::Deferred);
+        self.open(BlockScope::Deferred);
         let (parameters, _) = bracketed(tokens.get(1..).unwrap_or_default());
         self.parameters(parameters);
     }
 
-    fn call_block(&mut self, tokens: &[Token<'s>]) {
+    fn call_block(&mut self, tokens: &[TemplateToken<'s>]) {
         let (parameters, call) = match tokens.first() {
             Some(token) if is_sign(token, "(") => bracketed(tokens),
             _ => (&[][..], tokens),
         };
         self.expression(call);
-        self.open(Block::Deferred);
+        self.open(BlockScope::Deferred);
         self.parameters(parameters);
     }
 
-    fn parameters(&mut self, tokens: &[Token<'s>]) {
+    fn parameters(&mut self, tokens: &[TemplateToken<'s>]) {
         let mut rest = tokens;
         while !rest.is_empty() {
             let (part, after) = split(rest, |token| is_sign(token, ","));
@@ -219,7 +219,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn import_names(&mut self, tokens: &[Token<'s>]) {
+    fn import_names(&mut self, tokens: &[TemplateToken<'s>]) {
         let (_, mut rest) = split(tokens, |token| is_name(token, "import"));
         while !rest.is_empty() {
             let (part, after) = split(rest, |token| is_sign(token, ","));
@@ -230,62 +230,64 @@ impl<'s> Reader<'s> {
     }
 
     /// Names on the left of `=` or `in`; an attribute of a namespace is a look at the namespace.
-    fn targets(&mut self, tokens: &[Token<'s>], by: By) {
+    fn targets(&mut self, tokens: &[TemplateToken<'s>], by: By) {
         for (at, token) in tokens.iter().enumerate() {
             let follows = |step: Option<usize>| {
                 step.and_then(|at| tokens.get(at))
                     .is_some_and(|token| is_sign(token, "."))
             };
             match token.kind {
-                Kind::Name(_) if follows(at.checked_sub(1)) => {}
-                Kind::Name(name) if follows(Some(at + 1)) => self.events.push(Event::Use(Use {
-                    name,
-                    range: token.range.clone(),
-                    how: Manner::Read,
-                })),
+                TokenKind::Name(_) if follows(at.checked_sub(1)) => {}
+                TokenKind::Name(name) if follows(Some(at + 1)) => {
+                    self.events.push(NameEvent::Use(Use {
+                        name,
+                        range: token.range.clone(),
+                        how: Manner::Read,
+                    }))
+                }
                 _ => self.bind(Some(token), by),
             }
         }
     }
 
-    fn expression(&mut self, tokens: &[Token<'s>]) {
+    fn expression(&mut self, tokens: &[TemplateToken<'s>]) {
         let mut after_operand = false;
         let mut at = 0;
         while let Some(token) = tokens.get(at) {
             at += 1;
             match token.kind {
-                Kind::Sign("|") => {
+                TokenKind::Sign("|") => {
                     at += self.filter(&tokens[at..]);
                     after_operand = true;
                 }
                 // Behind a dot stands an attribute.
-                Kind::Sign(".") => {
+                TokenKind::Sign(".") => {
                     at += 1;
                     after_operand = true;
                 }
-                Kind::Sign(")" | "]" | "}")
-                | Kind::Text(_)
-                | Kind::Number(_)
-                | Kind::Name("true" | "True" | "false" | "False" | "none" | "None") => {
+                TokenKind::Sign(")" | "]" | "}")
+                | TokenKind::Text(_)
+                | TokenKind::Number(_)
+                | TokenKind::Name("true" | "True" | "false" | "False" | "none" | "None") => {
                     after_operand = true;
                 }
-                Kind::Sign(_) => after_operand = false,
-                Kind::Name("is") if after_operand => {
+                TokenKind::Sign(_) => after_operand = false,
+                TokenKind::Name("is") if after_operand => {
                     at += usize::from(tokens.get(at).is_some_and(|token| is_name(token, "not")));
                     at += self.test(&tokens[at..]);
                     // An operand right behind a test is the test's.
                     after_operand = !tokens.get(at).is_some_and(begins_operand);
                 }
-                Kind::Name("and" | "or" | "in" | "not" | "if" | "else") if after_operand => {
+                TokenKind::Name("and" | "or" | "in" | "not" | "if" | "else") if after_operand => {
                     after_operand = false;
                 }
-                Kind::Name("not" | "in") | Kind::Open(_) | Kind::Close => {}
+                TokenKind::Name("not" | "in") | TokenKind::Open(_) | TokenKind::Close => {}
                 // `recursive` and the like, or the name of an argument.
-                Kind::Name(_)
+                TokenKind::Name(_)
                     if after_operand || tokens.get(at).is_some_and(|token| is_sign(token, "=")) => {
                 }
-                Kind::Name(name) => {
-                    self.events.push(Event::Use(Use {
+                TokenKind::Name(name) => {
+                    self.events.push(NameEvent::Use(Use {
                         name,
                         range: token.range.clone(),
                         how: manner(&tokens[at..]),
@@ -297,7 +299,7 @@ impl<'s> Reader<'s> {
     }
 
     /// Takes a filter's name; returns how many tokens it has.
-    fn filter(&mut self, tokens: &[Token<'s>]) -> usize {
+    fn filter(&mut self, tokens: &[TemplateToken<'s>]) -> usize {
         let (name, range, length) = dotted(tokens);
         if length == 0 {
             return 0;
@@ -308,38 +310,38 @@ impl<'s> Reader<'s> {
             "map" => {
                 let inner = literal(arguments, 1);
                 self.events
-                    .extend(inner.map(|(name, range)| Event::Filter(name, range)));
+                    .extend(inner.map(|(name, range)| NameEvent::Filter(name, range)));
             }
             "select" | "reject" | "selectattr" | "rejectattr" => {
                 let at = if name.ends_with("attr") { 3 } else { 1 };
                 let inner = literal(arguments, at);
                 self.events
-                    .extend(inner.map(|(name, range)| Event::Test(name, range)));
+                    .extend(inner.map(|(name, range)| NameEvent::Test(name, range)));
             }
             _ => {}
         }
-        self.events.push(Event::Filter(name, range));
+        self.events.push(NameEvent::Filter(name, range));
         length
     }
 
-    fn test(&mut self, tokens: &[Token<'s>]) -> usize {
+    fn test(&mut self, tokens: &[TemplateToken<'s>]) -> usize {
         let (name, range, length) = dotted(tokens);
         if length > 0 {
-            self.events.push(Event::Test(name, range));
+            self.events.push(NameEvent::Test(name, range));
         }
         length
     }
 }
 
 /// What is done with the variable before these tokens.
-fn manner(after: &[Token<'_>]) -> Manner {
+fn manner(after: &[TemplateToken<'_>]) -> Manner {
     let kind = |at: usize| after.get(at).map(|token| token.kind);
-    let test = 1 + usize::from(kind(1) == Some(Kind::Name("not")));
+    let test = 1 + usize::from(kind(1) == Some(TokenKind::Name("not")));
     match (kind(0), kind(1)) {
-        (Some(Kind::Sign("(")), _) => Manner::Called,
-        (Some(Kind::Sign("|")), Some(Kind::Name("default" | "d"))) => Manner::Defaulted,
-        (Some(Kind::Name("is")), _)
-            if matches!(kind(test), Some(Kind::Name("defined" | "undefined"))) =>
+        (Some(TokenKind::Sign("(")), _) => Manner::Called,
+        (Some(TokenKind::Sign("|")), Some(TokenKind::Name("default" | "d"))) => Manner::Defaulted,
+        (Some(TokenKind::Name("is")), _)
+            if matches!(kind(test), Some(TokenKind::Name("defined" | "undefined"))) =>
         {
             Manner::Tested
         }
@@ -348,9 +350,9 @@ fn manner(after: &[Token<'_>]) -> Manner {
 }
 
 /// A filter's or test's name, which may have dots, its place and its number of tokens.
-fn dotted<'s>(tokens: &[Token<'s>]) -> (Cow<'s, str>, Range<usize>, usize) {
-    let Some(Token {
-        kind: Kind::Name(first),
+fn dotted<'s>(tokens: &[TemplateToken<'s>]) -> (Cow<'s, str>, Range<usize>, usize) {
+    let Some(TemplateToken {
+        kind: TokenKind::Name(first),
         range,
     }) = tokens.first()
     else {
@@ -359,7 +361,7 @@ fn dotted<'s>(tokens: &[Token<'s>]) -> (Cow<'s, str>, Range<usize>, usize) {
     let (mut name, mut range, mut length) = (Cow::Borrowed(*first), range.clone(), 1);
     while let [dot, segment, ..] = &tokens[length..]
         && is_sign(dot, ".")
-        && let Kind::Name(text) = segment.kind
+        && let TokenKind::Name(text) = segment.kind
     {
         name = Cow::Owned(format!("{name}.{text}"));
         range.end = segment.range.end;
@@ -369,7 +371,7 @@ fn dotted<'s>(tokens: &[Token<'s>]) -> (Cow<'s, str>, Range<usize>, usize) {
 }
 
 /// The string that is a whole argument at a place behind `(`, without its quotes.
-fn literal<'s>(tokens: &[Token<'s>], at: usize) -> Option<(Cow<'s, str>, Range<usize>)> {
+fn literal<'s>(tokens: &[TemplateToken<'s>], at: usize) -> Option<(Cow<'s, str>, Range<usize>)> {
     let is_plain_list = tokens[..at.min(tokens.len())]
         .iter()
         .zip([Some("("), None, Some(",")])
@@ -378,8 +380,8 @@ fn literal<'s>(tokens: &[Token<'s>], at: usize) -> Option<(Cow<'s, str>, Range<u
         .get(at + 1)
         .is_some_and(|token| is_sign(token, ",") || is_sign(token, ")"));
     match tokens.get(at)? {
-        Token {
-            kind: Kind::Text(text),
+        TemplateToken {
+            kind: TokenKind::Text(text),
             range,
         } if is_plain_list && ends && !text.contains('\\') => Some((
             Cow::Borrowed(&text[1..text.len() - 1]),
@@ -389,32 +391,32 @@ fn literal<'s>(tokens: &[Token<'s>], at: usize) -> Option<(Cow<'s, str>, Range<u
     }
 }
 
-fn begins_operand(token: &Token<'_>) -> bool {
+fn begins_operand(token: &TemplateToken<'_>) -> bool {
     match token.kind {
-        Kind::Name("and" | "or" | "else" | "is") => false,
-        Kind::Name(_) | Kind::Text(_) | Kind::Number(_) => true,
+        TokenKind::Name("and" | "or" | "else" | "is") => false,
+        TokenKind::Name(_) | TokenKind::Text(_) | TokenKind::Number(_) => true,
         _ => false,
     }
 }
 
-fn is_name(token: &Token<'_>, name: &str) -> bool {
-    token.kind == Kind::Name(name)
+fn is_name(token: &TemplateToken<'_>, name: &str) -> bool {
+    token.kind == TokenKind::Name(name)
 }
 
-fn is_sign(token: &Token<'_>, sign: &str) -> bool {
-    token.kind == Kind::Sign(sign)
+fn is_sign(token: &TemplateToken<'_>, sign: &str) -> bool {
+    token.kind == TokenKind::Sign(sign)
 }
 
 /// What stands before and behind the first such token outside brackets.
 fn split<'t, 's>(
-    tokens: &'t [Token<'s>],
-    is_border: impl Fn(&Token<'s>) -> bool,
-) -> (&'t [Token<'s>], &'t [Token<'s>]) {
+    tokens: &'t [TemplateToken<'s>],
+    is_border: impl Fn(&TemplateToken<'s>) -> bool,
+) -> (&'t [TemplateToken<'s>], &'t [TemplateToken<'s>]) {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate() {
         match token.kind {
-            Kind::Sign("(" | "[" | "{") => depth += 1,
-            Kind::Sign(")" | "]" | "}") => depth = depth.saturating_sub(1),
+            TokenKind::Sign("(" | "[" | "{") => depth += 1,
+            TokenKind::Sign(")" | "]" | "}") => depth = depth.saturating_sub(1),
             _ if depth == 0 && is_border(token) => return (&tokens[..at], &tokens[at + 1..]),
             _ => {}
         }
@@ -423,12 +425,14 @@ fn split<'t, 's>(
 }
 
 /// What stands inside the brackets that open here, and behind them.
-fn bracketed<'t, 's>(tokens: &'t [Token<'s>]) -> (&'t [Token<'s>], &'t [Token<'s>]) {
+fn bracketed<'t, 's>(
+    tokens: &'t [TemplateToken<'s>],
+) -> (&'t [TemplateToken<'s>], &'t [TemplateToken<'s>]) {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate() {
         match token.kind {
-            Kind::Sign("(" | "[" | "{") => depth += 1,
-            Kind::Sign(")" | "]" | "}") => depth = depth.saturating_sub(1),
+            TokenKind::Sign("(" | "[" | "{") => depth += 1,
+            TokenKind::Sign(")" | "]" | "}") => depth = depth.saturating_sub(1),
             _ => {}
         }
         if depth == 0 {

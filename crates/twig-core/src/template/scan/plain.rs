@@ -1,6 +1,6 @@
 //! Which tags are harmless: what they print is bounded by what they are given.
 
-use super::tokens::{Kind, Token};
+use super::tokens::{TemplateToken, TokenKind};
 
 /// Filters that return no more than a small multiple of what they get.
 pub(crate) const FILTERS: [&str; 9] = [
@@ -37,19 +37,19 @@ pub(crate) const TESTS: [&str; 14] = [
 const FILTER_CHAIN: usize = 4;
 
 /// Whether a block tag is harmless; a reference has been looked at before.
-pub(crate) fn is_plain_block(tokens: &[Token<'_>]) -> bool {
+pub(crate) fn is_plain_block(tokens: &[TemplateToken<'_>]) -> bool {
     let Some((first, rest)) = tokens.split_first() else {
         return true;
     };
     match first.kind {
-        Kind::Name("if" | "elif") => is_plain_expression(rest),
-        Kind::Name("else" | "endif" | "include") => true,
+        TokenKind::Name("if" | "elif") => is_plain_expression(rest),
+        TokenKind::Name("else" | "endif" | "include") => true,
         _ => false,
     }
 }
 
 /// Whether an expression is harmless. It need not be well formed: that is the parser's business.
-pub(crate) fn is_plain_expression(tokens: &[Token<'_>]) -> bool {
+pub(crate) fn is_plain_expression(tokens: &[TemplateToken<'_>]) -> bool {
     // For each open bracket, whether it holds a filter's arguments.
     let mut brackets: Vec<bool> = Vec::new();
     let mut filters = 0;
@@ -59,16 +59,16 @@ pub(crate) fn is_plain_expression(tokens: &[Token<'_>]) -> bool {
     while let Some(token) = kind(at) {
         at += 1;
         match token {
-            Kind::Sign("|") => {
+            TokenKind::Sign("|") => {
                 filters += 1;
-                let Some(Kind::Name(name)) = kind(at) else {
+                let Some(TokenKind::Name(name)) = kind(at) else {
                     return false;
                 };
                 if filters > FILTER_CHAIN || !FILTERS.contains(&name) {
                     return false;
                 }
                 at += 1;
-                if kind(at) == Some(Kind::Sign("(")) {
+                if kind(at) == Some(TokenKind::Sign("(")) {
                     if !matches!(name, "default" | "d") {
                         return false;
                     }
@@ -79,9 +79,9 @@ pub(crate) fn is_plain_expression(tokens: &[Token<'_>]) -> bool {
                     after_operand = true;
                 }
             }
-            Kind::Name("is") => {
-                at += usize::from(kind(at) == Some(Kind::Name("not")));
-                let Some(Kind::Name(name)) = kind(at) else {
+            TokenKind::Name("is") => {
+                at += usize::from(kind(at) == Some(TokenKind::Name("not")));
+                let Some(TokenKind::Name(name)) = kind(at) else {
                     return false;
                 };
                 at += 1;
@@ -89,8 +89,10 @@ pub(crate) fn is_plain_expression(tokens: &[Token<'_>]) -> bool {
                 let ends = matches!(
                     kind(at),
                     None | Some(
-                        Kind::Name("and" | "or" | "else" | "is")
-                            | Kind::Sign(")" | "," | "|" | "==" | "!=" | "<" | "<=" | ">" | ">=")
+                        TokenKind::Name("and" | "or" | "else" | "is")
+                            | TokenKind::Sign(
+                                ")" | "," | "|" | "==" | "!=" | "<" | "<=" | ">" | ">="
+                            )
                     )
                 );
                 if !ends || !TESTS.contains(&name) {
@@ -98,28 +100,28 @@ pub(crate) fn is_plain_expression(tokens: &[Token<'_>]) -> bool {
                 }
                 after_operand = true;
             }
-            Kind::Name("and" | "or" | "not" | "if" | "else")
-            | Kind::Sign("==" | "!=" | "<" | "<=" | ">" | ">=") => {
+            TokenKind::Name("and" | "or" | "not" | "if" | "else")
+            | TokenKind::Sign("==" | "!=" | "<" | "<=" | ">" | ">=") => {
                 filters = 0;
                 after_operand = false;
             }
-            Kind::Name("in") => return false,
-            Kind::Name(name) if !name.is_ascii() => return false,
-            Kind::Name(_) | Kind::Text(_) | Kind::Number(_) => after_operand = true,
-            Kind::Sign("(") => {
+            TokenKind::Name("in") => return false,
+            TokenKind::Name(name) if !name.is_ascii() => return false,
+            TokenKind::Name(_) | TokenKind::Text(_) | TokenKind::Number(_) => after_operand = true,
+            TokenKind::Sign("(") => {
                 // Behind an operand it is a call, and an empty pair is a tuple.
-                if after_operand || kind(at) == Some(Kind::Sign(")")) {
+                if after_operand || kind(at) == Some(TokenKind::Sign(")")) {
                     return false;
                 }
                 brackets.push(false);
             }
-            Kind::Sign(")") => {
+            TokenKind::Sign(")") => {
                 if brackets.pop().is_none() {
                     return false;
                 }
                 after_operand = true;
             }
-            Kind::Sign(",") if brackets.last() == Some(&true) => {
+            TokenKind::Sign(",") if brackets.last() == Some(&true) => {
                 filters = 0;
                 after_operand = false;
             }
@@ -130,13 +132,14 @@ pub(crate) fn is_plain_expression(tokens: &[Token<'_>]) -> bool {
 }
 
 /// Filters, tests and comparisons in a tag: what costs time by the length of a value.
-pub(crate) fn operations(tokens: &[Token<'_>]) -> usize {
+pub(crate) fn operations(tokens: &[TemplateToken<'_>]) -> usize {
     tokens
         .iter()
         .filter(|token| {
             matches!(
                 token.kind,
-                Kind::Name("is" | "in") | Kind::Sign("|" | "==" | "!=" | "<" | "<=" | ">" | ">=")
+                TokenKind::Name("is" | "in")
+                    | TokenKind::Sign("|" | "==" | "!=" | "<" | "<=" | ">" | ">=")
             )
         })
         .count()

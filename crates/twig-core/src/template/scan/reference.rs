@@ -5,15 +5,17 @@ use std::ops::Range;
 
 use minijinja::Environment;
 
-use super::tokens::{Kind, Token};
-use super::{Fault, How, Reference};
+use super::tokens::{TemplateToken, TokenKind};
+use super::{How, TemplateError, TemplateReference};
 
 /// What a block tag refers to; nothing where it is another tag, or one that the parser refuses.
-pub(crate) fn reference(tokens: &[Token<'_>]) -> Result<Option<Reference>, Fault> {
+pub(crate) fn reference(
+    tokens: &[TemplateToken<'_>],
+) -> Result<Option<TemplateReference>, TemplateError> {
     let Some((keyword, rest)) = tokens.split_first() else {
         return Ok(None);
     };
-    let Kind::Name(word) = keyword.kind else {
+    let TokenKind::Name(word) = keyword.kind else {
         return Ok(None);
     };
     let how = match word {
@@ -33,10 +35,10 @@ pub(crate) fn reference(tokens: &[Token<'_>]) -> Result<Option<Reference>, Fault
     {
         return Err(dynamic(word, first.range.start..token.range.end));
     }
-    let ignore_missing = after
-        .windows(2)
-        .any(|pair| pair[0].kind == Kind::Name("ignore") && pair[1].kind == Kind::Name("missing"));
-    Ok(Some(Reference {
+    let ignore_missing = after.windows(2).any(|pair| {
+        pair[0].kind == TokenKind::Name("ignore") && pair[1].kind == TokenKind::Name("missing")
+    });
+    Ok(Some(TemplateReference {
         how,
         names,
         ignore_missing: ignore_missing && how == How::Include,
@@ -44,15 +46,15 @@ pub(crate) fn reference(tokens: &[Token<'_>]) -> Result<Option<Reference>, Fault
 }
 
 /// Whether a token behind a name makes an expression of it.
-fn continues(token: &Token<'_>) -> bool {
+fn continues(token: &TemplateToken<'_>) -> bool {
     matches!(
         token.kind,
-        Kind::Sign(_) | Kind::Name("if" | "is" | "in" | "and" | "or" | "not")
+        TokenKind::Sign(_) | TokenKind::Name("if" | "is" | "in" | "and" | "or" | "not")
     )
 }
 
-fn dynamic(word: &str, range: Range<usize>) -> Fault {
-    Fault {
+fn dynamic(word: &str, range: Range<usize>) -> TemplateError {
+    TemplateError {
         code: ProblemCode::DynamicInclude,
         range,
         message: format!("`{word}` needs a quoted name here"),
@@ -60,14 +62,17 @@ fn dynamic(word: &str, range: Range<usize>) -> Fault {
     }
 }
 
-type Name = (String, Range<usize>);
+type ReferenceName = (String, Range<usize>);
 
 /// One name, or a list of them for `include`; then what follows.
-fn names<'t, 's>(tokens: &'t [Token<'s>], how: How) -> Option<(Vec<Name>, &'t [Token<'s>])> {
+fn names<'t, 's>(
+    tokens: &'t [TemplateToken<'s>],
+    how: How,
+) -> Option<(Vec<ReferenceName>, &'t [TemplateToken<'s>])> {
     let opening = tokens.first()?.kind;
     let closing = match opening {
-        Kind::Sign("[") if how == How::Include => Kind::Sign("]"),
-        Kind::Sign("(") if how == How::Include => Kind::Sign(")"),
+        TokenKind::Sign("[") if how == How::Include => TokenKind::Sign("]"),
+        TokenKind::Sign("(") if how == How::Include => TokenKind::Sign(")"),
         _ => {
             let (name, rest) = name(tokens)?;
             return Some((vec![name], rest));
@@ -85,7 +90,7 @@ fn names<'t, 's>(tokens: &'t [Token<'s>], how: How) -> Option<(Vec<Name>, &'t [T
             }
         }
         match rest.first().map(|token| token.kind) {
-            Some(Kind::Sign(",")) => rest = &rest[1..],
+            Some(TokenKind::Sign(",")) => rest = &rest[1..],
             Some(kind) if kind == closing => break,
             _ => return None,
         }
@@ -95,16 +100,18 @@ fn names<'t, 's>(tokens: &'t [Token<'s>], how: How) -> Option<(Vec<Name>, &'t [T
 }
 
 /// Strings side by side are one name, as in Python.
-fn name<'t, 's>(tokens: &'t [Token<'s>]) -> Option<(Name, &'t [Token<'s>])> {
+fn name<'t, 's>(
+    tokens: &'t [TemplateToken<'s>],
+) -> Option<(ReferenceName, &'t [TemplateToken<'s>])> {
     let count = tokens
         .iter()
-        .take_while(|token| matches!(token.kind, Kind::Text(_)))
+        .take_while(|token| matches!(token.kind, TokenKind::Text(_)))
         .count();
     let (strings, rest) = tokens.split_at(count);
     let range = strings.first()?.range.start..strings.last()?.range.end;
     let mut name = String::new();
     for token in strings {
-        if let Kind::Text(text) = token.kind {
+        if let TokenKind::Text(text) = token.kind {
             name.push_str(&unquote(text));
         }
     }

@@ -2,8 +2,8 @@
 
 use super::measure::{BLOCKS, BRACKETS, BRANCHES, OPERATORS};
 use super::*;
-use crate::template::engine::{Engine, Links, Room};
-use crate::template::values::Values;
+use crate::template::engine::{Engine, Links, TextRoom};
+use crate::template::values::TemplateValues;
 
 mod properties;
 
@@ -22,7 +22,11 @@ const STACK: usize = 512 * 1024;
 fn compile_on_small_stack(source: String) -> Result<(), String> {
     let work = move || match Engine::computed(&[("t", &source)], Links::new()) {
         Ok(engine) => {
-            let _ = engine.render("t", &Values::new([("a", Some("a"))]), Room::new(1 << 20));
+            let _ = engine.render(
+                "t",
+                &TemplateValues::new([("a", Some("a"))]),
+                TextRoom::new(1 << 20),
+            );
             let _ = engine.undeclared();
             Ok(())
         }

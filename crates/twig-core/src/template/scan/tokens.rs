@@ -12,18 +12,18 @@ use minijinja::syntax::SyntaxConfig;
 
 /// One token and its bytes in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Token<'s> {
+pub struct TemplateToken<'s> {
     /// What it is.
-    pub kind: Kind<'s>,
+    pub kind: TokenKind<'s>,
     /// Where it stands.
     pub range: Range<usize>,
 }
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind<'s> {
+pub enum TokenKind<'s> {
     /// `{{` or `{%`
-    Open(Tag),
+    Open(TagKind),
     /// The end of either.
     Close,
     /// A name or keyword.
@@ -38,7 +38,7 @@ pub enum Kind<'s> {
 
 /// Which tag a token stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tag {
+pub enum TagKind {
     /// `{{ … }}`
     Variable,
     /// `{% … %}`
@@ -62,26 +62,26 @@ impl<'s> Tokens<'s> {
 }
 
 impl<'s> Iterator for Tokens<'s> {
-    type Item = Token<'s>;
+    type Item = TemplateToken<'s>;
 
-    fn next(&mut self) -> Option<Token<'s>> {
+    fn next(&mut self) -> Option<TemplateToken<'s>> {
         loop {
             let (token, span) = self.lexer.next_token().ok()??;
             let range = span.start_offset as usize..span.end_offset as usize;
             let text = self.source.get(range.clone())?;
             let kind = match token {
                 EngineToken::TemplateData(_) => continue,
-                EngineToken::VariableStart => Kind::Open(Tag::Variable),
-                EngineToken::BlockStart => Kind::Open(Tag::Block),
-                EngineToken::VariableEnd | EngineToken::BlockEnd => Kind::Close,
-                EngineToken::Ident(name) => Kind::Name(name),
-                EngineToken::Str(_) | EngineToken::String(_) => Kind::Text(text),
+                EngineToken::VariableStart => TokenKind::Open(TagKind::Variable),
+                EngineToken::BlockStart => TokenKind::Open(TagKind::Block),
+                EngineToken::VariableEnd | EngineToken::BlockEnd => TokenKind::Close,
+                EngineToken::Ident(name) => TokenKind::Name(name),
+                EngineToken::Str(_) | EngineToken::String(_) => TokenKind::Text(text),
                 EngineToken::Int(_) | EngineToken::Int128(_) | EngineToken::Float(_) => {
-                    Kind::Number(text)
+                    TokenKind::Number(text)
                 }
-                _ => Kind::Sign(text),
+                _ => TokenKind::Sign(text),
             };
-            return Some(Token { kind, range });
+            return Some(TemplateToken { kind, range });
         }
     }
 }

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 use twig_core::limits::PROBLEMS;
 use twig_core::parse::functions::FunctionFiles;
-use twig_core::parse::library::{Folder, definitions_library, functions_library, twig_library};
+use twig_core::parse::library::{
+    LibraryRoot, definitions_library, functions_library, twig_library,
+};
 use twig_core::{Library, LibraryName, Limits, Prompt, RelativePath};
 use twig_testkit::assert_linear;
 
@@ -20,8 +22,8 @@ enum Field {
 
 const FIELDS: [Field; 3] = [Field::Title, Field::Description, Field::Argument];
 
-fn folder() -> Folder {
-    Folder {
+fn folder() -> LibraryRoot {
+    LibraryRoot {
         name: LibraryName::from_folder("lib").expect("a name"),
         root: "/lib".into(),
         shown_root: "~/lib".into(),

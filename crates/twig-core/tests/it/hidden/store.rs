@@ -2,8 +2,8 @@
 
 use twig_core::Limits;
 use twig_core::store::{
-    Author, Change, Decision, Draft, Given, ItemKind, ItemWrite, Noun, StoreError, StoreName,
-    decide,
+    Author, Change, Decision, GivenContent, ItemDraft, ItemKind, ItemWrite, Noun, StoreError,
+    StoreName, decide,
 };
 
 use super::{attacks, benign};
@@ -17,8 +17,8 @@ fn create(kind: ItemKind, content: &str, description: &str) -> Result<Decision, 
         project: name(Noun::Project),
         kind,
         name: name(Noun::Prompt),
-        change: Change::Create(Draft {
-            content: Given::Text(content.to_owned()),
+        change: Change::Create(ItemDraft {
+            content: GivenContent::Text(content.to_owned()),
             description: Some(description.into()),
             uri: (kind == ItemKind::Resource).then(|| "file:///x".into()),
             mime: (kind == ItemKind::Resource).then(|| "text/plain".into()),

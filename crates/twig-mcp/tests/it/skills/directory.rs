@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use twig_core::Limits;
 use twig_mcp::Connection;
-use twig_mcp::http::{self, Answer, Headers};
+use twig_mcp::http::{self, Headers, HttpAnswer};
 
 use super::{all, manifest, peer, walk, with_skills};
 use crate::support::{Peer, error, modern, request, server_meta, with_documents};
@@ -243,7 +243,7 @@ fn post(peer: &Peer, headers: &Headers<'_>, body: &str) -> u16 {
     match http::post(&peer.server, headers, body.as_bytes()) {
         Err(reply) => reply.status,
         Ok(exchange) => match exchange.answer(&mut connection, peer.world()) {
-            Answer::Reply(reply) | Answer::Session(reply) => reply.status,
+            HttpAnswer::Reply(reply) | HttpAnswer::Session(reply) => reply.status,
             other => panic!("{other:?}"),
         },
     }

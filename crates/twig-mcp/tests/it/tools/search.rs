@@ -1,7 +1,7 @@
 //! `search`: the question goes out, what was found comes back.
 
 use serde_json::{Value, json};
-use twig_core::search::{Hit, Query, Scope, Target};
+use twig_core::search::{Hit, Query, SearchScope, SearchTarget};
 use twig_mcp::Work;
 
 use super::agent::{Agent, text};
@@ -28,15 +28,15 @@ fn the_question_is_handed_over() {
     for (arguments, expected) in [
         (
             json!({"query": " cod  rev "}),
-            query("cod  rev", Scope::All, 10),
+            query("cod  rev", SearchScope::All, 10),
         ),
         (
             json!({"query": "x", "limit": 50, "kind": "prompt"}),
-            query("x", Scope::Prompts, 50),
+            query("x", SearchScope::Prompts, 50),
         ),
         (
             json!({"query": "x", "limit": 1, "kind": "resource"}),
-            query("x", Scope::Documents, 1),
+            query("x", SearchScope::Documents, 1),
         ),
     ] {
         assert_eq!(asked(&mut agent, arguments), expected);
@@ -48,13 +48,13 @@ fn what_was_found_is_told_as_text_and_as_data() {
     let mut agent = Agent::new();
     agent.found = Ok(vec![
         Hit {
-            target: Target::Prompt("l:review".into()),
+            target: SearchTarget::Prompt("l:review".into()),
             title: Some("Code review".into()),
             description: Some("Reviews".into()),
             snippet: "… code …".into(),
         },
         Hit {
-            target: Target::Document {
+            target: SearchTarget::Document {
                 uri: "a://x".into(),
                 name: "x.md".into(),
             },

@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use twig_clients::clients::{formats, kind_of_commands, kind_of_file};
-use twig_core::Kind;
+use twig_core::LibraryKind;
 
-use super::super::Spot;
-use super::{COMMANDS, Folder};
+use super::super::DetectedLibrary;
+use super::{COMMANDS, VisitedFolder};
 
 /// What speaks for a kind.
 #[derive(Debug, Default)]
 pub(super) struct Signs {
     /// Kinds but for plain Markdown, each with the folders that hold its prompts.
-    folders: BTreeMap<Kind, BTreeSet<PathBuf>>,
+    folders: BTreeMap<LibraryKind, BTreeSet<PathBuf>>,
     /// Folders of commands.
     commands: BTreeMap<PathBuf, Commands>,
     /// Folders that are a skill each: all that is in them belongs to it.
@@ -22,7 +22,7 @@ pub(super) struct Signs {
     markdown: Vec<PathBuf>,
     /// Whether the only Markdown files speak of their folder.
     has_notes: bool,
-    plugins: Vec<Spot>,
+    plugins: Vec<DetectedLibrary>,
 }
 
 /// How many files of a folder of commands are of which client.
@@ -33,29 +33,29 @@ struct Commands {
 }
 
 /// Kinds that are told by their files, what is told best first.
-const ORDER: [Kind; 4] = [
-    Kind::Skills,
+const ORDER: [LibraryKind; 4] = [
+    LibraryKind::Skills,
     FABRIC,
     formats::COPILOT.kind(),
     formats::MODELS.kind(),
 ];
 
-const FABRIC: Kind = formats::FABRIC.kind();
+const FABRIC: LibraryKind = formats::FABRIC.kind();
 
 /// What people call a folder of prompts of a kind.
-fn usual_name(kind: Kind) -> &'static str {
+fn usual_name(kind: LibraryKind) -> &'static str {
     match kind {
-        Kind::Skills => "skills",
+        LibraryKind::Skills => "skills",
         FABRIC => "patterns",
         _ => "prompts",
     }
 }
 
 impl Signs {
-    pub(super) fn file(&mut self, folder: &Folder, name: &str) {
+    pub(super) fn file(&mut self, folder: &VisitedFolder, name: &str) {
         let in_subfolder = folder.depth > 0 && folder.commands.is_none();
         let kind = if let Some(kind) = kind_of_file(name, in_subfolder) {
-            if kind == Kind::Skills {
+            if kind == LibraryKind::Skills {
                 self.skills.insert(folder.path.clone());
             }
             kind
@@ -77,7 +77,7 @@ impl Signs {
             return;
         };
         // What is a skill or a pattern is the folder.
-        let is_folder = matches!(kind, Kind::Skills | FABRIC);
+        let is_folder = matches!(kind, LibraryKind::Skills | FABRIC);
         let above = match folder.path.parent() {
             Some(above) if is_folder && folder.depth > 0 => above,
             _ => &folder.path,
@@ -88,10 +88,10 @@ impl Signs {
 
     /// Takes in a plugin of Claude Code, whose commands and skills are libraries; says whether the
     /// folder is one.
-    pub(super) fn plugin(&mut self, folder: &Folder, inner: &[String]) -> bool {
+    pub(super) fn plugin(&mut self, folder: &VisitedFolder, inner: &[String]) -> bool {
         let parts = [
             (COMMANDS, formats::CLAUDE.kind(), ""),
-            ("skills", Kind::Skills, "_skills"),
+            ("skills", LibraryKind::Skills, "_skills"),
         ];
         let has = |name: &str| inner.iter().any(|it| it == name);
         if !parts.iter().any(|(name, ..)| has(name))
@@ -107,18 +107,18 @@ impl Signs {
         let spots = parts.iter().filter(|(name, ..)| has(name));
         self.plugins.extend(spots.map(|(name, kind, end)| {
             let root = folder.path.join(name);
-            Spot::new(root, *kind, Some(format!("{own}{end}")))
+            DetectedLibrary::new(root, *kind, Some(format!("{own}{end}")))
         }));
         true
     }
 
     /// One library, or several where there are several kinds; and what is in none of them.
-    pub(super) fn weigh(mut self, root: &Path) -> (Vec<Spot>, Option<(usize, PathBuf)>) {
+    pub(super) fn weigh(mut self, root: &Path) -> (Vec<DetectedLibrary>, Option<(usize, PathBuf)>) {
         let skills = &self.skills;
         let is_of_skill = |path: &Path| path.ancestors().any(|it| skills.contains(it));
         self.commands.retain(|folder, _| !is_of_skill(folder));
         for (kind, folders) in &mut self.folders {
-            folders.retain(|folder| *kind == Kind::Skills || !is_of_skill(folder));
+            folders.retain(|folder| *kind == LibraryKind::Skills || !is_of_skill(folder));
         }
         self.folders.retain(|_, folders| !folders.is_empty());
         let is_one = self.plugins.is_empty() && self.commands.is_empty() && self.folders.len() < 2;
@@ -134,29 +134,30 @@ impl Signs {
         (spots, left_out)
     }
 
-    fn one(&self, root: &Path) -> Option<Spot> {
+    fn one(&self, root: &Path) -> Option<DetectedLibrary> {
         let has_markdown = self.has_notes || !self.markdown.is_empty();
         let Some((kind, folders)) = self.folders.first_key_value() else {
-            return has_markdown.then(|| Spot::new(root.to_path_buf(), Kind::Markdown, None));
+            return has_markdown
+                .then(|| DetectedLibrary::new(root.to_path_buf(), LibraryKind::Markdown, None));
         };
         // Patterns are named by their folders, wherever these lie together.
         let root = match folders.first() {
             Some(patterns) if *kind == FABRIC && folders.len() == 1 => patterns,
             _ => root,
         };
-        Some(Spot::new(root.to_path_buf(), *kind, None))
+        Some(DetectedLibrary::new(root.to_path_buf(), *kind, None))
     }
 
     /// A library for each plugin, each folder of commands, and each place where prompts of one kind
     /// lie together.
-    fn several(&mut self, root: &Path) -> Vec<Spot> {
+    fn several(&mut self, root: &Path) -> Vec<DetectedLibrary> {
         let mut spots = std::mem::take(&mut self.plugins);
         for (folder, commands) in &self.commands {
             let kind = kind_of_commands(commands.toml, commands.markdown);
             let above = folder.parent().filter(|_| folder != root);
             let above = above.and_then(Path::file_name);
             let name = above.map(|name| name.to_string_lossy().into_owned());
-            spots.push(Spot::new(folder.clone(), kind, name));
+            spots.push(DetectedLibrary::new(folder.clone(), kind, name));
         }
         for kind in ORDER {
             let folders = self.folders.get(&kind).into_iter().flatten();
@@ -170,7 +171,7 @@ impl Signs {
                 if !spots.iter().any(|spot| spot.root == *path) {
                     let is_taken = self.commands.contains_key(&path.join(COMMANDS));
                     let name = name_of(root, kind, path, is_taken);
-                    spots.push(Spot::new(path.clone(), kind, name));
+                    spots.push(DetectedLibrary::new(path.clone(), kind, name));
                 }
             }
         }
@@ -187,7 +188,7 @@ impl Signs {
 
 /// The library that a folder with prompts of a kind is in: the outermost that is called so, else
 /// the one directly in the root.
-fn together(root: &Path, kind: Kind, folder: &Path) -> PathBuf {
+fn together(root: &Path, kind: LibraryKind, folder: &Path) -> PathBuf {
     let below = folder.strip_prefix(root).unwrap_or(Path::new(""));
     let usual = usual_name(kind);
     let called = below.components().position(|it| it.as_os_str() == usual);
@@ -198,7 +199,7 @@ fn together(root: &Path, kind: Kind, folder: &Path) -> PathBuf {
 }
 
 /// `git_skills` for the skills beside the commands of `git`; `None` where the folder's own will do.
-fn name_of(root: &Path, kind: Kind, path: &Path, is_taken: bool) -> Option<String> {
+fn name_of(root: &Path, kind: LibraryKind, path: &Path, is_taken: bool) -> Option<String> {
     let usual = usual_name(kind);
     let is_usual = path != root && path.file_name()? == usual;
     let unit = if is_taken {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use twig_clients::format::{Part, part};
+use twig_clients::format::{ClientFilePart, part};
 use twig_core::RelativePath;
 use twig_sources::{LiveCatalog, Settings};
 
@@ -100,7 +100,10 @@ fn every_folder_of_the_corpus_is_told_and_every_file_named() {
         files.retain(|file| {
             let below = file.strip_prefix(&root).unwrap().to_str().unwrap();
             let part = part(read_as, &RelativePath::parse(below).unwrap());
-            matches!(part, Some(Part::Prompt | Part::Skipped(_)))
+            matches!(
+                part,
+                Some(ClientFilePart::Prompt | ClientFilePart::Skipped(_))
+            )
         });
         let named = named(&live, &root);
         let missing: Vec<&PathBuf> = files.iter().filter(|file| !named.contains(*file)).collect();

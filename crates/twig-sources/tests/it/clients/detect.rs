@@ -1,7 +1,7 @@
 //! What a folder is, by its path and its layout.
 
 use twig_clients::clients::formats;
-use twig_core::Kind;
+use twig_core::LibraryKind;
 use twig_sources::{LiveCatalog, Settings};
 
 use super::{files, kinds, libraries, named, remembered};
@@ -222,13 +222,13 @@ fn twig_libraries_come_before_all_guesses() {
     tree.write("box/pdf/SKILL.md", SKILL);
     tree.write("box/.claude/commands/x.md", "x");
     let live = LiveCatalog::load(named(&tree, &["box"]));
-    assert_eq!(kinds(&live), [Kind::Twig]);
+    assert_eq!(kinds(&live), [LibraryKind::Twig]);
     let tree = Tree::new();
     tree.library("box/mine", &["a"]);
     tree.write("box/tools/pdf/SKILL.md", SKILL);
     tree.write("box/notes/x.md", "x");
     let live = LiveCatalog::load(named(&tree, &["box"]));
-    assert_eq!(kinds(&live), [Kind::Twig, Kind::Skills]);
+    assert_eq!(kinds(&live), [LibraryKind::Twig, LibraryKind::Skills]);
 }
 
 #[test]
@@ -400,7 +400,7 @@ fn the_person_says_otherwise() {
         with(formats::CURSOR.kind(), "shop"),
         one("cursor", "shop/.cursor/commands")
     );
-    assert_eq!(with(Kind::Markdown, "shop"), one("markdown", "shop"));
+    assert_eq!(with(LibraryKind::Markdown, "shop"), one("markdown", "shop"));
     let commands = "shop/.claude/commands";
     assert_eq!(
         with(formats::CURSOR.kind(), commands),
@@ -417,7 +417,11 @@ fn the_data_folder_holds_such_libraries_too() {
     let live = tree.load();
     assert_eq!(
         kinds(&live),
-        [Kind::Twig, Kind::Skills, formats::CLAUDE.kind()]
+        [
+            LibraryKind::Twig,
+            LibraryKind::Skills,
+            formats::CLAUDE.kind()
+        ]
     );
     assert_eq!(codes(&live), [""; 0]);
 }
@@ -427,10 +431,10 @@ fn a_layout_that_changes_is_told_anew() {
     let tree = Tree::new();
     tree.write("box/README.md", "About");
     let live = LiveCatalog::load(named(&tree, &["box"]));
-    assert_eq!(kinds(&live), [Kind::Markdown]);
+    assert_eq!(kinds(&live), [LibraryKind::Markdown]);
     tree.write("box/pdf/SKILL.md", SKILL);
     live.refresh();
-    assert_eq!(kinds(&live), [Kind::Skills]);
+    assert_eq!(kinds(&live), [LibraryKind::Skills]);
     assert!(!live.refresh().changed);
 }
 

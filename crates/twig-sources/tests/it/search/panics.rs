@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use twig_core::search::Scope;
+use twig_core::search::SearchScope;
 use twig_core::{Blob, Bodies, Body, BodyError, Library, RelativePath, Stamp};
 use twig_sources::LiveCatalog;
 
@@ -40,7 +40,7 @@ fn a_panic_costs_one_search() {
         live: shelf.live,
         is_broken: AtomicBool::new(true),
     };
-    let query = query("needle", Scope::All, 5);
+    let query = query("needle", SearchScope::All, 5);
     let mut search = || shelf.index.search(&catalog, &bodies, &query);
     assert!(catch_unwind(AssertUnwindSafe(&mut search)).is_err());
     bodies.is_broken.store(false, Ordering::Relaxed);

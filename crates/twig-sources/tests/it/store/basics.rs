@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::sync::mpsc::channel;
 
 use twig_core::store::{
-    Change, Draft, Given, ItemKind, Operation, Patch, Store, StoreError, Write,
+    Change, GivenContent, ItemDraft, ItemKind, Operation, Patch, Store, StoreError, Write,
 };
 use twig_sources::Access;
 
@@ -75,8 +75,8 @@ fn resources_are_text_or_bytes() {
     let home = Home::with_project();
     let store = home.open();
     let bytes = vec![0, 159, 146, 150];
-    let draft = Draft {
-        content: Given::Bytes(bytes.clone()),
+    let draft = ItemDraft {
+        content: GivenContent::Bytes(bytes.clone()),
         description: Some("A picture".into()),
         uri: Some("file:///a.png".into()),
         mime: Some("image/png".into()),

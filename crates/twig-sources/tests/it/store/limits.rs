@@ -1,7 +1,9 @@
 //! Limits at the edge and one past it, and names.
 
 use twig_core::Limits;
-use twig_core::store::{Change, Draft, Given, ItemKind, Noun, Patch, Store, StoreError, StoreName};
+use twig_core::store::{
+    Change, GivenContent, ItemDraft, ItemKind, Noun, Patch, Store, StoreError, StoreName,
+};
 use twig_sources::{Access, SqliteStore};
 
 use super::support::*;
@@ -42,8 +44,8 @@ fn the_largest_contents_are_kept() {
     let store = open(&home, &limits);
     create_project(&store, "p").unwrap();
     let draft = |size: usize| {
-        Change::Create(Draft {
-            content: Given::Bytes(vec![b'x'; size]),
+        Change::Create(ItemDraft {
+            content: GivenContent::Bytes(vec![b'x'; size]),
             description: None,
             uri: Some("x:y".into()),
             mime: None,

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use twig_core::store::{
-    Change, Draft, Given, ItemKind, Operation, Patch, Store, StoreError, Version, Write, Written,
+    Change, GivenContent, ItemDraft, ItemKind, Operation, Patch, Store, StoreError, Version, Write,
+    Written,
 };
 use twig_sources::SqliteStore;
 
@@ -166,8 +167,8 @@ impl Model {
 fn carry_out(store: &dyn Store, project: &str, step: &Step) -> Result<Written, StoreError> {
     let (kind, item, change, expected) = match *step {
         Step::Create(kind, item, body, uri) => {
-            let draft = Draft {
-                content: Given::Text(TEXTS[body].to_owned()),
+            let draft = ItemDraft {
+                content: GivenContent::Text(TEXTS[body].to_owned()),
                 description: None,
                 uri: (kind == ItemKind::Resource).then_some(URIS[uri].into()),
                 mime: None,

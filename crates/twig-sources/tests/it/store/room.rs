@@ -6,7 +6,8 @@ use std::path::Path;
 use rusqlite::Connection;
 use twig_core::Limits;
 use twig_core::store::{
-    Change, Draft, Given, ItemKind, Patch, Store, StoreError, VERSION_BYTES, Version, Write,
+    Change, GivenContent, ItemDraft, ItemKind, Patch, Store, StoreError, VERSION_BYTES, Version,
+    Write,
 };
 use twig_sources::{Access, SqliteStore};
 
@@ -171,8 +172,8 @@ fn nothing_of_a_deleted_project_is_left_on_the_disk() {
     let _watch = other.watch(Box::new(|| {}));
     create_project(&store, MARKER).unwrap();
     let draft = |at: usize, size: usize| {
-        Change::Create(Draft {
-            content: Given::Text(format!("{at} {MARKER} ").repeat(size)),
+        Change::Create(ItemDraft {
+            content: GivenContent::Text(format!("{at} {MARKER} ").repeat(size)),
             description: Some(MARKER.into()),
             uri: Some(format!("x:{MARKER}{at}").into()),
             mime: None,

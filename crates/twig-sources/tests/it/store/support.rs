@@ -7,8 +7,8 @@ use std::sync::mpsc::channel;
 use tempfile::TempDir;
 use twig_core::Limits;
 use twig_core::store::{
-    Author, Change, Draft, Given, Item, ItemKind, ItemWrite, Noun, Patch, Project, Store,
-    StoreError, StoreName, Write, Written,
+    Author, Change, GivenContent, Item, ItemDraft, ItemKind, ItemWrite, Noun, Patch, Project,
+    Store, StoreError, StoreName, Write, Written,
 };
 use twig_sources::{Access, SqliteStore, Workspaces};
 
@@ -157,8 +157,8 @@ pub(crate) fn resource(
 }
 
 pub(crate) fn text(content: &str) -> Change {
-    Change::Create(Draft {
-        content: Given::Text(content.to_owned()),
+    Change::Create(ItemDraft {
+        content: GivenContent::Text(content.to_owned()),
         description: None,
         uri: None,
         mime: None,
@@ -166,8 +166,8 @@ pub(crate) fn text(content: &str) -> Change {
 }
 
 pub(crate) fn at(uri: &str, content: &str) -> Change {
-    Change::Create(Draft {
-        content: Given::Text(content.to_owned()),
+    Change::Create(ItemDraft {
+        content: GivenContent::Text(content.to_owned()),
         description: None,
         uri: Some(uri.into()),
         mime: None,
@@ -176,7 +176,7 @@ pub(crate) fn at(uri: &str, content: &str) -> Change {
 
 pub(crate) fn new_text(content: &str) -> Change {
     Change::Update(Patch {
-        content: Some(Given::Text(content.to_owned())),
+        content: Some(GivenContent::Text(content.to_owned())),
         ..Patch::default()
     })
 }

@@ -5,14 +5,14 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use super::server::Program;
+use super::server::EntryProgram;
 use crate::command_error::{CommandError, reason};
-use crate::connect::{Client, ConfigError, Entry, Scope, survey};
+use crate::connect::{ConfigError, ConfigScope, ConnectClient, ServerEntry, survey};
 use crate::places::{ClientPlaces, Places};
 use crate::ui::Ui;
 
 #[derive(Debug, Serialize)]
-struct Row {
+struct ClientRow {
     client: &'static str,
     title: &'static str,
     installed: bool,
@@ -42,19 +42,19 @@ pub(super) fn run(
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let mut found = survey(project, homes);
-    let mut take = |client: Client, scope: Scope| -> Option<FileRow> {
+    let mut take = |client: ConnectClient, scope: ConfigScope| -> Option<FileRow> {
         let at = found
             .iter()
             .position(|it| (it.0, it.1) == (client, scope))?;
         let (_, _, path, config) = found.swap_remove(at);
-        let names = |config: &crate::connect::Config| -> Vec<String> {
+        let names = |config: &crate::connect::ClientConfig| -> Vec<String> {
             config.twigs().map(|entry| entry.name.clone()).collect()
         };
         let names = config.as_ref().map(names).unwrap_or_default();
-        let is_missing = |entry: &Entry| {
+        let is_missing = |entry: &ServerEntry| {
             let launch = entry.launch.as_ref().filter(|_| !entry.is_off);
-            let program = launch.map(|it| Program::of(it, scope, project, homes));
-            matches!(program, Some(Program::Missing))
+            let program = launch.map(|it| EntryProgram::of(it, scope, project, homes));
+            matches!(program, Some(EntryProgram::Missing))
         };
         let program_missing = config.as_ref().is_ok_and(|it| it.twigs().any(is_missing));
         Some(FileRow {
@@ -66,14 +66,14 @@ pub(super) fn run(
             problem: config.err().map(|error| problem(&error)),
         })
     };
-    let rows = Client::all().map(|client| Row {
+    let rows = ConnectClient::all().map(|client| ClientRow {
         client: client.as_str(),
         title: client.title(),
         installed: client.is_installed(homes),
-        user: take(client, Scope::User),
-        project: take(client, Scope::Project),
+        user: take(client, ConfigScope::User),
+        project: take(client, ConfigScope::Project),
     });
-    let rows: Vec<Row> = rows.collect();
+    let rows: Vec<ClientRow> = rows.collect();
     if json {
         ui.json(&rows)?;
         return Ok(ExitCode::SUCCESS);
@@ -107,7 +107,7 @@ pub(in crate::commands) fn problem(error: &ConfigError) -> String {
     }
 }
 
-fn cells(row: &Row, places: &Places) -> Vec<String> {
+fn cells(row: &ClientRow, places: &Places) -> Vec<String> {
     let files = [("user", &row.user), ("project", &row.project)];
     let connected = files.iter().filter_map(|(scope, file)| {
         let file = file.as_ref()?;

@@ -7,16 +7,16 @@ use clap::Parser;
 use crate::command_error::{CommandError, ErrorKind};
 use crate::commands::connect::ConnectArgs;
 use crate::commands::{Cli, TwigCommand};
-use crate::connect::{Launch, Scope};
+use crate::connect::{ClientLaunch, ConfigScope};
 use crate::places::{self, ClientPlaces, is_program, on_disk};
 
 /// This Twig, with what the person says after `--`.
 pub(super) fn launch(
     options: &ConnectArgs,
-    scope: Scope,
+    scope: ConfigScope,
     homes: &ClientPlaces,
     project: &Path,
-) -> Result<Launch, CommandError> {
+) -> Result<ClientLaunch, CommandError> {
     let mut args = vec!["serve".to_owned()];
     args.extend(options.serve.iter().cloned());
     check(&args)?;
@@ -33,12 +33,12 @@ pub(super) fn launch(
     // Clients need not pass on what says where libraries are. A project's file is read by others,
     // whose folders are elsewhere.
     let named = match scope {
-        Scope::User => places::named_folders(),
-        Scope::Project => Vec::new(),
+        ConfigScope::User => places::named_folders(),
+        ConfigScope::Project => Vec::new(),
     };
     let env = named.into_iter();
     let env = env.filter_map(|(name, path)| Some((name.to_owned(), path.to_str()?.to_owned())));
-    Ok(Launch {
+    Ok(ClientLaunch {
         program: program(scope, homes)?,
         args,
         env: env.collect(),
@@ -49,12 +49,12 @@ pub(super) fn launch(
 /// shell. It is the one on `PATH` where that is this program, which stays the same when a package
 /// manager puts the next version elsewhere. For a project, whose file others read as well, it is
 /// `twig`, as long as that means this program here.
-fn program(scope: Scope, homes: &ClientPlaces) -> Result<String, CommandError> {
+fn program(scope: ConfigScope, homes: &ClientPlaces) -> Result<String, CommandError> {
     let own = std::env::current_exe()?;
     let is_own = |path: &PathBuf| is_same(path, &own);
     let on_path = homes.program("twig").filter(is_own);
     match (scope, on_path) {
-        (Scope::Project, Some(_)) => Ok("twig".to_owned()),
+        (ConfigScope::Project, Some(_)) => Ok("twig".to_owned()),
         (_, on_path) => text(&on_path.unwrap_or(own)),
     }
 }
@@ -66,18 +66,18 @@ pub(in crate::commands) fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// The program of an entry.
-pub(in crate::commands) enum Program {
+pub(in crate::commands) enum EntryProgram {
     Found(PathBuf),
     Missing,
     /// Only the client knows which it is, and why.
     Unknown(&'static str),
 }
 
-impl Program {
+impl EntryProgram {
     /// What an entry starts when its client is started in a folder.
     pub(in crate::commands) fn of(
-        launch: &Launch,
-        scope: Scope,
+        launch: &ClientLaunch,
+        scope: ConfigScope,
         folder: &Path,
         homes: &ClientPlaces,
     ) -> Self {
@@ -86,7 +86,7 @@ impl Program {
             return Self::Unknown("only the client knows the variable in its command");
         }
         let path = Path::new(program);
-        if scope == Scope::User && path.is_relative() && path.components().count() > 1 {
+        if scope == ConfigScope::User && path.is_relative() && path.components().count() > 1 {
             return Self::Unknown("its command depends on where the client is started");
         }
         let found = if program.contains(std::path::is_separator) {
@@ -121,18 +121,18 @@ fn check(args: &[String]) -> Result<(), CommandError> {
 }
 
 /// A library's path, which for a person has to hold wherever the client is started.
-fn library(path: &str, scope: Scope, project: &Path) -> Result<String, CommandError> {
+fn library(path: &str, scope: ConfigScope, project: &Path) -> Result<String, CommandError> {
     let whole = match scope {
-        Scope::User => on_disk(Path::new(path)),
-        Scope::Project => project.join(path),
+        ConfigScope::User => on_disk(Path::new(path)),
+        ConfigScope::Project => project.join(path),
     };
     if !whole.exists() {
         let message = format!("there is nothing at {}", whole.display());
         return Err(CommandError::fixable(message));
     }
     match scope {
-        Scope::User => text(&whole),
-        Scope::Project => Ok(path.to_owned()),
+        ConfigScope::User => text(&whole),
+        ConfigScope::Project => Ok(path.to_owned()),
     }
 }
 

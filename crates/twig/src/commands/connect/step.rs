@@ -9,14 +9,14 @@ use serde::Serialize;
 use super::{ConnectArgs, refused};
 use crate::command_error::{CommandError, not_locked};
 use crate::commands::question::ask;
-use crate::connect::{Config, ConfigError, Entry, Launch};
+use crate::connect::{ClientConfig, ClientLaunch, ConfigError, ServerEntry};
 use crate::places::ClientPlaces;
 use crate::ui::{Ui, one_line};
 
 /// One client, one file, one entry.
-pub(super) struct Step<'s> {
+pub(super) struct ConnectStep<'s> {
     pub(super) options: &'s ConnectArgs,
-    pub(super) config: Config,
+    pub(super) config: ClientConfig,
     /// The file as people like to read it.
     pub(super) shown: String,
     pub(super) homes: ClientPlaces,
@@ -26,7 +26,7 @@ pub(super) struct Step<'s> {
 
 /// What became of it.
 #[derive(Debug, Serialize)]
-struct Report<'r> {
+struct StepReport<'r> {
     client: &'static str,
     scope: &'static str,
     file: String,
@@ -36,16 +36,16 @@ struct Report<'r> {
     /// Whether the file was written.
     written: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    entry: Option<&'r Launch>,
+    entry: Option<&'r ClientLaunch>,
     #[serde(skip_serializing_if = "Option::is_none")]
     backup: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
 }
 
-impl Step<'_> {
+impl ConnectStep<'_> {
     /// Puts the entry in.
-    pub(super) fn add(&self, launch: &Launch, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    pub(super) fn add(&self, launch: &ClientLaunch, ui: &mut Ui) -> Result<ExitCode, CommandError> {
         let name = &self.options.name;
         let there = self.config.entry(name);
         let mut report = self.report("added");
@@ -113,7 +113,7 @@ impl Step<'_> {
             return self.end(&report, None, &said, ui);
         };
         let launch = entry.launch.as_ref();
-        let is_ours = launch.is_some_and(Launch::is_twig_program);
+        let is_ours = launch.is_some_and(ClientLaunch::is_twig_program);
         if !is_ours && !self.is_meant(entry, "remove", ui)? {
             return Ok(ExitCode::FAILURE);
         }
@@ -150,8 +150,8 @@ impl Step<'_> {
         self.end(&report, Some(&self.config.path), &said, ui)
     }
 
-    fn report(&self, action: &'static str) -> Report<'_> {
-        Report {
+    fn report(&self, action: &'static str) -> StepReport<'_> {
+        StepReport {
             client: self.config.client.as_str(),
             scope: self.config.scope.as_str(),
             file: self.config.path.display().to_string(),
@@ -169,7 +169,7 @@ impl Step<'_> {
     }
 
     /// Whether an entry that is not as we would write it may go.
-    fn is_meant(&self, entry: &Entry, verb: &str, ui: &mut Ui) -> Result<bool, CommandError> {
+    fn is_meant(&self, entry: &ServerEntry, verb: &str, ui: &mut Ui) -> Result<bool, CommandError> {
         if self.options.force {
             return Ok(true);
         }
@@ -209,7 +209,7 @@ impl Step<'_> {
     /// Shows what would be written.
     fn print(
         &self,
-        mut report: Report<'_>,
+        mut report: StepReport<'_>,
         text: Option<&str>,
         ui: &mut Ui,
     ) -> Result<ExitCode, CommandError> {
@@ -228,7 +228,7 @@ impl Step<'_> {
     /// The file that was written is data, the rest is talk.
     fn end(
         &self,
-        report: &Report<'_>,
+        report: &StepReport<'_>,
         written: Option<&Path>,
         said: &str,
         ui: &mut Ui,
@@ -261,7 +261,7 @@ impl Step<'_> {
 }
 
 /// Whether an entry is ours but for a program that is no longer where it was.
-fn is_moved(entry: &Entry, launch: &Launch) -> bool {
+fn is_moved(entry: &ServerEntry, launch: &ClientLaunch) -> bool {
     let Some(there) = entry.launch.as_ref().filter(|_| !entry.is_off) else {
         return false;
     };

@@ -14,10 +14,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::commands::check::counted;
-use crate::commands::client::{CallError, Client};
-use crate::commands::connect::{Program, is_same, problem};
+use crate::commands::client::{CallError, ProbeClient};
+use crate::commands::connect::{EntryProgram, is_same, problem};
 use crate::commands::{Cli, TwigCommand};
-use crate::connect::{Config, Entry, Launch, Scope, survey};
+use crate::connect::{ClientConfig, ClientLaunch, ConfigScope, ServerEntry, survey};
 use crate::places::{self, ClientPlaces, Places, on_disk};
 
 /// How long a server may take for an answer; clients wait longer.
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A server in a client's file.
 #[derive(Debug, Serialize)]
-pub(super) struct Row {
+pub(super) struct ServerRow {
     client: &'static str,
     scope: &'static str,
     file: String,
@@ -41,13 +41,13 @@ pub(super) struct Row {
     problem: Option<String>,
 }
 
-impl Row {
+impl ServerRow {
     pub(super) fn is_broken(&self) -> bool {
         self.state == "broken"
     }
 }
 
-impl fmt::Display for Row {
+impl fmt::Display for ServerRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({}", self.client, self.scope)?;
         match self.name.as_deref() {
@@ -62,7 +62,7 @@ impl fmt::Display for Row {
 }
 
 /// What becomes of one entry.
-enum Verdict {
+enum EntryVerdict {
     Start(Box<Command>),
     /// It is left alone, for a reason.
     Skip(String),
@@ -70,14 +70,14 @@ enum Verdict {
 }
 
 /// Every Twig in the files of clients, of this person and of the folder that this is run in.
-pub(super) fn rows(places: &Places, homes: &ClientPlaces) -> Vec<Row> {
+pub(super) fn rows(places: &Places, homes: &ClientPlaces) -> Vec<ServerRow> {
     let folder = on_disk(Path::new("."));
     let folder: PathBuf = folder.components().collect();
     let found = survey(&folder, homes);
     thread::scope(|scope| {
         let mut rows = Vec::new();
         for (client, whose, path, config) in &found {
-            let row = |name: Option<&str>| Row {
+            let row = |name: Option<&str>| ServerRow {
                 client: client.as_str(),
                 scope: whose.as_str(),
                 file: path.display().to_string(),
@@ -91,14 +91,14 @@ pub(super) fn rows(places: &Places, homes: &ClientPlaces) -> Vec<Row> {
                 Err(error) => {
                     let shown = places.shown(path);
                     let problem = format!("{shown} cannot be read: {}", problem(error));
-                    rows.push(scope.spawn(move || Row {
+                    rows.push(scope.spawn(move || ServerRow {
                         problem: Some(problem),
                         ..row(None)
                     }));
                     continue;
                 }
             };
-            let named = |entry: &&Entry| entry.is_twig() || entry.name == "twig";
+            let named = |entry: &&ServerEntry| entry.is_twig() || entry.name == "twig";
             for entry in config.entries.iter().filter(named) {
                 let row = row(Some(&entry.name));
                 let folder = &folder;
@@ -111,16 +111,16 @@ pub(super) fn rows(places: &Places, homes: &ClientPlaces) -> Vec<Row> {
     })
 }
 
-fn told(row: Row, verdict: Verdict) -> Row {
+fn told(row: ServerRow, verdict: EntryVerdict) -> ServerRow {
     let (state, prompts, problem) = match verdict {
-        Verdict::Skip(why) => ("skipped", None, Some(why)),
-        Verdict::Broken(why) => ("broken", None, Some(why)),
-        Verdict::Start(command) => match count(*command) {
+        EntryVerdict::Skip(why) => ("skipped", None, Some(why)),
+        EntryVerdict::Broken(why) => ("broken", None, Some(why)),
+        EntryVerdict::Start(command) => match count(*command) {
             Ok(prompts) => ("reached", Some(prompts), None),
             Err(why) => ("broken", None, Some(why)),
         },
     };
-    Row {
+    ServerRow {
         state,
         prompts,
         problem,
@@ -128,43 +128,48 @@ fn told(row: Row, verdict: Verdict) -> Row {
     }
 }
 
-fn judge(config: &Config, entry: &Entry, folder: &Path, homes: &ClientPlaces) -> Verdict {
+fn judge(
+    config: &ClientConfig,
+    entry: &ServerEntry,
+    folder: &Path,
+    homes: &ClientPlaces,
+) -> EntryVerdict {
     let Some(launch) = entry.launch.as_ref().filter(|launch| launch.is_twig()) else {
         let why = "its entry `twig` does not start Twig, and is left alone";
-        return Verdict::Skip(why.to_owned());
+        return EntryVerdict::Skip(why.to_owned());
     };
     if entry.is_off {
-        return Verdict::Skip("it is switched off there".to_owned());
+        return EntryVerdict::Skip("it is switched off there".to_owned());
     }
-    let program = match Program::of(launch, config.scope, folder, homes) {
-        Program::Found(program) => program,
-        Program::Unknown(why) => {
-            return Verdict::Skip(format!("{why}, so it is not started here"));
+    let program = match EntryProgram::of(launch, config.scope, folder, homes) {
+        EntryProgram::Found(program) => program,
+        EntryProgram::Unknown(why) => {
+            return EntryVerdict::Skip(format!("{why}, so it is not started here"));
         }
-        Program::Missing => {
+        EntryProgram::Missing => {
             let again = again(config, entry);
             let why = format!("the program {} is not there: run `{again}`", launch.program);
-            return Verdict::Broken(why);
+            return EntryVerdict::Broken(why);
         }
     };
     if launch.args.iter().any(|arg| arg.starts_with("--http")) {
         let why = "a client cannot talk to it: take `--http` out of its arguments";
-        return Verdict::Broken(why.to_owned());
+        return EntryVerdict::Broken(why.to_owned());
     }
     let own = std::env::current_exe().unwrap_or_default();
     let mut command = match config.scope {
-        Scope::User => Command::new(program),
-        Scope::Project if is_harmless(launch, entry) && is_same(&program, &own) => {
+        ConfigScope::User => Command::new(program),
+        ConfigScope::Project if is_harmless(launch, entry) && is_same(&program, &own) => {
             Command::new(own)
         }
-        Scope::Project => {
+        ConfigScope::Project => {
             let why = format!(
                 "it is not started here, since a project's file may be anybody's and this entry \
                  does more than serve with this program: look at `{}` in {}",
                 entry.name,
                 config.path.display()
             );
-            return Verdict::Skip(why);
+            return EntryVerdict::Skip(why);
         }
     };
     let started_in = entry.folder.as_ref().map(|it| folder.join(it));
@@ -175,12 +180,12 @@ fn judge(config: &Config, entry: &Entry, folder: &Path, homes: &ClientPlaces) ->
         .envs(&launch.env)
         .current_dir(started_in.as_deref().unwrap_or(folder))
         .stderr(Stdio::piped());
-    Verdict::Start(Box::new(command))
+    EntryVerdict::Start(Box::new(command))
 }
 
 /// Whether an entry only serves: with no environment that could lead to other code, in the folder
 /// that it is in.
-fn is_harmless(launch: &Launch, entry: &Entry) -> bool {
+fn is_harmless(launch: &ClientLaunch, entry: &ServerEntry) -> bool {
     let words = ["twig"].into_iter();
     let words = words.chain(launch.args.iter().map(String::as_str));
     let cli = Cli::try_parse_from(words);
@@ -192,9 +197,9 @@ fn is_harmless(launch: &Launch, entry: &Entry) -> bool {
 }
 
 /// The command that writes an entry anew.
-fn again(config: &Config, entry: &Entry) -> String {
+fn again(config: &ClientConfig, entry: &ServerEntry) -> String {
     let mut command = format!("twig connect {}", config.client.as_str());
-    if config.scope == Scope::Project {
+    if config.scope == ConfigScope::Project {
         command += " --project";
     }
     if entry.name != "twig" {
@@ -205,7 +210,7 @@ fn again(config: &Config, entry: &Entry) -> String {
 
 /// How many prompts a server lists.
 fn count(command: Command) -> Result<usize, String> {
-    let mut client = Client::start(command, PATIENCE).map_err(|error| error.to_string())?;
+    let mut client = ProbeClient::start(command, PATIENCE).map_err(|error| error.to_string())?;
     let mut prompts = 0;
     let mut cursor = None;
     loop {

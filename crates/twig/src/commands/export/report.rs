@@ -7,14 +7,14 @@ use twig_clients::export::{ExportFormat, Left};
 use twig_sources::{ExportAction, ExportMode, ExportState, ExportedFile};
 
 use super::ExportArgs;
-use super::target::Target;
+use super::target::ExportDestination;
 use crate::command_error::CommandError;
 use crate::places::Places;
 use crate::ui::Ui;
 
-pub(super) struct Report<'r> {
+pub(super) struct ExportReport<'r> {
     pub(super) client: ExportFormat,
-    pub(super) target: &'r Target,
+    pub(super) target: &'r ExportDestination,
     pub(super) mode: ExportMode,
     pub(super) files: &'r [ExportedFile],
     pub(super) left: &'r [Left],
@@ -28,12 +28,12 @@ struct Printed<'r> {
     folder: String,
     /// Whether nothing was written.
     dry: bool,
-    files: Vec<Row<'r>>,
+    files: Vec<ExportedFileRow<'r>>,
 }
 
 /// One prompt or file as scripts see it.
 #[derive(Debug, Serialize)]
-struct Row<'r> {
+struct ExportedFileRow<'r> {
     prompt: &'r str,
     /// From the folder; nothing for a prompt that the format cannot hold.
     path: Option<&'r str>,
@@ -50,7 +50,7 @@ struct Row<'r> {
     notes: &'r [String],
 }
 
-impl Report<'_> {
+impl ExportReport<'_> {
     /// Whether a file is not as it would be written.
     pub(super) fn has_drifted(&self) -> bool {
         self.files.iter().any(|file| {
@@ -83,8 +83,8 @@ impl Report<'_> {
         Ok(())
     }
 
-    fn rows(&self) -> Vec<Row<'_>> {
-        let files = self.files.iter().map(|file| Row {
+    fn rows(&self) -> Vec<ExportedFileRow<'_>> {
+        let files = self.files.iter().map(|file| ExportedFileRow {
             prompt: &file.prompt,
             path: Some(&file.path),
             state: state(file.state),
@@ -94,7 +94,7 @@ impl Report<'_> {
             backups: &file.backups,
             notes: &file.notes,
         });
-        let left = self.left.iter().map(|left| Row {
+        let left = self.left.iter().map(|left| ExportedFileRow {
             prompt: &left.prompt,
             path: None,
             state: "unfit",

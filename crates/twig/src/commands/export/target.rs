@@ -13,14 +13,14 @@ use crate::command_error::{CommandError, ErrorKind, reason};
 use crate::places::{ClientPlaces, Places, on_disk};
 
 /// A folder, and the one that nothing written to it may leave.
-pub(super) struct Target {
+pub(super) struct ExportDestination {
     base: PathBuf,
     folder: String,
     /// Whether the base is made where it is not there.
     is_made: bool,
 }
 
-impl Target {
+impl ExportDestination {
     pub(super) fn find(options: &ExportArgs, places: &Places) -> Result<Self, CommandError> {
         let mut target = if options.user {
             user(options.to).ok_or_else(|| {
@@ -92,7 +92,12 @@ impl Target {
 }
 
 /// Another folder than the client's own; a person's is beneath home.
-fn folder_of(target: &mut Target, folder: &RelativePath, is_user: bool, places: &Places) {
+fn folder_of(
+    target: &mut ExportDestination,
+    folder: &RelativePath,
+    is_user: bool,
+    places: &Places,
+) {
     folder.as_str().clone_into(&mut target.folder);
     if let Some(home) = places.home.clone().filter(|_| is_user) {
         target.base = home;
@@ -100,13 +105,13 @@ fn folder_of(target: &mut Target, folder: &RelativePath, is_user: bool, places: 
 }
 
 /// Where a client looks for a person's own files.
-fn user(client: ExportFormat) -> Option<Target> {
+fn user(client: ExportFormat) -> Option<ExportDestination> {
     let places = ClientPlaces::from_environment();
     let known = client.client();
     let mut folders = client.rules().user.iter();
     folders.find_map(|(base, folder)| {
         let base = places.base(known, *base)?;
-        Some(Target {
+        Some(ExportDestination {
             base: base.clone(),
             folder: (*folder).to_owned(),
             is_made: Some(base) != places.home.as_ref(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use twig_clients::import::{Item, NAMED};
+use twig_clients::import::{ImportItem, NAMED};
 use twig_sources::Fate;
 
 use super::ImportArgs;
@@ -31,7 +31,7 @@ pub(super) enum Goal {
 /// What became of a prompt, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum State {
+enum ImportState {
     /// It is there now, as it was.
     Taken,
     /// It is there now, and something is not as it was.
@@ -42,7 +42,7 @@ enum State {
     Left,
 }
 
-impl State {
+impl ImportState {
     fn word(self) -> &'static str {
         match self {
             Self::Taken => "taken",
@@ -55,10 +55,10 @@ impl State {
 
 /// One prompt, as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-struct Row<'c> {
+struct ImportedPromptRow<'c> {
     /// Where it stood.
     from: &'c str,
-    state: State,
+    state: ImportState,
     /// Its name where it is now.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'c str>,
@@ -73,7 +73,7 @@ struct Row<'c> {
 
 /// An import, as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-pub(super) struct Report<'c> {
+pub(super) struct ImportReport<'c> {
     into: Goal,
     /// Whether nothing was written.
     dry_run: bool,
@@ -83,15 +83,15 @@ pub(super) struct Report<'c> {
     left: usize,
     /// Files that hold no prompts and should not.
     other_files: usize,
-    items: Vec<Row<'c>>,
+    items: Vec<ImportedPromptRow<'c>>,
 }
 
-impl<'c> Report<'c> {
+impl<'c> ImportReport<'c> {
     /// Puts together what was read and what became of it; fates are those of the prompts in order.
     pub(super) fn new(
         into: Goal,
         dry_run: bool,
-        items: &'c [Item],
+        items: &'c [ImportItem],
         fates: Vec<Fate>,
         other_files: usize,
     ) -> Self {
@@ -104,15 +104,15 @@ impl<'c> Report<'c> {
             };
             row(item, fate, is_verbatim)
         });
-        let items: Vec<Row<'c>> = rows.collect();
-        let count = |state: State| items.iter().filter(|row| row.state == state).count();
+        let items: Vec<ImportedPromptRow<'c>> = rows.collect();
+        let count = |state: ImportState| items.iter().filter(|row| row.state == state).count();
         Self {
             into,
             dry_run,
-            taken: count(State::Taken),
-            changed: count(State::Changed),
-            unchanged: count(State::Unchanged),
-            left: count(State::Left),
+            taken: count(ImportState::Taken),
+            changed: count(ImportState::Changed),
+            unchanged: count(ImportState::Unchanged),
+            left: count(ImportState::Left),
             other_files,
             items,
         }
@@ -127,9 +127,9 @@ impl<'c> Report<'c> {
         if options.json {
             return ui.json(self);
         }
-        let is_told = |row: &&Row<'_>| match row.state {
-            State::Changed | State::Left => true,
-            State::Taken | State::Unchanged => options.all,
+        let is_told = |row: &&ImportedPromptRow<'_>| match row.state {
+            ImportState::Changed | ImportState::Left => true,
+            ImportState::Taken | ImportState::Unchanged => options.all,
         };
         let mut table = Vec::new();
         for row in self.items.iter().filter(is_told) {
@@ -174,7 +174,10 @@ impl<'c> Report<'c> {
         parts.push(format!("{} left", self.left));
         ui.say(format!("{place}: {}", parts.join(", ")));
         let mut notes: BTreeMap<&str, usize> = BTreeMap::new();
-        let there = self.items.iter().filter(|row| row.state != State::Left);
+        let there = self
+            .items
+            .iter()
+            .filter(|row| row.state != ImportState::Left);
         for note in there.flat_map(|row| row.notes) {
             *notes.entry(note).or_default() += 1;
         }
@@ -192,7 +195,7 @@ impl<'c> Report<'c> {
                 "nothing was written: all that is not left was there already"
             });
         }
-        let is_rule = |row: &Row<'_>| {
+        let is_rule = |row: &ImportedPromptRow<'_>| {
             let why = row.why.as_deref();
             why.is_some_and(|why| why.ends_with("it is context, not a prompt"))
         };
@@ -205,11 +208,11 @@ impl<'c> Report<'c> {
     }
 }
 
-fn row(item: &Item, fate: Fate, is_verbatim: bool) -> Row<'_> {
+fn row(item: &ImportItem, fate: Fate, is_verbatim: bool) -> ImportedPromptRow<'_> {
     let prompt = item.prompt.as_ref().ok();
-    let mut row = Row {
+    let mut row = ImportedPromptRow {
         from: &item.from,
-        state: State::Left,
+        state: ImportState::Left,
         name: prompt.map(|prompt| prompt.name.as_str()),
         changes: Vec::new(),
         notes: &item.notes,
@@ -239,13 +242,13 @@ fn row(item: &Item, fate: Fate, is_verbatim: bool) -> Row<'_> {
     };
     match fate {
         Fate::Left(why) => row.why = Some(why),
-        Fate::Same => row.state = State::Unchanged,
+        Fate::Same => row.state = ImportState::Unchanged,
         Fate::New => {
             row.changes = changes();
             row.state = if row.changes.is_empty() {
-                State::Taken
+                ImportState::Taken
             } else {
-                State::Changed
+                ImportState::Changed
             };
         }
     }

@@ -9,7 +9,7 @@ use twig_core::store::{Item, ItemKind, Operation, Store, StoreError, StoreName, 
 use twig_sources::Access;
 
 use super::super::check::counted;
-use super::super::store::{ProjectArgs, Target, parse_version};
+use super::super::store::{ProjectArgs, ProjectTarget, parse_version};
 use super::{find, missing};
 use crate::command_error::CommandError;
 use crate::ui::Ui;
@@ -56,7 +56,7 @@ pub(crate) struct ItemHistoryArgs {
 
 /// One prompt or resource as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-struct Row<'c> {
+struct StoredItemRow<'c> {
     name: &'c str,
     #[serde(flatten)]
     version: VersionRow<'c>,
@@ -81,11 +81,11 @@ struct VersionRow<'c> {
 }
 
 #[derive(Debug, Serialize)]
-struct Shown<'c> {
+struct ShownItem<'c> {
     workspace: &'c str,
     project: &'c str,
     #[serde(flatten)]
-    row: Row<'c>,
+    row: StoredItemRow<'c>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'c str>,
     /// What is not text.
@@ -98,11 +98,11 @@ pub(super) fn list(
     options: &ItemListArgs,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
-    let target = Target::open(&options.place, Access::Read)?;
+    let target = ProjectTarget::open(&options.place, Access::Read)?;
     let mut items = target.read()?.items;
     items.retain(|item| item.kind == kind);
     if options.json {
-        let rows = items.iter().map(|item| Row {
+        let rows = items.iter().map(|item| StoredItemRow {
             name: item.name.as_str(),
             version: row(&item.head),
         });
@@ -144,7 +144,7 @@ pub(super) fn show(
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let name = StoreName::parse(kind.noun(), &options.name)?;
-    let target = Target::open(&options.place, Access::Read)?;
+    let target = ProjectTarget::open(&options.place, Access::Read)?;
     let version = match options.version {
         None => find(&target, kind, &name)?.head,
         Some(number) => {
@@ -169,10 +169,10 @@ pub(super) fn show(
     let bytes = target.store.content(&version.content.digest)?;
     let is_text = version.content.is_text;
     if options.json {
-        ui.json(&Shown {
+        ui.json(&ShownItem {
             workspace: target.workspace(),
             project: target.project.as_str(),
-            row: Row {
+            row: StoredItemRow {
                 name: name.as_str(),
                 version: row(&version),
             },
@@ -198,7 +198,7 @@ pub(super) fn history(
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let name = StoreName::parse(kind.noun(), &options.name)?;
-    let target = Target::open(&options.place, Access::Read)?;
+    let target = ProjectTarget::open(&options.place, Access::Read)?;
     let versions = versions(&target, kind, &name)?;
     if options.json {
         ui.json(&versions.iter().map(row).collect::<Vec<_>>())?;
@@ -226,7 +226,7 @@ pub(super) fn history(
 
 /// Every version, oldest first; at least one.
 fn versions(
-    target: &Target,
+    target: &ProjectTarget,
     kind: ItemKind,
     name: &StoreName,
 ) -> Result<Vec<Version>, CommandError> {

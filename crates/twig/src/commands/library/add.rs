@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use twig_core::{Kind, LibraryName, ProblemCode, Severity};
-use twig_sources::{Found, FoundLibrary, LiveCatalog, Origin, Remembered};
+use twig_core::{LibraryKind, LibraryName, ProblemCode, Severity};
+use twig_sources::{FoundLibrary, LiveCatalog, PlaceOrigin, Remembered, SearchedPlace};
 
 use super::super::check::counted;
 use super::super::opened_catalog::{OpenedCatalog, SourceArgs, library_of, parse_kind};
 use crate::command_error::{CommandError, ErrorKind};
-use crate::config::{Config, ConfigFile, Entry, bad_name};
+use crate::config::{Config, ConfigFile, LibraryEntry, bad_name};
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
 
@@ -24,7 +24,7 @@ pub(crate) struct LibraryAddArgs {
 
     /// How their files are read, where their layout does not say
     #[arg(long, value_name = "KIND", value_parser = parse_kind)]
-    pub(super) kind: Option<Kind>,
+    pub(super) kind: Option<LibraryKind>,
 
     /// What the library is called, if not by its folder
     #[arg(long, value_name = "NAME")]
@@ -45,7 +45,7 @@ pub(crate) struct LibraryAddArgs {
 
 /// One library of a folder as scripts see it; this shape is a promise.
 #[derive(Debug, Serialize)]
-pub(super) struct Row {
+pub(super) struct AddedLibraryRow {
     pub(super) name: String,
     pub(super) kind: &'static str,
     pub(super) path: PathBuf,
@@ -57,7 +57,7 @@ pub(super) struct Row {
     pub(super) added: bool,
 }
 
-impl Row {
+impl AddedLibraryRow {
     pub(super) fn of(library: &FoundLibrary, added: bool) -> Self {
         Self {
             name: library.name.clone(),
@@ -125,7 +125,7 @@ pub(super) fn run(options: &LibraryAddArgs, ui: &mut Ui) -> Result<ExitCode, Com
         is_new = true;
         ui.say(format!("added {}", places.shown(&path)));
         let served = found.place.libraries.iter().filter(|it| !is_empty(it));
-        rows.extend(served.map(|library| Row::of(library, true)));
+        rows.extend(served.map(|library| AddedLibraryRow::of(library, true)));
     }
     if is_new {
         file.save(&places)?;
@@ -137,7 +137,7 @@ pub(super) fn run(options: &LibraryAddArgs, ui: &mut Ui) -> Result<ExitCode, Com
 /// Shows libraries that were added.
 pub(super) fn print(
     places: &Places,
-    rows: &[Row],
+    rows: &[AddedLibraryRow],
     json: bool,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
@@ -164,10 +164,10 @@ pub(super) fn known<'c>(config: &'c Config, path: &Path) -> Option<&'c Remembere
 pub(super) fn entry(
     places: &Places,
     path: &Path,
-    kind: Option<Kind>,
+    kind: Option<LibraryKind>,
     name: Option<&LibraryName>,
-) -> Entry {
-    Entry {
+) -> LibraryEntry {
+    LibraryEntry {
         path: places.shown(path),
         kind,
         name: name.map(ToString::to_string),
@@ -226,7 +226,7 @@ pub(super) fn lasting_name(live: &LiveCatalog, library: &FoundLibrary) -> Option
 
 /// What would be served of a folder.
 struct Looked {
-    place: Found,
+    place: SearchedPlace,
     /// What it has to be called from now on, where that is not what it would be called alone.
     name: Option<LibraryName>,
 }
@@ -242,9 +242,11 @@ fn look(
     let mut config = config.clone();
     config.libraries.push(folder);
     let live = OpenedCatalog::with(places.clone(), config, &SourceArgs::default())?.live;
-    let is_it = |found: &Found| found.origin == Origin::Configuration && found.path == path;
+    let is_it =
+        |found: &SearchedPlace| found.origin == PlaceOrigin::Configuration && found.path == path;
     let shown = places.shown(&path);
-    let (own, others): (Vec<Found>, Vec<Found>) = live.found().into_iter().partition(is_it);
+    let (own, others): (Vec<SearchedPlace>, Vec<SearchedPlace>) =
+        live.found().into_iter().partition(is_it);
     let Some(found) = own.into_iter().next() else {
         return Ok(None);
     };

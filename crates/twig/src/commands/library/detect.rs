@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use twig_core::LibraryName;
-use twig_sources::{Found, Origin, Remembered, well_known_folders};
+use twig_sources::{PlaceOrigin, Remembered, SearchedPlace, well_known_folders};
 
 use super::super::check::counted;
 use super::super::opened_catalog::{OpenedCatalog, SourceArgs};
-use super::add::{self, LibraryAddArgs, Row};
+use super::add::{self, AddedLibraryRow, LibraryAddArgs};
 use crate::command_error::CommandError;
 use crate::config::{self, Config, ConfigFile};
 use crate::places::{Places, working_folder};
@@ -19,7 +19,7 @@ use crate::ui::Ui;
 pub(super) fn run(options: &LibraryAddArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
     let config = config::load(&places)?;
-    let (rows, names): (Vec<Row>, Vec<Option<LibraryName>>) =
+    let (rows, names): (Vec<AddedLibraryRow>, Vec<Option<LibraryName>>) =
         look(&places, &config)?.into_iter().unzip();
     if options.json && !options.yes {
         ui.json(&rows)?;
@@ -62,18 +62,21 @@ pub(super) fn run(options: &LibraryAddArgs, ui: &mut Ui) -> Result<ExitCode, Com
         ui.say(format!("added {count}; `twig list` shows what is in them"));
     }
     if options.json {
-        let added = |(at, row): (usize, Row)| Row {
+        let added = |(at, row): (usize, AddedLibraryRow)| AddedLibraryRow {
             added: row.added || picked.contains(&at),
             ..row
         };
-        let rows: Vec<Row> = rows.into_iter().enumerate().map(added).collect();
+        let rows: Vec<AddedLibraryRow> = rows.into_iter().enumerate().map(added).collect();
         ui.json(&rows)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Every folder of a client that has a prompt, and the name to write down for it.
-fn look(places: &Places, config: &Config) -> Result<Vec<(Row, Option<LibraryName>)>, CommandError> {
+fn look(
+    places: &Places,
+    config: &Config,
+) -> Result<Vec<(AddedLibraryRow, Option<LibraryName>)>, CommandError> {
     let mut seen = BTreeSet::new();
     let folders = bases(places).into_iter();
     let folders = folders.flat_map(|base| well_known_folders(&base));
@@ -99,16 +102,16 @@ fn look(places: &Places, config: &Config) -> Result<Vec<(Row, Option<LibraryName
     let live = OpenedCatalog::with(places, all, &SourceArgs::default())?.live;
     let found = live.found();
     let rows = folders.iter().filter_map(|path| {
-        let has_it = |place: &&Found| {
+        let has_it = |place: &&SearchedPlace| {
             let mut libraries = place.libraries.iter();
             libraries.any(|library| same(&library.root, path))
         };
         let place = found.iter().find(has_it)?;
         let library = place.libraries.iter().find(|it| same(&it.root, path))?;
-        let known = place.origin != Origin::Configuration
+        let known = place.origin != PlaceOrigin::Configuration
             || config.libraries.iter().any(|it| it.path == place.path);
         let name = add::lasting_name(&live, library);
-        (library.prompts > 0).then(|| (Row::of(library, known), name))
+        (library.prompts > 0).then(|| (AddedLibraryRow::of(library, known), name))
     });
     Ok(rows.collect())
 }
@@ -134,7 +137,7 @@ fn bases(places: &Places) -> Vec<PathBuf> {
     home.into_iter().chain(project).collect()
 }
 
-fn show(places: &Places, rows: &[Row], ui: &mut Ui) -> Result<(), CommandError> {
+fn show(places: &Places, rows: &[AddedLibraryRow], ui: &mut Ui) -> Result<(), CommandError> {
     let cells = rows.iter().enumerate().map(|(at, row)| {
         let mut cells = vec![format!("{}.", at + 1)];
         cells.extend(row.cells(places));
@@ -149,7 +152,7 @@ fn show(places: &Places, rows: &[Row], ui: &mut Ui) -> Result<(), CommandError> 
 }
 
 /// Asks which to add.
-fn pick(rows: &[Row], new: &[usize], ui: &mut Ui) -> Result<Vec<usize>, CommandError> {
+fn pick(rows: &[AddedLibraryRow], new: &[usize], ui: &mut Ui) -> Result<Vec<usize>, CommandError> {
     if !io::stdin().is_terminal() {
         let message = "nothing was added: this is not a terminal, so nobody can pick";
         let error = CommandError::fixable(message);

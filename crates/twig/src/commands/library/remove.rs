@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use twig_sources::{Found, Origin, Remembered};
+use twig_sources::{PlaceOrigin, Remembered, SearchedPlace};
 
 use super::super::opened_catalog::{OpenedCatalog, SourceArgs};
 use super::add;
@@ -48,9 +48,9 @@ fn by_name(places: &Places, config: &Config, named: &str) -> Result<usize, Comma
     let sources = SourceArgs::default();
     let opened = OpenedCatalog::with(places.clone(), config.clone(), &sources)?;
     let found = opened.live.found();
-    let has_it = |place: &&Found| place.libraries.iter().any(|it| it.name == named);
+    let has_it = |place: &&SearchedPlace| place.libraries.iter().any(|it| it.name == named);
     match found.iter().find(has_it) {
-        Some(place) if place.origin == Origin::Configuration => {
+        Some(place) if place.origin == PlaceOrigin::Configuration => {
             let at = config.libraries.iter().position(|it| it.path == place.path);
             at.ok_or_else(|| {
                 CommandError::fixable("the configuration changed meanwhile: try again")
@@ -62,7 +62,9 @@ fn by_name(places: &Places, config: &Config, named: &str) -> Result<usize, Comma
         ))
         .hint("move its folder away if it is not to be served")),
         None => {
-            let added = found.iter().filter(|it| it.origin == Origin::Configuration);
+            let added = found
+                .iter()
+                .filter(|it| it.origin == PlaceOrigin::Configuration);
             let others: Vec<&str> = added
                 .flat_map(|place| &place.libraries)
                 .map(|library| library.name.as_str())

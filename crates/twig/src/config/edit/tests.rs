@@ -19,8 +19,8 @@ fn places(folder: &Path) -> Places {
     }
 }
 
-fn entry(path: &str) -> Entry {
-    Entry {
+fn entry(path: &str) -> LibraryEntry {
+    LibraryEntry {
         path: path.to_owned(),
         kind: None,
         name: None,
@@ -129,7 +129,7 @@ fn what_is_written_can_be_read() {
     let dir = tempfile::tempdir().unwrap();
     let places = places(dir.path());
     let mut file = ConfigFile::open(&places).unwrap();
-    let odd = Entry {
+    let odd = LibraryEntry {
         path: "/a \"b\"\\c'\t\u{fc}".to_owned(),
         kind: Some(formats::CLAUDE.kind()),
         name: Some("mine".to_owned()),

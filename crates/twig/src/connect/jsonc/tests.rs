@@ -3,11 +3,11 @@
 mod any;
 
 use super::{depth, entries, remove, set};
-use crate::connect::launch::{Form, Launch};
-use crate::connect::node::Node;
+use crate::connect::launch::{ClientLaunch, Form};
+use crate::connect::node::ConfigNode;
 
-fn entry() -> Node {
-    let launch = Launch {
+fn entry() -> ConfigNode {
+    let launch = ClientLaunch {
         program: "/bin/twig".to_owned(),
         args: vec!["serve".to_owned()],
         env: [].into(),

@@ -3,12 +3,12 @@
 mod any;
 
 use super::{entries, has_container, remove, set};
-use crate::connect::launch::{Form, Launch};
-use crate::connect::node::Node;
+use crate::connect::launch::{ClientLaunch, Form};
+use crate::connect::node::ConfigNode;
 
-fn entry(env: &[(&str, &str)]) -> Node {
+fn entry(env: &[(&str, &str)]) -> ConfigNode {
     let env = env.iter();
-    let launch = Launch {
+    let launch = ClientLaunch {
         program: "/bin/twig".to_owned(),
         args: vec![
             "serve".to_owned(),

@@ -3,7 +3,7 @@
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use twig_testkit::{Client, TestEnv};
+use twig_testkit::{TestClient, TestEnv};
 
 use super::{BODY, CANARIES, CONTENTS, TOKEN, VALUE, VARIABLE, WRONG_TOKEN, ask};
 use crate::TWIG;
@@ -177,9 +177,9 @@ fn is_clean(log: &str) {
 #[test]
 fn over_pipes_nothing_of_a_project_is_logged() {
     let env = world();
-    let mut client = Client::start(command(&env, &[]));
+    let mut client = TestClient::start(command(&env, &[]));
     client.initialize();
-    let mut watching = Client::start(command(&env, &[]));
+    let mut watching = TestClient::start(command(&env, &[]));
     watching.initialize();
     let mut seen = String::new();
     for (tool, arguments, is_done) in calls() {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use twig_testkit::{Outcome, TestEnv, write_fixture};
+use twig_testkit::{CommandOutput, TestEnv, write_fixture};
 
 use super::{read, tree, write};
 
@@ -31,7 +31,7 @@ fn env() -> TestEnv {
     env
 }
 
-fn export<'a>(env: &TestEnv, more: impl IntoIterator<Item = &'a str>) -> Outcome {
+fn export<'a>(env: &TestEnv, more: impl IntoIterator<Item = &'a str>) -> CommandOutput {
     let args = [
         "export",
         "--library",

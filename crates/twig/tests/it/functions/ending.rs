@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::json;
-use twig_testkit::Client;
+use twig_testkit::TestClient;
 
 use super::{HELLO, get, text, trusted, wait_until};
 
 const SOON: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn start(client: &mut Client, name: &str) -> u64 {
+fn start(client: &mut TestClient, name: &str) -> u64 {
     client.start_request("prompts/get", &json!({"name": format!("f:{name}")}))
 }
 
@@ -54,7 +54,7 @@ fn a_few_run_a_few_wait_and_the_rest_is_told() {
     );
     // Those that wait take the places of those that are cancelled, and one that waits is
     // forgotten at once.
-    let hello = |client: &mut Client, ids: &[u64]| {
+    let hello = |client: &mut TestClient, ids: &[u64]| {
         for id in ids {
             let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
             client.send(cancel.to_string());

@@ -1,7 +1,7 @@
 //! `prompts.json` and `prompts.bash`.
 
 use serde_json::json;
-use twig_testkit::Client;
+use twig_testkit::TestClient;
 
 use super::{error, has, text, trust};
 use crate::env;
@@ -33,7 +33,7 @@ said() {
 }
 "#;
 
-fn get(client: &mut Client, name: &str, arguments: &serde_json::Value) -> serde_json::Value {
+fn get(client: &mut TestClient, name: &str, arguments: &serde_json::Value) -> serde_json::Value {
     client.request("prompts/get", json!({"name": name, "arguments": arguments}))
 }
 

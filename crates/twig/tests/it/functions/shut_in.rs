@@ -209,7 +209,7 @@ fn the_first_process_of_a_container_keeps_no_dead_ones() {
     let mut command = std::process::Command::new("unshare");
     command.args(container).arg(twig.get_program()).arg("serve");
     command.env_clear().env("HOME", env.home());
-    let mut client = twig_testkit::Client::start(command);
+    let mut client = twig_testkit::TestClient::start(command);
     for _ in 0..3 {
         assert_eq!(text(&get(&mut client, "orphan", "")), "hello");
     }

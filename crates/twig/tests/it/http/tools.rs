@@ -4,7 +4,7 @@ use std::thread;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use twig_testkit::{Client, MODERN, TestEnv, write_fixture};
+use twig_testkit::{MODERN, TestClient, TestEnv, write_fixture};
 
 use super::Served;
 use super::client::{ACCEPT, Caller, legacy};
@@ -37,7 +37,7 @@ fn with_project() -> Served {
 }
 
 /// A server of the same project over pipes.
-fn piped(served: &Served) -> Client {
+fn piped(served: &Served) -> TestClient {
     let mut client = served.env.serve_with(["--project", PROJECT]);
     client.initialize();
     client

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use twig_testkit::Client;
+use twig_testkit::TestClient;
 
 use super::{DOCUMENTS, read, started, uris};
 use crate::env;
@@ -14,12 +14,12 @@ const PROMPTS: &str = "notifications/prompts/list_changed";
 const ID: &str = "io.modelcontextprotocol/subscriptionId";
 const OVERVIEW: &str = "twig://lib/overview";
 
-fn subscribe(client: &mut Client, uri: &str) {
+fn subscribe(client: &mut TestClient, uri: &str) {
     let answer = client.request("resources/subscribe", json!({"uri": uri}));
     assert_eq!(answer["result"], json!({}));
 }
 
-fn listen(client: &mut Client, notifications: &Value) -> (u64, Value) {
+fn listen(client: &mut TestClient, notifications: &Value) -> (u64, Value) {
     let params = json!({"notifications": notifications});
     let id = client.start_modern("subscriptions/listen", params);
     let told = client.notification("notifications/subscriptions/acknowledged");
@@ -27,7 +27,7 @@ fn listen(client: &mut Client, notifications: &Value) -> (u64, Value) {
 }
 
 /// Waits until the documents are as expected; each change comes with an announcement.
-fn settles_on(client: &mut Client, holds: impl Fn(&[String]) -> bool) {
+fn settles_on(client: &mut TestClient, holds: impl Fn(&[String]) -> bool) {
     while !holds(&uris(client)) {
         client.notification(LISTS);
     }
@@ -74,7 +74,7 @@ fn documents_that_come_go_and_get_another_title_change_the_list() {
     let mut client = started(&env);
     let (id, _) = listen(&mut client, &json!({"resourcesListChanged": true}));
     subscribe(&mut client, OVERVIEW);
-    let heard = |client: &mut Client| {
+    let heard = |client: &mut TestClient| {
         client.wait_for(|m| m["method"] == LISTS && m["params"]["_meta"][ID] == id);
         client.wait_for(|m| m["method"] == LISTS && m.get("params").is_none());
     };

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use twig_testkit::Client;
+use twig_testkit::TestClient;
 
 use super::{PROJECT, call, done, names, prompt, serve, servers, text, update, with_project};
 
@@ -138,7 +138,7 @@ fn of_those_who_read_the_same_version_one_wins() {
     let env = with_project();
     let mut first = serve(&env);
     prompt(&mut first, "sum", "0");
-    let mut agents: Vec<Client> = (0..AGENTS).map(|_| serve(&env)).collect();
+    let mut agents: Vec<TestClient> = (0..AGENTS).map(|_| serve(&env)).collect();
     std::thread::scope(|scope| {
         for agent in &mut agents {
             scope.spawn(move || (0..EACH).for_each(|_| add_one(agent)));
@@ -151,7 +151,7 @@ fn of_those_who_read_the_same_version_one_wins() {
 }
 
 /// Adds one, as often as it takes to be the one who read the last version.
-fn add_one(agent: &mut Client) {
+fn add_one(agent: &mut TestClient) {
     let mut tries = 0;
     loop {
         let got = agent.request("prompts/get", json!({"name": "sum"}));

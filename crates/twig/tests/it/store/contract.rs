@@ -120,7 +120,7 @@ fn the_project_comes_before_libraries_and_writes_only_where_allowed() {
     assert_eq!(text(&mut client, "research"), "library\n");
     prompt(&mut client, "research", "project");
     assert_eq!(text(&mut client, "research"), "project");
-    let tools = |client: &mut twig_testkit::Client| -> Vec<String> {
+    let tools = |client: &mut twig_testkit::TestClient| -> Vec<String> {
         let listed = client.request("tools/list", json!({}));
         let tools = listed["result"]["tools"].as_array().expect("a list");
         tools

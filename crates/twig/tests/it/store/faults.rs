@@ -5,7 +5,7 @@ use std::process::Command;
 
 use rusqlite::Connection;
 use serde_json::json;
-use twig_testkit::{Client, Outcome, TestEnv};
+use twig_testkit::{CommandOutput, TestClient, TestEnv};
 
 use super::support::database;
 use super::{PROJECT, call, done, failed, names, prompt, serve, text, update, with_project};
@@ -47,18 +47,18 @@ impl Disk {
         command
     }
 
-    fn serve(&self, env: &TestEnv, arguments: &[&str]) -> Client {
+    fn serve(&self, env: &TestEnv, arguments: &[&str]) -> TestClient {
         let all: Vec<&str> = ["serve", "-p", PROJECT]
             .iter()
             .chain(arguments)
             .copied()
             .collect();
-        Client::start(self.command(env, &all))
+        TestClient::start(self.command(env, &all))
     }
 
-    fn run(&self, env: &TestEnv, arguments: &[&str]) -> Outcome {
+    fn run(&self, env: &TestEnv, arguments: &[&str]) -> CommandOutput {
         let output = self.command(env, arguments).output().expect("it starts");
-        Outcome {
+        CommandOutput {
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
             code: output.status.code().unwrap_or(-1),

@@ -1,7 +1,7 @@
 //! A project that is deleted, renamed and made again while servers have it open.
 
 use serde_json::{Value, json};
-use twig_testkit::{Client, TestEnv};
+use twig_testkit::{TestClient, TestEnv};
 
 use super::{PROJECT, done, failed, names, prompt, serve, text, with_project};
 
@@ -13,8 +13,8 @@ const LISTS: [&str; 3] = [
 
 /// A legacy and a modern client, who both hear of all lists.
 struct Pair {
-    legacy: Client,
-    modern: Client,
+    legacy: TestClient,
+    modern: TestClient,
 }
 
 impl Pair {
@@ -29,7 +29,7 @@ impl Pair {
         Self { legacy, modern }
     }
 
-    fn each(&mut self) -> [&mut Client; 2] {
+    fn each(&mut self) -> [&mut TestClient; 2] {
         [&mut self.legacy, &mut self.modern]
     }
 

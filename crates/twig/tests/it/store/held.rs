@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OpenFlags};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use twig_testkit::Client;
+use twig_testkit::TestClient;
 
 use super::support::{Random, check_file, database, log_bytes};
 use super::{names, prompt, servers, text, with_project};
@@ -13,7 +13,7 @@ use super::{names, prompt, servers, text, with_project};
 const MIB: u64 = 1024 * 1024;
 
 /// Asks for writes without waiting for them; gives the ids.
-fn storm(server: &mut Client, writes: std::ops::Range<usize>) -> Vec<u64> {
+fn storm(server: &mut TestClient, writes: std::ops::Range<usize>) -> Vec<u64> {
     let update = |at: usize| json!({"name": "p", "content": format!("{at}")});
     let params = |at| json!({"name": "update_prompt", "arguments": update(at)});
     writes

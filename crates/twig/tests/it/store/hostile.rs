@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use twig_testkit::{Client, TestEnv};
+use twig_testkit::{TestClient, TestEnv};
 
 use super::support::workspaces;
 use super::{call, done, names, prompt, serve, text, with_project};
@@ -81,7 +81,7 @@ fn no_name_leads_out_of_the_project() {
 }
 
 /// Every tool that takes a name refuses it.
-fn refuse_all(client: &mut Client, name: &Value) {
+fn refuse_all(client: &mut TestClient, name: &Value) {
     let requests = [
         ("create_prompt", json!({"name": name, "content": "c"})),
         ("update_prompt", json!({"name": name, "content": "c"})),

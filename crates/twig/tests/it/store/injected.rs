@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use serde_json::{Value, json};
-use twig_testkit::{Client, TestEnv};
+use twig_testkit::{TestClient, TestEnv};
 
 use super::support::{check_file, workspaces};
 use super::{PROJECT, done, failed, serve, text, with_project};
@@ -121,7 +121,7 @@ impl Kept {
     /// A server whose calls fail like this, and one afterwards whose calls do not.
     fn try_with(&mut self, env: &TestEnv, call: &str, fault: &str) {
         self.rounds += 1;
-        let mut server = Client::start(traced(env, call, fault));
+        let mut server = TestClient::start(traced(env, call, fault));
         // A server that refuses to start reads nothing.
         let mut input = server.take_input();
         let mut ids = BTreeMap::new();

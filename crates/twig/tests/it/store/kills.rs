@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use twig_testkit::{Client, TestEnv};
+use twig_testkit::{TestClient, TestEnv};
 
 use super::support::{Random, check_file};
 use super::{names, serve, text, with_project};
@@ -20,7 +20,7 @@ fn no_acknowledged_write_is_lost_to_a_kill() {
     let mut random = Random::new();
     let mut acknowledged = BTreeSet::new();
     for round in 0..ROUNDS {
-        let mut servers: Vec<Client> = (0..SERVERS).map(|_| serve(&env)).collect();
+        let mut servers: Vec<TestClient> = (0..SERVERS).map(|_| serve(&env)).collect();
         let mut asked = Vec::new();
         for (at, server) in servers.iter_mut().enumerate() {
             let name = |write: usize| format!("r{round}.s{at}.w{write}");
@@ -48,7 +48,7 @@ fn no_acknowledged_write_is_lost_to_a_kill() {
     check(&env, &acknowledged);
 }
 
-fn create(server: &mut Client, name: &str) -> u64 {
+fn create(server: &mut TestClient, name: &str) -> u64 {
     let arguments = json!({"name": name, "content": format!("content of {name}")});
     server.start_request(
         "tools/call",
@@ -76,7 +76,7 @@ fn check(env: &TestEnv, acknowledged: &BTreeSet<String>) {
     check_file(env);
 }
 
-fn list_all(server: &mut Client) -> BTreeSet<String> {
+fn list_all(server: &mut TestClient) -> BTreeSet<String> {
     let mut all: BTreeSet<String> = names(server).into_iter().collect();
     let mut answer = server.request("prompts/list", json!({}));
     while let Some(cursor) = answer["result"]["nextCursor"].as_str().map(str::to_owned) {

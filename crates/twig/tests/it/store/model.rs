@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use twig_testkit::{Client, TestEnv};
+use twig_testkit::{TestClient, TestEnv};
 
 use self::map::{Change, KINDS, Key, Known, Model, NAMES, Step, any_step};
 use super::support::{Random, check_file};
@@ -106,7 +106,7 @@ fn check_history(env: &TestEnv, model: &Model, key: Key) {
 }
 
 /// All that a server lists and hands out is what the model has.
-fn check(server: &mut Client, model: &Model) {
+fn check(server: &mut TestClient, model: &Model) {
     for kind in KINDS {
         let (list, items) = (format!("{kind}s/list"), format!("{kind}s"));
         let listed = server.request(&list, json!({}));
@@ -136,7 +136,7 @@ fn check(server: &mut Client, model: &Model) {
 /// Kills a server that was just asked for something: it is done, or it is not, and nothing else.
 fn kill_in_the_middle(
     env: &TestEnv,
-    server: &mut Client,
+    server: &mut TestClient,
     model: &mut Model,
     step: &Step,
     after: Duration,

@@ -6,7 +6,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use twig_testkit::Client;
+use twig_testkit::TestClient;
 
 use super::{PROJECT, serve, with_project};
 use crate::memory_kib;
@@ -18,7 +18,7 @@ fn ten_busy_servers_agree_in_the_end() {
     let seconds = std::env::var("TWIG_SOAK_SECONDS").ok();
     let seconds = seconds.and_then(|text| text.parse().ok()).unwrap_or(2);
     let env = with_project();
-    let mut servers: Vec<Client> = (0..SERVERS).map(|_| serve(&env)).collect();
+    let mut servers: Vec<TestClient> = (0..SERVERS).map(|_| serve(&env)).collect();
     for server in &mut servers {
         server.initialize();
         // What is opened on first need is open from now on.
@@ -56,13 +56,13 @@ fn ten_busy_servers_agree_in_the_end() {
     assert_eq!(history.code, 0, "{}", history.stderr);
 }
 
-fn weight(server: &Client) -> (u64, usize) {
+fn weight(server: &TestClient) -> (u64, usize) {
     let files = fs::read_dir(format!("/proc/{}/fd", server.pid())).map_or(0, Iterator::count);
     (memory_kib(server.pid(), "VmRSS"), files)
 }
 
 /// Writes and reads without a pause. What others did meanwhile may be in the way; nothing else may.
-fn work(server: &mut Client, seed: u64, until: Instant) {
+fn work(server: &mut TestClient, seed: u64, until: Instant) {
     let mut number = seed;
     while Instant::now() < until {
         number = number
@@ -92,7 +92,7 @@ fn work(server: &mut Client, seed: u64, until: Instant) {
 }
 
 /// Names and texts of all prompts.
-fn state(server: &mut Client) -> BTreeMap<String, String> {
+fn state(server: &mut TestClient) -> BTreeMap<String, String> {
     let listed = server.request("prompts/list", json!({}));
     let prompts = listed["result"]["prompts"]
         .as_array()

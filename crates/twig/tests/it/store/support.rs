@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
-use twig_testkit::{Client, TestEnv};
+use twig_testkit::{TestClient, TestEnv};
 
 use crate::{TWIG, memory_kib};
 
@@ -146,9 +146,9 @@ impl User {
     }
 
     /// A server of this user.
-    pub(super) fn serve(&self, env: &TestEnv, arguments: &[&str]) -> Client {
+    pub(super) fn serve(&self, env: &TestEnv, arguments: &[&str]) -> TestClient {
         let mut command = env.command(["serve", "-p", super::PROJECT]);
         self.become_it(command.args(arguments));
-        Client::start(command)
+        TestClient::start(command)
     }
 }

@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use twig_testkit::Client;
+use twig_testkit::TestClient;
 
 use super::support::{Weight, log_bytes};
 use super::{done, prompt, serve, text, with_project};
 
-fn all(server: &mut Client, ids: Vec<u64>) {
+fn all(server: &mut TestClient, ids: Vec<u64>) {
     for id in ids {
         let answer = server.answer(id);
         assert!(answer["error"].is_null(), "{answer}");
@@ -18,7 +18,7 @@ fn all(server: &mut Client, ids: Vec<u64>) {
 
 /// So many requests, half a thousand of them at a time.
 fn ask(
-    server: &mut Client,
+    server: &mut TestClient,
     count: usize,
     method: &str,
     params: impl Fn(usize) -> serde_json::Value,

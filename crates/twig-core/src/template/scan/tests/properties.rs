@@ -129,18 +129,18 @@ proptest! {
     #[test]
     fn any_text_scans_and_compiles(source in prop_oneof![template(), template_like(), "\\PC{0,60}"]) {
         let Ok(found) = scan(&source) else { return Ok(()) };
-        let values = Values::new([("x", Some("some ŉ value")), ("a", None)]);
+        let values = TemplateValues::new([("x", Some("some ŉ value")), ("a", None)]);
         let compiled = Engine::computed(&[("t", &source)], Links::new());
         let Ok(computed) = compiled else { return Ok(()) };
         // The scan sees every name that the compiled template uses.
         let names: Vec<_> = Tokens::new(&source).map(|token| token.kind).collect();
         for name in computed.names("t") {
-            prop_assert!(names.contains(&Kind::Name(&name)), "{}", name);
+            prop_assert!(names.contains(&TokenKind::Name(&name)), "{}", name);
         }
         if found.sort == Sort::Plain {
             let plain = Engine::plain(&[("t", &source)], Links::new()).expect("it compiles");
-            let text = plain.render("t", &values, Room::new(1 << 20));
-            prop_assert_eq!(&text, &computed.render("t", &values, Room::new(1 << 20)));
+            let text = plain.render("t", &values, TextRoom::new(1 << 20));
+            prop_assert_eq!(&text, &computed.render("t", &values, TextRoom::new(1 << 20)));
             if let Ok(text) = text {
                 prop_assert!(text.len() <= source.len() * 64);
             }
