@@ -50,6 +50,8 @@ pub enum Access {
     Write,
     /// Reading only.
     Read,
+    /// Reading; a file that an older Twig wrote is migrated first, where it can be written.
+    ReadOrUpdate,
 }
 
 /// A workspace that is open.
@@ -207,7 +209,7 @@ impl Store for SqliteStore {
     fn write(&self, write: Write, done: OnWritten) {
         let until = self.handle.until();
         let job = WriteJob { write, done, until };
-        if self.handle.access == Access::Read {
+        if self.handle.access != Access::Write {
             let workspace = self.handle.workspace.clone();
             return job.report(Err(StoreError::ReadOnly { workspace }));
         }

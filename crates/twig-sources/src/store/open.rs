@@ -129,7 +129,7 @@ pub(super) fn open(handle: &WorkspaceHandle) -> Result<OpenConnection, StoreErro
         Ok(lock) => Some(lock),
         Err(WorkspaceLockError::Busy) => return Err(handle.busy()),
         // No program can write here, so none is to be kept out.
-        Err(WorkspaceLockError::Io(_)) if handle.access == Access::Read => None,
+        Err(WorkspaceLockError::Io(_)) if handle.access != Access::Write => None,
         Err(WorkspaceLockError::Io(error)) => return Err(handle.cannot_write(&sentence(&error))),
     };
     let way = match (handle.access, can_write(&path), can_write(folder)) {
@@ -139,8 +139,8 @@ pub(super) fn open(handle: &WorkspaceHandle) -> Result<OpenConnection, StoreErro
         (Access::Write, _, Err(_)) => {
             return Err(handle.cannot_write("its folder takes no other files"));
         }
-        (Access::Read, Err(_), _) | (Access::Read, _, Err(_)) => OpenMode::ReadOnly,
-        _ => OpenMode::Shared,
+        (Access::Write, _, _) | (_, Ok(()), Ok(())) => OpenMode::Shared,
+        _ => OpenMode::ReadOnly,
     };
     let sorting = lock.as_ref().filter(|_| way == OpenMode::Shared);
     let has_reserve =
@@ -274,7 +274,7 @@ impl WorkspaceHandle {
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "wal_autocheckpoint", 1_000)?;
         connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
-        if self.access == Access::Read || way != OpenMode::Shared {
+        if self.access != Access::Write || way != OpenMode::Shared {
             connection.pragma_update(None, "query_only", true)?;
         }
         Ok(())
@@ -302,11 +302,13 @@ impl WorkspaceHandle {
             return Err(self.cannot_write(&reason).into());
         }
         if seen < MIGRATIONS.len() {
-            if self.access == Access::Read {
+            if self.access == Access::Read || way != OpenMode::Shared {
                 return Err(self.older().into());
             }
+            connection.pragma_update(None, "query_only", false)?;
             migrations::keep_copy(connection, path, seen)?;
             migrations::migrate(connection, MIGRATIONS.into_iter())?;
+            connection.pragma_update(None, "query_only", self.access != Access::Write)?;
         }
         let mode: Box<str> = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
         if &*mode != "wal" && way == OpenMode::Shared && self.access == Access::Write {

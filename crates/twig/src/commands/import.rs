@@ -186,7 +186,7 @@ fn into_project(
 ) -> Result<(Goal, Vec<Fate>), CommandError> {
     let place = ProjectArgs::new(options.workspace.as_deref(), options.project.as_deref());
     let access = if options.dry_run {
-        Access::Read
+        Access::ReadOrUpdate
     } else {
         Access::Write
     };

@@ -78,7 +78,13 @@ impl OpenedCatalog {
             library: library.collect::<Result<_, _>>()?,
             ..sources.clone()
         };
-        Self::load(places, config, sources, Access::Read, Watching::Auto)
+        Self::load(
+            places,
+            config,
+            sources,
+            Access::ReadOrUpdate,
+            Watching::Auto,
+        )
     }
 
     /// The same for a server: a library may be missing when it starts.

@@ -155,7 +155,7 @@ pub(super) fn run(what: ProjectCommand, ui: &mut Ui) -> Result<ExitCode, Command
 }
 
 fn list(place: &WorkspaceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let store = Stores::new()?.open(place, Access::Read)?;
+    let store = Stores::new()?.open(place, Access::ReadOrUpdate)?;
     let projects = match &store {
         Some(store) => store.projects()?,
         None => Vec::new(),

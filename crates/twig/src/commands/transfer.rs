@@ -49,7 +49,7 @@ pub(super) fn export(
 ) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
     let name = StoreName::parse(Noun::Project, name)?;
-    let (store, _) = existing(&name, place, Access::Read)?;
+    let (store, _) = existing(&name, place, Access::ReadOrUpdate)?;
     let project = read_project(&store, &name)?;
     let folder = on_disk(folder);
     let exported = export_project(&store, &project, &folder, force)

@@ -112,7 +112,9 @@ pub(super) fn rows(
 ) -> Result<Vec<WorkspaceRow>, CommandError> {
     let names = stores.workspaces.list()?;
     let rows = names.iter().map(|name| {
-        let store = stores.workspaces.open(name, Access::Read, &stores.limits);
+        let store = stores
+            .workspaces
+            .open(name, Access::ReadOrUpdate, &stores.limits);
         let found = store.and_then(|store| {
             check(&store)?;
             store.projects()
@@ -144,7 +146,9 @@ impl WorkspaceRow {
 }
 
 fn projects(stores: &Stores, name: &StoreName) -> Result<Vec<Summary>, StoreError> {
-    let store = stores.workspaces.open(name, Access::Read, &stores.limits)?;
+    let store = stores
+        .workspaces
+        .open(name, Access::ReadOrUpdate, &stores.limits)?;
     store.projects()
 }
 

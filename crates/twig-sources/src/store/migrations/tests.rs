@@ -115,7 +115,7 @@ fn an_older_file_is_brought_up_to_date_and_a_copy_is_kept() {
         let kept = folder.path().join(format!("old.db.v{steps}.bak"));
         fs::write(with_end(&kept, ".new"), "half a copy").unwrap();
         let store = workspaces
-            .open(&name("old"), Access::Write, &limits)
+            .open(&name("old"), Access::ReadOrUpdate, &limits)
             .unwrap();
         check_migrated(&store);
         drop(store);

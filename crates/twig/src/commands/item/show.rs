@@ -98,7 +98,7 @@ pub(super) fn list(
     options: &ItemListArgs,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
-    let target = ProjectTarget::open(&options.place, Access::Read)?;
+    let target = ProjectTarget::open(&options.place, Access::ReadOrUpdate)?;
     let mut items = target.read()?.items;
     items.retain(|item| item.kind == kind);
     if options.json {
@@ -144,7 +144,7 @@ pub(super) fn show(
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let name = StoreName::parse(kind.noun(), &options.name)?;
-    let target = ProjectTarget::open(&options.place, Access::Read)?;
+    let target = ProjectTarget::open(&options.place, Access::ReadOrUpdate)?;
     let version = match options.version {
         None => find(&target, kind, &name)?.head,
         Some(number) => {
@@ -198,7 +198,7 @@ pub(super) fn history(
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let name = StoreName::parse(kind.noun(), &options.name)?;
-    let target = ProjectTarget::open(&options.place, Access::Read)?;
+    let target = ProjectTarget::open(&options.place, Access::ReadOrUpdate)?;
     let versions = versions(&target, kind, &name)?;
     if options.json {
         ui.json(&versions.iter().map(row).collect::<Vec<_>>())?;

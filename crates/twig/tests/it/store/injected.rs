@@ -197,7 +197,10 @@ impl Kept {
             let is_old = |name: &str| is_whole || !name.starts_with(&this_round);
             for (name, is_done) in &self.asked {
                 let is_there = names.contains(&name.as_str());
-                assert!(is_there || !*is_done || !is_old(name), "{fault}: lost {name}");
+                assert!(
+                    is_there || !*is_done || !is_old(name),
+                    "{fault}: lost {name}"
+                );
             }
         }
         for name in names {
