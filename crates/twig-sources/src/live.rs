@@ -172,7 +172,7 @@ impl LiveCatalog {
         }
     }
 
-    /// Follows the disk on a thread of its own until the [`Watch`] is dropped.
+    /// Follows the disk on a thread of its own until the [`CatalogWatch`] is dropped.
     ///
     /// `on_change` is called after a catalog was published whose lists, or whose documents, differ
     /// from the last one that was announced.
@@ -212,7 +212,7 @@ impl LiveCatalog {
 
     /// Logs each problem, of places and of libraries, that was not there when this was last called.
     ///
-    /// A [`Watch`] calls it after each look; whoever wants the problems of the start in the log
+    /// A [`CatalogWatch`] calls it after each look; whoever wants the problems of the start in the log
     /// before that calls it too.
     pub fn log_problems(&self) {
         let mut log = lock(&self.log);
