@@ -1,37 +1,65 @@
 //! The pure heart of Twig.
 //!
 //! Text comes in, a [`Catalog`] comes out, and prompts are rendered from it. Nothing here touches
-//! files, the clock, the environment or a terminal: what a body says is asked through the
-//! [`Bodies`] port, and templates that could misbehave are handed back as a
-//! [`template::ComputedJob`] for somebody else to run, as programs are as a [`FunctionCall`].
+//! files, the clock, the environment or a terminal: bodies are read through the [`Bodies`] port, and
+//! the caller runs templates that could misbehave ([`template::ComputedJob`]) and programs
+//! ([`FunctionCall`]).
 
+// The rules that an author gives an argument, and whether a value keeps them.
 mod argument_rules;
+// The port through which bodies are read on first use, and why a file cannot be read.
 pub mod body;
+// The `{{name}}` and `{{resource:URI}}` dialect of definitions, parsed once into nodes.
 pub mod braces;
+// The immutable value that every request is answered from: lookup, order, fingerprint, revisions.
 pub mod catalog;
+// Everything that the server would refuse, found by the functions that the server uses.
 pub mod check;
+// Counts how deep TOML and JSON nest before a parser sees them.
 pub mod depth;
+// Documents: URIs, titles, types, URI templates, and contents kept within a bound.
 pub mod document;
+// The block between two `---` lines, read as people really write it.
 pub mod front_matter;
+// Prompt functions: the input of a program, and the prompt that its output makes.
 pub mod function;
+// Characters that hide text from people: control, invisible and direction characters.
 pub mod hidden;
+// Every limit that protects the server, with its default.
 pub mod limits;
+// Where the argument marks of each client's syntax are in a text.
 pub mod marks;
+// Images and audio, recognized by file name.
 pub mod media;
+// Messages, the result of rendering.
 mod message;
+// Libraries, prompts and arguments as plain values.
 pub mod model;
+// Names and paths that are checked once, when they are made.
 pub mod name;
+// Parsers of `twig.toml`, `prompts.json`, definitions and `config.toml`.
 pub mod parse;
+// Mistakes in files: code, severity, location, excerpt, message and help.
 pub mod problem;
+// Removes the server's folders from messages for clients on other machines.
 pub mod remote;
+// Checks values, renders plain templates, embeds documents, and hands computed work out as jobs.
 pub mod render;
+// Why a prompt cannot be rendered, in sentences for the caller.
 mod render_error;
+// Search queries and hits; `twig-sources` keeps the index.
 pub mod search;
+// Names that every client accepts, made from titles and file names in any script.
 pub mod slug;
+// The messages in a client's file, without its front matter.
 pub mod spoken;
+// Projects: names, versions, the decision about each write, and the port to the database.
 pub mod store;
+// Near names for "did you mean".
 pub mod suggest;
+// Jinja: scans, gathers, compiles, caches and renders templates. The only user of minijinja.
 pub mod template;
+// The catalog and the ports that one request is answered from.
 pub mod world;
 
 pub use body::{Blob, Bodies, Body, BodyError, FileRole, NotAFile, Stamp};

@@ -1,37 +1,64 @@
-//! What hands libraries over: folders on disk, found, read, watched and kept fresh.
+//! The disk: finds, reads and watches libraries, and keeps projects in SQLite ([`Workspaces`]).
 //!
 //! [`LiveCatalog`] loads the folders that [`Settings`] name and publishes an immutable
-//! [`twig_core::Catalog`]; a [`Watch`] follows the disk and publishes the next one. What a manifest
-//! means is `twig-core`'s business; how a catalog is served is for others. [`Workspaces`] keeps
-//! projects in SQLite.
+//! [`twig_core::Catalog`]; a [`CatalogWatch`] follows the disk and publishes the next one. `twig-core`
+//! decides what a manifest means.
 
+// The bodies port, filled from disk.
 mod bodies;
+// Recognizes the kind of a folder by its path and file names.
 mod detect;
+// Writes exported prompts beneath a client's folder and keeps files that people changed.
 mod export;
+// What each searched place contains, for `twig library list` and `twig doctor`.
 mod found;
+// Gathers the files of an import and writes its prompts to a library or a project.
 mod import;
+// The files of one library; each is read again only if it changed.
 mod library_files;
+// One library: what its kind makes of its files, its documents, and its last good state.
 mod library_folder;
+// Folder listings, which replace a stat of every file.
 mod listing;
+// `LiveCatalog`: loads, refreshes and publishes the catalog.
 mod live;
+// Reads, changes and writes one file under a lock.
 mod locked_file;
+// Gives each library a name of its own.
 mod names;
+// Decides whether a writer is done: every wait for a save, a burst of events or a checkout.
 mod patience;
+// A place that is searched for libraries.
 mod place;
+// Logs each problem once.
 mod problem_log;
+// The selected project as a library that follows its store.
 mod project;
+// Exports a project to a folder of plain files, and imports it again.
 mod project_folder;
+// Asks file systems that may not answer on a separate thread, with a time limit.
 mod reach;
+// Reads one whole file and never half a save.
 mod reader;
+// Opens files beneath a library's folder and refuses symlinks that leave it.
 mod root;
+// The full-text index of a catalog (FTS5), built by the first search.
 mod search;
+// Where libraries are looked for, and how.
 mod settings;
+// All libraries of all places, in order, each kept until it changes.
 mod shelf;
+// The stamps of the files that each library was read from.
 mod source_files;
+// Whether a file is still the one that was read.
 mod stamp;
+// Projects in SQLite, one file a workspace, with a digest for each version and content.
 mod store;
+// The record of trusted libraries, by the digest of every file that may be code.
 mod trust;
+// Follows the disk and announces new catalogs.
 mod watch;
+// The one way to write a file: whole, synced, replaced in one step.
 mod write_file;
 
 pub use detect::{is_well_known, well_known_folders};

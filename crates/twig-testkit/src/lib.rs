@@ -4,9 +4,13 @@
 
 #![allow(clippy::missing_panics_doc, clippy::expect_used)]
 
+// Drives the binary as an MCP client over its pipes.
 mod client;
+// Compares the cost of n and 4 n, without a bound on the clock.
 mod cost;
+// A hermetic home for one test.
 mod env;
+// Writes a tree of files from one text.
 mod fixture;
 
 pub use client::{Ended, MODERN, TestClient};

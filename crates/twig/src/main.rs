@@ -1,22 +1,39 @@
 //! The program: parses the command line, runs one command, and is the one place that picks the
 //! exit code.
 
+// Every error that ends a command, with its exit code and hints.
 mod command_error;
+// The command line: one module a command, with its flags and its work.
 mod commands;
+// `config.toml`: reads it, and changes it without touching other bytes.
 mod config;
+// Adds Twig to the configuration files of AI clients and removes it.
 mod connect;
+// Where and why an edit of a file was refused.
 mod edit_error;
+// A queue in which addresses, prompts and clients take turns.
 mod fair_queue;
+// Runs prompt functions in a sandbox.
 mod function;
+// The HTTP transport.
 mod http;
+// The one runner of jobs: renders, functions and searches; writes go to the store.
 mod jobs;
+// The log, on standard error.
 mod log;
+// Paths and variables: the one door to the environment.
 mod places;
+// Everything that a transport serves.
 mod service;
+// Log lines that wait for a slow reader of standard error, within a bound.
 mod stderr;
+// The stdio transport: one thread, one `poll` loop.
 mod stdio;
+// Edits a TOML file in place.
 mod toml_file;
+// All printing.
 mod ui;
+// Renders computed templates in a separate process with limits.
 mod worker;
 
 use std::process::ExitCode;

@@ -94,6 +94,8 @@ fn the_command_line_reference_is_the_help() {
     );
 }
 
+/// ARCHITECTURE.md names every crate and dependency; the modules of a crate are listed in its
+/// `lib.rs` or `main.rs`, one comment line above each `mod`.
 #[test]
 fn the_architecture_names_every_crate_and_module() {
     let text = read("ARCHITECTURE.md");
@@ -102,20 +104,88 @@ fn the_architecture_names_every_crate_and_module() {
         .flatten()
     {
         let name = krate.file_name().to_string_lossy().into_owned();
-        assert!(text.contains(&name), "{name}");
-        for module in fs::read_dir(krate.path().join("src"))
+        assert!(text.contains(&format!("**`{name}`**")), "{name}");
+        for dependency in dependencies(&read(&format!("crates/{name}/Cargo.toml"))) {
+            let is_named = text
+                .split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_'))
+                .any(|word| word == dependency);
+            assert!(is_named, "{name} depends on {dependency}");
+        }
+        let src = krate.path().join("src");
+        let roots = ["lib.rs", "main.rs"].map(|root| fs::read_to_string(src.join(root)).ok());
+        let root = roots.into_iter().flatten().next().expect("a crate's root");
+        let mut listed = described_modules(&name, &root);
+        listed.sort_unstable();
+        let mut files: Vec<String> = fs::read_dir(src)
             .expect("readable")
             .flatten()
-        {
-            let module = module.file_name().to_string_lossy().into_owned();
-            let Some(module) = module.strip_suffix(".rs") else {
-                continue;
-            };
-            if !matches!(module, "lib" | "main") {
-                assert!(text.contains(&format!("`{module}`")), "{name}: {module}");
+            .filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".rs")?.to_owned()))
+            .filter(|module| !matches!(&**module, "lib" | "main"))
+            .collect();
+        files.sort_unstable();
+        assert_eq!(listed, files, "{name}");
+    }
+}
+
+/// The dependencies of a manifest, without those of its tests.
+fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
+    let mut is_meant = false;
+    let lines = manifest.lines().filter(move |line| {
+        if line.starts_with('[') {
+            is_meant = line.ends_with("dependencies]") && !line.contains("dev-");
+        }
+        is_meant && line.contains('=') && !line.starts_with('[')
+    });
+    lines.filter_map(|line| line.split([' ', '.', '=']).next())
+}
+
+/// The modules that a crate's root declares, each of which has a line that describes it.
+fn described_modules(krate: &str, root: &str) -> Vec<String> {
+    let lines: Vec<&str> = root.lines().collect();
+    let declared = lines.iter().enumerate().filter_map(|(at, line)| {
+        let line = line.strip_prefix("pub ").unwrap_or(line);
+        let module = line.strip_prefix("mod ")?.strip_suffix(';')?;
+        let above = lines[..at].iter().rev();
+        let above = above.copied().find(|line| !line.starts_with("#["));
+        let is_described = above.is_some_and(|line| line.starts_with("// ") && line.len() > 8);
+        assert!(is_described, "{krate}: `{module}` has no line above it");
+        Some(module.to_owned())
+    });
+    declared.collect()
+}
+
+/// The walks of ARCHITECTURE.md name files that exist, each followed by functions that are in it.
+#[test]
+fn the_walks_lead_through_the_code() {
+    let text = read("ARCHITECTURE.md");
+    let walks = text.split("\n## ").find(|it| it.starts_with("Four walks"));
+    let walks: Vec<&str> = walks.expect("the walks").split("\n### ").skip(1).collect();
+    assert_eq!(walks.len(), 4);
+    for walk in walks {
+        let (title, steps) = walk.split_once('\n').expect("steps");
+        let (mut path, mut code) = ("", String::new());
+        for word in steps.split('`').skip(1).step_by(2) {
+            if word.ends_with(".rs") {
+                path = word;
+                code = read(&source_path(word));
+            } else {
+                let is_there = [format!("fn {word}("), format!("fn {word}<")];
+                let is_there = is_there.iter().any(|function| code.contains(function));
+                assert!(is_there, "{title}: `{word}` is not in {path}");
             }
         }
     }
+    // Files that are named elsewhere exist as well.
+    let named = text.split('`').filter(|word| word.ends_with(".rs"));
+    for path in named.filter(|word| word.contains('/') && !word.starts_with("crates/")) {
+        read(&source_path(path));
+    }
+}
+
+/// `twig-mcp/prompts.rs` is short for `crates/twig-mcp/src/prompts.rs`.
+fn source_path(short: &str) -> String {
+    let (krate, file) = short.split_once('/').expect("a crate and a file");
+    format!("crates/{krate}/src/{file}")
 }
 
 /// The README's own library does what the README says.
@@ -193,8 +263,8 @@ fn the_pure_rooms_name_nothing_that_does_io() {
         "tokio",
         "println!",
     ];
-    for room in ["crates/twig-core/src", "crates/twig-mcp/src"] {
-        let mut folders = vec![repository().join(room)];
+    for room in ["twig-core", "twig-clients", "twig-mcp"] {
+        let mut folders = vec![repository().join("crates").join(room).join("src")];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).expect("readable").flatten() {
                 let path = entry.path();
