@@ -4,7 +4,8 @@
 mod deep;
 
 use libfuzzer_sys::fuzz_target;
-use twig_core::document::{Head, decode, encode};
+use twig_core::document::Head;
+use twig_core::uri::{decode, encode};
 use twig_core::UriTemplate;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -30,8 +30,9 @@ use std::collections::btree_map::Entry;
 
 use sha2::{Digest, Sha256};
 
+use twig_core::argument::Argument;
 use twig_core::limits::Limits;
-use twig_core::model::{Argument, Role};
+use twig_core::model::Role;
 use twig_core::name::PromptName;
 use twig_core::parse::table::{PromptTable, table};
 use twig_core::slug::{Unique, slug};

@@ -1,6 +1,6 @@
 //! What an argument takes: the rules that its author gave it, and whether a value keeps them.
 
-use crate::model::{Argument, PATTERN_VALUE};
+use crate::argument::{Argument, PATTERN_VALUE};
 use crate::render_error::RenderError;
 
 /// Refuses a value that an argument does not take.

@@ -5,8 +5,9 @@ mod problem;
 use std::fmt;
 
 pub use self::problem::FileRole;
-use crate::model::{Library, Prompt, StoredVersion};
+use crate::model::{Library, Prompt};
 use crate::name::RelativePath;
+use crate::stored_version::StoredVersion;
 
 /// Says whether a body is still the one that was read: equal stamps, equal text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -9,7 +9,7 @@ mod uri;
 use std::ops::Range;
 
 pub use self::uri::UriPattern;
-use crate::model::Argument;
+use crate::argument::Argument;
 use crate::problem::{ProblemCode, Severity};
 
 /// A text with slots for arguments and documents.

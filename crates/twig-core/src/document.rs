@@ -3,26 +3,21 @@
 //! A URI is a key, never a path: it is looked up in the catalog, and what the catalog does not have
 //! is not there.
 
-mod cache;
 mod head;
 mod mime;
 mod time;
-mod uri;
 mod uri_template;
 
 use std::borrow::Cow;
 
-pub use self::cache::DocumentCache;
 pub use self::head::TITLE;
 pub use self::head::{HEAD, Head};
 pub(crate) use self::mime::sniff;
 pub use self::mime::{ending_of, mime_of, mime_of_name};
 pub use self::time::rfc3339;
-pub use self::uri::{decode, encode};
 pub use self::uri_template::UriTemplate;
-use crate::body::{Blob, Bodies, BodyError, Stamp};
-use crate::model::{Library, StoredVersion};
 use crate::name::RelativePath;
+use crate::stored_version::StoredVersion;
 
 /// One document, as it is listed; its contents are read on demand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,39 +77,6 @@ impl Document {
         self.file().map_or(&self.name, RelativePath::as_str)
     }
 
-    /// Looks whether its contents changed, without reading them.
-    pub fn stamp(&self, bodies: &dyn Bodies, library: &Library) -> Result<Stamp, BodyError> {
-        match &self.source {
-            DocumentSource::File(path) => bodies.stamp(library, path),
-            DocumentSource::Stored(version) => Ok(self.stored_stamp(version)),
-        }
-    }
-
-    /// Reads its contents, if they are no longer than that.
-    pub fn bytes(
-        &self,
-        bodies: &dyn Bodies,
-        library: &Library,
-        limit: usize,
-    ) -> Result<Blob, BodyError> {
-        let version = match &self.source {
-            DocumentSource::File(path) => return bodies.bytes(library, path, limit),
-            DocumentSource::Stored(version) => version,
-        };
-        let bytes = bodies.stored(version)?;
-        if bytes.len() > limit {
-            let size = bytes.len() as u64;
-            return Err(BodyError::TooLarge { size, limit });
-        }
-        let stamp = self.stored_stamp(version);
-        Ok(Blob { bytes, stamp })
-    }
-
-    /// The same bytes as text and as something else are two things.
-    fn stored_stamp(&self, version: &StoredVersion) -> Stamp {
-        Stamp(Stamp::of_stored(version).0 ^ (u64::from(self.is_text) << 63))
-    }
-
     /// Its title, or else its name.
     pub fn shown_title(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
@@ -148,7 +110,7 @@ impl Contents {
     }
 
     /// Text where the bytes are UTF-8, with every byte of it.
-    fn exactly(bytes: Vec<u8>) -> Self {
+    pub(crate) fn exactly(bytes: Vec<u8>) -> Self {
         match String::from_utf8(bytes) {
             Ok(text) => Self::Text(text),
             Err(error) => Self::Bytes(error.into_bytes()),

@@ -5,6 +5,8 @@
 //! the caller runs templates that could misbehave ([`template::ComputedJob`]) and programs
 //! ([`FunctionCall`]).
 
+// Arguments of prompts, and the patterns that their values have to match.
+pub mod argument;
 // The rules that an author gives an argument, and whether a value keeps them.
 mod argument_rules;
 // The port through which bodies are read on first use, and why a file cannot be read.
@@ -19,6 +21,8 @@ pub mod check;
 pub mod depth;
 // Documents: URIs, titles, types, URI templates, and contents kept within a bound.
 pub mod document;
+// Contents of documents: read through the bodies port, kept until their files change, within a bound.
+pub mod document_cache;
 // The block between two `---` lines, read as people really write it.
 pub mod front_matter;
 // Prompt functions: the input of a program, and the prompt that its output makes.
@@ -55,13 +59,18 @@ pub mod slug;
 pub mod spoken;
 // Projects: names, versions, the decision about each write, and the port to the database.
 pub mod store;
+// Which version in a store a prompt or document is.
+mod stored_version;
 // Near names for "did you mean".
 pub mod suggest;
 // Jinja: scans, gathers, compiles, caches and renders templates. The only user of minijinja.
 pub mod template;
+// Names of files as parts of URIs, and back.
+pub mod uri;
 // The catalog and the ports that one request is answered from.
 pub mod world;
 
+pub use argument::Argument;
 pub use body::{Blob, Bodies, Body, BodyError, FileRole, NotAFile, Stamp};
 pub use braces::{Braces, UriPattern};
 pub use catalog::{
@@ -72,11 +81,11 @@ pub use function::{FunctionCall, FunctionOutcome};
 pub use limits::Limits;
 pub use media::{Media, MediaKind};
 pub use model::{
-    Argument, ClientFiles, Content, Dialect, FileForm, Function, FunctionSource, Library,
-    LibraryKind, LibraryOrigin, Marks, MessageSource, Prompt, Role, Skill, SkillFile,
-    StoredVersion, TextForm,
+    ClientFiles, Content, Dialect, FileForm, Function, FunctionSource, Library, LibraryKind,
+    LibraryOrigin, Marks, MessageSource, Prompt, Role, Skill, SkillFile, TextForm,
 };
 pub use name::{LibraryName, PromptName, RelativePath};
 pub use problem::{Excerpt, Problem, ProblemCode, Severity};
 pub use render::{Block, Message, RenderError, Rendering, render};
+pub use stored_version::StoredVersion;
 pub use world::{Latest, World};

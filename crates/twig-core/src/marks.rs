@@ -4,7 +4,8 @@ pub mod curly;
 pub mod scan;
 
 use self::scan::{DollarContext, dollars};
-use crate::model::{Argument, Marks};
+use crate::argument::Argument;
+use crate::model::Marks;
 
 /// The argument for all that is typed after a command.
 pub const ALL: &str = "arguments";

@@ -1,4 +1,4 @@
-//! What Twig keeps: libraries, prompts and their arguments.
+//! What Twig keeps: libraries and their prompts.
 //!
 //! These are plain values. How they are written in files is `parse`'s business, how they look on a
 //! wire is the protocol's.
@@ -6,11 +6,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::argument::Argument;
 use crate::braces::{Braces, UriPattern};
 use crate::document::{Document, UriTemplate};
 use crate::media::MediaKind;
 use crate::name::{LibraryName, PromptName, RelativePath};
 use crate::problem::Problem;
+use crate::stored_version::StoredVersion;
 
 /// How a library's files are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -153,15 +155,6 @@ pub enum LibraryOrigin {
         /// The project's name.
         project: Box<str>,
     },
-}
-
-/// A version in a store: what it holds never changes, whatever is written later.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct StoredVersion {
-    /// SHA-256 of what it holds.
-    pub digest: [u8; 32],
-    /// Its number.
-    pub number: u64,
 }
 
 /// A file that says what the functions of a library run, as it was when they were read.
@@ -448,73 +441,4 @@ pub enum TextForm {
     Inline,
     /// With escapes: its lines are not those of the file.
     Escaped,
-}
-
-/// A named string that a prompt takes.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Argument {
-    /// Its name, which templates use.
-    pub name: Box<str>,
-    /// What to put there.
-    pub description: Option<Box<str>>,
-    /// Whether a value has to be given.
-    pub required: bool,
-    /// The value where none is given.
-    pub default: Option<Box<str>>,
-    /// The only values it takes, if there are any.
-    pub choices: Vec<Box<str>>,
-    /// The longest value, in characters.
-    pub max_length: Option<u32>,
-    /// What a value has to match.
-    pub pattern: Option<Pattern>,
-}
-
-/// Bytes that a compiled pattern may take. Matching costs its size times the value's length, and
-/// nobody can stop it.
-const PATTERN_SIZE: usize = 16 * 1024;
-
-/// Bytes of the values of one request, together, that are held against patterns. The worst pattern
-/// takes three microseconds for each.
-pub const PATTERN_VALUE: usize = 64 * 1024;
-
-/// Bytes of them that are matched at once, wherever that is.
-pub(crate) const PATTERN_AT_ONCE: usize = 1024;
-
-/// A regular expression that values have to match, compiled once.
-#[derive(Debug, Clone)]
-pub struct Pattern {
-    source: Box<str>,
-    regex: regex_lite::Regex,
-}
-
-impl Pattern {
-    /// Compiles a pattern; the error says what is wrong with it.
-    pub fn parse(source: &str) -> Result<Self, String> {
-        match regex_lite::RegexBuilder::new(source)
-            .size_limit(PATTERN_SIZE)
-            .build()
-        {
-            Ok(regex) => Ok(Self {
-                source: source.into(),
-                regex,
-            }),
-            Err(error) => Err(error.to_string()),
-        }
-    }
-
-    /// The pattern as it was written.
-    pub fn as_str(&self) -> &str {
-        &self.source
-    }
-
-    /// Whether it occurs in a value.
-    pub fn is_match(&self, value: &str) -> bool {
-        self.regex.is_match(value)
-    }
-}
-
-impl PartialEq for Pattern {
-    fn eq(&self, other: &Self) -> bool {
-        self.source == other.source
-    }
 }

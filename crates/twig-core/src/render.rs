@@ -14,6 +14,7 @@ use std::sync::Arc;
 use self::arguments::{check_values, pattern_bytes, refuse_unknown, value_at, value_of};
 pub use self::arguments::{missing, unknown};
 pub(crate) use self::embed::{Embedding, NOTHING_GIVEN};
+use crate::argument::PATTERN_AT_ONCE;
 pub use crate::argument_rules::check_value;
 use crate::body::{Blob, BodyError};
 use crate::catalog::PromptRef;
@@ -23,12 +24,11 @@ use crate::function::FunctionCall;
 use crate::limits::TOO_MANY_WAIT;
 use crate::media::Media;
 pub use crate::message::{Block, Message};
-use crate::model::{
-    Content, Dialect, Library, LibraryKind, MessageSource, PATTERN_AT_ONCE, Role, StoredVersion,
-};
+use crate::model::{Content, Dialect, Library, LibraryKind, MessageSource, Role};
 use crate::name::RelativePath;
 pub use crate::render_error::RenderError;
 use crate::render_error::body_error;
+use crate::stored_version::StoredVersion;
 use crate::template::{ComputedJob, GatheredTemplates, JobOutcome, TemplateValues, TextRoom};
 use crate::world::World;
 

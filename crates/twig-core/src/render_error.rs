@@ -1,7 +1,8 @@
 //! Why a prompt could not be rendered, in sentences for whoever asked.
 
+use crate::argument::Argument;
 use crate::body::{BodyError, FileRole};
-use crate::model::{Argument, Library, LibraryKind};
+use crate::model::{Library, LibraryKind};
 
 /// Why a prompt could not be rendered; each says what to do next.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

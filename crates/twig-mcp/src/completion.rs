@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use twig_core::document::decode;
+use twig_core::uri::decode;
 use twig_core::{Catalog, Limits, TemplateRef, suggest};
 
 use crate::call::{Call, CallOutcome};

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use twig_core::document_cache::document_stamp;
 use twig_core::{BodyError, Contents, DocumentRef, Stamp, World};
 
 use crate::json;
@@ -42,7 +43,7 @@ impl LongDocuments {
         let DocumentRef { library, document } = found;
         let (root, path) = (&*library.root, document.place());
         if let Some((json, stamp)) = self.find(root, path)
-            && document.stamp(world.bodies, library)? == stamp
+            && document_stamp(world.bodies, library, document)? == stamp
         {
             return Ok(EncodedDocument::Long(json));
         }

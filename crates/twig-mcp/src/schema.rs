@@ -99,7 +99,7 @@ pub(crate) fn prompt(found: PromptRef<'_>, item: &mut Object<'_>) {
                 property.number("maxLength", limit);
             }
             let pattern = argument.pattern.as_ref();
-            property.maybe("pattern", pattern.map(twig_core::model::Pattern::as_str));
+            property.maybe("pattern", pattern.map(twig_core::argument::Pattern::as_str));
         });
     });
     if let Some(function) = prompt.function() {

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::speech::{Speech, SpeechPart};
-use twig_core::model::{Argument, Prompt};
+use twig_core::argument::Argument;
+use twig_core::model::Prompt;
 use twig_core::problem::shorten;
 
 /// What a format may hold of a prompt and its arguments.

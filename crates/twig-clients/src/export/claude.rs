@@ -6,8 +6,9 @@ use super::arguments::{Held, WrittenPart, description, hint, join, lost, write a
 use super::format::ExportFormat;
 use super::speech::{Speech, SpeechPart};
 use super::{ExportDraft, harmless, yaml};
+use twig_core::argument::Argument;
 use twig_core::catalog::PromptRef;
-use twig_core::model::{Argument, LibraryKind};
+use twig_core::model::LibraryKind;
 
 pub(super) fn write(found: PromptRef<'_>, speech: &Speech) -> Result<ExportDraft, String> {
     let prompt = found.prompt;

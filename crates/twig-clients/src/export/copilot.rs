@@ -4,7 +4,8 @@ use super::arguments::{Held, description, join, lost, write as written};
 use super::format::ExportFormat;
 use super::speech::{Speech, SpeechPart};
 use super::{ExportDraft, harmless, yaml};
-use twig_core::model::{Argument, Prompt};
+use twig_core::argument::Argument;
+use twig_core::model::Prompt;
 use twig_core::problem::shorten;
 
 pub(super) fn write(prompt: &Prompt, speech: &Speech) -> ExportDraft {

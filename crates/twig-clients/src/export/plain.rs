@@ -4,7 +4,8 @@
 use super::arguments::{Held, description, join, list, lost, write as written};
 use super::speech::Speech;
 use super::{ExportDraft, yaml};
-use twig_core::model::{Argument, Prompt};
+use twig_core::argument::Argument;
+use twig_core::model::Prompt;
 
 /// A command of Cursor: `.cursor/commands/NAME.md`, text and nothing else.
 pub(super) fn cursor(prompt: &Prompt, speech: &Speech) -> ExportDraft {

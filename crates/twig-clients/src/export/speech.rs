@@ -6,10 +6,11 @@ use self::rendered::{look_at_patterns, look_at_templates, rendered};
 use super::{Compute, ExportFormat, marker_of};
 use crate::format;
 use twig_core::World;
+use twig_core::argument::Argument;
 use twig_core::catalog::PromptRef;
 use twig_core::front_matter::{self, FrontMatterValue};
 use twig_core::marks::{MarkedPiece, curly, pieces};
-use twig_core::model::{Argument, Content, Dialect, LibraryKind, Marks, MessageSource, Role};
+use twig_core::model::{Content, Dialect, LibraryKind, Marks, MessageSource, Role};
 use twig_core::render;
 use twig_core::spoken;
 

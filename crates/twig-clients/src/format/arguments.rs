@@ -6,13 +6,14 @@ use super::Options;
 use super::codex;
 use super::declared::declared;
 use crate::clients::MarkRule;
+use twig_core::argument::Argument;
 use twig_core::front_matter::{FrontMatterFields, FrontMatterValue};
 use twig_core::limits::Limits;
 use twig_core::marks::scan::{DollarContext, dollars};
 use twig_core::marks::{
     ALL, MarkedPiece, NAME, Word, input, is_escaped, is_number_mark, pieces, word,
 };
-use twig_core::model::{Argument, Marks};
+use twig_core::model::Marks;
 use twig_core::problem::{ProblemCode, Severity};
 use twig_core::slug::slug;
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::arguments::{Taken, argument};
+use twig_core::argument::Argument;
 use twig_core::limits::Limits;
 use twig_core::marks::scan::{DollarContext, dollars, lines};
 use twig_core::marks::{NAME, capitals};
-use twig_core::model::{Argument, Marks};
+use twig_core::model::Marks;
 use twig_core::problem::{ProblemCode, Severity};
 
 /// What a shell has without being told, and what programs around it set.

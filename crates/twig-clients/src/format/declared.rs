@@ -1,9 +1,9 @@
 //! `arguments:` in front matter: names in a row, a list of names, or all there is to say of each.
 
 use super::arguments::is_argument_name;
+use twig_core::argument::{Argument, Pattern};
 use twig_core::front_matter::FrontMatterValue;
 use twig_core::limits::Limits;
-use twig_core::model::{Argument, Pattern};
 use twig_core::problem::{ProblemCode, Severity, shorten};
 
 /// What is worth knowing: code, severity, sentence.

@@ -3,9 +3,10 @@
 use super::about::TextAbout;
 use super::arguments::too_many;
 use super::{Reading, draft, markdown};
+use twig_core::argument::Argument;
 use twig_core::limits::Limits;
 use twig_core::marks::curly;
-use twig_core::model::{Argument, Dialect, LibraryKind, Marks};
+use twig_core::model::{Dialect, LibraryKind, Marks};
 use twig_core::name::RelativePath;
 use twig_core::parse::library::LibraryRoot;
 use twig_core::problem::{Problem, ProblemCode, Severity};

@@ -3,8 +3,9 @@
 use super::about::TextAbout;
 use super::files::without_ending;
 use super::{Reading, draft, refused};
+use twig_core::argument::Argument;
 use twig_core::marks::curly::ARGS;
-use twig_core::model::{Argument, Dialect, LibraryKind, Marks};
+use twig_core::model::{Dialect, LibraryKind, Marks};
 use twig_core::name::RelativePath;
 use twig_core::parse::library::LibraryRoot;
 use twig_core::spoken::toml_prompt::{self, NoTomlPrompt};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::files::SKILL;
 use super::markdown::folder_name;
 use super::{SkillFileFound, SkillHead};
-use twig_core::document::{Document, DocumentSource, TITLE, encode};
+use twig_core::document::{Document, DocumentSource, TITLE};
 use twig_core::limits::Limits;
 use twig_core::model::{Library, Skill, SkillFile};
 use twig_core::name::RelativePath;
@@ -15,6 +15,7 @@ use twig_core::parse::labels;
 use twig_core::parse::library::LibraryRoot;
 use twig_core::problem::{Problem, ProblemCode, Severity, shorten};
 use twig_core::slug::digest;
+use twig_core::uri::encode;
 
 /// A `SKILL.md`, and what it says where it is one that can be served as a skill.
 pub(super) type FoundSkill<'r> = (&'r RelativePath, Option<&'r SkillHead>);

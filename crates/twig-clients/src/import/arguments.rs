@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use twig_core::model::Argument;
+use twig_core::argument::Argument;
 use twig_core::name::check_argument_name;
 use twig_core::render::check_value;
 

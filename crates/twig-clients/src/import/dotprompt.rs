@@ -5,7 +5,7 @@ use super::front::split_and_read;
 use super::picoschema;
 use super::turns::{Speaker, fold};
 use super::{ImportBatch, ImportItem, SourceFile, handlebars, logic, stem, wished_name};
-use twig_core::model::Argument;
+use twig_core::argument::Argument;
 
 /// How files end.
 const END: &str = ".prompt";

@@ -7,8 +7,8 @@ use super::jinja;
 use super::turns::{Speaker, fold};
 use super::words::{EscapedWords, quote};
 use super::{ImportBatch, ImportItem, SourceFile};
+use twig_core::argument::{Argument, Pattern};
 use twig_core::front_matter::{FrontMatterValue, YamlError, read_yaml};
-use twig_core::model::{Argument, Pattern};
 
 /// Prompts that may stand in another, each counted as often as it stands there.
 const REFERENCES: usize = 32;

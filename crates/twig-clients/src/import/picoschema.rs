@@ -1,7 +1,7 @@
 //! What a dotprompt file says of its input: Picoschema, or JSON Schema.
 
+use twig_core::argument::Argument;
 use twig_core::front_matter::FrontMatterValue;
-use twig_core::model::Argument;
 
 /// How deep objects may nest.
 const DEPTH: usize = 8;

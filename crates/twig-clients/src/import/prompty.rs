@@ -5,8 +5,8 @@ use super::front::split_and_read;
 use super::turns::{Speaker, fold};
 use super::words::EscapedWords;
 use super::{ImportBatch, ImportItem, SourceFile, handlebars, jinja, logic, wished_name};
+use twig_core::argument::Argument;
 use twig_core::front_matter::{FrontMatterFields, FrontMatterValue};
-use twig_core::model::Argument;
 
 /// Reads one file.
 pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem> {

@@ -8,11 +8,11 @@ use twig_clients::clients::formats;
 use twig_clients::export::{ExportFormat, marker_of};
 use twig_clients::format::{Options, read as read_format};
 use twig_clients::import::{ImportFormat, ImportRequest, SourceFile, read as import};
+use twig_core::argument::Pattern;
 use twig_core::check::check;
-use twig_core::document::{Head, decode};
+use twig_core::document::Head;
 use twig_core::function::read_output;
 use twig_core::limits::{NESTING, YAML_NESTING};
-use twig_core::model::Pattern;
 use twig_core::parse::documents::DocumentLayout;
 use twig_core::parse::functions::FunctionFiles;
 use twig_core::parse::library::{
@@ -24,6 +24,7 @@ use twig_core::render::render;
 use twig_core::spoken::bodies;
 use twig_core::store;
 use twig_core::template::Templates;
+use twig_core::uri::decode;
 use twig_core::{
     Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Library, LibraryKind,
     LibraryName, Limits, Lookup, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,

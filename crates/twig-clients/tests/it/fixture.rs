@@ -58,7 +58,7 @@ pub(crate) fn argument(argument: &twig_core::Argument, shown: &mut String) {
         ("description", argument.description.as_deref()),
         ("default", argument.default.as_deref()),
         ("max_length", length.as_deref()),
-        ("pattern", pattern.map(twig_core::model::Pattern::as_str)),
+        ("pattern", pattern.map(twig_core::argument::Pattern::as_str)),
     ] {
         if let Some(value) = value {
             let _ = write!(shown, " {label}={value:?}");

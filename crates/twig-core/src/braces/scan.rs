@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::uri;
 use super::{BraceError, BraceNode};
-use crate::model::Argument;
+use crate::argument::Argument;
 use crate::problem::{ProblemCode, Severity, shorten};
 use crate::suggest;
 

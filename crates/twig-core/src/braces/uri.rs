@@ -2,9 +2,9 @@
 
 use super::BraceError;
 use super::scan::{Slot, name_at, undeclared};
-use crate::document::encode;
-use crate::model::Argument;
+use crate::argument::Argument;
 use crate::problem::{ProblemCode, Severity, shorten};
+use crate::uri::encode;
 
 /// A document's URI, or a folder's and `*`; arguments may stand in it.
 #[derive(Debug, Clone, PartialEq, Eq)]

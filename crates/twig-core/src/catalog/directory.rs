@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::Catalog;
 use super::documents::DocumentRef;
 use super::skills::SkillRef;
-use crate::document::decode;
+use crate::uri::decode;
 
 /// What is right inside of a folder.
 #[derive(Debug, Clone, Copy)]

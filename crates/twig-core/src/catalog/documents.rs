@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Catalog;
-use crate::document::{Document, UriTemplate, decode};
+use crate::document::{Document, UriTemplate};
 use crate::model::{Content, Library, Prompt};
 use crate::problem::{Problem, ProblemCode, Severity};
 use crate::suggest;
+use crate::uri::decode;
 
 /// A document together with the library it is in.
 #[derive(Debug, Clone, Copy)]

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::argument::Argument;
 use crate::braces::UriPattern;
-use crate::model::{Argument, Content, Library, Prompt};
+use crate::model::{Content, Library, Prompt};
 use crate::problem::{Problem, ProblemCode, Severity};
 use crate::render::{Embedding, NOTHING_GIVEN, RenderError, media};
 use crate::suggest;

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::argument::Argument;
 use crate::body::{Blob, Bodies, Body, BodyError, Stamp};
 use crate::catalog::Catalog;
 use crate::limits::Limits;
-use crate::model::{Argument, Content, Library, LibraryKind, TextForm};
+use crate::model::{Content, Library, LibraryKind, TextForm};
 use crate::name::{LibraryName, RelativePath};
 use crate::parse::library::{LibraryRoot, empty_library};
 use crate::template::{BundleError, PromptSources, TemplateFiles, inspect};

@@ -4,7 +4,7 @@
 //! is kept to the letter and all else is text.
 
 use super::MarkedPiece;
-use crate::model::Argument;
+use crate::argument::Argument;
 
 /// The argument of a command: all that is typed after it.
 pub const ARGS: &str = "args";

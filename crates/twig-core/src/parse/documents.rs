@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::library::LibraryRoot;
-use crate::document::{Document, DocumentSource, Head, TITLE, UriTemplate, encode};
+use crate::document::{Document, DocumentSource, Head, TITLE, UriTemplate};
 use crate::name::RelativePath;
 use crate::problem::{Problem, ProblemCode, Severity, shorten};
+use crate::uri::encode;
 
 /// Where a library keeps its documents and how their URIs begin.
 #[derive(Debug, Clone, PartialEq, Eq)]

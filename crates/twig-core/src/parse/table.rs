@@ -3,7 +3,8 @@
 
 use std::fmt::Write;
 
-use crate::model::{Argument, Pattern, Role};
+use crate::argument::{Argument, Pattern};
+use crate::model::Role;
 use crate::name::PromptName;
 
 /// What is written of a prompt.

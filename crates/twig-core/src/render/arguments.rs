@@ -2,9 +2,9 @@
 
 use super::stand_in::is_stand_in;
 use super::{Checked, GivenArguments, RenderError};
+use crate::argument::{Argument, PATTERN_VALUE};
 use crate::argument_rules::check_value;
 use crate::limits::Limits;
-use crate::model::{Argument, PATTERN_VALUE};
 use crate::problem::shorten;
 use crate::suggest;
 

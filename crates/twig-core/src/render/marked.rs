@@ -2,9 +2,10 @@
 
 use super::arguments::value_at;
 use super::{Block, GivenArguments, Message, RenderError, read};
+use crate::argument::Argument;
 use crate::catalog::PromptRef;
 use crate::marks::{MarkedPiece, curly, pieces};
-use crate::model::{Argument, Content, Library, LibraryKind, Marks, Role};
+use crate::model::{Content, Library, LibraryKind, Marks, Role};
 use crate::name::RelativePath;
 use crate::spoken;
 use crate::world::World;

@@ -10,9 +10,10 @@ use crate::body::Stamp;
 use crate::document::{Document, DocumentSource};
 use crate::model::{
     Content, Dialect, Library, LibraryAbout, LibraryKind, LibraryOrigin, MessageSource, Prompt,
-    Role, StoredVersion,
+    Role,
 };
 use crate::name::{LibraryName, PromptName};
+use crate::stored_version::StoredVersion;
 
 /// Makes a library of a project. Its name is kept in [`About::title`]: a library's own name knows
 /// fewer characters.

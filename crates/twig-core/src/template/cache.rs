@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::TemplateFiles;
 use super::bundle::{Bundle, BundleError, Closure, PromptSources, SharedEngines, closure, compile};
 use super::engine::Failure;
-use crate::document::DocumentCache;
+use crate::document_cache::DocumentCache;
 use crate::limits::Limits;
 use crate::model::{Content, Library};
 use crate::name::RelativePath;

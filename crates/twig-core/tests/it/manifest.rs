@@ -53,7 +53,7 @@ pub(crate) fn show(library: &Library) -> String {
             let pattern = argument
                 .pattern
                 .as_ref()
-                .map(twig_core::model::Pattern::as_str);
+                .map(twig_core::argument::Pattern::as_str);
             let _ = writeln!(
                 text,
                 "  {} required={} default={:?} choices={:?} max_length={:?} pattern={pattern:?} description={:?}",

@@ -8,7 +8,8 @@ mod read;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use twig_core::document::{Document, DocumentSource, encode, mime_of_name};
+use twig_core::document::{Document, DocumentSource, mime_of_name};
+use twig_core::uri::encode;
 use twig_core::{Library, RelativePath, Skill, SkillFile};
 
 use crate::support::{Peer, library};

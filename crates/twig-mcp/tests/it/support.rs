@@ -294,7 +294,7 @@ pub(crate) fn sample() -> Library {
     };
     let short = Argument {
         max_length: Some(5),
-        pattern: Some(twig_core::model::Pattern::parse("^[a-z]+$").unwrap()),
+        pattern: Some(twig_core::argument::Pattern::parse("^[a-z]+$").unwrap()),
         ..argument("short")
     };
     let review = Prompt {

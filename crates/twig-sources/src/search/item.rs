@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use twig_core::document_cache::document_bytes;
 use twig_core::search::{Hit, SearchScope, SearchTarget};
 use twig_core::spoken;
 use twig_core::{
@@ -243,7 +244,7 @@ fn document_text(found: DocumentRef<'_>, world: TextSource<'_>, stamps: &mut Sta
     }
     let TextSource { bodies, limits } = world;
     let document = found.document;
-    let read = document.bytes(bodies, found.library, limits.document);
+    let read = document_bytes(bodies, found.library, document, limits.document);
     if document.file().is_some() {
         stamps.add(read.as_ref().map(|read| &read.stamp));
     }

@@ -4,7 +4,8 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use twig_core::{Contents, LibraryName, Limits, document::DocumentCache};
+use twig_core::document_cache::DocumentCache;
+use twig_core::{Contents, LibraryName, Limits};
 use twig_sources::LiveCatalog;
 use twig_testkit::figure;
 

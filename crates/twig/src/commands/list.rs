@@ -172,7 +172,7 @@ fn argument_row(argument: &Argument) -> ArgumentRow<'_> {
         pattern: argument
             .pattern
             .as_ref()
-            .map(twig_core::model::Pattern::as_str),
+            .map(twig_core::argument::Pattern::as_str),
     }
 }
 

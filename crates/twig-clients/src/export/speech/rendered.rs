@@ -8,8 +8,9 @@ use std::borrow::Cow;
 use super::{SpeechPart, fold, refuse_exported};
 use crate::export::Compute;
 use twig_core::World;
+use twig_core::argument::Argument;
 use twig_core::catalog::PromptRef;
-use twig_core::model::{Argument, Content, Prompt, Role};
+use twig_core::model::{Content, Prompt, Role};
 use twig_core::render::{self, Audience, Block, Checked, Message, RenderError, Rendering};
 use twig_core::template::{Printing, printing};
 

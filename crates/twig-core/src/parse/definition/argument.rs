@@ -1,7 +1,8 @@
 //! The arguments of a definition.
 
 use super::reader::DefinitionReader;
-use crate::model::{Argument, Dialect};
+use crate::argument::Argument;
+use crate::model::Dialect;
 use crate::name::{NameError, check_argument_name};
 use crate::parse::json::{Json, Path};
 use crate::problem::{ProblemCode, Severity};

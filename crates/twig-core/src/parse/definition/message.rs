@@ -1,10 +1,11 @@
 //! The messages of a definition and what they carry.
 
 use super::reader::{DefinitionFields, DefinitionReader};
+use crate::argument::Argument;
 use crate::body::FileRole;
 use crate::braces::{Braces, UriPattern};
 use crate::media::MediaKind;
-use crate::model::{Argument, Content, Dialect, MessageSource, Role, TextForm};
+use crate::model::{Content, Dialect, MessageSource, Role, TextForm};
 use crate::name::RelativePath;
 use crate::parse::json::{Json, Path};
 use crate::problem::{ProblemCode, Severity, locate};

@@ -2,7 +2,7 @@
 
 use super::fields::ManifestFields;
 use super::{Manifest, UnavailablePrompt};
-use crate::model::{Argument, Pattern};
+use crate::argument::{Argument, Pattern};
 use crate::name::check_argument_name;
 use crate::parse::toml::{TomlItem, TomlValue};
 use crate::problem::ProblemCode;

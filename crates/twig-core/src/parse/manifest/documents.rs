@@ -3,11 +3,12 @@
 use super::Manifest;
 use super::fields::ManifestFields;
 use crate::body::{BodyError, NotAFile};
-use crate::document::{UriTemplate, encode};
+use crate::document::UriTemplate;
 use crate::name::RelativePath;
 use crate::parse::documents::DocumentLayout;
 use crate::parse::toml::{TomlItem, TomlValue};
 use crate::problem::{ProblemCode, shorten};
+use crate::uri::encode;
 
 /// Where documents are looked for, unless the manifest says.
 const FOLDERS: [&str; 2] = ["docs", "mcp/resources"];

@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use super::fields::ManifestFields;
 use super::{Manifest, UnavailablePrompt};
+use crate::argument::Argument;
 use crate::braces::UriPattern;
 use crate::media::MediaKind;
-use crate::model::{Argument, Content, MessageSource, Role, TextForm};
+use crate::model::{Content, MessageSource, Role, TextForm};
 use crate::name::{NameError, RelativePath};
 use crate::parse::library::MANIFEST;
 use crate::parse::toml::{TomlItem, TomlValue};

@@ -1,11 +1,12 @@
-//! Contents of documents, kept until their files change, within a bound.
+//! Contents of documents: read through the bodies port, kept until their files change, within a bound.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Contents, Document, DocumentSource};
-use crate::body::{Bodies, BodyError, Stamp};
+use crate::body::{Blob, Bodies, BodyError, Stamp};
+use crate::document::{Contents, Document, DocumentSource};
 use crate::model::{Library, SKILL_SCHEME};
+use crate::stored_version::StoredVersion;
 
 /// How many bytes of contents are kept.
 const ROOM: usize = 4 * 1024 * 1024;
@@ -59,12 +60,12 @@ impl DocumentCache {
         // Found first and compared after: the lock is not held while the disk is asked.
         let found = self.lock().find(&library.root, path);
         if let Some((contents, stamp)) = found
-            && document.stamp(bodies, library)? == stamp
+            && document_stamp(bodies, library, document)? == stamp
             && contents.len() <= limit
         {
             return Ok((contents, stamp));
         }
-        let read = document.bytes(bodies, library, limit)?;
+        let read = document_bytes(bodies, library, document, limit)?;
         let contents = Arc::new(match (&document.source, document.is_text) {
             // What was stored is served as it was stored, a byte-order mark and all.
             (DocumentSource::Stored(_), false) => Contents::Bytes(read.bytes),
@@ -135,6 +136,43 @@ impl CachedContents {
             !of_library.is_empty()
         });
     }
+}
+
+/// Looks whether the contents of a document changed, without reading them.
+pub fn document_stamp(
+    bodies: &dyn Bodies,
+    library: &Library,
+    document: &Document,
+) -> Result<Stamp, BodyError> {
+    match &document.source {
+        DocumentSource::File(path) => bodies.stamp(library, path),
+        DocumentSource::Stored(version) => Ok(stored_stamp(document, version)),
+    }
+}
+
+/// Reads the contents of a document, if they are no longer than that.
+pub fn document_bytes(
+    bodies: &dyn Bodies,
+    library: &Library,
+    document: &Document,
+    limit: usize,
+) -> Result<Blob, BodyError> {
+    let version = match &document.source {
+        DocumentSource::File(path) => return bodies.bytes(library, path, limit),
+        DocumentSource::Stored(version) => version,
+    };
+    let bytes = bodies.stored(version)?;
+    if bytes.len() > limit {
+        let size = bytes.len() as u64;
+        return Err(BodyError::TooLarge { size, limit });
+    }
+    let stamp = stored_stamp(document, version);
+    Ok(Blob { bytes, stamp })
+}
+
+/// The same bytes as text and as something else are two things.
+fn stored_stamp(document: &Document, version: &StoredVersion) -> Stamp {
+    Stamp(Stamp::of_stored(version).0 ^ (u64::from(document.is_text) << 63))
 }
 
 #[cfg(test)]
