@@ -4,13 +4,14 @@
 //! A new client is one row of `clients/table.rs`. Only a file format that no other client has
 //! needs code as well: a reader in [`format`](mod@crate::format), a writer in [`export`](crate::export).
 
+mod export_format;
 pub mod formats;
 mod table;
 
 use twig_core::{ClientFiles, LibraryKind};
 
+pub use self::export_format::ExportFormat;
 pub use self::table::{CLIENTS, CONNECTED};
-use crate::export::ExportFormat;
 
 /// A program that has prompts of its own, starts servers such as Twig, or does both.
 #[derive(Debug)]

@@ -7,7 +7,6 @@
 mod arguments;
 mod claude;
 mod copilot;
-mod format;
 mod gemini;
 mod harmless;
 mod keys;
@@ -21,9 +20,9 @@ mod yaml;
 
 use std::sync::Arc;
 
-pub use self::format::ExportFormat;
 pub use self::marker::{Marker, bundled_of, marked_name, marker_of};
 pub use self::names::FileNames;
+use crate::clients::ExportFormat;
 use twig_core::World;
 use twig_core::catalog::PromptRef;
 use twig_core::model::{Content, Library, LibraryKind};

@@ -11,7 +11,8 @@ mod skill;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use twig_clients::export::{ExportFormat, ExportItem, Plan};
+use twig_clients::clients::ExportFormat;
+use twig_clients::export::{ExportItem, Plan};
 use twig_core::{Bodies, BodyError};
 
 use self::disk::ExportFolder;

@@ -4,10 +4,9 @@ use twig_core::LibraryKind;
 
 use super::BaseFolder::{Applications, Config, Home, Own, Settings};
 use super::{
-    ConfigSyntax, EntryForm, ExportRules, KnownClient, PromptFolder, PromptFormat, ServerFile,
-    Successor, formats,
+    ConfigSyntax, EntryForm, ExportFormat, ExportRules, KnownClient, PromptFolder, PromptFormat,
+    ServerFile, Successor, formats,
 };
-use crate::export::ExportFormat;
 
 /// Every client, in the order in which kinds of libraries are offered.
 pub static CLIENTS: [&KnownClient; 15] = [

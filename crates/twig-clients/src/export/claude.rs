@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::arguments::{Held, WrittenPart, description, hint, join, lost, write as written};
-use super::format::ExportFormat;
 use super::speech::{Speech, SpeechPart};
 use super::{ExportDraft, harmless, yaml};
+use crate::clients::ExportFormat;
 use twig_core::argument::Argument;
 use twig_core::catalog::PromptRef;
 use twig_core::model::LibraryKind;

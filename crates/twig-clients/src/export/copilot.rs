@@ -1,9 +1,9 @@
 //! Prompt files of VS Code: `.github/prompts/NAME.prompt.md`, `${input:name:description}`.
 
 use super::arguments::{Held, description, join, lost, write as written};
-use super::format::ExportFormat;
 use super::speech::{Speech, SpeechPart};
 use super::{ExportDraft, harmless, yaml};
+use crate::clients::ExportFormat;
 use twig_core::argument::Argument;
 use twig_core::model::Prompt;
 use twig_core::problem::shorten;

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::arguments::{Held, WrittenPart, description, join, list, lost, write as written};
-use super::format::ExportFormat;
 use super::speech::Speech;
 use super::{ExportDraft, harmless};
+use crate::clients::ExportFormat;
 use twig_core::model::Prompt;
 
 const ARGS: &str = "{{args}}";

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::speech::Speech;
-use super::{ExportDraft, ExportFormat, marker, yaml};
+use super::{ExportDraft, marker, yaml};
+use crate::clients::ExportFormat;
 use twig_core::catalog::PromptRef;
 use twig_core::front_matter::FrontMatterValue;
 

@@ -7,7 +7,8 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use super::{BundledFile, ExportFormat};
+use super::BundledFile;
+use crate::clients::ExportFormat;
 use twig_core::name::RelativePath;
 
 /// What the line begins with, behind what makes it a comment.

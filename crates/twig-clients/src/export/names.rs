@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{ExportFormat, speech};
+use super::speech;
+use crate::clients::ExportFormat;
 use twig_core::World;
 use twig_core::catalog::PromptRef;
 use twig_core::slug::{LIMIT, Unique, slug};

@@ -2,9 +2,9 @@
 
 use super::arguments::{description, join, lost, write as written};
 use super::claude::ALL;
-use super::format::ExportFormat;
 use super::speech::Speech;
 use super::{ExportDraft, harmless, yaml};
+use crate::clients::ExportFormat;
 use twig_core::model::Prompt;
 
 pub(super) fn write(prompt: &Prompt, speech: &Speech) -> ExportDraft {

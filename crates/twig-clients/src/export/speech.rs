@@ -3,7 +3,8 @@
 mod rendered;
 
 use self::rendered::{look_at_patterns, look_at_templates, rendered};
-use super::{Compute, ExportFormat, marker_of};
+use super::{Compute, marker_of};
+use crate::clients::ExportFormat;
 use crate::format;
 use twig_core::World;
 use twig_core::argument::Argument;

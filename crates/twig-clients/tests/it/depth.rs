@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::thread;
 
+use twig_clients::clients::ExportFormat;
 use twig_clients::clients::formats;
-use twig_clients::export::{ExportFormat, marker_of};
+use twig_clients::export::marker_of;
 use twig_clients::format::{Options, read as read_format};
 use twig_clients::import::{ImportFormat, ImportRequest, SourceFile, read as import};
 use twig_core::argument::Pattern;

@@ -12,7 +12,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use twig_clients::export::{ExportFormat, ExportItem, FileNames, Plan, marker_of, plan};
+use twig_clients::clients::ExportFormat;
+use twig_clients::export::{ExportItem, FileNames, Plan, marker_of, plan};
 use twig_core::template::{Templates, run};
 use twig_core::{
     Argument, Blob, Block, Bodies, Body, BodyError, Catalog, Content, Dialect, Library,

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use twig_clients::export::{ExportFormat, ExportItem};
+use twig_clients::clients::ExportFormat;
+use twig_clients::export::ExportItem;
 use twig_core::BodyError;
 
 use super::ExportTarget;

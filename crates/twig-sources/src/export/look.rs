@@ -1,6 +1,7 @@
 //! What is at a prompt's path before it is written.
 
-use twig_clients::export::{ExportFormat, ExportItem, Marker, bundled_of, marker_of};
+use twig_clients::clients::ExportFormat;
+use twig_clients::export::{ExportItem, Marker, bundled_of, marker_of};
 use twig_core::RelativePath;
 
 use super::ExportState;

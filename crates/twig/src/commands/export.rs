@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use twig_clients::export::{ExportFormat, FileNames, plan};
+use twig_clients::clients::ExportFormat;
+use twig_clients::export::{FileNames, plan};
 use twig_core::Latest;
 use twig_core::LibraryKind;
 use twig_sources::{ExportMode, export_prompts};

@@ -1,6 +1,6 @@
 //! What a prompt looks like in each format.
 
-use twig_clients::export::ExportFormat;
+use twig_clients::clients::ExportFormat;
 use twig_core::front_matter;
 use twig_core::{Dialect, Limits};
 

@@ -1,6 +1,6 @@
 //! Text that a client would run, fill in or take for something else.
 
-use twig_clients::export::ExportFormat;
+use twig_clients::clients::ExportFormat;
 
 use super::{body, jinja, verbatim};
 

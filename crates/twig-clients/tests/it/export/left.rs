@@ -1,6 +1,6 @@
 //! What can be written, whatever its dialect, and what is left with the reason.
 
-use twig_clients::export::ExportFormat;
+use twig_clients::clients::ExportFormat;
 use twig_core::{Content, Dialect, MediaKind, MessageSource, RelativePath, Role, TextForm};
 
 use super::{Shelf, body, jinja, prompt};

@@ -1,6 +1,7 @@
 //! The marker: what counts as a change, and what is not taken for one.
 
-use twig_clients::export::{ExportFormat, bundled_of, marker_of};
+use twig_clients::clients::ExportFormat;
+use twig_clients::export::{bundled_of, marker_of};
 use twig_core::Dialect;
 use twig_core::Marks;
 

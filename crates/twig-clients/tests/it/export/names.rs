@@ -1,6 +1,6 @@
 //! What files are called.
 
-use twig_clients::export::ExportFormat;
+use twig_clients::clients::ExportFormat;
 use twig_core::{Dialect, Marks};
 
 use super::{Shelf, prompt, verbatim};

@@ -1,7 +1,8 @@
 //! Any text, any description, any values.
 
 use proptest::prelude::*;
-use twig_clients::export::{ExportFormat, marker_of};
+use twig_clients::clients::ExportFormat;
+use twig_clients::export::marker_of;
 use twig_core::front_matter;
 use twig_core::{Dialect, Limits};
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use twig_clients::export::{ExportFormat, ExportItem};
+use twig_clients::clients::ExportFormat;
+use twig_clients::export::ExportItem;
 use twig_clients::format::{self, Options};
 use twig_core::parse::library::LibraryRoot;
 use twig_core::{Catalog, Dialect, Latest, LibraryName, Limits, Prompt, RelativePath};

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use serde::Serialize;
-use twig_clients::export::{ExportFormat, Left};
+use twig_clients::clients::ExportFormat;
+use twig_clients::export::Left;
 use twig_sources::{ExportAction, ExportMode, ExportState, ExportedFile};
 
 use super::ExportArgs;

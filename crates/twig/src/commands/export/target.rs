@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use twig_clients::export::ExportFormat;
+use twig_clients::clients::ExportFormat;
 use twig_core::BodyError;
 use twig_core::RelativePath;
 use twig_sources::{ExportError, ExportTarget};

@@ -2,7 +2,7 @@
 
 use twig_core::model::LibraryKind;
 
-use crate::clients::{CLIENTS, ExportRules, KnownClient, PromptFormat};
+use super::{CLIENTS, ExportRules, KnownClient, PromptFormat};
 
 /// How files are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
