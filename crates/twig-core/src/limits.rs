@@ -10,6 +10,9 @@ pub const NESTING: usize = 32;
 /// that are keys of maps, so this is what keeps a few bytes from taking gigabytes.
 pub const YAML_NESTING: usize = 12;
 
+/// Bytes that are read of any file of a library, even where the configured limits are lower.
+const LIBRARY_FILE: usize = 1024 * 1024;
+
 /// Errors of one file, and warnings, that are told one by one; more of them are counted.
 pub const PROBLEMS: usize = 300;
 
@@ -89,6 +92,13 @@ pub struct Limits {
     pub subscriptions: usize,
     /// Computed renders of one client that may be under way at once.
     pub in_flight: usize,
+}
+
+impl Limits {
+    /// Bytes that are read of one file of a library; what a template may measure is checked later.
+    pub fn library_file(&self) -> usize {
+        self.template_source.max(self.verbatim).max(LIBRARY_FILE)
+    }
 }
 
 impl Default for Limits {

@@ -8,22 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use twig_core::parse::library::source_of;
 use twig_core::{
-    Blob, Bodies, Body, BodyError, Library, Limits, NotAFile, Prompt, RelativePath, Stamp,
-    StoredVersion,
+    Blob, Bodies, Body, BodyError, Library, NotAFile, Prompt, RelativePath, Stamp, StoredVersion,
 };
 
 use crate::live::LiveCatalog;
 use crate::reader::{SavePatience, read_bytes, read_text};
 use crate::root::body_error;
 use crate::stamp::FileStamp;
-
-/// What is read of any file, whatever the person's own limits are.
-const AT_LEAST: usize = 1024 * 1024;
-
-/// The most that is read of one file; what a template may measure is seen to later.
-pub(crate) fn most(limits: &Limits) -> usize {
-    limits.template_source.max(limits.verbatim).max(AT_LEAST)
-}
 
 impl LiveCatalog {
     /// Asks a library's file system something, for so long as it may take.
@@ -48,7 +39,7 @@ impl LiveCatalog {
 
 impl Bodies for LiveCatalog {
     fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
-        let limit = most(&self.settings().limits);
+        let limit = self.settings().limits.library_file();
         let read = self.ask(library, path, move |root, path| {
             read_text(root, path, limit, SavePatience::BODY)
         })?;

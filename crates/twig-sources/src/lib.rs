@@ -6,6 +6,8 @@
 
 // The bodies port, filled from disk.
 mod bodies;
+// A folder that may be a library, before anything in it is read.
+mod candidate;
 // Recognizes the kind of a folder by its path and file names.
 mod detect;
 // Writes exported prompts beneath a client's folder and keeps files that people changed.
@@ -26,6 +28,8 @@ mod live;
 mod locked_file;
 // Gives each library a name of its own.
 mod names;
+// File systems of other machines, whose changes the system here does not report.
+mod network;
 // Decides whether a writer is done: every wait for a save, a burst of events or a checkout.
 mod patience;
 // A place that is searched for libraries.
@@ -54,6 +58,8 @@ mod source_files;
 mod stamp;
 // Projects in SQLite, one file a workspace, with a digest for each version and content.
 mod store;
+// The system's file watcher, or none if the system has no resources for one.
+mod system_watcher;
 // The record of trusted libraries, by the digest of every file that may be code.
 mod trust;
 // Follows the disk and announces new catalogs.
@@ -72,6 +78,7 @@ pub use import::{
 };
 pub use live::{LiveCatalog, Refresh};
 pub use locked_file::{LockError, LockedFile, LockedFolder, read_file};
+pub use network::is_network;
 pub use place::PROJECT;
 pub use project_folder::{
     CheckedFolder, Exported, ImportSummary, ProjectFolderError, check_project, export_project,
@@ -83,5 +90,5 @@ pub use store::{Access, DEFAULT_WORKSPACE, OldVersions, Reclaimed, SqliteStore, 
 pub use trust::{
     CodeFiles, Trust, TrustVerdict, function_sources, program, survey, were_read_from,
 };
-pub use watch::{CatalogWatch, is_network};
+pub use watch::CatalogWatch;
 pub use write_file::{NewFile, create_beneath};

@@ -21,7 +21,6 @@ use twig_core::{
 
 pub(crate) use self::base::Base;
 pub(crate) use self::tree::{FILES, FileTree, LISTED, TreeKind, is_definition};
-use crate::bodies::most;
 use crate::listing::{FileLister, Listed, ListedKind, LookedAt};
 use crate::reader::{ReadBytes, ReadFile, SavePatience, read_beneath, read_head, text_of};
 use crate::root::Root;
@@ -373,7 +372,7 @@ impl LibraryFile {
             }
             Want::Text(limit) => limit,
             Want::BUNDLED => rules.limits.document,
-            Want::Client(_) => most(rules.limits),
+            Want::Client(_) => rules.limits.library_file(),
         };
         let path = self.path.as_str();
         read_beneath(opened, rules.root(), path, is_listed, limit, patience)

@@ -15,9 +15,9 @@ use twig_core::{
 
 pub(crate) use self::kinds::{has_definitions, has_functions};
 use self::kinds::{has_moved, read, watched_definitions};
+use crate::candidate::Candidate;
 use crate::library_files::{FILES, FileContent, FileRules, FileTree, LibraryFiles};
 use crate::listing::ListedKind;
-use crate::place::Candidate;
 use crate::settings::Settings;
 use crate::source_files::{ReadFrom, SourceFiles};
 use crate::trust::Trust;

@@ -17,7 +17,6 @@ use crate::settings::Settings;
 use crate::shelf::{Folders, LibrarySet};
 use crate::source_files::AllSources;
 use crate::stamp::FileStamp;
-use crate::watch::{self, CatalogWatch, Signal};
 
 /// Loads libraries, publishes the catalog made of them, and the next one where the disk changed.
 ///
@@ -63,6 +62,19 @@ pub struct Refresh {
     pub contents_changed: bool,
     /// Libraries that are new or were read again and differ.
     pub libraries: usize,
+}
+
+/// What a thread that follows the disk is woken by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Signal {
+    /// The system told of something.
+    Touched,
+    /// Another thread looked at the disk or the store, and published another catalog.
+    Published,
+    /// Somebody wrote to the store.
+    Wrote,
+    /// It is over.
+    Stop,
 }
 
 impl LiveCatalog {
@@ -172,22 +184,6 @@ impl LiveCatalog {
         }
     }
 
-    /// Follows the disk on a thread of its own until the [`CatalogWatch`] is dropped.
-    ///
-    /// `on_change` is called after a catalog was published whose lists, or whose documents, differ
-    /// from the last one that was announced.
-    pub fn watch(self: &Arc<Self>, on_change: impl Fn() + Send + 'static) -> CatalogWatch {
-        let (watch, sender) = watch::start(self, on_change);
-        let Some(project) = &self.project else {
-            return watch;
-        };
-        let store = &project.selected.store;
-        watch.and(store.watch(Box::new(move || {
-            // It may be over already.
-            let _ = sender.send(Signal::Wrote);
-        })))
-    }
-
     /// Tells a thread of each catalog that another one publishes.
     pub(crate) fn add_watcher(&self, thread: ThreadId, signals: Sender<Signal>) {
         lock(&self.watchers).push((thread, signals));
@@ -212,8 +208,8 @@ impl LiveCatalog {
 
     /// Logs each problem, of places and of libraries, that was not there when this was last called.
     ///
-    /// A [`CatalogWatch`] calls it after each look; whoever wants the problems of the start in the log
-    /// before that calls it too.
+    /// The thread that follows the disk calls it after each look. Call it as well to log the problems
+    /// of the start before that.
     pub fn log_problems(&self) {
         let mut log = lock(&self.log);
         if !self.has_news.swap(false, Ordering::Acquire) {

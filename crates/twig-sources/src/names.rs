@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use twig_core::slug::slug;
 use twig_core::{LibraryName, Problem, ProblemCode, Severity};
 
+use crate::candidate::Candidate;
 use crate::detect::project_of;
-use crate::place::{Candidate, own_name};
 use crate::settings::Settings;
 
 /// Gives each library of another client's files a name of its own; who has to take another one than
@@ -22,13 +22,13 @@ pub(crate) fn settle(
     let mut taken: BTreeMap<String, PathBuf> = BTreeMap::new();
     let others = candidates.iter().filter(|it| !it.kind.is_format());
     for candidate in others.filter(|it| !it.is_project) {
-        if let Some(name) = own_name(candidate) {
+        if let Some(name) = candidate.own_name() {
             let root = candidate.root.clone();
             taken.entry(name.to_string()).or_insert(root);
         }
     }
     for candidate in candidates.iter_mut().filter(|it| it.kind.is_format()) {
-        let Some(wished) = own_name(candidate).or_else(|| made(candidate)) else {
+        let Some(wished) = candidate.own_name().or_else(|| made(candidate)) else {
             continue;
         };
         let name = free(settings, &candidate.root, &wished, &taken);

@@ -17,6 +17,7 @@ use twig_core::{LibraryKind, LibraryName, Problem, ProblemCode, Severity};
 use self::inside::PlaceContents;
 use self::manifest::manifest_at;
 use self::trouble::is_of_this_person;
+use crate::candidate::Candidate;
 use crate::detect::{self, DetectedLibrary, FolderLayout};
 use crate::found::{FoundState, PlaceOrigin, Skipped};
 use crate::library_folder::{has_definitions, has_functions};
@@ -57,48 +58,6 @@ pub(crate) struct LibraryPlace {
     last: Vec<Candidate>,
     /// Folders whose file system does not answer.
     pub(crate) away: Vec<PathBuf>,
-}
-
-/// A folder that is a library.
-#[derive(Debug, Clone)]
-pub(crate) struct Candidate {
-    pub(crate) root: PathBuf,
-    pub(crate) kind: LibraryKind,
-    /// Whether it is a project's own.
-    pub(crate) is_project: bool,
-    /// What was seen of its manifest, if it has one.
-    pub(crate) manifest: SeenStamp,
-    /// What it is called; by its folder where this is `None`.
-    pub(crate) name: Option<LibraryName>,
-    pub(crate) options: Options,
-    /// Folders in it that are libraries themselves.
-    pub(crate) inner: Vec<PathBuf>,
-    /// Whether its file system does not answer: it stays as it was last read.
-    pub(crate) is_away: bool,
-}
-
-impl Candidate {
-    pub(crate) fn new(root: PathBuf, kind: LibraryKind) -> Self {
-        Self {
-            root,
-            kind,
-            is_project: false,
-            manifest: SeenStamp::never(),
-            name: None,
-            options: Options::default(),
-            inner: Vec::new(),
-            is_away: false,
-        }
-    }
-
-    fn at(spot: DetectedLibrary) -> Self {
-        let name = spot.name.as_deref().and_then(LibraryName::from_folder);
-        Self {
-            name,
-            inner: spot.inner,
-            ..Self::new(spot.root, spot.kind)
-        }
-    }
 }
 
 impl LibraryPlace {
@@ -476,7 +435,7 @@ impl LibraryPlace {
     /// was alone once: then that one keeps it.
     fn call(&self, candidates: &mut [Candidate]) {
         let is_one = candidates.len() == 1;
-        let ends: Vec<LibraryName> = candidates.iter().filter_map(own_name).collect();
+        let ends: Vec<LibraryName> = candidates.iter().filter_map(Candidate::own_name).collect();
         let front = |chosen: &LibraryName| {
             let ends = ends.iter().filter(|_| !is_one);
             let mut fronts = ends.filter_map(|end| chosen.as_str().strip_suffix(end.as_str()));
@@ -486,7 +445,7 @@ impl LibraryPlace {
         for candidate in candidates {
             candidate.options = self.options;
             let Some(chosen) = &self.name else { continue };
-            let name = match own_name(candidate) {
+            let name = match candidate.own_name() {
                 Some(own) if !is_one => {
                     LibraryName::from_folder(&format!("{}{own}", front(chosen)))
                 }
@@ -495,13 +454,4 @@ impl LibraryPlace {
             candidate.name = name.or_else(|| Some(chosen.clone()));
         }
     }
-}
-
-/// The name that was chosen for a library, or its folder's.
-pub(crate) fn own_name(candidate: &Candidate) -> Option<LibraryName> {
-    let own = || {
-        let folder = candidate.root.file_name()?.to_str()?;
-        LibraryName::from_folder(folder)
-    };
-    candidate.name.clone().or_else(own)
 }

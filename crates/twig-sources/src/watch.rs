@@ -7,7 +7,6 @@ mod checkout;
 mod gap;
 mod hints;
 mod native;
-mod network;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,8 +19,7 @@ use self::checkout::under_way;
 use self::gap::Gap;
 use self::hints::Hints;
 use self::native::Native;
-pub use self::network::is_network;
-use crate::live::LiveCatalog;
+use crate::live::{LiveCatalog, Signal};
 use crate::patience::{CHECKOUT, CHECKOUT_STEP, EVENTS_LONGEST, EVENTS_QUIET};
 use crate::settings::Watching;
 use crate::stamp::next_round;
@@ -59,7 +57,7 @@ impl std::fmt::Debug for Others {
 
 impl CatalogWatch {
     /// The same, and something else that follows until this is dropped.
-    pub(crate) fn and(mut self, other: Box<dyn Send>) -> Self {
+    fn and(mut self, other: Box<dyn Send>) -> Self {
         self.others.0.push(other);
         self
     }
@@ -72,21 +70,26 @@ impl Drop for CatalogWatch {
     }
 }
 
-/// What the thread is woken by.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Signal {
-    /// The system told of something.
-    Touched,
-    /// Another thread looked at the disk or the store, and published another catalog.
-    Published,
-    /// Somebody wrote to the store.
-    Wrote,
-    /// It is over.
-    Stop,
+impl LiveCatalog {
+    /// Follows the disk on a thread of its own until the [`CatalogWatch`] is dropped.
+    ///
+    /// `on_change` is called after a catalog was published whose lists, or whose documents, differ
+    /// from the last one that was announced.
+    pub fn watch(self: &Arc<Self>, on_change: impl Fn() + Send + 'static) -> CatalogWatch {
+        let (watch, sender) = start(self, on_change);
+        let Some(project) = self.project() else {
+            return watch;
+        };
+        let store = &project.selected.store;
+        watch.and(store.watch(Box::new(move || {
+            // It may be over already.
+            let _ = sender.send(Signal::Wrote);
+        })))
+    }
 }
 
 /// Starts the thread; hands back what it is woken by.
-pub(crate) fn start(
+fn start(
     catalog: &Arc<LiveCatalog>,
     on_change: impl Fn() + Send + 'static,
 ) -> (CatalogWatch, Sender<Signal>) {

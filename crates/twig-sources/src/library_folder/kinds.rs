@@ -15,7 +15,6 @@ use twig_core::{
     Severity, UriTemplate,
 };
 
-use crate::bodies::most;
 use crate::library_files::{
     FILES, FileContent, FileRules, LISTED, LibraryFiles, TreeKind, is_definition,
 };
@@ -71,7 +70,7 @@ fn twig(files: &mut LibraryFiles, rules: &FileRules<'_>) -> Option<ReadLibrary> 
 
 fn functions(files: &mut LibraryFiles, rules: &FileRules<'_>, prefix: &str) -> Option<ReadLibrary> {
     files.want_text(rules, LIST, rules.limits.manifest);
-    files.want_text(rules, SCRIPT, most(rules.limits));
+    files.want_text(rules, SCRIPT, rules.limits.library_file());
     let script = files.named(SCRIPT)?.text();
     let library = match files.named(LIST)?.text() {
         Ok(list) => {

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use super::open::{OpenConnection, open};
-use super::system_watcher::start_watcher;
 use super::workspace_handle::WorkspaceHandle;
+use crate::system_watcher::start_watcher;
 
 /// How long after an event it is asked.
 const LOOKS: [Duration; 5] = [

@@ -16,8 +16,8 @@ use super::open::{LARGE_LOG, Look, check_near, held_log_sentence, lock_path, loo
 use super::sqlite_error::SqliteError;
 use super::workspace_handle::{Deadline, WorkspaceHandle};
 use super::{Access, SqliteStore};
+use crate::network::is_network;
 use crate::root::sentence;
-use crate::watch::is_network;
 
 /// The workspace that is meant where none is named; made when it is first needed.
 pub const DEFAULT_WORKSPACE: &str = "default";

@@ -130,8 +130,8 @@ mod tests {
     use twig_core::{LibraryKind, LibraryName};
 
     use super::*;
+    use crate::candidate::Candidate;
     use crate::library_folder::LibraryFolder;
-    use crate::place::Candidate;
     use crate::trust::survey;
 
     fn manifest(word: &str) -> String {

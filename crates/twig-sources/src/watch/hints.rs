@@ -9,7 +9,7 @@ use std::time::Instant;
 use notify::EventKind;
 use notify::event::ModifyKind;
 
-use super::Signal;
+use crate::live::Signal;
 
 /// More lost paths than this are not kept one by one.
 const LOST: usize = 1_000;

@@ -9,9 +9,9 @@ use std::time::SystemTime;
 use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::hints::{Hints, Interests};
-use super::network::is_network;
+use crate::network::is_network;
 use crate::shelf::Folders;
-use crate::store::start_watcher;
+use crate::system_watcher::start_watcher;
 
 /// The system's watcher and what it watches.
 pub(crate) struct Native {

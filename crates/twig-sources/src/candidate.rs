@@ -1,0 +1,60 @@
+//! A folder that is taken for a library, before anything in it is read.
+
+use std::path::PathBuf;
+
+use twig_clients::format::Options;
+use twig_core::{LibraryKind, LibraryName};
+
+use crate::detect::DetectedLibrary;
+use crate::stamp::SeenStamp;
+
+/// A folder that is a library.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    pub(crate) root: PathBuf,
+    pub(crate) kind: LibraryKind,
+    /// Whether it is a project's own.
+    pub(crate) is_project: bool,
+    /// What was seen of its manifest, if it has one.
+    pub(crate) manifest: SeenStamp,
+    /// What it is called; by its folder where this is `None`.
+    pub(crate) name: Option<LibraryName>,
+    pub(crate) options: Options,
+    /// Folders in it that are libraries themselves.
+    pub(crate) inner: Vec<PathBuf>,
+    /// Whether its file system does not answer: it stays as it was last read.
+    pub(crate) is_away: bool,
+}
+
+impl Candidate {
+    pub(crate) fn new(root: PathBuf, kind: LibraryKind) -> Self {
+        Self {
+            root,
+            kind,
+            is_project: false,
+            manifest: SeenStamp::never(),
+            name: None,
+            options: Options::default(),
+            inner: Vec::new(),
+            is_away: false,
+        }
+    }
+
+    pub(crate) fn at(spot: DetectedLibrary) -> Self {
+        let name = spot.name.as_deref().and_then(LibraryName::from_folder);
+        Self {
+            name,
+            inner: spot.inner,
+            ..Self::new(spot.root, spot.kind)
+        }
+    }
+
+    /// The name that was chosen for it, or its folder's.
+    pub(crate) fn own_name(&self) -> Option<LibraryName> {
+        let own = || {
+            let folder = self.root.file_name()?.to_str()?;
+            LibraryName::from_folder(folder)
+        };
+        self.name.clone().or_else(own)
+    }
+}
