@@ -12,8 +12,11 @@ mod cost;
 mod env;
 // Writes a tree of files from one text.
 mod fixture;
+// Files of libraries in memory: the one fake of the ports that read them.
+mod memory_files;
 
 pub use client::{Ended, MODERN, TestClient};
 pub use cost::{assert_linear, cpu_time, figure};
 pub use env::{CommandOutput, TestEnv};
 pub use fixture::write_fixture;
+pub use memory_files::MemoryFiles;

@@ -43,7 +43,7 @@ pub(super) fn declared(
                 match item {
                     FrontMatterValue::Map(_) => push(object(None, item, remarks), remarks),
                     FrontMatterValue::Null | FrontMatterValue::List(_) => {
-                        remarks.push(unreadable())
+                        remarks.push(unreadable());
                     }
                     word => push(named(&word.word().unwrap_or_default()), remarks),
                 }

@@ -162,7 +162,7 @@ impl JinjaWriter<'_> {
                 words.code("{% endif %}");
             }
             LogicStep::Each(list, body, otherwise) => {
-                self.each(list, body, otherwise, level, words)?
+                self.each(list, body, otherwise, level, words)?;
             }
         }
         Ok(())

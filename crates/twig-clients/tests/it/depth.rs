@@ -17,7 +17,7 @@ use twig_core::limits::{NESTING, YAML_NESTING};
 use twig_core::parse::documents::DocumentLayout;
 use twig_core::parse::functions::FunctionFiles;
 use twig_core::parse::library::{
-    Files, LibraryRoot, definitions_library, empty_library, functions_library, twig_library,
+    LibraryRoot, definitions_library, empty_library, functions_library, twig_library,
 };
 use twig_core::parse::project::project_config;
 use twig_core::parse::read_toml;
@@ -27,11 +27,11 @@ use twig_core::store;
 use twig_core::template::Templates;
 use twig_core::uri::decode;
 use twig_core::{
-    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Library, LibraryKind,
-    LibraryName, Limits, Lookup, MessageSource, Prompt, PromptName, RelativePath, Role, Stamp,
-    TextForm, UriTemplate, front_matter,
+    Argument, Catalog, Content, Dialect, LibraryKind, LibraryName, Limits, Lookup, MessageSource,
+    Prompt, PromptName, RelativePath, Role, TextForm, UriTemplate, front_matter,
 };
 use twig_core::{Latest, World};
+use twig_testkit::MemoryFiles;
 
 /// Less than the smallest thread of a server has, in a build whose frames are several times larger.
 const STACK: usize = 1536 * 1024;
@@ -144,26 +144,9 @@ const URIS: [Shape; 4] = [
     |n| "../".repeat(n),
 ];
 
-struct EveryFile;
-
-impl Files for EveryFile {
-    fn look(&self, _: &RelativePath) -> Result<(), BodyError> {
-        Ok(())
-    }
-}
-
-impl Bodies for EveryFile {
-    fn read(&self, _: &Library, _: &RelativePath) -> Result<Body, BodyError> {
-        Err(BodyError::NotFound)
-    }
-
-    fn bytes(&self, _: &Library, _: &RelativePath, _: usize) -> Result<Blob, BodyError> {
-        Err(BodyError::NotFound)
-    }
-
-    fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {
-        Err(BodyError::NotFound)
-    }
+/// Every path is an empty file.
+fn every_file() -> MemoryFiles {
+    MemoryFiles::with_others(|_| Ok(Vec::new()))
 }
 
 /// Sizes are refused elsewhere: here depth has to be.
@@ -206,13 +189,13 @@ fn on_a_small_stack(shapes: &'static [Shape], read: fn(&str)) {
 fn toml_of_any_depth() {
     on_a_small_stack(&TOML, |text| {
         drop(read_toml(text));
-        drop(twig_library(&folder(), text, &EveryFile, &limits()));
+        drop(twig_library(&folder(), text, &every_file(), &limits()));
         let usual = DocumentLayout::usual("a://", Vec::new());
         drop(project_config(
             &folder(),
             text,
             usual,
-            &EveryFile,
+            &every_file(),
             &limits(),
         ));
         let command = path("a.toml");
@@ -235,7 +218,7 @@ fn json_of_any_depth() {
         drop(definitions_library(
             &folder(),
             &[(&path, Ok(text))],
-            &EveryFile,
+            &every_file(),
             &limits(),
         ));
         let files = FunctionFiles {
@@ -370,7 +353,7 @@ fn check_template(text: &str, dialect: Dialect) {
     let templates = Templates::default();
     let world = World {
         catalog: &catalog,
-        bodies: &EveryFile,
+        bodies: &every_file(),
         templates: &templates,
     };
     drop(check(world));
@@ -391,7 +374,7 @@ fn a_text_that_nests_too_deep_names_the_place_and_the_limit() {
         let error = read_toml(&deep).expect_err("too deep");
         assert!(error.message.contains(&limit), "{}", error.message);
         assert!(error.span.is_some_and(|span| span.start > "# one\n".len()));
-        let library = twig_library(&folder(), &deep, &EveryFile, &limits());
+        let library = twig_library(&folder(), &deep, &every_file(), &limits());
         let [problem] = library.problems.as_slice() else {
             panic!("{:?}", library.problems);
         };
@@ -405,7 +388,7 @@ fn a_text_that_nests_too_deep_names_the_place_and_the_limit() {
         let deep = format!("\n{}", shape(1_000));
         let file = path("prompts/p.json");
         let file = (&file, Ok(&*deep));
-        let library = definitions_library(&folder(), &[file], &EveryFile, &limits());
+        let library = definitions_library(&folder(), &[file], &every_file(), &limits());
         let problem = &library.problems[0];
         assert!(problem.message.contains(&limit), "{problem}");
         assert_eq!(problem.line, Some(2), "{problem}");

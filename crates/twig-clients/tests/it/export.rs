@@ -16,45 +16,16 @@ use twig_clients::clients::ExportFormat;
 use twig_clients::export::{ExportItem, FileNames, Plan, marker_of, plan};
 use twig_core::template::{Templates, run};
 use twig_core::{
-    Argument, Blob, Block, Bodies, Body, BodyError, Catalog, Content, Dialect, Library,
-    LibraryKind, LibraryName, LibraryOrigin, Limits, MessageSource, Prompt, PromptName,
-    RelativePath, Rendering, Role, Stamp, render,
+    Argument, Block, Catalog, Content, Dialect, Library, LibraryKind, LibraryName, LibraryOrigin,
+    Limits, MessageSource, Prompt, PromptName, RelativePath, Rendering, Role, render,
 };
 use twig_core::{Latest, World};
-
-/// Files in memory, by library and path.
-#[derive(Default)]
-struct Files(BTreeMap<String, String>);
-
-impl Bodies for Files {
-    fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
-        let text = self.0.get(&format!("{}:{path}", library.name));
-        let text = text.cloned().ok_or(BodyError::NotFound)?;
-        let stamp = Stamp(text.len() as u64);
-        Ok(Body {
-            text,
-            has_mark: false,
-            stamp,
-        })
-    }
-
-    fn bytes(&self, library: &Library, path: &RelativePath, _: usize) -> Result<Blob, BodyError> {
-        let body = self.read(library, path)?;
-        Ok(Blob {
-            bytes: body.text.into_bytes(),
-            stamp: body.stamp,
-        })
-    }
-
-    fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
-        self.read(library, path).map(|body| body.stamp)
-    }
-}
+use twig_testkit::MemoryFiles;
 
 /// Libraries that are made for one test.
 #[derive(Default)]
 struct Shelf {
-    files: Files,
+    files: MemoryFiles,
     prompts: BTreeMap<(String, LibraryKind), Vec<Arc<Prompt>>>,
 }
 
@@ -76,9 +47,7 @@ impl Shelf {
         }
         prompt.dialect = dialect;
         prompt.full_name = format!("{library}:{}", prompt.name).into();
-        self.files
-            .0
-            .insert(format!("{library}:{path}"), text.to_owned());
+        self.files.insert(format!("{library}:{path}"), text);
         let prompts = self.prompts.entry((library.to_owned(), kind)).or_default();
         prompts.push(Arc::new(prompt));
         self
@@ -86,7 +55,7 @@ impl Shelf {
 
     /// A file that templates may include.
     fn file(mut self, path: &str, text: &str) -> Self {
-        self.files.0.insert(path.to_owned(), text.to_owned());
+        self.files.insert(path, text);
         self
     }
 
@@ -149,7 +118,7 @@ impl Shelf {
 }
 
 /// What the one prompt of a catalog says: its first message.
-fn said(catalog: &Latest<'_>, files: &Files, given: &[(&str, &str)]) -> String {
+fn said(catalog: &Latest<'_>, files: &MemoryFiles, given: &[(&str, &str)]) -> String {
     let templates = Templates::new(Limits::default());
     let world = World {
         catalog,

@@ -15,10 +15,11 @@ use twig_core::document::Head;
 use twig_core::parse::library::LibraryRoot;
 use twig_core::template::Templates;
 use twig_core::{
-    Blob, Block, Bodies, Body, BodyError, Catalog, Library, LibraryKind, LibraryName, Limits,
-    Lookup, Message, Problem, Prompt, RelativePath, RenderError, Rendering, Severity, Stamp,
+    Block, BodyError, Catalog, Library, LibraryKind, LibraryName, Limits, Lookup, Message, Problem,
+    Prompt, RelativePath, RenderError, Rendering, Severity,
 };
 use twig_core::{Latest, World};
+use twig_testkit::MemoryFiles;
 
 /// The kinds that are Markdown files.
 const KINDS: [LibraryKind; 8] = [
@@ -97,12 +98,20 @@ impl Shelf {
         format::library(&folder, self.kind, readings, &bundled, &self.limits)
     }
 
+    fn memory(&self) -> MemoryFiles {
+        let mut files = MemoryFiles::default();
+        for (path, bytes) in &self.files {
+            files.insert(path.as_str(), bytes.as_slice());
+        }
+        files
+    }
+
     fn messages(&self, name: &str, given: &[(&str, &str)]) -> Result<Vec<Message>, RenderError> {
         let catalog = Latest::from(Catalog::build(vec![Arc::new(self.library())]));
         let templates = Templates::new(self.limits.clone());
         let world = World {
             catalog: &catalog,
-            bodies: self,
+            bodies: &self.memory(),
             templates: &templates,
         };
         let Lookup::Found(found) = catalog.find(name) else {
@@ -124,29 +133,6 @@ impl Shelf {
             Some(Block::Text(text)) => text,
             other => panic!("{other:?}"),
         }
-    }
-}
-
-impl Bodies for Shelf {
-    fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
-        let blob = self.bytes(library, path, usize::MAX)?;
-        let text = String::from_utf8(blob.bytes);
-        Ok(Body {
-            text: text.map_err(|_| BodyError::NotUtf8 { offset: 0 })?,
-            has_mark: false,
-            stamp: blob.stamp,
-        })
-    }
-
-    fn stamp(&self, _: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
-        let bytes = self.files.get(path).ok_or(BodyError::NotFound)?;
-        Ok(Stamp(bytes.len() as u64))
-    }
-
-    fn bytes(&self, library: &Library, path: &RelativePath, _: usize) -> Result<Blob, BodyError> {
-        let stamp = self.stamp(library, path)?;
-        let bytes = self.files[path].clone();
-        Ok(Blob { bytes, stamp })
     }
 }
 

@@ -5,21 +5,18 @@ mod formats;
 mod properties;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use twig_clients::import::{
     ImportFormat, ImportItem, ImportOutcome, ImportRequest, ImportedPrompt, SourceFile, read,
 };
 use twig_core::check::check;
-use twig_core::parse::library::{Files, LibraryRoot, twig_library};
+use twig_core::parse::library::{LibraryRoot, twig_library};
 use twig_core::parse::table::append;
 use twig_core::template::{Templates, run};
-use twig_core::{
-    Blob, Block, Bodies, Body, BodyError, Catalog, Library, LibraryName, Limits, Lookup,
-    PromptName, RelativePath, Rendering, Stamp, render,
-};
+use twig_core::{Block, Catalog, LibraryName, Limits, Lookup, PromptName, Rendering, render};
 use twig_core::{Latest, World};
+use twig_testkit::MemoryFiles;
 
 /// Reads files as `(path, text)`.
 pub(crate) fn outcome(files: &[(&str, &str)], format: Option<ImportFormat>) -> ImportOutcome {
@@ -54,46 +51,14 @@ pub(crate) fn taken(item: &ImportItem) -> &ImportedPrompt {
 /// A library of what was taken, as it would be on disk.
 pub(crate) struct Kept {
     catalog: Latest<'static>,
-    bodies: InMemory,
+    bodies: MemoryFiles,
     templates: Templates,
     pub(crate) manifest: String,
 }
 
-struct InMemory(BTreeMap<String, String>);
-
-impl Files for InMemory {
-    fn look(&self, path: &RelativePath) -> Result<(), BodyError> {
-        let found = self.0.get(path.as_str());
-        found.map(|_| ()).ok_or(BodyError::NotFound)
-    }
-}
-
-impl Bodies for InMemory {
-    fn read(&self, _: &Library, path: &RelativePath) -> Result<Body, BodyError> {
-        let text = self.0.get(path.as_str()).ok_or(BodyError::NotFound)?;
-        Ok(Body {
-            text: text.clone(),
-            has_mark: false,
-            stamp: Stamp(1),
-        })
-    }
-
-    fn bytes(&self, library: &Library, path: &RelativePath, _: usize) -> Result<Blob, BodyError> {
-        let bytes = self.read(library, path)?.text.into_bytes();
-        Ok(Blob {
-            bytes,
-            stamp: Stamp(1),
-        })
-    }
-
-    fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {
-        Ok(Stamp(1))
-    }
-}
-
 impl Kept {
     pub(crate) fn of<'i>(items: impl IntoIterator<Item = &'i ImportItem>) -> Self {
-        let mut bodies = BTreeMap::new();
+        let mut bodies = MemoryFiles::default();
         let mut manifest = String::new();
         for prompt in items
             .into_iter()
@@ -101,7 +66,7 @@ impl Kept {
         {
             let files = prompt.files();
             for (path, text) in &files {
-                bodies.insert(path.clone(), (*text).to_owned());
+                bodies.insert(path.clone(), *text);
             }
             let name = PromptName::parse(&prompt.name).expect("a name");
             manifest = append(&manifest, &prompt.table(&name));
@@ -112,7 +77,6 @@ impl Kept {
             shown_root: "~/lib".into(),
             prefix: "lib:".into(),
         };
-        let bodies = InMemory(bodies);
         let library = twig_library(&folder, &manifest, &bodies, &Limits::default());
         Self {
             catalog: Catalog::build(vec![Arc::new(library)]).into(),

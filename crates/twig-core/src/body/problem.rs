@@ -54,7 +54,7 @@ impl BodyError {
     /// What is wrong, in one sentence, the same at load and at get.
     pub fn sentence(&self, role: FileRole, shown: &str) -> String {
         match (role, self) {
-            (_, Self::Store(error)) => error.to_string(),
+            (_, Self::Store(error)) => error.clone(),
             (FileRole::PromptText | FileRole::ClientPrompt, Self::NotFound) => {
                 format!("Prompt content file not found: {shown}")
             }

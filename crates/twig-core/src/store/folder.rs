@@ -182,6 +182,7 @@ fn check_twins(entries: &[ExportedItem]) -> Result<(), FolderError> {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object with `format`")]
 struct FolderFormat {
     format: u64,
 }

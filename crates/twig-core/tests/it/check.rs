@@ -6,12 +6,11 @@ use twig_core::check::check;
 use twig_core::model::LibraryAbout;
 use twig_core::template::Templates;
 use twig_core::{
-    Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Library, LibraryKind, LibraryName,
-    LibraryOrigin, Limits, MessageSource, ProblemCode, Prompt, PromptName, RelativePath, Role,
-    Stamp,
+    BodyError, Catalog, Content, Dialect, Library, LibraryKind, LibraryName, LibraryOrigin, Limits,
+    MessageSource, ProblemCode, Prompt, PromptName, RelativePath, Role,
 };
 use twig_core::{Latest, World};
-use twig_testkit::assert_linear;
+use twig_testkit::{MemoryFiles, assert_linear};
 
 use crate::template::{Case, read_fixture};
 
@@ -337,39 +336,19 @@ fn library(names: &[&str], text: &str) -> (Library, String) {
 }
 
 /// The text of every prompt, and that of `part.md`.
-struct TwoTexts(String, String);
-
-impl Bodies for TwoTexts {
-    fn read(&self, _: &Library, path: &RelativePath) -> Result<Body, BodyError> {
-        let text = match path.as_str() {
-            "part.md" => &self.1,
-            path if path.starts_with("prompts/") => return Err(BodyError::NotFound),
-            _ => &self.0,
-        };
-        Ok(Body {
-            text: text.clone(),
-            has_mark: false,
-            stamp: Stamp(0),
-        })
-    }
-
-    fn bytes(&self, library: &Library, path: &RelativePath, _: usize) -> Result<Blob, BodyError> {
-        let body = self.read(library, path)?;
-        Ok(Blob {
-            bytes: body.text.into_bytes(),
-            stamp: body.stamp,
-        })
-    }
-
-    fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
-        self.read(library, path).map(|body| body.stamp)
-    }
+fn two_texts(text: String, part: &str) -> MemoryFiles {
+    let mut files = MemoryFiles::with_others(move |path| match path {
+        path if path.starts_with("prompts/") => Err(BodyError::NotFound),
+        _ => Ok(text.clone().into_bytes()),
+    });
+    files.insert("part.md", part);
+    files
 }
 
 fn report((library, text): (Library, String), part: &str) -> Vec<String> {
     let world = World {
         catalog: &Latest::from(Catalog::build([Arc::new(library)])),
-        bodies: &TwoTexts(text, part.to_owned()),
+        bodies: &two_texts(text, part),
         templates: &Templates::new(Limits::default()),
     };
     let problems = check(world).into_iter();

@@ -9,14 +9,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use twig_core::check::check;
-use twig_core::parse::library::{DefinitionFile, Files, LibraryRoot, definitions_library};
+use twig_core::parse::library::{DefinitionFile, LibraryRoot, definitions_library};
 use twig_core::render::Block;
 use twig_core::template::Templates;
 use twig_core::{
-    Blob, Bodies, Body, BodyError, Catalog, Document, DocumentSource, Library, LibraryName, Limits,
-    Lookup, Message, RelativePath, RenderError, Rendering, Stamp, render,
+    BodyError, Catalog, Document, DocumentSource, Library, LibraryName, Limits, Lookup, Message,
+    RelativePath, RenderError, Rendering, render,
 };
 use twig_core::{Latest, World};
+use twig_testkit::MemoryFiles;
 
 /// A folder of definitions and documents that was never on a disk.
 #[derive(Default)]
@@ -66,6 +67,18 @@ impl Definitions {
         self
     }
 
+    /// The documents and every image of `shots/`.
+    fn memory(&self) -> MemoryFiles {
+        let mut files = MemoryFiles::with_others(|path| match path {
+            path if path.starts_with("shots/") => Ok(b"PNG".to_vec()),
+            _ => Err(BodyError::NotFound),
+        });
+        for (path, contents) in &self.documents {
+            files.insert(path, contents.as_slice());
+        }
+        files
+    }
+
     pub(crate) fn library(&self) -> Library {
         let folder = LibraryRoot {
             name: LibraryName::from_folder("lib").expect("a name"),
@@ -75,7 +88,7 @@ impl Definitions {
         };
         let files = self.files.iter().map(|(path, text)| (path, Ok(&**text)));
         let files: Vec<DefinitionFile<'_>> = files.collect();
-        let mut library = definitions_library(&folder, &files, self, &self.limits);
+        let mut library = definitions_library(&folder, &files, &self.memory(), &self.limits);
         library.documents = self.documents.iter().map(document).collect();
         library.documents.sort_by(|one, two| one.uri.cmp(&two.uri));
         library
@@ -93,7 +106,7 @@ impl Definitions {
         let templates = Templates::new(self.limits.clone());
         work(World {
             catalog: &catalog,
-            bodies: self,
+            bodies: &self.memory(),
             templates: &templates,
         })
     }
@@ -144,38 +157,6 @@ fn document((path, contents): (&String, &Vec<u8>)) -> Document {
         size: contents.len() as u64,
         modified: None,
         version: 1,
-    }
-}
-
-impl Files for Definitions {
-    fn look(&self, path: &RelativePath) -> Result<(), BodyError> {
-        let is_there = path.as_str().starts_with("shots/");
-        is_there.then_some(()).ok_or(BodyError::NotFound)
-    }
-}
-
-impl Bodies for Definitions {
-    fn read(&self, _: &Library, _: &RelativePath) -> Result<Body, BodyError> {
-        Err(BodyError::NotFound)
-    }
-
-    fn stamp(&self, _: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
-        let found = self.documents.get(path.as_str());
-        found.map(|_| Stamp(1)).ok_or(BodyError::NotFound)
-    }
-
-    fn bytes(&self, _: &Library, path: &RelativePath, limit: usize) -> Result<Blob, BodyError> {
-        let bytes = match self.documents.get(path.as_str()) {
-            Some(bytes) => bytes.clone(),
-            None if path.as_str().starts_with("shots/") => b"PNG".to_vec(),
-            None => return Err(BodyError::NotFound),
-        };
-        if bytes.len() > limit {
-            let size = bytes.len() as u64;
-            return Err(BodyError::TooLarge { size, limit });
-        }
-        let stamp = Stamp(1);
-        Ok(Blob { bytes, stamp })
     }
 }
 

@@ -8,10 +8,11 @@ use twig_core::parse::functions::FunctionFiles;
 use twig_core::parse::library::{LibraryRoot, functions_library};
 use twig_core::template::Templates;
 use twig_core::{
-    Blob, Bodies, Body, BodyError, Catalog, FunctionCall, Library, LibraryName, Limits, Lookup,
-    RelativePath, RenderError, Rendering, Stamp, render,
+    BodyError, Catalog, FunctionCall, Library, LibraryName, Limits, Lookup, RenderError, Rendering,
+    render,
 };
 use twig_core::{Latest, World};
+use twig_testkit::MemoryFiles;
 
 use crate::manifest::show;
 
@@ -54,22 +55,6 @@ fn without_its_script_no_prompt_is_served() {
     assert_eq!(library.problems[0].code, "missing-file");
 }
 
-struct NoBodies;
-
-impl Bodies for NoBodies {
-    fn read(&self, _: &Library, _: &RelativePath) -> Result<Body, BodyError> {
-        Err(BodyError::NotFound)
-    }
-
-    fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {
-        Err(BodyError::NotFound)
-    }
-
-    fn bytes(&self, _: &Library, _: &RelativePath, _: usize) -> Result<Blob, BodyError> {
-        Err(BodyError::NotFound)
-    }
-}
-
 fn call(given: &[(&str, &str)]) -> Result<Box<FunctionCall>, RenderError> {
     let list = r#"[{"name":"p-q","arguments":[{"name":"b","required":true},{"name":"a"}]}]"#;
     let library = read(list, &Ok("prompt_p_q".to_owned()));
@@ -79,7 +64,7 @@ fn call(given: &[(&str, &str)]) -> Result<Box<FunctionCall>, RenderError> {
     };
     let world = World {
         catalog: &catalog,
-        bodies: &NoBodies,
+        bodies: &MemoryFiles::default(),
         templates: &Templates::default(),
     };
     let given: Vec<(Cow<'_, str>, Cow<'_, str>)> = given
@@ -151,7 +136,7 @@ fn what_a_program_says_is_told_without_the_values_it_was_told() {
     let templates = Templates::new(Limits::default());
     let world = World {
         catalog: &catalog,
-        bodies: &NoBodies,
+        bodies: &MemoryFiles::default(),
         templates: &templates,
     };
     let given = values.map(|(name, value)| (Cow::Borrowed(name), Cow::Borrowed(value)));

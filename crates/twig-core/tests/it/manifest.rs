@@ -3,31 +3,21 @@
 use std::fmt::Write as _;
 
 use twig_core::limits::PROBLEMS;
-use twig_core::parse::library::{Files, LibraryRoot, twig_layout, twig_library};
+use twig_core::parse::library::{LibraryRoot, twig_layout, twig_library};
 use twig_core::{
     BodyError, Content, Library, LibraryName, Limits, NotAFile, Problem, RelativePath,
 };
-use twig_testkit::assert_linear;
+use twig_testkit::{MemoryFiles, assert_linear};
 
 /// Files are there unless their name says otherwise.
-pub(crate) struct NamedFiles;
-
-impl Files for NamedFiles {
-    fn look(&self, path: &RelativePath) -> Result<(), BodyError> {
-        match path.file_name() {
-            "missing.md" | "missing.png" => Err(BodyError::NotFound),
-            "folder.md" => Err(BodyError::NotAFile(NotAFile::Folder)),
-            "link.md" => Err(BodyError::Outside),
-            _ => Ok(()),
-        }
-    }
-
-    fn look_program(&self, path: &RelativePath) -> Result<(), BodyError> {
-        match path.file_name() {
-            "plain.sh" => Err(BodyError::NotExecutable),
-            _ => self.look(path),
-        }
-    }
+pub(crate) fn named_files() -> MemoryFiles {
+    let files = MemoryFiles::with_others(|path| match path.rsplit('/').next() {
+        Some("missing.md" | "missing.png") => Err(BodyError::NotFound),
+        Some("folder.md") => Err(BodyError::NotAFile(NotAFile::Folder)),
+        Some("link.md") => Err(BodyError::Outside),
+        _ => Ok(Vec::new()),
+    });
+    files.not_executable("plain.sh")
 }
 
 pub(crate) fn library(folder: &str, manifest: &str) -> Library {
@@ -37,7 +27,7 @@ pub(crate) fn library(folder: &str, manifest: &str) -> Library {
         shown_root: format!("~/data/{folder}").into(),
         prefix: format!("{}:", LibraryName::from_folder(folder).expect("a name")).into(),
     };
-    twig_library(&folder, manifest, &NamedFiles, &Limits::default())
+    twig_library(&folder, manifest, &named_files(), &Limits::default())
 }
 
 pub(crate) fn show(library: &Library) -> String {
@@ -145,7 +135,7 @@ fn documents_have_a_place_and_a_scheme() {
             shown_root: "~/data/lib".into(),
             prefix: "lib:".into(),
         };
-        twig_layout(&folder, manifest, &NamedFiles, &Limits::default()).1
+        twig_layout(&folder, manifest, &named_files(), &Limits::default()).1
     };
     let usual = layout("").expect("a layout");
     let folders: Vec<&str> = usual.folders.iter().map(RelativePath::as_str).collect();

@@ -183,7 +183,7 @@ fn what_cannot_be_is_refused_with_its_reason() {
     ];
     insta::assert_snapshot!(all.join("\n"), @r"
     is not a project's: EOF while parsing a value at line 1 column 0
-    is not a project's: invalid length 0, expected struct Format with 1 element at line 1 column 2
+    is not a project's: invalid length 0, expected an object with `format` at line 1 column 2
     is not a project's: missing field `format` at line 1 column 12
     has format 2; this version of Twig reads format 1
     has a name that cannot be: Project name '../p' contains invalid characters. Allowed: a-z, A-Z, 0-9, -, _, .

@@ -8,48 +8,20 @@ use proptest::prelude::*;
 use twig_core::check::check;
 use twig_core::template::{Templates, run};
 use twig_core::{
-    Argument, Blob, Block, Bodies, Body, BodyError, Catalog, Content, Dialect, Library,
-    LibraryKind, LibraryName, LibraryOrigin, Limits, Lookup, Message, MessageSource, Prompt,
-    PromptName, RelativePath, RenderError, Rendering, Role, Stamp, render,
+    Argument, Block, BodyError, Catalog, Content, Dialect, Library, LibraryKind, LibraryName,
+    LibraryOrigin, Limits, Lookup, Message, MessageSource, Prompt, PromptName, RelativePath,
+    RenderError, Rendering, Role, render,
 };
 use twig_core::{Latest, World};
+use twig_testkit::MemoryFiles;
 
 /// The path of the template that a case is about.
 const MAIN: &str = "prompts/main.md";
 
-/// Files in memory, by library and path.
-#[derive(Default)]
-pub(crate) struct Files(BTreeMap<String, Result<String, BodyError>>);
-
-impl Bodies for Files {
-    fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
-        let text = self.0.get(&format!("{}:{path}", library.name));
-        let text = text.cloned().unwrap_or(Err(BodyError::NotFound))?;
-        let stamp = Stamp(text.len() as u64);
-        Ok(Body {
-            text,
-            has_mark: false,
-            stamp,
-        })
-    }
-
-    fn bytes(&self, library: &Library, path: &RelativePath, _: usize) -> Result<Blob, BodyError> {
-        let body = self.read(library, path)?;
-        Ok(Blob {
-            bytes: body.text.into_bytes(),
-            stamp: body.stamp,
-        })
-    }
-
-    fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
-        self.read(library, path).map(|body| body.stamp)
-    }
-}
-
 /// A library `lib` with one prompt, and a library `other` beside it.
 pub(crate) struct Case {
     catalog: Latest<'static>,
-    files: Files,
+    files: MemoryFiles,
     templates: Templates,
     given: Vec<(String, String)>,
 }
@@ -106,7 +78,7 @@ impl Case {
         });
         Self {
             catalog: Catalog::build(libraries.to_vec()).into(),
-            files: Files::default(),
+            files: MemoryFiles::default(),
             templates: Templates::new(Limits::default()),
             given: values
                 .iter()
@@ -117,9 +89,10 @@ impl Case {
 
     /// The same case with another file, or with one that cannot be read.
     pub(crate) fn with(mut self, name: &str, text: Result<&str, BodyError>) -> Self {
-        self.files
-            .0
-            .insert(name.to_owned(), text.map(str::to_owned));
+        match text {
+            Ok(text) => self.files.insert(name, text),
+            Err(error) => self.files.insert_broken(name, error),
+        }
         self
     }
 

@@ -60,8 +60,8 @@ fn peer() -> Peer {
     ];
     let mut peer = Peer::with(vec![library("l", 1, prompts)], Limits::default());
     let text = format!("{TEXT}{{{{input}}}}");
-    peer.bodies.0.insert("echo.md".to_owned(), text);
-    peer.bodies.0.insert("bare.md".to_owned(), TEXT.to_owned());
+    peer.bodies.insert("echo.md", text);
+    peer.bodies.insert("bare.md", TEXT);
     peer
 }
 

@@ -8,7 +8,7 @@ use twig_core::World;
 use twig_core::{Library, Limits};
 use twig_mcp::Outbox;
 
-use crate::support::{FakeBodies, Peer, catalog, error, library, prompt, request, server_meta};
+use crate::support::{Peer, bodies, catalog, error, library, prompt, request, server_meta};
 
 fn many(digest: u8, count: usize) -> Library {
     let prompts = (0..count).map(|at| prompt(&format!("p{at:03}"), Vec::new()));
@@ -224,7 +224,7 @@ fn a_page_is_written_once_and_shared_by_all_connections() {
     let catalog = twig_core::Latest::from(Arc::clone(&peer.catalog));
     let world = World {
         catalog: &catalog,
-        bodies: &FakeBodies::default(),
+        bodies: &bodies(),
         templates: &templates,
     };
     let mut out = Pieces::default();

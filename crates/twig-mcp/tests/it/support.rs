@@ -1,6 +1,5 @@
 //! A peer that talks to a connection, and catalogs made by hand.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -8,21 +7,20 @@ use twig_core::document::Head;
 use twig_core::model::LibraryAbout;
 use twig_core::parse::documents::{DocumentLayout, FoundDocument, documents};
 use twig_core::parse::library::{LibraryRoot, add_documents};
-use twig_core::store::hex;
 use twig_core::template::Templates;
 use twig_core::{
-    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Latest, Library,
-    LibraryKind, LibraryName, LibraryOrigin, Limits, MessageSource, Prompt, PromptName,
-    RelativePath, Role, Stamp, StoredVersion, World,
+    Argument, BodyError, Catalog, Content, Dialect, Latest, Library, LibraryKind, LibraryName,
+    LibraryOrigin, Limits, MessageSource, Prompt, PromptName, RelativePath, Role, World,
 };
 use twig_mcp::{Connection, Job, Server, ServerIdentity, Tools};
+use twig_testkit::MemoryFiles;
 
 /// One client, its server and what is served.
 pub(crate) struct Peer {
     pub(crate) server: Arc<Server>,
     pub(crate) connection: Connection,
     pub(crate) catalog: Latest<'static>,
-    pub(crate) bodies: FakeBodies,
+    pub(crate) bodies: MemoryFiles,
     templates: Templates,
 }
 
@@ -41,7 +39,7 @@ impl Peer {
             connection: Connection::new(Arc::clone(&server)),
             server,
             catalog: catalog(libraries).into(),
-            bodies: FakeBodies::default(),
+            bodies: bodies(),
             templates: Templates::new(limits),
         }
     }
@@ -349,65 +347,17 @@ pub(crate) fn with_documents(paths: &[(&str, u64)]) -> Library {
     library
 }
 
-/// Bodies that say which prompt they belong to; some are missing, one panics. Others say what they
-/// are told to, by the name of their file or their digest: text, or any bytes.
-#[derive(Default)]
-pub(crate) struct FakeBodies(
-    pub(crate) BTreeMap<String, String>,
-    pub(crate) BTreeMap<String, Vec<u8>>,
-);
-
-impl Bodies for FakeBodies {
-    fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
-        let name = path.file_name().trim_end_matches(".md");
-        if let Some(text) = self.0.get(path.file_name()) {
-            return Ok(Body {
-                text: text.clone(),
-                has_mark: false,
-                stamp: self.stamp(library, path)?,
-            });
-        }
-        match name {
+/// Bodies that say which prompt they belong to; some are missing, one panics. Tests add others, by the
+/// name of their file or their digest.
+pub(crate) fn bodies() -> MemoryFiles {
+    MemoryFiles::with_others(|path| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        match name.trim_end_matches(".md") {
             "gone" => Err(BodyError::NotFound),
             "panic" => panic!("a body that panics"),
-            _ => Ok(Body {
-                text: format!("{name}: {{{{input}}}}"),
-                has_mark: false,
-                stamp: self.stamp(library, path)?,
-            }),
+            "large" => Err(BodyError::TooLarge { size: 99, limit: 0 }),
+            "locked" => Err(BodyError::Unreadable("permission denied".to_owned())),
+            name => Ok(format!("{name}: {{{{input}}}}").into_bytes()),
         }
-    }
-
-    fn bytes(
-        &self,
-        library: &Library,
-        path: &RelativePath,
-        limit: usize,
-    ) -> Result<Blob, BodyError> {
-        match path.file_name() {
-            "large.md" => return Err(BodyError::TooLarge { size: 99, limit }),
-            "locked.md" => return Err(BodyError::Unreadable("permission denied".to_owned())),
-            _ => {}
-        }
-        if let Some(bytes) = self.1.get(path.file_name()) {
-            let stamp = self.stamp(library, path)?;
-            let bytes = bytes.clone();
-            return Ok(Blob { bytes, stamp });
-        }
-        let body = self.read(library, path)?;
-        Ok(Blob {
-            bytes: body.text.into_bytes(),
-            stamp: body.stamp,
-        })
-    }
-
-    fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {
-        Ok(Stamp(0))
-    }
-
-    fn stored(&self, version: &StoredVersion) -> Result<Vec<u8>, BodyError> {
-        let text = self.0.get(&hex(&version.digest));
-        let text = text.ok_or(BodyError::NotFound)?;
-        Ok(text.clone().into_bytes())
-    }
+    })
 }

@@ -1,6 +1,5 @@
 //! What is exported, read again by our own readers: the same arguments, the same words.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -9,13 +8,14 @@ use twig_clients::export::ExportItem;
 use twig_clients::format::{self, Options};
 use twig_core::parse::library::LibraryRoot;
 use twig_core::{Catalog, Dialect, Latest, LibraryName, Limits, Prompt, RelativePath};
+use twig_testkit::MemoryFiles;
 
-use super::{Files, Shelf, jinja, prompt, said, verbatim};
+use super::{Shelf, jinja, prompt, said, verbatim};
 
 /// A file that was exported, as a library of its client has it.
 struct Back {
     catalog: Latest<'static>,
-    files: Files,
+    files: MemoryFiles,
 }
 
 impl Back {
@@ -39,8 +39,8 @@ impl Back {
             .collect();
         assert_eq!(bad, [] as [&str; 0], "{:?} {}", reading.problems, item.text);
         let library = format::library(&folder, kind, [(&path, &reading)], &[], &limits);
-        let mut files = Files(BTreeMap::new());
-        files.0.insert(format!("back:{path}"), item.text.clone());
+        let mut files = MemoryFiles::default();
+        files.insert(format!("back:{path}"), item.text.clone());
         Self {
             catalog: Catalog::build([Arc::new(library)]).into(),
             files,

@@ -155,7 +155,7 @@ fn check_tells_of_what_a_text_hides() {
         let templates = Templates::new(shelf.limits.clone());
         let world = World {
             catalog: &catalog,
-            bodies: &shelf,
+            bodies: &shelf.memory(),
             templates: &templates,
         };
         let problems = twig_core::check::check(world);

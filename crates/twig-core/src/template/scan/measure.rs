@@ -94,7 +94,7 @@ impl Blocks {
                     .iter()
                     .any(|token| token.kind == TokenKind::Sign("=")) =>
             {
-                self.open.push(0)
+                self.open.push(0);
             }
             "elif" => {
                 self.branches += 1;
@@ -177,7 +177,7 @@ fn multiplies_constants(tokens: &[TemplateToken<'_>]) -> bool {
             TokenKind::Text(_)
             | TokenKind::Number(_)
             | TokenKind::Name("true" | "True" | "false" | "False" | "none" | "None") => {
-                constant = true
+                constant = true;
             }
             TokenKind::Name("not") => {}
             TokenKind::Name(_) => {

@@ -243,7 +243,7 @@ impl<'s> NameReader<'s> {
                         name,
                         range: token.range.clone(),
                         how: Manner::Read,
-                    }))
+                    }));
                 }
                 _ => self.bind(Some(token), by),
             }

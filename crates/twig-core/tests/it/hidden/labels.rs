@@ -10,7 +10,7 @@ use twig_core::{Library, LibraryName, Limits, Prompt, RelativePath};
 use twig_testkit::assert_linear;
 
 use super::{attacks, benign};
-use crate::manifest::NamedFiles;
+use crate::manifest::named_files;
 
 /// Where a text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ fn twig(field: Field, text: &str) -> Library {
         }
     };
     let manifest = format!("{manifest}[prompts.q]\n");
-    twig_library(&folder(), &manifest, &NamedFiles, &Limits::default())
+    twig_library(&folder(), &manifest, &named_files(), &Limits::default())
 }
 
 /// A prompt as JSON has it.
@@ -83,7 +83,7 @@ fn definitions(field: Field, text: &str) -> Library {
     };
     let files = [file("p", &one), file("q", &two)];
     let files = files.each_ref().map(|(path, text)| (path, Ok(&**text)));
-    definitions_library(&folder(), &files, &NamedFiles, &Limits::default())
+    definitions_library(&folder(), &files, &named_files(), &Limits::default())
 }
 
 fn functions(field: Field, text: &str) -> Library {
@@ -175,7 +175,7 @@ fn the_problem_points_at_the_character() {
 #[test]
 fn a_library_that_hides_something_of_itself_is_served_without() {
     let manifest = "[library]\ntitle = \"a\\u202eb\"\ndescription = \"fine\"\n[prompts.p]\n";
-    let library = twig_library(&folder(), manifest, &NamedFiles, &Limits::default());
+    let library = twig_library(&folder(), manifest, &named_files(), &Limits::default());
     assert_eq!(library.about.title, None);
     assert_eq!(library.about.description.as_deref(), Some("fine"));
     assert_eq!(library.prompts[0].unavailable, None);
@@ -209,7 +209,8 @@ fn a_manifest_full_of_them_costs_as_much_as_it_is_long() {
             .map(|at| format!("[prompts.p{at}]\ntitle = \"{at}\\u200b\"\n"))
             .collect()
     };
-    let read = |manifest: &str| twig_library(&folder(), manifest, &NamedFiles, &Limits::default());
+    let read =
+        |manifest: &str| twig_library(&folder(), manifest, &named_files(), &Limits::default());
     assert_linear("titles", 1_000, manifest, |text| drop(read(text)));
     let library = read(&manifest(4_000));
     assert_eq!(library.problems.len(), PROBLEMS + 1);

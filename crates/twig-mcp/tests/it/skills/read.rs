@@ -6,7 +6,7 @@ use super::peer;
 
 fn contents(name: &str, bytes: &[u8]) -> Value {
     let mut peer = peer(&["s/SKILL.md", &format!("s/{name}")]);
-    peer.bodies.1.insert(name.to_owned(), bytes.to_vec());
+    peer.bodies.insert(name, bytes);
     let uri = format!("skill://team/s/{name}");
     let reply = peer.ask("resources/read", json!({"uri": uri}));
     reply["result"]["contents"][0].clone()

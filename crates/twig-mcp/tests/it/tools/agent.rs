@@ -56,7 +56,9 @@ impl Agent {
 
     /// Serves the project as it is now; gives what is announced.
     pub(crate) fn select(&mut self) -> Vec<Value> {
-        self.peer.bodies.0 = self.store.texts.clone();
+        for (key, text) in &self.store.texts {
+            self.peer.bodies.insert(key, text.as_str());
+        }
         let project = library(&self.store.project(), "main");
         let others = self.others.iter().cloned();
         self.peer

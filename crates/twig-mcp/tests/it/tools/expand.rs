@@ -76,7 +76,7 @@ fn a_markdown_prompt_is_expanded_as_its_contract_says() {
     let mut agent = Agent::without_project(vec![folder], Tools::default());
     let body = "You are a focused researcher. Investigate the topic below and return:\n- A 3-5 sentence summary\n- 3 key findings\n- Source names or links if mentioned in provided context\n\nTopic:\n{{input}}";
     let file = format!("---\ndescription: Research a topic\n---\n\n{body}\n");
-    agent.peer.bodies.0.insert("research.md".to_owned(), file);
+    agent.peer.bodies.insert("research.md", file);
     let reply = agent.peer.raw(r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"expand_prompt","arguments":{"command":"research","input":"Example topic"}}}"#);
     assert_eq!(
         reply,
@@ -86,11 +86,7 @@ fn a_markdown_prompt_is_expanded_as_its_contract_says() {
     // Pairs mean nothing to a prompt that takes what there is.
     let all = expand(&mut agent, "research", "input=x \"y\"");
     assert!(all.ends_with("Topic:\ninput=x \"y\""), "{all}");
-    agent
-        .peer
-        .bodies
-        .0
-        .insert("research.md".to_owned(), "Just this".to_owned());
+    agent.peer.bodies.insert("research.md", "Just this");
     assert_eq!(expand(&mut agent, "research", "x"), "Just this\n\nx");
     assert_eq!(expand(&mut agent, "research", ""), "Just this");
 }
@@ -303,11 +299,7 @@ fn pictures_follow_as_blocks_of_their_own() {
         },
     );
     let mut agent = with(vec![show]);
-    agent
-        .peer
-        .bodies
-        .0
-        .insert("x.png".to_owned(), "png".to_owned());
+    agent.peer.bodies.insert("x.png", "png");
     let result = agent.call("expand_prompt", json!({"command": "show", "input": ""}));
     // Nobody speaks but the user: a picture says nothing.
     assert_eq!(result["structuredContent"], json!({"prompt": "Look"}));
