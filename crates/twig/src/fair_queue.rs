@@ -1,4 +1,5 @@
-//! A queue in which nobody waits for all that another client has queued: everybody gets a turn.
+//! A fair queue: clients take turns, so no client waits for everything that another client has
+//! queued.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -6,8 +7,8 @@ use std::time::{Duration, Instant};
 
 const LEVELS: usize = 3;
 
-/// Whose turn something takes. Addresses take turns; at one address its prompts do; of one prompt its
-/// clients do. Prompts come before clients because one client may have any number of connections.
+/// The lane of an item. Addresses take turns; at one address its prompts do; for one prompt its
+/// clients do. Prompts come before clients because one client may open any number of connections.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Lane([u64; LEVELS]);
 
@@ -20,17 +21,17 @@ impl Lane {
         prompt.hash(&mut hasher);
         let second = hasher.finish();
         client.hash(&mut hasher);
-        // Each has what is before it in it, so it stands for its whole path.
+        // Each level's hash includes the levels before it, so it identifies the whole path.
         Self([first, second, hasher.finish()])
     }
 }
 
-/// What waits, and who had a turn when.
+/// The waiting items, and when each lane had its last turn.
 #[derive(Debug)]
 pub(crate) struct FairQueue<T> {
-    /// In the order in which they came.
+    /// In order of arrival.
     waiting: Vec<Waiter<T>>,
-    /// The last turn of those that have something waiting, on each level.
+    /// The last turn of every lane with waiting items, on each level.
     served: HashMap<u64, u64>,
     turn: u64,
 }
@@ -57,8 +58,8 @@ impl<T> FairQueue<T> {
         self.waiting.len()
     }
 
-    /// Adds something. Where there are more than `most` then, the newest of the most crowded lane is
-    /// given back, which may be what was added.
+    /// Adds an item. If the queue then holds more than `most`, returns the newest item of the most
+    /// crowded lane, which may be the one just added.
     pub(crate) fn push(&mut self, lane: Lane, item: T, most: usize) -> Option<T> {
         let since = Instant::now();
         self.waiting.push(Waiter { lane, since, item });
@@ -73,7 +74,7 @@ impl<T> FairQueue<T> {
         newest.map(|at| self.waiting.remove(at).item)
     }
 
-    /// Takes whatever has its turn: of those that came last to a turn the longest ago.
+    /// Takes the next item: the oldest one of the lane whose last turn is the longest ago.
     pub(crate) fn pop(&mut self) -> Option<T> {
         let next = match self.waiting.len() {
             0 => return None,
@@ -81,7 +82,7 @@ impl<T> FairQueue<T> {
             _ => {
                 let turn = |lane: Lane| lane.0.map(|key| self.served.get(&key).copied());
                 let turns = self.waiting.iter().map(|waiter| turn(waiter.lane));
-                // Of equals the first is taken, which came first.
+                // Of equals, take the one that arrived first.
                 turns.enumerate().min_by_key(|(_, turn)| *turn)?.0
             }
         };
@@ -94,21 +95,22 @@ impl<T> FairQueue<T> {
         Some(item)
     }
 
-    /// Takes out all that waited for so long.
+    /// Takes out every item that has waited this long.
     pub(crate) fn take_expired(&mut self, limit: Duration) -> Vec<T> {
         let is_over = |waiter: &mut Waiter<T>| waiter.since.elapsed() >= limit;
         let expired = self.waiting.extract_if(.., is_over);
         expired.map(|waiter| waiter.item).collect()
     }
 
-    /// Takes out all that is not wanted any more.
+    /// Takes out every item that is no longer wanted.
     pub(crate) fn take_if(&mut self, is_unwanted: impl Fn(&T) -> bool) -> Vec<T> {
         let is_unwanted = |waiter: &mut Waiter<T>| is_unwanted(&waiter.item);
         let unwanted = self.waiting.extract_if(.., is_unwanted);
         unwanted.map(|waiter| waiter.item).collect()
     }
 
-    /// The lane that has most waiting, level by level; of several the one that got something last.
+    /// The lane with the most waiting items, level by level; of several, the one with the newest
+    /// item.
     fn most_crowded(&self, newest: Lane) -> Lane {
         let mut crowded = newest;
         for level in 0..LEVELS {
@@ -129,7 +131,7 @@ impl<T> FairQueue<T> {
         crowded
     }
 
-    /// Turns of lanes that have nothing waiting count no more: who comes back comes first.
+    /// Forgets the turns of lanes without waiting items: a lane that comes back goes first.
     fn forget_turns(&mut self) {
         if self.waiting.is_empty() {
             self.served.clear();
@@ -213,7 +215,7 @@ mod tests {
         ]);
         assert_eq!(queue.push(lane(1, "bomb", 3), "bomb 3", 3), Some("bomb 3"));
         assert_eq!(queue.push(lane(1, "count", 4), "count", 3), Some("bomb 2"));
-        // All are alone now: who comes last is refused.
+        // Every lane holds one item now, so the newest item is refused.
         assert_eq!(queue.push(lane(1, "more", 5), "more", 3), Some("more"));
         assert_eq!(queue.push(lane(2, "bomb", 6), "far", 3), Some("count"));
         assert_eq!(queue.len(), 3);

@@ -1,9 +1,10 @@
-//! Prompt functions: programs of trusted libraries, each in a process group of its own, with
-//! limits and a sandbox, killed with all its children when its time is up or nobody waits for it.
+//! Prompt functions: programs of trusted libraries. Each runs in its own process group with limits
+//! and a sandbox, and is killed with all its children at its time limit or when its request is
+//! cancelled.
 //!
-//! Between the server and the program stands this binary started anew (`child`): it looks whether
-//! the program is the one that was trusted, puts limits and sandbox on itself, starts the program
-//! and goes on to end it should the server die.
+//! The server does not start the program itself. It starts this binary a second time (`child`),
+//! which checks that the program is the trusted one, applies limits and sandbox to itself, starts
+//! the program, and kills it if the server dies.
 
 pub(crate) mod child;
 mod group;
@@ -24,21 +25,21 @@ use self::task::Task;
 /// Where functions find programs.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// What the person allows functions.
+/// What the user allows functions to do.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Allowed {
     /// The record of trusted libraries.
     pub(crate) trust: Option<PathBuf>,
-    /// Variables that functions get beside `PATH` and `LANG`.
+    /// Variables that functions get besides `PATH` and `LANG`.
     pub(crate) environment: Vec<(OsString, OsString)>,
-    /// Whether they may run where the system cannot shut them in.
+    /// Whether functions may run where the system has no sandbox.
     pub(crate) unsandboxed: bool,
 }
 
 impl Allowed {
-    /// Runs a function to its end, which is at the latest when its time is up or `stop` is told.
+    /// Runs a function until it ends, reaches its time limit, or `stop` is called.
     ///
-    /// Waits: whoever has other things to do calls it from another thread.
+    /// Blocks: call it from a thread that has nothing else to do.
     pub(crate) fn run(&self, call: &FunctionCall, stop: &Stop) -> FunctionOutcome {
         let root = Path::new(&*call.library.root);
         let trust = match &self.trust {

@@ -1,9 +1,9 @@
 //! Standard error, which many clients never read.
 //!
-//! A command writes to it as it goes. A server must not: a full pipe would stop whichever thread has
-//! something to say. There, lines go through a queue with a bound, and a thread of its own writes them;
-//! lines that find no room are counted, and the count is written in their place. Standard error itself
-//! stays as it was, since others may share it.
+//! A command writes to it directly. A server must not: a full pipe would block whichever thread
+//! logs. There, lines go through a bounded queue, and one thread writes them. Lines that do not fit
+//! are counted, and the count is written in their place. Standard error itself stays blocking,
+//! since other processes may share it.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -13,19 +13,19 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-/// Bytes of lines that wait for somebody to read standard error.
+/// Bytes of lines that may wait until standard error is read.
 const WAITING: usize = 64 * 1024;
-/// At the end, lines are still written for as long as one goes out within this time.
+/// At the end, lines are written for as long as each takes no longer than this.
 const STEP: Duration = Duration::from_millis(100);
-/// And for no longer than this.
+/// And for no longer than this in all.
 const LONGEST_END: Duration = Duration::from_millis(500);
 
-/// What a server says.
+/// The lines that a server logs.
 static LINES: LineQueue = LineQueue::new();
-/// Whether it goes that way.
+/// Whether lines go through the queue.
 static IS_QUEUED: AtomicBool = AtomicBool::new(false);
 
-/// From now on nothing that is written waits for somebody to read it; says whether that can be had.
+/// From now on no write to standard error blocks. Returns whether that was possible.
 pub(crate) fn never_wait() -> bool {
     let thread = std::thread::Builder::new().name("twig-log".to_owned());
     let is_started = thread.spawn(|| LINES.write_to(&mut Stderr)).is_ok();
@@ -33,24 +33,25 @@ pub(crate) fn never_wait() -> bool {
     is_started
 }
 
-/// Writes a line, or several in one piece, after all that was written before.
+/// Writes one or more lines in one piece, after everything written before.
 pub(crate) fn write(line: String) {
     if IS_QUEUED.load(Ordering::Acquire) {
         LINES.push(line);
     } else {
-        // A client that closed its end wants to hear nothing, and that is no reason to stop.
+        // A client may close its end; that is no reason to stop.
         let _ = io::stderr().write_all(line.as_bytes());
     }
 }
 
-/// Gives what waits some time to be written; a client that does not read does not hold up the end.
+/// Gives waiting lines some time to be written; a client that does not read does not delay the end.
 pub(crate) fn finish() {
     if IS_QUEUED.load(Ordering::Acquire) {
         LINES.drain();
     }
 }
 
-/// Standard error, also where somebody made it non-blocking: standard output may be the same pipe.
+/// Standard error, also where another process made it non-blocking: standard output may be the same
+/// pipe.
 struct Stderr;
 
 impl Write for Stderr {
@@ -71,20 +72,20 @@ impl Write for Stderr {
     }
 }
 
-/// Lines that wait to be written, in order.
+/// Lines waiting to be written, in order.
 struct LineQueue {
     lines: Mutex<LogLines>,
-    /// Something was added, or written.
+    /// A line was added or written.
     changed: Condvar,
 }
 
 struct LogLines {
     waiting: VecDeque<String>,
     bytes: usize,
-    /// Lines that found no room behind those that wait.
+    /// Lines that did not fit into the queue.
     dropped: u64,
     is_writing: bool,
-    /// How many were written, or could not be.
+    /// How many were written or failed.
     done: u64,
 }
 
@@ -102,7 +103,7 @@ impl LineQueue {
         }
     }
 
-    /// Adds a line, or counts it where there is no room. Waits for nobody.
+    /// Adds a line, or counts it if the queue is full. Never blocks.
     fn push(&self, line: String) {
         let mut lines = self.lock();
         if lines.bytes + line.len() > WAITING && !lines.waiting.is_empty() {
@@ -117,7 +118,7 @@ impl LineQueue {
         self.changed.notify_all();
     }
 
-    /// Writes lines as they come, for ever.
+    /// Writes lines as they arrive, for ever.
     fn write_to(&self, output: &mut impl Write) {
         let mut failed = 0_u64;
         let mut lines = self.lock();
@@ -130,7 +131,7 @@ impl LineQueue {
             drop(lines);
             match output.write_all(line.as_bytes()) {
                 Err(_) => failed += 1,
-                // A disk that was full has room again.
+                // A full disk has room again.
                 Ok(()) if failed > 0 => {
                     let note =
                         format!(" WARN {failed} log lines could not be written before this\n");
@@ -147,7 +148,7 @@ impl LineQueue {
         }
     }
 
-    /// Waits until all is written, or nobody reads it.
+    /// Waits until every line is written, or writing makes no progress.
     fn drain(&self) {
         let latest = Instant::now() + LONGEST_END;
         let mut lines = self.lock();
@@ -176,7 +177,7 @@ impl LogLines {
     fn next(&mut self) -> Option<String> {
         let line = self.waiting.pop_front()?;
         self.bytes -= line.len();
-        // Nothing may come any more behind which it could be said.
+        // No further line may come to carry the note.
         if self.waiting.is_empty()
             && let Some(note) = self.take_note()
         {
@@ -185,7 +186,7 @@ impl LogLines {
         Some(line)
     }
 
-    /// A line in place of those that were dropped.
+    /// A line in place of the dropped ones.
     fn take_note(&mut self) -> Option<String> {
         let lines = match std::mem::take(&mut self.dropped) {
             0 => return None,
@@ -198,7 +199,7 @@ impl LogLines {
     }
 }
 
-/// What the lock guards is whole at every moment, so a panic elsewhere does not spoil it.
+/// The data behind the lock is consistent at every moment, so a panic elsewhere does not spoil it.
 fn unpoisoned<T>(result: Result<T, PoisonError<T>>) -> T {
     result.unwrap_or_else(PoisonError::into_inner)
 }
@@ -210,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    /// Writes each line only once it is told to, and says what it wrote.
+    /// Writes each line only when the test allows it, and reports what it wrote.
     struct Slow {
         turns: Receiver<bool>,
         written: Sender<String>,

@@ -1,9 +1,9 @@
 //! MCP over standard input and output: one thread, one loop, no locks.
 //!
-//! The loop waits for input, for signals and for news from other threads, and hands lines to the
-//! protocol machine. When a client stops reading, replies stay queued within a bound and requests
-//! go on being read within another, so that a client may write all its requests before it reads
-//! the first reply.
+//! The loop waits for input, for signals and for messages from other threads, and hands lines to
+//! the protocol machine. When a client stops reading, replies are queued up to one limit and
+//! requests are read up to another, so that a client may write all its requests before it reads the
+//! first reply.
 
 mod batch;
 mod ending;
@@ -35,15 +35,15 @@ use crate::fair_queue::Lane;
 use crate::jobs::RunningJob;
 use crate::service::Service;
 
-/// Replies queued beyond this make the loop stop answering until some were written.
+/// With more reply bytes queued than this, the loop stops answering until some are written.
 const OUTPUT_HIGH: usize = 256 * 1024;
-/// How often to look whether the process that started us is still there.
+/// How often to check that the parent process is still there.
 const PARENT_CHECK: Duration = Duration::from_secs(2);
-/// A client that sends requests without waiting sees what it wrote before: so long, requests that
-/// came after a write wait for it. A write that takes longer keeps nobody waiting.
+/// How long requests wait for a write that came before them, so that a client that sends requests
+/// without waiting sees its own writes. After this time they no longer wait.
 const TURN: Duration = Duration::from_millis(200);
 
-/// Serves one client until it goes or a signal comes.
+/// Serves one client until it disconnects or a signal arrives.
 pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
     let (news, news_writer) = wake_pipe()?;
     let (signals, signal_writer) = wake_pipe()?;
@@ -74,7 +74,7 @@ pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
     };
     let result = session.run(&WakePipes { news, signals });
     match result {
-        // The client has gone: nothing is left to say.
+        // The client is gone: there is nothing left to send.
         Err(Errno::PIPE) => Ok(ExitCode::SUCCESS),
         result => result
             .map(|()| ExitCode::SUCCESS)
@@ -82,7 +82,7 @@ pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
     }
 }
 
-/// Lets other threads end the loop's wait.
+/// Lets other threads wake the loop.
 struct Wake {
     writer: OwnedFd,
     changed: AtomicBool,
@@ -90,12 +90,12 @@ struct Wake {
 
 impl Wake {
     fn up(&self) {
-        // A full pipe wakes as well as one more byte would.
+        // A full pipe wakes the loop just as well.
         let _ = rustix::io::write(&self.writer, &[1]);
     }
 }
 
-/// What wakes the loop beside input and output.
+/// What wakes the loop besides input and output.
 struct WakePipes {
     news: OwnedFd,
     signals: OwnedFd,
@@ -113,9 +113,9 @@ struct StdioSession<'s> {
     outcomes: Receiver<(Ticket, WorkOutcome)>,
     /// Where jobs send their outcomes.
     finished: Sender<(Ticket, WorkOutcome)>,
-    /// Jobs that are wanted, and writes that are not done.
+    /// Jobs that are still wanted, and unfinished writes.
     running: BTreeMap<Ticket, RunningJob>,
-    /// The last write, and when it was handed over.
+    /// The last write, and when it was started.
     writing: Option<(Ticket, Instant)>,
     wake: Arc<Wake>,
     parent: Option<Pid>,
@@ -152,7 +152,7 @@ impl StdioSession<'_> {
         self.end()
     }
 
-    /// Waits for whatever comes next, at most for so long.
+    /// Waits for the next event, at most this long.
     fn wait(
         &self,
         stdin: Option<BorrowedFd<'_>>,
@@ -180,7 +180,7 @@ impl StdioSession<'_> {
         })
     }
 
-    /// Answers and writes until the lines are used up or the client has to read first.
+    /// Answers and writes until no line is left or the client has to read first.
     fn pump(&mut self) -> Result<(), Errno> {
         loop {
             self.answer();
@@ -198,7 +198,7 @@ impl StdioSession<'_> {
             && self.turn_left().is_none()
     }
 
-    /// How long requests still wait for the last write, if they do.
+    /// How much longer requests wait for the last write, if they do.
     fn turn_left(&self) -> Option<Duration> {
         let (_, began) = self
             .writing
@@ -207,7 +207,7 @@ impl StdioSession<'_> {
             .filter(|left| !left.is_zero())
     }
 
-    /// Answers the lines that are there, as long as the client reads its replies.
+    /// Answers the lines that have arrived, as long as the client reads its replies.
     fn answer(&mut self) {
         let service = self.service;
         let look = || service.live.snapshot();
@@ -236,7 +236,7 @@ impl StdioSession<'_> {
     }
 
     fn start(&mut self, job: Job) {
-        // One that was cancelled a line ago makes room.
+        // A request cancelled by the previous line makes room.
         self.end_cancelled();
         let ticket = job.ticket;
         if job.work.kind() == WorkKind::Write {
@@ -251,7 +251,7 @@ impl StdioSession<'_> {
         self.running.insert(ticket, running);
     }
 
-    /// What other threads have to say: finished jobs. Whether there were any.
+    /// Takes the finished jobs from other threads. Returns whether there were any.
     fn take_news(&mut self) -> bool {
         let mut any = false;
         while let Ok(outcome) = self.outcomes.try_recv() {
@@ -266,8 +266,8 @@ impl StdioSession<'_> {
         self.connection.finish(ticket, done, &mut self.output);
     }
 
-    /// Tells the client what changed. One announcement is enough for a client that has not read the
-    /// last one, so this waits until it reads.
+    /// Announces changes to the client. One announcement is enough for a client that has not read
+    /// the last one, so this waits until it reads.
     fn announce(&mut self) -> Result<(), Errno> {
         if self.output.len() < OUTPUT_HIGH && self.wake.changed.swap(false, Ordering::AcqRel) {
             let catalog = self.service.live.published();
@@ -300,7 +300,7 @@ fn drain(news: &OwnedFd) {
     while rustix::io::read(news, &mut bytes[..]).is_ok_and(|length| length == bytes.len()) {}
 }
 
-/// Signals end a wait early; the loop hears of those it cares about through their pipe.
+/// Signals end a wait early; the loop learns of the ones it handles through their pipe.
 fn retry(mut wait: impl FnMut() -> Result<usize, Errno>) -> Result<usize, Errno> {
     loop {
         match wait() {

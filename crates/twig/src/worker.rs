@@ -1,5 +1,5 @@
-//! Render workers: computed templates run in a process of their own, which is this binary started
-//! anew with little memory and killed when it takes too long.
+//! Render workers: computed templates run in their own process. It is this binary, started a second
+//! time with little memory, and killed when it takes too long.
 
 pub(crate) mod child;
 
@@ -13,10 +13,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::SIGABRT;
 use twig_core::template::{ComputedJob, JobOutcome};
 
-/// The longest answer that is read: rendered text, with room for what JSON adds to it.
+/// The longest answer that is read: rendered text, with room for JSON's overhead.
 const ANSWER_LIMIT: usize = 16 * 1024 * 1024;
 
-/// One worker process, started when it is first needed and replaced when it misbehaves.
+/// One worker process, started when first needed and replaced when it misbehaves.
 #[derive(Debug, Default)]
 pub(crate) struct Worker {
     process: Option<WorkerProcess>,
@@ -27,11 +27,11 @@ impl Worker {
         Self::default()
     }
 
-    /// Renders a job: within its time, or not at all.
+    /// Renders a job within its time limit, or not at all.
     pub(crate) fn run(&mut self, job: &ComputedJob) -> JobOutcome {
         let deadline = Instant::now() + Duration::from_millis(job.millis);
-        // A worker may have been killed from outside while it was idle or busy; a second one gets
-        // what is left of the time. A template that kills its worker kills both.
+        // The worker may have been killed from outside while it was idle or busy, so a second one
+        // gets the rest of the time. A template that kills its worker kills both.
         let mut aborted = false;
         for _ in 0..2 {
             match self.attempt(job, deadline) {
@@ -93,7 +93,7 @@ impl From<io::Error> for WorkerError {
     }
 }
 
-/// This very program, even where its file was replaced by an upgrade meanwhile.
+/// The running program, even if an upgrade replaced its file meanwhile.
 pub(crate) fn own_binary() -> io::Result<PathBuf> {
     if cfg!(target_os = "linux") {
         return Ok(PathBuf::from("/proc/self/exe"));
@@ -104,7 +104,7 @@ pub(crate) fn own_binary() -> io::Result<PathBuf> {
 #[derive(Debug)]
 struct WorkerProcess {
     child: Child,
-    /// Never waits for the worker.
+    /// Non-blocking.
     input: ChildStdin,
     output: ChildStdout,
 }
@@ -131,8 +131,8 @@ impl WorkerProcess {
         Ok(process)
     }
 
-    /// A worker takes the whole line before it renders, so this does not wait on a template, but
-    /// on one that stands still it would.
+    /// Sends a job. A worker reads the whole line before it renders, so this does not wait for a
+    /// template; the deadline is for a worker that hangs.
     fn send(&mut self, mut line: &[u8], deadline: Instant) -> Result<(), WorkerError> {
         while !line.is_empty() {
             match self.input.write(line) {
@@ -199,7 +199,7 @@ impl WorkerProcess {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        // It may be deep in a template: asking politely is of no use. Waiting leaves no zombie.
+        // It may be deep in a template, so it must be killed. Waiting leaves no zombie.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

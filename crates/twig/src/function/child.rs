@@ -1,5 +1,5 @@
-//! The process between the server and a program: looks, shuts itself in, starts the program, and
-//! ends it and all its children should the server go.
+//! The process between the server and a program: checks the files, enters the sandbox, starts the
+//! program, and kills it and all its children if the server dies.
 
 use std::io::{self, Write};
 #[cfg(target_os = "linux")]
@@ -19,14 +19,14 @@ use super::sandbox;
 use super::task::{FunctionProgram, REFUSED, StartRefusal, Task};
 use crate::command_error::{CommandError, reason};
 
-/// How often to look for the server where no signal tells of its end.
+/// How often to check for the server where no signal reports its end.
 const LOOK: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 500_000_000,
 };
 
-/// All of it is ours: the script's place and the function's name come as arguments. The input is
-/// read before the script is, which could take it otherwise.
+/// The script is entirely ours: the path of the function's file and its name come as arguments. It
+/// reads the input before it sources the file, which could read it otherwise.
 const BASH: &str = r#"twig_input=$(cat) || exit
 . "$1" || exit
 if ! declare -F "$2" >/dev/null; then
@@ -56,7 +56,8 @@ pub(crate) fn run() -> Result<ExitCode, CommandError> {
     }
 }
 
-/// Asks for a signal when the server's thread that waits for us ends: it waits until we do.
+/// Asks for a signal when the server's waiting thread ends; that thread waits until this process
+/// ends.
 fn follow_parent(task: &Task) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
@@ -71,8 +72,8 @@ fn is_orphan(task: &Task) -> bool {
 }
 
 fn start(task: &Task) -> Result<Child, StartRefusal> {
-    // The folder itself is held from here on: what is looked at, allowed and worked in is one and
-    // the same, whatever comes to stand at its path meanwhile.
+    // From here on the working directory is the folder itself: the folder that is checked, allowed
+    // and worked in stays the same, even if its path is replaced meanwhile.
     std::env::set_current_dir(&task.root).map_err(|error| {
         StartRefusal::Unreadable(format!("its folder cannot be opened: {}", reason(&error)))
     })?;
@@ -106,7 +107,8 @@ fn start(task: &Task) -> Result<Child, StartRefusal> {
     })
 }
 
-/// The program in a place of its own that nobody can write to: what runs is what was looked at.
+/// A copy of the program in sealed memory that no process can write to: the program that runs is
+/// the one that was checked.
 struct Copy {
     #[cfg(target_os = "linux")]
     memory: OwnedFd,
@@ -126,9 +128,9 @@ impl Copy {
     }
 }
 
-/// Looks whether the library is the one that was trusted, and copies the program.
+/// Checks that the library is the trusted one, and copies the program.
 fn approved_copy(task: &Task, root: &Path) -> Result<Copy, StartRefusal> {
-    // What to run comes from the server's memory: it has to come from what was trusted.
+    // The server's memory says what to run: it must have been read from the trusted files.
     were_read_from(&task.sources, &task.approved).map_err(StartRefusal::Changed)?;
     let file = task.program.file();
     let (bytes, digest) = program(root, file).map_err(StartRefusal::Unreadable)?;
@@ -157,10 +159,10 @@ fn copy(_root: &Path, _file: &str, bytes: &[u8]) -> io::Result<Copy> {
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
     /// Not the file's own: the system refuses long ones as it refuses flags it does not know.
     const NAME: &str = "function";
-    // It stays open in the program: a script's interpreter opens it once more.
+    // It stays open in the program: a script's interpreter opens it again.
     let flags = MemfdFlags::ALLOW_SEALING;
     let memory = match memfd_create(NAME, flags | MemfdFlags::EXEC) {
-        // Kernels before 6.3 have no word for what they always allow.
+        // Kernels before 6.3 do not know this flag and always allow execution.
         Err(rustix::io::Errno::INVAL) => memfd_create(NAME, flags)?,
         memory => memory?,
     };
@@ -169,7 +171,7 @@ fn copy(_root: &Path, _file: &str, bytes: &[u8]) -> io::Result<Copy> {
     let memory = OwnedFd::from(writer);
     let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
     fcntl_add_seals(&memory, seals)?;
-    // What is read starts at the beginning again for whoever opens it anew.
+    // A reader that opens it again starts at the beginning.
     Ok(Copy { memory })
 }
 
@@ -180,7 +182,7 @@ fn copy(root: &Path, file: &str, _bytes: &[u8]) -> io::Result<Copy> {
     })
 }
 
-/// Waits for the program's end, or for the server's.
+/// Waits for the end of the program or of the server.
 fn wait(mut program: Child, task: &Task, news: &OwnedFd) -> Result<ExitCode, CommandError> {
     loop {
         if let Some(status) = program.try_wait()? {

@@ -1,7 +1,7 @@
-//! What all processes of a function use together, as `/proc` tells it.
+//! What all processes of a function use together, according to `/proc`.
 //!
-//! The system bounds the memory of each process, and for root not even how many there are. Nobody
-//! leaves the group that a function runs in, so whoever looks at the group sees all of them.
+//! The system limits the memory of each process, and for root not even the number of processes. A
+//! function cannot leave its process group, so looking at the group finds all of its processes.
 
 use std::time::{Duration, Instant};
 
@@ -11,13 +11,13 @@ use super::sandbox::limits::MEMORY;
 
 /// Threads of all processes together.
 const THREADS: u64 = 128;
-/// The fewest where a container has hardly any left: so many an ordinary script needs.
+/// The minimum where a container has hardly any left; an ordinary script needs this many.
 const FEW_THREADS: u64 = 16;
 /// How often to look at a group.
 const LOOK: Duration = Duration::from_millis(25);
-/// How often to see whether there is a reason to look at once.
+/// How often to check for a reason to look at once.
 const GLANCE: Duration = Duration::from_millis(2);
-/// Looking takes at most this part of the time.
+/// Looking takes at most this fraction of the time.
 const LOOK_PART: u32 = 20;
 
 /// What a group has too much of.
@@ -52,20 +52,20 @@ impl std::fmt::Display for Excess {
     }
 }
 
-/// Threads that a function may have: fewer where this process and all beside it may have no more
-/// than a container allows. Half of what is left there stays for others.
+/// Threads that a function may have: fewer where a container limits their number. Half of the
+/// container's remaining threads stay for other processes.
 pub(super) fn most_threads() -> u64 {
     left_in_container().map_or(THREADS, |left| (left / 2).clamp(FEW_THREADS, THREADS))
 }
 
-/// Looks at a group now and then.
+/// Checks a group from time to time.
 #[derive(Debug)]
 pub(super) struct GroupWatch {
     group: Pid,
     most_threads: u64,
     next: Instant,
-    /// The threads of the whole machine when there were fewest since the last reason to look, where
-    /// nothing but this watch keeps their number down.
+    /// The smallest number of threads on the machine since the last reason to look. Only set where
+    /// nothing but this watch limits them.
     fewest: Option<u64>,
 }
 
@@ -89,7 +89,7 @@ impl GroupWatch {
         }
     }
 
-    /// What the group has too much of, where it is time to look.
+    /// What the group has too much of, if it is time to look.
     pub(super) fn look(&mut self, now: Instant) -> Option<Excess> {
         if self.has_grown() && has_youngest(self.group, self.most_threads) {
             return Some(Excess::Threads(self.most_threads));
@@ -102,13 +102,13 @@ impl GroupWatch {
         excess
     }
 
-    /// Whether the machine has so many more threads that this group may have too many.
+    /// Whether the machine gained so many threads that this group may have too many.
     fn has_grown(&mut self) -> bool {
         let (Some(fewest), Some(threads)) = (&mut self.fewest, threads_on_machine()) else {
             return false;
         };
         let has_grown = threads.saturating_sub(*fewest) > self.most_threads;
-        // Where these are somebody else's, it takes as many more to look again.
+        // If these belong to other processes, look again only after as many more.
         *fewest = if has_grown {
             threads
         } else {
@@ -148,13 +148,13 @@ mod linux {
 
     use super::{Excess, MEMORY, Pid};
 
-    /// What one end of a pipe or a pair of sockets may hold for nobody's account.
+    /// What one end of a pipe or socket pair may buffer without counting towards any limit.
     const BUFFER: u64 = 208 * 1024;
 
-    /// How many of the last threads that were started are looked at.
+    /// How many of the most recently started threads are checked.
     const YOUNGEST: usize = 512;
 
-    /// What a group has too much of, if anything. Nothing where `/proc` does not say.
+    /// What a group has too much of, if anything. `None` where `/proc` does not say.
     pub(super) fn excess(group: Pid, most_threads: u64) -> Option<Excess> {
         let group = group.as_raw_nonzero().get();
         let mut threads = 0;
@@ -176,8 +176,8 @@ mod linux {
         }
         let sum = |used: fn(&Path) -> u64| members.iter().map(|folder| used(folder)).sum::<u64>();
         let buffers = sum(descriptors) * BUFFER;
-        // What they share is counted for each of them first, and once only where that is too much:
-        // it takes far longer.
+        // Count shared memory fully for each process first. Only if that is too much, count it
+        // proportionally, which takes far longer.
         let is_too_much = |used| buffers + sum(used) > MEMORY;
         (is_too_much(resident) && is_too_much(proportional)).then_some(Excess::Memory)
     }
@@ -186,7 +186,7 @@ mod linux {
         load().map(|(threads, _)| threads)
     }
 
-    /// The threads that there are, and the number of the last one that was started.
+    /// The number of threads, and the id of the last one that was started.
     fn load() -> Option<(u64, u64)> {
         // Such as `0.20 0.18 0.12 1/80 11206`: one thread runs of 80.
         let load = fs::read_to_string("/proc/loadavg").ok()?;
@@ -195,9 +195,10 @@ mod linux {
         Some((threads.parse().ok()?, words.next()?.parse().ok()?))
     }
 
-    /// Whether more than `most_threads` of the last threads that were started are the group's.
+    /// Whether more than `most_threads` of the most recently started threads belong to the group.
     ///
-    /// One that starts thousands of them is found at once; looking at all of them would take long.
+    /// This finds a function that starts thousands of threads at once; looking at all threads would
+    /// take long.
     pub(super) fn has_youngest(group: Pid, most_threads: u64) -> bool {
         let group = group.as_raw_nonzero().get();
         let last = load().map_or(0, |(_, last)| last);
@@ -207,14 +208,14 @@ mod linux {
         ours.zip(0..=most_threads).count() as u64 > most_threads
     }
 
-    /// How many descriptors a process has.
+    /// How many descriptors a process has open.
     fn descriptors(folder: &Path) -> u64 {
         fs::metadata(folder.join("fd")).map_or(0, |metadata| metadata.len())
     }
 
-    /// The threads of a process, if it is one of the group.
+    /// The threads of a process, if it belongs to the group.
     fn threads_in(folder: &Path, group: i32) -> Option<u64> {
-        /// Places behind the name, which may have any character in it: `proc(5)`.
+        /// Field positions after the name, which may contain any character: `proc(5)`.
         const GROUP: usize = 2;
         const THREADS: usize = 17;
         let stat = fs::read(folder.join("stat")).ok()?;
@@ -232,7 +233,8 @@ mod linux {
         kibibytes(&folder.join("status"), &["VmRSS:", "VmSwap:"]).unwrap_or(0)
     }
 
-    /// What it shares, in parts. A process can keep this from being read, and gains nothing by it.
+    /// Its proportional share of shared memory. A process can prevent reading this, and gains
+    /// nothing by it.
     fn proportional(folder: &Path) -> u64 {
         let shared = kibibytes(&folder.join("smaps_rollup"), &["Pss:", "SwapPss:"]);
         shared.unwrap_or_else(|| resident(folder))
@@ -250,7 +252,7 @@ mod linux {
         (!values.is_empty()).then(|| values.iter().sum::<u64>() * 1024)
     }
 
-    /// How many more threads all that share this container may start.
+    /// How many more threads the processes of this container may start.
     pub(super) fn left_in_container() -> Option<u64> {
         let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
         let left = groups.lines().filter_map(|line| {

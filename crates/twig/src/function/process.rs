@@ -1,4 +1,4 @@
-//! One function under way, seen from the server: input in, output out, and its end in time.
+//! A running function, seen from the server: its input, its output, and its end in time.
 
 use std::ffi::OsString;
 use std::io;
@@ -20,15 +20,15 @@ use super::task::{REFUSED, StartRefusal, Task};
 use crate::ui::one_line;
 use crate::worker::own_binary;
 
-/// What is kept of standard error: its end, where programs say why they stop.
+/// How much of standard error is kept: its end, where programs say why they stop.
 const TALK: usize = 64 * 1024;
-/// What of it a sentence repeats, in characters.
+/// How many characters of it a message quotes.
 const QUOTED: usize = 300;
-/// How often an end is looked for where the system cannot wake us for it.
+/// How often to check for the end where the system cannot wake us for it.
 const TICK: Duration = Duration::from_millis(10);
-/// After everyone was killed: how long their pipes may take to close.
+/// How long the pipes may take to close after everything was killed.
 const LAST_WORDS: Duration = Duration::from_millis(200);
-/// The same for the end of all that it started, and how long to wait before looking again.
+/// How long its child processes may take to end, and the pause between two checks.
 const REAPING: Duration = Duration::from_secs(2);
 const MOMENT: Duration = Duration::from_millis(1);
 
@@ -41,12 +41,12 @@ pub(crate) struct Stop {
 #[derive(Debug, Default)]
 struct Stopping {
     is_stopped: bool,
-    /// The process, from its start until it is waited for: that long its id is nobody else's.
+    /// The process, from its start until it is reaped: until then its id is not reused.
     running: Option<Pid>,
 }
 
 impl Stop {
-    /// Ends the function with all its children, or keeps it from starting.
+    /// Ends the function with all its children, or prevents its start.
     pub(crate) fn now(&self) {
         let mut state = self.lock();
         state.is_stopped = true;
@@ -64,34 +64,34 @@ impl Stop {
     }
 }
 
-/// The process leads a session of its own once it runs; just before, it is alone.
+/// The process leads its own session once it runs; just before, it is alone.
 fn kill_all(pid: Pid) {
     let _ = kill_process_group(pid, Signal::KILL);
     let _ = kill_process(pid, Signal::KILL);
 }
 
-/// Ends a process that nobody will follow, and waits for it: else it stays in the system's table.
+/// Ends a process that will not be used, and reaps it so that it does not stay a zombie.
 fn give_up(mut child: Child, pid: Pid, stop: &Stop) {
     kill_all(pid);
     stop.lock().running = None;
     let _ = child.wait();
 }
 
-/// Has processes that lose their parents become ours: whoever else gets them may be slow to take
-/// them out of the system's table, and the first process of a container gets them anyway.
+/// Makes this process the parent of orphaned descendants: another parent may be slow to reap them.
+/// The first process of a container is their parent anyway.
 fn adopt_orphans() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }
 
-/// Takes every process of a group that was killed out of the system's table.
+/// Reaps every process of a killed group.
 fn reap(group: Pid) {
     let until = Instant::now() + REAPING;
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
     loop {
         match waitid(WaitId::Pgid(Some(group)), options) {
             Ok(Some(_)) | Err(Errno::INTR) => {}
-            // Still on its way out; one that waits for a disk may take long.
+            // Still ending; a process that waits for a disk may take long.
             Ok(None) if Instant::now() < until => std::thread::sleep(MOMENT),
             _ => return,
         }
@@ -102,11 +102,11 @@ fn reap(group: Pid) {
 pub(super) struct FunctionProcess {
     child: Child,
     pid: Pid,
-    /// What is still to be sent, and where.
+    /// The rest of the input, and the pipe to write it to.
     input: Option<(OwnedFd, Vec<u8>, usize)>,
     output: Pipe,
     talk: Pipe,
-    /// Wakes us when the process ends, where the system has such a thing.
+    /// Wakes us when the process ends, where the system supports it.
     ended: Option<OwnedFd>,
     deadline: Instant,
 }
@@ -131,7 +131,7 @@ impl FunctionProcess {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // Whoever stops it from now on waits until its id is known.
+        // From now on a call to stop waits until the process id is known.
         let mut state = stop.lock();
         if state.is_stopped {
             return Err(io::Error::other("nobody waits for it any more"));
@@ -158,11 +158,11 @@ impl FunctionProcess {
         }
     }
 
-    /// Follows it to its end; afterwards nothing of it is left.
+    /// Follows it to its end; afterwards no process of it is left.
     pub(super) fn finish(mut self, call: &FunctionCall, stop: &Stop) -> FunctionOutcome {
         self.deadline = Instant::now() + Duration::from_millis(call.millis);
         let ending = self.follow(call.output);
-        // Whatever it started ends with it.
+        // Every process that it started ends with it.
         kill_all(self.pid);
         let drained = self.drain(call.output);
         stop.lock().running = None;
@@ -222,7 +222,7 @@ impl FunctionProcess {
         }
     }
 
-    /// Takes what is still in the pipes, now that nobody is left to write more.
+    /// Reads the rest of the pipes, now that no process is left to write more.
     fn drain(&mut self, limit: usize) -> Ending {
         let until = Instant::now() + LAST_WORDS;
         self.input = None;
@@ -241,7 +241,7 @@ impl FunctionProcess {
         }
     }
 
-    /// Looks without taking its status: until that is taken its id is its own.
+    /// Checks without reaping: until then the id stays its own.
     fn has_ended(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         !matches!(
@@ -270,7 +270,7 @@ impl FunctionProcess {
         let _ = poll(&mut fds, Some(&Timespec::try_from(time).unwrap_or(none)));
     }
 
-    /// Sends what the pipe takes. A function that does not read its input is free not to.
+    /// Writes as much as the pipe accepts. A function does not have to read its input.
     fn send(&mut self) {
         let Some((fd, bytes, sent)) = &mut self.input else {
             return;
@@ -300,7 +300,7 @@ impl Ending {
     }
 }
 
-/// The ends of a process's pipes that are ours; none of them waits.
+/// Our ends of a process's pipes; none of them blocks.
 struct FunctionPipes {
     input: OwnedFd,
     output: Pipe,
@@ -323,7 +323,7 @@ impl FunctionPipes {
     }
 }
 
-/// One end of a pipe and what came out of it.
+/// One end of a pipe and the bytes read from it.
 struct Pipe {
     fd: OwnedFd,
     bytes: Vec<u8>,
@@ -340,7 +340,7 @@ impl Pipe {
         })
     }
 
-    /// Reads what is there, no more than `most` in all.
+    /// Reads the available bytes, at most `most` in all.
     fn read(&mut self, most: usize) {
         while self.is_open && self.bytes.len() < most {
             let room = (most - self.bytes.len()).min(64 * 1024);
@@ -350,7 +350,7 @@ impl Pipe {
         }
     }
 
-    /// Reads what is there for a moment, and keeps the last bytes.
+    /// Reads the available bytes for a moment, and keeps the last ones.
     fn read_last(&mut self, kept: usize) {
         for _ in 0..16 {
             if !self.is_open || !self.read_chunk(64 * 1024) {
@@ -361,7 +361,7 @@ impl Pipe {
         }
     }
 
-    /// Says whether there may be more.
+    /// Returns whether there may be more.
     fn read_chunk(&mut self, room: usize) -> bool {
         let start = self.bytes.len();
         self.bytes.resize(start + room, 0);
@@ -386,7 +386,7 @@ fn said(call: &FunctionCall, code: Option<i32>, printed: Vec<u8>, talk: &str) ->
             Ok(refused) => why_refused(call, refused),
             Err(_) => failed(format!("ended with exit code {REFUSED}")),
         },
-        // 128 and a signal's number is what shells say, too.
+        // Shells also report a signal as 128 plus its number.
         Some(152) => failed("used more processor time than the limit of 5 s".to_owned()),
         Some(code) if code > 128 => failed(format!("was ended by signal {}", code - 128)),
         Some(code) => failed(format!("ended with exit code {code}")),
@@ -415,7 +415,7 @@ fn why_refused(call: &FunctionCall, refused: StartRefusal) -> FunctionOutcome {
     })
 }
 
-/// The end of what a function said on standard error, on one line and harmless.
+/// The end of a function's standard error, on one line and without control characters.
 fn quoted(talk: &str) -> String {
     let talk = one_line(talk);
     if talk.is_empty() {

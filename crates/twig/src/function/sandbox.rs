@@ -1,8 +1,8 @@
 //! What a function may do: read its library and the system's programs, compute, and print.
 //!
-//! All of it is put on this very process, and everything that it starts inherits it: limits of the
-//! system, Landlock for files, seccomp for the rest. What one of the last two cannot do on an older
-//! kernel the other one does, or nothing runs.
+//! This process applies all of it to itself, and every process that it starts inherits it: resource
+//! limits, Landlock for files, seccomp for the rest. On older kernels Landlock and seccomp make up
+//! for each other; where they cannot, nothing runs.
 
 #[cfg(target_os = "linux")]
 mod files;
@@ -14,18 +14,18 @@ mod system_calls;
 
 use std::path::Path;
 
-/// Shuts this process in; the error says why the system cannot.
+/// Sandboxes this process; the error says why the system cannot.
 #[cfg(target_os = "linux")]
 pub(super) fn enter(root: &Path) -> Result<(), String> {
     let limited = limits::set();
     let dropped = privileges::drop_all();
-    // Where nothing has to be enforced, as much as can be still is.
+    // Apply as much as possible even where the sandbox is not required.
     let files = files::restrict(root);
     let calls = system_calls::restrict(matches!(files, Ok(files::Signals::Scoped)));
     limited.and(dropped).and(files.map(|_| ())).and(calls)
 }
 
-/// Shuts this process in as far as the system can, which is not far enough.
+/// Sandboxes this process as far as the system can, which is not far enough.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn enter(_root: &Path) -> Result<(), String> {
     let _ = limits::set();

@@ -1,4 +1,5 @@
-//! What the server tells the process that runs a function, and what that says where it does not.
+//! The task that the server sends to the process that runs a function, and the refusal that the
+//! process prints if it does not run it.
 
 use std::io;
 
@@ -9,7 +10,7 @@ use twig_sources::{CodeFiles, function_sources};
 /// The exit code of a child that did not start the program; its output says why.
 pub(super) const REFUSED: i32 = 125;
 
-/// Digits of the length that stands before a task.
+/// Digits of the length in front of a task.
 const LENGTH: usize = 8;
 /// No task is longer.
 const LONGEST: usize = 16 * 1024 * 1024;
@@ -17,7 +18,7 @@ const LONGEST: usize = 16 * 1024 * 1024;
 /// Everything that the child needs, sent before the function's own input.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Task {
-    /// The server's process id: once another process is the parent, nobody waits any more.
+    /// The server's process id: once another process is the parent, the server is gone.
     pub(super) parent: i32,
     /// The library's folder.
     pub(super) root: String,
@@ -26,7 +27,7 @@ pub(super) struct Task {
     pub(super) approved: CodeFiles,
     /// The files that this task was read from, as they were then.
     pub(super) sources: CodeFiles,
-    /// Whether to go on where the sandbox cannot be had.
+    /// Whether to continue where the sandbox is not available.
     pub(super) unsandboxed: bool,
 }
 
@@ -46,13 +47,13 @@ pub(super) enum FunctionProgram {
 /// Why the program was not started.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum StartRefusal {
-    /// These files are other ones than those that were trusted.
+    /// These files differ from the trusted ones.
     Changed(Vec<String>),
-    /// The library cannot be looked at.
+    /// The library cannot be read.
     Unreadable(String),
-    /// The system cannot shut the program in.
+    /// The system cannot sandbox the program.
     NoSandbox(String),
-    /// The system did not start it.
+    /// The system could not start it.
     NotStarted(String),
 }
 
@@ -86,7 +87,7 @@ impl Task {
         Ok(bytes)
     }
 
-    /// Reads exactly one task off standard input and leaves the rest to the program.
+    /// Reads exactly one task from standard input and leaves the rest for the program.
     pub(super) fn receive() -> io::Result<Self> {
         let bad = || io::Error::from(io::ErrorKind::InvalidData);
         let length = read_exactly(LENGTH)?;
@@ -107,7 +108,7 @@ impl FunctionProgram {
     }
 }
 
-/// Not through a buffer, which would take what is the program's.
+/// Unbuffered: a buffer would read the program's input, too.
 fn read_exactly(length: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length];
     let mut filled = 0;

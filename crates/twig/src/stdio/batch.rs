@@ -1,8 +1,8 @@
-//! One look at the disk for all requests that arrived together.
+//! One check of the disk for all requests that arrived together.
 //!
-//! A request is answered from files as they were after it arrived. Requests that one read brought
-//! arrived before any of them is answered, so a file that was looked at for the first need not be
-//! looked at again for the others.
+//! A request is answered from the files as they were after it arrived. Requests from one read all
+//! arrived before the first is answered, so a file that was checked for the first need not be
+//! checked again for the others.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,18 +11,18 @@ use twig_core::{
     Blob, Bodies, Body, BodyError, Library, Prompt, RelativePath, Stamp, StoredVersion,
 };
 
-/// Bodies that remember stamps for as long as one batch of requests takes.
+/// Bodies that remember file stamps for one batch of requests.
 pub(super) struct StampBatch<'b> {
     bodies: &'b dyn Bodies,
     known: Mutex<Vec<KnownStamp>>,
-    /// Files that were found to be as they were read: where their library and their name are in
-    /// memory, which both outlive the batch.
+    /// Files that are unchanged since they were read, identified by the memory addresses of their
+    /// library and name; both outlive the batch.
     current: Mutex<Vec<(usize, usize)>>,
     /// Libraries that were read again, by their folders.
     renewed: Mutex<Vec<Box<str>>>,
 }
 
-/// The most files that are remembered; batches ask for the same few.
+/// The maximum number of remembered files; batches ask for the same few.
 const ROOM: usize = 8;
 
 struct KnownStamp {

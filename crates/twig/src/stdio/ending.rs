@@ -1,4 +1,5 @@
-//! How a session ends: what was asked is still answered, and what was begun is told of.
+//! How a session ends: pending requests are still answered, and the results of running writes are
+//! reported.
 
 use std::time::{Duration, Instant};
 
@@ -9,15 +10,15 @@ use twig_mcp::WorkKind;
 use super::{StdioSession, WakePipes, drain, retry, timespec};
 use crate::jobs::RunningJob;
 
-/// Once the input has ended: how much longer than a job may take the next one to end may.
+/// Once the input has ended: how much longer than its own limit the next job may take.
 const LAST_RENDERS: Duration = Duration::from_millis(500);
-/// Once the input has ended: how long a client may take before it reads on.
+/// Once the input has ended: how long a client may pause before it reads on.
 const LAST_READS: Duration = Duration::from_secs(10);
-/// After a signal: how long a client that does not read, or a write, may hold up the end.
+/// After a signal: how long a client that does not read, or a write, may delay the end.
 const LAST_WRITES: Duration = Duration::from_millis(500);
 
 impl StdioSession<'_> {
-    /// The input has ended: what was asked is still answered, unless nothing moves any more.
+    /// The input has ended: pending requests are still answered, unless nothing makes progress.
     pub(super) fn finish(&mut self, pipes: &WakePipes) -> Result<(), Errno> {
         let mut moved = Instant::now();
         loop {
@@ -51,7 +52,7 @@ impl StdioSession<'_> {
         Duration::from_millis(longest) + LAST_RENDERS
     }
 
-    /// Completes open subscriptions and writes what is left, unless nobody reads it.
+    /// Completes open subscriptions and writes the rest, unless the client does not read it.
     pub(super) fn end(&mut self) -> Result<(), Errno> {
         let deadline = Instant::now() + LAST_WRITES;
         self.take_last_writes(deadline);
@@ -68,7 +69,7 @@ impl StdioSession<'_> {
         }
     }
 
-    /// A write that was begun is most likely done in a moment, and its client should know.
+    /// A running write most likely finishes in a moment, and its client should know.
     fn take_last_writes(&mut self, deadline: Instant) {
         while let Some((ticket, _)) = self.writing
             && self.connection.wants(ticket)

@@ -1,19 +1,19 @@
-//! Bytes from the client, cut into lines; a line over the limit is skipped, not held.
+//! Splits the client's bytes into lines; a line over the limit is skipped, not kept.
 
 use rustix::fd::AsFd;
 use rustix::io::Errno;
 
-/// Bytes asked of the system at once.
+/// Bytes read from the system at once.
 const CHUNK: usize = 64 * 1024;
-/// Requests are read ahead up to so many bytes while replies wait to be written.
+/// Requests are read ahead up to this many bytes while replies wait to be written.
 const READ_AHEAD: usize = 64 * 1024 * 1024;
 
-/// What was read and not yet handed on.
+/// Bytes that were read and not yet handed on.
 pub(super) struct LineReader {
     buffer: Vec<u8>,
     /// First byte not handed on.
     start: usize,
-    /// Up to here there is no line end.
+    /// There is no line end before this position.
     searched: usize,
     limit: usize,
     /// Inside a line that is too long.
@@ -21,7 +21,7 @@ pub(super) struct LineReader {
     ended: bool,
 }
 
-/// One message, or the place of one.
+/// One message, or a mark in place of one that is too long.
 pub(super) enum InputLine<'i> {
     Whole(&'i [u8]),
     /// The rest of this line will be skipped.
@@ -51,12 +51,12 @@ impl LineReader {
         memchr::memchr(b'\n', rest).is_some() || (self.ended && !rest.is_empty() && !self.skipping)
     }
 
-    /// Nothing more comes: a last line need not have an end.
+    /// The input has ended: the last line need not end with a newline.
     pub(super) fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Reads what is there; 0 at the end.
+    /// Reads the available bytes; 0 at the end.
     pub(super) fn fill(&mut self, source: impl AsFd) -> Result<usize, Errno> {
         self.make_room();
         let length = self.buffer.len();
@@ -70,13 +70,13 @@ impl LineReader {
         self.buffer
             .truncate(length + read.as_ref().copied().unwrap_or_default());
         match read {
-            // Somebody else made our input non-blocking; there was nothing after all.
+            // Another process made our input non-blocking; there was nothing to read after all.
             Err(Errno::AGAIN) => Ok(1),
             read => read,
         }
     }
 
-    /// The next message, if a whole one is there.
+    /// The next message, if it is complete.
     pub(super) fn next_line(&mut self) -> Option<InputLine<'_>> {
         loop {
             let end =
@@ -102,7 +102,7 @@ impl LineReader {
         }
     }
 
-    /// An unfinished line that is too long already: what came of it is dropped.
+    /// Drops an unfinished line that is already too long. Returns whether there was one.
     fn outgrown(&mut self) -> bool {
         let is_over = self.buffer.len() - self.start > self.limit;
         if !self.skipping && !is_over {
@@ -118,7 +118,7 @@ impl LineReader {
     fn make_room(&mut self) {
         if self.start == self.buffer.len() {
             self.buffer.clear();
-            // A burst should not be kept in memory for ever.
+            // Do not keep the memory of a burst for ever.
             self.buffer.shrink_to(4 * CHUNK);
         } else if self.start > 0 && self.start >= self.buffer.len() / 2 {
             self.buffer.drain(..self.start);

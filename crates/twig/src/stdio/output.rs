@@ -1,4 +1,4 @@
-//! Replies on their way to the client: queued, written as far as the pipe takes them.
+//! Replies on their way to the client: queued, and written as far as the pipe accepts them.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -8,30 +8,30 @@ use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::io::Errno;
 use twig_mcp::Outbox;
 
-/// A buffer that has so much is not added to.
+/// A buffer of this size is not added to.
 const PIECE: usize = 64 * 1024;
-/// A buffer larger than this is given back once it is empty.
+/// A buffer larger than this is freed once it is empty.
 const KEEP: usize = 256 * 1024;
 
-/// What the pipe to the client should hold: the most that an ordinary user may ask for.
+/// The capacity to ask for the pipe to the client: the most that an unprivileged user may set.
 #[cfg(target_os = "linux")]
 const PIPE: usize = 1024 * 1024;
 
-/// What is not yet written.
+/// The bytes that are not yet written.
 pub(super) struct OutputBuffer {
     queue: VecDeque<OutputPiece>,
-    /// Bytes of the first piece that are written already.
+    /// Bytes of the first piece that are already written.
     written: usize,
     pending: usize,
-    /// An emptied buffer, to be filled again.
+    /// An emptied buffer, for reuse.
     spare: Vec<u8>,
-    /// The flags that standard output came with, where they were changed.
+    /// The original flags of standard output, if they were changed.
     restore: Option<OFlags>,
 }
 
 enum OutputPiece {
     Own(Vec<u8>),
-    /// A page that many replies share: it is never copied.
+    /// A page that many replies share; it is never copied.
     Shared(Arc<Vec<u8>>),
 }
 
@@ -45,7 +45,7 @@ impl OutputPiece {
 }
 
 impl OutputBuffer {
-    /// Makes standard output non-blocking where that is ours to decide: a pipe or a socket.
+    /// Makes standard output non-blocking if it is a pipe or a socket.
     pub(super) fn new() -> Result<Self, Errno> {
         let stdout = rustix::stdio::stdout();
         let kind = FileType::from_raw_mode(fstat(stdout)?.st_mode);
@@ -66,7 +66,7 @@ impl OutputBuffer {
         })
     }
 
-    /// Bytes that wait.
+    /// Queued bytes.
     pub(super) fn len(&self) -> usize {
         self.pending
     }
@@ -75,7 +75,7 @@ impl OutputBuffer {
         self.pending == 0
     }
 
-    /// Writes until all is gone or the client has to read first.
+    /// Writes until the queue is empty or the client has to read first.
     pub(super) fn flush(&mut self) -> Result<(), Errno> {
         let stdout = rustix::stdio::stdout();
         while self.pending > 0 {
@@ -113,8 +113,8 @@ impl OutputBuffer {
     }
 }
 
-/// A list of thousands of prompts should not be handed over 64 KiB at a time. Where the system
-/// does not give more it stays as it is.
+/// Enlarges the pipe, so that a list of thousands of prompts is not transferred 64 KiB at a time.
+/// If the system refuses, the pipe stays as it is.
 #[cfg(target_os = "linux")]
 fn enlarge(kind: FileType) {
     if kind == FileType::Fifo {
@@ -128,8 +128,8 @@ fn enlarge(_: FileType) {}
 impl Outbox for OutputBuffer {
     fn bytes(&mut self, bytes: &[u8]) {
         self.pending += bytes.len();
-        // A piece is given back when all of it is written: a client that reads steadily but slowly
-        // must not keep one growing.
+        // A piece is freed when all of it is written: a client that reads steadily but slowly must
+        // not keep one growing.
         if let Some(OutputPiece::Own(buffer)) = self.queue.back_mut()
             && buffer.len() < PIECE
         {
@@ -154,7 +154,7 @@ impl Outbox for OutputBuffer {
 impl Drop for OutputBuffer {
     fn drop(&mut self) {
         if let Some(flags) = self.restore {
-            // Others may hold the same pipe.
+            // Other processes may use the same pipe.
             let _ = fcntl_setfl(rustix::stdio::stdout(), flags);
         }
     }

@@ -1,4 +1,4 @@
-//! The worker's own side: limits first, then one job a line until the parent goes.
+//! The worker process: sets its limits, then runs one job per line until the parent goes.
 
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
@@ -12,9 +12,9 @@ use crate::command_error::CommandError;
 
 /// Address space for the whole worker, its stack included.
 pub(super) const MEMORY: u64 = 400 * 1024 * 1024;
-/// Deep templates recurse; a chain at the source limit fits in here.
+/// Deep templates recurse; a chain as long as the source limit allows fits in here.
 const STACK: usize = 64 * 1024 * 1024;
-/// How long after a job's time is up the worker ends itself, should the parent be gone.
+/// How long after a job's time limit the worker ends itself, in case the parent is gone.
 const GRACE: Duration = Duration::from_millis(500);
 
 /// Runs the worker.
@@ -36,7 +36,8 @@ pub(crate) fn run() -> Result<ExitCode, CommandError> {
 }
 
 fn confine() {
-    // Where a limit cannot be set (macOS ignores address space) the parent's clock still holds.
+    // Where a limit cannot be set (macOS ignores address space), the parent's timeout still
+    // applies.
     let _ = rlimit::setrlimit(rlimit::Resource::AS, MEMORY, MEMORY);
     let _ = rlimit::setrlimit(rlimit::Resource::CORE, 0, 0);
     let _ = rlimit::setrlimit(rlimit::Resource::NOFILE, 16, 16);
@@ -68,7 +69,8 @@ fn work(events: &Sender<WorkerEvent>) -> io::Result<()> {
     }
 }
 
-/// Ends the process when a job outlives its time: nobody else can once the parent has died.
+/// Ends the process when a job exceeds its time limit: once the parent has died, no other process
+/// would.
 fn watch(events: &Receiver<WorkerEvent>) {
     while let Ok(event) = events.recv() {
         let WorkerEvent::Begin(time) = event else {

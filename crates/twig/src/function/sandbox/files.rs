@@ -1,4 +1,4 @@
-//! Landlock: which files a function reaches.
+//! Landlock: which files a function can reach.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use landlock::{
     RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 
-/// Programs, their libraries and what those want to read.
+/// Programs, their libraries and the files that those read.
 const SYSTEM: [&str; 12] = [
     "/usr",
     "/bin",
@@ -23,19 +23,20 @@ const SYSTEM: [&str; 12] = [
     "/etc/localtime",
     "/etc/alternatives",
 ];
-/// What may be read of devices. Who may write to `/dev/zero` has shared memory of it.
+/// Devices that may be read. A process that may write to `/dev/zero` could get shared memory from
+/// it.
 const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"];
-/// The one that may be written to.
+/// The one device that may be written to.
 const NULL: &str = "/dev/null";
 
-/// Whether a function is kept from signalling others.
+/// Whether a function is prevented from signalling other processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signals {
     Scoped,
     Open,
 }
 
-/// Leaves this process its library and the system's programs, for reading.
+/// Restricts this process to reading its library and the system's programs.
 pub(super) fn restrict(root: &Path) -> Result<Signals, String> {
     let status = rules(root).map_err(|error| match error {
         RulesetError::HandleAccesses(_) => "Landlock is missing or older than Linux 6.2".to_owned(),
@@ -56,10 +57,10 @@ pub(super) fn restrict(root: &Path) -> Result<Signals, String> {
 
 fn rules(root: &Path) -> Result<RestrictionStatus, RulesetError> {
     let created = Ruleset::default()
-        // Every way to change a file or to make one; without these there is no sandbox.
+        // Every way to change or create a file; without these there is no sandbox.
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(ABI::V3))?
-        // Devices, networks and signals: seccomp sees to them where Landlock does not.
+        // Devices, networks and signals: seccomp restricts them where Landlock does not.
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(ABI::V5))?
         .handle_access(AccessNet::from_all(ABI::V4))?
@@ -77,7 +78,7 @@ fn rules(root: &Path) -> Result<RestrictionStatus, RulesetError> {
     rules.restrict_self()
 }
 
-/// What is not there need not be allowed.
+/// Adds a rule. A path that does not exist needs none.
 fn allow(
     rules: RulesetCreated,
     path: &Path,
@@ -86,7 +87,7 @@ fn allow(
     let Ok(fd) = PathFd::new(path) else {
         return Ok(rules);
     };
-    // Rights of folders on a file would make the rule one that holds in part only.
+    // Folder rights on a file would make the rule only partly enforced.
     let access = if path.is_dir() {
         access
     } else {

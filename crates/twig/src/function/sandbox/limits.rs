@@ -1,17 +1,17 @@
-//! Limits that the system keeps for every process by itself.
+//! Limits that the system enforces for each process.
 
 use rlimit::{Resource, getrlimit, setrlimit};
 
-/// The memory of one process; `group` keeps all of them together to the same.
+/// The memory of one process; `group` holds all of them together to the same limit.
 pub(in crate::function) const MEMORY: u64 = 512 * 1024 * 1024;
-/// Seconds of processor time; a second later the system is no longer polite.
+/// Seconds of processor time; one second later the system kills the process.
 const PROCESSOR: u64 = 5;
 const OPEN_FILES: u64 = 64;
 #[cfg(target_os = "linux")]
 const TIMERS: u64 = 256;
 
-/// By how much a function of root is nicer than others: until it is found to start too many
-/// processes, nothing else keeps these from having all processors.
+/// The niceness of a function that root runs: until it is found to start too many processes,
+/// nothing else keeps them from using all processors.
 #[cfg(target_os = "linux")]
 const NICER: i32 = 10;
 
@@ -22,20 +22,20 @@ pub(super) fn set() -> Result<(), String> {
         (Resource::FSIZE, 0, 0),
         (Resource::NOFILE, OPEN_FILES, OPEN_FILES),
         (Resource::AS, MEMORY, MEMORY),
-        // No better place among those that wait for a processor.
+        // No higher scheduling priority.
         #[cfg(target_os = "linux")]
         (Resource::NICE, 0, 0),
         #[cfg(target_os = "linux")]
         (Resource::RTPRIO, 0, 0),
-        // All that the person runs share one number of timers and signals that wait.
+        // All processes of a user share one number of pending timers and signals.
         #[cfg(target_os = "linux")]
         (Resource::SIGPENDING, TIMERS, TIMERS),
     ];
     #[cfg(target_os = "linux")]
     if let Some(running) = running() {
-        // Root is not held to this one; `group` counts for everybody.
+        // This limit does not apply to root; `group` counts for every user.
         let most = running + crate::function::group::most_threads();
-        // Where this one is lower already, that will do.
+        // A limit that is lower already is fine.
         let _ = setrlimit(Resource::NPROC, most, most);
     }
     #[cfg(target_os = "linux")]
@@ -43,7 +43,7 @@ pub(super) fn set() -> Result<(), String> {
         let _ = rustix::process::nice(NICER);
     }
     for (resource, soft, hard) in limits {
-        // Nobody may raise what is lower already, and nobody has to.
+        // A limit that is lower already cannot be raised, and need not be.
         let most = getrlimit(resource).map_or(hard, |(_, most)| most.min(hard));
         setrlimit(resource, soft.min(most), most)
             .map_err(|error| format!("the limit {resource:?} cannot be set: {error}"))?;
@@ -51,7 +51,7 @@ pub(super) fn set() -> Result<(), String> {
     Ok(())
 }
 
-/// The threads that this person has, which is what the system counts.
+/// The threads of this user, which is what the system counts.
 #[cfg(target_os = "linux")]
 fn running() -> Option<u64> {
     use std::os::unix::fs::MetadataExt;

@@ -1,13 +1,13 @@
-//! What root may do beyond others: a function started by root does without.
+//! Root's privileges: a function started by root gives them up.
 
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
-/// Reading the library of whoever it belongs to; Landlock says which files, and that none is
+/// Reading a library that belongs to another user; Landlock decides which files, and that none is
 /// written.
 const KEPT: CapabilitySet = CapabilitySet::DAC_OVERRIDE.union(CapabilitySet::DAC_READ_SEARCH);
 
-/// Gives up every privilege for good: without new privileges no program that is started gets one
-/// back.
+/// Gives up every privilege for good: with "no new privileges" set, no program that it starts gets
+/// one back.
 pub(super) fn drop_all() -> Result<(), String> {
     let wrong = |error| format!("privileges cannot be dropped: {error}");
     let has = capabilities(None).map_err(wrong)?;

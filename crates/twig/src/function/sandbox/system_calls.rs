@@ -1,7 +1,7 @@
-//! seccomp: system calls that a function does not get.
+//! seccomp: system calls that a function may not make.
 //!
-//! Most of them answer "not permitted". `clone3` answers "no such call", because what it asks for
-//! cannot be seen from here, and programs then use `clone`, where it can.
+//! Most of them fail with "not permitted". `clone3` fails with "no such call", because a filter
+//! cannot see its arguments; programs then fall back to `clone`, whose arguments it can see.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter,
 };
 
-/// Never needed to make a text, and a way to other processes, the kernel or the network.
+/// Never needed to produce text, and a way to reach other processes, the kernel or the network.
 const NEVER: &[c_long] = &[
-    // Networks, and sockets of other programs on this machine. Messages could also hand over
+    // Networks, and sockets of other programs on this machine. Messages could also pass
     // descriptors.
     libc::SYS_socket,
     libc::SYS_connect,
@@ -35,7 +35,8 @@ const NEVER: &[c_long] = &[
     libc::SYS_migrate_pages,
     libc::SYS_move_pages,
     libc::SYS_ioprio_set,
-    // What outlives a program, counts towards no limit of it, and may be another program's.
+    // IPC objects: they outlive a program, count towards no limit of it, and may belong to another
+    // program.
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
@@ -50,17 +51,17 @@ const NEVER: &[c_long] = &[
     libc::SYS_semctl,
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
-    // Memory that no limit counts: pages in a pipe, and rings that all share one limit.
+    // Memory that no limit counts: pages in a pipe, and rings that share one limit.
     libc::SYS_vmsplice,
     libc::SYS_io_setup,
     libc::SYS_io_submit,
-    // Making everybody wait for the disk.
+    // Making every process wait for the disk.
     libc::SYS_sync,
     libc::SYS_syncfs,
-    // Hearing of what others do with their files.
+    // Watching what other processes do with their files.
     libc::SYS_inotify_init1,
     libc::SYS_fanotify_init,
-    // Leaving the group that is killed as one.
+    // Leaving the process group, which is killed as one.
     libc::SYS_setsid,
     libc::SYS_setpgid,
     // Namespaces and mounts.
@@ -105,7 +106,7 @@ const NEVER: &[c_long] = &[
     libc::SYS_adjtimex,
     libc::SYS_name_to_handle_at,
     libc::SYS_open_by_handle_at,
-    // What Landlock leaves alone: whose a file is, its times, its marks.
+    // What Landlock does not restrict: a file's owner, mode, times and attributes.
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     libc::SYS_fchown,
@@ -120,14 +121,15 @@ const NEVER: &[c_long] = &[
     libc::SYS_mknodat,
 ];
 
-/// The same, too new for every `libc` to have a name; these numbers are one on all machines.
+/// The same, too new for every `libc` to have a name; these numbers are the same on all
+/// architectures.
 const NEVER_NEW: &[c_long] = &[
     // quotactl_fd, process_mrelease.
     443, 448, // fchmodat2, setxattrat, removexattrat, open_tree_attr, file_setattr.
     452, 463, 466, 467, 469,
 ];
 
-/// The same, by names that only older machines have.
+/// The same, by names that only older architectures have.
 #[cfg(target_arch = "x86_64")]
 const NEVER_OLD: &[c_long] = &[
     libc::SYS_inotify_init,
@@ -146,10 +148,10 @@ const NEVER_OLD: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const NEVER_OLD: &[c_long] = &[];
 
-/// Calls that may be about the caller only: the arguments at these places have to be 0.
+/// Calls that may only be about the caller: the arguments at these positions must be 0.
 const ON_ITSELF: &[(c_long, &[u8])] = &[
     (libc::SYS_prlimit64, &[0]),
-    // Which kind of whom, and who: one process, and this one.
+    // The kind of target and its id: one process, and this one.
     (libc::SYS_setpriority, &[0, 1]),
     (libc::SYS_sched_setaffinity, &[0]),
     (libc::SYS_sched_setscheduler, &[0]),
@@ -157,8 +159,8 @@ const ON_ITSELF: &[(c_long, &[u8])] = &[
     (libc::SYS_sched_setattr, &[0]),
 ];
 
-/// What `fcntl` may do: copies, flags and locks. Not who gets a signal, and which one, when
-/// something can be read, nor hearing of changes, nor keeping others from opening a file.
+/// What `fcntl` may do: duplicates, flags and locks. It may not choose who gets which signal when
+/// something can be read, nor watch for changes, nor prevent others from opening a file.
 const FCNTL: &[c_int] = &[
     libc::F_DUPFD,
     libc::F_DUPFD_CLOEXEC,
@@ -176,8 +178,8 @@ const FCNTL: &[c_int] = &[
     libc::F_GET_SEALS,
 ];
 
-/// What `ioctl` may do: ask whether something is a terminal, how much can be read, and set the
-/// flags that `fcntl` sets. File systems take orders this way that Landlock does not see.
+/// What `ioctl` may do: ask whether something is a terminal and how much can be read, and set the
+/// flags that `fcntl` sets. File systems take commands this way that Landlock does not see.
 const IOCTL: &[u32] = &[
     0x5401,      // TCGETS
     0x802c_542a, // TCGETS2
@@ -189,11 +191,10 @@ const IOCTL: &[u32] = &[
     0x5451,      // FIOCLEX
 ];
 
-/// Which bits of a socket's type say what it is; the others are flags.
+/// The bits of a socket's type that are not flags.
 const SOCKET_TYPE: u64 = 0xf;
 
-/// Memory that stays with nobody having it: shared without a file, or of the large pages that
-/// somebody set aside.
+/// Memory that no process owns: shared without a file, or reserved large pages.
 const NO_MEMORY: [(c_int, c_int); 3] = [
     (MAP_KIND, libc::MAP_ANONYMOUS | libc::MAP_SHARED),
     (MAP_KIND, libc::MAP_ANONYMOUS | libc::MAP_SHARED_VALIDATE),
@@ -201,11 +202,11 @@ const NO_MEMORY: [(c_int, c_int); 3] = [
 ];
 const MAP_KIND: c_int = libc::MAP_ANONYMOUS | libc::MAP_TYPE;
 
-/// Signals to others, where Landlock does not keep them in: the own group is 0.
+/// Signals to others, where Landlock does not restrict them: the own group is 0.
 const SIGNALS: (c_long, &[u8]) = (libc::SYS_kill, &[0]);
 const SIGNALS_NEVER: &[c_long] = &[
     libc::SYS_tkill,
-    // Takes `abort` its signal, too; that then dies of an instruction that is none.
+    // `abort` uses this signal, too; it then dies of an illegal instruction.
     libc::SYS_tgkill,
     libc::SYS_rt_sigqueueinfo,
     libc::SYS_rt_tgsigqueueinfo,
@@ -224,13 +225,13 @@ const NAMESPACES: [c_int; 8] = [
     libc::CLONE_NEWTIME,
 ];
 
-/// x86-64 has every call a second time, under a number with this bit.
+/// x86-64 has every call twice; the second number has this bit set.
 #[cfg(target_arch = "x86_64")]
 const X32: c_long = 0x4000_0000;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Takes these calls from this process and all that it starts.
+/// Denies these calls to this process and every process that it starts.
 pub(super) fn restrict(signals_are_scoped: bool) -> Result<(), String> {
     let wrong = |error: &dyn std::fmt::Display| format!("seccomp: {error}");
     let mut missing = Rules::new();
@@ -275,7 +276,7 @@ fn rules(signals_are_scoped: bool) -> Result<Rules, seccompiler::BackendError> {
     let ioctl = IOCTL.iter().copied();
     insert(&mut rules, libc::SYS_ioctl, vec![all_but(1, ioctl)?]);
     insert(&mut rules, libc::SYS_socketpair, other_pairs()?);
-    // To whom: a pair's ends know each other.
+    // The destination: the two ends of a pair know each other.
     let (length, operator) = (SeccompCmpArgLen::Qword, SeccompCmpOp::Ne);
     let condition = SeccompCondition::new(4, length, operator, 0)?;
     let addressed = vec![SeccompRule::new(vec![condition])?];
@@ -294,7 +295,7 @@ fn rules(signals_are_scoped: bool) -> Result<Rules, seccompiler::BackendError> {
         namespaces.push(SeccompRule::new(vec![condition])?);
     }
     insert(&mut rules, libc::SYS_clone, namespaces);
-    // Calls that have another number there, `ptrace` among them.
+    // Calls with another number there, `ptrace` among them.
     #[cfg(target_arch = "x86_64")]
     for call in 512..548 {
         rules.insert(X32 | call, Vec::new());
@@ -325,7 +326,7 @@ fn all_but(
     SeccompRule::new(conditions?)
 }
 
-/// Pairs of sockets other than local streams: those would also reach any other local socket.
+/// Socket pairs other than local streams: those could also reach any other local socket.
 fn other_pairs() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     let family = libc::AF_UNIX.unsigned_abs();
     let stream = libc::SOCK_STREAM.unsigned_abs();
@@ -349,7 +350,7 @@ mod tests {
 
     use super::*;
 
-    /// A filter holds for the thread that takes it on, and for nobody else.
+    /// A filter applies only to the thread that installs it.
     #[test]
     fn without_landlocks_help_signals_stay_in_the_group() {
         let tried = std::thread::spawn(|| {
@@ -362,7 +363,8 @@ mod tests {
         assert_eq!(group, Ok(()));
     }
 
-    /// Shells work without signals to others, and who aborts still ends, if in another way.
+    /// Shells work without signals to others, and a process that aborts still ends, if in another
+    /// way.
     #[test]
     fn without_landlocks_help_programs_live_and_die() {
         let tried = std::thread::spawn(|| {
@@ -416,7 +418,7 @@ mod tests {
         let listener = UnixDatagram::bind(&place).expect("a socket");
         listener.set_nonblocking(true).expect("a socket");
         let tried = std::thread::spawn(move || {
-            // As if it had been there before.
+            // As if it had existed before.
             let (old, _other) = UnixDatagram::pair().expect("a pair");
             restrict(true).expect("this system has seccomp");
             let new = UnixDatagram::pair().map(|_| ());
