@@ -1,7 +1,7 @@
 //! MCP over HTTP: one endpoint for many clients, around the same protocol machine as stdio.
 //!
-//! What messages mean is `twig-mcp`'s; here are sockets, who may come in, sessions' ids and their
-//! clock, and streams. Nothing here runs unless `--http` was given.
+//! `twig-mcp` interprets the messages. This module handles sockets, access control, session ids and
+//! their expiry, and streams. Nothing here runs without `--http`.
 
 mod accept;
 mod bodies;
@@ -45,20 +45,20 @@ use crate::command_error::{CommandError, reason};
 use crate::service::Service;
 use crate::ui::Ui;
 
-/// Connections that were made and not yet taken in.
+/// Length of the queue of connections that are not yet accepted.
 const ARRIVALS: i32 = 1_024;
-/// One thread answers all requests: they take microseconds, and to hand one on to another thread
-/// costs more than to answer it. What takes longer runs in processes of its own, and who waits for
-/// a disk steps aside.
+/// One thread answers all requests: they take microseconds, and handing one to another thread costs
+/// more than answering it. Longer work runs in processes of its own, and disk waits move to another
+/// thread.
 const THREADS: usize = 1;
 
-/// A place to listen on, and who may come in there.
+/// A listening socket, and who may connect to it.
 pub(crate) struct HttpFront {
     listener: TcpListener,
     door: Door,
 }
 
-/// Starts to listen, unless that would let in anybody.
+/// Starts to listen. Refuses to listen where other machines could connect without a token.
 pub(crate) fn open(address: SocketAddr, options: &HttpArgs) -> Result<HttpFront, CommandError> {
     let token = BearerToken::find(options.token_file.as_deref(), address)?;
     if token.is_none() && !door::is_this_machine(address) {
@@ -71,15 +71,15 @@ pub(crate) fn open(address: SocketAddr, options: &HttpArgs) -> Result<HttpFront,
         let message = format!("could not listen on {address}: {}", why(&error));
         CommandError::fixable(message).hint("use `--http :0` for a port that is free")
     })?;
-    // Clients that come all at once wait here for a moment; those beyond would try again after a
-    // second. A number that the system does not like leaves the one before.
+    // Clients that arrive at the same time wait in this queue; further ones would retry after a
+    // second. If the system refuses the number, the previous one stays.
     let _ = rustix::net::listen(&listener, ARRIVALS);
     listener.set_nonblocking(true)?;
     let door = Door::new(listener.local_addr()?, options, token);
     Ok(HttpFront { listener, door })
 }
 
-/// Serves until a signal comes.
+/// Serves until a signal arrives.
 pub(crate) fn serve(
     service: Service,
     front: HttpFront,
@@ -88,12 +88,12 @@ pub(crate) fn serve(
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
         .thread_name("http")
-        // Should a disk hang, every connection may come to wait for it on a thread of its own.
+        // If a disk hangs, every connection may need a thread of its own to wait for it.
         .max_blocking_threads(limits.connections + THREADS)
         .enable_all()
         .build()?;
     let result = runtime.block_on(run(service, front, limits));
-    // Whoever did not take the last words by now is not waited for.
+    // Do not wait for clients that have not read the rest by now.
     runtime.shutdown_background();
     result.map(|()| ExitCode::SUCCESS).map_err(Into::into)
 }
@@ -124,7 +124,7 @@ async fn run(service: Service, front: HttpFront, limits: HttpLimits) -> io::Resu
     let signals = accept::signals()?;
     Ui::new().say(format!("http://{address}/mcp"));
     accept::run(listener, routes, &shared, signals, &end).await;
-    // Requests that are still under way keep `shared`; their functions do not outlive us.
+    // Requests that are still running keep `shared`; their functions must not outlive the server.
     shared.service.jobs.close();
     Ok(())
 }
@@ -133,17 +133,17 @@ async fn run(service: Service, front: HttpFront, limits: HttpLimits) -> io::Resu
 struct Shared {
     service: Service,
     disk: HttpBodies,
-    /// Prompts with images are read and encoded one after another: each takes many megabytes.
+    /// Prompts with images are read and encoded one at a time: each takes many megabytes.
     media: HeavyWork,
     limits: HttpLimits,
     bodies: RequestBodies,
     replies: Arc<Replies>,
     sessions: Sessions,
     wrong_tokens: WrongTokens,
-    /// The last catalog in which something differs that clients hear of. Whoever is slow hears of
-    /// several changes as one.
+    /// The last catalog with a change that clients are notified of. A slow client gets several
+    /// changes as one.
     changes: watch::Sender<Arc<Catalog>>,
-    /// Turns true when it is over.
+    /// Becomes true when the server ends.
     ending: watch::Receiver<bool>,
 }
 

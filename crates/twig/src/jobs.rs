@@ -1,5 +1,5 @@
-//! Runs what requests wait for: renders, functions and searches, each kind on a few threads of its
-//! own behind a queue in which clients take turns. The store has its own thread for writes.
+//! Runs the work that requests wait for: renders, functions and searches, each kind on its own few
+//! threads behind a queue in which clients take turns. The store has its own thread for writes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::sync_channel;
@@ -22,33 +22,33 @@ use crate::worker::Worker;
 const RENDERS: usize = 2;
 const FUNCTIONS: usize = 4;
 const SEARCHES: usize = 1;
-/// Jobs that may wait for their turn. How many renders may is up to the transport.
+/// Jobs that may wait for their turn. The transport decides how many renders may.
 const WAITING_FUNCTIONS: usize = 16;
 const WAITING_SEARCHES: usize = 64;
-/// A thread without work for so long ends, and the render worker that it started with it.
+/// A thread without work for this long ends, and so does its render worker.
 const IDLE: Duration = Duration::from_secs(30);
 
 const NO_PROJECT: &str = "No project is served, so nothing was written";
 const NO_SEARCH: &str = "Nothing can be searched here";
 const BROKEN: &str = "The request was given up: something went wrong in Twig";
-/// What comes of a job that was cancelled; its client does not wait for it.
+/// The outcome of a cancelled job; its client does not wait for it.
 pub(crate) const CANCELLED: &str = "The request was cancelled";
 
 /// What jobs need.
 #[derive(Default)]
 pub(crate) struct JobSettings {
-    /// What functions are allowed.
+    /// What functions are allowed to do.
     pub(crate) allowed: Allowed,
-    /// What is searched.
+    /// The catalog to search.
     pub(crate) live: Option<Arc<LiveCatalog>>,
-    /// Where the project is kept that is served, if one is.
+    /// The store of the served project, if there is one.
     pub(crate) store: Option<Arc<dyn Store>>,
     /// Renders that may wait for their turn.
     pub(crate) waiting_renders: usize,
     pub(crate) limits: Limits,
 }
 
-/// The one runner of jobs.
+/// The single runner of jobs.
 pub(crate) struct Jobs {
     renders: Arc<JobPool>,
     functions: Arc<JobPool>,
@@ -56,8 +56,8 @@ pub(crate) struct Jobs {
     store: Option<Arc<dyn Store>>,
 }
 
-/// A job that was started. Dropping it cancels the job: a queued one is dropped, a running function
-/// is ended, a running render or search goes on unheard. A write is carried out always.
+/// A started job. Dropping it cancels the job: a queued one is dropped, a running function is
+/// killed, the result of a running render or search is discarded. A write always completes.
 pub(crate) struct RunningJob {
     kind: WorkKind,
     stop: Arc<Stop>,
@@ -84,7 +84,7 @@ impl Jobs {
             (Work::Render(job), _) => WorkOutcome::Render(worker.run(&job)),
             (Work::Function(call), _) => WorkOutcome::Function(allowed.run(&call, stop)),
             (Work::Search(query), Some(live)) => {
-                // After a panic the index starts afresh.
+                // After a panic the index is rebuilt.
                 let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
                 WorkOutcome::Search(index.search(&live.snapshot(), &**live, &query))
             }
@@ -120,8 +120,9 @@ impl Jobs {
         }
     }
 
-    /// Starts a job, which gets its turn among those of other lanes. `done` is called at most once
-    /// with its outcome, on any thread, possibly before this returns; never if it was cancelled.
+    /// Starts a job, which takes turns with the jobs of other lanes. `done` is called at most once
+    /// with the outcome, on any thread, possibly before this returns; never if the job was
+    /// cancelled.
     pub(crate) fn start(
         &self,
         work: Work,
@@ -178,7 +179,7 @@ impl Jobs {
         outcome.recv().unwrap_or_else(|_| kind.refused(BROKEN))
     }
 
-    /// Ends what runs and forgets what waits.
+    /// Ends the running jobs and drops the queued ones.
     pub(crate) fn close(&self) {
         for pool in [&self.renders, &self.functions, &self.searches] {
             let mut state = pool.lock();
@@ -205,13 +206,13 @@ impl RunningJob {
         self.kind
     }
 
-    /// Cancels it, unless it is done or a write.
+    /// Cancels the job, unless it is done or a write.
     pub(crate) fn cancel(&self) {
         let Some(pool) = &self.pool else { return };
         self.stop.now();
         let is_this = |job: &QueuedJob| Arc::ptr_eq(&job.stop, &self.stop);
         let forgotten = pool.lock().queue.take_if(is_this);
-        // Not under the lock: what it lets go of may wake others.
+        // Not under the lock: dropping these may wake others.
         drop(forgotten);
     }
 }
@@ -255,7 +256,7 @@ impl QueuedJob {
     }
 }
 
-/// A receiver of outcomes may fail as well; the next job is not to suffer.
+/// Reports an outcome. If the receiver panics, the next job must not suffer.
 fn tell(done: JobDone, outcome: WorkOutcome) {
     let _ = catch_unwind(AssertUnwindSafe(|| done(outcome)));
 }
@@ -270,7 +271,7 @@ impl JobPool {
         if state.is_closed {
             return;
         }
-        // A job that is about to be taken does not wait.
+        // A job that is about to start does not count as waiting.
         let free = self.most_running - state.running.len();
         let mut refused = match free {
             0 => state.queue.take_expired(self.wait),
@@ -305,7 +306,8 @@ impl JobPool {
         let mut worker = Worker::new();
         while let Some(QueuedJob { work, stop, done }) = self.next() {
             let kind = work.kind();
-            // A mistake of ours costs this job, never its place: others wait for that.
+            // A bug of ours may fail this job, but must not use up its thread: other jobs wait for
+            // it.
             let run = AssertUnwindSafe(|| (self.run)(work, &mut worker, &stop));
             let outcome = catch_unwind(run);
             let mut state = self.lock();
@@ -319,7 +321,7 @@ impl JobPool {
                 continue;
             }
             let outcome = outcome.unwrap_or_else(|_| {
-                // Whatever was started ends.
+                // Ends the processes that the job started.
                 stop.now();
                 worker.stop();
                 kind.refused(BROKEN)

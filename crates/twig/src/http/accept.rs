@@ -1,4 +1,4 @@
-//! Connections: taking them in within bounds, and the end of all of them.
+//! Accepts connections within limits, and ends all of them at shutdown.
 
 use std::io;
 use std::pin::pin;
@@ -20,17 +20,17 @@ use super::routes::Routes;
 use super::socket::Socket;
 use super::{HttpLimits, Shared};
 
-/// Files that are open beside connections, with room to spare, and where there is little of it.
+/// Files that may be open besides connections: with room to spare, and where the limit is low.
 const FILES: usize = 128;
 const FEW_FILES: usize = 32;
-/// Bytes of a request's head, and headers in it.
+/// Limits for a request's head: bytes, and number of headers.
 const HEAD: usize = 16 * 1024;
 const HEADERS: usize = 64;
-/// How long clients may take for their last words.
+/// How long clients may take to read the last replies at shutdown.
 const LAST_WRITES: Duration = Duration::from_millis(500);
-/// After a connection that could not be taken: files or memory may be used up.
+/// Pause after a connection that could not be accepted: files or memory may be used up.
 const RECOVER: Duration = Duration::from_millis(100);
-/// What one connection too many is told.
+/// The reply to a connection over the limit.
 const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
@@ -42,7 +42,7 @@ pub(super) fn signals() -> io::Result<[Signal; 2]> {
     ])
 }
 
-/// Serves until a signal comes, then lets every stream complete.
+/// Serves until a signal arrives, then completes every stream.
 pub(super) async fn run(
     listener: TcpListener,
     routes: Routes,
@@ -74,11 +74,11 @@ pub(super) async fn run(
                             drop(admitted);
                         });
                     }
-                    // A fresh socket takes a few bytes without waiting.
+                    // A new socket accepts a few bytes without blocking.
                     None => { let _ = stream.try_write(FULL); }
                 },
                 Err(error) => {
-                    // What fails once fails until something else ends; once is enough to hear it.
+                    // A failure repeats until some resource is freed; log it once.
                     if !std::mem::replace(&mut is_failing, true) {
                         tracing::warn!("connections cannot be taken: {error}");
                     }
@@ -94,8 +94,8 @@ pub(super) async fn run(
     let _ = timeout(LAST_WRITES, all).await;
 }
 
-/// How many connections fit into the files that the system lets a process open. Some are kept for
-/// what connections ask for: a server that cannot open a prompt is of no use to any of them.
+/// How many connections fit into the number of files that a process may open. Some are reserved for
+/// the prompts themselves: a server that cannot open a prompt is of no use.
 fn room(limit: usize) -> usize {
     let wanted = limit + FILES;
     let files = rlimit::increase_nofile_limit(wanted as u64).ok();
@@ -117,7 +117,7 @@ async fn serve(
     limits: &HttpLimits,
     (mut ending, replies): (watch::Receiver<bool>, Arc<Replies>),
 ) {
-    // Without this a small reply waits for the client's acknowledgement of the last one.
+    // Without this, a small reply waits for the client to acknowledge the previous one.
     let _ = stream.set_nodelay(true);
     let patience = ConnectionPatience::new(limits, Arc::clone(peer));
     let socket = Socket::new(
@@ -150,7 +150,7 @@ async fn serve(
     }
 }
 
-/// Waits until a signal has come.
+/// Waits until a signal has arrived.
 pub(super) async fn is_over(ending: &mut watch::Receiver<bool>) {
     // Without a sender there is no server either.
     let _ = ending.wait_for(|is_over| *is_over).await;

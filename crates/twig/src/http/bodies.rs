@@ -1,4 +1,4 @@
-//! Bodies of requests: read to their end, within bounds of length, time and memory.
+//! Request bodies: read to their end, within limits of length, time and memory.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use twig_mcp::http::HttpRefusal;
 
 use super::limits::{BODY_ROOM, BODY_TURN, BODY_TURNS, SMALL_BODY};
 
-/// How long a body that nobody wants may take.
+/// How long to read a body that will be discarded.
 const UNWANTED_TIME: Duration = Duration::from_secs(1);
 
-/// Room for the bodies of all requests.
+/// Memory for the bodies of all requests.
 ///
-/// A long body takes of the room what it has. Where none is left it waits for one of a few turns, in
-/// which it is read to its end; so clients that stop in the middle keep out nobody as long as there
-/// is room, and nobody for long when there is none.
+/// A long body takes from it the memory that it uses. If none is left, the body waits for one of a
+/// few turns, in which it is read to its end. So clients that stop in the middle block no other
+/// client while there is memory left, and not for long when there is none.
 pub(super) struct RequestBodies {
     time: Duration,
     wait: Duration,
@@ -26,7 +26,7 @@ pub(super) struct RequestBodies {
     turns: Semaphore,
 }
 
-/// A whole body, and the room or the turn that it took where it is a long one.
+/// A whole body and, if it is a long one, the memory or the turn that it took.
 pub(super) struct Whole<'b> {
     bytes: Vec<u8>,
     bodies: &'b RequestBodies,
@@ -39,8 +39,8 @@ impl<'b> Whole<'b> {
         &self.bytes
     }
 
-    /// What a job that was made of this body still needs of the room: as much as it holds, and not
-    /// less than the body.
+    /// The memory that a job made from this body still needs: as much as the job holds, and at
+    /// least the size of the body.
     pub(super) fn room_for_job(
         &self,
         held: usize,
@@ -53,12 +53,13 @@ impl<'b> Whole<'b> {
         more.map(Some).ok_or(HttpRefusal::Busy)
     }
 
-    /// Gives up the body and its turn for a job that was made of it; gives the room that the job keeps.
+    /// Drops the body and its turn for a job that was made from it; returns the memory that the job
+    /// keeps.
     pub(super) fn into_room(self) -> Option<SemaphorePermit<'b>> {
         self.room
     }
 
-    /// Takes room for so many bytes in all, if there is any.
+    /// Reserves memory for this many bytes in all, if there is any left.
     fn take_room(&mut self, length: usize) -> bool {
         let Some(more) = self.more_room(length) else {
             return false;
@@ -78,7 +79,7 @@ impl<'b> Whole<'b> {
 }
 
 impl RequestBodies {
-    /// Room for bodies of which each may take that time, and wait so long for a turn.
+    /// Memory for bodies that may each take `time` to arrive, and `wait` for a turn.
     pub(super) fn new(time: Duration, wait: Duration) -> Self {
         Self {
             time,
@@ -88,7 +89,7 @@ impl RequestBodies {
         }
     }
 
-    /// Reads a body, and no further than the limit.
+    /// Reads a body, up to the limit.
     pub(super) async fn read(
         &self,
         headers: &HeaderMap,
@@ -139,9 +140,10 @@ impl RequestBodies {
     }
 }
 
-/// Lets a body that nobody wants go by, as long as it is short, and says whether it ended.
+/// Reads and discards a short body. Returns whether it ended.
 ///
-/// A client that still sends would find its connection closed, and may take that for an outage.
+/// A client that is still sending would find its connection closed, and might take that for an
+/// outage.
 pub(super) async fn pass_by(body: Body) -> bool {
     if body.size_hint().lower() > SMALL_BODY as u64 {
         return false;

@@ -1,10 +1,10 @@
-//! The bodies port, for threads that also move everybody's bytes: whoever may have to wait for a
-//! disk does so where nobody waits for them.
+//! The bodies port for threads that also serve connections: work that may wait for a disk moves to
+//! a thread on which no connection waits.
 //!
-//! Stepping aside costs more than ten microseconds, as much as a fifth of a whole request, so it is
-//! done only where a wait is likely. A read is one: it is rare, since templates are kept, and it
-//! waits for a save that is under way. So is any look at another machine's disk. A look at a disk
-//! of this machine is answered from memory in about a microsecond, and stays where it is.
+//! Moving costs more than ten microseconds, up to a fifth of a whole request, so it happens only
+//! where a wait is likely. Reading a file is one case: it is rare, since templates are cached, and
+//! it waits for a save in progress. Any access to another machine's disk is the other. Checking a
+//! file on a local disk is answered from memory in about a microsecond, and stays on its thread.
 
 use std::collections::HashMap;
 use std::panic::resume_unwind;
@@ -24,13 +24,13 @@ use crate::fair_queue::Lane;
 
 pub(super) struct HttpBodies {
     live: Arc<LiveCatalog>,
-    /// Whether a library's folder is on another machine, by its path.
+    /// Whether a library's folder is on a network file system, by its path.
     far: RwLock<HashMap<Box<str>, bool>>,
     heavy: HeavyWork,
 }
 
 impl HttpBodies {
-    /// What has to wait for a turn is given up after so long.
+    /// Work that waits longer than this for its turn is refused.
     pub(super) fn new(live: Arc<LiveCatalog>, wait: Duration) -> Self {
         Self {
             live,
@@ -100,8 +100,8 @@ impl Bodies for HttpBodies {
     }
 }
 
-/// Does work on a thread of its own. Each thread of the runtime would keep the memory that it once
-/// had; that of a thread which has ended goes to the next one.
+/// Runs work on a new thread. A thread of the runtime would keep the memory that it once used; the
+/// memory of a thread that has ended is reused.
 fn on_own_thread(work: &mut (dyn FnMut() + Send)) {
     let done = thread::scope(|scope| {
         let thread = thread::Builder::new().name("twig-aside".to_owned());
@@ -111,7 +111,7 @@ fn on_own_thread(work: &mut (dyn FnMut() + Send)) {
     match done {
         Ok(Ok(())) => {}
         Ok(Err(panic)) => resume_unwind(panic),
-        // No thread can be had.
+        // No thread could be started.
         Err(_) => work(),
     }
 }

@@ -1,4 +1,4 @@
-//! Who may come in: the host that a client means, the site that a page is from, and the token.
+//! Access control: the `Host` that a client names, the `Origin` of a web page, and the token.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -16,19 +16,19 @@ use super::limits;
 use crate::command_error::{CommandError, reason};
 use crate::places;
 
-/// The names by which a machine calls itself.
+/// The names of the local machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 const MAKE_TOKEN: &str = "make one with `openssl rand -hex 32`";
 
-/// Whether only programs of this machine can reach an address.
+/// Whether only programs on this machine can reach an address.
 pub(super) fn is_this_machine(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 
-/// What is asked of every request.
+/// The checks for every request.
 pub(super) struct Door {
-    /// In lower case, with the port where clients would write it.
+    /// In lower case, with the port if clients would write it.
     hosts: Vec<String>,
     origins: Vec<String>,
     token: Option<BearerToken>,
@@ -38,12 +38,12 @@ pub(super) struct Door {
 pub(super) struct BearerToken(Box<[u8]>);
 
 impl Door {
-    /// The door of a server that listens on `address`.
+    /// The checks of a server that listens on `address`.
     pub(super) fn new(address: SocketAddr, options: &HttpArgs, token: Option<BearerToken>) -> Self {
         let port = address.port();
         let mut hosts: Vec<String> = LOOPBACK.map(|name| format!("{name}:{port}")).to_vec();
         if port == 80 {
-            // Clients leave out the port that goes without saying.
+            // Clients omit the default port.
             hosts.extend(LOOPBACK.map(str::to_owned));
         }
         let mut origins: Vec<String> = hosts.iter().map(|host| format!("http://{host}")).collect();
@@ -68,7 +68,7 @@ impl Door {
         values.filter_map(Result::ok).collect()
     }
 
-    /// Refuses a page of another site, even one that made its own name point here.
+    /// Refuses pages of other sites, even if their host name resolves to this server.
     pub(super) fn check_place(&self, request: &Parts) -> Result<(), HttpRefusal> {
         let host = one(&request.headers, header::HOST);
         let target = request.uri.authority().map(Authority::as_str);
@@ -91,12 +91,12 @@ impl Door {
         known.any(|known| known.eq_ignore_ascii_case(origin))
     }
 
-    /// Whether there is a token to show.
+    /// Whether a token is required.
     pub(super) fn has_token(&self) -> bool {
         self.token.is_some()
     }
 
-    /// Refuses who does not show the token, where there is one.
+    /// Refuses a client without the right token, if one is required.
     pub(super) fn check_token(&self, headers: &HeaderMap) -> Result<(), HttpRefusal> {
         let Some(token) = &self.token else {
             return Ok(());
@@ -115,8 +115,8 @@ impl Door {
 }
 
 impl BearerToken {
-    /// Reads the token of a file, or of the environment. A short one is refused where others than the
-    /// programs of this machine can try to guess it.
+    /// Reads the token from a file or the environment. A short one is refused if other machines can
+    /// connect and guess it.
     pub(super) fn find(
         file: Option<&Path>,
         address: SocketAddr,
@@ -158,7 +158,7 @@ impl BearerToken {
         Ok(Some(Self(token.as_bytes().into())))
     }
 
-    /// Compares in a time that says nothing of where a difference is.
+    /// Compares in constant time.
     fn is(&self, shown: &[u8]) -> bool {
         bool::from(self.0.ct_eq(shown))
     }

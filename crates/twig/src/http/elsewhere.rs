@@ -1,4 +1,4 @@
-//! Jobs of requests, which are cancelled with them.
+//! Jobs of requests; cancelling the request cancels its job.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use super::sessions::HttpSession;
 use crate::fair_queue::Lane;
 use crate::jobs::CANCELLED;
 
-/// How long jobs may still take when the server ends; the rest of its last moments is for telling
-/// that they were given up.
+/// How long jobs may still run when the server ends; the rest of the shutdown time is for reporting
+/// that they were cancelled.
 const LAST_JOBS: Duration = Duration::from_millis(300);
 
 impl Shared {
-    /// Runs a job of a peer's request, which may be one of a session. Where the request goes away, or
-    /// the session cancels it, the job is cancelled.
+    /// Runs a job for a peer's request, which may belong to a session. Dropping the request, or
+    /// cancelling it in the session, cancels the job.
     pub(super) async fn run(
         &self,
         job: Job,
@@ -42,14 +42,14 @@ impl Shared {
         }
     }
 
-    /// Waits until what is not done yet can no longer be told to its client.
+    /// Waits until the last moment at which a client can still be sent a result.
     async fn last_moment(&self) {
         is_over(&mut self.ending.clone()).await;
         tokio::time::sleep(LAST_JOBS).await;
     }
 }
 
-/// Whose turn the work for a request takes.
+/// The queue lane for a request's work.
 pub(super) fn lane(
     peer: Option<&Arc<HttpPeer>>,
     session: Option<&Arc<HttpSession>>,

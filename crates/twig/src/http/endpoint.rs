@@ -26,7 +26,7 @@ use super::routes::{App, close_unless_known, peer};
 use super::sessions::Pending;
 use super::stream;
 
-/// `/mcp`, for who means this server and shows the token.
+/// `/mcp`, for clients that name this server as host and send the token.
 pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     if let Err(trouble) = app.door.check_place(&parts) {
@@ -60,7 +60,8 @@ pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request) -> R
     response
 }
 
-/// Waits before a wrong token is refused, for who showed several of them and never the right one.
+/// Delays the refusal of a wrong token for a client that has sent several wrong ones and never the
+/// right one.
 async fn slow_down(shared: &Shared, headers: &HeaderMap, peer: Option<&Arc<HttpPeer>>) {
     let Some(peer) = peer.filter(|peer| !peer.is_known()) else {
         return;
@@ -87,13 +88,13 @@ pub(super) async fn turn_away(trouble: HttpRefusal, parts: &Parts, body: Body) -
         trouble.reply(headers)
     }));
     tracing::debug!(status = response.status().as_u16(), "turned away");
-    // Asking for a body that nobody wants would only make its client send it.
+    // Asking for the body would only make the client send it.
     let expects = parts.headers.contains_key(header::EXPECT);
     if expects || !pass_by(body).await {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(header::CONNECTION, close);
     }
-    // A client may ask whether there is a stream before it sends its first message.
+    // A client may ask for a stream before it sends its first message.
     if !matches!(trouble, HttpRefusal::Method) {
         close_unless_known(&parts.extensions, &mut response);
     }
@@ -107,7 +108,7 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
     let body = body.map_err(|trouble| with_headers(headers, |read| trouble.reply(read)))?;
     let peer = peer(&parts.extensions);
     peer.inspect(|peer| peer.answer());
-    // Whoever listens hears of every change from here on.
+    // From here on the stream is notified of every change.
     let changes = shared.changes.subscribe();
     let accept = accept(headers);
     let headers = read_headers(headers, accept.as_deref());
@@ -176,7 +177,7 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
                 let mut inside = session.inside();
                 let connection = &mut inside.connection;
                 let answer = shared.answer_document(&exchange, connection, turn.is_some());
-                // It may have cancelled another request.
+                // This message may have cancelled another request.
                 inside.end_cancelled();
                 answer
             };
@@ -202,7 +203,7 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
     }
 }
 
-/// GET: what a session hears unasked.
+/// GET: the stream of server messages for a session.
 fn listen(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
     let accept = accept(headers);
     let headers = read_headers(headers, accept.as_deref());
@@ -215,7 +216,7 @@ fn listen(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
     Ok(stream::session(session, shared))
 }
 
-/// DELETE: the end of a session.
+/// DELETE: ends a session.
 fn end(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
     with_headers(headers, |headers| {
         let id = http::session(headers)?;
@@ -229,8 +230,8 @@ fn end(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
 }
 
 impl Shared {
-    /// The catalog of the moment. A store is asked whether it has moved on, which may take a while:
-    /// nobody waits for that.
+    /// The current catalog. Asking a store whether it has changed may take a while, so it does not
+    /// happen on a thread that serves connections.
     pub(super) fn catalog(&self) -> Arc<Catalog> {
         let live = &self.service.live;
         match self.service.store {
@@ -239,7 +240,7 @@ impl Shared {
         }
     }
 
-    /// Waits for the turn of a prompt with images or audio.
+    /// Waits for the turn to encode a prompt with images or audio.
     fn media_turn(
         &self,
         exchange: &Exchange<'_>,
@@ -254,7 +255,7 @@ impl Shared {
             .ok_or_else(|| exchange.refuse(HttpRefusal::Busy))
     }
 
-    /// Answers; where that means to encode a long document, nobody waits for it.
+    /// Answers; encoding a long document does not hold up other requests.
     fn answer_document(
         &self,
         exchange: &Exchange<'_>,
@@ -267,7 +268,7 @@ impl Shared {
         self.answer(exchange, connection)
     }
 
-    /// Answers from the catalog of the moment.
+    /// Answers from the current catalog.
     fn answer(&self, exchange: &Exchange<'_>, connection: &mut Connection) -> HttpAnswer {
         let look = || self.catalog();
         let catalog = Latest::new(&look);
@@ -280,7 +281,7 @@ impl Shared {
     }
 }
 
-/// What is left where streams and jobs cannot be.
+/// The reply where streams and jobs are not possible.
 fn without_stream(answer: HttpAnswer, exchange: &Exchange<'_>) -> Reply {
     match answer {
         HttpAnswer::Reply(reply) | HttpAnswer::Session(reply) => reply,
@@ -288,7 +289,7 @@ fn without_stream(answer: HttpAnswer, exchange: &Exchange<'_>) -> Reply {
     }
 }
 
-/// Sends a reply, once there is room for it where it is a long one.
+/// Sends a reply; a long one waits for memory first.
 async fn send(
     shared: &Shared,
     reply: Reply,
@@ -318,7 +319,7 @@ fn respond_with(status: u16, body: Body) -> Response {
         let allowed = HeaderValue::from_static("POST");
         response.headers_mut().insert(header::ALLOW, allowed);
     }
-    // The rest of such a body is not read, and hyper closes the connection without a word.
+    // The rest of such a body is not read, and hyper closes the connection without saying so.
     if matches!(status, 408 | 413 | 503) {
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(header::CONNECTION, close);

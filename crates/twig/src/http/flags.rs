@@ -1,4 +1,4 @@
-//! The flags of `twig serve` about HTTP.
+//! The flags of `twig serve` for HTTP.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub(crate) struct HttpArgs {
     pub(crate) token_file: Option<PathBuf>,
 }
 
-/// The port that is listened on where none is given.
+/// The default port.
 const PORT: u16 = 7373;
 
 /// An address with or without its port, or a port alone, which means this machine.
@@ -54,7 +54,7 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
 /// An origin as browsers write it.
 fn parse_origin(text: &str) -> Result<String, String> {
     let origin = text.to_ascii_lowercase();
-    // Browsers leave out the port that goes without saying.
+    // Browsers omit the default port.
     let schemes = [("http://", ":80"), ("https://", ":443")];
     let host = schemes.iter().find_map(|(scheme, port)| {
         let host = parse_host(origin.strip_prefix(scheme)?).ok()?;
@@ -69,7 +69,7 @@ fn parse_origin(text: &str) -> Result<String, String> {
     })
 }
 
-/// A host as clients write it: a name or an address, with a port or without.
+/// A host as clients write it: a name or an address, with or without a port.
 fn parse_host(text: &str) -> Result<String, String> {
     let host = text.to_ascii_lowercase();
     if let Ok(address) = host.parse::<Ipv6Addr>() {

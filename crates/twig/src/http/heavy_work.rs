@@ -1,6 +1,6 @@
-//! Work that takes long or much memory: one piece at a time, and whatever waits takes turns.
+//! Work that takes long or much memory: one piece at a time; the waiting requests take turns.
 //!
-//! Who waits holds a thread, so only a few do, and not for ever.
+//! A waiting request holds a thread, so only a few may wait, and not for ever.
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::fair_queue::{FairQueue, Lane};
 
-/// So many wait at once.
+/// Maximum number of waiting requests.
 const WAITING: usize = 64;
 
 pub(super) struct HeavyWork {
@@ -19,8 +19,8 @@ pub(super) struct HeavyWork {
 #[derive(Default)]
 struct HeavyState {
     is_busy: bool,
-    /// Each hears `true` when it has its turn, and `false` when it has to leave. Both are said while
-    /// the state is locked.
+    /// Each receives `true` when it gets its turn, and `false` when it has to leave. Both are sent
+    /// while the state is locked.
     queue: FairQueue<Sender<bool>>,
 }
 
@@ -28,7 +28,7 @@ struct HeavyState {
 pub(super) struct HeavyTurn<'w>(&'w HeavyWork);
 
 impl HeavyWork {
-    /// Nobody waits longer than this.
+    /// A request waits at most `wait`.
     pub(super) fn new(wait: Duration) -> Self {
         Self {
             wait,
@@ -36,7 +36,7 @@ impl HeavyWork {
         }
     }
 
-    /// Waits for a turn; `None` where too many wait, or for too long.
+    /// Waits for a turn; `None` if too many requests wait, or this one waits too long.
     pub(super) fn enter(&self, lane: Lane) -> Option<HeavyTurn<'_>> {
         let (sender, turn) = channel();
         let mut state = self.state();
@@ -49,7 +49,7 @@ impl HeavyWork {
         }
         drop(state);
         let heard = turn.recv_timeout(self.wait);
-        // What is said from here on finds nobody, so a turn that was given meanwhile is taken now.
+        // After this the receiver is gone, so take a turn that was given meanwhile.
         let state = self.state();
         let is_in = heard.or_else(|_| turn.try_recv());
         drop(turn);

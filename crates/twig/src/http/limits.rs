@@ -1,56 +1,57 @@
-//! The limits of serving over HTTP: how many of everything, and how long for anything.
+//! The limits of serving over HTTP: counts, sizes and times.
 //!
-//! Each is a default that `[http]` in the configuration may change. What protects a single message
-//! is with the other limits, in `twig-core`.
+//! Each is a default that `[http]` in the configuration may change. The limits of a single message
+//! are in `twig-core`, with the others.
 
 use std::time::Duration;
 
-/// The shortest token, in characters, that keeps out others than the programs of this machine.
+/// The minimum length of a token, in characters, if other machines can connect.
 pub(super) const TOKEN: usize = 16;
 /// Bytes that every body may have.
 pub(super) const SMALL_BODY: usize = 64 * 1024;
-/// Bytes of longer bodies, and of jobs that were made of them, at once.
+/// Bytes of all longer bodies, and of jobs made from them, at once.
 pub(super) const BODY_ROOM: usize = 48 * 1024 * 1024;
-/// Longer bodies that are read to their end at once where there is no room, and how long each may take.
+/// How many longer bodies are read at once when no memory is left for them, and how long each may
+/// take.
 pub(super) const BODY_TURNS: usize = 16;
 pub(super) const BODY_TURN: Duration = Duration::from_secs(5);
-/// Replies of so many bytes take no room.
+/// Replies up to this size do not count.
 pub(super) const SMALL_REPLY: usize = 64 * 1024;
-/// Of the room for replies, the part that replies may have together that still wait for room.
+/// Replies that wait for memory may hold one part in this many of the memory for replies.
 pub(super) const WAITING_REPLIES: usize = 4;
-/// A client that takes nothing for so long makes room for a reply that waits.
+/// A client that reads nothing for this long loses its reply if another reply waits for memory.
 pub(super) const BRIEF_STALL: Duration = Duration::from_secs(1);
-/// Wrong tokens of one network that are refused at once.
+/// Wrong tokens from one network that are refused without delay.
 pub(super) const WRONG_TOKENS_AT_ONCE: u32 = 10;
-/// The longest that the refusal of a wrong token waits.
+/// Maximum delay before a wrong token is refused.
 pub(super) const WRONG_TOKEN_DELAY: Duration = Duration::from_secs(2);
-/// Networks whose wrong tokens are counted.
+/// Number of networks whose wrong tokens are counted.
 pub(super) const WRONG_TOKEN_NETWORKS: usize = 1_024;
 
-/// How much of anything is taken, and how long it may take.
+/// Limits on counts, sizes and times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HttpLimits {
     /// Connections at once.
     pub(crate) connections: usize,
-    /// Connections of one address other than this machine's; a quarter of all where nothing is said.
+    /// Connections from one address other than this machine's; by default a quarter of all.
     pub(crate) address_connections: Option<usize>,
     /// Legacy sessions at once.
     pub(crate) sessions: usize,
-    /// Renders that may wait for a worker, of all clients together.
+    /// Renders that may wait for a worker, for all clients together.
     pub(crate) renders: usize,
-    /// Bytes of long replies that clients have not taken yet.
+    /// Bytes of long replies that clients have not read yet.
     pub(crate) reply_bytes: usize,
-    /// How long a request's head may take, and the silence before the first.
+    /// How long a request's head may take, and the silence before the first request.
     pub(crate) head: Duration,
     /// How long a request's body may take.
     pub(crate) body: Duration,
     /// How long a connection is kept between two requests.
     pub(crate) idle: Duration,
-    /// How long a client may take to make room for more of its reply.
+    /// How long a client may go without reading more of its reply.
     pub(crate) stall: Duration,
-    /// How often a silent stream shows that it is alive.
+    /// How often an idle stream sends a comment to stay open.
     pub(crate) keep_alive: Duration,
-    /// How long a session is kept that nobody uses.
+    /// How long an unused session is kept.
     pub(crate) session: Duration,
 }
 
@@ -73,7 +74,7 @@ impl Default for HttpLimits {
 }
 
 impl HttpLimits {
-    /// The most connections of one address, where there is room for so many in all.
+    /// The maximum number of connections from one address, given the room for all of them.
     pub(super) fn share(&self, room: usize) -> usize {
         self.address_connections.unwrap_or(room / 4).max(1)
     }

@@ -1,8 +1,9 @@
-//! How long a connection waits for a request: long between two of them, for clients that keep
-//! connections, and short once one has begun.
+//! How long a connection waits for a request: long between two requests, for clients that keep
+//! connections open, and short once one has begun.
 //!
-//! hyper has one time for both. It asks for a timer when it starts to wait for a head and drops it
-//! when the head is there, so how long that timer runs is decided here, by whether bytes came.
+//! hyper has one timeout for both. It asks for a timer when it starts to wait for a head and drops
+//! it when the head is complete. This module decides how long that timer runs, by whether bytes
+//! have arrived.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,14 +17,14 @@ use tokio::time::Instant;
 use super::HttpLimits;
 use super::peers::HttpPeer;
 
-/// Nothing was waited for yet.
+/// No wait has started yet.
 const NEW: u8 = 0;
-/// A request is waited for.
+/// Waiting for a request.
 const WAITING: u8 = 1;
-/// Bytes came since.
+/// Bytes of it have arrived.
 const BEGUN: u8 = 2;
 
-/// The patience with one connection.
+/// The timeouts of one connection.
 #[derive(Clone)]
 pub(super) struct ConnectionPatience {
     head: Duration,
@@ -42,7 +43,7 @@ impl ConnectionPatience {
         }
     }
 
-    /// Says that bytes came.
+    /// Records that bytes arrived.
     pub(super) fn hear(&self) {
         self.state.store(BEGUN, Ordering::Relaxed);
     }
@@ -52,7 +53,7 @@ impl ConnectionPatience {
         let end = match self.state.swap(WAITING, Ordering::Relaxed) {
             NEW => Instant::now() + self.head,
             _ if self.peer.is_known() => Instant::now() + self.idle,
-            // Requests that are refused win no time.
+            // Requests that are refused gain no time.
             _ => self.peer.since() + self.head,
         };
         Box::pin(Waiting {
@@ -84,7 +85,7 @@ impl Sleep for Waiting {}
 impl Future for Waiting {
     type Output = ();
 
-    /// hyper polls this whenever what came is no whole head yet.
+    /// hyper polls this whenever the head is still incomplete.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         if !self.has_begun && self.patience.state.load(Ordering::Relaxed) == BEGUN {
             self.has_begun = true;

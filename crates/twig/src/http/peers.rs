@@ -1,9 +1,9 @@
-//! Who is connected: how many, from where, and who makes room for the next one.
+//! The connected peers: how many, from where, and which one is closed for the next.
 //!
-//! A peer is known once a request of its connection was let in: one with the token or, on a server
-//! without a token, one that was answered. When there is no room, the oldest connection of a peer that
-//! is not known and waits for nothing but its own next bytes is closed, then the oldest of a known one
-//! between two requests, so nobody can keep others out by holding connections.
+//! A peer is known once one of its requests was accepted: with the token or, on a server without a
+//! token, by being answered. When the server is full, it closes the oldest connection of an unknown
+//! peer that is waiting for more of its own bytes, then the oldest connection of a known peer
+//! between two requests. So a client cannot keep others out by holding connections open.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
@@ -14,24 +14,24 @@ use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
-/// How long a connection that was closed may take to be gone.
+/// How long a closed connection may take to disappear.
 const GONE_WITHIN: Duration = Duration::from_millis(100);
 
-/// Not known, and waiting for the next request or the rest of it.
+/// Not known; waiting for the next request or the rest of it.
 const WAITING: u8 = 0;
-/// Not known, and being answered.
+/// Not known; its request is being answered.
 const ANSWERED: u8 = 1;
-/// A request was let in, and may still be answered.
+/// A request was accepted, and may still be being answered.
 const KNOWN: u8 = 2;
-/// A request was let in before, and the next one is waited for.
+/// A request was accepted before; waiting for the next one.
 const IDLE: u8 = 3;
-/// Makes room for another.
+/// Closed to make room for another connection.
 const CLOSED: u8 = 4;
 
-/// Everybody who is connected.
+/// All connected peers.
 pub(super) struct Peers {
     slots: Arc<Semaphore>,
-    /// The most connections of one network.
+    /// The maximum number of connections from one network.
     share: usize,
     table: Mutex<PeerTable>,
 }
@@ -48,17 +48,17 @@ struct PeerTable {
 pub(super) struct HttpPeer {
     number: u64,
     since: Instant,
-    /// `None` for this machine, whose programs all have the same address.
+    /// `None` for this machine, whose programs all share one address.
     network: Option<Network>,
     state: AtomicU8,
     close: Notify,
 }
 
-/// An address; of IPv6 the half that one customer gets.
+/// An address; for IPv6, the half that one customer gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Network(IpAddr);
 
-/// A peer that was let in; its place is free when this is dropped.
+/// An admitted peer; dropping this frees its place.
 pub(super) struct Admitted {
     peers: Arc<Peers>,
     pub(super) peer: Arc<HttpPeer>,
@@ -66,7 +66,7 @@ pub(super) struct Admitted {
 }
 
 impl Peers {
-    /// Room for so many connections, and for so many of one network.
+    /// Room for `room` connections, of which one network may have `share`.
     pub(super) fn new(room: usize, share: usize) -> Arc<Self> {
         Arc::new(Self {
             slots: Arc::new(Semaphore::new(room)),
@@ -75,8 +75,8 @@ impl Peers {
         })
     }
 
-    /// Lets a connection in, in place of another one where there is no room; `None` where every
-    /// other one is in use.
+    /// Admits a connection, closing another one if the server is full; `None` if every other one is
+    /// in use.
     pub(super) async fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Admitted> {
         let network = Network::new(address);
         let mut has_closed = false;
@@ -96,7 +96,7 @@ impl Peers {
             if !has_closed && !self.table().close_oldest(|_| true) {
                 return None;
             }
-            // Its file has to be closed before another one is opened.
+            // Its file must be closed before another one is opened.
             let slot = timeout(GONE_WITHIN, Arc::clone(&self.slots).acquire_owned()).await;
             slot.ok()?.ok()?
         };
@@ -121,7 +121,7 @@ impl Peers {
 }
 
 impl PeerTable {
-    /// Closes the oldest connection of those that make room for others.
+    /// Closes the oldest selected connection.
     fn close_oldest(&mut self, is_meant: impl Fn(&HttpPeer) -> bool) -> bool {
         let meant = || self.all.values().filter(|peer| is_meant(peer));
         let unknown = meant().find(|peer| peer.make_room(WAITING));
@@ -149,7 +149,7 @@ impl PeerTable {
 impl Drop for Admitted {
     fn drop(&mut self) {
         let mut table = self.peers.table();
-        // One that made room is forgotten already.
+        // A peer that was closed to make room is already forgotten.
         if self.peer.state.swap(CLOSED, Ordering::Relaxed) != CLOSED {
             table.forget(&self.peer);
         }
@@ -167,7 +167,7 @@ impl HttpPeer {
         }
     }
 
-    /// Which connection it is: no two have the same number.
+    /// The unique number of this connection.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
@@ -182,12 +182,12 @@ impl HttpPeer {
         self.since
     }
 
-    /// Whether a request of it was let in.
+    /// Whether one of its requests was accepted.
     pub(super) fn is_known(&self) -> bool {
         matches!(self.state.load(Ordering::Relaxed), KNOWN | IDLE)
     }
 
-    /// Lets it stay: a request of it was let in.
+    /// Marks the peer as known: one of its requests was accepted.
     pub(super) fn know(&self) {
         if !self.is_known() {
             self.change(WAITING, KNOWN);
@@ -195,23 +195,23 @@ impl HttpPeer {
         }
     }
 
-    /// Says that the head of a request came: a known peer is not idle any more.
+    /// Records that the head of a request arrived: a known peer is no longer idle.
     pub(super) fn ask(&self) {
         self.change(IDLE, KNOWN);
     }
 
-    /// Says that a whole request came, which is answered now.
+    /// Records that a whole request arrived and is being answered.
     pub(super) fn answer(&self) {
         self.change(WAITING, ANSWERED);
     }
 
-    /// Says that the next request is waited for.
+    /// Records that the peer is waiting for the next request.
     pub(super) fn wait(&self) {
         self.change(ANSWERED, WAITING);
         self.change(KNOWN, IDLE);
     }
 
-    /// Waits until the connection has to make room for another.
+    /// Waits until the connection must close to make room for another.
     pub(super) async fn closed(&self) {
         self.close.notified().await;
     }
@@ -232,7 +232,7 @@ impl HttpPeer {
 }
 
 impl Network {
-    /// The network of an address, unless that is this machine.
+    /// The network of an address; `None` for this machine.
     pub(super) fn new(address: IpAddr) -> Option<Self> {
         let address = address.to_canonical();
         if address.is_loopback() {
@@ -260,10 +260,10 @@ mod tests {
         runtime.block_on(test);
     }
 
-    /// A connection that ends as soon as it has to make room.
+    /// A connection that ends as soon as it must make room.
     async fn connect(peers: &Arc<Peers>, address: &str) -> Option<Arc<HttpPeer>> {
         let admitted = peers.admit(address.parse().unwrap()).await?;
-        // One that had to make room is gone by then.
+        // A connection that had to make room is gone by then.
         tokio::task::yield_now().await;
         let peer = Arc::clone(&admitted.peer);
         tokio::spawn(async move {
@@ -294,7 +294,7 @@ mod tests {
             let last = connect(&peers, "127.0.0.1").await.unwrap();
             assert!(is_closed(&answered));
             assert!(known.is_known() && next.is_known());
-            // Of those that are known, one between two requests makes room; one with a request does not.
+            // Of the known peers, one between two requests makes room; one with a request does not.
             last.know();
             next.wait();
             known.wait();
@@ -315,7 +315,7 @@ mod tests {
             for taken in ["192.0.2.1", "::ffff:192.0.2.1", "2001:db8::2"] {
                 assert!(connect(&peers, taken).await.is_none(), "{taken}");
             }
-            // One that is not known makes room within its own share.
+            // An unknown peer makes room within its own share.
             let other = connect(&peers, "192.0.2.2").await.unwrap();
             connect(&peers, "192.0.2.2").await.unwrap().know();
             connect(&peers, "192.0.2.2").await.unwrap().know();

@@ -1,7 +1,8 @@
-//! Replies that clients have not taken yet: so many bytes of long ones, and no more.
+//! Limits the memory of long replies that clients have not read yet.
 //!
-//! A document is encoded once, however many clients read it at a time, and takes room once. A reply
-//! that finds no room waits for it; meanwhile clients that take nothing of theirs lose it.
+//! A document is encoded once, however many clients read it at the same time, and counts once. A
+//! reply waits until there is memory for it; meanwhile, clients that read nothing lose their
+//! replies.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -19,42 +20,42 @@ use twig_mcp::http::{HttpRefusal, Reply};
 
 use super::limits::{SMALL_REPLY, WAITING_REPLIES};
 
-/// Room for the long replies of all connections.
+/// Memory for the long replies of all connections.
 pub(super) struct Replies {
     /// Bytes in all.
     room: usize,
-    /// How long a reply may wait for room.
+    /// How long a reply may wait for memory.
     wait: Duration,
     state: Mutex<ReplyState>,
     freed: Notify,
-    /// Replies that wait for room.
+    /// Replies that wait for memory.
     waiting: AtomicUsize,
 }
 
 #[derive(Default)]
 struct ReplyState {
     taken: usize,
-    /// Bytes of replies that are written and wait for room.
+    /// Bytes of encoded replies that wait for memory.
     written: usize,
     /// By URI.
     documents: HashMap<String, Weak<SentDocument>>,
 }
 
-/// A long document that is being sent, to any number of clients.
+/// A long document that is being sent to any number of clients.
 pub(super) struct SentDocument {
     room: OnceCell<ReplyRoom>,
-    /// Held while it is read and encoded: whoever comes meanwhile finds it done.
+    /// Held while the document is read and encoded: later requests find it done.
     pub(super) turn: tokio::sync::Mutex<()>,
 }
 
-/// Some of the room, given back when this is dropped.
+/// Reserved memory, released when this is dropped.
 pub(super) struct ReplyRoom {
     replies: Arc<Replies>,
     bytes: usize,
 }
 
 impl Replies {
-    /// Room for so many bytes, for which a reply may wait so long.
+    /// Memory for `room` bytes; a reply waits for it at most `wait`.
     pub(super) fn new(room: usize, wait: Duration) -> Self {
         Self {
             room,
@@ -65,12 +66,13 @@ impl Replies {
         }
     }
 
-    /// Whether a reply waits for room.
+    /// Whether a reply waits for memory.
     pub(super) fn is_waited_for(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// Room for a document of so many bytes, shared with those who are sent the same one.
+    /// Reserves memory for a document of this many bytes, shared with other clients that read the
+    /// same one.
     pub(super) async fn document(
         self: &Arc<Self>,
         uri: String,
@@ -85,7 +87,7 @@ impl Replies {
         Ok(document)
     }
 
-    /// The body of a reply, once there is room for it.
+    /// The body of a reply, once there is memory for it.
     pub(super) async fn body(
         self: &Arc<Self>,
         reply: Reply,
@@ -105,7 +107,7 @@ impl Replies {
         Ok(Body::new(ReplyPieces(pieces)))
     }
 
-    /// Room for a reply that is written already. Only a few may wait: they take memory meanwhile.
+    /// Reserves memory for an encoded reply. Only a few may wait: they use memory meanwhile.
     async fn take_written(
         self: &Arc<Self>,
         bytes: usize,
@@ -122,14 +124,14 @@ impl Replies {
         room.map_err(|_| HttpRefusal::Busy)?.map(Some)
     }
 
-    /// Waits for room.
+    /// Waits for memory.
     async fn take(self: &Arc<Self>, bytes: usize) -> Result<ReplyRoom, HttpRefusal> {
         if let Some(room) = self.try_take(bytes) {
             return Ok(room);
         }
         let _waiter = RoomWaiter::new(&self.waiting);
         loop {
-            // What is given back from here on is heard of.
+            // From here on, released memory wakes this task.
             let mut freed = std::pin::pin!(self.freed.notified());
             freed.as_mut().enable();
             if let Some(room) = self.try_take(bytes) {
@@ -139,7 +141,7 @@ impl Replies {
         }
     }
 
-    /// A reply that is larger than all the room is sent when no other is.
+    /// A reply larger than the whole limit is sent when no other is.
     fn try_take(self: &Arc<Self>, bytes: usize) -> Option<ReplyRoom> {
         let mut state = self.state();
         let taken = state.taken.saturating_add(bytes);
@@ -196,7 +198,7 @@ impl Drop for RoomWaiter<'_> {
     }
 }
 
-/// Bytes that are written and wait for room, until this is dropped.
+/// Bytes of an encoded reply that waits for memory, until this is dropped.
 struct WrittenReply<'r> {
     replies: &'r Replies,
     bytes: usize,
@@ -220,7 +222,7 @@ impl Drop for WrittenReply<'_> {
     }
 }
 
-/// Bytes of one reply, and their room.
+/// The bytes of one reply, and their reservation.
 struct OwnBytes(
     Vec<u8>,
     #[expect(dead_code, reason = "it is given back with the bytes")] Option<ReplyRoom>,
@@ -232,7 +234,7 @@ impl AsRef<[u8]> for OwnBytes {
     }
 }
 
-/// Bytes that several replies share, and the room of all of them.
+/// Bytes that several replies share, and the reservation for all of them.
 struct SharedBytes(
     Arc<Vec<u8>>,
     #[expect(dead_code, reason = "it is given back with the last of them")]
@@ -302,7 +304,7 @@ mod tests {
             assert_eq!(replies.state().taken, ROOM - 1);
             let none = replies.body(reply(SMALL_REPLY + 1), None).await;
             assert_eq!(none.err(), Some(HttpRefusal::Busy));
-            // One that would take much memory while it waits does not wait.
+            // A reply that would use much memory while it waits does not wait.
             let long = replies.body(reply(ROOM / 2), None).await;
             assert_eq!(long.err(), Some(HttpRefusal::Busy));
             assert!(replies.body(reply(SMALL_REPLY), None).await.is_ok());

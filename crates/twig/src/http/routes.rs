@@ -1,7 +1,7 @@
-//! What is where, and who is asked what before.
+//! The routes, and the checks in front of them.
 //!
-//! Pages of a browser say where they are from; for them every answer needs headers of its own, and
-//! some requests ask only for those. Everybody else takes the short way.
+//! A browser sends the origin of its page. Its answers need CORS headers, and some of its requests
+//! ask only for those. Other clients skip that step.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -25,13 +25,13 @@ use super::endpoint::{endpoint, respond, turn_away};
 use super::headers::{METHOD, NAME, SESSION, VERSION};
 use super::peers::HttpPeer;
 
-/// What every handler has.
+/// The state of every handler.
 pub(super) struct App {
     pub(super) shared: Arc<Shared>,
     pub(super) door: Door,
 }
 
-/// Takes requests to where they belong.
+/// Dispatches requests to their handlers.
 #[derive(Clone)]
 pub(super) struct Routes {
     short: TowerToHyperService<Router>,
@@ -82,7 +82,7 @@ impl Routes {
     }
 }
 
-/// The routes for one connection, which tell every request whose it is.
+/// The routes for one connection; they attach its peer to every request.
 pub(super) struct ConnectionRoutes {
     routes: Routes,
     peer: Arc<HttpPeer>,
@@ -103,7 +103,7 @@ impl Service<hyper::Request<Incoming>> for ConnectionRoutes {
     }
 }
 
-/// A page that may not come in gets no headers that say otherwise.
+/// A page that is refused gets no headers that say otherwise.
 async fn look_at_place(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     match app.door.check_place(&parts) {
@@ -120,7 +120,7 @@ async fn nowhere(State(app): State<Arc<App>>, request: Request) -> Response {
     within(&app, request, || StatusCode::NOT_FOUND.into_response()).await
 }
 
-/// Answers who means this server.
+/// Answers a client that names this server as host.
 async fn within(app: &App, request: Request, answer: impl FnOnce() -> Response) -> Response {
     let (parts, body) = request.into_parts();
     match app.door.check_place(&parts) {
@@ -133,12 +133,13 @@ async fn within(app: &App, request: Request, answer: impl FnOnce() -> Response) 
     }
 }
 
-/// The peer that a request is from.
+/// The peer that sent a request.
 pub(super) fn peer(extensions: &Extensions) -> Option<&Arc<HttpPeer>> {
     extensions.get()
 }
 
-/// Ends a connection on which no request was let in: what it was given needs no second request.
+/// Closes a connection on which no request was accepted; its client has no need for a second
+/// request.
 pub(super) fn close_unless_known(extensions: &Extensions, response: &mut Response) {
     if !peer(extensions).is_some_and(|peer| peer.is_known()) {
         let close = HeaderValue::from_static("close");

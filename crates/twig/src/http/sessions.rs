@@ -1,5 +1,5 @@
-//! Legacy sessions: a connection that is kept under an id nobody can guess, for as long as its
-//! client shows up.
+//! Legacy sessions: a connection's state, kept under an unguessable id for as long as the client
+//! uses it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -13,14 +13,14 @@ use twig_mcp::{Connection, Ticket};
 
 use crate::jobs::RunningJob;
 
-/// How often sessions that nobody uses are looked for.
+/// How often to look for unused sessions.
 const SWEEP: Duration = Duration::from_secs(30);
 /// Random bytes of an id.
 const ID_BYTES: usize = 24;
 
 pub(super) struct Sessions {
     limit: usize,
-    /// A session that is not used for so long is forgotten.
+    /// A session that is unused for this long is removed.
     idle: Duration,
     open: Mutex<HashMap<String, Arc<HttpSession>>>,
 }
@@ -32,21 +32,21 @@ pub(super) struct HttpSession {
 
 pub(super) struct SessionState {
     pub(super) connection: Connection,
-    /// Knows which changes the client was told of.
+    /// Knows which changes were sent to the client.
     pub(super) changes: watch::Receiver<Arc<Catalog>>,
-    /// The jobs of its requests that are under way.
+    /// The running jobs of its requests.
     running: BTreeMap<Ticket, Weak<RunningJob>>,
 }
 
 impl SessionState {
-    /// Follows a job, so that the client can cancel it.
+    /// Tracks a job, so that the client can cancel it.
     pub(super) fn follow(&mut self, ticket: Ticket, job: &Arc<RunningJob>) {
         self.running.insert(ticket, Arc::downgrade(job));
-        // That may have happened just before.
+        // The client may have cancelled it just before.
         self.end_cancelled();
     }
 
-    /// Cancels the jobs that the client does not want any more.
+    /// Cancels the jobs that the client has cancelled.
     pub(super) fn end_cancelled(&mut self) {
         let connection = &self.connection;
         self.running.retain(|ticket, job| {
@@ -59,18 +59,18 @@ impl SessionState {
     }
 }
 
-/// Whether the client is still there. A lock of its own: whoever looks through all sessions does
-/// not wait for the one that is being answered.
+/// Whether the client is still there. It has its own lock, so that looking through all sessions
+/// does not wait for a session that is being answered.
 struct Presence {
     used: Instant,
-    /// Whether a second request came: who only starts sessions makes room before others.
+    /// Whether a second request arrived: sessions without one are removed first.
     came_back: bool,
-    /// Ends the client's stream when it is dropped; there is one at most.
+    /// Dropping this ends the client's stream; there is at most one.
     stream: Option<oneshot::Sender<()>>,
 }
 
 impl Sessions {
-    /// Room for so many sessions, each of them kept so long after its last use.
+    /// Room for `limit` sessions, each kept for `idle` after its last use.
     pub(super) fn new(limit: usize, idle: Duration) -> Self {
         Self {
             limit,
@@ -84,12 +84,13 @@ impl Sessions {
         self.limit
     }
 
-    /// How often [`Self::expire`] is to be called.
+    /// How often to call [`Self::expire`].
     pub(super) fn sweep(&self) -> Duration {
         self.idle.min(SWEEP)
     }
 
-    /// Keeps a connection; gives the id of its session, or nothing where all others are in use.
+    /// Stores a connection and returns the id of its session, or nothing if all sessions are in
+    /// use.
     pub(super) fn start(
         &self,
         connection: Connection,
@@ -116,13 +117,13 @@ impl Sessions {
         Some(id)
     }
 
-    /// Whether there may be one more.
+    /// Whether another session fits.
     pub(super) fn has_room(&self) -> bool {
         self.make_room(&mut lock(&self.open))
     }
 
-    /// Forgets the sessions that nobody uses and, where that is not enough, the one that was not
-    /// used for the longest time. Its client is told to start another when it comes back.
+    /// Removes the unused sessions and, if that is not enough, the one that was unused for the
+    /// longest time. Its client gets an error that makes it start another session.
     fn make_room(&self, open: &mut HashMap<String, Arc<HttpSession>>) -> bool {
         if open.len() < self.limit {
             return true;
@@ -130,7 +131,7 @@ impl Sessions {
         open.retain(|_, session| !session.is_idle(self.idle));
         if open.len() >= self.limit {
             let unused = open.iter().filter_map(|(id, session)| {
-                // Nobody else has it, so no request of it is being answered.
+                // There is no other reference, so no request of this session is being answered.
                 let is_free = Arc::strong_count(session) == 1;
                 let used = session.unused_since().filter(|_| is_free)?;
                 Some((used, id))
@@ -142,8 +143,9 @@ impl Sessions {
         open.len() < self.limit
     }
 
-    /// The session of that id, which its client has just used. An id is no password: the token was
-    /// asked for before, and as all clients share one there is no other client to confuse it with.
+    /// Finds a session and records that its client has just used it. The id is not a password: the
+    /// token was checked before, and all clients share that one token, so there is no other client
+    /// to protect the session from.
     pub(super) fn find(&self, id: &str) -> Option<Arc<HttpSession>> {
         let found = Arc::clone(lock(&self.open).get(id)?);
         if found.is_idle(self.idle) {
@@ -166,15 +168,15 @@ impl Sessions {
         true
     }
 
-    /// Forgets those that nobody uses.
+    /// Removes the unused sessions.
     pub(super) fn expire(&self) {
         lock(&self.open).retain(|_, session| !session.is_idle(self.idle));
     }
 }
 
 impl HttpSession {
-    /// What one request at a time may have. Whoever has it may wait for a disk, so whoever has to
-    /// wait for it steps aside.
+    /// The state, for one request at a time. The holder may wait for a disk, so waiting for this
+    /// lock moves to another thread.
     pub(super) fn inside(&self) -> MutexGuard<'_, SessionState> {
         match self.inside.try_lock() {
             Ok(inside) => inside,
@@ -183,14 +185,14 @@ impl HttpSession {
         }
     }
 
-    /// Says that the client is still there.
+    /// Records that the client is still there.
     pub(super) fn touch(&self) {
         let mut presence = lock(&self.presence);
         presence.used = Instant::now();
         presence.came_back = true;
     }
 
-    /// Opens the session's stream in place of an older one; gives what its end is heard through.
+    /// Opens the session's stream in place of an older one. The receiver reports the stream's end.
     pub(super) fn open_stream(&self) -> oneshot::Receiver<()> {
         let (stream, ended) = oneshot::channel();
         lock(&self.presence).stream = Some(stream);
@@ -202,7 +204,8 @@ impl HttpSession {
         unused.is_some_and(|(_, used)| used.elapsed() >= limit)
     }
 
-    /// Whether its client ever came back, and when it last did; `None` while it listens to a stream.
+    /// Whether the client ever came back, and when it last did; `None` while it listens to a
+    /// stream.
     fn unused_since(&self) -> Option<(bool, Instant)> {
         let presence = lock(&self.presence);
         let listens = presence.stream.as_ref().is_some_and(|s| !s.is_closed());
@@ -210,7 +213,7 @@ impl HttpSession {
     }
 }
 
-/// A job of a session; a request that is given up leaves nothing behind.
+/// A job of a session; dropping it removes it from the session.
 pub(super) struct Pending {
     pub(super) session: Arc<HttpSession>,
     pub(super) ticket: Ticket,
@@ -237,7 +240,8 @@ fn new_id() -> Option<String> {
     Some(id)
 }
 
-/// What these locks guard is whole at every moment, so a panic elsewhere does not spoil it.
+/// The data behind these locks is consistent at every moment, so a panic elsewhere does not spoil
+/// it.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -287,7 +291,8 @@ mod tests {
         let ids: Vec<String> = (0..LIMIT).filter_map(|_| start(&sessions)).collect();
         assert_eq!(ids.len(), LIMIT);
         assert!(sessions.find(&ids[0]).is_some(), "it is used");
-        // Those that never came back go first, oldest first; then the one that did.
+        // Sessions whose clients never came back go first, oldest first; then the one that was used
+        // again.
         for gone in [1, 2, 0] {
             let id = start(&sessions).unwrap();
             assert!(sessions.find(&id).is_some());

@@ -1,5 +1,5 @@
-//! A socket that waits for nobody for ever: who does not read is let go. And one that does not hang
-//! up on who is still talking, so that a refusal is heard.
+//! A socket that closes on clients that stop reading, and that keeps reading for a moment from
+//! clients that are still sending, so that they receive a refusal.
 
 use std::io;
 use std::pin::Pin;
@@ -16,28 +16,28 @@ use super::limits::BRIEF_STALL;
 use super::patience::ConnectionPatience;
 use super::replies::Replies;
 
-/// How long a client may go on sending what nobody reads.
+/// How long to discard the bytes of a client that goes on sending.
 const LINGER: Duration = Duration::from_secs(1);
-/// Of what it sends, this much is thrown away at a time.
+/// How many of these bytes are read at a time.
 const WASTE: usize = 16 * 1024;
 
 pub(super) struct Socket {
     stream: TcpStream,
     patience: ConnectionPatience,
-    /// How long one write may wait.
+    /// How long one write may block.
     stall: Duration,
-    /// Runs while a write waits; and since when it does.
+    /// Runs while a write is blocked; and since when it is.
     stalled: Option<(Pin<Box<Sleep>>, Instant)>,
-    /// Who waits for room that replies take.
+    /// Knows whether another reply waits for memory.
     replies: Arc<Replies>,
-    /// Turns true when the server ends, and nobody is waited for any more.
+    /// Becomes true when the server ends; from then on it waits for no client.
     ending: watch::Receiver<bool>,
-    /// Runs once everything is said.
+    /// Runs once everything is written.
     lingering: Option<Pin<Box<Sleep>>>,
 }
 
 impl Socket {
-    /// A socket on which one write may wait for `stall`, and which tells `patience` of reads.
+    /// A socket on which one write may block for `stall`, and which reports reads to `patience`.
     pub(super) fn new(
         stream: TcpStream,
         patience: ConnectionPatience,
@@ -75,7 +75,7 @@ impl Socket {
             .stalled
             .get_or_insert_with(|| (Box::pin(sleep(step)), Instant::now()));
         while timer.as_mut().poll(context).is_ready() {
-            // Others wait for the room that its reply takes.
+            // Others wait for the memory that its reply uses.
             let makes_room = self.replies.is_waited_for();
             if makes_room || since.elapsed() >= stall {
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
@@ -86,9 +86,9 @@ impl Socket {
         Poll::Pending
     }
 
-    /// Throws away what still comes. Waits for the client to close, but not for long.
+    /// Discards incoming bytes. Waits for the client to close, but not for long.
     fn linger(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        // The clock is asked first: who sends without a pause is not waited for longer than others.
+        // Check the timer first: a client that sends without a pause gets no more time than others.
         let lingering = self
             .lingering
             .get_or_insert_with(|| Box::pin(sleep(LINGER)));
@@ -148,8 +148,8 @@ impl AsyncWrite for Socket {
         self.stream().poll_flush(context)
     }
 
-    /// A socket that is closed while bytes come in is reset, and a reset can overtake the last
-    /// words: a client in the middle of its body would not learn why it was refused.
+    /// Closing a socket while bytes arrive resets it, and a reset can overtake the last reply: a
+    /// client in the middle of its body would not learn why it was refused.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.lingering.is_none() {
             ready!(self.stream().poll_shutdown(context))?;
@@ -172,7 +172,7 @@ mod tests {
     use crate::http::HttpLimits;
     use crate::http::peers::HttpPeer;
 
-    /// The two ends of a connection; the server's waits for 20 ms at most.
+    /// The two ends of a connection; the server's end waits for 20 ms at most.
     async fn pair() -> (Socket, std::net::TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

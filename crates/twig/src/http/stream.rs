@@ -1,7 +1,7 @@
-//! Server-sent events: what is announced to a client for as long as it listens.
+//! Server-sent events: notifications for a client for as long as it listens.
 //!
-//! A stream makes its next event only when the last one was taken, and changes that came meanwhile
-//! are one change: who reads slowly costs no memory.
+//! A stream makes its next event only when the client has read the last one, and combines the
+//! changes in between. So a slow reader costs no memory.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::Shared;
 use super::accept::is_over;
 use super::sessions::HttpSession;
 
-/// A comment, which clients pass over.
+/// A comment, which clients ignore.
 const COMMENT: &[u8] = b":\n\n";
 
 /// The stream of a subscription, which begins with its acknowledgement.
@@ -69,7 +69,7 @@ fn respond(stream: Stream) -> Response {
     let set = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-cache"),
-        // Asks a proxy to pass events on as they come.
+        // Asks a proxy not to buffer events.
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     for (name, value) in set {
@@ -82,14 +82,14 @@ struct Stream {
     voice: Voice,
     first: Option<Vec<u8>>,
     changes: watch::Receiver<Arc<Catalog>>,
-    /// How often it shows that it is alive, and when it does next.
+    /// The keep-alive interval, and when the next one is due.
     keep_alive: Duration,
     beat: Instant,
     ending: watch::Receiver<bool>,
     ended: Option<oneshot::Receiver<()>>,
 }
 
-/// Whose connection speaks.
+/// The connection that a stream belongs to.
 enum Voice {
     Own(Box<Connection>),
     Session(Arc<HttpSession>),
@@ -121,7 +121,8 @@ impl Stream {
                 }
             }
             if !events.0.is_empty() {
-                // Counted from what was sent: changes that this client does not hear of do not count.
+                // Counted from what was sent: changes that this client is not notified of do not
+                // count.
                 self.beat = Instant::now() + self.keep_alive;
                 return Some((events.0, Some(self)));
             }
@@ -135,7 +136,7 @@ impl Voice {
             Self::Own(connection) => connection.catch_up(&changes.borrow(), out),
             Self::Session(session) => {
                 let mut inside = session.inside();
-                // What the session was told of is told by what it itself has seen.
+                // The session's own receiver knows which changes were sent.
                 let catalog = Arc::clone(&inside.changes.borrow_and_update());
                 inside.connection.catch_up(&catalog, out);
             }
@@ -155,7 +156,7 @@ impl Voice {
     }
 }
 
-/// Waits until a stream was replaced or its session ended; for ever where neither can be.
+/// Waits until a stream is replaced or its session ends; for ever if neither can happen.
 async fn gone(ended: Option<&mut oneshot::Receiver<()>>) {
     match ended {
         Some(ended) => {
@@ -165,7 +166,7 @@ async fn gone(ended: Option<&mut oneshot::Receiver<()>>) {
     }
 }
 
-/// Messages as events. JSON has no line ends in it, so one line holds a message.
+/// Messages as events. Compact JSON has no line breaks, so one line holds a message.
 #[derive(Default)]
 struct Events(Vec<u8>);
 

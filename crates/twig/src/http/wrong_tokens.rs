@@ -1,6 +1,6 @@
-//! Wrong tokens: who keeps showing them waits longer and longer for the answer.
+//! Delays refusals for clients that keep sending wrong tokens, longer each time.
 //!
-//! Only refusals are delayed. A right token is let in at once, wherever it comes from.
+//! Only refusals are delayed. The right token is accepted at once, wherever it comes from.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use super::limits::{WRONG_TOKEN_DELAY, WRONG_TOKEN_NETWORKS, WRONG_TOKENS_AT_ONCE};
 use super::peers::Network;
 
-/// The delay of the first refusal that is delayed.
+/// The first delay.
 const FIRST_DELAY: Duration = Duration::from_millis(50);
-/// A network that showed no wrong token for so long starts over.
+/// A network that sends no wrong token for this long starts over.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(60);
 
 /// Counts wrong tokens by network; `None` is this machine.
@@ -26,7 +26,7 @@ struct WrongCount {
 }
 
 impl WrongTokens {
-    /// Counts a wrong token; gives how long its refusal is to wait.
+    /// Counts a wrong token and returns the delay of its refusal.
     pub(super) fn delay(&self, network: Option<Network>, now: Instant) -> Duration {
         let mut networks = self.networks.lock().unwrap_or_else(PoisonError::into_inner);
         if networks.len() >= WRONG_TOKEN_NETWORKS && !networks.contains_key(&network) {

@@ -37,14 +37,14 @@ fn search() -> Work {
     })
 }
 
-/// Jobs of which each does this, and waits no longer than that for its turn.
+/// Jobs that each run `run`, and wait at most `wait` for their turn.
 fn jobs(wait: Duration, run: impl Fn(Work, &Stop) -> WorkOutcome + Send + Sync + 'static) -> Jobs {
     let run = move |work: Work, _: &mut Worker, stop: &Stop| run(work, stop);
     let run: Arc<RunWork> = Arc::new(run);
     Jobs::with(&run, wait, 0, None)
 }
 
-/// Jobs of which each ends once it may.
+/// Jobs that each end when the test lets them.
 fn gated(wait: Duration) -> (Jobs, Sender<()>) {
     let (go, gate) = channel::<()>();
     let gate = Mutex::new(gate);
@@ -69,7 +69,7 @@ fn is_refused(outcome: &WorkOutcome) -> bool {
     }
 }
 
-/// Starts jobs that say whose they are when they are done.
+/// Starts jobs that report their name when they are done.
 struct Starter<'j, T> {
     jobs: &'j Jobs,
     told: Sender<(T, WorkOutcome)>,
@@ -112,7 +112,7 @@ fn a_cancelled_job_ends_wherever_it_is_and_its_end_is_not_told() {
     for _ in 0..FUNCTIONS {
         has_begun.recv_timeout(SOON).unwrap();
     }
-    // The last one waits; it is the first to go and never begins.
+    // The last one is queued; dropping it first means it never starts.
     running.pop();
     assert_eq!(jobs.functions.lock().queue.len(), 0);
     drop(running);
@@ -205,7 +205,7 @@ fn one_search_runs_and_a_crowd_is_turned_away() {
     let start = |whose| starter.start(search(), Lane::default(), whose);
     let all = SEARCHES + WAITING_SEARCHES;
     let running: Vec<RunningJob> = (0..=all).map(start).collect();
-    // What is one too many is refused at once.
+    // A job over the limit is refused at once.
     let (whose, outcome) = outcomes.try_recv().unwrap();
     assert_eq!(whose, all);
     assert!(is_refused(&outcome));
