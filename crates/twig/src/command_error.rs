@@ -1,5 +1,5 @@
-//! Everything that ends a command early, folded into one type; its `From` impls are the one place
-//! that picks a kind and writes a hint.
+//! Every error that ends a command early, as one type; its `From` impls are the only place that
+//! picks a kind and writes a hint.
 
 use std::io;
 
@@ -7,16 +7,16 @@ use twig_core::RenderError;
 use twig_core::store::StoreError;
 use twig_sources::LockError;
 
-/// What kind of trouble ended a command, and so its exit code.
+/// The kind of error that ended a command; it decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorKind {
-    /// The person can fix it.
+    /// The user can fix it.
     Fixable,
-    /// The command line is wrong in a way that clap cannot know.
+    /// The command line is wrong in a way that clap cannot detect.
     Usage,
     /// Our bug.
     Internal,
-    /// Whoever read our output has gone.
+    /// The reader of our output has closed it.
     ClosedPipe,
 }
 
@@ -31,7 +31,7 @@ impl ErrorKind {
     }
 }
 
-/// A command's end, told to the person.
+/// An error that ends a command, as reported to the user.
 #[derive(Debug)]
 pub(crate) struct CommandError {
     pub(crate) kind: ErrorKind,
@@ -63,7 +63,7 @@ impl CommandError {
     }
 }
 
-/// Why the system said no, for people: without error numbers.
+/// The system's reason in words, without error numbers.
 pub(crate) fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file".to_owned(),
@@ -77,7 +77,7 @@ pub(crate) fn reason(error: &io::Error) -> String {
     }
 }
 
-/// A file or folder that was not changed, since it could not be locked.
+/// A file or folder that could not be locked, and so was not changed.
 pub(crate) fn not_locked(shown: &str, error: &LockError) -> CommandError {
     let why = match error {
         LockError::Io(error) => reason(error),

@@ -1,5 +1,5 @@
-//! The command line: one module a command, with its flags and what it does. This one picks which; help,
-//! completions and the man page come out of the same clap definition.
+//! The command line: one module per command, with its flags and what it does. This module
+//! dispatches; help, completions and the man page come from the same clap definition.
 
 mod check;
 mod client;
@@ -170,7 +170,7 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
     Ok(code)
 }
 
-/// The prompt of that name, or an error that says which names are near.
+/// The prompt with that name, or an error that suggests similar names.
 fn find<'c>(catalog: &'c Catalog, name: &str) -> Result<PromptRef<'c>, CommandError> {
     match catalog.find(name) {
         Lookup::Found(found) => Ok(found),
@@ -179,7 +179,8 @@ fn find<'c>(catalog: &'c Catalog, name: &str) -> Result<PromptRef<'c>, CommandEr
         ))
         .hint(format!("use one of `{}`", names.join("`, `")))),
         Lookup::Missing => {
-            // As clients hear it: what no project could hold is not missed there.
+            // Use the words that clients get: a name that no project could hold is not missing
+            // there.
             let project = catalog.project().and_then(|library| library.stored());
             let project = project.filter(|_| StoreName::parse(Noun::Prompt, name).is_ok());
             let error = CommandError::fixable(match project {
@@ -204,7 +205,7 @@ fn completions(shell: clap_complete::Shell, ui: &mut Ui) -> Result<ExitCode, Com
     Ok(ExitCode::SUCCESS)
 }
 
-/// The page of `twig` itself, or of one of its commands.
+/// The man page of `twig` itself, or of one of its commands.
 fn man(command: &[String], ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let mut found = Cli::command();
     found.build();

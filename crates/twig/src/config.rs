@@ -1,4 +1,4 @@
-//! `config.toml`: what the person changed about how Twig runs.
+//! `config.toml`: the user's settings for how Twig runs.
 
 mod edit;
 mod libraries;
@@ -21,17 +21,17 @@ use crate::places::Places;
 /// The configuration, defaults filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Config {
-    /// What stands between a library's name and a prompt's.
+    /// The separator between a library's name and a prompt's.
     pub(crate) separator: String,
     pub(crate) limits: Limits,
     pub(crate) http: http::HttpLimits,
     /// Variables that prompt functions get.
     pub(crate) function_environment: Vec<String>,
-    /// What stands before a prompt's name in a message that means it.
+    /// The prefix that marks a prompt's name in a message.
     pub(crate) trigger: String,
-    /// Names of clients that treat prompts as opencode does, beside those that Twig knows.
+    /// Names of clients that treat prompts as opencode does, besides those that Twig knows.
     pub(crate) command_clients: Vec<String>,
-    /// Folders that the person added.
+    /// Folders that the user added.
     pub(crate) libraries: Vec<Remembered>,
 }
 
@@ -49,7 +49,7 @@ impl Default for Config {
     }
 }
 
-/// Reads the configuration; a file that is not there is an empty one.
+/// Reads the configuration; a missing file counts as empty.
 pub(crate) fn load(places: &Places) -> Result<Config, CommandError> {
     let Some(path) = &places.config else {
         return Ok(Config::default());
@@ -196,10 +196,10 @@ fn is_variable(name: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// One row a limit that can be set: its name, the most it can be, and where it goes.
+/// One row per configurable limit: its name, its maximum, and the field that it sets.
 type LimitRow<T> = (&'static str, usize, fn(&mut T, usize));
 
-/// As much as a number can say.
+/// The maximum of the number type.
 const ANY: usize = usize::MAX;
 
 const LIMITS: [LimitRow<Limits>; 28] = [
@@ -237,7 +237,7 @@ const LIMITS: [LimitRow<Limits>; 28] = [
 
 /// More than any machine serves, and less than a semaphore can count.
 const MANY: usize = 1_000_000;
-/// A day, which no clock overflows on.
+/// A day, which overflows no clock.
 const DAY: usize = 24 * 60 * 60 * 1_000;
 
 const HTTP: [LimitRow<http::HttpLimits>; 11] = [

@@ -1,7 +1,7 @@
 //! Twig in the configuration of AI clients: which clients there are, where each keeps its servers
-//! and in which words, and edits that leave everything else in those files as it was.
+//! and in which format, and edits that leave everything else in those files as it was.
 //!
-//! `commands/connect` decides what to do and talks about it; nothing here prints.
+//! `commands/connect` decides what to do and reports it; nothing here prints.
 
 mod clients;
 mod config;

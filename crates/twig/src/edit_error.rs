@@ -7,12 +7,12 @@ pub(crate) struct EditError {
     pub(crate) message: String,
     pub(crate) line: usize,
     pub(crate) column: usize,
-    /// What to change, where the file is sound and only written in a way that is not edited here.
+    /// What to change, if the file is valid but written in a form that Twig does not edit.
     pub(crate) advice: Option<String>,
 }
 
 impl EditError {
-    /// At a place in the text, counted in bytes.
+    /// An error at a position in the text, in bytes.
     pub(crate) fn at(text: &str, place: usize, message: impl Into<String>) -> Self {
         let before = text.get(..place).unwrap_or(text);
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -24,7 +24,7 @@ impl EditError {
         }
     }
 
-    /// Says what to change in a file that is sound.
+    /// Adds what to change in a valid file.
     pub(crate) fn advise(self, advice: impl Into<String>) -> Self {
         Self {
             advice: Some(advice.into()),

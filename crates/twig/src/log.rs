@@ -1,4 +1,4 @@
-//! Logging: to stderr, one line an event, with nothing in it that a terminal would obey.
+//! Logging to stderr: one line per event, without control characters.
 
 use std::io::{self, Write};
 
@@ -39,7 +39,7 @@ pub(crate) fn start(level: LogLevel) {
         .init();
 }
 
-/// For servers: neither the log nor a panic waits for somebody to read it.
+/// For servers: neither the log nor a panic blocks until standard error is read.
 pub(crate) fn never_wait() {
     if !stderr::never_wait() {
         return;
@@ -52,12 +52,12 @@ pub(crate) fn never_wait() {
     }));
 }
 
-/// Stderr, with control characters made visible: file names and descriptions are not ours.
+/// Stderr, with control characters made visible: file names and descriptions are untrusted.
 struct VisibleStderr;
 
 impl Write for VisibleStderr {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // An event arrives in one piece, its line end included.
+        // An event arrives in one piece, including its newline.
         let text = String::from_utf8_lossy(bytes);
         stderr::write(format!(
             "{}\n",

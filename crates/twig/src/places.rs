@@ -1,4 +1,4 @@
-//! Where things are: the one door to the environment.
+//! Folders and variables: the only access to the environment.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,24 +7,24 @@ use std::path::{Path, PathBuf};
 use twig_clients::clients::{BaseFolder, CLIENTS, Candidates, KnownClient};
 use twig_sources::PROJECT;
 
-/// Folders of this person on this machine.
+/// The user's folders on this machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Places {
     pub(crate) home: Option<PathBuf>,
     /// The folder of libraries.
     pub(crate) data: Option<PathBuf>,
-    /// Whether `TWIG_DATA_DIR` says so.
+    /// Whether `TWIG_DATA_DIR` names it.
     pub(crate) data_is_named: bool,
     /// The configuration file.
     pub(crate) config: Option<PathBuf>,
-    /// The folders of the project that this is run in, and of those around it; nearest first.
+    /// The project folders of the working folder and of the folders around it; nearest first.
     pub(crate) projects: Vec<PathBuf>,
     /// The record of trusted libraries. It is never in a folder of libraries, whose authors could
     /// write it themselves.
     pub(crate) trust: Option<PathBuf>,
     /// The folder of workspaces.
     pub(crate) workspaces: Option<PathBuf>,
-    /// What the bash functions of prompts begin with.
+    /// The prefix of the bash functions of prompts.
     pub(crate) function_prefix: Option<OsString>,
 }
 
@@ -52,7 +52,7 @@ impl Places {
         }
     }
 
-    /// A path as people like to read it: `~` for home.
+    /// A path for display: `~` for home.
     pub(crate) fn shown(&self, path: &Path) -> String {
         match self
             .home
@@ -72,11 +72,11 @@ pub(crate) struct ClientPlaces {
     pub(crate) home: Option<PathBuf>,
     /// `~/.config`, on every system.
     pub(crate) config: Option<PathBuf>,
-    /// Where applications with windows keep theirs on this system.
+    /// Where graphical applications keep theirs on this system.
     pub(crate) applications: Option<PathBuf>,
-    /// The folders that clients are told to use, by the variables that name them.
+    /// The folders that environment variables give to clients, by variable.
     own: Vec<(&'static str, PathBuf)>,
-    /// The folders of programs.
+    /// The folders of `PATH`.
     path: Vec<PathBuf>,
 }
 
@@ -93,7 +93,7 @@ impl ClientPlaces {
         let path = variable("PATH").unwrap_or_default();
         let variables = CLIENTS.iter().filter_map(|client| client.home_variable);
         let own = variables.filter_map(|name| Some((name, absolute(name)?)));
-        // Which program `.` means depends on where one happens to be.
+        // A relative folder in `PATH` depends on the working folder.
         let path = env::split_paths(&path).filter(|folder| folder.is_absolute());
         Self {
             home,
@@ -104,7 +104,7 @@ impl ClientPlaces {
         }
     }
 
-    /// One of a person's folders, as a client sees it.
+    /// One of the user's folders, as a client sees it.
     pub(crate) fn base(&self, client: &KnownClient, base: BaseFolder) -> Option<&PathBuf> {
         match base {
             BaseFolder::Own => {
@@ -119,7 +119,7 @@ impl ClientPlaces {
         }
     }
 
-    /// A path of a client, from the first folder that is known.
+    /// A path of a client, from the first known folder.
     pub(crate) fn first(&self, client: &KnownClient, paths: Candidates) -> Option<PathBuf> {
         let mut paths = paths.iter();
         paths.find_map(|(base, path)| Some(self.base(client, *base)?.join(path)))
@@ -132,7 +132,7 @@ impl ClientPlaces {
         shared.into_iter().flatten().chain(own)
     }
 
-    /// A program that is found by its name.
+    /// Finds a program by its name.
     pub(crate) fn program(&self, name: &str) -> Option<PathBuf> {
         let name = format!("{name}{}", env::consts::EXE_SUFFIX);
         let mut programs = self.path.iter().map(|folder| folder.join(&name));
@@ -140,14 +140,14 @@ impl ClientPlaces {
     }
 }
 
-/// Whether a file is one that can be started.
+/// Whether a file is executable.
 pub(crate) fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata()
         .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-/// What says where libraries are, where the environment does: a client may not pass that on.
+/// The environment variables that name library folders: a client may not pass them on.
 pub(crate) fn named_folders() -> Vec<(&'static str, PathBuf)> {
     let data = non_empty("TWIG_DATA_DIR").map(|path| on_disk(&path));
     let named = [
@@ -161,7 +161,7 @@ pub(crate) fn named_folders() -> Vec<(&'static str, PathBuf)> {
         .collect()
 }
 
-/// What every client passes on to the servers that it starts; many pass on no more.
+/// The variables that every client passes on to its servers; many pass on no more.
 pub(crate) fn passed_on() -> Vec<(&'static str, OsString)> {
     const NAMES: [&str; 15] = [
         "HOME",
@@ -186,7 +186,7 @@ pub(crate) fn passed_on() -> Vec<(&'static str, OsString)> {
         .collect()
 }
 
-/// The project folders upward from the working folder. The first of them may still be made.
+/// The project folders upward from the working folder. The first of them may not exist yet.
 fn projects() -> Vec<PathBuf> {
     let Ok(here) = env::current_dir() else {
         return Vec::new();
@@ -197,24 +197,24 @@ fn projects() -> Vec<PathBuf> {
     projects
 }
 
-/// The folder that this is run in.
+/// The working folder.
 pub(crate) fn working_folder() -> Option<PathBuf> {
     env::current_dir().ok()
 }
 
-/// The token that clients over HTTP have to show.
+/// The token that HTTP clients have to send.
 #[allow(clippy::disallowed_methods, reason = "this is the door")]
 pub(crate) fn token_from_environment() -> Option<OsString> {
     env::var_os("TWIG_TOKEN").filter(|token| !token.is_empty())
 }
 
-/// A variable by its name, such as one that the person lets functions have.
+/// A variable by its name, such as one that the user lets functions have.
 #[allow(clippy::disallowed_methods, reason = "this is the door")]
 pub(crate) fn variable(name: &str) -> Option<OsString> {
     env::var_os(name)
 }
 
-/// An absolute form of a path that the person gave.
+/// The absolute form of a path that the user gave.
 pub(crate) fn on_disk(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -226,7 +226,7 @@ fn non_empty(name: &str) -> Option<PathBuf> {
         .map(PathBuf::from)
 }
 
-/// The base-directory rules say that a relative path there counts as none.
+/// The base-directory specification says to ignore a relative path.
 fn absolute(name: &str) -> Option<PathBuf> {
     non_empty(name).filter(|path| path.is_absolute())
 }

@@ -10,13 +10,13 @@ use twig_sources::LiveCatalog;
 
 use crate::jobs::Jobs;
 
-/// The catalog, what rendering keeps, and who the server is.
+/// The catalog, the render caches, and the server's identity.
 pub(crate) struct Service {
     pub(crate) live: Arc<LiveCatalog>,
     pub(crate) templates: Templates,
     pub(crate) server: Arc<Server>,
     pub(crate) limits: Limits,
     pub(crate) jobs: Jobs,
-    /// Where the project is kept that is served, if one is.
+    /// The store of the served project, if there is one.
     pub(crate) store: Option<Arc<dyn Store>>,
 }

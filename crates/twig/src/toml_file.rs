@@ -1,8 +1,8 @@
-//! A TOML file that is edited in place: a table or an entry of a list more, or one less.
+//! A TOML file edited in place: adds or removes a table or a list entry.
 //!
-//! `toml_edit` says where everything is. Its tree is not printed again: that would change line ends,
-//! the order of dotted keys and the way headers are written. Lines are put into the text or cut out of
-//! it instead, so every other byte stays as it is.
+//! `toml_edit` reports where everything is. Its tree is not printed again: that would change line
+//! ends, the order of dotted keys and the style of headers. Instead, lines are inserted into the
+//! text or cut out of it, so every other byte stays as it is.
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ impl<'t> TomlFile<'t> {
         })
     }
 
-    /// The text with a table more at its end. A file without a last line end gets none.
+    /// The text with a table added at its end. A file without a final newline gets none.
     pub(crate) fn append(&self, table: &[String]) -> String {
         let Self { text, newline, .. } = self;
         let table = table.join(newline);
@@ -51,7 +51,7 @@ impl<'t> TomlFile<'t> {
         }
     }
 
-    /// The text with other lines in the place of the first of these parts, and without the rest.
+    /// The text with other lines in place of the first of these parts, and without the other parts.
     pub(crate) fn replace(&self, parts: &[TomlPart], table: &[String]) -> String {
         let table = table.join(self.newline);
         let (first, rest) = parts.split_at(parts.len().min(1));
@@ -60,7 +60,7 @@ impl<'t> TomlFile<'t> {
         self.spliced(first.chain(rest))
     }
 
-    /// The text without these parts, and without the empty lines that set them apart.
+    /// The text without these parts, and without the empty lines that separate them.
     pub(crate) fn cut(&self, parts: &[TomlPart]) -> String {
         self.spliced(parts.iter().map(|part| (self.with_gap(part), "")))
     }
@@ -76,8 +76,8 @@ impl<'t> TomlFile<'t> {
         edited + &self.text[done..]
     }
 
-    /// The parts that an item of a table is written in, in the file's order, with the tables below it;
-    /// nothing where it has dotted keys, whose lines may be anywhere.
+    /// The parts of the file that hold a table's item and the tables below it, in order; `None` if
+    /// it has dotted keys, whose lines may be anywhere.
     pub(crate) fn parts_of_item(&self, table: &Table, name: &str) -> Option<Vec<TomlPart>> {
         match table.get(name)? {
             Item::Table(table) => self.parts(table),
@@ -141,8 +141,8 @@ impl<'t> TomlFile<'t> {
         start..range.end + line.trim_end_matches('\r').len()
     }
 
-    /// A part with the end of its last line, and the empty line that sets it apart from what is above.
-    /// At the end of a file without a last line end, also with the one that it was given.
+    /// A part with its final newline, and the empty line that separates it from the text above. At
+    /// the end of a file without a final newline, also with the newline that was added before it.
     fn with_gap(&self, part: &TomlPart) -> Range<usize> {
         let above = &self.text[..part.start];
         let is_apart = above.ends_with(&self.newline.repeat(2)) || above == self.newline;
@@ -158,7 +158,7 @@ impl<'t> TomlFile<'t> {
         part.start.saturating_sub(self.newline.len() * gap)..end
     }
 
-    /// The text with one more entry in a list.
+    /// The text with an entry added to a list.
     pub(crate) fn push(&self, list: &Array, entry: &str) -> Option<String> {
         let (end, separator) = match list.iter().last() {
             Some(last) => (last.span()?.end, ", "),
@@ -168,12 +168,12 @@ impl<'t> TomlFile<'t> {
         Some(format!("{before}{separator}{entry}{after}"))
     }
 
-    /// The text without one entry of a list: it goes with its comma, comments stay.
+    /// The text without one entry of a list: its comma goes with it, comments stay.
     pub(crate) fn remove(&self, list: &Array, at: usize) -> Option<String> {
         let is_blank = |range: Range<usize>| self.text[range].trim_matches(BLANK).is_empty();
         let own = list.get(at)?.span()?;
         let before = at.checked_sub(1).and_then(|at| list.get(at)?.span());
-        // The last one may have no comma of its own: then the one before it has nothing to part.
+        // The last entry may have no comma of its own: then the comma before it separates nothing.
         let (entry, comma) = if let Some(comma) = self.comma(own.end) {
             if is_blank(own.end..comma) {
                 (self.tidy(own.start..comma + 1), None)
@@ -196,7 +196,7 @@ impl<'t> TomlFile<'t> {
         Some(self.spliced(cuts.into_iter().map(|cut| (cut, ""))))
     }
 
-    /// The comma after a place, with nothing but whitespace and comments between.
+    /// The comma after a position, with nothing but whitespace and comments between.
     fn comma(&self, place: usize) -> Option<usize> {
         let mut at = place;
         for line in self.text[place..].split_inclusive('\n') {
@@ -210,8 +210,8 @@ impl<'t> TomlFile<'t> {
         None
     }
 
-    /// A cut with its whole line where nothing else is in it, else with the whitespace behind it, or
-    /// before it where the line ends.
+    /// A cut extended to its whole line if nothing else is on it, else by the whitespace after it,
+    /// or before it at the end of a line.
     fn tidy(&self, cut: Range<usize>) -> Range<usize> {
         let start = self.text[..cut.start].trim_end_matches(BLANK).len();
         let end = self.text.len() - self.text[cut.end..].trim_start_matches(BLANK).len();
@@ -225,7 +225,7 @@ impl<'t> TomlFile<'t> {
     }
 }
 
-/// Where the values of a table of dotted keys end.
+/// Where the values of a table with dotted keys end.
 fn dotted_end(table: &Table) -> Option<usize> {
     let mut end = 0;
     for (_, item) in table {

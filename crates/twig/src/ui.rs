@@ -1,7 +1,7 @@
 //! All printing: data to stdout, talk to stderr.
 //!
-//! Text that came from files is shown with its control and invisible characters spelled out, so
-//! that a library cannot drive somebody's terminal.
+//! Control and invisible characters in text from files are spelled out, so that a library cannot
+//! control the user's terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -13,12 +13,12 @@ use twig_core::Problem;
 use crate::command_error::CommandError;
 use crate::stderr;
 
-/// The widest column that others are aligned to; longer cells push their own row alone.
+/// The widest column that others are aligned to; a longer cell shifts only its own row.
 const COLUMN: usize = 200;
 /// The longest cell that is shown whole, in characters.
 const CELL: usize = 2000;
 
-/// The two ways out.
+/// The two output streams.
 pub(crate) struct Ui {
     out: BufWriter<io::Stdout>,
 }
@@ -52,7 +52,7 @@ impl Ui {
         Ok(())
     }
 
-    /// Rows in aligned columns, two blanks apart; the last column is as long as it likes.
+    /// Rows in aligned columns, two spaces apart; the last column may have any length.
     pub(crate) fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
         self.indented_table("", rows)
     }
@@ -67,14 +67,14 @@ impl Ui {
         self.out.write_all(problem_text(problem).as_bytes())
     }
 
-    /// Something said to the person beside the data.
+    /// A message to the user, separate from the data.
     pub(crate) fn say(&mut self, text: impl AsRef<str>) {
-        // What was printed before comes first on a terminal too.
+        // On a terminal, the data printed before must come first, too.
         let _ = self.out.flush();
         stderr::write(format!("{}\n", visible(text.as_ref())));
     }
 
-    /// A command's end.
+    /// The error that ends a command.
     pub(crate) fn error(&mut self, error: &CommandError) {
         self.say(format!("error: {}", error.message));
         for hint in &error.hints {
@@ -99,7 +99,7 @@ fn aligned(indent: &str, rows: &[Vec<String>]) -> String {
         let widths = cells.map(|cell| cell.chars().count().min(COLUMN));
         widths.max().unwrap_or_default()
     };
-    // Nothing stands after the last column: it needs no blanks.
+    // Nothing follows the last column: it needs no padding.
     let last = columns.saturating_sub(1);
     let widths: Vec<usize> = (0..last).map(width).chain([0]).collect();
     let mut text = String::new();
@@ -166,7 +166,7 @@ fn is_hidden(c: char) -> bool {
     }
 }
 
-/// JSON leaves DEL and the C1 characters alone; some terminals obey them.
+/// JSON does not escape DEL and the C1 characters; some terminals obey them.
 fn escape_c1(json: &str) -> Cow<'_, str> {
     if !json.chars().any(|c| ('\u{7f}'..='\u{9f}').contains(&c)) {
         return Cow::Borrowed(json);
@@ -204,7 +204,7 @@ fn problem_text(problem: &Problem) -> String {
     let gutter = " ".repeat(number.len());
     let _ = writeln!(text, "{gutter}--> {place}");
     if let Some(excerpt) = &problem.excerpt {
-        // Tabs and hidden characters take more than one column once they are shown.
+        // Tabs and hidden characters take more than one column when they are shown.
         let shown = |part: &str| visible(part).replace('\t', "    ");
         let before: String = excerpt.text.chars().take(excerpt.start).collect();
         let marked: String = excerpt

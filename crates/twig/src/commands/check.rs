@@ -1,4 +1,4 @@
-//! `twig check`: what is wrong, by the same path that the server takes.
+//! `twig check`: reports problems, using the same code path as the server.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -32,7 +32,7 @@ pub(crate) struct CheckArgs {
     json: bool,
 }
 
-/// One problem as scripts see it; this shape is a promise.
+/// One problem as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 pub(super) struct ProblemRow<'p> {
     code: &'static str,
@@ -69,7 +69,7 @@ pub(super) fn run(options: &CheckArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
     let catalog = Latest::from(opened.live.snapshot());
     let mut problems = opened.live.problems();
     problems.extend(check(opened.world(&catalog)));
-    // The other libraries are there for what these include; their problems are not asked for.
+    // The other libraries are only loaded for includes; do not report their problems.
     let is_meant =
         |path: &str| named.is_empty() || named.iter().any(|root| Path::new(path).starts_with(root));
     // A library that one of these shadows is reported, wherever it is.

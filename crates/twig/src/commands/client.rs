@@ -1,4 +1,4 @@
-//! A small MCP client over a child process's pipes. Whatever happens, the child ends with it.
+//! A small MCP client over a child process's pipes. Dropping it always ends the child.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -10,23 +10,23 @@ use serde_json::{Value, json};
 
 use crate::command_error::{CommandError, ErrorKind, reason};
 
-/// More than any server says in a short conversation.
+/// More than any server sends in a short conversation.
 const MOST: u64 = 256 * 1024 * 1024;
 
-/// How much of what a server complains about is looked at.
+/// How much of a server's standard error is kept.
 const KEPT: u64 = 64 * 1024;
 
-/// How long a server that is not needed any more may take to end by itself.
+/// How long a server may take to end by itself when it is no longer needed.
 const GRACE: Duration = Duration::from_secs(2);
 
 pub(super) struct ProbeClient {
     child: Child,
     input: Option<ChildStdin>,
     messages: Receiver<Value>,
-    /// How standard error began, once it is closed.
+    /// The beginning of standard error, once it is closed.
     complaint: Receiver<String>,
     next_id: u64,
-    /// A server that says nothing for so long is not going to.
+    /// How long to wait for a server that sends nothing.
     patience: Duration,
 }
 
@@ -74,7 +74,7 @@ impl ProbeClient {
                 let mut begin = Vec::new();
                 let _ = errors.by_ref().take(KEPT).read_to_end(&mut begin);
                 let _ = sender.send(String::from_utf8_lossy(&begin).into_owned());
-                // A server that complains on and on must not have to wait for a reader.
+                // A server that writes many errors must not block on its pipe.
                 let _ = std::io::copy(&mut errors, &mut std::io::sink());
             });
         }
@@ -134,8 +134,8 @@ impl ProbeClient {
         Err(CommandError::new(ErrorKind::Internal, message))
     }
 
-    /// Ends the server and gives what it said last, or first of errors, where its standard error
-    /// is a pipe.
+    /// Ends the server and returns the first error line, or the last line, if its standard error is
+    /// a pipe.
     pub(super) fn complaint(mut self) -> Option<String> {
         self.kill();
         let text = self.complaint.recv_timeout(GRACE).ok()?;
@@ -157,7 +157,7 @@ impl ProbeClient {
         }
     }
 
-    /// Closes the server's input and lets it end by itself, for a while.
+    /// Closes the server's input and gives it some time to end by itself.
     fn close(&mut self, grace: Duration) {
         self.input = None;
         let deadline = Instant::now() + grace;

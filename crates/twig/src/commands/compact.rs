@@ -1,4 +1,4 @@
-//! `twig workspace compact`: old versions dropped, and their room given back.
+//! `twig workspace compact`: drops old versions and frees their disk space.
 
 use std::process::ExitCode;
 
@@ -36,13 +36,13 @@ pub(crate) struct CompactArgs {
     json: bool,
 }
 
-/// What was dropped and given back; this shape is a promise.
+/// What was dropped and freed; this shape is stable.
 #[derive(Debug, Serialize)]
 struct Compacted<'c> {
     workspace: &'c str,
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<&'c str>,
-    /// The versions of each prompt and resource that are kept; absent where all are.
+    /// How many versions of each prompt and resource are kept; absent if all are.
     #[serde(skip_serializing_if = "Option::is_none")]
     keep: Option<u64>,
     dropped_versions: u64,
@@ -134,7 +134,7 @@ fn ask_to_drop(
     Ok(is_meant)
 }
 
-/// Gives the space of what was deleted back; says so where it cannot.
+/// Frees the disk space of deleted content; says so if it cannot.
 pub(super) fn erase(
     workspace: &StoreName,
     reclaim: Result<Reclaimed, StoreError>,

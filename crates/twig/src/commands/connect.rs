@@ -1,4 +1,4 @@
-//! `twig connect`: writes Twig into the configuration of an AI client, and takes it out again.
+//! `twig connect`: adds Twig to the configuration of an AI client, and removes it again.
 
 mod list;
 mod server;
@@ -21,7 +21,7 @@ use crate::edit_error::EditError;
 use crate::places::{ClientPlaces, Places, on_disk};
 use crate::ui::Ui;
 
-/// Writing Twig into a client's configuration.
+/// Adding Twig to a client's configuration.
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[derive(Debug, Args)]
 #[command(after_help = clients())]
@@ -62,13 +62,13 @@ pub(crate) struct ConnectArgs {
     serve: Vec<String>,
 }
 
-/// The clients that it knows.
+/// The supported clients.
 fn clients() -> String {
     let names = CONNECTED.map(|client| client.id);
     format!("Clients: {}.", names.join(", "))
 }
 
-/// Clients make commands and tool names of it.
+/// A server name; clients derive commands and tool names from it.
 fn parse_name(text: &str) -> Result<String, String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if (1..=64).contains(&text.len()) && text.chars().all(fits) {
@@ -125,7 +125,7 @@ pub(super) fn run(options: &ConnectArgs, ui: &mut Ui) -> Result<ExitCode, Comman
         None => ClientConfig::read(client, scope, path.clone()),
     };
     let config = match read {
-        // What has no place for servers has no Twig to take out, however it is written.
+        // A file without a place for servers has no Twig to remove, whatever its syntax.
         Err(ConfigError::Edit(error)) if options.remove && error.advice.is_some() => {
             ClientConfig::without_servers(client, scope, path)
         }
@@ -144,7 +144,7 @@ pub(super) fn run(options: &ConnectArgs, ui: &mut Ui) -> Result<ExitCode, Comman
     }
 }
 
-/// Keeps other commands from changing the file; nothing where it is only looked at.
+/// Prevents other commands from changing the file; `None` if it is only read.
 fn lock(
     options: &ConnectArgs,
     scope: ConfigScope,
@@ -156,14 +156,14 @@ fn lock(
         return Ok(None);
     }
     match path.strip_prefix(project) {
-        // The project may be somebody else's.
+        // The project may belong to another user.
         Ok(inner) if scope == ConfigScope::Project => LockedFile::open_beneath(project, inner),
         _ => LockedFile::open(path),
     }
     .map(Some)
 }
 
-/// The client and the project that are meant: `--project cursor` names a client, not a folder.
+/// The selected client and project: `--project cursor` names a client, not a folder.
 fn subject(options: &ConnectArgs) -> (Option<&str>, Option<PathBuf>) {
     let named = options.project.as_ref().and_then(|path| path.to_str());
     let named = named.filter(|name| options.client.is_none() && !Path::new(name).exists());
@@ -204,7 +204,7 @@ fn no_file(client: ConnectClient, scope: ConfigScope) -> CommandError {
     }
 }
 
-/// A file that is left alone, and why.
+/// The error for a file that is not changed, and why.
 fn refused(shown: &str, error: &ConfigError) -> CommandError {
     let message = match error {
         ConfigError::Read(cause) => format!("{shown} cannot be read: {}", reason(cause)),

@@ -1,4 +1,4 @@
-//! Values that the command line spells: as text, or as a file or standard input to be read.
+//! Values on the command line: given as text, or read from a file or standard input.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,19 +10,19 @@ use twig_core::store::{GivenContent, ItemKind};
 
 use crate::command_error::{CommandError, reason};
 
-/// How much of a content tells what it is.
+/// How many bytes of a content are used to guess its type.
 const HEAD: usize = 4096;
 
-/// A value as it is spelled.
+/// A value as written on the command line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Spelled<'a> {
     /// The value itself.
     Text(&'a str),
-    /// `@FILE`: what the file holds.
+    /// `@FILE`: the file's content.
     File(&'a str),
 }
 
-/// `TEXT`, `@FILE`, or `@@TEXT` for what starts with an @.
+/// `TEXT`, `@FILE`, or `@@TEXT` for a text that starts with an @.
 pub(super) fn spelled(value: &str) -> Spelled<'_> {
     match value.strip_prefix('@') {
         None => Spelled::Text(value),
@@ -31,7 +31,7 @@ pub(super) fn spelled(value: &str) -> Spelled<'_> {
     }
 }
 
-/// The content that is meant, `-` being standard input. More than the limit is not read.
+/// Reads the content that a value names; `-` is standard input. Never reads more than the limit.
 pub(super) fn content(
     kind: ItemKind,
     value: &str,
@@ -68,7 +68,8 @@ pub(super) fn content(
     Ok(GivenContent::Bytes(bytes))
 }
 
-/// What a content is where nobody says: the names of its file and its URI tell, else its beginning.
+/// The default MIME type: guessed from the names of the file and the URI, else from the content's
+/// first bytes.
 pub(super) fn guess(value: &str, uri: &str, given: &GivenContent) -> &'static str {
     let file = match spelled(value) {
         Spelled::File(path) => Path::new(path).file_name().and_then(|name| name.to_str()),

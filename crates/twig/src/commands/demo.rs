@@ -1,4 +1,4 @@
-//! `twig demo`: a real server and a client that talks to it, on a library made for the occasion.
+//! `twig demo`: a real server and a client talking to it, with a sample library.
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,7 @@ pub(super) fn run(ui: &mut Ui) -> Result<ExitCode, CommandError> {
     ui.line("A server reads it, and a client talks MCP to the server, as your AI client would.")?;
     let mut client = ProbeClient::start(server(folder.path())?, PATIENCE)?;
     let result = converse(&mut client, &library, ui);
-    // The server goes before its folder does, whatever happened.
+    // The server must end before its folder is removed, whatever happened.
     let ended = client.end();
     folder.close()?;
     result?;
@@ -48,7 +48,7 @@ pub(super) fn run(ui: &mut Ui) -> Result<ExitCode, CommandError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// This very binary as a server on a folder of libraries.
+/// This binary as a server on a folder of libraries.
 fn server(data: &Path) -> Result<Command, CommandError> {
     let mut command = Command::new(std::env::current_exe()?);
     command

@@ -1,4 +1,4 @@
-//! `twig doctor`: what was found where, what is wrong, and whether clients reach it.
+//! `twig doctor`: reports what was found where, what is wrong, and whether clients can reach it.
 
 mod clients;
 
@@ -38,7 +38,7 @@ struct DoctorReport<'r> {
     config: Option<String>,
     config_problem: Option<String>,
     places: Vec<PlaceRow<'r>>,
-    /// The project that is served beside them.
+    /// The project that is served with them.
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<ProjectRow<'r>>,
     libraries: Vec<LibraryRow<'r>>,
@@ -81,7 +81,7 @@ struct ProjectRow<'r> {
 
 pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
-    // A configuration that is wrong is one of the things to say, not a reason to say nothing.
+    // A broken configuration is one of the findings, not a reason to stop.
     let (config, config_problem) = match config::load(&places) {
         Ok(config) => (config, None),
         Err(error) => (Config::default(), Some(error.message)),
@@ -137,7 +137,7 @@ pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, Command
     )
 }
 
-/// The workspaces of this person, if there is a place for any.
+/// The user's workspaces, if there is a folder for them.
 fn workspaces(opened: &OpenedCatalog) -> Result<Vec<workspace::WorkspaceRow>, CommandError> {
     if opened.places.workspaces.is_none() {
         return Ok(Vec::new());
@@ -297,7 +297,7 @@ fn print(
     Ok(())
 }
 
-/// What is wrong between clients and Twig, and with libraries.
+/// Problems between clients and Twig, and with libraries.
 fn print_problems(
     report: &DoctorReport<'_>,
     problems: &[Problem],
@@ -310,7 +310,7 @@ fn print_problems(
         ui.line(format!("  {client}"))?;
     }
     ui.line("\nproblems")?;
-    // Each is said in full above.
+    // Each is described in full above.
     let clients = report.clients.iter().filter(|it| it.is_broken()).count();
     let workspaces = report.workspaces.iter();
     let workspaces = workspaces.filter(|it| it.problem.is_some()).count();
@@ -335,11 +335,11 @@ fn print_problems(
     Ok(())
 }
 
-/// How to start this very server, for clients: with what was named here, and nothing else.
+/// How clients start this same server: with the sources that were named here, and nothing else.
 struct ServerLaunch<'l> {
     binary: &'l str,
     args: Vec<String>,
-    /// The data folder, where the environment names it: a client may not pass that on.
+    /// The data folder, if the environment names it: a client may not pass that on.
     data: Option<String>,
 }
 
@@ -366,7 +366,7 @@ fn connect(launch: &ServerLaunch<'_>, ui: &mut Ui) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// A word as a shell takes it.
+/// A word, quoted for a shell.
 fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%".contains(c);
     if text.chars().all(is_plain) {

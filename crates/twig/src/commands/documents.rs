@@ -10,7 +10,7 @@ use super::origin::{OriginRow, project_flags};
 use crate::command_error::CommandError;
 use crate::ui::Ui;
 
-/// One document as scripts see it; this shape is a promise.
+/// One document as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 pub(super) struct DocumentRow<'c> {
     uri: &'c str,
@@ -29,7 +29,7 @@ pub(super) struct DocumentRow<'c> {
 struct ShownDocument<'c> {
     #[serde(flatten)]
     row: DocumentRow<'c>,
-    /// Absent where the document is not text.
+    /// Absent if the document is not text.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'c str>,
 }
@@ -57,7 +57,7 @@ pub(super) fn list(opened: &OpenedCatalog, json: bool, ui: &mut Ui) -> Result<()
     Ok(())
 }
 
-/// Prints what a document holds.
+/// Prints the content of a document.
 pub(super) fn show(
     opened: &OpenedCatalog,
     uri: &str,

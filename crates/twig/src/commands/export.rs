@@ -1,4 +1,4 @@
-//! `twig export`: prompts as files that another client reads.
+//! `twig export`: writes prompts as files that another client reads.
 
 mod pick;
 mod report;
@@ -93,7 +93,7 @@ pub(crate) struct ExportSourceArgs {
 }
 
 impl ExportSourceArgs {
-    /// The same in the words of other commands.
+    /// The same as the arguments of other commands.
     fn sources(&self) -> SourceArgs {
         SourceArgs {
             library: self.library.clone(),

@@ -1,5 +1,5 @@
-//! `twig import`: prompts of other tools go into a library or a project, and a table says what
-//! became of each.
+//! `twig import`: imports prompts of other tools into a library or a project, and prints a table
+//! with the result for each.
 
 mod report;
 
@@ -98,13 +98,13 @@ pub(super) fn run(options: &ImportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     })
 }
 
-/// What was found, and how many files lie there for another reason.
+/// The imported items, and the number of files that are there for another purpose.
 fn items(gathered: Gathered, wish: ImportRequest, limits: &Limits) -> (Vec<ImportItem>, usize) {
     let outcome = read(&gathered.files, wish, limits);
     let mut items = outcome.items;
     let mut others = gathered.others;
     for (path, why) in outcome.others {
-        // A file that the person named should have held something.
+        // A file that the user named should have held something.
         if gathered.is_file {
             items.push(ImportItem::left(path, why));
         } else {
@@ -145,7 +145,7 @@ fn into_library(
     Ok((goal, plan.fates))
 }
 
-/// The library that is meant, and its folder: one that is there, or a new one.
+/// The selected library and its folder: an existing or a new one.
 fn library_root(
     options: &ImportArgs,
     places: &Places,

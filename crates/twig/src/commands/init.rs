@@ -1,5 +1,4 @@
-//! `twig init`: prompts and documents for a project to start from. Nothing that exists is ever
-//! overwritten.
+//! `twig init`: starter prompts and documents for a project. It never overwrites an existing file.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -19,7 +18,7 @@ pub(crate) struct InitArgs {
     path: PathBuf,
 }
 
-/// Each file and what it starts with.
+/// Each file and its initial text.
 const STARTER: [(&str, &str); 7] = [
     ("config.toml", include_str!("../../starter/config.toml")),
     (
@@ -48,7 +47,7 @@ const STARTER: [(&str, &str); 7] = [
     ),
 ];
 
-/// What became of one file.
+/// The result for one file.
 enum Made {
     Written,
     Kept,
@@ -62,7 +61,7 @@ pub(super) fn run(options: &InitArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
         return Err(CommandError::fixable(message).hint("name the folder of a project"));
     }
     let root = project.join(PROJECT);
-    // A link could lead anywhere, and nothing behind it would be served.
+    // A symlink could point anywhere, and files behind it would not be served.
     let folders = [
         "prompts",
         "docs",
@@ -99,7 +98,7 @@ pub(super) fn run(options: &InitArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a file that is not there yet, and the folders above it, inside the project.
+/// Creates a file and its parent folders inside the project, unless it exists.
 fn write(project: &Path, path: &Path, text: &str) -> std::io::Result<Made> {
     match create_beneath(project, path, text.as_bytes()) {
         Ok(()) => Ok(Made::Written),

@@ -1,4 +1,4 @@
-//! `twig prompt` and `twig resource`: what a project holds, and every change to it.
+//! `twig prompt` and `twig resource`: the contents of a project, and every change to them.
 
 mod show;
 
@@ -170,7 +170,7 @@ pub(crate) struct ItemRestoreArgs {
     json: bool,
 }
 
-/// What a write did, as scripts see it; this shape is a promise.
+/// The result of a write, as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 struct ItemChange<'c> {
     workspace: &'c str,
@@ -186,7 +186,7 @@ struct ItemChange<'c> {
     time: String,
 }
 
-/// What only resources have.
+/// The fields that only resources have.
 #[derive(Debug, Default)]
 struct OfResource {
     uri: Option<String>,
@@ -302,7 +302,7 @@ fn delete(kind: ItemKind, options: &ItemDeleteArgs, ui: &mut Ui) -> Result<ExitC
         if !ask_to_delete(&format!("{noun} '{name}'"), &losing, ui)? {
             return Ok(ExitCode::FAILURE);
         }
-        // What was asked about, and nothing that was written meanwhile.
+        // Delete the version that the user confirmed, not one written meanwhile.
         expected = expected.or(Some(head.number));
     }
     let written = write(&target, kind, &name, Change::Delete, expected)?;
@@ -339,19 +339,20 @@ fn restore(
     tell(&target, &name, &written, options.json, ui)
 }
 
-/// Whether a file or standard input was read and had nothing in it.
+/// Whether a file or standard input was read and was empty.
 fn is_read_empty(content: &GivenContent) -> bool {
     matches!(content, GivenContent::Bytes(bytes) if bytes.is_empty())
 }
 
-/// A command that fed us may have failed; the store keeps what was there before.
+/// Warns about empty input: the command that piped it may have failed. The store keeps the previous
+/// version.
 fn warn_of_nothing(is_empty: bool, ui: &mut Ui) {
     if is_empty {
         ui.say("warning: it is empty");
     }
 }
 
-/// The project that is meant, and the name of what is written there.
+/// The selected project, and the name of the item to write.
 fn open(
     kind: ItemKind,
     name: &str,
@@ -378,7 +379,7 @@ fn write(
     })))
 }
 
-/// What is there now.
+/// The current version.
 fn find(target: &ProjectTarget, kind: ItemKind, name: &StoreName) -> Result<Item, CommandError> {
     let items = target.read()?.items;
     let mut items = items.into_iter();

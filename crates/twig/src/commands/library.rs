@@ -1,4 +1,4 @@
-//! `twig library`: which libraries there are, and whose programs may run.
+//! `twig library`: which libraries there are, and which of them may run programs.
 
 mod add;
 mod detect;
@@ -61,7 +61,7 @@ pub(crate) enum LibraryCommand {
     },
 }
 
-/// One library as scripts see it; this shape is a promise.
+/// One library as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 struct ConfiguredLibraryRow<'c> {
     name: &'c str,
@@ -71,7 +71,7 @@ struct ConfiguredLibraryRow<'c> {
     prompts: usize,
     /// Prompts that run a program, served or not.
     functions: usize,
-    /// Whether these may run; absent where there are none.
+    /// Whether these may run; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     trusted: Option<bool>,
     /// Why it is served: `flag`, `project`, `configuration` or `data`.
@@ -183,7 +183,8 @@ fn trust(named: &str, yes: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> 
             library.name
         )));
     }
-    // The prompts below are those of these files, or nobody knows what would be trusted.
+    // The prompts listed below must come from these files; otherwise the user would trust something
+    // else.
     if let Err(changed) = were_read_from(&function_sources(&library), &files) {
         let message = format!(
             "library `{}` changed while it was read ({})",
@@ -202,7 +203,7 @@ fn trust(named: &str, yes: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> 
         ui.say("nothing was trusted");
         return Ok(ExitCode::FAILURE);
     }
-    // What was looked at is what was shown, whatever has changed since.
+    // Record the files that were shown, even if they have changed since.
     change(&places, &path, |record| record.trust(root, files))?;
     ui.say(format!(
         "library `{}` is trusted until one of these files changes",
@@ -211,7 +212,7 @@ fn trust(named: &str, yes: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a prompt starts, with the author's arguments: they are trusted along with the program.
+/// The command of a prompt, with the author's arguments: they are trusted along with the program.
 fn started(function: &Function) -> String {
     let mut line = function.file().to_string();
     if let Function::Command { arguments, .. } = function {
@@ -283,7 +284,7 @@ fn distrust(named: &str, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The library that is meant: by its name where it is served by itself, else by its folder.
+/// The selected library: by its name if it is served anyway, else by its folder.
 fn find(named: &str) -> Result<(Places, Arc<Library>), CommandError> {
     let is_path = named.contains(std::path::MAIN_SEPARATOR) || named.starts_with('.');
     let path = is_path.then(|| library_of(Path::new(named))).transpose()?;
@@ -321,7 +322,7 @@ fn find(named: &str) -> Result<(Places, Arc<Library>), CommandError> {
     Ok((opened.places, found))
 }
 
-/// A folder that has the files of a `functions` library is read as one.
+/// A folder with the files of a `functions` library is read as one.
 fn kind_of(path: &Path) -> Option<LibraryKind> {
     let is_there = |name: &str| path.join(name).is_file();
     (!is_there("twig.toml") && is_there("prompts.json")).then_some(LibraryKind::Functions)
@@ -338,7 +339,7 @@ fn read_record(places: &Places) -> Result<(PathBuf, Trust), CommandError> {
             "{} cannot be read: {}",
             places.shown(path),
             match error.kind() {
-                // What is wrong with the JSON in it says more than that it is wrong.
+                // The JSON error says more than the error kind.
                 std::io::ErrorKind::InvalidData => error.to_string(),
                 _ => reason(&error),
             }

@@ -1,4 +1,4 @@
-//! `twig list`: the prompts there are, or the documents.
+//! `twig list`: lists the prompts or the documents.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) struct ListArgs {
     json: bool,
 }
 
-/// One prompt as scripts see it; this shape is a promise.
+/// One prompt as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 pub(super) struct PromptRow<'c> {
     pub(super) name: &'c str,
@@ -40,13 +40,13 @@ pub(super) struct PromptRow<'c> {
     pub(super) description: Option<&'c str>,
     pub(super) arguments: Vec<ArgumentRow<'c>>,
     pub(super) kind: &'static str,
-    /// Of the prompt's text: its first message's.
+    /// The origin of the prompt's text: of its first message.
     #[serde(flatten)]
     pub(super) origin: OriginRow<'c>,
-    /// The file of the library that is run for it.
+    /// The library file that is run for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) runs: Option<&'c str>,
-    /// Why it is not served; only where everything is listed.
+    /// Why it is not served; only set with `--all`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) unavailable: Option<String>,
 }
@@ -102,7 +102,7 @@ pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
     }
     let of_places = opened.live.problems();
     let problems = catalog.problems().chain(&of_places);
-    // Notes are for those who look for them.
+    // Notes are left for `twig check`.
     let problems = problems.filter(|it| it.severity != Severity::Note).count();
     if problems > 0 {
         let count = counted(problems, "problem", "problems");
@@ -111,7 +111,7 @@ pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a person reads whose project has no prompts yet, where one is selected.
+/// The message for a selected project that has no prompts yet.
 fn nothing_in_project(catalog: &Catalog) -> Option<String> {
     let (_, project) = catalog.project()?.stored()?;
     let hint = format!("twig prompt add NAME{} -c TEXT", project_flags(catalog));
@@ -120,7 +120,7 @@ fn nothing_in_project(catalog: &Catalog) -> Option<String> {
     ))
 }
 
-/// What a person reads who has no prompts yet.
+/// The message for a user who has no prompts yet.
 pub(super) fn nothing(opened: &OpenedCatalog) -> String {
     let data = opened
         .places

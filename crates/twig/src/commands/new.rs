@@ -1,5 +1,5 @@
-//! `twig new`: a library or a prompt to start from. Nothing that exists is ever overwritten, and
-//! nothing is written that would not be served.
+//! `twig new`: creates a library or a prompt to start from. It never overwrites an existing file,
+//! and writes nothing that would not be served.
 
 mod definition;
 
@@ -110,7 +110,7 @@ fn library(name: &str, folder: Option<PathBuf>, ui: &mut Ui) -> Result<(), Comma
     Ok(())
 }
 
-/// A folder beside the new one that has its name already, to clients if not on disk.
+/// A folder next to the new one that already has its name, to clients if not on disk.
 pub(super) fn taken(parent: &Path, root: &Path, library: &LibraryName) -> Option<PathBuf> {
     if root.exists() {
         return Some(root.to_owned());
@@ -192,7 +192,7 @@ fn prompt(
         &format!("Write what `{prompt}` should say here.\n"),
     )?;
     if let Err(error) = locked.replace(Some(before.as_bytes()), text.as_bytes(), NewFile::SHARED) {
-        // A prompt that no manifest has would only stand in the way of the next try.
+        // A prompt that is not in the manifest would only get in the way of the next attempt.
         let _ = fs::remove_file(&file);
         return Err(CommandError::fixable(format!(
             "{shown} cannot be changed: {}",
@@ -207,7 +207,7 @@ fn prompt(
     Ok(())
 }
 
-/// The library and the name that `LIBRARY:NAME` means; the configured separator will do too.
+/// The library and the prompt name in `LIBRARY:NAME`; the configured separator works too.
 fn target<'c, 'n>(
     catalog: &'c Catalog,
     name: &'n str,
@@ -242,7 +242,7 @@ fn target<'c, 'n>(
     Ok((library, own))
 }
 
-/// The prompt of a manifest that has this name, or one that differs only in case.
+/// The prompt in a manifest with this name, or with one that differs only in case.
 fn declared(manifest: &str, prompt: &PromptName) -> Option<String> {
     let table = read_toml(manifest).ok()?;
     let TomlValue::Table(prompts) = &table.get("prompts")?.value else {
@@ -252,7 +252,7 @@ fn declared(manifest: &str, prompt: &PromptName) -> Option<String> {
     names.find(|name| twin_key(name) == twin_key(prompt.as_str()))
 }
 
-/// The manifest with one more table.
+/// The manifest with a table added.
 fn with_table(manifest: &str, prompt: &PromptName, description: &str) -> String {
     let description = if description.is_empty() {
         "Say what this prompt does"
@@ -285,7 +285,7 @@ fn cannot_make(places: &Places, path: &Path, error: &std::io::Error) -> CommandE
     ))
 }
 
-/// Writes a file that is not there yet beneath a folder.
+/// Creates a new file beneath a folder.
 fn write_new(places: &Places, base: &Path, path: &Path, text: &str) -> Result<(), CommandError> {
     let written = create_beneath(base, path, text.as_bytes());
     written.map_err(|error| cannot_make(places, &base.join(path), &error))
@@ -296,8 +296,8 @@ fn read(manifest: &LockedFile) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| IoErrorKind::InvalidData.into())
 }
 
-/// The folder that nothing written to a library may leave, and the library beneath it. A `.twig` folder
-/// is a part of somebody's project, and may be replaced by a symlink.
+/// The folder that writes to a library may not leave, and the library's path beneath it. A `.twig`
+/// folder is part of a project, which may belong to another user and replace it by a symlink.
 fn base_of(root: &Path) -> (&Path, &Path) {
     match (root.parent(), root.file_name()) {
         (Some(project), Some(name)) if name == PROJECT => (project, Path::new(name)),

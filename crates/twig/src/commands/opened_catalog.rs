@@ -1,5 +1,5 @@
-//! The one way into what commands work on: environment, configuration, and the catalog of the sources
-//! that a person named.
+//! The single way to open what commands work on: environment, configuration, and the catalog of the
+//! named sources.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(crate) struct SourceArgs {
     pub(super) workspace: Option<String>,
 }
 
-/// Programs that make prompts.
+/// Programs that produce prompts.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct FunctionArgs {
     /// Run trusted prompt functions also where the system cannot shut them in
@@ -50,17 +50,17 @@ pub(crate) struct FunctionArgs {
 /// What a command works on.
 pub(super) struct OpenedCatalog {
     pub(super) places: Places,
-    /// What the person named, as it was found.
+    /// The sources that the user named, resolved.
     pub(super) sources: SourceArgs,
     pub(super) config: Config,
     pub(super) live: LiveCatalog,
     pub(super) templates: Templates,
-    /// The project that is served beside the libraries, where one is named.
+    /// The project that is served with the libraries, if one is named.
     pub(super) project: Option<Selected>,
 }
 
 impl OpenedCatalog {
-    /// Opens the sources that a person named, with the configuration as it is.
+    /// Opens the sources that the user named, with the current configuration.
     pub(super) fn open(sources: &SourceArgs) -> Result<Self, CommandError> {
         let places = Places::from_environment();
         let config = config::load(&places)?;
@@ -89,7 +89,7 @@ impl OpenedCatalog {
 
     /// The same for a server: a library may be missing when it starts.
     ///
-    /// Libraries that cannot be read are problems; a project that was named and cannot be served is an
+    /// Libraries that cannot be read are problems; a named project that cannot be served is an
     /// error.
     pub(super) fn load(
         places: Places,
@@ -131,7 +131,7 @@ impl OpenedCatalog {
         })
     }
 
-    /// What prompts of a catalog are rendered and checked with.
+    /// What rendering and checking a catalog's prompts needs.
     pub(super) fn world<'w>(&'w self, catalog: &'w Latest<'w>) -> World<'w> {
         World {
             catalog,
@@ -140,7 +140,7 @@ impl OpenedCatalog {
         }
     }
 
-    /// What functions are allowed.
+    /// What functions are allowed to do.
     pub(super) fn allowed(&self, options: &FunctionArgs) -> Allowed {
         let names = self.config.function_environment.iter();
         let environment = names.filter_map(|name| Some((name.into(), places::variable(name)?)));
@@ -152,7 +152,7 @@ impl OpenedCatalog {
     }
 }
 
-/// The project that is named, if one is.
+/// The named project, if there is one.
 fn selected(
     places: &Places,
     config: &Config,
@@ -171,7 +171,7 @@ fn selected(
     }))
 }
 
-/// What bash functions begin with. A prefix that no function's name can begin with is ignored.
+/// The prefix of bash functions. A prefix that no function name can begin with is ignored.
 fn function_prefix(places: &Places) -> String {
     let fits = |text: &&str| {
         !text.starts_with(|c: char| c.is_ascii_digit())
@@ -187,14 +187,14 @@ fn function_prefix(places: &Places) -> String {
     text.unwrap_or("prompt_").to_owned()
 }
 
-/// The library that a path is in: a file inside one means the whole library.
+/// The library of a path: a file inside one means the whole library.
 pub(super) fn library_of(path: &Path) -> Result<PathBuf, CommandError> {
     let mut path = on_disk(path);
     if path
         .components()
         .any(|part| part == std::path::Component::ParentDir)
     {
-        // A library is named after its folder, and `..` is no name.
+        // A library is named after its folder, and `..` is not a name.
         path = path.canonicalize().unwrap_or(path);
     }
     if !path.exists() {
@@ -213,7 +213,7 @@ pub(super) fn library_of(path: &Path) -> Result<PathBuf, CommandError> {
     }
 }
 
-/// Whether a folder is laid out like a library, of whichever kind.
+/// Whether a folder is laid out like a library of any kind.
 fn is_library(folder: &Path) -> bool {
     let is_project = folder.file_name().is_some_and(|name| name == PROJECT);
     let has = |file: &str| folder.join(file).exists();
@@ -225,13 +225,13 @@ fn is_library(folder: &Path) -> bool {
         || has("prompts.bash")
 }
 
-/// A kind of library, as flags name it.
+/// A kind of library, by its name in flags.
 pub(super) fn parse_kind(text: &str) -> Result<LibraryKind, String> {
     let kinds: Vec<LibraryKind> = clients::kinds().collect();
     parse_known(text, &kinds, LibraryKind::as_str, "kinds")
 }
 
-/// One of a few values, by its name; the error says which names are near, or all of them.
+/// One of a few values, by its name; the error suggests similar names, or lists all of them.
 pub(super) fn parse_known<T: Copy>(
     text: &str,
     all: &[T],

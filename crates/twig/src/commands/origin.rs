@@ -6,7 +6,7 @@ use twig_core::{Catalog, Content, Document, Library, Prompt, RelativePath, Store
 
 use super::store::workspace_flag;
 
-/// Where something comes from, as scripts see it; this shape is a promise.
+/// The origin of something, as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum OriginRow<'c> {
@@ -22,7 +22,7 @@ pub(super) enum OriginRow<'c> {
 }
 
 impl<'c> OriginRow<'c> {
-    /// Of what a library has in a file, or else in its manifest.
+    /// The origin of an item that a library has in a file, or else in its manifest.
     pub(super) fn of_file(library: &'c Library, file: Option<&RelativePath>) -> Self {
         let file = file.map_or(MANIFEST, RelativePath::as_str);
         Self::File {
@@ -54,7 +54,7 @@ impl<'c> OriginRow<'c> {
     }
 }
 
-/// How the project that is served is named in commands that are advised.
+/// The flags that name the served project in suggested commands.
 pub(super) fn project_flags(catalog: &Catalog) -> String {
     let project = catalog.project().and_then(|library| library.stored());
     let flags = project.map(|(workspace, name)| format!("{} -p {name}", workspace_flag(workspace)));

@@ -1,4 +1,4 @@
-//! `twig project`: what a workspace holds.
+//! `twig project`: the projects of a workspace.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -92,19 +92,19 @@ pub(crate) enum ProjectCommand {
     },
 }
 
-/// One project as scripts see it; this shape is a promise.
+/// One project as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 struct ProjectListRow<'c> {
     workspace: &'c str,
     name: &'c str,
     prompts: u64,
     resources: u64,
-    /// The bytes that its versions take, which are limited.
+    /// The bytes of its versions, which are limited.
     history_bytes: u64,
     created: String,
 }
 
-/// What became of a project.
+/// The result of changing a project.
 #[derive(Debug, Serialize)]
 struct ProjectChange<'c> {
     workspace: &'c str,
@@ -112,13 +112,13 @@ struct ProjectChange<'c> {
     changed: bool,
 }
 
-/// What became of a project that was deleted.
+/// The result of deleting a project.
 #[derive(Debug, Serialize)]
 struct Deleted<'c> {
     workspace: &'c str,
     name: &'c str,
     changed: bool,
-    /// Whether nothing of it is in the workspace's files any more.
+    /// Whether its content is gone from the workspace's files, too.
     erased: bool,
 }
 
@@ -265,7 +265,7 @@ fn delete(
     Ok(ExitCode::SUCCESS)
 }
 
-/// A project that is said to be there, and its workspace.
+/// An existing project, and its workspace.
 pub(super) fn existing(
     name: &StoreName,
     place: &WorkspaceArgs,

@@ -1,4 +1,4 @@
-//! Questions before what cannot be taken back, or should not happen by mistake.
+//! Asks before an action that cannot be undone, or that should not happen by mistake.
 
 use std::io::{self, BufRead, IsTerminal};
 
@@ -14,7 +14,7 @@ pub(crate) struct ForceArgs {
     pub(super) force: bool,
 }
 
-/// Asks the person. Where nobody is there to answer, it is an error that says so.
+/// Asks the user. Without a terminal it is an error that says so.
 pub(super) fn ask(
     question: &str,
     unanswered: impl FnOnce() -> CommandError,
@@ -29,7 +29,7 @@ pub(super) fn ask(
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Asks whether something is to be deleted, with what would be lost.
+/// Asks whether to delete something, and says what would be lost.
 pub(super) fn ask_to_delete(what: &str, losing: &str, ui: &mut Ui) -> Result<bool, CommandError> {
     let unanswered = || {
         let message = format!(

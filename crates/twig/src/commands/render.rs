@@ -1,4 +1,4 @@
-//! `twig render`: a prompt with its arguments, as a client would get it.
+//! `twig render`: renders a prompt with its arguments, as a client would get it.
 
 use std::borrow::Cow;
 use std::fs;
@@ -50,7 +50,7 @@ struct RenderedMessage {
     role: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    /// What is not text, as clients get it.
+    /// Content that is not text, as clients get it.
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<Box<RawValue>>,
 }
@@ -74,7 +74,7 @@ pub(super) fn run(options: &RenderArgs, ui: &mut Ui) -> Result<ExitCode, Command
             ));
         }
     }
-    // Where unknown arguments are refused, the refusal says it all.
+    // If unknown arguments are refused, the refusal says it all.
     let dropped = if render::refuses_unknown(found) {
         Vec::new()
     } else {

@@ -1,4 +1,4 @@
-//! `twig search`: prompts and documents that have every word, best first.
+//! `twig search`: finds the prompts and documents that contain every word, best first.
 
 use std::process::ExitCode;
 
@@ -27,15 +27,15 @@ pub(crate) struct SearchArgs {
     json: bool,
 }
 
-/// The most that is shown.
+/// The maximum number of results.
 const MOST: usize = 100;
 
-/// What was found, as scripts see it; this shape is a promise.
+/// A search result, as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 struct SearchHitRow<'c> {
     #[serde(flatten)]
     what: HitTarget<'c>,
-    /// Where the words stand.
+    /// The text around the words.
     snippet: &'c str,
 }
 
@@ -79,7 +79,7 @@ pub(super) fn run(options: &SearchArgs, ui: &mut Ui) -> Result<ExitCode, Command
     Ok(ExitCode::SUCCESS)
 }
 
-/// What it is for, and below it where the words stand, unless they are all on that line already.
+/// The description, and below it the snippet, unless the first line already contains every word.
 fn lines(hit: &Hit, words: &str) -> Vec<Vec<String>> {
     let name = match &hit.target {
         SearchTarget::Prompt(name) => name.to_string(),

@@ -94,7 +94,7 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
         store: store.clone(),
         waiting_renders: match front {
             Some(_) => config.http.renders,
-            // One client has a bound of its own on what is under way.
+            // A single client has its own limit on running requests.
             None => usize::MAX,
         },
         limits: config.limits.clone(),
@@ -111,7 +111,7 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
         Some(front) => http::serve(service, front, config.http),
         None => serve_client(&service),
     };
-    // Threads that still follow something may hold the store for longer than we live.
+    // Threads that are still running may hold the store until the process ends.
     if let Some(store) = store {
         store.close();
     }
@@ -128,7 +128,7 @@ fn serve_client(service: &Service) -> Result<ExitCode, CommandError> {
     stdio::serve(service)
 }
 
-/// Who we are to clients; no word of it comes from a library.
+/// The server's name and version for clients; none of it comes from a library.
 fn identity() -> ServerIdentity {
     ServerIdentity {
         name: "twig".to_owned(),

@@ -1,4 +1,4 @@
-//! `twig show`: one prompt, what it takes and what it says; or one document.
+//! `twig show`: one prompt with its arguments and text; or one document.
 
 use std::process::ExitCode;
 

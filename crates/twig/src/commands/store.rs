@@ -1,4 +1,4 @@
-//! Opening a workspace, finding the project that is meant, and writing to it.
+//! Opens a workspace, finds the selected project, and writes to it.
 
 use std::sync::mpsc;
 
@@ -14,7 +14,7 @@ use crate::command_error::{CommandError, ErrorKind};
 use crate::config;
 use crate::places::Places;
 
-/// Which workspace is meant.
+/// The selected workspace.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WorkspaceArgs {
     /// The workspace
@@ -22,7 +22,7 @@ pub(crate) struct WorkspaceArgs {
     pub(super) workspace: String,
 }
 
-/// Which project is meant.
+/// The selected project.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProjectArgs {
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub(crate) struct ProjectArgs {
 }
 
 impl ProjectArgs {
-    /// A project whose workspace may be left out.
+    /// A project whose workspace may be omitted.
     pub(super) fn new(workspace: Option<&str>, project: Option<&str>) -> Self {
         let workspace = workspace.unwrap_or(DEFAULT_WORKSPACE).to_owned();
         Self {
@@ -44,13 +44,13 @@ impl ProjectArgs {
     }
 }
 
-/// A version: they are counted from 1.
+/// A version number, counted from 1.
 pub(super) fn parse_version(text: &str) -> Result<u64, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| "it has to be a whole number from 1".to_owned())
 }
 
-/// What commands about the store work on.
+/// What the commands for the store work on.
 pub(super) struct Stores {
     pub(super) places: Places,
     pub(super) limits: Limits,
@@ -64,7 +64,7 @@ impl Stores {
         Self::of(places, limits)
     }
 
-    /// The same, where the configuration was read already.
+    /// The same, if the configuration was read already.
     pub(super) fn of(places: Places, limits: Limits) -> Result<Self, CommandError> {
         let Some(folder) = places.workspaces.clone() else {
             let error = CommandError::fixable("there is no place for workspaces");
@@ -77,7 +77,7 @@ impl Stores {
         })
     }
 
-    /// Opens a workspace; `None` where it is the default one and was not made yet.
+    /// Opens a workspace; `None` for a default workspace that does not exist yet.
     pub(super) fn open(
         &self,
         place: &WorkspaceArgs,
@@ -94,7 +94,7 @@ impl Stores {
         Err(self.no_workspace(&name, hint))
     }
 
-    /// Opens a workspace for something new; the default one is made where it is not there yet.
+    /// Opens a workspace to add something; creates the default one if it does not exist yet.
     pub(super) fn open_or_make(&self, place: &WorkspaceArgs) -> Result<SqliteStore, CommandError> {
         if let Some(store) = self.open(place, Access::Write)? {
             return Ok(store);
@@ -103,7 +103,7 @@ impl Stores {
         Ok(self.workspaces.open(&name, Access::Write, &self.limits)?)
     }
 
-    /// Says that there is no such workspace, and which names are near.
+    /// The error for a workspace that does not exist; it suggests similar names.
     pub(super) fn no_workspace(&self, name: &StoreName, otherwise: String) -> CommandError {
         let others = self.workspaces.list().unwrap_or_default();
         let near = did_you_mean(name.as_str(), others.iter().map(StoreName::as_str));
@@ -117,17 +117,17 @@ pub(super) struct ProjectTarget {
     pub(super) store: SqliteStore,
     pub(super) project: StoreName,
     pub(super) limits: Limits,
-    /// How the person named it, for commands that are advised.
+    /// The flags that name it in suggested commands.
     pub(super) flags: String,
 }
 
 impl ProjectTarget {
-    /// The project that is named, or the only one.
+    /// The named project, or the only one.
     pub(super) fn open(place: &ProjectArgs, access: Access) -> Result<Self, CommandError> {
         Self::find(Stores::new()?, place, access)
     }
 
-    /// The same, where the configuration was read already.
+    /// The same, if the configuration was read already.
     pub(super) fn find(
         stores: Stores,
         place: &ProjectArgs,
@@ -164,12 +164,12 @@ impl ProjectTarget {
         self.store.workspace().as_str()
     }
 
-    /// The project with all that it holds.
+    /// The project with its contents.
     pub(super) fn read(&self) -> Result<Project, CommandError> {
         read_project(&self.store, &self.project)
     }
 
-    /// Carries out a write; its refusal comes with a hint.
+    /// Performs a write; a refusal comes with a hint.
     pub(super) fn write(&self, write: Write) -> Result<Written, CommandError> {
         finish(&self.store, write)?.map_err(|error| self.explain(error))
     }
@@ -199,7 +199,7 @@ impl ProjectTarget {
             .fold(CommandError::from(error), CommandError::hint)
     }
 
-    /// Near names, or how to bring back what was deleted.
+    /// Suggests similar names, or how to restore a deleted item.
     fn missing_hint(&self, kind: ItemKind, name: &StoreName) -> String {
         let (noun, flags) = (kind.as_str(), &self.flags);
         let versions = self.store.history(&self.project, kind, name);
@@ -218,7 +218,7 @@ impl ProjectTarget {
     }
 }
 
-/// A project with all that it holds.
+/// A project with its contents.
 pub(super) fn read_project(
     store: &dyn Store,
     project: &StoreName,
@@ -230,7 +230,7 @@ pub(super) fn read_project(
     Err(no_project(project, store.workspace().as_str(), &others))
 }
 
-/// Carries out a write to a project itself.
+/// Performs a write to a project itself.
 pub(super) fn write_to(store: &dyn Store, write: Write) -> Result<Written, CommandError> {
     finish(store, write)?.map_err(|error| {
         let is_there = matches!(error, StoreError::ProjectExists { .. });
@@ -241,7 +241,7 @@ pub(super) fn write_to(store: &dyn Store, write: Write) -> Result<Written, Comma
     })
 }
 
-/// Hands a write over and waits for what comes of it.
+/// Starts a write and waits for its result.
 fn finish(store: &dyn Store, write: Write) -> Result<Result<Written, StoreError>, CommandError> {
     let (told, outcome) = mpsc::channel();
     store.write(write, Box::new(move |written| drop(told.send(written))));
@@ -268,7 +268,7 @@ fn no_projects(workspace: &str) -> CommandError {
         .hint(format!("make one with `twig project create NAME{flag}`"))
 }
 
-/// How a workspace is named in commands that are advised.
+/// The flag that names a workspace in suggested commands.
 pub(super) fn workspace_flag(workspace: &str) -> String {
     if workspace == DEFAULT_WORKSPACE {
         String::new()

@@ -14,21 +14,22 @@ use crate::command_error::CommandError;
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
 
-/// What an export did, as scripts see it; this shape is a promise.
+/// The result of an export, as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 struct ExportRow<'c> {
     workspace: &'c str,
     name: &'c str,
     /// Prompts and resources.
     items: usize,
-    /// Files that were written anew.
+    /// Files that were written.
     written: usize,
     removed: &'c [String],
-    /// Files of what is no longer in the project, left because somebody changed them.
+    /// Files of items that are no longer in the project, kept because they were changed since the
+    /// last export.
     kept: &'c [String],
 }
 
-/// What an import made, as scripts see it; this shape is a promise.
+/// The result of an import, as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 struct ImportRow<'c> {
     workspace: &'c str,

@@ -1,4 +1,4 @@
-//! `twig workspace`: one file each, and all projects in it.
+//! `twig workspace`: each workspace is one file that holds all of its projects.
 
 use std::process::ExitCode;
 
@@ -45,11 +45,11 @@ pub(crate) enum WorkspaceCommand {
     },
 }
 
-/// One workspace as scripts see it; this shape is a promise.
+/// One workspace as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 pub(super) struct WorkspaceRow {
     name: String,
-    /// Absent where the file cannot be read.
+    /// Absent if the file cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     projects: Option<usize>,
     /// What is wrong with it, such as why it cannot be read.
@@ -57,7 +57,7 @@ pub(super) struct WorkspaceRow {
     pub(super) problem: Option<String>,
 }
 
-/// What became of a workspace.
+/// The result of changing a workspace.
 #[derive(Debug, Serialize)]
 struct WorkspaceChange<'c> {
     name: &'c str,
@@ -105,7 +105,7 @@ fn list(stores: &Stores, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandErr
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every workspace, and what is wrong with those that cannot be opened or do not pass the check.
+/// Every workspace, and the problem of each one that cannot be opened or fails the check.
 pub(super) fn rows(
     stores: &Stores,
     check: fn(&SqliteStore) -> Result<(), StoreError>,

@@ -1,4 +1,4 @@
-//! Changes to `config.toml` that leave every other byte as it is.
+//! Edits `config.toml` and leaves every other byte as it is.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,19 +12,19 @@ use crate::command_error::{CommandError, not_locked, reason};
 use crate::places::Places;
 use crate::toml_file::TomlFile;
 
-/// A folder to remember, as it is written.
+/// A folder to add, as it is written.
 #[derive(Debug, Clone)]
 pub(crate) struct LibraryEntry {
-    /// The path, `~` for home.
+    /// The path, with `~` for home.
     pub(crate) path: String,
     pub(crate) kind: Option<LibraryKind>,
     pub(crate) name: Option<String>,
 }
 
-/// The configuration's text, to be changed and saved.
+/// The text of the configuration, for changing and saving.
 #[derive(Debug)]
 pub(crate) struct ConfigFile {
-    /// Where the person looks for it.
+    /// The path that the user knows.
     path: PathBuf,
     file: LockedFile,
     before: Option<String>,
@@ -32,8 +32,8 @@ pub(crate) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Reads the file; one that is not there is empty. Until this is dropped, no other command changes
-    /// it.
+    /// Reads the file; a missing one counts as empty. Until this is dropped, no other command
+    /// changes the file.
     pub(crate) fn open(places: &Places) -> Result<Self, CommandError> {
         let Some(path) = places.config.clone() else {
             let error = CommandError::fixable("there is no place for the configuration");
@@ -57,7 +57,7 @@ impl ConfigFile {
         })
     }
 
-    /// Adds a folder after those that are there.
+    /// Adds a folder after the existing ones.
     pub(crate) fn add(
         &mut self,
         places: &Places,
@@ -83,7 +83,7 @@ impl ConfigFile {
         self.check(places).map(|_| ())
     }
 
-    /// Takes out the entry at a place; its comments stay.
+    /// Removes the entry at an index; its comments stay.
     pub(crate) fn remove(&mut self, places: &Places, at: usize) -> Result<(), CommandError> {
         let edited = self.edit(|file| match file.document.get("libraries")? {
             Item::ArrayOfTables(tables) => Some(file.cut(&file.parts(tables.get(at)?)?)),
@@ -114,7 +114,7 @@ impl ConfigFile {
         written.map_err(|error| wrong(&error))
     }
 
-    /// What the changed text says; an error where it would say nothing any more.
+    /// The configuration that the changed text describes, or an error if it would be invalid.
     pub(crate) fn check(&self, places: &Places) -> Result<Config, CommandError> {
         parse(places, &self.path, &self.text)
     }

@@ -1,4 +1,4 @@
-//! `[[libraries]]`: folders that the person added.
+//! `[[libraries]]`: folders that the user added.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::places::Places;
 /// What is wrong, and where.
 type Wrong = (String, usize);
 
-/// Reads every entry; a path that is not absolute starts at the configuration's own folder.
+/// Reads every entry; a relative path starts at the configuration's own folder.
 pub(super) fn read(
     places: &Places,
     config: &Path,
@@ -87,7 +87,7 @@ fn entry(
     Ok(remembered)
 }
 
-/// What is said of a name that no library can have.
+/// The message about a name that no library can have.
 pub(crate) fn bad_name(text: &str) -> String {
     match LibraryName::from_folder(text) {
         Some(name) => format!("`{text}` is no name for a library; `{name}` is one"),
@@ -114,6 +114,6 @@ fn expand(places: &Places, config: &Path, text: &str) -> PathBuf {
         (Some(rest), Some(home)) => home.join(rest),
         _ => base.join(text),
     };
-    // One folder has one spelling.
+    // Gives each folder one spelling.
     path.components().collect()
 }

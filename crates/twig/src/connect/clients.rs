@@ -1,7 +1,7 @@
 //! The clients whose servers Twig can write: where their files are on this machine.
 //!
-//! What is known of each is a row of [`twig_clients::clients`]; which of its files count is asked of
-//! the disk here.
+//! The facts about each are a row of [`twig_clients::clients`]; this module checks on disk which of
+//! its files apply.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use twig_clients::clients::{CONNECTED, EntryForm, KnownClient, ServerFile, conne
 
 use crate::places::ClientPlaces;
 
-/// A client whose configuration Twig can write itself into.
+/// A client to whose configuration Twig can add itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConnectClient {
     known: &'static KnownClient,
@@ -23,12 +23,12 @@ impl PartialEq for ConnectClient {
     }
 }
 
-/// For whom a file is read.
+/// Who a file applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConfigScope {
-    /// This person, in every project.
+    /// This user, in every project.
     User,
-    /// Everybody who works in a project.
+    /// Every user who works in a project.
     Project,
 }
 
@@ -49,12 +49,12 @@ impl ConnectClient {
         Some(Self { known, servers })
     }
 
-    /// All of them, in the order in which they are offered.
+    /// All of them, in the order of the listing.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         CONNECTED.into_iter().filter_map(Self::new)
     }
 
-    /// The client of a name, also in other usual spellings of it.
+    /// The client with that name, including other common spellings.
     pub(crate) fn of(text: &str) -> Option<Self> {
         connected(text).and_then(Self::new)
     }
@@ -64,7 +64,7 @@ impl ConnectClient {
         self.known.id
     }
 
-    /// The name that people know it by.
+    /// The name in ordinary text.
     pub(crate) fn title(self) -> &'static str {
         self.known.title
     }
@@ -73,7 +73,7 @@ impl ConnectClient {
         self.servers.syntax
     }
 
-    /// The file of a scope. Nothing where the client has no such scope, or this person no home.
+    /// The file for a scope. `None` if the client has no such scope, or the user has no home.
     pub(crate) fn file(
         self,
         scope: ConfigScope,
@@ -95,8 +95,8 @@ impl ConnectClient {
         Some(if is_other { other } else { path })
     }
 
-    /// The keys that lead to the servers, and the words of an entry there. A file says for which
-    /// version of its client it was made.
+    /// The keys that hold the servers, and the format of an entry there. The file itself shows for
+    /// which version of its client it was written.
     pub(crate) fn layout(self, text: &str) -> (&'static [&'static str], EntryForm) {
         match self.servers.newer_layout {
             Some(newer) if has_servers(text, newer.0) => newer,
@@ -104,7 +104,7 @@ impl ConnectClient {
         }
     }
 
-    /// Whether it seems to be on this machine: its folder or its program is.
+    /// Whether it seems to be installed: its folder or its program exists.
     pub(crate) fn is_installed(self, places: &ClientPlaces) -> bool {
         let folders = self.servers.installed.iter();
         let mut folders = folders.filter_map(|folder| places.first(self.known, folder));
@@ -112,7 +112,7 @@ impl ConnectClient {
         folders.any(|folder| folder.exists()) || programs.any(|name| places.program(name).is_some())
     }
 
-    /// What a person has to do or know once the file is written.
+    /// What the user has to do or know once the file is written.
     pub(crate) fn next(self, scope: ConfigScope) -> &'static str {
         let in_project = self.servers.next_in_project;
         let in_project = in_project.filter(|_| scope == ConfigScope::Project);
@@ -120,7 +120,7 @@ impl ConnectClient {
     }
 }
 
-/// Whether the last of these keys holds servers, and is not itself one of that name.
+/// Whether the last of these keys holds servers, and is not itself a server with that name.
 fn has_servers(text: &str, keys: &[&str]) -> bool {
     let Some((last, above)) = keys.split_last() else {
         return false;

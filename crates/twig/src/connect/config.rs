@@ -1,5 +1,4 @@
-//! One client's configuration file: what it says about servers, and how it would read with one
-//! more or one less.
+//! One client's configuration file: its servers, and its text with one added or removed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,14 +17,14 @@ pub(crate) struct ClientConfig {
     pub(crate) client: ConnectClient,
     pub(crate) scope: ConfigScope,
     pub(crate) path: PathBuf,
-    /// Nothing where the file is not there.
+    /// `None` if the file does not exist.
     pub(crate) text: Option<String>,
     pub(crate) entries: Vec<ServerEntry>,
-    /// No other command changes the file meanwhile; nothing where it is only looked at.
+    /// Prevents other commands from changing the file; `None` if it is only read.
     pub(crate) file: Option<LockedFile>,
 }
 
-/// Why a file was left alone.
+/// Why a file was not changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
     #[error("it cannot be read")]
@@ -39,14 +38,14 @@ pub(crate) enum ConfigError {
 /// A file without our entry.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Without {
-    /// Nothing where the file goes, since it had nothing but our entry.
+    /// `None` if the file is removed, since it had nothing but our entry.
     pub(crate) text: Option<String>,
-    /// The backup that it is now the same as.
+    /// The backup that is now identical to it.
     pub(crate) backup: Option<PathBuf>,
 }
 
 impl ClientConfig {
-    /// Reads a file that is only looked at.
+    /// Reads a file without locking it.
     pub(crate) fn read(
         client: ConnectClient,
         scope: ConfigScope,
@@ -56,7 +55,7 @@ impl ClientConfig {
         Self::of(client, scope, path, bytes, None)
     }
 
-    /// Reads a file that is to be changed.
+    /// Reads a file that will be changed.
     pub(crate) fn read_locked(
         client: ConnectClient,
         scope: ConfigScope,
@@ -106,7 +105,7 @@ impl ClientConfig {
         }
     }
 
-    /// A change, with no words of others in the file.
+    /// A change as a diff that shows only our own text.
     pub(crate) fn diff(&self, name: &str, after: Option<&str>) -> Vec<String> {
         let entries = after.map(|text| entries(self.client, text));
         let entries = entries.and_then(Result::ok).unwrap_or_default();
@@ -123,7 +122,7 @@ impl ClientConfig {
         diff(&self.path.display().to_string(), before, after)
     }
 
-    /// The server of a name; clients that read a name twice take what comes last.
+    /// The server with that name; clients that read a name twice use the last one.
     pub(crate) fn entry(&self, name: &str) -> Option<&ServerEntry> {
         self.entries.iter().rev().find(|entry| entry.name == name)
     }
@@ -139,8 +138,8 @@ impl ClientConfig {
         Ok(with(self.client, text, name, launch)?)
     }
 
-    /// The file with the launch's program in an entry that is like it otherwise: what the person or
-    /// the client added to the entry stays.
+    /// The file with the launch's program in an otherwise equal entry: what the user or the client
+    /// added to the entry stays.
     pub(crate) fn with_program(
         &self,
         name: &str,
@@ -155,7 +154,7 @@ impl ClientConfig {
         edited.map_or_else(|| self.with(name, launch), Ok)
     }
 
-    /// The file without an entry: as it was before, where nothing else changed since.
+    /// The file without an entry: identical to its earlier state if nothing else changed since.
     pub(crate) fn without(&self, name: &str) -> Result<Without, ConfigError> {
         let text = self.text.as_deref().unwrap_or_default();
         if let Some((backup, before)) = self.origin(name)? {
@@ -172,7 +171,7 @@ impl ClientConfig {
                 backup: None,
             });
         }
-        // The newest copy says which objects were there before our entry came.
+        // The newest backup shows which objects existed before our entry.
         let backups = self.backups()?;
         let newest = backups.iter().rev().find_map(|(_, text)| text.as_deref());
         let (keys, _) = self.client.layout(text);
@@ -192,7 +191,7 @@ impl ClientConfig {
         })
     }
 
-    /// The backup that is this file but for our entry.
+    /// The backup that equals this file except for our entry.
     pub(crate) fn origin(&self, name: &str) -> Result<Option<(PathBuf, String)>, ConfigError> {
         let launch = self.entry(name).and_then(|entry| entry.launch.as_ref());
         let Some(launch) = launch else {
@@ -216,7 +215,7 @@ impl ClientConfig {
         self.file.as_ref().ok_or_else(unlocked)
     }
 
-    /// Keeps the file as it is beside itself and says where.
+    /// Copies the file to a backup next to it and returns its path.
     pub(crate) fn back_up(&self) -> Result<Option<PathBuf>, ConfigError> {
         let file = self.locked()?;
         let copy = |text: &String| file::back_up(&self.path, file, text);
@@ -224,10 +223,10 @@ impl ClientConfig {
         kept.map_err(ConfigError::Write)
     }
 
-    /// Writes the file, or takes it away.
+    /// Writes the file, or removes it.
     pub(crate) fn write(&self, text: Option<&str>) -> Result<(), ConfigError> {
         let before = self.text.as_ref().map(String::as_bytes);
-        // A new file of this person may come to hold secrets; one of a project is shared.
+        // A user's new file may come to hold secrets; a project's file is shared.
         let new = match self.scope {
             ConfigScope::User => NewFile::PRIVATE,
             ConfigScope::Project => NewFile::SHARED,
@@ -244,7 +243,7 @@ impl ClientConfig {
         written.map_err(ConfigError::Write)
     }
 
-    /// Removes a copy that the file is the same as again; one that stays is no harm.
+    /// Removes a backup that is identical to the file again; one that stays does no harm.
     pub(crate) fn remove_backup(&self, copy: &Path) {
         if let (Some(file), Some(name)) = (&self.file, copy.file_name()) {
             let _ = file.remove_beside(name);
@@ -291,7 +290,7 @@ pub(crate) fn survey(
     let all = ConnectClient::all().flat_map(|client| ConfigScope::ALL.map(|scope| (client, scope)));
     let files = all.filter_map(|(client, scope)| {
         let path = client.file(scope, project, places)?;
-        // In the home folder a project's file may be the person's own.
+        // In the home folder a project's file may be the user's own.
         let own = client.file(ConfigScope::User, project, places);
         let is_own = scope == ConfigScope::Project && own.as_ref() == Some(&path);
         (!is_own).then_some((client, scope, path))

@@ -1,16 +1,16 @@
 //! A change to one place of a file, as a unified diff of its lines alone.
 //!
-//! The rest of such a file may hold what is nobody's business: no lines around the change are shown, and
-//! what a changed line has of others is masked.
+//! The rest of such a file may be private: no lines around the change are shown, and the other
+//! content of a changed line is masked.
 
 use super::mask::masked;
 
 /// One side of a change.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Side<'s> {
-    /// Nothing is a file that is not there.
+    /// `None` for a missing file.
     pub(super) text: Option<&'s str>,
-    /// Our entry, as it stands there.
+    /// Our entry, as written there.
     pub(super) own: &'s str,
 }
 

@@ -1,5 +1,5 @@
-//! Configuration files on disk: copies of what was there, and symlinks that lead out of a project. Reading
-//! and writing them is [`LockedFile`]'s business.
+//! Configuration files on disk: backups, and symlinks that point out of a project. [`LockedFile`]
+//! reads and writes the files.
 
 use std::fs;
 use std::io;
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use twig_sources::LockedFile;
 
-/// The link on the way to a project's file that leads out of the project, or nowhere. A project may
-/// belong to another user: Twig does not write what it links to.
+/// The symlink in the path of a project's file that points out of the project or is broken. A
+/// project may belong to another user: Twig does not write to a symlink's target there.
 pub(crate) fn link_out(path: &Path, project: &Path) -> Option<PathBuf> {
     let real = project.canonicalize().ok();
     let inner = path.strip_prefix(project).ok()?;
@@ -21,13 +21,12 @@ pub(crate) fn link_out(path: &Path, project: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Keeps a text beside its file and says where; a copy that is there already is enough.
+/// Saves a copy of a text next to its file and returns its path; an existing equal copy is enough.
 ///
-/// The first copy is what was there before Twig: it is never written over. Later ones, of a file
-/// that was edited again, get numbers.
+/// The first copy is the file before Twig and is never overwritten. Later ones, of a file that was
+/// edited again, get numbers.
 ///
-/// Where the path is a link the copy is beside the link: the folder that it leads to may be one
-/// that is published.
+/// If the path is a symlink, the copy is next to the symlink: the target's folder may be published.
 pub(crate) fn back_up(path: &Path, file: &LockedFile, text: &str) -> io::Result<PathBuf> {
     for (copy, there) in backups(path, Some(file))? {
         if there.as_deref() == Some(text) {
@@ -41,7 +40,7 @@ pub(crate) fn back_up(path: &Path, file: &LockedFile, text: &str) -> io::Result<
     Err(io::Error::other("there are too many backups beside it"))
 }
 
-/// The copies beside a file, oldest first, and at last the first name that is free.
+/// The copies next to a file, oldest first, and the first free name.
 pub(crate) fn backups(
     path: &Path,
     file: Option<&LockedFile>,
@@ -54,7 +53,7 @@ pub(crate) fn backups(
             name.push(format!(".{number}"));
         }
         let copy = path.with_file_name(&name);
-        // What is no text was not put there by us, and its name is taken all the same.
+        // A copy that is not text is not ours, but its name is taken all the same.
         let text = match copy.symlink_metadata() {
             Ok(found) if found.is_file() => match file {
                 Some(file) => file.read_beside(&name)?,

@@ -1,8 +1,9 @@
 //! JSON with comments and trailing commas, edited in place.
 //!
-//! The parser says where everything is, and the change is put into the text or cut out of it: every byte
-//! stays that is not part of our entry, or a comma that it needs. The parser's own editable tree does
-//! not do that: it breaks up objects that are in one line, and drops blank lines and comments.
+//! The parser reports where everything is, and the change is inserted into the text or cut out of
+//! it. Every byte stays that is not part of our entry, or a comma that it needs. The parser's own
+//! editable tree does not do that: it breaks up objects on one line, and drops blank lines and
+//! comments.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,7 @@ use twig_core::depth as nesting;
 use super::node::{ConfigNode, quoted};
 use crate::edit_error::EditError;
 
-/// Comments and trailing commas, and nothing else that JSON does not have.
+/// Comments and trailing commas, and no other extension of JSON.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -35,7 +36,7 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// A server that a file names: its name, what is said of it, and that as it is written there.
+/// A server in a file: its name, its value, and its source text.
 pub(crate) type ListedServer = (String, Value, String);
 
 /// The servers below the keys, in the file's order.
@@ -53,14 +54,14 @@ pub(crate) fn entries(text: &str, keys: &[&str]) -> Result<Vec<ListedServer>, Ed
     Ok(listed.collect())
 }
 
-/// How many of the objects that the keys lead through are there.
+/// How many of the objects on the path of the keys exist.
 pub(crate) fn depth(text: &str, keys: &[&str]) -> usize {
     let file = JsoncFile::parse(text);
     let found = file.and_then(|file| file.objects(keys).map(|objects| objects.len()));
     found.unwrap_or_default().saturating_sub(1)
 }
 
-/// The file with the entry `name` below the keys; one of that name is replaced.
+/// The file with the entry `name` below the keys; replaces an existing one.
 pub(crate) fn set(
     text: &str,
     keys: &[&str],
@@ -109,8 +110,8 @@ pub(crate) fn set_program(
         .transpose()
 }
 
-/// The file without the entry `name` below the keys. Of the objects that the keys lead through,
-/// those after the first `kept` go as well once they are empty.
+/// The file without the entry `name` below the keys. Of the objects on the path of the keys, those
+/// after the first `kept` are also removed once they are empty.
 pub(crate) fn remove(
     text: &str,
     keys: &[&str],
@@ -137,7 +138,7 @@ pub(crate) fn remove(
     checked(text, edited, keys, name)
 }
 
-/// The text without one property of the object that the keys lead to; nothing where it is not there, or
+/// The text without one property of the object at the end of the keys; `None` if it is missing or
 /// stays.
 fn without(
     text: &str,
@@ -161,7 +162,7 @@ fn nested(keys: &[&str], name: &str, entry: &ConfigNode) -> ConfigNode {
     })
 }
 
-/// What a file says; nothing where it cannot be read.
+/// The values of a file; `None` if it cannot be parsed.
 fn values(text: &str) -> Option<Value> {
     let body = text.trim_start_matches('\u{feff}');
     nesting::json(body).ok()?;
@@ -169,14 +170,14 @@ fn values(text: &str) -> Option<Value> {
     Some(all.unwrap_or_else(|| Value::Object(Map::new())))
 }
 
-/// What a file says beside one entry: to see that an edit changed nothing else.
+/// The values of a file except for one entry, to check that an edit changed nothing else.
 fn others(text: &str, keys: &[&str], name: &str) -> Option<Value> {
     let mut all = values(text)?;
     prune(&mut all, keys, name);
     Some(all)
 }
 
-/// Takes an entry out, and objects above it that hold nothing.
+/// Removes an entry, and the objects above it that become empty.
 fn prune(all: &mut Value, keys: &[&str], name: &str) {
     let Some(map) = all.as_object_mut() else {
         return;
@@ -193,7 +194,7 @@ fn prune(all: &mut Value, keys: &[&str], name: &str) {
     }
 }
 
-/// An edit is only made where everything else reads as before.
+/// An edit is only made if everything else reads as before.
 fn checked(before: &str, after: String, keys: &[&str], name: &str) -> Result<String, EditError> {
     let was = others(before, keys, name);
     if was.is_some() && was == others(&after, keys, name) {
@@ -205,13 +206,13 @@ fn checked(before: &str, after: String, keys: &[&str], name: &str) -> Result<Str
 
 /// A parsed file.
 struct JsoncFile<'t> {
-    /// A byte order mark, or nothing.
+    /// A byte order mark, or empty.
     mark: &'t str,
-    /// What follows it.
+    /// The text after it.
     text: &'t str,
-    /// Nothing where the file has no value.
+    /// `None` if the file has no value.
     root: Option<Object<'t>>,
-    /// Everything that is not whitespace, comments too.
+    /// Everything that is not whitespace, including comments.
     tokens: Vec<TokenAndRange<'t>>,
 }
 
@@ -247,7 +248,7 @@ impl<'t> JsoncFile<'t> {
         })
     }
 
-    /// The objects that the keys lead through, as far as they are there, beginning with the root.
+    /// The objects on the path of the keys, as far as they exist, beginning with the root.
     fn objects(&self, keys: &[&str]) -> Result<Vec<&Object<'t>>, EditError> {
         let mut objects: Vec<&Object<'t>> = self.root.iter().collect();
         for key in keys {
@@ -265,7 +266,7 @@ impl<'t> JsoncFile<'t> {
         Ok(objects)
     }
 
-    /// The file with other text in these places, which are in order.
+    /// The file with these ranges replaced; they are in order.
     fn spliced(&self, splices: impl IntoIterator<Item = (Range<usize>, String)>) -> String {
         let mut edited = self.mark.to_owned();
         let mut done = 0;
@@ -277,7 +278,7 @@ impl<'t> JsoncFile<'t> {
         edited + &self.text[done..]
     }
 
-    /// A file that said nothing yet; comments stay above.
+    /// A file that had no value yet; comments stay above.
     fn with_root(&self, root: &ConfigNode) -> String {
         let style = self.style(false);
         let comments = self.text.trim_end().len();
@@ -299,7 +300,7 @@ impl<'t> JsoncFile<'t> {
         self.spliced([(place.start..place.end, text)])
     }
 
-    /// A property more, after all others.
+    /// Adds a property after all others.
     fn insert(&self, object: &Object<'t>, key: &str, node: &ConfigNode) -> String {
         let Some(last) = object.properties.last() else {
             return self.fill(object, key, node);
@@ -313,7 +314,7 @@ impl<'t> JsoncFile<'t> {
             new += style.space;
             style.write_property(key, node, "", &mut new);
         } else {
-            // What is said of the last property in its own line stays with it.
+            // A comment on the line of the last property stays with it.
             for comment in self.after(at) {
                 let gap = &self.text[at..comment.range.start];
                 if !is_comment(&comment.token) || gap.contains('\n') {
@@ -342,7 +343,7 @@ impl<'t> JsoncFile<'t> {
         self.spliced([(end..end, missing), (at..at, new)])
     }
 
-    /// The first property of an object.
+    /// Adds the first property of an object.
     fn fill(&self, object: &Object<'t>, key: &str, node: &ConfigNode) -> String {
         let has_any = self
             .root
@@ -385,13 +386,13 @@ impl<'t> JsoncFile<'t> {
             && next.is_some_and(|next| next.token != Token::CloseBrace);
         let in_comment = before.is_some_and(|it| matches!(it.token, Token::CommentLine(_)));
         let range = if shares_line {
-            // What follows takes its place.
+            // The next property takes its place.
             own.start..next.map_or(end, |next| next.range.start)
         } else if in_comment && !self.ends_line(end) {
-            // The comment above must not swallow what follows.
+            // The comment above must not swallow the next token.
             own.start..end
         } else {
-            // The line that it began goes with it.
+            // The line that it began is removed with it.
             before.map_or(0, |it| it.range.end)..end
         };
         let close = object.range.end - 1;
@@ -410,25 +411,25 @@ impl<'t> JsoncFile<'t> {
         self.spliced(earlier.into_iter().chain([(range, String::new())]))
     }
 
-    /// The token that ends at or before a place.
+    /// The token that ends at or before a position.
     fn before(&self, place: usize) -> Option<&TokenAndRange<'t>> {
         let after = self.tokens.partition_point(|it| it.range.end <= place);
         self.tokens.get(after.checked_sub(1)?)
     }
 
-    /// The tokens that begin at or after a place.
+    /// The tokens that begin at or after a position.
     fn after(&self, place: usize) -> &[TokenAndRange<'t>] {
         let first = self.tokens.partition_point(|it| it.range.start < place);
         self.tokens.get(first..).unwrap_or_default()
     }
 
-    /// The comma that follows a place, if one does.
+    /// The comma that follows a position, if there is one.
     fn comma_after(&self, place: usize) -> Option<&TokenAndRange<'t>> {
         let mut meaningful = self.after(place).iter().filter(|it| !is_comment(&it.token));
         meaningful.next().filter(|it| it.token == Token::Comma)
     }
 
-    /// The comma before a place, if one is.
+    /// The comma before a position, if there is one.
     fn comma_before(&self, place: usize) -> Option<&TokenAndRange<'t>> {
         let after = self.tokens.partition_point(|it| it.range.end <= place);
         let earlier = self.tokens.get(..after).unwrap_or_default().iter().rev();
@@ -442,26 +443,26 @@ impl<'t> JsoncFile<'t> {
         is_comment(&inside.token).then_some(inside)
     }
 
-    /// The whitespace that a place's line begins with.
+    /// The indentation of a position's line.
     fn line_indent(&self, place: usize) -> &'t str {
         let start = self.text[..place].rfind('\n').map_or(0, |at| at + 1);
         let line = &self.text[start..];
         &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
     }
 
-    /// Whether nothing but whitespace is before a place in its line, and it has a line before.
+    /// Whether only whitespace precedes a position in its line, and the line is not the first.
     fn begins_line(&self, place: usize) -> bool {
         let before = self.text[..place].trim_end_matches([' ', '\t']);
         before.ends_with('\n')
     }
 
-    /// Whether the rest of a place's line is whitespace.
+    /// Whether the rest of a position's line is whitespace.
     fn ends_line(&self, place: usize) -> bool {
         let rest = self.text[place..].split('\n').next();
         rest.unwrap_or_default().trim().is_empty()
     }
 
-    /// How the file is written.
+    /// The file's formatting.
     fn style(&self, is_inline: bool) -> JsoncStyle<'t> {
         let root = self.root.as_ref();
         let outer = root.map_or("", |root| self.line_indent(root.range.start));
@@ -480,14 +481,14 @@ impl<'t> JsoncFile<'t> {
     }
 }
 
-/// How a file is written.
+/// The formatting of a file.
 struct JsoncStyle<'t> {
     newline: &'static str,
     /// One step of indentation.
     unit: &'t str,
-    /// Everything in one line.
+    /// Everything on one line.
     is_inline: bool,
-    /// What follows a comma or a colon there.
+    /// The separator after a comma or a colon there.
     space: &'static str,
 }
 
@@ -536,7 +537,7 @@ impl JsoncStyle<'_> {
     }
 }
 
-/// Clients that read a key twice take what comes last.
+/// Clients that read a key twice use the last one.
 fn property<'o, 't>(object: &'o Object<'t>, key: &str) -> Option<&'o ObjectProp<'t>> {
     let mut named = object.properties.iter().rev();
     named.find(|property| property.name.as_str() == key)

@@ -1,4 +1,4 @@
-//! How a client starts a server, in the words of its file and back.
+//! How a client starts a server: converts to and from the format of its file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -62,14 +62,14 @@ impl ClientLaunch {
         self.is_twig_program() && matches!(word, Some("serve" | "start"))
     }
 
-    /// Whether it starts a program of that name, or the one that runs now, whatever it is told to do.
+    /// Whether it starts a program with that name, or the running one, with any arguments.
     pub(crate) fn is_twig_program(&self) -> bool {
         let name = Path::new(&self.program).file_name();
         let is_named = name.is_some_and(|name| name == "twig" || name == "twig.exe");
         is_named || self.is_this()
     }
 
-    /// Whether it starts the program that runs now, whatever that is called.
+    /// Whether it starts the running program, whatever its name.
     fn is_this(&self) -> bool {
         let program = Path::new(&self.program);
         let Ok(own) = std::env::current_exe() else {
@@ -81,17 +81,17 @@ impl ClientLaunch {
     }
 }
 
-/// A server that a client's file names.
+/// A server in a client's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerEntry {
     pub(crate) name: String,
-    /// Nothing where it is no program, or is not said in a way that is understood.
+    /// `None` if it is not a program, or written in an unknown form.
     pub(crate) launch: Option<ClientLaunch>,
-    /// The folder that it is started in, where the file says one.
+    /// The folder that it is started in, if the file names one.
     pub(crate) folder: Option<String>,
-    /// Whether the file switches it off.
+    /// Whether the file disables it.
     pub(crate) is_off: bool,
-    /// As it stands in the file.
+    /// Its source text in the file.
     pub(crate) raw: String,
 }
 
@@ -112,7 +112,7 @@ impl ServerEntry {
     }
 }
 
-/// Every form is read in every file: people copy entries from one client to another.
+/// Every form is read in every file: users copy entries from one client to another.
 fn launch(value: &Value) -> Option<ClientLaunch> {
     let words = |value: &Value| -> Option<Vec<String>> {
         let items = value.as_array()?.iter();

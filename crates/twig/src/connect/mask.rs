@@ -1,12 +1,12 @@
-//! Lines of a client's file without what others have in them: tokens, paths, addresses.
+//! Masks the foreign content in lines of a client's file: tokens, paths, addresses.
 
-/// A line as it may be shown. `own` are the lines of our entry, which stay; of the rest, brackets, commas
-/// and the names of what holds more do.
+/// A line as it may be shown. The lines of our entry (`own`) stay; of the rest, only brackets,
+/// commas and the names of objects and lists do.
 pub(super) fn masked(line: &str, own: &[&str]) -> String {
     if own.contains(&line.trim()) {
         return line.to_owned();
     }
-    // Our entry may begin or end in a line of others, or be all in one.
+    // Our entry may share its first or last line with other content, or be all on one line.
     for part in [own.first(), own.last()].into_iter().flatten() {
         if let Some((before, after)) = line.split_once(part)
             && !part.is_empty()
@@ -31,7 +31,7 @@ fn mask(text: &str) -> String {
         if length.is_some() && holds_more(after) {
             shown.push_str(word);
         } else {
-            // Several words are one.
+            // Several words become one.
             if shown.trim_end().ends_with('…') {
                 shown.truncate(shown.trim_end().len());
             } else {
@@ -43,7 +43,7 @@ fn mask(text: &str) -> String {
     shown
 }
 
-/// How long a text in quotes is, if one begins here.
+/// The length of a quoted text, if one begins here.
 fn quoted(text: &str) -> Option<usize> {
     let inner = text.strip_prefix('"')?;
     let mut is_escaped = false;
@@ -55,7 +55,8 @@ fn quoted(text: &str) -> Option<usize> {
     Some(end + 2)
 }
 
-/// How long anything else is; a comment, or quotes that do not end, go on to the line's end.
+/// The length of anything else; a comment, or quotes that do not end, extend to the end of the
+/// line.
 fn bare(text: &str) -> usize {
     if text.starts_with(['"', '\'', '#', '/']) {
         return text.len();

@@ -1,4 +1,4 @@
-//! What an entry is made of, in the order in which it is written.
+//! The values of an entry, in the order in which they are written.
 
 /// A value of an entry, for any syntax.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,9 +15,9 @@ impl ConfigNode {
     }
 }
 
-/// A text between quotation marks, as JSON and TOML both read it.
+/// A quoted text, as JSON and TOML both read it.
 pub(crate) fn quoted(text: &str) -> String {
-    // JSON leaves DEL as it is, TOML refuses it.
+    // JSON allows DEL unescaped, TOML refuses it.
     serde_json::Value::from(text)
         .to_string()
         .replace('\u{7f}', "\\u007f")

@@ -21,7 +21,7 @@ pub(crate) fn entries(text: &str, key: &str) -> Result<Vec<ListedServer>, EditEr
         let value = value.map(Value::take).unwrap_or_default();
         (name.to_owned(), value, raw)
     };
-    // Servers within braces can be read, though not edited.
+    // Servers in an inline table can be read, but not edited.
     if let Some(servers) = file.document.get(key).and_then(Item::as_inline_table) {
         let servers = servers.iter().map(|(name, item)| {
             let raw = &text[item.span().unwrap_or_default()];
@@ -40,7 +40,7 @@ pub(crate) fn entries(text: &str, key: &str) -> Result<Vec<ListedServer>, EditEr
     Ok(servers.collect())
 }
 
-/// The file with the table `key.name`; one of that name is replaced where it is.
+/// The file with the table `key.name`; replaces an existing one in place.
 pub(crate) fn set(
     text: &str,
     key: &str,
@@ -79,8 +79,8 @@ pub(crate) fn set_program(
     checked(text, edited, key, name).map(Some)
 }
 
-/// The file without the table `key.name` and those below it. Where `kept` is not set, an empty
-/// `[key]` goes too.
+/// The file without the table `key.name` and the tables below it. Unless `kept` is set, an empty
+/// `[key]` is removed, too.
 pub(crate) fn remove(text: &str, key: &str, name: &str, kept: bool) -> Result<String, EditError> {
     let file = TomlFile::parse(text)?;
     let Some(servers) = container(&file, key)?.filter(|it| it.contains_key(name)) else {
@@ -95,12 +95,12 @@ pub(crate) fn remove(text: &str, key: &str, name: &str, kept: bool) -> Result<St
     checked(text, edited, key, name)
 }
 
-/// Whether the table that holds servers is there.
+/// Whether the table that holds servers exists.
 pub(crate) fn has_container(text: &str, key: &str) -> bool {
     TomlFile::parse(text).is_ok_and(|file| file.document.contains_key(key))
 }
 
-/// The table below a key, in whichever form that can be edited.
+/// The table below a key, in any form that can be edited.
 fn container<'f>(
     file: &'f TomlFile<'_>,
     key: &str,
@@ -116,7 +116,7 @@ fn container<'f>(
     Ok(table)
 }
 
-/// Where a server is written; an error where its lines may be anywhere.
+/// Where a server is written; an error if its lines may be anywhere.
 fn parts(
     file: &TomlFile<'_>,
     servers: &toml_edit::Table,
@@ -130,7 +130,7 @@ fn parts(
     })
 }
 
-/// The text without these parts. What is below them moves to the top where nothing is above.
+/// The text without these parts. If nothing is above them, the rest moves to the top.
 fn cut(file: &TomlFile<'_>, parts: &[TomlPart]) -> String {
     let mut edited = file.cut(parts);
     let mark = file.text.len() - file.text.trim_start_matches('\u{feff}').len();
@@ -142,14 +142,14 @@ fn cut(file: &TomlFile<'_>, parts: &[TomlPart]) -> String {
     edited
 }
 
-/// The text without a `[key]` that holds nothing.
+/// The text without an empty `[key]`.
 fn without_empty(text: &str, key: &str) -> Result<String, EditError> {
     let file = TomlFile::parse(text)?;
     let empty = container(&file, key)?.filter(|it| it.is_empty() && !it.is_implicit());
     let Some(header) = empty.and_then(toml_edit::Table::span) else {
         return Ok(text.to_owned());
     };
-    // A person may have written a comment in its line.
+    // The user may have written a comment on its line.
     let mut rest = text[header.end..].split('\n');
     if !rest.next().unwrap_or_default().trim().is_empty() {
         return Ok(text.to_owned());
@@ -198,7 +198,7 @@ fn inline(node: &ConfigNode) -> String {
     }
 }
 
-/// A key, between quotation marks where it needs them.
+/// A key, quoted if necessary.
 fn bare(key: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !key.is_empty() && key.chars().all(is_plain) {
@@ -207,13 +207,13 @@ fn bare(key: &str) -> String {
     quoted(key)
 }
 
-/// What a file says.
+/// The values of a file.
 fn values(text: &str) -> Option<Value> {
     depth::toml(text).ok()?;
     toml_edit::de::from_str(text).ok()
 }
 
-/// An edit is only made where everything else reads as before.
+/// An edit is only made if everything else reads as before.
 fn checked(before: &str, after: String, key: &str, name: &str) -> Result<String, EditError> {
     let others = |text: &str| {
         let mut all = values(text)?;

@@ -1,4 +1,5 @@
-//! `twig connect` without a client: which are installed, where their files are, which have Twig.
+//! `twig connect` without a client: lists which clients are installed, where their files are, and
+//! which have Twig.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,7 +17,7 @@ struct ClientRow {
     client: &'static str,
     title: &'static str,
     installed: bool,
-    /// Nothing where there is no such file: no home, or no configuration for projects.
+    /// `None` if there is no such file: no home, or no configuration for projects.
     user: Option<FileRow>,
     project: Option<FileRow>,
 }
@@ -25,10 +26,10 @@ struct ClientRow {
 struct FileRow {
     file: String,
     exists: bool,
-    /// Whether a server there is Twig, and what it is called.
+    /// Whether a server there is Twig, and its name.
     connected: bool,
     names: Vec<String>,
-    /// Whether the program of one of them is not there.
+    /// Whether the program of one of them is missing.
     program_missing: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,

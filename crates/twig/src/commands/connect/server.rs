@@ -1,4 +1,4 @@
-//! What a client is told to start.
+//! The command that a client starts.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::commands::{Cli, TwigCommand};
 use crate::connect::{ClientLaunch, ConfigScope};
 use crate::places::{self, ClientPlaces, is_program, on_disk};
 
-/// This Twig, with what the person says after `--`.
+/// This Twig, with the user's arguments after `--`.
 pub(super) fn launch(
     options: &ConnectArgs,
     scope: ConfigScope,
@@ -30,8 +30,8 @@ pub(super) fn launch(
         }
         is_path = arg == "--library";
     }
-    // Clients need not pass on what says where libraries are. A project's file is read by others,
-    // whose folders are elsewhere.
+    // Clients may not pass on the variables that name library folders, so the entry names them. A
+    // project's file is shared with users whose folders are elsewhere, so it does not.
     let named = match scope {
         ConfigScope::User => places::named_folders(),
         ConfigScope::Project => Vec::new(),
@@ -45,10 +45,10 @@ pub(super) fn launch(
     })
 }
 
-/// For a person the whole path of this program: clients with windows do not know the `PATH` of a
-/// shell. It is the one on `PATH` where that is this program, which stays the same when a package
-/// manager puts the next version elsewhere. For a project, whose file others read as well, it is
-/// `twig`, as long as that means this program here.
+/// For a user: the absolute path of this program, because graphical clients do not know a shell's
+/// `PATH`. It is the path found on `PATH` if that is this program, because it stays the same when a
+/// package manager puts the next version elsewhere. For a project, whose file is shared: `twig`, as
+/// long as that means this program here.
 fn program(scope: ConfigScope, homes: &ClientPlaces) -> Result<String, CommandError> {
     let own = std::env::current_exe()?;
     let is_own = |path: &PathBuf| is_same(path, &own);
@@ -59,7 +59,7 @@ fn program(scope: ConfigScope, homes: &ClientPlaces) -> Result<String, CommandEr
     }
 }
 
-/// Whether two paths lead to one file.
+/// Whether two paths are the same file.
 pub(in crate::commands) fn is_same(one: &Path, other: &Path) -> bool {
     let one = one.canonicalize().ok();
     one.is_some() && one == other.canonicalize().ok()
@@ -69,12 +69,12 @@ pub(in crate::commands) fn is_same(one: &Path, other: &Path) -> bool {
 pub(in crate::commands) enum EntryProgram {
     Found(PathBuf),
     Missing,
-    /// Only the client knows which it is, and why.
+    /// Only the client can resolve it; the text says why.
     Unknown(&'static str),
 }
 
 impl EntryProgram {
-    /// What an entry starts when its client is started in a folder.
+    /// The program that an entry starts when its client runs in a folder.
     pub(in crate::commands) fn of(
         launch: &ClientLaunch,
         scope: ConfigScope,
@@ -98,7 +98,7 @@ impl EntryProgram {
     }
 }
 
-/// What `twig serve` itself would refuse is refused here, before a client stumbles over it.
+/// Refuses arguments that `twig serve` would refuse, before the client runs into it.
 fn check(args: &[String]) -> Result<(), CommandError> {
     let words = ["twig"].into_iter().chain(args.iter().map(String::as_str));
     let wrong = |message: String| CommandError::new(ErrorKind::Usage, message);
@@ -120,7 +120,7 @@ fn check(args: &[String]) -> Result<(), CommandError> {
     }
 }
 
-/// A library's path, which for a person has to hold wherever the client is started.
+/// A library's path; for a user it must work wherever the client is started.
 fn library(path: &str, scope: ConfigScope, project: &Path) -> Result<String, CommandError> {
     let whole = match scope {
         ConfigScope::User => on_disk(Path::new(path)),

@@ -1,4 +1,4 @@
-//! One entry of one client's file: put in, or taken out, and what is said about it.
+//! One entry of one client's file: adds or removes it, and reports the result.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,14 +17,14 @@ use crate::ui::{Ui, one_line};
 pub(super) struct ConnectStep<'s> {
     pub(super) options: &'s ConnectArgs,
     pub(super) config: ClientConfig,
-    /// The file as people like to read it.
+    /// The file's path for display.
     pub(super) shown: String,
     pub(super) homes: ClientPlaces,
-    /// The project.
+    /// The project's folder.
     pub(super) folder: PathBuf,
 }
 
-/// What became of it.
+/// The result of a step.
 #[derive(Debug, Serialize)]
 struct StepReport<'r> {
     client: &'static str,
@@ -44,7 +44,7 @@ struct StepReport<'r> {
 }
 
 impl ConnectStep<'_> {
-    /// Puts the entry in.
+    /// Adds the entry.
     pub(super) fn add(&self, launch: &ClientLaunch, ui: &mut Ui) -> Result<ExitCode, CommandError> {
         let name = &self.options.name;
         let there = self.config.entry(name);
@@ -71,7 +71,7 @@ impl ConnectStep<'_> {
         if self.options.print {
             return self.print(report, Some(&text), ui);
         }
-        // Where the file is still what we made of its backup, that is the one to keep.
+        // If the file is still what we made from its backup, keep that backup.
         let origin = self
             .config
             .origin(name)
@@ -103,7 +103,7 @@ impl ConnectStep<'_> {
         Ok(code)
     }
 
-    /// Takes the entry out.
+    /// Removes the entry.
     pub(super) fn remove(&self, ui: &mut Ui) -> Result<ExitCode, CommandError> {
         let name = &self.options.name;
         let mut report = self.report("removed");
@@ -168,7 +168,7 @@ impl ConnectStep<'_> {
         refused(&self.shown, error)
     }
 
-    /// Whether an entry that is not as we would write it may go.
+    /// Whether an entry that differs from ours may be replaced or removed.
     fn is_meant(&self, entry: &ServerEntry, verb: &str, ui: &mut Ui) -> Result<bool, CommandError> {
         if self.options.force {
             return Ok(true);
@@ -193,7 +193,8 @@ impl ConnectStep<'_> {
                 .hint(format!("use --force to {verb} it, or --name {other}"))
         };
         let question = format!("{verb} it?");
-        // Other commands do not wait for the person; what they write meanwhile is not replaced.
+        // Other commands do not wait for the user's answer; what they write meanwhile is not
+        // overwritten.
         let is_meant = match &self.config.file {
             Some(file) => file
                 .pause(|| ask(&question, unanswered, ui))
@@ -225,7 +226,7 @@ impl ConnectStep<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The file that was written is data, the rest is talk.
+    /// The path of the written file is data; the rest is talk.
     fn end(
         &self,
         report: &StepReport<'_>,
@@ -247,7 +248,7 @@ impl ConnectStep<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The folders that a file was alone in, below the project or home.
+    /// Removes the folders that held only this file, below the project or home.
     fn remove_empty_folders(&self) {
         for folder in self.config.path.ancestors().skip(1).take(2) {
             let mut bases = self.homes.bases().chain([&self.folder]);
@@ -260,7 +261,7 @@ impl ConnectStep<'_> {
     }
 }
 
-/// Whether an entry is ours but for a program that is no longer where it was.
+/// Whether an entry is ours except for a program that has moved.
 fn is_moved(entry: &ServerEntry, launch: &ClientLaunch) -> bool {
     let Some(there) = entry.launch.as_ref().filter(|_| !entry.is_off) else {
         return false;

@@ -1,8 +1,8 @@
-//! Whether the clients that have Twig reach it: the configured command is started as the client
-//! would start it, and asked for its prompts.
+//! Checks whether the clients that have Twig can reach it: starts the configured command as the
+//! client would, and asks it for its prompts.
 //!
-//! Only Twig is ever started. A file of a project may come from anybody, so from there nothing is
-//! started but this very program, and only to serve.
+//! It only ever starts Twig. Another user may have written a project's file, so from there it
+//! starts only this very program, and only to serve.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ use crate::commands::{Cli, TwigCommand};
 use crate::connect::{ClientConfig, ClientLaunch, ConfigScope, ServerEntry, survey};
 use crate::places::{self, ClientPlaces, Places, on_disk};
 
-/// How long a server may take for an answer; clients wait longer.
+/// How long a server may take to answer; clients wait longer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A server in a client's file.
@@ -29,7 +29,7 @@ pub(super) struct ServerRow {
     client: &'static str,
     scope: &'static str,
     file: String,
-    /// Nothing where the file cannot be read.
+    /// `None` if the file cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     /// `reached`, `broken`, or `skipped`.
@@ -61,15 +61,15 @@ impl fmt::Display for ServerRow {
     }
 }
 
-/// What becomes of one entry.
+/// What to do with one entry.
 enum EntryVerdict {
     Start(Box<Command>),
-    /// It is left alone, for a reason.
+    /// Do not start it, for this reason.
     Skip(String),
     Broken(String),
 }
 
-/// Every Twig in the files of clients, of this person and of the folder that this is run in.
+/// Every Twig entry in the clients' files, for this user and for the working folder.
 pub(super) fn rows(places: &Places, homes: &ClientPlaces) -> Vec<ServerRow> {
     let folder = on_disk(Path::new("."));
     let folder: PathBuf = folder.components().collect();
@@ -102,7 +102,7 @@ pub(super) fn rows(places: &Places, homes: &ClientPlaces) -> Vec<ServerRow> {
             for entry in config.entries.iter().filter(named) {
                 let row = row(Some(&entry.name));
                 let folder = &folder;
-                // Each may take its time; none waits for another.
+                // Each may take its time; they run in parallel.
                 rows.push(scope.spawn(move || told(row, judge(config, entry, folder, homes))));
             }
         }
@@ -183,8 +183,7 @@ fn judge(
     EntryVerdict::Start(Box::new(command))
 }
 
-/// Whether an entry only serves: with no environment that could lead to other code, in the folder
-/// that it is in.
+/// Whether an entry only serves: with no environment that could load other code, in its own folder.
 fn is_harmless(launch: &ClientLaunch, entry: &ServerEntry) -> bool {
     let words = ["twig"].into_iter();
     let words = words.chain(launch.args.iter().map(String::as_str));
@@ -196,7 +195,7 @@ fn is_harmless(launch: &ClientLaunch, entry: &ServerEntry) -> bool {
     serves && launch.env.is_empty() && entry.folder.is_none()
 }
 
-/// The command that writes an entry anew.
+/// The command that writes an entry again.
 fn again(config: &ClientConfig, entry: &ServerEntry) -> String {
     let mut command = format!("twig connect {}", config.client.as_str());
     if config.scope == ConfigScope::Project {

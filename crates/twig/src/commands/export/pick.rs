@@ -1,4 +1,4 @@
-//! Which prompts are meant: by name, or by a pattern with `*`.
+//! Selects prompts by name, or by a pattern with `*`.
 
 use twig_clients::export::marked_name;
 use twig_core::{Catalog, PromptRef};
@@ -6,10 +6,10 @@ use twig_core::{Catalog, PromptRef};
 use crate::command_error::CommandError;
 use crate::commands::find;
 
-/// The prompts that are written.
+/// The prompts to write.
 pub(super) struct Picked<'c> {
     pub(super) prompts: Vec<PromptRef<'c>>,
-    /// What was asked for; nothing is everything.
+    /// The requested patterns; empty means all prompts.
     wanted: Vec<String>,
 }
 
@@ -41,14 +41,14 @@ impl<'c> Picked<'c> {
         Ok(Self { prompts, wanted })
     }
 
-    /// Whether a prompt of that name, as markers have it, would be written if there were one.
+    /// Whether a prompt with that name, as markers spell it, would be written if it existed.
     pub(super) fn is_meant(&self, name: &str) -> bool {
         let fits = |one: &String| is_match(&marked_name(one), name);
         self.wanted.is_empty() || self.wanted.iter().any(fits)
     }
 }
 
-/// Whether a name fits a pattern in which `*` stands for any letters.
+/// Whether a name matches a pattern in which `*` stands for any characters.
 fn is_match(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == name;

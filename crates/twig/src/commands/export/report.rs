@@ -1,4 +1,4 @@
-//! What an export did, or would do: a table for people, JSON for scripts.
+//! The result of an export, done or planned: a table for people, JSON for scripts.
 
 use std::path::Path;
 
@@ -21,11 +21,11 @@ pub(super) struct ExportReport<'r> {
     pub(super) left: &'r [Left],
 }
 
-/// An export as scripts see it; this shape is a promise.
+/// An export as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 struct Printed<'r> {
     client: &'static str,
-    /// Where the files are.
+    /// The folder of the files.
     folder: String,
     /// Whether nothing was written.
     dry: bool,
@@ -36,7 +36,7 @@ struct Printed<'r> {
 #[derive(Debug, Serialize)]
 struct ExportedFileRow<'r> {
     prompt: &'r str,
-    /// From the folder; nothing for a prompt that the format cannot hold.
+    /// Relative to the folder; `None` for a prompt that the format cannot hold.
     path: Option<&'r str>,
     /// `new`, `current`, `changed`, `edited`, `taken`, `barred`, `own`, `gone`, or `unfit`.
     state: &'static str,
@@ -45,14 +45,14 @@ struct ExportedFileRow<'r> {
     /// Why nothing is done.
     why: Option<&'r str>,
     failed: bool,
-    /// Copies of what was replaced, from the folder.
+    /// Copies of replaced files, relative to the folder.
     backups: &'r [String],
-    /// What the format does not hold, and what was changed.
+    /// What the format cannot hold, and what was changed.
     notes: &'r [String],
 }
 
 impl ExportReport<'_> {
-    /// Whether a file is not as it would be written.
+    /// Whether a file differs from what would be written.
     pub(super) fn has_drifted(&self) -> bool {
         self.files.iter().any(|file| {
             use ExportState::{Changed, Edited, Gone, New};
@@ -108,7 +108,7 @@ impl ExportReport<'_> {
         files.chain(left).collect()
     }
 
-    /// What happened, the prompt, its file, and what there is to say.
+    /// The action, the prompt, its file, and the notes.
     fn cells(&self, file: &ExportedFile) -> Vec<String> {
         let mut says: Vec<String> = file.why.iter().cloned().collect();
         says.extend(
@@ -138,7 +138,7 @@ impl ExportReport<'_> {
         }
     }
 
-    /// How many of each, and what to do next.
+    /// Prints how many of each, and what to do next.
     fn say(&self, table: &[Vec<String>], folder: &Path, places: &Places, ui: &mut Ui) {
         let mut counts: Vec<(&str, usize)> = Vec::new();
         for word in table.iter().filter_map(|row| row.first()) {

@@ -1,4 +1,4 @@
-//! Where a client's files go: in a project, or among a person's own.
+//! Where a client's files go: in a project, or in the user's own folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use super::ExportArgs;
 use crate::command_error::{CommandError, ErrorKind, reason};
 use crate::places::{ClientPlaces, Places, on_disk};
 
-/// A folder, and the one that nothing written to it may leave.
+/// A folder, and the base folder that writes to it may not leave.
 pub(super) struct ExportDestination {
     base: PathBuf,
     folder: String,
-    /// Whether the base is made where it is not there.
+    /// Whether to create the base if it is missing.
     is_made: bool,
 }
 
@@ -58,12 +58,12 @@ impl ExportDestination {
         }
     }
 
-    /// All of it.
+    /// The full path.
     pub(super) fn path(&self) -> PathBuf {
         self.base.join(&self.folder)
     }
 
-    /// Makes the folder that all of a person's settings are in, where a person has none yet.
+    /// Creates the folder for the user's settings if there is none yet.
     pub(super) fn make_base(&self) -> Result<(), CommandError> {
         if !self.is_made {
             return Ok(());
@@ -91,7 +91,7 @@ impl ExportDestination {
     }
 }
 
-/// Another folder than the client's own; a person's is beneath home.
+/// A folder other than the client's own; for a user, beneath home.
 fn folder_of(
     target: &mut ExportDestination,
     folder: &RelativePath,
@@ -104,7 +104,7 @@ fn folder_of(
     }
 }
 
-/// Where a client looks for a person's own files.
+/// Where a client looks for the user's own files.
 fn user(client: ExportFormat) -> Option<ExportDestination> {
     let places = ClientPlaces::from_environment();
     let known = client.client();

@@ -1,4 +1,4 @@
-//! What became of each prompt, as a table for people and as JSON for scripts.
+//! The result for each prompt, as a table for people and as JSON for scripts.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub(super) enum Goal {
     Library {
         name: String,
         root: PathBuf,
-        /// Whether it was made for this.
+        /// Whether this import created it.
         is_new: bool,
     },
     Project {
@@ -28,17 +28,17 @@ pub(super) enum Goal {
     },
 }
 
-/// What became of a prompt, in one word.
+/// The result for a prompt, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum ImportState {
-    /// It is there now, as it was.
+    /// It was imported as it was.
     Taken,
-    /// It is there now, and something is not as it was.
+    /// It was imported with changes.
     Changed,
-    /// It was there before.
+    /// It was imported before.
     Unchanged,
-    /// It is not there.
+    /// It was not imported.
     Left,
 }
 
@@ -53,25 +53,25 @@ impl ImportState {
     }
 }
 
-/// One prompt, as scripts see it; this shape is a promise.
+/// One prompt, as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 struct ImportedPromptRow<'c> {
-    /// Where it stood.
+    /// Where it came from.
     from: &'c str,
     state: ImportState,
-    /// Its name where it is now.
+    /// Its name in the library or project.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'c str>,
-    /// What is not as it was.
+    /// What was changed.
     changes: Vec<String>,
     /// What else is worth knowing.
     notes: &'c [String],
-    /// Why it is left.
+    /// Why it was not imported.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
 }
 
-/// An import, as scripts see it; this shape is a promise.
+/// An import, as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 pub(super) struct ImportReport<'c> {
     into: Goal,
@@ -81,13 +81,13 @@ pub(super) struct ImportReport<'c> {
     changed: usize,
     unchanged: usize,
     left: usize,
-    /// Files that hold no prompts and should not.
+    /// Files that are not expected to hold prompts.
     other_files: usize,
     items: Vec<ImportedPromptRow<'c>>,
 }
 
 impl<'c> ImportReport<'c> {
-    /// Puts together what was read and what became of it; fates are those of the prompts in order.
+    /// Combines what was read with its results; `fates` are in the order of the prompts.
     pub(super) fn new(
         into: Goal,
         dry_run: bool,
@@ -118,7 +118,7 @@ impl<'c> ImportReport<'c> {
         }
     }
 
-    /// Whether no prompt is where it was to go.
+    /// Whether no prompt was imported.
     pub(super) fn is_all_left(&self) -> bool {
         self.taken + self.changed + self.unchanged == 0
     }
@@ -219,7 +219,7 @@ fn row(item: &ImportItem, fate: Fate, is_verbatim: bool) -> ImportedPromptRow<'_
         why: None,
     };
     let changes = || match prompt {
-        // A project keeps texts as they were written.
+        // A project stores texts as they were written.
         Some(prompt) if is_verbatim => {
             let is_name = |change: &&String| change.starts_with(NAMED);
             let mut changes: Vec<String> = item.changes.iter().filter(is_name).cloned().collect();

@@ -1,4 +1,4 @@
-//! What a project holds, one prompt or resource of it, and its versions.
+//! The contents of a project, one prompt or resource of it, and its versions.
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -54,7 +54,7 @@ pub(crate) struct ItemHistoryArgs {
     json: bool,
 }
 
-/// One prompt or resource as scripts see it; this shape is a promise.
+/// One prompt or resource as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 struct StoredItemRow<'c> {
     name: &'c str,
@@ -62,7 +62,7 @@ struct StoredItemRow<'c> {
     version: VersionRow<'c>,
 }
 
-/// One version as scripts see it; this shape is a promise.
+/// One version as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 struct VersionRow<'c> {
     version: u64,
@@ -88,7 +88,7 @@ struct ShownItem<'c> {
     row: StoredItemRow<'c>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'c str>,
-    /// What is not text.
+    /// Content that is not text.
     #[serde(skip_serializing_if = "Option::is_none")]
     base64: Option<String>,
 }
@@ -126,7 +126,7 @@ fn cells(item: &Item) -> Vec<String> {
     cells
 }
 
-/// What people gave it besides its content; a prompt has neither URI nor type.
+/// The fields besides the content; a prompt has neither URI nor type.
 fn own_cells(kind: ItemKind, version: &Version) -> Vec<String> {
     let (uri, mime) = (version.uri.as_deref(), version.mime.as_deref());
     let description = version.description.as_deref();
@@ -233,7 +233,7 @@ fn versions(
     let versions = target.store.history(&target.project, kind, name);
     let versions = versions.map_err(|error| target.explain(error))?;
     if versions.is_empty() {
-        // A project that is not there says more than a prompt that is not there.
+        // A missing project is a better error than a missing prompt.
         target.read()?;
         return Err(missing(target, kind, name));
     }
@@ -254,7 +254,7 @@ fn row(version: &Version) -> VersionRow<'_> {
     }
 }
 
-/// The version that a restore brought back.
+/// The version that a restore copied.
 pub(super) fn restored_from(operation: Operation) -> Option<u64> {
     match operation {
         Operation::Restore { from } => Some(from),

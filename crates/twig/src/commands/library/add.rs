@@ -1,4 +1,4 @@
-//! `twig library add`: folders that are served from now on.
+//! `twig library add`: adds folders to the configuration, so that they are served from now on.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use crate::config::{Config, ConfigFile, LibraryEntry, bad_name};
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
 
-/// Folders to remember.
+/// Folders to add.
 #[derive(Debug, Args)]
 pub(crate) struct LibraryAddArgs {
     /// Folders: libraries, folders of a client such as `.claude/commands`, or a project with some
@@ -43,7 +43,7 @@ pub(crate) struct LibraryAddArgs {
     pub(super) json: bool,
 }
 
-/// One library of a folder as scripts see it; this shape is a promise.
+/// One library of a folder as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 pub(super) struct AddedLibraryRow {
     pub(super) name: String,
@@ -51,9 +51,9 @@ pub(super) struct AddedLibraryRow {
     pub(super) path: PathBuf,
     pub(super) prompts: usize,
     pub(super) skills: usize,
-    /// What is wrong with it; what was mended does not count.
+    /// The number of problems, without those that were corrected automatically.
     pub(super) problems: usize,
-    /// Whether the configuration has it, or had it before.
+    /// Whether the configuration has it now, or had it before.
     pub(super) added: bool,
 }
 
@@ -134,7 +134,7 @@ pub(super) fn run(options: &LibraryAddArgs, ui: &mut Ui) -> Result<ExitCode, Com
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows libraries that were added.
+/// Prints the added libraries.
 pub(super) fn print(
     places: &Places,
     rows: &[AddedLibraryRow],
@@ -152,7 +152,7 @@ pub(super) fn print(
     Ok(())
 }
 
-/// The entry of the configuration that has this folder.
+/// The configuration entry for this folder.
 pub(super) fn known<'c>(config: &'c Config, path: &Path) -> Option<&'c Remembered> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let path = real(path);
@@ -160,7 +160,8 @@ pub(super) fn known<'c>(config: &'c Config, path: &Path) -> Option<&'c Remembere
     entries.find(|entry| real(&entry.path) == path)
 }
 
-/// How a folder is written down: `~` for home, so that the file can be taken along.
+/// The entry to write for a folder: with `~` for home, so that the file can be copied to another
+/// machine.
 pub(super) fn entry(
     places: &Places,
     path: &Path,
@@ -194,12 +195,12 @@ fn checked_name(text: &str) -> Result<LibraryName, CommandError> {
     name.ok_or_else(|| CommandError::new(ErrorKind::Usage, bad_name(text)))
 }
 
-/// Whether there is nothing in a client's folder, which is no reason to talk about it.
+/// Whether a client's folder is empty, and so not worth reporting.
 fn is_empty(library: &FoundLibrary) -> bool {
     library.kind.is_format() && library.prompts == 0
 }
 
-/// Refuses what can be no library, whatever is in it.
+/// Refuses paths that cannot be a library, whatever they contain.
 fn check_path(places: &Places, path: &Path) -> Result<(), CommandError> {
     let path = on_disk(path);
     let shown = places.shown(&path);
@@ -215,8 +216,8 @@ fn check_path(places: &Places, path: &Path) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The name of a library that had to take another than its own: written down, it stays when the one
-/// that has that name goes.
+/// The name of a library that could not have its own: writing it down keeps it when the other
+/// library goes.
 pub(super) fn lasting_name(live: &LiveCatalog, library: &FoundLibrary) -> Option<LibraryName> {
     let is_renamed = live.problems().iter().any(|problem| {
         problem.code == ProblemCode::LibraryRenamed && Path::new(&*problem.path) == library.root
@@ -224,14 +225,15 @@ pub(super) fn lasting_name(live: &LiveCatalog, library: &FoundLibrary) -> Option
     LibraryName::from_folder(&library.name).filter(|_| is_renamed)
 }
 
-/// What would be served of a folder.
+/// What would be served from a folder.
 struct Looked {
     place: SearchedPlace,
-    /// What it has to be called from now on, where that is not what it would be called alone.
+    /// The name to write down, if it differs from the library's own.
     name: Option<LibraryName>,
 }
 
-/// What would be served of a folder, under which names; `None` where all of it is already.
+/// What would be served from a folder, and under which names; `None` if all of it is served
+/// already.
 fn look(
     places: &Places,
     config: &Config,
@@ -264,7 +266,7 @@ fn look(
         };
         return Ok(Some(Looked { place: found, name }));
     }
-    // The worst word of it says most.
+    // The most severe problem says most.
     let mut problems = live.problems();
     problems.extend(live.snapshot().problems().cloned());
     problems.retain(|problem| Path::new(&*problem.path).starts_with(&path));

@@ -1,4 +1,4 @@
-//! `twig library add --detect`: what clients keep on this machine and in this project.
+//! `twig library add --detect`: finds clients' folders on this machine and in this project.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal};
@@ -45,7 +45,7 @@ pub(super) fn run(options: &LibraryAddArgs, ui: &mut Ui) -> Result<ExitCode, Com
         _ => pick(&rows, &new, ui)?,
     };
     if !picked.is_empty() {
-        // Only now: nobody else has to wait while a person picks.
+        // Lock only now, so that other commands do not wait while the user picks.
         let mut file = ConfigFile::open(&places)?;
         let config = file.check(&places)?;
         for at in &picked {
@@ -72,7 +72,7 @@ pub(super) fn run(options: &LibraryAddArgs, ui: &mut Ui) -> Result<ExitCode, Com
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every folder of a client that has a prompt, and the name to write down for it.
+/// Every client folder that has a prompt, and the name to write down for it.
 fn look(
     places: &Places,
     config: &Config,
@@ -85,7 +85,7 @@ fn look(
         seen.insert(real)
     });
     let folders: Vec<PathBuf> = folders.collect();
-    // They are named as they will be beside what is there already.
+    // Name them as they will be named next to the existing ones.
     let mut all = config.clone();
     for path in &folders {
         if add::known(config, path).is_none() {
@@ -121,7 +121,7 @@ fn same(one: &Path, two: &Path) -> bool {
         || matches!((one.canonicalize(), two.canonicalize()), (Ok(one), Ok(two)) if one == two)
 }
 
-/// Where clients look: in the home, and from the working folder up to its repository's.
+/// Where clients look: in the home folder, and from the working folder up to its repository's root.
 fn bases(places: &Places) -> Vec<PathBuf> {
     let home = places.home.clone();
     let is_home = |folder: &Path| home.as_deref() == Some(folder);
@@ -133,7 +133,7 @@ fn bases(places: &Places) -> Vec<PathBuf> {
         let count = root.map_or(1, |root| root + 1);
         project.extend(up.into_iter().take(count).map(Path::to_path_buf));
     }
-    // What is in the home keeps its name in every project.
+    // Libraries in the home folder keep their names in every project.
     home.into_iter().chain(project).collect()
 }
 
@@ -182,7 +182,7 @@ enum Chosen {
     These(BTreeSet<usize>),
 }
 
-/// What an answer picks; the error is a sentence.
+/// The picked numbers; the error is a sentence.
 fn chosen(answer: &str, count: usize) -> Result<Chosen, String> {
     let mut numbers = BTreeSet::new();
     for part in answer

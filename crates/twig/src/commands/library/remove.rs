@@ -1,4 +1,4 @@
-//! `twig library remove`: folders that are served no longer.
+//! `twig library remove`: removes folders from the configuration.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,7 +29,7 @@ pub(super) fn run(named: &str, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The entry of that folder, whether it is there or not.
+/// The entry for that folder, whether the folder exists or not.
 fn by_path(places: &Places, config: &Config, named: &str) -> Option<usize> {
     let path: PathBuf = match (named.strip_prefix("~/"), &places.home) {
         (Some(rest), Some(home)) => home.join(rest),
@@ -39,7 +39,7 @@ fn by_path(places: &Places, config: &Config, named: &str) -> Option<usize> {
     config.libraries.iter().position(|it| it == known)
 }
 
-/// The entry that a library of that name comes from.
+/// The entry that a library with that name comes from.
 fn by_name(places: &Places, config: &Config, named: &str) -> Result<usize, CommandError> {
     let is_called = |it: &Remembered| it.name.as_ref().is_some_and(|name| name.as_str() == named);
     if let Some(at) = config.libraries.iter().position(is_called) {

@@ -9,7 +9,7 @@ use super::{base_of, is_inside, outside, write_new};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::places::Places;
 
-/// Writes a definition to start from; gives its file.
+/// Writes a starter definition and returns its file.
 pub(super) fn write(
     places: &Places,
     library: &Library,

@@ -1,4 +1,4 @@
-//! What is in the file and is not ours stays, byte for byte.
+//! Everything in the file that is not ours stays, byte for byte.
 
 use std::fs;
 
@@ -27,7 +27,7 @@ fn entry(path: &str) -> LibraryEntry {
     }
 }
 
-/// Adds a folder to a text and takes it out again; gives the text in between.
+/// Adds a folder to a text and removes it again; returns the text in between.
 fn there_and_back(text: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
     let places = places(dir.path());
@@ -185,7 +185,7 @@ fn a_folder_that_cannot_be_synced_is_no_error() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     let places = places(dir.path());
-    // Files can be made and found there, and the folder itself not be opened.
+    // Files can be created and found there, but the folder itself cannot be opened.
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o300)).unwrap();
     if fs::read_dir(dir.path()).is_ok() {
         println!("passed over: this user may read everywhere");

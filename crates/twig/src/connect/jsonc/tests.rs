@@ -1,4 +1,4 @@
-//! Files as people have them, with our entry put in and taken out again.
+//! Realistic files, with our entry added and removed again.
 
 mod any;
 
@@ -15,7 +15,7 @@ fn entry() -> ConfigNode {
     launch.entry(Form::Plain)
 }
 
-/// Our entry is put in as expected, and taking it out gives what was there.
+/// Adding our entry gives the expected text, and removing it restores the original.
 #[track_caller]
 fn check(before: &str, keys: &[&str], after: &str) {
     let edited = set(before, keys, "twig", &entry()).expect("a file that can be edited");

@@ -1,4 +1,4 @@
-//! Files as people have them, with our table put in and taken out again.
+//! Realistic files, with our table added and removed again.
 
 mod any;
 

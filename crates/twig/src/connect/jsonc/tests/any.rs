@@ -1,11 +1,11 @@
-//! Any file that we can think of keeps everything but our entry.
+//! Arbitrary files keep everything but our entry.
 
 use proptest::prelude::*;
 
 use super::{ONE, depth, entry, remove, set};
 use crate::connect::jsonc::others;
 
-/// White space and comments, as they may stand between any two tokens.
+/// Whitespace and comments, as allowed between any two tokens.
 fn gap() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => Just(" ".to_owned()),
@@ -60,7 +60,7 @@ proptest! {
         bottom in gap(),
     ) {
         let before = format!("{mark}{top}{root}{bottom}");
-        // Where `mcpServers` is no object, the file is refused; the rest is edited.
+        // If `mcpServers` is not an object, the file is refused; the rest is edited.
         if let Ok(after) = set(&before, ONE, "twig", &entry()) {
             prop_assert_eq!(others(&before, ONE, "twig"), others(&after, ONE, "twig"));
             let had = super::entries(&before, ONE).is_ok_and(|listed| {
@@ -69,7 +69,7 @@ proptest! {
             let restored = remove(&after, ONE, "twig", depth(&before, ONE));
             prop_assert!(restored.is_ok());
             if !had {
-                // White space alone between braces is not worth keeping apart.
+                // Whitespace alone between braces is not worth preserving.
                 let dense = |text: &str| -> String { text.split_whitespace().collect() };
                 prop_assert_eq!(dense(&restored.unwrap_or_default()), dense(&before));
             }

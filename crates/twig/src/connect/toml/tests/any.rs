@@ -1,11 +1,11 @@
-//! Any file that we can think of comes back byte for byte.
+//! Arbitrary files come back byte for byte.
 
 use proptest::prelude::*;
 
 use super::{entry, has_container, remove, set};
 use crate::toml_file::TomlFile;
 
-/// A line of a file; some need another to be right, and some contradict each other.
+/// A line of a file; some need another one to be valid, and some contradict each other.
 fn line() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "",
@@ -39,7 +39,7 @@ proptest! {
         let end = if is_closed { newline } else { "" };
         let text = lines.join("\n").replace('\n', newline);
         let before = format!("{mark}{text}{end}");
-        // What contradicts itself is refused, and the file stays as it is.
+        // A file that contradicts itself is refused and stays as it is.
         let env: &[(&str, &str)] = if has_env { &[("A", "1")] } else { &[] };
         match set(&before, "mcp_servers", "twig", &entry(env)) {
             Err(_) => prop_assert!(TomlFile::parse(&before).is_err()),
