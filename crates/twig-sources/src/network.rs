@@ -1,9 +1,9 @@
-//! File systems whose changes are made elsewhere, so that the system here hears nothing of them.
+//! File systems that other machines change without the system here being notified.
 
 use std::path::Path;
 
-/// Kinds of file systems by the number that `statfs` tells: NFS, SMB, CIFS, SMB2, 9p, FUSE, AFS
-/// (two), Ceph, Coda, NCP and `VirtualBox` folders.
+/// Kinds of file systems by their `statfs` number: NFS, SMB, CIFS, SMB2, 9p, FUSE, AFS (two), Ceph,
+/// Coda, NCP and `VirtualBox` folders.
 #[cfg(target_os = "linux")]
 const NETWORK: [u32; 12] = [
     0x6969,
@@ -20,7 +20,7 @@ const NETWORK: [u32; 12] = [
     0x786f_4256,
 ];
 
-/// Whether a folder is on such a file system, which may also keep whoever asks waiting.
+/// Whether a folder is on such a file system, where calls may also block.
 #[cfg(target_os = "linux")]
 pub fn is_network(path: &Path) -> bool {
     rustix::fs::statfs(path).is_ok_and(|found| {
@@ -28,7 +28,7 @@ pub fn is_network(path: &Path) -> bool {
     })
 }
 
-/// Whether a folder is on such a file system; here there is no telling.
+/// Whether a folder is on such a file system; unknown on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn is_network(_path: &Path) -> bool {
     false

@@ -1,12 +1,12 @@
-//! Searching prompts and documents by name, title, description and text.
+//! Searches prompts and documents by name, title, description and text.
 //!
-//! [`SearchIndex`] keeps an FTS5 table in a private SQLite database and brings it up to date when it
-//! is asked. Nothing is opened before the first search.
+//! [`SearchIndex`] keeps an FTS5 table in a private SQLite database and updates it for each search.
+//! Nothing is opened before the first search.
 //!
-//! How fresh a search is: it answers from the catalog that it is given. A text that changed is read
-//! again before it is shown, so nothing is shown that no longer has the words. Words that a file got
-//! without a new catalog are found at the latest [`ROUND`] after they were written, since that is
-//! how often a search looks at all files of prompts; documents that change make a new catalog.
+//! Freshness: a search answers from the catalog that it is given. A changed text is read again
+//! before it is shown, so no result lacks the words. Words that a file gained without a new catalog
+//! are found at most [`ROUND`] after they were written, since that is how often a search checks the
+//! files of all prompts; a changed document makes a new catalog.
 
 mod database;
 mod index;
@@ -26,14 +26,14 @@ use self::index::Index;
 use self::item::TextSource;
 use self::words::QueryWords;
 
-/// How long a look at the files of all prompts holds. A look costs a `stat` each, which at ten
-/// thousand is more than the search itself.
+/// How long a check of the files of all prompts stays valid. It costs a `stat` per file, which for
+/// ten thousand files takes longer than the search itself.
 const ROUND: Duration = Duration::from_secs(2);
 
-/// How often what was found is looked up again because a file changed in that very moment.
+/// How often to repeat a search because a file changed in that very moment.
 const TRIES: usize = 3;
 
-/// An index of what a catalog serves.
+/// An index of the items that a catalog serves.
 #[derive(Debug)]
 pub struct SearchIndex {
     limits: Limits,
@@ -44,7 +44,7 @@ pub struct SearchIndex {
 }
 
 impl SearchIndex {
-    /// An index that is opened and filled by the first search.
+    /// An index that the first search opens and fills.
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -55,23 +55,23 @@ impl SearchIndex {
         }
     }
 
-    /// The best hits first, from that catalog as its files are now.
+    /// The hits in that catalog, best first, as its files are now.
     ///
-    /// Any text is a query: what has no word in it is looked for as it stands, in names and titles.
-    /// The error is a sentence for people.
+    /// Any text is a query: text without a word is searched for literally, in names and titles. The
+    /// error is a sentence for people.
     pub fn search(
         &mut self,
         catalog: &Arc<Catalog>,
         bodies: &dyn Bodies,
         query: &Query,
     ) -> Result<Vec<Hit>, String> {
-        // Taken out: after an error, or a panic, it is gone and the next search starts anew.
+        // Taken out: after an error or a panic it is gone, and the next search starts over.
         let result = match self.index.take() {
             Some(index) => self.answer(index, catalog, bodies, query),
             None => self.start(catalog, bodies, query),
         };
         let result = match result {
-            // The disk is full, or may not be written to: memory does as well.
+            // The disk is full or read-only: use memory instead.
             Err(error) if self.place == ON_DISK => {
                 tracing::debug!("the search index goes on in memory: {error}");
                 self.place = IN_MEMORY;

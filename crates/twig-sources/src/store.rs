@@ -1,8 +1,8 @@
-//! Projects kept in SQLite: one file for each workspace, shared by every server on this machine.
+//! Projects stored in SQLite: one file per workspace, shared by every server on this machine.
 //!
-//! What a write may do is `twig-core`'s business (`store/decide`). Here is how it lasts: one
+//! `twig-core` decides what a write may do (`store/decide`). This module makes it durable: one
 //! function that opens (`store/open`), a thread that writes (`store/writer`), a connection that
-//! reads, and one that notices what others wrote. SQL is spoken in this module only.
+//! reads, and one that notices writes of others. Only this module uses SQL.
 
 mod apply;
 pub(crate) mod clock;
@@ -52,7 +52,7 @@ pub enum Access {
     ReadOrUpdate,
 }
 
-/// A workspace that is open.
+/// An open workspace.
 #[derive(Debug)]
 pub struct SqliteStore {
     handle: WorkspaceHandle,
@@ -78,8 +78,8 @@ impl SqliteStore {
         &self.handle.path
     }
 
-    /// Looks whether the pages of the file fit together, for some seconds at most: digests are compared
-    /// only with what is read.
+    /// Checks that the pages of the file are consistent, for a few seconds at most; digests are
+    /// only compared when content is read.
     pub fn check_pages(&self) -> Result<(), StoreError> {
         self.reader().check_pages(&self.handle)
     }
@@ -199,7 +199,7 @@ impl Store for SqliteStore {
     fn close(&self) {
         self.handle.is_closing.store(true, Ordering::Release);
         let writer = self.writer.lock().map(|mut writer| writer.take());
-        // The thread is waited for without the lock: the callback of its last write may ask for it.
+        // Wait for the thread without the lock: the callback of its last write may take it.
         drop(writer);
         self.reader().close();
     }

@@ -1,12 +1,13 @@
-//! The system's watcher of files, where a thread can be had for it.
+//! The system's file watcher, if a thread for it can be started.
 
 use notify::{Config, EventHandler, RecommendedWatcher, Watcher};
 
-/// Starts a watcher; an error where the system has none, or no thread for it.
+/// Starts a watcher; fails if the system has none, or no thread for it.
 pub(crate) fn start_watcher(handler: impl EventHandler) -> notify::Result<RecommendedWatcher> {
     let mut watcher = RecommendedWatcher::new(handler, Config::default())?;
-    // Without its thread it would panic at the first use and once more when it is dropped, which
-    // ends the whole process. This asks the thread for nothing and only fails without one.
+    // Without its thread the watcher would panic at the first use and again when it is dropped,
+    // which ends the whole process. This call needs nothing from the thread and only fails without
+    // one.
     match watcher.configure(Config::default()) {
         Ok(_) => Ok(watcher),
         Err(error) => {
@@ -26,7 +27,7 @@ mod tests {
 
     #[test]
     fn a_watcher_without_a_thread_is_an_error() {
-        // A filter holds for the thread that takes it on: here one that may start no other.
+        // A filter applies to the thread that installs it: here one that may start no other.
         let started = std::thread::spawn(|| {
             let rules = [libc::SYS_clone, libc::SYS_clone3].map(|call| (call, Vec::new()));
             let none_left = SeccompAction::Errno(libc::EAGAIN.unsigned_abs());

@@ -1,7 +1,7 @@
-//! Following the disk: hints from the system, a look at the disk, and word of what changed.
+//! Follows the disk: events from the system, a check of the disk, and notifications of changes.
 //!
-//! The system's events are hints only: they come late, lack paths and get lost. Any of them means
-//! that the disk is looked at, and stamps decide; a look also comes by itself every few seconds.
+//! The system's events are only hints: they come late, lack paths and get lost. Any event triggers
+//! a check of the disk, and stamps decide; there is also a check every few seconds.
 
 mod checkout;
 mod gap;
@@ -24,28 +24,28 @@ use crate::patience::{CHECKOUT, CHECKOUT_STEP, EVENTS_LONGEST, EVENTS_QUIET};
 use crate::settings::Watching;
 use crate::stamp::next_round;
 
-/// A start is busy enough: watching begins this much later.
+/// Watching begins this much later, because the start is busy enough.
 const HEAD_START: Duration = Duration::from_millis(50);
 
-/// How often the disk is looked at by itself where the system tells of changes.
+/// How often to check the disk if the system reports changes.
 const RECONCILE: Duration = Duration::from_secs(5);
 
-/// How often it is looked at where the system does not.
+/// How often to check it if the system does not.
 const POLL: Duration = Duration::from_millis(250);
 const SLOWEST_POLL: Duration = Duration::from_secs(2);
 
-/// Looks in a row while folders keep turning up.
+/// Maximum checks in a row while new folders keep appearing.
 const ROUNDS: usize = 8;
 
-/// Keeps a [`LiveCatalog`] fresh; dropping it ends the thread that does so.
+/// Keeps a [`LiveCatalog`] up to date; dropping it ends its thread.
 #[derive(Debug)]
 pub struct CatalogWatch {
     signals: Sender<Signal>,
-    /// Whatever else follows something; dropped, it ends.
+    /// Other watchers that end with this one.
     others: Others,
 }
 
-/// What follows the store.
+/// The watchers of the store.
 #[derive(Default)]
 struct Others(Vec<Box<dyn Send>>);
 
@@ -56,7 +56,7 @@ impl std::fmt::Debug for Others {
 }
 
 impl CatalogWatch {
-    /// The same, and something else that follows until this is dropped.
+    /// Adds another watcher, which ends when this is dropped.
     fn and(mut self, other: Box<dyn Send>) -> Self {
         self.others.0.push(other);
         self
@@ -65,7 +65,7 @@ impl CatalogWatch {
 
 impl Drop for CatalogWatch {
     fn drop(&mut self) {
-        // The thread is not waited for: it may be busy telling of a change.
+        // Do not wait for the thread: it may be busy reporting a change.
         let _ = self.signals.send(Signal::Stop);
     }
 }
@@ -118,14 +118,14 @@ fn start(
 
 struct Follower<F> {
     catalog: Arc<LiveCatalog>,
-    /// The last catalog that was told of.
+    /// The last catalog that was announced.
     announced: Arc<Catalog>,
     hints: Arc<Hints>,
-    /// The system's watcher; without one the disk is looked at more often.
+    /// The system's watcher; without one the disk is checked more often.
     native: Option<Native>,
     received: Receiver<Signal>,
     gap: Gap,
-    /// When young files are read once more.
+    /// When to read recently changed files again.
     next_round: Instant,
     on_change: F,
 }
@@ -165,7 +165,7 @@ impl<F: Fn()> Follower<F> {
         }
     }
 
-    /// Looks at the disk until all that is there is watched; says when to look next.
+    /// Checks the disk until every folder there is watched; returns when to check next.
     fn look(&mut self) -> Duration {
         let mut took = Duration::ZERO;
         let now = Instant::now();
@@ -177,11 +177,11 @@ impl<F: Fn()> Follower<F> {
             let lost = self.hints.take();
             let started = Instant::now();
             self.catalog.refresh();
-            // Word of a write may have come while something else was waited for.
+            // The store may have been written to during another wait.
             self.catalog.follow_project();
             took = started.elapsed();
             self.announce();
-            // What came into a new folder before it was watched raised no event.
+            // Files that were added to a new folder before it was watched raised no event.
             if !self.follow_folders(&lost) {
                 break;
             }
@@ -193,13 +193,13 @@ impl<F: Fn()> Follower<F> {
         }
     }
 
-    /// Reads what was written to the store, once for however many writes, and tells of it.
+    /// Reads the writes to the store, once for any number of them, and announces them.
     fn announce_writes(&mut self) {
         self.catalog.follow_project();
         self.announce();
     }
 
-    /// Tells of what another catalog brought: problems to the log, all else to who listens.
+    /// Announces another catalog: logs its problems and notifies the listener of the rest.
     fn announce(&mut self) {
         self.catalog.log_problems();
         let now = self.catalog.published();
@@ -214,8 +214,8 @@ impl<F: Fn()> Follower<F> {
         self.gap.settled();
     }
 
-    /// Watches exactly the folders that matter; says whether any is new. `lost` are paths whose
-    /// watches died.
+    /// Watches exactly the relevant folders; returns whether any is new. `lost` are paths whose
+    /// watches ended.
     fn follow_folders(&mut self, lost: &[PathBuf]) -> bool {
         let Some(native) = &mut self.native else {
             return false;
@@ -230,7 +230,7 @@ impl<F: Fn()> Follower<F> {
         }
     }
 
-    /// Waits until no event came for a moment; `false` when it is over.
+    /// Waits until no event arrived for a moment; `false` when the thread must end.
     fn wait_for_quiet(&mut self) -> bool {
         while let Some((first, last)) = self.hints.times() {
             let until = (last + EVENTS_QUIET).min(first + EVENTS_LONGEST);
@@ -244,7 +244,8 @@ impl<F: Fn()> Follower<F> {
         true
     }
 
-    /// Waits until no checkout is under way, so that it is one change; `false` when it is over.
+    /// Waits until no git checkout is running, so that it becomes one change; `false` when the
+    /// thread must end.
     fn wait_for_checkouts(&mut self) -> bool {
         let latest = Instant::now() + CHECKOUT;
         let mut roots = self.catalog.roots();
@@ -260,7 +261,7 @@ impl<F: Fn()> Follower<F> {
         }
     }
 
-    /// Waits; `false` when it is over. What is written to the store is announced meanwhile.
+    /// Waits; `false` when the thread must end. Announces writes to the store meanwhile.
     fn pause(&mut self, until: Instant) -> bool {
         loop {
             let next = self.gap.due().map_or(until, |due| due.min(until));

@@ -1,4 +1,4 @@
-//! An MCP client over a child process's pipes. Every line that it reads has to be JSON-RPC.
+//! An MCP client over a child process's pipes. It requires every line that it reads to be JSON-RPC.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// The newest protocol version.
 pub const MODERN: &str = "2026-07-28";
 
-/// Long enough for a slow machine; waits end as soon as what they wait for is there.
+/// Long enough for a slow machine; waits end as soon as their condition holds.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A client of one server process.
@@ -83,7 +83,7 @@ impl TestClient {
         self.input.take().expect("the input is open")
     }
 
-    /// `initialize` in the legacy era; gives the result.
+    /// `initialize` in the legacy era; returns the result.
     pub fn initialize(&mut self) -> Value {
         let params = json!({
             "protocolVersion": "2025-11-25", "capabilities": {},
@@ -107,7 +107,7 @@ impl TestClient {
         self.answer(id)
     }
 
-    /// Sends a modern request; gives its id.
+    /// Sends a modern request; returns its id.
     pub fn start_modern(&mut self, method: &str, mut params: Value) -> u64 {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": MODERN,
@@ -116,7 +116,7 @@ impl TestClient {
         self.start_request(method, &params)
     }
 
-    /// Sends a request; gives its id.
+    /// Sends a request; returns its id.
     pub fn start_request(&mut self, method: &str, params: &Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
@@ -136,7 +136,7 @@ impl TestClient {
         self.wait_for(|message| message["method"] == method)
     }
 
-    /// Waits for a message; others are kept for later.
+    /// Waits for a message; keeps others for later.
     pub fn wait_for(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         if let Some(at) = self.kept.iter().position(&wanted) {
             return self.kept.remove(at);
@@ -165,7 +165,7 @@ impl TestClient {
         }
     }
 
-    /// Whether a message of that method has arrived and was not asked for yet.
+    /// How many messages with that method have arrived and were not taken yet.
     pub fn pending(&mut self, method: &str) -> usize {
         while let Ok(message) = self.messages.try_recv() {
             self.kept.push(message);
@@ -176,7 +176,7 @@ impl TestClient {
             .count()
     }
 
-    /// Forgets what arrived so far.
+    /// Drops the messages that have arrived so far.
     pub fn forget(&mut self) {
         while self.messages.try_recv().is_ok() {}
         self.kept.clear();
@@ -197,7 +197,7 @@ impl TestClient {
         self.ended()
     }
 
-    /// Waits for the server's end: its status, what it still said, and how long it took.
+    /// Waits for the server's end: its status, its last messages, and how long it took.
     pub fn ended(mut self) -> Ended {
         let start = Instant::now();
         let mut rest = std::mem::take(&mut self.kept);
@@ -238,9 +238,9 @@ impl Drop for TestClient {
 pub struct Ended {
     /// Its exit status.
     pub status: ExitStatus,
-    /// Messages that nobody had asked for.
+    /// Messages that the test had not waited for.
     pub rest: Vec<Value>,
-    /// Time from the last thing the client did.
+    /// Time since the client's last action.
     pub took: Duration,
     /// Its log.
     pub stderr: String,

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::client::TestClient;
 use crate::fixture::write_fixture;
 
-/// Everything that one test may touch; gone when it is dropped.
+/// Everything that one test may touch; removed when it is dropped.
 #[derive(Debug)]
 pub struct TestEnv {
     root: TempDir,
@@ -24,11 +24,11 @@ pub struct CommandOutput {
     pub stdout: String,
     /// Its talk.
     pub stderr: String,
-    /// Its exit code; -1 where a signal ended it.
+    /// Its exit code; -1 if a signal ended it.
     pub code: i32,
 }
 
-/// The form that snapshots show; parts that are empty are left out.
+/// The form that snapshots show, without empty parts.
 impl fmt::Display for CommandOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.stdout.is_empty() {
@@ -47,8 +47,8 @@ impl TestEnv {
         Self::at(binary, &std::env::temp_dir())
     }
 
-    /// The same in memory, where the system keeps files there: for tests that write a lot, which
-    /// would wait for a disk most of the time.
+    /// The same in memory, if the system has a file system there: for tests that write a lot and
+    /// would mostly wait for a disk.
     pub fn in_memory(binary: &str) -> Self {
         let memory = Path::new("/dev/shm");
         if memory.is_dir() {
@@ -72,14 +72,14 @@ impl TestEnv {
         env
     }
 
-    /// An environment with libraries, written as [`write_fixture`] takes them.
+    /// An environment with libraries, in the format of [`write_fixture`].
     pub fn with(binary: &str, fixture: &str) -> Self {
         let env = Self::new(binary);
         write_fixture(&env.data(), fixture);
         env
     }
 
-    /// The person's home.
+    /// The user's home.
     pub fn home(&self) -> PathBuf {
         self.root.path().join("home")
     }
@@ -103,14 +103,14 @@ impl TestEnv {
         fs::write(path, text).expect("the test's own folder is writable");
     }
 
-    /// Writes the person's configuration.
+    /// Writes the user's configuration.
     pub fn configure(&self, config: &str) {
         let folder = self.home().join(".config/twig");
         fs::create_dir_all(&folder).expect("the test's own folder is writable");
         fs::write(folder.join("config.toml"), config).expect("the test's own folder is writable");
     }
 
-    /// The binary with nothing of the outer environment.
+    /// The binary without the outer environment.
     pub fn command<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(&self.binary);
         command
@@ -123,7 +123,8 @@ impl TestEnv {
         command
     }
 
-    /// Runs a command to its end; folders of this test read `[home]`, `[data]` and `[work]`.
+    /// Runs a command to its end; the output shows the test's folders as `[home]`, `[data]` and
+    /// `[work]`.
     pub fn run<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> CommandOutput {
         let output = self.command(args).output().expect("the binary starts");
         CommandOutput {
@@ -151,7 +152,7 @@ impl TestEnv {
             .replace(&show(self.root.path().to_owned()), "[root]")
     }
 
-    /// The folder above all the others.
+    /// The parent folder of all the others.
     pub fn root(&self) -> &Path {
         self.root.path()
     }

@@ -2,20 +2,20 @@
 
 use rusqlite::{Connection, Result, Statement, params};
 
-/// A temporary file that SQLite makes and takes away itself.
+/// A temporary file that SQLite creates and removes itself.
 pub(super) const ON_DISK: &str = "";
 /// Nothing on disk at all.
 pub(super) const IN_MEMORY: &str = ":memory:";
 
-/// Rows of documents start here; those of prompts stop before.
+/// Rows of documents start here; rows of prompts have lower numbers.
 pub(super) const DOCUMENTS: i64 = 1 << 32;
 
-/// Nobody else opens this database and nobody needs it after a crash, so that nothing has to be
-/// kept for either.
+/// Only this process opens the database, and it is not needed after a crash, so it needs neither
+/// locks nor a journal.
 ///
-/// `prefix` makes filling half as long again and beginnings of up to three letters twenty times as
-/// fast. The weights are so far apart because the formula flattens them: one word in a name is to
-/// count more than any number of them in a text.
+/// `prefix` makes filling take half as long again, and prefix searches of up to three letters
+/// twenty times as fast. The weights are far apart because the formula flattens them: one word in a
+/// name must count more than any number of words in a text.
 const SCHEMA: &str = "
     PRAGMA journal_mode = OFF;
     PRAGMA synchronous = OFF;
@@ -29,7 +29,7 @@ const SCHEMA: &str = "
     INSERT INTO rows(rows, rank) VALUES('rank', 'bm25(10000000, 100000, 1000, 1, 1)');
 ";
 
-/// What is written of one prompt or document.
+/// The indexed text of one prompt or document.
 #[derive(Debug, Default)]
 pub(super) struct IndexRow {
     pub(super) name: String,
@@ -40,7 +40,7 @@ pub(super) struct IndexRow {
     pub(super) parts: String,
 }
 
-/// Columns that a query looks at.
+/// The columns that a query searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Columns {
     Name,
@@ -69,8 +69,8 @@ impl Database {
         Ok(Self { connection })
     }
 
-    /// Writes, all at once when [`Writer::commit`] is called. There is no way back: where something
-    /// fails before that, the whole database has to go.
+    /// Starts a transaction that [`IndexWriter::commit`] ends. It cannot be rolled back: if
+    /// something fails before the commit, the whole database must be dropped.
     pub(super) fn writer(&self) -> Result<IndexWriter<'_>> {
         self.connection.execute_batch("BEGIN")?;
         Ok(IndexWriter {
@@ -85,7 +85,7 @@ impl Database {
         })
     }
 
-    /// The first rows, up to so many, that have what is asked for.
+    /// The first matching rows, at most this many.
     pub(super) fn find(
         &self,
         expression: &str,

@@ -1,4 +1,4 @@
-//! The index of one catalog: follows it, finds, ranks, and makes hits of what was found.
+//! The index of one catalog: follows the catalog, finds and ranks rows, and turns them into hits.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,7 +13,8 @@ use super::rows::Rows;
 use super::snippet;
 use super::words::{QueryWords, fold_into};
 
-/// The most hits that are ranked, and so the most that are given. Ranking costs a microsecond a hit.
+/// The maximum number of hits that are ranked, and so returned. Ranking costs a microsecond per
+/// hit.
 const RANKED: usize = 1_000;
 
 /// The rows of one catalog.
@@ -25,17 +26,17 @@ pub(super) struct Index {
     documents: Rows,
 }
 
-/// A prompt or document that was found, by its place in the catalog.
+/// A found prompt or document, by its position in the catalog.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CatalogPosition {
     scope: SearchScope,
     place: usize,
-    /// Whether what was asked for is its whole name.
+    /// Whether the query is its whole name.
     is_whole: bool,
 }
 
 impl Index {
-    /// An index of nothing.
+    /// An empty index.
     pub(super) fn open(place: &str) -> Result<Self> {
         Ok(Self {
             database: Database::open(place)?,
@@ -45,7 +46,7 @@ impl Index {
         })
     }
 
-    /// Makes it the index of a catalog. After an error it is good for nothing.
+    /// Updates the index to a catalog. After an error it must be dropped.
     pub(super) fn follow(&mut self, world: TextSource<'_>, catalog: &Arc<Catalog>) -> Result<()> {
         if Arc::ptr_eq(catalog, &self.catalog) {
             return Ok(());
@@ -59,13 +60,13 @@ impl Index {
         Ok(())
     }
 
-    /// Looks whether the files of any prompt changed.
+    /// Checks whether the files of any prompt changed.
     pub(super) fn look_at_prompts(&mut self, world: TextSource<'_>) -> Result<()> {
         let items = SearchItem::all(&self.catalog, SearchScope::Prompts).enumerate();
         self.prompts.look(&self.database, world, items).map(drop)
     }
 
-    /// Looks whether the files of what was found changed; says whether any says something else.
+    /// Checks whether the files of the found items changed; returns whether any text differs.
     pub(super) fn look_at(
         &mut self,
         world: TextSource<'_>,
@@ -84,7 +85,7 @@ impl Index {
         Ok(has_changed)
     }
 
-    /// What has the words, the best first: whole names, then by rank, then by name.
+    /// The matching items, best first: whole names, then by rank, then by name.
     pub(super) fn find(&self, words: &QueryWords, query: &Query) -> Result<Vec<CatalogPosition>> {
         let limit = query.limit.min(RANKED);
         let mut spots = Spots::new(limit);
@@ -103,7 +104,7 @@ impl Index {
             let expression = words.expression();
             let all = find(&expression, Columns::All, RANKED + 1)?;
             if all.len() > RANKED {
-                // Too many to rank: what has the words in a better place comes first at least.
+                // Too many to rank: at least put matches in better columns first.
                 for columns in [Columns::Name, Columns::Title, Columns::Description] {
                     if !spots.is_full() {
                         spots.add(self, find(&expression, columns, RANKED)?, false);
@@ -118,8 +119,7 @@ impl Index {
         Ok(spots.list)
     }
 
-    /// Looks for words in the middle of words, or for what has no word in it at all: in names and
-    /// titles only.
+    /// Searches inside words, or for text without any word: in names and titles only.
     fn scan(&self, words: &QueryWords, query: &Query, spots: &mut Spots) {
         let needles = words.folded(&query.text);
         let needles: Vec<String> = needles.iter().map(|word| word.iter().collect()).collect();
@@ -151,7 +151,7 @@ impl Index {
         }
     }
 
-    /// Hits with their snippets: the place in the text, or what it is for, or its first line.
+    /// Hits with their snippets: the text around the words, or the description, or the first line.
     pub(super) fn hits(
         &self,
         words: &QueryWords,
@@ -166,7 +166,7 @@ impl Index {
                 continue;
             };
             let text = reader.text(self.row(*spot))?;
-            // Who asks for a name wants to know what it is, not where its words are used.
+            // A user who asks for a name wants its description, not the places that use its words.
             let around = (!spot.is_whole).then(|| snippet::around(&text, &words));
             let snippet = match (around.flatten(), item.description()) {
                 (Some(snippet), _) => snippet,
@@ -209,7 +209,7 @@ impl Index {
     }
 }
 
-/// What was found so far, each once.
+/// The items found so far, each once.
 struct Spots {
     list: Vec<CatalogPosition>,
     known: HashSet<(bool, usize)>,
@@ -229,7 +229,7 @@ impl Spots {
         self.list.len() >= self.limit
     }
 
-    /// Adds what was found, the best first.
+    /// Adds found rows, best first.
     fn add(&mut self, index: &Index, found: Vec<FoundRow>, is_whole: bool) {
         let found = found.into_iter();
         let mut ranked: Vec<(f64, CatalogPosition)> = found

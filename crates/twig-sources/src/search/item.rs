@@ -1,4 +1,4 @@
-//! One prompt or document as the index sees it: what is written of it, and whether that still holds.
+//! One prompt or document for the index: its indexed text, and whether that is still current.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -15,7 +15,7 @@ use super::words::{add_parts, add_whole, cut, indexed};
 /// Bytes of one text that are indexed.
 pub(super) const TEXT: usize = 256 * 1024;
 
-/// Where texts come from, and how much of them is taken.
+/// Where texts come from, and how much of each is indexed.
 #[derive(Clone, Copy)]
 pub(super) struct TextSource<'a> {
     pub(super) bodies: &'a dyn Bodies,
@@ -29,18 +29,18 @@ pub(super) enum SearchItem<'c> {
     Document(DocumentRef<'c>),
 }
 
-/// A row, and what it was made from.
+/// A row, and the state of the files that it was made from.
 #[derive(Debug)]
 pub(super) struct WrittenRow {
     pub(super) row: IndexRow,
-    /// Of the files that were read; 0 where there are none that could change.
+    /// The stamp of the files that were read; 0 if there are none that could change.
     pub(super) stamp: u64,
-    /// Differs where the text does.
+    /// Differs if the text does.
     pub(super) digest: u64,
 }
 
 impl<'c> SearchItem<'c> {
-    /// The one at a place in the order of [`Item::all`], of either prompts or documents.
+    /// The item at a position in the order of [`SearchItem::all`], of either prompts or documents.
     pub(super) fn at(catalog: &'c Catalog, scope: SearchScope, place: usize) -> Option<Self> {
         match scope {
             SearchScope::Documents => catalog.documents(place).next().map(Self::Document),
@@ -48,7 +48,7 @@ impl<'c> SearchItem<'c> {
         }
     }
 
-    /// All of a catalog that are served: prompts sorted by name, then documents sorted by URI.
+    /// All served items of a catalog: prompts sorted by name, then documents sorted by URI.
     pub(super) fn all(catalog: &'c Catalog, scope: SearchScope) -> impl Iterator<Item = Self> {
         let prompts = (scope != SearchScope::Documents).then(|| catalog.prompts(0));
         let documents = (scope != SearchScope::Prompts).then(|| catalog.documents(0));
@@ -56,7 +56,7 @@ impl<'c> SearchItem<'c> {
         prompts.chain(documents.into_iter().flatten().map(Self::Document))
     }
 
-    /// What no two of a kind have in common, and what they are sorted by.
+    /// The unique key of an item within its kind, which is also the sort key.
     pub(super) fn key(self) -> &'c str {
         match self {
             Self::Prompt(found) => &found.prompt.full_name,
@@ -93,13 +93,13 @@ impl<'c> SearchItem<'c> {
         }
     }
 
-    /// Whether what is known without reading files is the same as that of another one.
+    /// Whether everything known without reading files is equal.
     pub(super) fn is_like(self, other: Self) -> bool {
         match (self, other) {
             (Self::Prompt(one), Self::Prompt(two)) => {
                 let (root, other_root) = (&one.library.root, &two.library.root);
                 let (one, two) = (one.prompt, two.prompt);
-                // Libraries that did not change are the same allocation: nothing to compare.
+                // Libraries that did not change are the same allocation: no need to compare.
                 std::ptr::eq(one, two)
                     || (one.full_name == two.full_name
                         && one.name == two.name
@@ -116,7 +116,7 @@ impl<'c> SearchItem<'c> {
         }
     }
 
-    /// The stamp of its files as they are now; 0 where there are none that could change.
+    /// The current stamp of its files; 0 if there are none that could change.
     pub(super) fn stamp(self, bodies: &dyn Bodies) -> u64 {
         let library = match self {
             Self::Prompt(found) => found.library,
@@ -131,7 +131,7 @@ impl<'c> SearchItem<'c> {
                     }
                 }
             }
-            // What a version in a store holds never changes.
+            // A stored version never changes.
             Self::Document(found) => match found.document.file() {
                 Some(path) if found.document.is_text => {
                     stamps.add(bodies.stamp(library, path).as_ref());
@@ -142,7 +142,7 @@ impl<'c> SearchItem<'c> {
         stamps.finish()
     }
 
-    /// Reads what is written of it.
+    /// Reads the text to index.
     pub(super) fn write(self, world: TextSource<'_>) -> WrittenRow {
         let mut stamps = Stamps::default();
         let text = match self {
@@ -213,10 +213,10 @@ fn prompt_text(found: PromptRef<'_>, bodies: &dyn Bodies, stamps: &mut Stamps) -
             Content::File(path) => {
                 let body = bodies.read(found.library, path);
                 stamps.add(body.as_ref().map(|body| &body.stamp));
-                // What cannot be read is found by its name; whoever asks for it hears why.
+                // An unreadable prompt is found by its name; rendering it reports the reason.
                 let Ok(body) = body else { continue };
                 if found.library.kind.is_format() {
-                    // What is no file of its kind is found by its name.
+                    // A file that is not valid for its kind is found by its name.
                     let spoken = spoken::bodies(found.library.kind, &body.text);
                     let spoken: Vec<_> = spoken.unwrap_or_default();
                     let texts: Vec<&str> = spoken.iter().map(|it| &*it.text).collect();
@@ -260,7 +260,7 @@ struct Stamps(u64);
 
 impl Stamps {
     fn add(&mut self, stamp: Result<&Stamp, &BodyError>) {
-        // A file that cannot be read looks the same until it can.
+        // A file that cannot be read keeps this stamp until it can.
         let stamp = stamp.map_or(1, |stamp| stamp.0);
         self.0 = (self.0.rotate_left(7) ^ stamp).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     }

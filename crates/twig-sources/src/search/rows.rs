@@ -1,5 +1,5 @@
-//! Which row of the index stands for which prompt or document of a catalog, kept up to date with
-//! both the catalog and the files.
+//! Maps the prompts and documents of a catalog to rows of the index, and keeps the rows up to date
+//! with the catalog and the files.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use twig_core::search::SearchScope;
 use super::database::{DOCUMENTS, Database, IndexWriter};
 use super::item::{SearchItem, TextSource};
 
-/// Bytes of all texts together. What comes after is found by name, title and description alone.
+/// Bytes of all texts together. Later items are found by name, title and description alone.
 const TEXTS: usize = 256 * 1024 * 1024;
 
 /// What is known of one row.
@@ -30,7 +30,7 @@ pub(super) struct Rows {
     scope: SearchScope,
     /// In the order of the catalog.
     entries: Vec<KnownRow>,
-    /// Where the entry of each slot is.
+    /// The position of each slot's entry.
     places: Vec<u32>,
     free: Vec<u32>,
     /// Bytes of all texts.
@@ -38,7 +38,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// No rows yet, of either [`Scope::Prompts`] or [`Scope::Documents`].
+    /// No rows yet, for either [`SearchScope::Prompts`] or [`SearchScope::Documents`].
     pub(super) fn new(scope: SearchScope) -> Self {
         Self {
             scope,
@@ -49,7 +49,7 @@ impl Rows {
         }
     }
 
-    /// Rows that stood for one catalog stand for another: only what differs is written.
+    /// Updates the rows from one catalog to another: only differences are written.
     pub(super) fn follow(
         &mut self,
         world: TextSource<'_>,
@@ -75,7 +75,7 @@ impl Rows {
                             old.next();
                             break Some(entry);
                         }
-                        // Its number is the first to be given away again.
+                        // Its number is the first to be reused.
                         self.forget(writer, entry)?;
                     }
                     Ordering::Greater => break None,
@@ -100,8 +100,8 @@ impl Rows {
         Ok(())
     }
 
-    /// Looks whether the files of these entries changed, and writes anew what says something else.
-    /// Says whether anything did.
+    /// Checks whether the files of these entries changed, and rewrites the rows whose text differs.
+    /// Returns whether there were any.
     pub(super) fn look<'c>(
         &mut self,
         database: &Database,
@@ -124,7 +124,7 @@ impl Rows {
                 None => writer.insert(database.writer()?),
             };
             self.forget(writer, entry)?;
-            // The number that was freed last is the one that is taken, so places stay.
+            // The number that was freed last is reused first, so positions stay.
             self.entries[place] = self.write(world, writer, item)?;
         }
         match writer {
@@ -133,18 +133,18 @@ impl Rows {
         }
     }
 
-    /// Which of the two they are.
+    /// Prompts or documents.
     pub(super) fn scope(&self) -> SearchScope {
         self.scope
     }
 
-    /// The place of a row in the order of the catalog.
+    /// The position of a row in the order of the catalog.
     pub(super) fn place(&self, row: i64) -> Option<usize> {
         let slot = usize::try_from(row - self.first()).ok()?;
         self.places.get(slot).map(|place| *place as usize)
     }
 
-    /// The row at a place.
+    /// The row at a position.
     pub(super) fn row(&self, place: usize) -> i64 {
         self.first() + i64::from(self.entries[place].slot)
     }

@@ -1,18 +1,18 @@
-//! Snippets: the line that shows where the words stand.
+//! Snippets: the line that shows where the words are.
 //!
-//! FTS5 has a function for this, but its work grows with the square of how often the words stand in a
+//! FTS5 has a function for this, but its cost grows with the square of the number of matches in a
 //! text, and it does not see the parts of `codeReview`.
 
 use super::words::{SEAM, fold, is_start};
 
-/// Characters that a snippet has at most, `…` aside.
+/// Maximum number of characters in a snippet, not counting `…`.
 const LENGTH: usize = 160;
-/// Of those, the ones before the first word that was found.
+/// How many of them are before the first match.
 const BEFORE: usize = 40;
-/// Words that are looked at to find the best place.
+/// Maximum number of matches that are considered for the best position.
 const MARKS: usize = 1_000;
 
-/// A place in a line where a word was found.
+/// A position in a line where a word was found.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     start: usize,
@@ -21,32 +21,32 @@ struct Mark {
     word: usize,
 }
 
-/// One line of a text, from where most of the words stand together; none where there are none. The
-/// words are folded.
+/// One line of a text, from the position where most of the words are close together; `None` if
+/// there are none. The words are folded.
 pub(super) fn around(text: &str, words: &[Vec<char>]) -> Option<String> {
     let line = flatten(text, usize::MAX);
     let marks = find(&line, words);
     let best = (0..marks.len()).max_by_key(|at| {
-        // Of several places the first one.
+        // Of several positions, take the first.
         (together(&marks[*at..]), std::cmp::Reverse(*at))
     });
     best.map(|at| window(&line, marks[at].start))
 }
 
-/// One line of how a text begins.
+/// The beginning of a text as one line.
 pub(super) fn beginning(text: &str) -> String {
     window(&flatten(text, 2 * LENGTH), 0)
 }
 
-/// The first line that says something, for what was found by its name alone.
+/// The first line with words, for an item that was found by its name alone.
 pub(super) fn first_line(text: &str) -> String {
     let mut lines = text.lines().map(|line| line.trim_start_matches('#').trim());
-    // Fences, rules and the like are no line to show.
+    // Fences, rules and the like are not worth showing.
     let first = lines.find(|line| line.chars().any(char::is_alphanumeric));
     beginning(first.unwrap_or_default())
 }
 
-/// The text on one line, as it was before it was written into the index, as far as it is wanted.
+/// The text on one line, as it was before it was indexed, up to the needed length.
 fn flatten(text: &str, most: usize) -> Vec<char> {
     let mut line: Vec<char> = Vec::with_capacity(text.len().min(most));
     let mut chars = text.chars().peekable();
@@ -75,7 +75,7 @@ fn flatten(text: &str, most: usize) -> Vec<char> {
     line
 }
 
-/// The places where words begin like one of these.
+/// The positions of words that begin with one of these.
 fn find(line: &[char], words: &[Vec<char>]) -> Vec<Mark> {
     let mut marks = Vec::new();
     let mut before = None;
@@ -95,7 +95,7 @@ fn find(line: &[char], words: &[Vec<char>]) -> Vec<Mark> {
     marks
 }
 
-/// How many characters of the line are those letters, if it begins with them.
+/// How many characters of the line match those letters, if it begins with them.
 fn length(line: &[char], letters: &[char]) -> Option<usize> {
     let mut letters = letters.iter();
     for (at, c) in line.iter().enumerate() {
@@ -110,7 +110,7 @@ fn length(line: &[char], letters: &[char]) -> Option<usize> {
     letters.next().is_none().then_some(line.len())
 }
 
-/// How many different words are found from here on, as far as a snippet reaches.
+/// How many different words are found from here to the end of a snippet.
 fn together(marks: &[Mark]) -> u32 {
     let Some(first) = marks.first() else { return 0 };
     let reach = first.start + LENGTH - BEFORE;
@@ -120,7 +120,7 @@ fn together(marks: &[Mark]) -> u32 {
     words.count_ones()
 }
 
-/// The line, or as much of it as may be shown with that place in it, cut between words if it can.
+/// The line, or a snippet of it around a position, cut between words if possible.
 fn window(line: &[char], place: usize) -> String {
     if line.len() <= LENGTH + 2 {
         return line.iter().collect();

@@ -1,30 +1,30 @@
-//! Words: how texts are written into the index, and how a query asks for them.
+//! Words: how texts are indexed, and how a query asks for them.
 //!
-//! The tokenizer of SQLite splits at what is not a letter, digit or mark, and folds case and
-//! diacritics. What it does not know is done here: scripts without spaces and names like
+//! SQLite's tokenizer splits at characters that are not letters, digits or marks, and folds case
+//! and diacritics. This module handles the rest: scripts without spaces and names like
 //! `codeReview`.
 
 use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Stands between two characters of scripts without spaces: the tokenizer splits at it, and
-/// snippets lose it again.
+/// Separates two characters of scripts without spaces: the tokenizer splits at it, and snippets
+/// remove it again.
 pub(super) const SEAM: char = '\u{1f}';
 
-/// Begins the word that stands for a whole name. No query can ask for it by accident: it is no
-/// letter, but the tokenizer takes it for one.
+/// Begins the word that stands for a whole name. A query cannot contain it by accident: it is not a
+/// letter, but the tokenizer treats it as one.
 const WHOLE: char = '\u{e000}';
 
-/// Bytes of a query that are looked at.
+/// Bytes of a query that are read.
 const QUERY: usize = 16 * 1024;
-/// Words of a query that count; of more, the longest do.
+/// Maximum number of words in a query; of more, the longest are used.
 const WORDS: usize = 16;
 /// Characters of a word that count.
 const WORD: usize = 64;
 
-/// A text as it goes into the index: characters of scripts without spaces stand alone, and nothing
-/// is in it that could be taken for a mark of a snippet.
+/// A text as it is indexed: characters of scripts without spaces are separated, and characters with
+/// a meaning in snippets are removed.
 pub(super) fn indexed(text: &str) -> Cow<'_, str> {
     let is_plain = |b: u8| matches!(b, b' '..=b'~' | b'\n' | b'\r' | b'\t');
     if text.bytes().all(is_plain) {
@@ -38,7 +38,7 @@ pub(super) fn indexed(text: &str) -> Cow<'_, str> {
             out.push(SEAM);
         }
         was_alone = is_alone;
-        // The tokenizer would make a word of no characters of an accent that has no letter.
+        // The tokenizer would make an empty word of an accent without a letter.
         let is_odd =
             (is_accent(c) && !out.ends_with(is_word)) || (c.is_control() && !c.is_whitespace());
         out.push(if is_odd { ' ' } else { c });
@@ -95,7 +95,7 @@ pub(super) struct QueryWords {
 }
 
 impl QueryWords {
-    /// Reads a query: any text will do, and however long it is, this takes no time.
+    /// Parses a query: any text is valid, and its length is limited.
     pub(super) fn of(text: &str) -> Self {
         let text = cut(text, QUERY);
         let mut whole = String::new();
@@ -108,7 +108,7 @@ impl QueryWords {
                 words.push(word);
             }
         }
-        // Where `word` is found, `wo` is too.
+        // Where `word` is found, `wo` is, too.
         let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
         let mut at = 0..;
         words.retain(|_| {
@@ -126,28 +126,28 @@ impl QueryWords {
         Self { words, whole }
     }
 
-    /// The query in the language of FTS5: every word has to be there, as the beginning of one.
+    /// The query in FTS5 syntax: every word has to be found, as the beginning of a word.
     ///
-    /// All of it is quoted, so that nothing of what was asked is taken for that language.
+    /// All of it is quoted, so that no part of the query is taken for syntax.
     pub(super) fn expression(&self) -> String {
         let mut out = String::new();
         for word in &self.words {
             let is_phrase = word.chars().next_back().is_some_and(is_unspaced);
             out.push_str(if out.is_empty() { "\"" } else { " \"" });
             out.push_str(&indexed(word));
-            // Characters that stand alone are whole words.
+            // Single characters are whole words.
             out.push_str(if is_phrase { "\"" } else { "\" *" });
         }
         out
     }
 
-    /// The query for what has exactly this name; none where there is no word.
+    /// The query for items with exactly this name; `None` without a word.
     pub(super) fn whole_expression(&self) -> Option<String> {
         let whole = self.whole.trim_start();
         (!whole.is_empty()).then(|| format!("\"{whole}\""))
     }
 
-    /// The words as they are compared with folded text; without any, whatever stands in the query.
+    /// The words for comparison with folded text; without any, the query itself.
     pub(super) fn folded(&self, text: &str) -> Vec<Vec<char>> {
         let fold = |word: &str| word.chars().flat_map(fold).collect();
         if !self.words.is_empty() {
@@ -160,7 +160,7 @@ impl QueryWords {
 
 /// A character without case and accents, as the tokenizer folds it.
 pub(super) fn fold(c: char) -> impl Iterator<Item = char> {
-    // Beyond, there are no letters with accents that come in one piece.
+    // Above this there are no precomposed letters with accents.
     let is_plain = c.is_ascii() || c >= '\u{2000}';
     let parts = (!is_plain).then(|| std::iter::once(c).nfd().filter(|c| !is_accent(*c)));
     let whole = is_plain.then_some(c);
@@ -179,7 +179,7 @@ pub(super) fn fold_into(text: &str, out: &mut String) {
     }
 }
 
-/// Whether a word begins with this character, if that one stands before it.
+/// Whether a word begins with this character, given the one before it.
 pub(super) fn is_start(before: Option<char>, c: char) -> bool {
     let Some(before) = before else {
         return is_word(c);
@@ -188,7 +188,7 @@ pub(super) fn is_start(before: Option<char>, c: char) -> bool {
     is_word(c) && (is_hump || !is_word(before) || is_unspaced(c) || is_unspaced(before))
 }
 
-/// An accent that stands after its letter.
+/// A combining accent, which follows its letter.
 fn is_accent(c: char) -> bool {
     ('\u{300}'..='\u{36f}').contains(&c)
 }
@@ -202,14 +202,14 @@ pub(super) fn cut(text: &str, bytes: usize) -> &str {
     &text[..end]
 }
 
-/// Whether a character may be of a word. The tokenizer knows more: where it splits what is taken for
-/// one word here, it does so in texts too, and what is asked for is a phrase.
+/// Whether a character may be part of a word. The tokenizer is more precise: where it splits a word
+/// of ours, it does so in texts, too, and the query is a phrase.
 fn is_word(c: char) -> bool {
     match c {
         '\0'..='\u{7f}' => c.is_ascii_alphanumeric(),
-        // Joiners stand in the middle of words.
+        // Joiners occur in the middle of words.
         '\u{200c}' | '\u{200d}' => true,
-        // Stops and signs: of all scripts, of East Asia, of double width.
+        // Punctuation and symbols: of all scripts, of East Asia, of double width.
         '\u{2000}'..='\u{206f}'
         | '\u{2190}'..='\u{2bff}'
         | '\u{2e00}'..='\u{2e7f}'
@@ -232,8 +232,8 @@ fn is_word(c: char) -> bool {
     }
 }
 
-/// Whether a character is of a script that is written without spaces: Thai, Lao, Myanmar, Khmer,
-/// Kana and Han. Hangul has spaces, but not inside its many compounds.
+/// Whether a character belongs to a script that is written without spaces: Thai, Lao, Myanmar,
+/// Khmer, Kana and Han. Hangul has spaces, but not inside its many compounds.
 fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{e01}'..='\u{e3a}' | '\u{e40}'..='\u{e4e}' | '\u{e81}'..='\u{ece}'

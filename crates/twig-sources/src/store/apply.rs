@@ -1,4 +1,4 @@
-//! One write, carried out within a transaction that others begin and end.
+//! One write, performed within a transaction that the caller begins and ends.
 
 mod projects;
 pub(super) mod versions;
@@ -16,7 +16,7 @@ use super::rows::{self, ItemRow, StoredProject, signed};
 use super::sql::Sql;
 use super::sqlite_error::SqliteError;
 
-/// Carries out a write at a moment.
+/// Performs a write at a given time.
 pub(super) fn apply(
     sql: &Sql<'_>,
     workspace: &StoreName,
@@ -81,7 +81,7 @@ fn apply_item(
         )?;
         needed += version.content.size * (is_new as u64);
     }
-    // What is full can still be emptied.
+    // A full project can still be emptied.
     if is_alive {
         check_history(&project, workspace, needed, limits)?;
     }
@@ -102,7 +102,7 @@ fn apply_item(
     Ok(written(&version, true))
 }
 
-/// A refusal with what only the store knows: names that are near, versions that were dropped.
+/// A refusal with facts that only the store knows: similar names, dropped versions.
 fn explain(
     sql: &Sql<'_>,
     project: &StoredProject,
@@ -185,7 +185,7 @@ fn check_uri(
     }
 }
 
-/// The version that follows, with its number, time and author; and its content, if it brings any.
+/// The next version, with its number, time and author; and its content, if it has new content.
 fn number(
     next: Next,
     head: Option<&Version>,
@@ -273,7 +273,7 @@ fn append(
     Ok(())
 }
 
-/// What a write touched: a prompt, a resource or the project itself.
+/// What a write changed: a prompt, a resource or the project itself.
 struct ChangedItem<'w> {
     kind: &'static str,
     name: &'w str,
@@ -290,7 +290,7 @@ impl<'w> ChangedItem<'w> {
     }
 }
 
-/// Records a change of a project, which holds from now on what `after` says.
+/// Records a change of a project; `after` describes its new contents.
 fn record(
     sql: &Sql<'_>,
     after: &StoredProject,

@@ -1,11 +1,11 @@
-//! The time of a write, and ids that sort by it. A clock may be set to anything.
+//! The time of a write, and ids that sort by it. The system clock may be set to anything.
 
 use std::time::SystemTime;
 
 use twig_core::store::Timestamp;
 use uuid::{NoContext, Uuid};
 
-/// The time by the system's clock; 1970 where that is set to something earlier.
+/// The system's time; 1970 if the clock is set to something earlier.
 pub(super) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     Timestamp(since.map_or(0, |since| {
@@ -13,7 +13,7 @@ pub(super) fn now() -> Timestamp {
     }))
 }
 
-/// A new id, a UUID of version 7. (`Uuid::now_v7` panics where the clock is before 1970.)
+/// A new UUID version 7. (`Uuid::now_v7` panics if the clock is before 1970.)
 pub(crate) fn new_id() -> Uuid {
     id_at(now())
 }

@@ -1,6 +1,6 @@
-//! Making room: old versions are dropped, and pages that nothing uses go back to the disk.
+//! Frees disk space: drops old versions and returns unused pages to the disk.
 //!
-//! Both work on a connection of their own and step by step, so that servers go on meanwhile.
+//! Both use their own connection and work in steps, so that servers continue meanwhile.
 
 use std::fs;
 use std::path::Path;
@@ -18,23 +18,23 @@ use super::sqlite_error::SqliteError;
 use super::workspace_handle::WorkspaceHandle;
 use super::{SqliteStore, migrations};
 
-/// Pause between two attempts to write the log back while another connection does.
+/// Pause between two attempts to checkpoint the log while another connection does.
 const STEP: Duration = Duration::from_millis(5);
 
-/// What became of a workspace's files.
+/// The result of compacting a workspace's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reclaimed {
-    /// The bytes that its file and its log took.
+    /// Bytes of the file and its log before.
     pub before: u64,
-    /// The bytes that they take now.
+    /// Bytes of the file and its log now.
     pub after: u64,
-    /// True if another program reads what is older, so that the log still has it.
+    /// True if another program still reads an older state, so that the log must keep it.
     pub is_log_held: bool,
 }
 
 impl SqliteStore {
-    /// Counts the versions that are older than the last `keep` ones of each prompt and resource, of
-    /// one project or of all.
+    /// Counts the versions older than the last `keep` ones of each prompt and resource, in one
+    /// project or in all.
     pub fn count_old_versions(
         &self,
         project: Option<&StoreName>,
@@ -49,7 +49,7 @@ impl SqliteStore {
         })
     }
 
-    /// Drops the versions that are older than the last `keep` ones, which is at least one.
+    /// Drops the versions older than the last `keep` ones; `keep` is at least one.
     pub fn drop_old_versions(
         &self,
         project: Option<&StoreName>,
@@ -63,7 +63,7 @@ impl SqliteStore {
                 let projects = chosen(&Sql::new(&transaction), &self.handle, project)?;
                 projects.into_iter().map(|project| project.name)
             };
-            // One by one: others get their turn in between.
+            // One project at a time: others can write in between.
             for name in names {
                 add(&mut all, drop_of_project(opened, &name, keep)?);
                 if !opened.files.are_there() {
@@ -75,13 +75,13 @@ impl SqliteStore {
         })
     }
 
-    /// Rewrites the file without what nothing uses, writes its log back and removes copies that
-    /// were kept by migrations: what was deleted is in none of them afterwards.
+    /// Rewrites the file without unused pages, checkpoints its log and removes the copies that
+    /// migrations kept. Afterwards none of them contains deleted content.
     pub fn reclaim(&self) -> Result<Reclaimed, StoreError> {
         with_connection(&self.handle.for_writer(), |opened| {
             let before = size(opened);
             let connection = &opened.connection;
-            // What is copied there may be more than fits into memory.
+            // The temporary copy may not fit into memory.
             connection.pragma_update(None, "temp_store", "FILE")?;
             connection.execute_batch("VACUUM")?;
             let is_log_held = !write_log_back(connection, self.handle.until())?;
@@ -103,7 +103,7 @@ impl SqliteStore {
     }
 }
 
-/// Writes the log back and empties it; `false` where that could not be done in time.
+/// Checkpoints the log and empties it; `false` if that was not possible in time.
 fn write_log_back(connection: &Connection, until: Instant) -> Result<bool, SqliteError> {
     loop {
         let is_busy: bool =
@@ -111,13 +111,13 @@ fn write_log_back(connection: &Connection, until: Instant) -> Result<bool, Sqlit
         if !is_busy || Instant::now() >= until {
             return Ok(!is_busy);
         }
-        // SQLite waits for readers, and not for another connection that writes the log back.
+        // SQLite waits for readers, but not for another connection that is checkpointing.
         std::thread::sleep(STEP);
     }
 }
 
-/// Works with a connection of its own; one on which something failed is left without writing. Where
-/// the disk is full, it is tried again with what is kept for that.
+/// Runs work on its own connection; after a failure the connection is closed without writing. If
+/// the disk is full, it tries again with the reserve.
 fn with_connection<T>(
     handle: &WorkspaceHandle,
     work: impl Fn(&OpenConnection) -> Result<T, SqliteError>,
@@ -143,7 +143,7 @@ fn with_connection<T>(
     }
 }
 
-/// The project of that name, or all of them.
+/// The project with that name, or all of them.
 fn chosen(
     sql: &Sql<'_>,
     handle: &WorkspaceHandle,
@@ -173,7 +173,7 @@ fn drop_of_project(
         let Some(project) = rows::project(&sql, name)? else {
             return Ok(OldVersions::default());
         };
-        // What is damaged is left as it is.
+        // A damaged project stays as it is.
         rows::items(&sql, &project)?;
         versions::drop_old(&sql, &project, keep, now())?
     };

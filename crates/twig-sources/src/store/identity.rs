@@ -1,7 +1,7 @@
-//! Which file a path leads to, and which files this process has open.
+//! Which file a path refers to, and which files this process has open.
 //!
 //! Closing any descriptor of a file drops all locks that the process has on it, SQLite's too. So a
-//! workspace is looked into by other means only while no connection of this process has it open.
+//! workspace is only read by other means while no connection of this process has it open.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::stamp::FileStamp;
 
-/// Which file it is, whatever its path.
+/// The identity of a file, whatever its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileIdentity {
     device: u64,
@@ -34,7 +34,7 @@ impl FileIdentity {
         }
     }
 
-    /// Here a file that is open can be neither removed nor replaced.
+    /// On this system an open file can be neither removed nor replaced.
     #[cfg(not(unix))]
     pub(super) fn of(_metadata: &Metadata) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl FileIdentity {
 /// The connections of this process.
 #[derive(Debug)]
 struct Connections {
-    /// The file of each, and whether it is to be closed.
+    /// The file of each, and whether the connection must be closed.
     open: Vec<(FileIdentity, Arc<AtomicBool>)>,
 }
 
@@ -56,18 +56,18 @@ static OPEN: Mutex<Connections> = Mutex::new(Connections { open: Vec::new() });
 /// Notified whenever a connection was closed.
 static CLOSED: Condvar = Condvar::new();
 
-/// How long opening waits until all connections that were retired are closed. Who follows a file looks
-/// four times a second.
+/// How long opening waits until all retired connections are closed. Watchers check four times a
+/// second.
 const RETIREMENT: Duration = Duration::from_secs(1);
 
 fn lock() -> MutexGuard<'static, Connections> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Has every connection of this process to a file closed before the next one is opened.
+/// Requires every connection of this process to a file to be closed before the next one is opened.
 ///
-/// The system forgets locks that SQLite failed to release once nothing in the process has the file
-/// open any more, and not before.
+/// The system releases locks that SQLite failed to release only once the process no longer has the
+/// file open.
 pub(super) fn retire(identity: FileIdentity) {
     for (open, is_retired) in &lock().open {
         if *open == identity {
@@ -76,16 +76,15 @@ pub(super) fn retire(identity: FileIdentity) {
     }
 }
 
-/// Says that a connection has a file open, until it is dropped, which has to be after the
-/// connection.
+/// Records that a connection has a file open. It must be dropped after the connection.
 #[derive(Debug)]
 pub(super) struct OpenFileGuard {
     is_retired: Arc<AtomicBool>,
 }
 
 impl OpenFileGuard {
-    /// Lets `look` see the file if no connection has it open, then has `connect` open it.
-    /// No other thread of this process opens anything meanwhile.
+    /// Calls `look` if no connection has the file open, then `connect` to open it. No other thread
+    /// of this process opens anything meanwhile.
     pub(super) fn take<T, E>(
         identity: FileIdentity,
         look: impl FnOnce() -> Result<(), E>,
@@ -107,7 +106,7 @@ impl OpenFileGuard {
         Ok((Self { is_retired }, connection))
     }
 
-    /// True if the connection is to be closed.
+    /// True if the connection must be closed.
     pub(super) fn is_retired(&self) -> bool {
         self.is_retired.load(Ordering::Acquire)
     }
@@ -122,13 +121,13 @@ impl Drop for OpenFileGuard {
     }
 }
 
-/// The files that a connection works with, as they were when it was opened.
+/// The files of a connection, as they were when it was opened.
 #[derive(Debug)]
 pub(super) struct OpenFiles {
-    /// The name under which the workspace is known; may be a link.
+    /// The path by which the workspace is known; may be a symlink.
     path: PathBuf,
     main: FileIdentity,
-    /// The write-ahead log, then its index. A commit into a log that was removed is lost.
+    /// The write-ahead log, then its index. A commit into a removed log is lost.
     logs: Vec<(PathBuf, FileIdentity)>,
 }
 
@@ -146,32 +145,32 @@ impl OpenFiles {
         }
     }
 
-    /// Whether all of them are still where they were.
+    /// Whether all of them are still in place.
     pub(super) fn are_there(&self) -> bool {
         self.is_main_there() && self.logs.iter().all(|(path, log)| is_at(path, *log))
     }
 
-    /// Whether the log's name leads nowhere, and the file is still the same.
+    /// Whether the log's path no longer exists while the file is still the same.
     pub(super) fn is_log_missing(&self) -> bool {
         let log = self.logs.first();
         self.is_main_there() && log.is_some_and(|(path, _)| fs::symlink_metadata(path).is_err())
     }
 
-    /// What the system says of the file; differs once a program wrote to it, which SQLite does only
-    /// when it writes the log back.
+    /// The file's metadata; it differs once a program wrote to the file, which SQLite does only in
+    /// a checkpoint.
     pub(super) fn stamp(&self) -> Option<FileStamp> {
         let metadata = fs::metadata(&self.path).ok()?;
         Some(FileStamp::of(&metadata))
     }
 
-    /// The bytes of the log.
+    /// The size of the log in bytes.
     pub(super) fn log_bytes(&self) -> u64 {
         let log = self.logs.first();
         let length = log.and_then(|(path, _)| fs::metadata(path).ok());
         length.map_or(0, |metadata| metadata.len())
     }
 
-    /// Which file it is.
+    /// The identity of the file.
     pub(super) fn identity(&self) -> FileIdentity {
         self.main
     }
@@ -190,8 +189,8 @@ pub(super) fn pair(main: &Path, log: &Path) -> Option<(String, String)> {
     Some((tag(main)?, tag(log)?))
 }
 
-/// Which file it is, as it is noted and as files are named after it. A number of a file that is gone
-/// is given to another one, so it says when it was made, too.
+/// A text that identifies a file, for notes and file names. The system reuses the inode numbers of
+/// deleted files, so it includes the creation time.
 pub(super) fn tag(path: &Path) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
     let made = metadata.created().ok()?;

@@ -1,4 +1,4 @@
-//! One at a time: making, opening, migrating and deleting a workspace happen under a lock file.
+//! A lock file serializes creating, opening, migrating and deleting a workspace.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, Write};
@@ -11,32 +11,32 @@ use super::identity::FileIdentity;
 /// Pause between two attempts to take the lock.
 const STEP: Duration = Duration::from_millis(2);
 
-/// Bytes of a note.
+/// Maximum size of a note in bytes.
 const NOTE: u64 = 256;
 
-/// Bytes that the lock file takes so that they are there for deletions when the disk is full: a
-/// deletion writes before it gives anything back, and first the log has to be written back, which is
-/// done at 4 MiB. On a disk of less than twice that it is half of it.
+/// Bytes that the lock file reserves for deletions on a full disk: a deletion writes before it
+/// frees anything, and first the log must be checkpointed, which happens at 4 MiB. On a disk of
+/// less than twice that, half of the disk.
 const RESERVE: u64 = 4 * 1024 * 1024;
 
 /// The lock, until it is dropped.
 #[derive(Debug)]
 pub(super) struct WorkspaceLock {
-    /// Closing it lets go.
+    /// Closing it releases the lock.
     file: File,
 }
 
 /// Why there is no lock.
 #[derive(Debug)]
 pub(super) enum WorkspaceLockError {
-    /// Another program has had it all the time.
+    /// Another program held it the whole time.
     Busy,
-    /// The file can be neither made nor opened.
+    /// The file can be neither created nor opened.
     Io(io::Error),
 }
 
 impl WorkspaceLock {
-    /// Waits for the lock until then, or until it is of no use any more; tries at least once.
+    /// Waits for the lock until a deadline, or until `is_useless`; tries at least once.
     pub(super) fn take(
         path: &Path,
         until: Instant,
@@ -55,8 +55,8 @@ impl WorkspaceLock {
                     Err(TryLockError::Error(error)) => return Err(WorkspaceLockError::Io(error)),
                 }
             }
-            // Deleting a workspace deletes its lock file, too: a lock on one that is gone keeps no
-            // program out.
+            // Deleting a workspace deletes its lock file, too: a lock on a deleted file excludes no
+            // other program.
             let mine = file.metadata().map(|metadata| FileIdentity::of(&metadata));
             if matches!((mine, FileIdentity::at(path)), (Ok(mine), Ok(there)) if mine == there) {
                 return Ok(Self { file });
@@ -67,7 +67,7 @@ impl WorkspaceLock {
         }
     }
 
-    /// What was noted last.
+    /// The last note.
     pub(super) fn note(&self) -> Option<String> {
         let mut note = String::new();
         let mut file = &self.file;
@@ -78,26 +78,26 @@ impl WorkspaceLock {
         Some(note)
     }
 
-    /// Notes something for the next one to take the lock; not durable.
+    /// Leaves a note for the next holder of the lock; not durable.
     pub(super) fn set_note(&self, note: &str) -> io::Result<()> {
         let mut file = &self.file;
         file.rewind()?;
         file.write_all(format!("{note}\n").as_bytes())
     }
 
-    /// Makes sure of the reserve; `false` where the disk has no room for it.
+    /// Ensures the reserve exists; `false` if the disk has no room for it.
     pub(super) fn keep_reserve(&self) -> bool {
         let length = self.file.metadata().map(|metadata| metadata.len());
         if length.is_ok_and(|length| length > NOTE) {
             return true;
         }
-        // Where a file system cannot do it, there is none.
+        // A file system without this feature has no reserve.
         reserve(&self.file)
             .err()
             .is_none_or(|error| !is_full(&error))
     }
 
-    /// Gives the reserve back to the disk.
+    /// Frees the reserve.
     pub(super) fn release_reserve(&self) {
         let length = self.file.metadata().map_or(0, |metadata| metadata.len());
         if length > NOTE {
@@ -118,7 +118,7 @@ fn reserve(file: &File) -> io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
     let disk = fstatvfs(file)?;
     let all = disk.f_blocks.saturating_mul(disk.f_frsize);
-    // Some file systems do not say how large they are.
+    // Some file systems do not report their size.
     let bytes = if all == 0 {
         RESERVE
     } else {
@@ -138,7 +138,7 @@ fn open(path: &Path) -> io::Result<File> {
     private(&mut options);
     follow_no_link(&mut options);
     match options.open(path) {
-        // One that others made locks as well.
+        // A lock file that another user created works as well.
         Err(error)
             if matches!(
                 error.kind(),
@@ -151,7 +151,7 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// What a symlink leads to is not written to.
+/// Refuses to open a symlink.
 fn follow_no_link(options: &mut OpenOptions) {
     #[cfg(unix)]
     {
@@ -162,7 +162,7 @@ fn follow_no_link(options: &mut OpenOptions) {
     let _ = options;
 }
 
-/// Makes a new file for its owner alone.
+/// Creates new files for their owner only.
 pub(super) fn private(options: &mut OpenOptions) {
     #[cfg(unix)]
     {
@@ -219,7 +219,7 @@ mod tests {
             })
         };
         assert!(taken.recv_timeout(SHORT).is_err());
-        // The one that waits has the old file open, and needs the lock on the new one.
+        // The waiting thread has the old file open, and needs the lock on the new one.
         std::fs::remove_file(&path).unwrap();
         drop(first);
         taken.recv_timeout(LONG).unwrap();

@@ -1,5 +1,5 @@
-//! The shape of a workspace's file, made step by step by files that are only ever added, and the copy
-//! that is kept of a file before it becomes one of a newer version.
+//! The schema of a workspace's file, built by migrations that are only ever added, and the copy of
+//! a file that is kept before a migration.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -13,10 +13,10 @@ use super::open::with_end;
 use super::sqlite_error::SqliteError;
 use crate::root::sentence;
 
-/// Says in a file's head that it is one of ours.
+/// Marks a file as ours in its header.
 pub(super) const APPLICATION: u32 = u32::from_be_bytes(*b"Twig");
 
-/// Every step so far. A file's `user_version` says how many of them it has seen.
+/// All migrations so far. A file's `user_version` counts those already applied.
 pub(super) const MIGRATIONS: [&str; 4] = [
     include_str!("migrations/2026-11-15-1-projects.sql"),
     include_str!("migrations/2026-11-15-2-changes.sql"),
@@ -24,13 +24,13 @@ pub(super) const MIGRATIONS: [&str; 4] = [
     include_str!("migrations/2026-11-16-4-digests.sql"),
 ];
 
-/// How many steps a file has seen.
+/// How many migrations were applied to a file.
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<usize> {
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     Ok(usize::try_from(version).unwrap_or(usize::MAX))
 }
 
-/// Takes the steps that a file has not seen yet, all or none of them; says whether there were any.
+/// Applies the missing migrations, all or none of them; returns whether there were any.
 pub(super) fn migrate<'m>(
     connection: &Connection,
     migrations: impl ExactSizeIterator<Item = &'m str>,
@@ -66,7 +66,7 @@ pub(super) fn keep_copy(
         ),
         path: kept.clone(),
     };
-    // What an earlier try left behind is only half a copy.
+    // A file left by an earlier attempt is an incomplete copy.
     if let Err(error) = fs::remove_file(&new)
         && error.kind() != io::ErrorKind::NotFound
     {
@@ -84,7 +84,7 @@ pub(super) fn keep_copy(
     Ok(())
 }
 
-/// The copies that are kept of a file, also halves of them.
+/// The copies of a file, including incomplete ones.
 pub(super) fn copies(path: &Path) -> Vec<PathBuf> {
     let first = with_end(path, ".v");
     let (Some(folder), Some(first)) = (path.parent(), first.file_name()) else {

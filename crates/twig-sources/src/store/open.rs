@@ -1,7 +1,8 @@
-//! The one way in: every connection to a workspace's file is opened, checked and set up here.
+//! The single place that opens connections: every connection to a workspace's file is opened,
+//! checked and set up here.
 //!
-//! What cannot be opened is left as it is: a file is looked at before SQLite sees it, and until all
-//! checks are passed a connection that closes does not write what it finds in the log.
+//! A file that cannot be opened is not changed: its header is read before SQLite sees it, and until
+//! all checks pass, closing the connection does not checkpoint the log.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -20,16 +21,16 @@ use super::sqlite_error::SqliteError;
 use super::workspace_handle::{WorkspaceHandle, stopping};
 use crate::root::sentence;
 
-/// The oldest SQLite whose write-ahead log cannot be reset under a reader.
+/// The oldest SQLite without the bug that can reset the write-ahead log under a reader.
 const OLDEST_ENGINE: i32 = 3_051_003;
 
-/// Bytes that the log may keep once it was written back.
+/// Bytes that the log may keep after a checkpoint.
 const LOG_BYTES: i64 = 4 * 1024 * 1024;
 
-/// Bytes of a log from which on another program is taken to keep it from being written back.
+/// From this size on, another program is assumed to prevent the log's checkpoint.
 pub(super) const LARGE_LOG: u64 = 64 * 1024 * 1024;
 
-/// What is wrong with a log of that size, and what to do.
+/// The problem with a log of that size, and what to do.
 pub(super) fn held_log_sentence(workspace: &StoreName, bytes: u64, path: &Path) -> String {
     format!(
         "The log of workspace '{workspace}' has grown to {bytes} bytes, since a program has been reading \
@@ -38,10 +39,10 @@ pub(super) fn held_log_sentence(workspace: &StoreName, bytes: u64, path: &Path) 
     )
 }
 
-/// Why SQLite opened a file for reading only, where the system does not say.
+/// Why SQLite opened a file read-only, if the system does not say.
 const DENIED: &str = "permission denied";
 
-/// KiB of pages that a connection keeps in memory.
+/// KiB of pages that a connection caches.
 const CACHE_KIB: i64 = 512;
 
 /// A connection that passed all checks.
@@ -49,44 +50,44 @@ const CACHE_KIB: i64 = 512;
 pub(super) struct OpenConnection {
     pub(super) connection: Connection,
     pub(super) files: OpenFiles,
-    /// The file itself, whatever links lead to it.
+    /// The file itself, with symlinks resolved.
     pub(super) main: PathBuf,
-    /// True if the disk has no room left but what is kept for deletions.
+    /// True if the disk is full except for the reserve for deletions.
     pub(super) is_tight: bool,
-    // After the connection: it has to be closed first.
+    // Declared after the connection, which must be closed first.
     held: OpenFileGuard,
 }
 
 impl OpenConnection {
-    /// Gives the room that is kept for deletions back to the disk.
+    /// Frees the reserve for deletions.
     pub(super) fn release_reserve(&self, handle: &WorkspaceHandle) {
         if let Ok(lock) =
             WorkspaceLock::take(&lock_path(&self.main), handle.until(), &handle.is_closing)
         {
             lock.release_reserve();
         }
-        // The log is used from its beginning again once all of it is in the file. Where that fails,
-        // what is tried next fails, too.
+        // After a full checkpoint the log is reused from its beginning. If the checkpoint fails, so
+        // will the next attempt.
         let sql = "PRAGMA wal_checkpoint(PASSIVE)";
         let _ = self.connection.query_row(sql, [], |_| Ok(()));
     }
 
-    /// True if the connection can be used: its files are where they were, and it is not to be closed.
+    /// True if the connection can be used: its files are in place, and it is not retired.
     pub(super) fn is_usable(&self) -> bool {
         !self.held.is_retired() && self.files.are_there()
     }
 
-    /// Lets go of files that are no longer where they were, or not sound. What lies there now may
-    /// belong to another program: a connection that is the last one would write its log back and
-    /// delete the one there by its name.
+    /// Closes a connection whose files were moved or are damaged. The files now in place may belong
+    /// to another program: the last connection to close would checkpoint its log and delete the log
+    /// by its name.
     pub(super) fn leave(self, handle: &WorkspaceHandle) {
         let connection = &self.connection;
         let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
         if !self.files.is_log_missing() {
             return;
         }
-        // The log was removed. As long as there is no other one, this connection still
-        // has it and can write it back.
+        // The log was removed. While there is no other one, this connection still has it and can
+        // checkpoint it.
         if let Ok(_lock) =
             WorkspaceLock::take(&lock_path(&self.main), handle.until(), &handle.is_closing)
             && self.files.is_log_missing()
@@ -102,25 +103,26 @@ impl OpenConnection {
     }
 }
 
-/// How SQLite gets at a file.
+/// How SQLite opens a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OpenMode {
     /// Shared with other programs.
     Shared,
     /// The file or its folder cannot be written.
     ReadOnly,
-    /// Nor is there anything that it could share with others, who cannot write either.
+    /// There is also no log to share with others, who cannot write either.
     Immutable,
 }
 
 /// Opens a workspace's file.
 pub(super) fn open(handle: &WorkspaceHandle) -> Result<OpenConnection, StoreError> {
-    // A watcher may still follow the file, and what it opened now would never be closed.
+    // A watcher may still follow the file, and a connection opened now would never be closed.
     if handle.is_closing.load(Ordering::Acquire) {
         return Err(stopping());
     }
     check_engine(rusqlite::version_number()).map_err(StoreError::Unavailable)?;
-    // What a link leads to has its log and its lock beside it, where all who share it find them.
+    // The log and the lock are next to the symlink's target, where every program that shares the
+    // file finds them.
     let path = fs::canonicalize(&handle.path).map_err(|error| handle.cannot_open(&error))?;
     let folder = path.parent().unwrap_or(&path);
     check_near(folder, handle.is_network)?;
@@ -128,7 +130,7 @@ pub(super) fn open(handle: &WorkspaceHandle) -> Result<OpenConnection, StoreErro
     let lock = match WorkspaceLock::take(&lock_path, handle.until(), &handle.is_closing) {
         Ok(lock) => Some(lock),
         Err(WorkspaceLockError::Busy) => return Err(handle.busy()),
-        // No program can write here, so none is to be kept out.
+        // No program can write here, so there is none to exclude.
         Err(WorkspaceLockError::Io(_)) if handle.access != Access::Write => None,
         Err(WorkspaceLockError::Io(error)) => return Err(handle.cannot_write(&sentence(&error))),
     };
@@ -156,7 +158,7 @@ pub(super) fn open(handle: &WorkspaceHandle) -> Result<OpenConnection, StoreErro
         (opened, _) => opened,
     };
     let opened = match opened {
-        // A log and its index can be neither found nor made.
+        // A log and its index can be neither found nor created.
         Err(SqliteError::Sql(rusqlite::Error::SqliteFailure(code, _)))
             if way == OpenMode::ReadOnly && is_without_log(code.code) =>
         {
@@ -181,8 +183,8 @@ pub(super) fn open(handle: &WorkspaceHandle) -> Result<OpenConnection, StoreErro
     opened.map_err(|fault| handle.describe(fault))
 }
 
-/// True if the log beside a file is known to be that of a file which was there before: SQLite would
-/// take the other file's pages for its own.
+/// True if the log next to a file is known to belong to a previous file: SQLite would take that
+/// file's pages for its own.
 fn is_log_of_another(lock: &WorkspaceLock, path: &Path) -> bool {
     let (Some((main, log)), Some(note)) = (pair(path, &with_end(path, "-wal")), lock.note()) else {
         return false;
@@ -191,9 +193,9 @@ fn is_log_of_another(lock: &WorkspaceLock, path: &Path) -> bool {
     noted.is_some_and(|(noted_main, noted_log)| noted_main != main && noted_log == log)
 }
 
-/// Refuses a folder on another machine, whose log's index cannot be shared.
+/// Refuses a network folder, on which the log's index cannot be shared.
 pub(super) fn check_near(folder: &Path, is_network: fn(&Path) -> bool) -> Result<(), StoreError> {
-    // One that is not there yet will be where the nearest one above it is.
+    // A folder that does not exist yet will be on the file system of its nearest existing parent.
     let there = folder.ancestors().find(|folder| folder.exists());
     if !is_network(there.unwrap_or(folder)) {
         return Ok(());
@@ -206,7 +208,7 @@ pub(super) fn check_near(folder: &Path, is_network: fn(&Path) -> bool) -> Result
     })
 }
 
-/// Refuses an SQLite that is known to damage files.
+/// Refuses an SQLite version that is known to damage files.
 fn check_engine(version: i32) -> Result<(), String> {
     if version >= OLDEST_ENGINE {
         return Ok(());
@@ -260,7 +262,7 @@ impl WorkspaceHandle {
         })
     }
 
-    /// Settings that alter nothing in the file.
+    /// Settings that change nothing in the file.
     fn set_up(&self, connection: &mut Connection, way: OpenMode) -> Result<(), SqliteError> {
         connection.busy_handler(Some(self.patient()))?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -280,8 +282,8 @@ impl WorkspaceHandle {
         Ok(())
     }
 
-    /// Looks whether the file is one of ours, of a version that is known, and sound so far; makes
-    /// it one of the newest version.
+    /// Checks that the file is ours, of a known version, and intact so far; migrates it to the
+    /// newest version.
     fn check(
         &self,
         connection: &Connection,
@@ -334,18 +336,18 @@ fn connect(path: &Path, way: OpenMode) -> rusqlite::Result<Connection> {
     }
 }
 
-/// How every SQLite file begins.
+/// The header of every SQLite file.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// What the beginning of a file says.
+/// What the header of a file says.
 pub(super) enum Look {
-    /// One of ours, which has seen so many steps.
+    /// Our file, with this many migrations applied.
     Ours { seen: usize },
-    /// Not one of ours, and why.
+    /// Not our file, and why.
     Foreign(&'static str),
 }
 
-/// Looks at how a file begins. To be called only while no connection of this process has it open.
+/// Reads the header of a file. Must only be called while no connection of this process has it open.
 pub(super) fn look(path: &Path, metadata: &Metadata) -> io::Result<Look> {
     if !metadata.is_file() {
         return Ok(Look::Foreign("it is not a file"));
@@ -370,7 +372,7 @@ pub(super) fn look(path: &Path, metadata: &Metadata) -> io::Result<Look> {
     })
 }
 
-/// Each name has a log of its own, which programs that use another name do not see.
+/// Each hard link has its own log, which programs that use another name do not see.
 fn has_other_names(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -388,17 +390,17 @@ fn is_without_log(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::CannotOpen | ErrorCode::ReadOnly)
 }
 
-/// Whether all that was written is in the file itself.
+/// Whether the file itself contains every write.
 fn log_is_empty(path: &Path) -> bool {
     fs::metadata(with_end(path, "-wal")).map_or(true, |metadata| metadata.len() == 0)
 }
 
-/// Waited for before a file is made, opened, migrated or deleted.
+/// The lock for creating, opening, migrating or deleting a file.
 pub(super) fn lock_path(path: &Path) -> PathBuf {
     path.with_extension("lock")
 }
 
-/// A path with something after its name, as SQLite names what belongs to a file.
+/// A path with a suffix, as SQLite names the files that belong to a database.
 pub(super) fn with_end(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
@@ -417,7 +419,7 @@ fn can_read(path: &Path) -> bool {
     accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS).is_ok()
 }
 
-/// Known once it is opened.
+/// Opening the file will tell.
 #[cfg(not(unix))]
 fn can_read(_path: &Path) -> bool {
     true

@@ -1,4 +1,4 @@
-//! Writes that wait for their turn: so many and so large, and no more.
+//! Queued writes, limited in number and size.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,23 +8,23 @@ use twig_core::store::{Change, GivenContent, StoreError, Write, Written};
 
 use super::writer::WriteJob;
 
-/// Writes that may wait.
+/// Maximum number of queued writes.
 const MOST: usize = 256;
 
-/// Bytes of content that may wait, unless one write alone has more.
+/// Maximum bytes of queued content; a single write may have more.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 
-/// The end where writes are handed over.
+/// The sending end.
 #[derive(Debug)]
 pub(super) struct WriteQueue {
     jobs: SyncSender<QueuedWrite>,
     bytes: Arc<AtomicUsize>,
 }
 
-/// The end where they are taken out.
+/// The receiving end.
 pub(super) type WaitingWrites = Receiver<QueuedWrite>;
 
-/// A write that waits, and counts as waiting until it is dropped.
+/// A queued write; it counts as queued until it is dropped.
 pub(super) struct QueuedWrite {
     pub(super) job: WriteJob,
     load: QueuedBytes,
@@ -34,18 +34,18 @@ impl QueuedWrite {
     /// Reports the outcome.
     pub(super) fn report(self, outcome: Result<Written, StoreError>) {
         let Self { job, load } = self;
-        // Who hears of it may have the next one ready.
+        // The callback may already send the next write.
         drop(load);
         job.report(outcome);
     }
 }
 
-/// Why a write was not taken.
+/// Why a write was not queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueueError {
-    /// Too many wait already.
+    /// The queue is full.
     Full,
-    /// The thread that takes them out has ended.
+    /// The writer thread has ended.
     Ended,
 }
 
@@ -56,7 +56,7 @@ impl WriteQueue {
         (Self { jobs, bytes }, waiting)
     }
 
-    /// Hands a write over; gives it back where it is not taken.
+    /// Queues a write; returns it if it was not accepted.
     pub(super) fn send(&self, job: WriteJob) -> Result<(), (WriteJob, QueueError)> {
         let Some(load) = QueuedBytes::add(&self.bytes, size(&job.write)) else {
             return Err((job, QueueError::Full));
@@ -69,7 +69,7 @@ impl WriteQueue {
     }
 }
 
-/// What a write adds to the bytes that wait.
+/// The bytes that a write adds to the queue.
 struct QueuedBytes {
     bytes: Arc<AtomicUsize>,
     own: usize,
@@ -95,7 +95,7 @@ impl Drop for QueuedBytes {
     }
 }
 
-/// Bytes of what a write brings.
+/// Bytes of a write's content.
 fn size(write: &Write) -> usize {
     let Write::Item(write) = write else {
         return 0;

@@ -1,5 +1,5 @@
-//! The connection that reads. It remembers the project that it read last: one more prompt is one more
-//! row, however many there are.
+//! The connection that reads. It caches the last project: reading one new prompt reads one row,
+//! however many there are.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::sql::Sql;
 use super::sqlite_error::SqliteError;
 use super::workspace_handle::WorkspaceHandle;
 
-/// More changes than this are not read one by one.
+/// With more changes than this, the whole project is read.
 const MOST_CHANGES: u64 = 256;
 
 /// How long a check of a file's pages may take.
@@ -24,12 +24,12 @@ const LONGEST_CHECK: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct StoreReader {
     opened: Option<OpenConnection>,
-    /// What `data_version` was last; means something on this connection only.
+    /// The last `data_version`; only meaningful on this connection.
     seen: Option<i64>,
-    /// Counts how often that differed: the store's revision for callers of this process.
+    /// Counts the changes of that value: the store's revision for callers in this process.
     revision: u64,
-    /// The project that was read last, with its items: prompts first, then resources, each sorted by
-    /// name.
+    /// The last project that was read, with its items: prompts first, then resources, each sorted
+    /// by name.
     last: Option<(StoredProject, Vec<Item>)>,
 }
 
@@ -43,24 +43,24 @@ impl StoreReader {
         }
     }
 
-    /// Lets go of the file; the next one to ask opens it again.
+    /// Closes the file; the next call opens it again.
     pub(super) fn close(&mut self) {
         self.opened = None;
     }
 
-    /// Lets go of a file whose connections are retired.
+    /// Closes the file if its connections are retired.
     pub(super) fn close_if_retired(&mut self, handle: &WorkspaceHandle) {
         if let Some(retired) = self.opened.take_if(|opened| !opened.is_usable()) {
             retired.leave(handle);
         }
     }
 
-    /// The revision: two looks at names, and one at the log's index.
+    /// The revision: costs two `stat` calls and one look at the log's index.
     pub(super) fn revision(&mut self, handle: &WorkspaceHandle) -> Result<u64, StoreError> {
         self.with(handle, Self::refresh)
     }
 
-    /// A project and all that it holds.
+    /// A project with its contents.
     pub(super) fn project(
         &mut self,
         handle: &WorkspaceHandle,
@@ -68,7 +68,7 @@ impl StoreReader {
     ) -> Result<Option<Project>, StoreError> {
         self.with(handle, |reader, connection| {
             let transaction = connection.unchecked_transaction()?;
-            // The first look within a transaction says as of when all others are.
+            // The first read in a transaction fixes its snapshot.
             let revision = reader.refresh(&transaction)?;
             let sql = Sql::new(&transaction);
             let Some(project) = rows::project(&sql, name)? else {
@@ -94,7 +94,7 @@ impl StoreReader {
         })
     }
 
-    /// Reads something as of one moment.
+    /// Reads in one snapshot.
     pub(super) fn read<T>(
         &mut self,
         handle: &WorkspaceHandle,
@@ -106,7 +106,7 @@ impl StoreReader {
         })
     }
 
-    /// Has SQLite look whether the pages of the file fit together, for so long as it may take.
+    /// Has SQLite check that the pages of the file are consistent, within a time limit.
     pub(super) fn check_pages(&mut self, handle: &WorkspaceHandle) -> Result<(), StoreError> {
         self.with(handle, |_, connection| {
             let interrupt = connection.get_interrupt_handle();
@@ -118,10 +118,10 @@ impl StoreReader {
             });
             let found = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
             drop(checking);
-            // The connection is not used again before it can no longer be interrupted.
+            // Do not use the connection again before the timer can no longer interrupt it.
             let _ = timer.join();
             let found: String = match found.map_err(SqliteError::from) {
-                // As far as it got, all was well.
+                // No problem was found within the time.
                 Err(fault) if fault.is_interrupted() => return Ok(()),
                 found => found?,
             };
@@ -155,7 +155,7 @@ impl StoreReader {
                 self.opened = Some(opened);
                 Ok(value)
             }
-            // After a fault of the file the next one opens it again: the file may have been replaced.
+            // After an error of the file, the next call opens it again: it may have been replaced.
             Err(fault) => {
                 if matches!(fault, SqliteError::Refused(_)) {
                     self.opened = Some(opened);
@@ -179,8 +179,8 @@ impl StoreReader {
     }
 }
 
-/// Items that were read at a revision of their project as they are now; `None` where all of them have
-/// to be read to know.
+/// Updates items that were read at an earlier revision of their project; `None` if all of them must
+/// be read again.
 fn catch_up(
     sql: &Sql<'_>,
     mut items: Vec<Item>,

@@ -1,4 +1,5 @@
-//! Rows read and compared with their digests: what comes out of here is what was written.
+//! Reads rows and compares them with their digests: every value that leaves this module is as it
+//! was written.
 
 use rusqlite::Row;
 use sha2::{Digest as _, Sha256};
@@ -9,7 +10,7 @@ use twig_core::store::{
 use super::sql::Sql;
 use super::sqlite_error::SqliteError;
 
-/// A project, and what its last change says of it.
+/// A project as its last change recorded it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct StoredProject {
     pub(super) id: [u8; 16],
@@ -19,11 +20,11 @@ pub(super) struct StoredProject {
     pub(super) rev: u64,
     pub(super) prompts: u64,
     pub(super) resources: u64,
-    /// The bytes that its versions take.
+    /// The bytes of its versions.
     pub(super) history: u64,
 }
 
-/// All projects, or the one of a name.
+/// All projects, or the one with a name.
 macro_rules! project_query {
     ($end:literal) => {
         concat!(
@@ -45,7 +46,7 @@ pub(super) fn projects(sql: &Sql<'_>) -> Result<Vec<StoredProject>, SqliteError>
     Ok(projects)
 }
 
-/// The project of that name.
+/// The project with that name.
 pub(super) fn project(
     sql: &Sql<'_>,
     name: &StoreName,
@@ -103,7 +104,7 @@ macro_rules! version_columns {
     };
 }
 
-/// One version of an item; `None` where there is no such one.
+/// One version of an item; `None` if there is no such version.
 pub(super) fn version(
     sql: &Sql<'_>,
     kind: ItemKind,
@@ -139,7 +140,7 @@ pub(super) fn head(
     }
 }
 
-/// Every version of an item that is kept, oldest first.
+/// Every kept version of an item, oldest first.
 pub(super) fn history(
     sql: &Sql<'_>,
     kind: ItemKind,
@@ -168,7 +169,7 @@ fn lost(kind: ItemKind, name: &StoreName) -> SqliteError {
     SqliteError::damaged(format!("{} '{name}' has lost a version", kind.as_str()))
 }
 
-/// All that a project holds now: prompts first, then resources, each sorted by name.
+/// The current contents of a project: prompts first, then resources, each sorted by name.
 pub(super) fn items(sql: &Sql<'_>, project: &StoredProject) -> Result<Vec<Item>, SqliteError> {
     let all = concat!(
         "SELECT item.kind, item.name, item.uri, \
@@ -204,14 +205,14 @@ pub(super) fn items(sql: &Sql<'_>, project: &StoredProject) -> Result<Vec<Item>,
     }
 }
 
-/// True if there are as many prompts and resources as the project says.
+/// True if there are as many prompts and resources as the project records.
 pub(super) fn are_all(items: &[Item], project: &StoredProject) -> bool {
     let prompts = items.partition_point(|item| item.kind == ItemKind::Prompt);
     let counts = [prompts, items.len() - prompts].map(|count| count as u64);
     counts == [project.prompts, project.resources]
 }
 
-/// What some version holds.
+/// The content with a digest.
 pub(super) fn content(sql: &Sql<'_>, digest: &Digest) -> Result<Option<Vec<u8>>, SqliteError> {
     let one = "SELECT bytes FROM content WHERE digest = ?1";
     let found = sql.first(one, [digest], |row| Ok(row.get::<_, Vec<u8>>(0)?))?;
@@ -294,7 +295,7 @@ pub(super) fn number(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
     u64::try_from(signed).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, signed))
 }
 
-/// SQLite's integers have a sign.
+/// SQLite's integers are signed.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -314,7 +315,8 @@ pub(super) fn names(
     Ok(names)
 }
 
-/// What was written in a project since a revision of it, each once; `None` where it is more than `most`.
+/// The items changed in a project since one of its revisions, each once; `None` if there are more
+/// than `most`.
 pub(super) fn changed(
     sql: &Sql<'_>,
     project: &StoredProject,
@@ -341,7 +343,7 @@ pub(super) fn changed(
     Ok((found == expected).then_some(changed))
 }
 
-/// The digest of one version: all of it, and whose it is.
+/// The digest of one version: its fields, and the item that it belongs to.
 pub(super) fn digest_of(kind: ItemKind, name: &StoreName, version: &Version) -> Digest {
     let restored_from = match version.operation {
         Operation::Restore { from } => Some(from),
@@ -369,7 +371,8 @@ pub(super) fn digest_of(kind: ItemKind, name: &StoreName, version: &Version) -> 
     hash.end()
 }
 
-/// A hash over parts, each with its length, so that no two lists of parts read the same.
+/// A hash over parts, each with its length, so that different lists of parts never hash the same
+/// bytes.
 struct PartsHash(Sha256);
 
 impl PartsHash {

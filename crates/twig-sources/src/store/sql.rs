@@ -1,4 +1,4 @@
-//! Statements, prepared once for as long as a connection is used.
+//! Prepared statements, cached per connection.
 
 use std::cell::RefCell;
 
@@ -6,7 +6,7 @@ use rusqlite::{Connection, Params, Row, Statement};
 
 use super::sqlite_error::SqliteError;
 
-/// A connection with the statements that were used so far.
+/// A connection with its cached statements.
 pub(super) struct Sql<'c> {
     connection: &'c Connection,
     prepared: RefCell<Vec<(&'static str, Statement<'c>)>>,
@@ -20,7 +20,7 @@ impl<'c> Sql<'c> {
         }
     }
 
-    /// Runs a statement that gives no rows; says how many it changed.
+    /// Runs a statement without result rows; returns how many rows it changed.
     pub(super) fn run(
         &self,
         sql: &'static str,
@@ -29,7 +29,7 @@ impl<'c> Sql<'c> {
         self.with(sql, |statement| Ok(statement.execute(parameters)?))
     }
 
-    /// The first row of what a statement gives.
+    /// The first result row of a statement.
     pub(super) fn first<T>(
         &self,
         sql: &'static str,
@@ -41,7 +41,7 @@ impl<'c> Sql<'c> {
         })
     }
 
-    /// Every row of what a statement gives.
+    /// Every result row of a statement.
     pub(super) fn each(
         &self,
         sql: &'static str,
@@ -62,7 +62,7 @@ impl<'c> Sql<'c> {
         sql: &'static str,
         work: impl FnOnce(&mut Statement<'c>) -> Result<T, SqliteError>,
     ) -> Result<T, SqliteError> {
-        // Taken out while it is used: one statement may be asked for while another gives rows.
+        // Taken out while in use: one statement may be requested while another returns rows.
         let kept = {
             let mut prepared = self.prepared.borrow_mut();
             let at = prepared.iter().position(|(text, _)| *text == sql);

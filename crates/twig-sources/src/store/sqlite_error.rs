@@ -1,4 +1,4 @@
-//! What SQLite and the system say when something fails, in the words of the port.
+//! Translates errors of SQLite and the system into those of the port.
 
 use std::path::Path;
 
@@ -6,14 +6,14 @@ use rusqlite::ErrorCode;
 use rusqlite::ffi;
 use twig_core::store::{StoreError, StoreName};
 
-/// Why something inside the store failed; [`SqliteError::describe`] makes a sentence of it.
+/// Why something inside the store failed; [`SqliteError::describe`] makes it a sentence.
 #[derive(Debug)]
 pub(super) enum SqliteError {
-    /// SQLite said so.
+    /// SQLite's error.
     Sql(rusqlite::Error),
-    /// What was read is not what was written.
+    /// The value read differs from the value written.
     Damaged(String),
-    /// The store's rules say so.
+    /// The store's rules forbid it.
     Refused(StoreError),
 }
 
@@ -34,7 +34,7 @@ impl SqliteError {
         Self::Damaged(what.into())
     }
 
-    /// True if the disk has no room.
+    /// True if the disk is full.
     pub(super) fn is_full(&self) -> bool {
         let Self::Sql(rusqlite::Error::SqliteFailure(error, _)) = self else {
             return false;
@@ -43,7 +43,7 @@ impl SqliteError {
         error.code == ErrorCode::DiskFull || error.extended_code == ffi::SQLITE_IOERR_SHMSIZE
     }
 
-    /// True if it was ended from another thread.
+    /// True if another thread interrupted it.
     pub(super) fn is_interrupted(&self) -> bool {
         let Self::Sql(rusqlite::Error::SqliteFailure(error, _)) = self else {
             return false;
@@ -51,7 +51,7 @@ impl SqliteError {
         error.code == ErrorCode::OperationInterrupted
     }
 
-    /// True if another connection has the lock, perhaps one of this process by mistake.
+    /// True if another connection holds the lock, possibly one of this process by mistake.
     pub(super) fn is_stuck(&self) -> bool {
         let Self::Sql(rusqlite::Error::SqliteFailure(error, _)) = self else {
             return false;
@@ -64,8 +64,8 @@ impl SqliteError {
         )
     }
 
-    /// The same for others, who know neither SQLite nor its codes, nor this machine: SQLite's own
-    /// words, which may have paths and statements in them, are for the log.
+    /// The same for users, without SQLite's codes: SQLite's own message may contain paths and
+    /// statements, so it only goes to the log.
     pub(super) fn describe(self, workspace: &StoreName, path: &Path) -> StoreError {
         let workspace = workspace.clone();
         let damaged = |workspace, what| StoreError::Damaged {
@@ -80,7 +80,7 @@ impl SqliteError {
         };
         let rusqlite::Error::SqliteFailure(code, _) = &error else {
             tracing::debug!("{}: {error}", path.display());
-            // Statements are fixed, so what does not fit them is what was read.
+            // Statements are fixed, so a mismatch comes from the value read.
             return damaged(workspace, "a value is not one that was written".to_owned());
         };
         if !matches!(

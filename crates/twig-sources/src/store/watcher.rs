@@ -1,8 +1,7 @@
 //! The thread that notices writes of this process and of others, and reports them.
 //!
-//! The system's events only wake it early; what counts is whether `data_version` moved on a
-//! connection of its own. An event can come before its write can be seen, so it asks
-//! several times.
+//! The system's events only wake it early; it compares `data_version` on its own connection. An
+//! event can arrive before its write is visible, so the thread checks several times.
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,7 +18,7 @@ use super::open::{OpenConnection, open};
 use super::workspace_handle::WorkspaceHandle;
 use crate::system_watcher::start_watcher;
 
-/// How long after an event it is asked.
+/// Delays after an event at which to check.
 const LOOKS: [Duration; 5] = [
     Duration::ZERO,
     Duration::from_millis(1),
@@ -28,16 +27,16 @@ const LOOKS: [Duration; 5] = [
     Duration::from_millis(100),
 ];
 
-/// How often it is asked at most while events come without a pause.
+/// Minimum time between two checks while events arrive continuously.
 const PACE: Duration = Duration::from_millis(5);
 
-/// How often it is asked by itself.
+/// How often to check without an event.
 const TICK: Duration = Duration::from_millis(250);
 
-/// The same where the system sends no events.
+/// The same if the system sends no events.
 const FAST_TICK: Duration = Duration::from_millis(50);
 
-/// How long the end waits for the connection to close.
+/// How long dropping waits for the connection to close.
 const LAST_LOOK: Duration = Duration::from_millis(500);
 
 /// What wakes the thread.
@@ -50,7 +49,7 @@ enum WatcherSignal {
 pub(super) struct StoreWatcher {
     signals: SyncSender<WatcherSignal>,
     is_over: Arc<AtomicBool>,
-    /// Where there could be one.
+    /// `None` if it could not be started.
     thread: Option<ThreadId>,
     /// Closed when the thread has ended.
     ended: Receiver<()>,
@@ -59,7 +58,7 @@ pub(super) struct StoreWatcher {
 impl Drop for StoreWatcher {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Release);
-        // Where there is no room for the word, another one wakes it.
+        // If the channel is full, another signal wakes the thread.
         let _ = self.signals.try_send(WatcherSignal::Stop);
         // It may be busy reporting a write, even to the code that drops this.
         if self.thread != Some(std::thread::current().id()) {
@@ -79,7 +78,7 @@ impl StoreWatcher {
         on_write: Box<dyn Fn() + Send + Sync>,
         listen: Listen,
     ) -> Self {
-        // More than one word of a write says no more than one.
+        // Several signals say no more than one.
         let (signals, received) = sync_channel(1);
         let (ending, ended) = channel();
         let hints = signals.clone();
@@ -95,7 +94,7 @@ impl StoreWatcher {
         let thread = std::thread::Builder::new().name("twig-store-watch".to_owned());
         let spawned = thread.spawn(move || {
             let _ending: Sender<()> = ending;
-            // Dropped before the word that it is over: its connection is closed by then.
+            // Dropped before the end is signalled: its connection is closed by then.
             let mut watching = watching;
             watching.run(listen, hints);
         });
@@ -115,14 +114,14 @@ impl StoreWatcher {
     }
 }
 
-/// Has the system send hints of what happens to a workspace's files.
+/// Subscribes to the system's events for a workspace's files.
 type Listen = fn(&Path, SyncSender<WatcherSignal>) -> notify::Result<RecommendedWatcher>;
 
 struct StoreWatcherThread {
     is_over: Arc<AtomicBool>,
     handle: WorkspaceHandle,
     opened: Option<OpenConnection>,
-    /// What `data_version` was last; `None` until the file could be asked.
+    /// The last `data_version`; `None` until it was read once.
     seen: Option<i64>,
     received: Receiver<WatcherSignal>,
     on_write: Box<dyn Fn() + Send + Sync>,
@@ -133,12 +132,13 @@ impl StoreWatcherThread {
         let native = match listen(&self.handle.path, hints) {
             Ok(native) => Some(native),
             Err(error) => {
-                // No write is noticed later for it, and the watcher of folders reports the same.
+                // Polling notices writes just as fast, and the folder watcher reports the same
+                // error.
                 tracing::debug!("looking for writes every {FAST_TICK:?} instead: {error}");
                 None
             }
         };
-        // Opening counts as news, so that nothing that was written before goes by unseen.
+        // Opening counts as a change, so that earlier writes are not missed.
         self.look();
         let tick = if native.is_some() { TICK } else { FAST_TICK };
         while !self.is_over.load(Ordering::Acquire) {
@@ -154,7 +154,7 @@ impl StoreWatcherThread {
         }
     }
 
-    /// `false` when it is over.
+    /// `false` when the thread must end.
     fn look_again_and_again(&mut self) -> bool {
         let mut since = Instant::now();
         let mut looked = None;
@@ -166,14 +166,14 @@ impl StoreWatcherThread {
             let left = (since + *after).saturating_duration_since(Instant::now());
             match self.received.recv_timeout(left) {
                 Ok(WatcherSignal::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
-                // One more write: all over again.
+                // Another write: start over.
                 Ok(WatcherSignal::Touched) => {
                     while let Ok(signal) = self.received.try_recv() {
                         if matches!(signal, WatcherSignal::Stop) {
                             return false;
                         }
                     }
-                    // A write is many events, and a storm of them leaves its writer some time.
+                    // One write is many events; during a storm of them, leave the writer some time.
                     if let Some(looked) = looked {
                         std::thread::sleep(PACE.saturating_sub(Instant::elapsed(&looked)));
                     }
@@ -188,7 +188,7 @@ impl StoreWatcherThread {
         true
     }
 
-    /// Asks, and says so where there was a write.
+    /// Checks for a write and reports it.
     fn look(&mut self) {
         let mut is_news = false;
         if let Some(gone) = self.opened.take_if(|opened| !opened.is_usable()) {
@@ -202,7 +202,7 @@ impl StoreWatcherThread {
         }
         let now = self.opened.as_ref().and_then(version);
         if now.is_none() {
-            // It cannot be asked: the next look opens it again.
+            // It cannot be read: the next check opens it again.
             if let Some(silent) = self.opened.take() {
                 silent.leave(&self.handle);
             }
@@ -215,7 +215,7 @@ impl StoreWatcherThread {
     }
 }
 
-/// Has the system send events of a file and its log.
+/// Subscribes to the system's events for a file and its log.
 fn listen(path: &Path, hints: SyncSender<WatcherSignal>) -> notify::Result<RecommendedWatcher> {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let name: OsString = path.file_name().unwrap_or_default().to_owned();
@@ -225,7 +225,7 @@ fn listen(path: &Path, hints: SyncSender<WatcherSignal>) -> notify::Result<Recom
                 let found = path.file_name().unwrap_or_default().as_encoded_bytes();
                 found.starts_with(name.as_encoded_bytes())
             };
-            // Our own reads are events too.
+            // Our own reads are events, too.
             !matches!(event.kind, EventKind::Access(_))
                 && (event.paths.is_empty() || event.paths.iter().any(is_ours))
         });

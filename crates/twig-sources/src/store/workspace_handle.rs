@@ -1,4 +1,4 @@
-//! A workspace to be opened: where it is, how long to wait for it, and what is said of it.
+//! A workspace to open: where it is, how long to wait for it, and its error messages.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,27 +16,27 @@ use crate::root::sentence;
 /// Maximum sleep between two attempts to take the lock.
 const LONGEST_NAP: Duration = Duration::from_millis(10);
 
-/// A workspace to be opened, and how.
+/// A workspace to open, and how.
 #[derive(Debug, Clone)]
 pub(super) struct WorkspaceHandle {
     pub(super) workspace: StoreName,
     pub(super) path: PathBuf,
     pub(super) access: Access,
-    /// True for the writer, which decides what an error says.
+    /// True for the writer; it decides the wording of errors.
     pub(super) is_writer: bool,
-    /// False for who may use the room that is kept for deletions.
+    /// False if the connection may use the reserve for deletions.
     pub(super) keeps_reserve: bool,
     /// Milliseconds to wait for others.
     pub(super) millis: u64,
-    /// When waiting ends.
+    /// The moment when waiting ends.
     pub(super) deadline: Deadline,
-    /// Whether a folder is on another machine.
+    /// Whether a folder is on a network file system.
     pub(super) is_network: fn(&Path) -> bool,
-    /// Set when the store is about to close, which ends all waiting.
+    /// Set when the store is about to close; it ends all waiting.
     pub(super) is_closing: Arc<AtomicBool>,
 }
 
-/// A moment at which all waiting ends; until one is set, every wait is counted by itself.
+/// A moment at which all waiting ends; without one, every wait has its own limit.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Deadline(Arc<Mutex<Option<Instant>>>);
 
@@ -52,7 +52,7 @@ impl Deadline {
 }
 
 impl WorkspaceHandle {
-    /// The same for who writes, waiting for itself alone.
+    /// The same for the writer, with its own deadline.
     pub(super) fn for_writer(&self) -> Self {
         Self {
             is_writer: true,
@@ -65,12 +65,12 @@ impl WorkspaceHandle {
         Duration::from_millis(self.millis)
     }
 
-    /// When a wait that begins now is over.
+    /// When a wait that begins now ends.
     pub(super) fn until(&self) -> Instant {
         self.deadline.or_after(self.patience())
     }
 
-    /// Waits a little longer each time, and not at all when the store is closing.
+    /// Sleeps a little longer each time, and not at all when the store is closing.
     pub(super) fn patient(&self) -> impl FnMut(i32) -> bool + Send + 'static {
         let patience = self.patience();
         let deadline = self.deadline.clone();
@@ -96,7 +96,7 @@ impl WorkspaceHandle {
         }
     }
 
-    /// Why waiting has ended.
+    /// The error when waiting has ended.
     pub(super) fn busy(&self) -> StoreError {
         if self.is_closing.load(Ordering::Acquire) {
             return stopping();

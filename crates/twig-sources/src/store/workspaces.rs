@@ -1,4 +1,4 @@
-//! The folder of workspaces: one file each, made, listed, deleted and opened by name.
+//! The folder of workspaces: creates, lists, deletes and opens them by name, one file each.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -19,17 +19,17 @@ use super::{Access, SqliteStore};
 use crate::network::is_network;
 use crate::root::sentence;
 
-/// The workspace that is meant where none is named; made when it is first needed.
+/// The default workspace; created when it is first needed.
 pub const DEFAULT_WORKSPACE: &str = "default";
 
-/// The longest name whose files every file system takes.
+/// The longest name whose files every file system accepts.
 const LONGEST: usize = 200;
 
-/// Bytes of the largest content: SQLite takes rows of 1,000,000,000. What was written is read,
-/// whatever is allowed by then.
+/// Bytes of the largest content: SQLite allows rows of 1,000,000,000. Stored content can be read
+/// whatever the configured limit is by then.
 const LARGEST: usize = 999_000_000;
 
-/// How long making and deleting wait for others.
+/// How long creating and deleting wait for others.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A folder with a file `NAME.db` for each workspace.
@@ -40,12 +40,12 @@ pub struct Workspaces {
 }
 
 impl Workspaces {
-    /// The workspaces in a folder, which need not be there yet.
+    /// The workspaces in a folder, which need not exist yet.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder, is_network }
     }
 
-    /// The same with another answer to whether a folder is on another machine.
+    /// The same with another function that detects network folders.
     #[cfg(test)]
     pub(super) fn with_network(folder: PathBuf, is_network: fn(&Path) -> bool) -> Self {
         Self { folder, is_network }
@@ -80,15 +80,15 @@ impl Workspaces {
         Ok(names)
     }
 
-    /// Whether there is a workspace of that name.
+    /// Whether there is a workspace with that name.
     ///
-    /// One that cannot be looked at may well be there: opening it says what is wrong.
+    /// Also true if its file cannot be examined: opening it reports the problem.
     pub fn exists(&self, name: &StoreName) -> bool {
         let looked = fs::symlink_metadata(self.path(name));
         looked.map_or_else(|error| error.kind() != ErrorKind::NotFound, |_| true)
     }
 
-    /// Makes an empty workspace.
+    /// Creates an empty workspace.
     pub fn create(&self, name: &StoreName) -> Result<(), StoreError> {
         check_name(name)?;
         check_near(&self.folder, self.is_network)?;
@@ -101,7 +101,7 @@ impl Workspaces {
         }
     }
 
-    /// Deletes a workspace with all that it holds.
+    /// Deletes a workspace with its contents.
     pub fn delete(&self, name: &StoreName) -> Result<(), StoreError> {
         let path = self.path(name);
         if !self.exists(name) {
@@ -152,9 +152,9 @@ impl Workspaces {
         SqliteStore::open(handle, limits)
     }
 
-    /// Says that a workspace's log has grown because another program keeps it from being written back.
+    /// A message if a workspace's log has grown because another program prevents its checkpoint.
     ///
-    /// To be asked when no store of this process has it open.
+    /// Must only be called while no store of this process has it open.
     pub fn held_log(&self, name: &StoreName) -> Option<String> {
         let path = self.path(name);
         let path = fs::canonicalize(&path).unwrap_or(path);
@@ -194,8 +194,8 @@ impl Workspaces {
         })
     }
 
-    /// Makes a workspace's file elsewhere and puts it in its place whole; `false` where there is
-    /// one already.
+    /// Creates a workspace's file under another name and moves it into place; `false` if it exists
+    /// already.
     fn make(&self, name: &StoreName) -> Result<bool, StoreError> {
         let path = self.path(name);
         let cannot = |error: io::Error| {
@@ -210,7 +210,7 @@ impl Workspaces {
         if self.exists(name) {
             return Ok(false);
         }
-        // A log without its file would be taken for the new one's.
+        // A log without its file would be taken for the new file's log.
         let new = with_end(&path, ".new");
         remove_all(&path)?;
         remove_all(&new)?;
@@ -219,7 +219,7 @@ impl Workspaces {
         private(&mut options);
         options.open(&new).map_err(cannot)?;
         if let Err(error) = fill(&new) {
-            // Half a file is of no use, and may be what the disk is full of.
+            // An incomplete file is of no use, and may be what fills the disk.
             let _ = remove_all(&new);
             return Err(SqliteError::from(error).describe(name, &path));
         }
@@ -244,7 +244,7 @@ fn file(path: &Path, sentence: String) -> StoreError {
     StoreError::File { sentence, path }
 }
 
-/// Makes an empty file a workspace.
+/// Turns an empty file into a workspace.
 fn fill(path: &Path) -> rusqlite::Result<()> {
     let connection = Connection::open(path)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -253,7 +253,7 @@ fn fill(path: &Path) -> rusqlite::Result<()> {
     connection.close().map_err(|(_, error)| error)
 }
 
-/// What is not ours is not ours to delete, whatever it is called.
+/// Refuses to delete a file that is not ours, whatever its name.
 fn refuse_foreign(name: &StoreName, path: &Path) -> Result<(), StoreError> {
     let Ok(metadata) = fs::metadata(path) else {
         return Ok(());
@@ -269,8 +269,8 @@ fn refuse_foreign(name: &StoreName, path: &Path) -> Result<(), StoreError> {
     ))
 }
 
-/// Removes a file and what SQLite keeps beside it. The file first: once that is gone, the rest
-/// belongs to nothing.
+/// Removes a file and SQLite's files next to it. The file goes first: without it, the others have
+/// no meaning.
 fn remove_all(path: &Path) -> Result<(), StoreError> {
     let ends = ["", "-wal", "-shm", "-journal"];
     ends.iter().try_for_each(|end| remove(&with_end(path, end)))
@@ -300,7 +300,7 @@ fn make_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// A name is durable once its folder is.
+/// A new name is durable once its folder is synced.
 #[cfg(unix)]
 fn sync_folder(path: &Path) -> io::Result<()> {
     fs::File::open(path)?.sync_all()

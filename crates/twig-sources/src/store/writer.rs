@@ -1,5 +1,5 @@
-//! The thread that writes, one write after the other, each durable before its outcome is reported: writes
-//! that wait together are one transaction, and wait for the disk once.
+//! The thread that writes. Each write is durable before its outcome is reported. Writes that are
+//! queued together share one transaction, and wait for the disk once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -22,10 +22,10 @@ use super::sqlite_error::SqliteError;
 use super::workspace_handle::{WorkspaceHandle, stopping};
 use crate::stamp::FileStamp;
 
-/// How long the end waits for a write that was begun: clients wait two seconds for a server to stop.
+/// How long dropping waits for a running write: clients wait two seconds for a server to stop.
 const LAST_WRITE: Duration = Duration::from_millis(1_500);
 
-/// Writes that are made durable together, at most.
+/// Maximum number of writes in one transaction.
 const TOGETHER: usize = 32;
 
 /// A write, and the callback for its outcome.
@@ -46,7 +46,7 @@ impl WriteJob {
     }
 }
 
-/// The thread; dropping this ends it once it has finished what it has begun.
+/// The thread; dropping this ends it after its current work.
 #[derive(Debug)]
 pub(super) struct StoreWriter {
     jobs: Option<WriteQueue>,
@@ -84,7 +84,7 @@ impl StoreWriter {
         })
     }
 
-    /// Hands a job over; gives it back where too many wait, or the thread is no more.
+    /// Queues a job; returns it if the queue is full or the thread has ended.
     pub(super) fn send(&self, job: WriteJob) -> Result<(), (WriteJob, QueueError)> {
         match &self.jobs {
             Some(jobs) => jobs.send(job),
@@ -96,7 +96,7 @@ impl StoreWriter {
 impl Drop for StoreWriter {
     fn drop(&mut self) {
         self.jobs = None;
-        // What hears of the last write may be what holds the store.
+        // The callback of the last write may own the store.
         if std::thread::current().id() != self.thread {
             let _ = self.ended.recv_timeout(LAST_WRITE);
         }
@@ -106,25 +106,25 @@ impl Drop for StoreWriter {
 struct WriterThread {
     handle: WorkspaceHandle,
     limits: Limits,
-    /// The connection that reads, which is closed with the others where a lock is stuck.
+    /// The connection that reads; it is closed with the others if a lock is stuck.
     reader: Arc<Mutex<StoreReader>>,
-    /// Whether the log was larger than it should be after the last write.
+    /// Whether the log was too large after the last write.
     is_log_large: bool,
-    /// What the system said of the file after the last write of this connection. SQLite trusts the
-    /// pages that it has in memory, so a connection is not used once another program wrote to the file.
+    /// The file's metadata after the last write of this connection. SQLite trusts its cached pages,
+    /// so a connection is not used once another program wrote to the file.
     known: Option<FileStamp>,
 }
 
-/// How a connection comes to its end.
+/// How the use of a connection ends.
 enum ConnectionEnd {
-    /// There is nothing more to do.
+    /// No work is left.
     Done,
-    /// The disk is full, and what is to be done makes room: it is tried again with what is kept for it.
+    /// The disk is full, and these writes free space: try again with the reserve.
     Full(Vec<QueuedWrite>),
-    /// The lock could not be had. It may be this process that has it, where the system failed to
-    /// release it; what was not done is left.
+    /// The lock was not available. This process may hold it itself, if the system failed to release
+    /// it; these writes are not done.
     Stuck(Vec<QueuedWrite>),
-    /// Something is wrong with it or its files; what it was not used for is left.
+    /// The connection or its files are faulty; these writes are not done.
     Wrong(Vec<QueuedWrite>),
 }
 
@@ -133,7 +133,7 @@ type Outcomes = Vec<Result<Written, StoreError>>;
 
 /// Why none of several writes was made.
 struct BatchError {
-    /// The write that failed, where it was a single one: the others may be tried again.
+    /// The write that failed, if it was a single one: the others may be tried again.
     at: Option<usize>,
     fault: SqliteError,
 }
@@ -188,15 +188,14 @@ impl WriterThread {
         }
     }
 
-    /// Has all connections of this process to a file closed; each is opened again when it is needed.
+    /// Closes all connections of this process to a file; each is reopened when it is needed.
     fn close_all(&self, identity: FileIdentity) {
         retire(identity);
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         reader.close_if_retired(&self.handle);
     }
 
-    /// Does one job after the other with one connection; those that wait together are made durable
-    /// together.
+    /// Performs jobs with one connection; those queued together become durable together.
     fn work(
         &mut self,
         opened: &OpenConnection,
@@ -219,7 +218,7 @@ impl WriterThread {
                 return ConnectionEnd::Done;
             }
             self.handle.deadline.set(first.job.until);
-            // What was removed, replaced or overwritten meanwhile is not written to.
+            // Do not write to a file that was removed, replaced or overwritten meanwhile.
             if !opened.is_usable() || (is_used && opened.files.stamp() != self.known) {
                 return ConnectionEnd::Wrong(batch);
             }
@@ -262,7 +261,7 @@ impl WriterThread {
         }
     }
 
-    /// Carries out several writes in one transaction and makes sure that they are really there.
+    /// Performs several writes in one transaction and checks that they are durable.
     fn carry_out(
         &mut self,
         opened: &OpenConnection,
@@ -270,31 +269,31 @@ impl WriterThread {
         batch: &[QueuedWrite],
     ) -> Result<Outcomes, BatchError> {
         let begun = sql.run("BEGIN IMMEDIATE", []);
-        // The others have more patience left.
+        // The others have more time left.
         begun.map_err(|fault| BatchError { at: Some(0), fault })?;
         let applied = self.apply_each(sql, batch, opened.is_tight);
         let is_news = |outcomes: &Outcomes| outcomes.iter().flatten().any(|it| it.is_new);
         let ended = if applied.as_ref().is_ok_and(is_news) {
             sql.run("COMMIT", [])
         } else {
-            // Nothing was changed, or nothing is to be.
+            // Nothing was changed, or nothing may be.
             sql.run("ROLLBACK", [])
         };
         if !opened.files.are_there() {
             let workspace = self.handle.workspace.clone();
             return Err(SqliteError::from(StoreError::Moved { workspace }).into());
         }
-        // What SQLite says of a write comes before what it says of the end, which it may have
-        // brought about itself.
+        // SQLite's error about a write takes precedence over the error at the end, which the first
+        // may have caused.
         let outcomes = applied?;
         ended?;
         self.watch_log(opened);
-        // If it differs now, it was this very write that wrote the log back.
+        // If it differs now, this very write checkpointed the log.
         self.known = opened.files.stamp();
         Ok(outcomes)
     }
 
-    /// Says that the log cannot be written back, once for each time that it grows.
+    /// Logs that the log cannot be checkpointed, once for each time that it grows.
     fn watch_log(&mut self, opened: &OpenConnection) {
         let bytes = opened.files.log_bytes();
         let is_large = bytes > LARGE_LOG;
@@ -303,13 +302,13 @@ impl WriterThread {
                 "{}",
                 held_log_sentence(&self.handle.workspace, bytes, &opened.main)
             );
-            // It may be a lock of this process that the system failed to release.
+            // This process may hold the lock, if the system failed to release it.
             self.close_all(opened.files.identity());
         }
         self.is_log_large = is_large;
     }
 
-    /// Applies one write after the other; one that is refused leaves no trace.
+    /// Applies the writes in order; a refused one leaves no trace.
     fn apply_each(
         &self,
         sql: &Sql<'_>,
@@ -341,7 +340,7 @@ impl WriterThread {
     }
 }
 
-/// True if the write that failed, or one of those that failed together, makes room.
+/// True if the failed write, or one of those that failed together, frees space.
 fn makes_room(batch: &[QueuedWrite], at: Option<usize>) -> bool {
     let failed = match at {
         Some(at) => batch.get(at..=at).unwrap_or_default(),
@@ -356,7 +355,7 @@ fn report_all(all: impl IntoIterator<Item = QueuedWrite>, error: &StoreError) {
     }
 }
 
-/// What is known when a write panicked: as long as its transaction is open, nothing was written.
+/// The outcome after a panic: while the transaction is open, nothing was written.
 fn mistake(has_ended: bool) -> StoreError {
     StoreError::Unavailable(
         if has_ended {

@@ -1,4 +1,4 @@
-//! Whether git is at work in a folder right now.
+//! Whether git is changing a folder right now.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::stamp::SeenStamp;
 
 /// Whether git began to change a folder's files less than `patience` ago and is not done.
 ///
-/// A lock that is older was left behind, or belongs to something that waits for a person.
+/// An older lock was left behind, or belongs to a command that waits for the user.
 pub(crate) fn under_way(root: &Path, patience: Duration) -> bool {
     let lock = SeenStamp::at(&root.join(".git/index.lock"));
     lock.stamp()

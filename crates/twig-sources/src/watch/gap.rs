@@ -1,12 +1,13 @@
-//! Time between two announcements of what agents write: one comes at once, many become few.
+//! The pause between two announcements of store writes: a single write is announced at once, many
+//! are combined.
 
 use std::time::{Duration, Instant};
 
-/// The shortest time between two.
+/// The shortest pause.
 const SHORT: Duration = Duration::from_millis(100);
-/// The longest.
+/// The longest pause.
 const LONG: Duration = Duration::from_millis(400);
-/// As many changes since the last announcement are a storm: the next one takes its time.
+/// From this many changes since the last announcement, the longest pause applies.
 const STORM: u32 = 20;
 
 /// When the next announcement may be made.
@@ -14,24 +15,26 @@ const STORM: u32 = 20;
 pub(super) struct Gap {
     last: Option<Instant>,
     length: Duration,
-    /// Changes that wait to be announced.
+    /// Changes that are not yet announced.
     waiting: u32,
 }
 
 impl Gap {
-    /// Something changed: whether that may be announced at once. Otherwise it waits until it is due.
+    /// Records a change; returns whether to announce it at once. Otherwise it waits until it is
+    /// due.
     pub(super) fn may_announce(&mut self, now: Instant) -> bool {
         self.waiting = self.waiting.saturating_add(1);
         self.due().is_none_or(|due| due <= now)
     }
 
-    /// When what waits has to be announced; `None` where nothing waits or nothing was said yet.
+    /// When the waiting changes must be announced; `None` if there are none, or nothing was
+    /// announced yet.
     pub(super) fn due(&self) -> Option<Instant> {
         let last = self.last.filter(|_| self.waiting > 0)?;
         Some(last + self.length)
     }
 
-    /// All that was there is announced.
+    /// Records that everything was announced.
     pub(super) fn announced(&mut self, now: Instant) {
         self.length = if self.waiting >= STORM {
             (self.length * 2).clamp(SHORT, LONG)
@@ -42,7 +45,7 @@ impl Gap {
         self.last = Some(now);
     }
 
-    /// Nothing waits: what changed was announced already, or is not worth a word.
+    /// Nothing waits: the changes were announced already, or need no announcement.
     pub(super) fn settled(&mut self) {
         self.waiting = 0;
     }
@@ -52,7 +55,8 @@ impl Gap {
 mod tests {
     use super::*;
 
-    /// Announcements when something changes every so often, for that long and until all is said.
+    /// The announcements for a change at every interval, for a total time and until all are
+    /// announced.
     fn announcements(every: Duration, total: Duration) -> Vec<Duration> {
         let start = Instant::now();
         let (mut gap, mut told) = (Gap::default(), Vec::new());

@@ -1,4 +1,4 @@
-//! What the system told since the disk was last looked at.
+//! The system's events since the last check of the disk.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::live::Signal;
 /// More lost paths than this are not kept one by one.
 const LOST: usize = 1_000;
 
-/// Collects events: when they came, and whose watches they ended.
+/// Collects events: when they arrived, and which watches they ended.
 #[derive(Debug)]
 pub(crate) struct Hints {
     state: Mutex<HintState>,
@@ -28,12 +28,12 @@ struct HintState {
     interests: Interests,
 }
 
-/// Which events matter: a busy folder above a library is none of our business.
+/// Which events matter: other files in a busy folder above a library do not.
 #[derive(Debug, Default)]
 pub(crate) struct Interests {
     /// Folders of which every entry matters.
     pub(crate) inside: BTreeSet<PathBuf>,
-    /// Paths that matter themselves, with all that leads to them.
+    /// Paths that matter themselves, with their parents.
     pub(crate) roots: Vec<PathBuf>,
 }
 
@@ -54,12 +54,12 @@ impl Hints {
         }
     }
 
-    /// Takes one event in; only the first of a burst wakes the thread.
+    /// Records one event; only the first of a burst wakes the thread.
     pub(crate) fn hear(&self, event: notify::Result<notify::Event>) {
         let (paths, ends) = match event {
             Ok(event) if event.need_rescan() => (everything(), true),
             Err(_) => (everything(), true),
-            // Our own reads raise these: listening to them would never end.
+            // Our own reads cause these: reacting to them would never end.
             Ok(event) if matches!(event.kind, EventKind::Access(_)) => return,
             Ok(event) => {
                 let ends = matches!(
@@ -88,27 +88,27 @@ impl Hints {
         }
     }
 
-    /// When the first and the last event came.
+    /// When the first and the last event arrived.
     pub(crate) fn times(&self) -> Option<(Instant, Instant)> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.times
     }
 
-    /// Begins anew; hands over the paths beneath which watches ended.
+    /// Resets the events; returns the paths beneath which watches ended.
     pub(crate) fn take(&self) -> Vec<PathBuf> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.times = None;
         std::mem::take(&mut state.lost)
     }
 
-    /// Says which events matter from now on.
+    /// Sets which events matter from now on.
     pub(crate) fn listen_for(&self, interests: Interests) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.interests = interests;
     }
 }
 
-/// The path beneath which everything is.
+/// The root path, which contains everything.
 fn everything() -> Vec<PathBuf> {
     vec![PathBuf::from("/")]
 }

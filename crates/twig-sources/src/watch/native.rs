@@ -1,4 +1,4 @@
-//! The system's watcher, on exactly the folders that matter.
+//! The system's watcher, on exactly the relevant folders.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
@@ -16,14 +16,15 @@ use crate::system_watcher::start_watcher;
 /// The system's watcher and what it watches.
 pub(crate) struct Native {
     watcher: RecommendedWatcher,
-    /// One path for each folder: the system knows a folder that has two as one.
+    /// One path for each folder: the system treats a folder with two paths as one.
     watched: BTreeMap<FolderIdentity, PathBuf>,
     hints: Arc<Hints>,
-    /// Devices that are known to tell of changes.
+    /// Devices that are known to report changes.
     local: BTreeSet<u64>,
 }
 
-/// Which folder a path leads to. The time of its making tells it from a later one with its number.
+/// The identity of a folder. Its creation time distinguishes it from a later one with the same
+/// number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct FolderIdentity {
     device: u64,
@@ -32,7 +33,7 @@ struct FolderIdentity {
 }
 
 impl Native {
-    /// Starts the system's watcher, where there is one.
+    /// Starts the system's watcher, if there is one.
     pub(crate) fn start(hints: Arc<Hints>) -> Option<Self> {
         let ears = Arc::clone(&hints);
         let hear = move |event: notify::Result<notify::Event>| ears.hear(event);
@@ -50,10 +51,10 @@ impl Native {
         }
     }
 
-    /// Watches these folders and no others; says whether any watch is new, or why watching is of
-    /// no use here.
+    /// Watches these folders and no others; returns whether any watch is new, or why watching does
+    /// not work here.
     ///
-    /// For a folder that is not there the nearest one above it is watched.
+    /// For a missing folder it watches the nearest existing parent.
     pub(crate) fn follow(&mut self, folders: &Folders, lost: &[PathBuf]) -> Result<bool, String> {
         if let Some(far) = &folders.far {
             return Err(format!("{} is on a network file system", far.display()));
@@ -72,7 +73,7 @@ impl Native {
             .collect();
         for identity in ends {
             if let Some(path) = self.watched.remove(&identity) {
-                // A watch that the system ended already is an error here and none to us.
+                // Ending a watch that the system already ended is not an error.
                 let _ = self.watcher.unwatch(&path);
             }
         }
@@ -89,7 +90,7 @@ impl Native {
                     is_new = true;
                 }
                 Err(error) if is_exhausted(&error) => return Err(error.to_string()),
-                // It went away just now, or may not be read: the next look tells.
+                // It was just removed, or is not readable: the next check will tell.
                 Err(_) => {}
             }
         }
@@ -132,7 +133,7 @@ impl FolderIdentity {
     }
 }
 
-/// A folder to watch, by all its paths.
+/// A folder to watch, with all its paths.
 #[derive(Debug, Default)]
 struct Wanted<'f> {
     paths: BTreeSet<&'f Path>,
@@ -157,7 +158,7 @@ fn wanted(folders: &Folders) -> BTreeMap<FolderIdentity, Wanted<'_>> {
     wanted
 }
 
-/// A folder that has two paths is watched by one of them, and its events matter by either.
+/// A folder with two paths is watched by one of them, and its events matter by either.
 fn interests(folders: &Folders, wanted: &BTreeMap<FolderIdentity, Wanted<'_>>) -> Interests {
     let inside = wanted.values().filter(|wanted| wanted.is_inside);
     let paths = inside.flat_map(|wanted| &wanted.paths);
@@ -172,7 +173,7 @@ fn interests(folders: &Folders, wanted: &BTreeMap<FolderIdentity, Wanted<'_>>) -
     }
 }
 
-/// The folder at a path, or the nearest one above it.
+/// The folder at a path, or its nearest existing parent.
 fn nearest(folder: &Path) -> Option<(FolderIdentity, &Path)> {
     folder.ancestors().find_map(|path| {
         let metadata = std::fs::metadata(path).ok()?;
@@ -182,7 +183,7 @@ fn nearest(folder: &Path) -> Option<(FolderIdentity, &Path)> {
     })
 }
 
-/// Whether the system has no more watches to give.
+/// Whether the system has no watches left.
 fn is_exhausted(error: &notify::Error) -> bool {
     match &error.kind {
         ErrorKind::MaxFilesWatch => true,

@@ -1,4 +1,4 @@
-//! Writes that are about a whole project.
+//! Writes to a whole project.
 
 use twig_core::store::{StoreError, StoreName, Timestamp, Written};
 
@@ -80,7 +80,7 @@ fn refuse_taken(sql: &Sql<'_>, workspace: &StoreName, name: &StoreName) -> Resul
     }
 }
 
-/// Takes a project away with its versions, and contents that no other project has.
+/// Deletes a project with its versions, and contents that no other project uses.
 fn delete_project(sql: &Sql<'_>, project: &StoredProject) -> Result<(), SqliteError> {
     let id = [project.id];
     prepare_forgetting(sql)?;
@@ -99,7 +99,7 @@ fn delete_project(sql: &Sql<'_>, project: &StoredProject) -> Result<(), SqliteEr
     forget_contents(sql)
 }
 
-/// Makes the list of contents that may be forgotten, empty.
+/// Creates the empty list of contents that may be deleted.
 pub(super) fn prepare_forgetting(sql: &Sql<'_>) -> Result<(), SqliteError> {
     sql.run(
         "CREATE TEMP TABLE IF NOT EXISTS gone (digest BLOB NOT NULL PRIMARY KEY)",
@@ -109,7 +109,7 @@ pub(super) fn prepare_forgetting(sql: &Sql<'_>) -> Result<(), SqliteError> {
     Ok(())
 }
 
-/// Takes those contents of the list away that no version has any more.
+/// Deletes the listed contents that no version uses any more.
 pub(super) fn forget_contents(sql: &Sql<'_>) -> Result<(), SqliteError> {
     sql.run(
         "DELETE FROM content WHERE digest IN (SELECT digest FROM gone) \

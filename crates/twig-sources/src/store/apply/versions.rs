@@ -1,4 +1,4 @@
-//! Old versions of a project: how many there are, and dropping them.
+//! Old versions of a project: counting and dropping them.
 
 use twig_core::store::Timestamp;
 
@@ -8,7 +8,8 @@ use crate::store::rows::{StoredProject, number, signed};
 use crate::store::sql::Sql;
 use crate::store::sqlite_error::SqliteError;
 
-/// Rows of `change` that stay of a project: a server that knows less of a project reads all of it again.
+/// Rows of `change` that are kept for a project: a server whose copy is older reads all of the
+/// project again.
 const CHANGES_KEPT: u64 = 1_000;
 
 /// Versions that are not among the last ones of their prompt or resource.
@@ -16,7 +17,7 @@ const CHANGES_KEPT: u64 = 1_000;
 pub struct OldVersions {
     /// How many there are.
     pub versions: u64,
-    /// The bytes that they take and nothing else needs.
+    /// The bytes that only they use.
     pub bytes: u64,
 }
 
@@ -54,7 +55,7 @@ pub(in crate::store) fn count(
     })
 }
 
-/// Drops them, and contents that nothing else has; counts what the others take.
+/// Drops them, and contents that nothing else uses; recounts the rest.
 pub(in crate::store) fn drop_old(
     sql: &Sql<'_>,
     project: &StoredProject,

@@ -1,4 +1,4 @@
-//! Files of earlier versions, and a migration that is cut off.
+//! Files of earlier versions, and an interrupted migration.
 
 #![cfg(unix)]
 #![allow(
@@ -26,7 +26,7 @@ fn name(text: &str) -> StoreName {
     StoreName::parse(Noun::Workspace, text).unwrap()
 }
 
-/// The file of a workspace as an earlier Twig wrote it, which knew so many steps: a project with two
+/// A workspace file as written by an earlier Twig with this many migrations: a project with two
 /// versions of a prompt.
 fn make_old(path: &Path, steps: usize) {
     const FIRST: &str = "INSERT INTO workspace (only_row, id, rev, state) VALUES (1, zeroblob(16), 3, zeroblob(32)); \
@@ -75,7 +75,7 @@ fn make_old(path: &Path, steps: usize) {
     migrate(&connection, MIGRATIONS[..steps].iter().copied()).unwrap();
 }
 
-/// Project `p` of such a file has all that was in it.
+/// Project `p` of such a file has all its contents.
 fn check_migrated(store: &dyn Store) {
     let summary = &store.projects().unwrap()[0];
     assert_eq!((summary.prompts, summary.resources), (1, 0));
@@ -111,7 +111,7 @@ fn an_older_file_is_brought_up_to_date_and_a_copy_is_kept() {
             "{refused}"
         );
         assert_eq!(fs::read(&path).unwrap(), before);
-        // What an earlier try left behind does no harm.
+        // A file left by an earlier attempt does no harm.
         let kept = folder.path().join(format!("old.db.v{steps}.bak"));
         fs::write(with_end(&kept, ".new"), "half a copy").unwrap();
         let store = workspaces
@@ -125,7 +125,7 @@ fn an_older_file_is_brought_up_to_date_and_a_copy_is_kept() {
             0o600
         );
         assert_eq!(workspaces.list(), Ok(vec![name("old")]));
-        // The copy is a workspace as it was.
+        // The copy is the workspace as it was.
         fs::rename(&kept, &path).unwrap();
         check_migrated(
             &workspaces
@@ -157,14 +157,14 @@ fn twenty_that_find_an_older_file_migrate_it_once() {
     assert!(!migrate(&connection, MIGRATIONS.into_iter()).unwrap());
 }
 
-/// A server of an earlier Twig goes on with the connection that it has.
+/// A server of an earlier Twig continues with its open connection.
 #[test]
 fn a_connection_of_an_earlier_twig_cannot_write_once_the_file_is_up_to_date() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("old.db");
     make_old(&path, 3);
     let earlier = Connection::open(&path).unwrap();
-    // Every write of an earlier Twig begins with the first one and ends with the others.
+    // Every write of an earlier Twig begins with the first statement and ends with the others.
     let statements = [
         "SELECT id, name, created, prompts, resources, state, buried, seal, history FROM project",
         "UPDATE project SET prompts = 1, state = zeroblob(32), seal = zeroblob(32)",
@@ -217,7 +217,7 @@ fn steps() -> Vec<String> {
         .collect()
 }
 
-/// Steps that kill the process when this many were handed out.
+/// Migrations that kill the process after this many.
 struct Deadly<'s> {
     steps: std::slice::Iter<'s, String>,
     left: usize,
@@ -246,7 +246,7 @@ impl ExactSizeIterator for Deadly<'_> {}
 #[ignore = "another test starts it"]
 fn migrate_and_die() {
     let connection = Connection::open(std::env::var(FILE).unwrap()).unwrap();
-    // So that there is something on the disk to be undone.
+    // Forces changes to disk that must be rolled back.
     connection.pragma_update(None, "cache_size", 5).unwrap();
     let steps = steps();
     let deadly = Deadly {
