@@ -1,4 +1,4 @@
-//! The bodies port, filled from disk: a stat to see whether a body changed, a careful read where it
+//! The bodies port, read from disk: a `stat` to see whether a body changed, a careful read if it
 //! did.
 
 use std::cell::RefCell;
@@ -17,7 +17,7 @@ use crate::root::body_error;
 use crate::stamp::FileStamp;
 
 impl LiveCatalog {
-    /// Asks a library's file system something, for so long as it may take.
+    /// Calls a library's file system, with a time limit.
     fn ask<T: Send + 'static>(
         &self,
         library: &Library,
@@ -65,8 +65,8 @@ impl Bodies for LiveCatalog {
         })
     }
 
-    /// One plain `stat`: it reads nothing, and a path that was bent to lead outside has another
-    /// inode, so that the stamp differs and the read that follows refuses.
+    /// One plain `stat`: it reads nothing. A path that was changed to point outside has another
+    /// inode, so the stamp differs and the read that follows refuses it.
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
         if self.reach.is_far(Path::new(&*library.root)) {
             return self.ask(library, path, |root, path| {
@@ -82,8 +82,8 @@ impl Bodies for LiveCatalog {
         content.map_err(|error| BodyError::Store(error.to_string()))
     }
 
-    /// One plain `stat`, too. A file that is not there is being saved, or gone for good: the look
-    /// that follows its event tells. A file system that may not answer is left to that look, too.
+    /// One plain `stat`, too. A missing file is being saved, or was removed: the check after its
+    /// event will tell. A file system that may not answer is left to that check, too.
     fn is_current(&self, library: &Library, prompt: &Prompt) -> bool {
         if self.reach.is_far(Path::new(&*library.root)) {
             return true;
@@ -102,7 +102,7 @@ impl Bodies for LiveCatalog {
     }
 }
 
-/// What `stat` says of a file of a library.
+/// The `stat` of a library's file.
 fn metadata(library: &Library, path: &str) -> std::io::Result<Metadata> {
     thread_local! {
         static FULL: RefCell<String> = const { RefCell::new(String::new()) };
@@ -125,18 +125,18 @@ fn file_stamp(found: std::io::Result<Metadata>) -> Result<FileStamp, BodyError> 
     }
 }
 
-/// A stamp that equals another one only where the text is sure to be the same.
+/// A stamp that equals another one only if the text is certainly the same.
 ///
-/// While a file is so young that another write could leave the same times, each look gets a number
-/// of its own, so that a comparison leads to another read. After that, and while a program that maps it may
-/// write without leaving a trace, each round has one.
+/// While a file is so young that another write could leave the same times, each check gets its own
+/// number, so that a comparison leads to another read. After that, and while a program that maps
+/// the file may write without a trace, each round has one number.
 fn stamp_of(stamp: &FileStamp) -> Stamp {
     static LOOKS: AtomicU64 = AtomicU64::new(1);
     let Some(round) = stamp.round() else {
         return Stamp(stamp.digest());
     };
     let look = if stamp.is_settled() {
-        // Counted down, so that it is no look's number.
+        // Counted down, so that it is not the number of a check.
         u64::MAX - u64::from(round)
     } else {
         LOOKS.fetch_add(1, Ordering::Relaxed)
@@ -156,7 +156,7 @@ mod tests {
     use crate::settings::Settings;
     use crate::stamp::{SeenStamp, next_round};
 
-    /// Writes each line that it reads to the same place of a mapped file, and says so.
+    /// Writes each line that it reads to the same place of a mapped file, and reports it.
     const WRITER: &str = "
 import mmap, sys
 file = open(sys.argv[1], 'r+b')

@@ -1,4 +1,4 @@
-//! What a folder is, told by where it lies and how it is laid out, never by what its files say.
+//! Detects what a folder is by its path and layout, never by the contents of its files.
 
 mod layout;
 
@@ -10,13 +10,13 @@ use twig_core::LibraryKind;
 pub(crate) use self::layout::FolderLayout;
 use crate::stamp::is_absence;
 
-/// A library, and what it is called unless its folder's name will do.
+/// A library, and its name unless its folder's name is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DetectedLibrary {
     pub(crate) root: PathBuf,
     pub(crate) kind: LibraryKind,
     pub(crate) name: Option<String>,
-    /// Folders in it that are libraries themselves.
+    /// Subfolders that are libraries themselves.
     pub(crate) inner: Vec<PathBuf>,
 }
 
@@ -37,19 +37,19 @@ impl DetectedLibrary {
     }
 }
 
-/// The well-known folder that a path is, told by its end.
+/// The well-known folder at a path, detected by the path's end.
 pub(crate) fn at(path: &Path) -> Option<&'static PromptFolder> {
     prompt_folders().find(|known| path.ends_with(known.path))
 }
 
-/// The folder of the project, or the home, that a library's folder is of.
+/// The project folder, or the home, of a library's folder.
 pub(crate) fn project_of(root: &Path) -> Option<&Path> {
     let parts = at(root).map_or(1, |known| known.path.split('/').count());
     root.ancestors().nth(parts)
 }
 
-/// The well-known folders of a project or home; one that cannot be looked at counts where `was` says
-/// that it was there.
+/// The well-known folders of a project or home; one that cannot be examined counts if `was` says
+/// that it existed.
 pub(crate) fn inside(
     project: &Path,
     was: impl Fn(&Path) -> bool,
@@ -66,7 +66,7 @@ pub fn well_known_folders(project: &Path) -> Vec<PathBuf> {
     inside(project, |_| false).map(|(path, _)| path).collect()
 }
 
-/// Whether a path is that of a folder that a client reads, told by its end.
+/// Whether a path is a folder that a client reads, by the path's end.
 pub fn is_well_known(path: &Path) -> bool {
     at(path).is_some()
 }

@@ -1,8 +1,9 @@
-//! Prompts written as files of another client: what is there already, what is written, what is left.
+//! Writes prompts as files of another client: checks which files exist, and decides what to write
+//! and what to keep.
 //!
-//! What the files say is `twig-core`'s business. Everything is opened beneath the folder that was named:
-//! a link that leads out of it is refused. A file that somebody wrote or changed is never touched,
-//! unless it is asked for, and then a copy of it stays beside.
+//! `twig-core` decides the contents of the files. Everything is opened beneath the named folder: a
+//! symlink that points out of it is refused. A file that the user wrote or changed is never touched
+//! unless requested, and then a copy of it is kept next to it.
 
 mod disk;
 mod look;
@@ -23,22 +24,22 @@ use crate::root::Root;
 /// Where prompts are written.
 #[derive(Debug, Clone, Copy)]
 pub struct ExportTarget<'a> {
-    /// The project, or the person's home.
+    /// The project, or the user's home.
     pub base: &'a Path,
-    /// The client's folder beneath.
+    /// The client's folder beneath it.
     pub folder: &'a str,
-    /// Whose files they are.
+    /// The client's format.
     pub client: ExportFormat,
 }
 
-/// What may be done.
+/// What an export may do.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExportMode {
-    /// Whether anything is written at all.
+    /// Whether to write nothing at all.
     pub is_dry: bool,
-    /// Whether files that somebody wrote or changed are replaced.
+    /// Whether to replace files that the user wrote or changed.
     pub force: bool,
-    /// Whether files of prompts that are gone are removed.
+    /// Whether to remove files of prompts that no longer exist.
     pub prune: bool,
 }
 
@@ -54,35 +55,36 @@ pub enum ExportError {
     Busy(String),
 }
 
-/// How a prompt's file is found.
+/// The state of a prompt's file before the export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportState {
-    /// It is not there.
+    /// It does not exist.
     New,
-    /// It is as it would be written.
+    /// It is up to date.
     Current,
-    /// It is an earlier export of a prompt that says something else now.
+    /// It is an earlier export of a prompt that has changed.
     Changed,
-    /// Somebody changed it since it was exported.
+    /// The user changed it since it was exported.
     Edited,
-    /// A file of somebody's own has its name.
+    /// The user's own file has its name.
     Taken,
-    /// Something that is no file has its name, or the way there is barred; it is never replaced.
+    /// Something that is not a file has its name, or the path is not accessible; it is never
+    /// replaced.
     Barred,
-    /// The prompt is read from the very folder.
+    /// The prompt is read from this very folder.
     Own,
-    /// An earlier export of a prompt that is gone.
+    /// An earlier export of a prompt that no longer exists.
     Gone,
 }
 
 /// What was done with a file, or would be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportAction {
-    /// It was made.
+    /// It was created.
     Written,
     /// An earlier export was replaced.
     Updated,
-    /// What somebody wrote or changed was replaced; it is kept beside.
+    /// A file that the user wrote or changed was replaced; a copy is kept next to it.
     Replaced,
     /// It was removed.
     Removed,
@@ -93,24 +95,24 @@ pub enum ExportAction {
 pub struct ExportedFile {
     /// The prompt's full name.
     pub prompt: String,
-    /// The file, from the client's folder.
+    /// The file, relative to the client's folder.
     pub path: String,
-    /// How it was found.
+    /// Its state before the export.
     pub state: ExportState,
     /// What was done, or would be.
     pub action: Option<ExportAction>,
-    /// Why nothing was; reads on after the path.
+    /// Why nothing was done; continues a sentence after the path.
     pub why: Option<String>,
     /// Whether that is a failure.
     pub is_failed: bool,
-    /// Copies of what was replaced.
+    /// Copies of replaced files.
     pub backups: Vec<String>,
-    /// What the format does not hold.
+    /// What the format cannot hold.
     pub notes: Vec<String>,
 }
 
-/// Writes prompts as files. `is_meant` says of a prompt's name whether a file of it that is no longer
-/// wanted is of concern.
+/// Writes prompts as files. `is_meant` decides by a prompt's name whether to consider an outdated
+/// file of it.
 pub fn export_prompts(
     target: ExportTarget<'_>,
     plan: &Plan,
@@ -140,8 +142,8 @@ pub fn export_prompts(
     Ok(files)
 }
 
-/// Waits for other exports to the same folder. One that cannot be opened has no lock: what is wrong with
-/// it is said of each file.
+/// Waits for other exports to the same folder. A folder that cannot be opened has no lock: the
+/// problem is reported for each file.
 fn lock(root: &Root, folder: &str, is_made: bool) -> Result<Option<LockedFolder>, ExportError> {
     let open = || {
         if is_made {
@@ -190,7 +192,7 @@ fn one(
         ExistingFile::Foreign if !mode.force => Some("was not written by Twig".to_owned()),
         _ => None,
     };
-    // What was asked for with force and was not done is a failure.
+    // A forced write that was not done is a failure.
     file.is_failed = match seen {
         ExistingFile::Barred(_) => true,
         ExistingFile::Other(_) => mode.force,
@@ -212,7 +214,7 @@ fn one(
     file
 }
 
-/// An earlier export that nobody wants any more; nothing where it is of no concern.
+/// An earlier export that is no longer wanted; `None` if it was not selected.
 fn gone(
     disk: &ExportFolder<'_>,
     path: String,

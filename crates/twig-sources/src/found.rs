@@ -1,37 +1,37 @@
-//! What was found where, for people who wonder why a library is not there.
+//! What was found where, for users who wonder why a library is missing.
 
 use std::path::PathBuf;
 
 use twig_core::{Library, LibraryKind, Severity};
 
-/// A place that was looked at.
+/// A place that was searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchedPlace {
     /// The folder.
     pub path: PathBuf,
-    /// The folder as people like to read it.
+    /// The folder's path for display.
     pub shown: String,
-    /// Whether the person named it on the command line.
+    /// Whether the user named it on the command line.
     pub named: bool,
-    /// Why it was looked at.
+    /// Why it was searched.
     pub origin: PlaceOrigin,
     /// What it is.
     pub state: FoundState,
     /// The libraries in it, in order.
     pub libraries: Vec<FoundLibrary>,
-    /// What is in it and is no library.
+    /// The entries that are not libraries.
     pub skipped: Vec<Skipped>,
 }
 
-/// Why a place is looked at.
+/// Why a place is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlaceOrigin {
-    /// The person named it on the command line.
+    /// The user named it on the command line.
     Flag,
     /// It is a project's own folder.
     Project,
-    /// The configuration remembers it.
+    /// It is in the configuration.
     Configuration,
     /// It is the data folder.
     Data,
@@ -49,17 +49,17 @@ impl PlaceOrigin {
     }
 }
 
-/// What a place turned out to be.
+/// The state of a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FoundState {
     /// A folder that could be listed.
     Folder,
-    /// Nothing is there.
+    /// It does not exist.
     Missing,
-    /// Something is there that is no folder.
+    /// It is not a folder.
     NotAFolder,
-    /// The system does not let us look: why.
+    /// The system refuses access: why.
     Unreadable(String),
 }
 
@@ -72,7 +72,7 @@ pub struct FoundLibrary {
     pub kind: LibraryKind,
     /// Its folder.
     pub root: PathBuf,
-    /// Its folder as people like to read it.
+    /// Its folder's path for display.
     pub shown_root: String,
     /// Prompts that can be served.
     pub prompts: usize,
@@ -84,12 +84,12 @@ pub struct FoundLibrary {
     pub problems: usize,
 }
 
-/// Something that is no library, and why.
+/// An entry that is not a library, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     /// Its name in the folder.
     pub name: String,
-    /// Why it is none; reads on after the name.
+    /// Why it is not a library; continues a sentence after the name.
     pub why: &'static str,
 }
 

@@ -1,5 +1,5 @@
-//! Prompts of other tools: files are gathered from a path, and what comes of them goes into a
-//! library or a project. What the files mean is `twig-core`'s business.
+//! Imports prompts of other tools: gathers files from a path and writes the resulting prompts to a
+//! library or a project. `twig-core` interprets the files.
 
 mod gather;
 mod library;
@@ -11,57 +11,57 @@ pub use self::project::{ProjectPlan, plan_project};
 use crate::locked_file::LockError;
 use crate::root::sentence;
 
-/// What becomes of one prompt.
+/// The result for one prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
     /// It is added.
     New,
-    /// It is there already, word for word.
+    /// It exists already, word for word.
     Same,
-    /// It is left, and why.
+    /// It is not imported, and why.
     Left(String),
 }
 
-/// Why an import cannot be; reads on after a path and a colon.
+/// Why an import failed; continues a sentence after a path and a colon.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// Nothing at the path.
+    /// The path does not exist.
     #[error("there is nothing there")]
     NotThere,
     /// The path cannot be read.
     #[error("it cannot be read: {0}")]
     Unreadable(String),
-    /// More files than are looked at.
+    /// More files than the limit.
     #[error("it holds more than {0} files")]
     TooManyFiles(usize),
-    /// More bytes than are read.
+    /// More bytes than the limit.
     #[error("its files hold more than {0} bytes together")]
     TooManyBytes(usize),
-    /// A folder of something else.
+    /// A folder that is not a library.
     #[error("it is there and is no library with a twig.toml")]
     NoLibrary,
     /// The manifest cannot be read.
     #[error("its twig.toml {0}")]
     Manifest(String),
-    /// The manifest can be read and nothing can be added to it.
+    /// The manifest can be read, but not extended.
     #[error("prompts cannot be added to its twig.toml: {0}")]
     CannotAdd(String),
-    /// Somebody wrote the manifest between reading and writing it.
+    /// Another program wrote the manifest after it was read.
     #[error("its twig.toml changed meanwhile, run it again")]
     Changed,
-    /// There is no lock on the library.
+    /// The library could not be locked.
     #[error("it was not changed: {0}")]
     Locked(String),
-    /// A link that leads out of the library.
+    /// A symlink that points out of the library.
     #[error("{0} leads outside the library")]
     Outside(String),
-    /// The disk said no.
+    /// Writing to the disk failed.
     #[error("{path} cannot be written: {reason}")]
     Write {
         /// Which file.
         path: String,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
 }

@@ -1,8 +1,9 @@
-//! The files of one library. Every refresh looks at each of them and reads again what changed, and
-//! nothing else does: a kind of library says what it wants of which file, and makes a library of that.
+//! The files of one library. Every refresh checks each of them and reads the changed ones; no other
+//! code reads them. The kind of the library decides which files it needs, and makes a library of
+//! them.
 //!
-//! A file is asked for by its name, as one of a folder's ([`FileTree`]), or only for whether it is
-//! there ([`Looker`]).
+//! A file is requested by its name, as one of a folder's ([`FileTree`]), or only for whether it
+//! exists ([`FileLister`]).
 
 mod base;
 mod tree;
@@ -26,7 +27,7 @@ use crate::reader::{ReadBytes, ReadFile, SavePatience, read_beneath, read_head, 
 use crate::root::Root;
 use crate::stamp::SeenStamp;
 
-/// This many files that are not known yet are worth the start of threads.
+/// From this many unknown files on, threads are worth starting.
 const MANY: usize = 256;
 
 /// How the files of one library are read.
@@ -35,7 +36,7 @@ pub(crate) struct FileRules<'r> {
     pub(crate) kind: LibraryKind,
     pub(crate) options: Options,
     pub(crate) limits: &'r Limits,
-    /// Folders in it that are libraries themselves.
+    /// Subfolders that are libraries themselves.
     pub(crate) inner: &'r [PathBuf],
     /// Bytes that were read since the refresh began.
     read: AtomicU64,
@@ -71,25 +72,25 @@ impl<'r> FileRules<'r> {
     }
 }
 
-/// All that was seen of a library's files.
+/// Everything known of a library's files.
 #[derive(Debug, Default)]
 pub(crate) struct LibraryFiles {
-    /// Those that were asked for by name.
+    /// Files that were requested by name.
     named: Vec<LibraryFile>,
-    /// Where files are that something names, and symlinks among those.
+    /// The listed folders of named files, and symlinks among those files.
     folders: Vec<Listed>,
     links: Vec<LookedAt>,
     /// The folder all of whose files count.
     pub(crate) tree: Option<FileTree>,
-    /// The folder with the documents.
+    /// The folder of the documents.
     pub(crate) documents: Option<FileTree>,
-    /// Folders that may come to hold documents.
+    /// Parent folders in which a folder of documents may appear.
     above: Vec<PathBuf>,
 }
 
 impl LibraryFiles {
-    /// Reads what changed of all that was asked for, but for documents; says whether anything differs.
-    /// `manifest` is what was seen already of the first file with a name.
+    /// Reads the changed files, except documents; returns whether anything differs. `manifest` is
+    /// the stamp of the first named file.
     pub(crate) fn refresh(&mut self, rules: &FileRules<'_>, manifest: SeenStamp) -> bool {
         let base = Base::new(rules.folder, "");
         let mut changed = false;
@@ -102,7 +103,7 @@ impl LibraryFiles {
         changed | tree.is_some_and(|tree| tree.refresh(rules))
     }
 
-    /// Asks for a file's text, which is read now if it was not asked for before.
+    /// Requests a file's text, and reads it if it was not requested before.
     pub(crate) fn want_text(&mut self, rules: &FileRules<'_>, path: &str, limit: usize) {
         if let (None, Ok(path)) = (self.named(path), RelativePath::parse(path)) {
             let mut file = LibraryFile::new(path, ListedKind::Unsure, Want::Text(limit));
@@ -111,12 +112,12 @@ impl LibraryFiles {
         }
     }
 
-    /// A file that was asked for by its name.
+    /// A file that was requested by its name.
     pub(crate) fn named(&self, path: &str) -> Option<&LibraryFile> {
         self.named.iter().find(|it| it.path.as_str() == path)
     }
 
-    /// The files of a folder, read now if they were not asked for before.
+    /// The files of a folder, read now if they were not requested before.
     pub(crate) fn tree(&mut self, rules: &FileRules<'_>, kind: TreeKind, below: &str) -> &FileTree {
         let known = self.tree.take().filter(|tree| tree.is_of(kind, below));
         let tree = known.unwrap_or_else(|| {
@@ -127,12 +128,12 @@ impl LibraryFiles {
         self.tree.insert(tree)
     }
 
-    /// Remembers which answers a library was made with.
+    /// Remembers which file lookups a library was made with.
     pub(crate) fn keep(&mut self, looker: FileLister<'_>) {
         (self.folders, self.links) = looker.into_used();
     }
 
-    /// Reads what changed of the documents; says whether anything differs.
+    /// Reads the changed documents; returns whether anything differs.
     pub(crate) fn refresh_documents(
         &mut self,
         rules: &FileRules<'_>,
@@ -163,7 +164,7 @@ impl LibraryFiles {
         listed.chain(&self.above).chain(folders)
     }
 
-    /// The files that prompts were read from, and what was seen of them.
+    /// The files that prompts were read from, with their stamps.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&str, &SeenStamp)> {
         let files = self.tree.iter().flat_map(|tree| &tree.files);
         let prompts = files.filter(|file| matches!(file.want, Want::Text(_) | Want::PROMPT));
@@ -171,7 +172,7 @@ impl LibraryFiles {
         files.map(|file| (file.path.as_str(), &file.seen))
     }
 
-    /// Whether all that a library names is still there, or still not.
+    /// Whether every named file is still there, or still missing.
     fn names_hold(&mut self, root: &Path) -> bool {
         let links = &self.links;
         self.folders.iter_mut().all(|listed| listed.holds(root))
@@ -180,7 +181,7 @@ impl LibraryFiles {
     }
 }
 
-/// The folders above those that may hold documents, below the library's own, which is watched
+/// The parents of the folders that may hold documents, below the library's own, which is watched
 /// anyway.
 fn above(root: &Path, layout: &DocumentLayout) -> Vec<PathBuf> {
     let mut above = Vec::new();
@@ -194,14 +195,14 @@ fn above(root: &Path, layout: &DocumentLayout) -> Vec<PathBuf> {
     above
 }
 
-/// What a library wants of a file.
+/// What a library needs of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Want {
-    /// Its whole text, of at most so many bytes.
+    /// Its whole text, of at most this many bytes.
     Text(usize),
-    /// How it begins: it is a document.
+    /// Its beginning: it is a document.
     Head,
-    /// What another client's file says.
+    /// The content of another client's file.
     Client(ClientFilePart),
     /// Whether it is a symlink to a folder.
     Link,
@@ -228,19 +229,19 @@ pub(crate) enum FileContent {
 /// A file and what was last read of it.
 #[derive(Debug)]
 pub(crate) struct LibraryFile {
-    /// From the library's folder.
+    /// Relative to the library's folder.
     pub(crate) path: RelativePath,
     pub(crate) entry: ListedKind,
     pub(crate) want: Want,
     seen: SeenStamp,
     size: u64,
-    /// Whether there is no room for it.
+    /// Whether it exceeds the limit for all files.
     is_left_off: bool,
     pub(crate) content: Result<FileContent, BodyError>,
 }
 
 impl LibraryFile {
-    /// A file that was not looked at yet.
+    /// A file that was not examined yet.
     fn new(path: RelativePath, entry: ListedKind, want: Want) -> Self {
         Self {
             path,
@@ -253,7 +254,7 @@ impl LibraryFile {
         }
     }
 
-    /// Its text, if that was asked for.
+    /// Its text, if that was requested.
     pub(crate) fn text(&self) -> Result<&str, &BodyError> {
         match &self.content {
             Ok(FileContent::Text { text, .. }) => Ok(text),
@@ -262,7 +263,7 @@ impl LibraryFile {
         }
     }
 
-    /// SHA-256 of its bytes, if its text was asked for.
+    /// SHA-256 of its bytes, if its text was requested.
     pub(crate) fn digest(&self) -> Option<[u8; 32]> {
         match &self.content {
             Ok(FileContent::Text { text, has_mark }) => Some(ReadFile::digest_of(text, *has_mark)),
@@ -279,7 +280,7 @@ impl LibraryFile {
         self.is_new() && !self.want.is_skipped() && !matches!(self.want, Want::Link)
     }
 
-    /// Bytes that it takes of the room for all files.
+    /// Bytes that it takes of the limit for all files.
     fn room(&self) -> u64 {
         if self.is_left_off { 0 } else { self.size }
     }
@@ -288,8 +289,8 @@ impl LibraryFile {
         Path::new(&*base.folder.root).join(self.path.as_str())
     }
 
-    /// Looks at the file, and into it where it changed; says whether it differs. `now` is what was
-    /// seen of it just before.
+    /// Checks the file, and reads it if it changed; returns whether it differs. `now` is its
+    /// current stamp.
     fn refresh(
         &mut self,
         base: &Base<'_>,
@@ -309,13 +310,13 @@ impl LibraryFile {
             return is_new;
         }
         if is_new {
-            // A bound, not a share: which file goes without is decided in the order of paths.
+            // An upper bound only: the order of paths decides which files exceed the limit.
             let is_enough = rules.read.load(Ordering::Relaxed) > total.saturating_mul(2);
             return !is_enough && self.read(base, rules, None);
         }
         let now = now.unwrap_or_else(|| SeenStamp::at(&self.full(base)));
         if self.is_left_off {
-            // It is read once there is room for what it has become.
+            // It is read once its new size fits.
             self.seen = now;
             self.size = now.stamp().map_or(0, |stamp| stamp.size);
             return false;
@@ -323,7 +324,7 @@ impl LibraryFile {
         !self.seen.holds(&now) && self.read(base, rules, Some(now))
     }
 
-    /// Takes the file in where there is room for it, else leaves it off; says whether it differs.
+    /// Keeps the file if it fits into the limit, else leaves it out; returns whether it differs.
     fn fit(&mut self, base: &Base<'_>, rules: &FileRules<'_>, left: u64, total: u64) -> bool {
         let is_unread = self.is_unread();
         if is_unread {
@@ -342,7 +343,7 @@ impl LibraryFile {
         self.replace(base, rules, Err(BodyError::NoRoom { limit }))
     }
 
-    /// Reads it; `now` is what was seen of it, if anything looked.
+    /// Reads it; `now` is its stamp, if it was checked.
     fn read(&mut self, base: &Base<'_>, rules: &FileRules<'_>, now: Option<SeenStamp>) -> bool {
         self.is_left_off = false;
         rules.is_any_read.store(true, Ordering::Relaxed);
@@ -378,7 +379,7 @@ impl LibraryFile {
         read_beneath(opened, rules.root(), path, is_listed, limit, patience)
     }
 
-    /// Keeps what it says; says whether that differs.
+    /// Stores its content; returns whether that differs.
     fn replace(
         &mut self,
         base: &Base<'_>,
@@ -406,8 +407,8 @@ impl LibraryFile {
             return Err(BodyError::TooLarge { size, limit });
         }
         let is_whole = read.bytes.len() as u64 >= size;
-        // Two saves within one tick of the clock leave one stamp: the first bytes tell most of them
-        // apart.
+        // Two saves within one tick of the clock leave one stamp: the first bytes distinguish most
+        // of them.
         Ok(FileContent::Head(FoundDocument {
             path: self.path.clone(),
             head: Head::read(self.path.file_name(), &read.bytes, is_whole),
@@ -417,7 +418,7 @@ impl LibraryFile {
         }))
     }
 
-    /// What another client's file says, or why it says nothing.
+    /// The content of another client's file, or why it has none.
     fn of_client(
         &self,
         base: &Base<'_>,
@@ -466,7 +467,7 @@ impl LibraryFile {
         }
     }
 
-    /// What is said of another client's file that cannot be read.
+    /// The problem of another client's file that cannot be read.
     fn refused(&self, base: &Base<'_>, rules: &FileRules<'_>, error: &BodyError) -> Reading {
         if let Want::Client(ClientFilePart::Skipped(why)) = self.want {
             return format::skipped(rules.folder, &self.path, why);
@@ -478,13 +479,13 @@ impl LibraryFile {
             _ => false,
         };
         let role = if is_folder {
-            // It is not followed, wherever it leads.
+            // It is not followed, whatever its target.
             FileRole::LinkedFolder
         } else if self.want == Want::Link {
             return Reading::default();
         } else if *error == BodyError::NotFound {
             if !is_link {
-                // It went away since its folder was listed.
+                // It was removed after its folder was listed.
                 return Reading::default();
             }
             FileRole::SkillFile
@@ -500,7 +501,7 @@ impl LibraryFile {
     }
 }
 
-/// Refreshes files, many new ones with all processors together; says whether any differs.
+/// Refreshes files, many new ones on all processors; returns whether any differs.
 fn refresh_all(
     files: &mut [LibraryFile],
     base: &Base<'_>,
@@ -530,8 +531,8 @@ fn refresh_all(
             std::thread::Builder::new().spawn_scoped(scope, work)
         });
         let helpers: Vec<_> = helpers.collect();
-        // Where one could not start or broke off, its files are as new as before: the next refresh,
-        // seconds later, reads them.
+        // If a thread could not start or panicked, its files stay as new as before: the next
+        // refresh, seconds later, reads them.
         let differ = helpers
             .into_iter()
             .map(|helper| helper.is_ok_and(|helper| helper.join().unwrap_or(true)));
@@ -539,8 +540,8 @@ fn refresh_all(
     })
 }
 
-/// A number that differs where bytes do, as good as always; thousands of files are told apart at
-/// each start, so that this counts.
+/// A hash of bytes without protection against collisions; speed matters, since thousands of files
+/// are compared at each start.
 fn mix(start: u64, bytes: &[u8]) -> u64 {
     let mix =
         |number: u64, word: u64| (number.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);

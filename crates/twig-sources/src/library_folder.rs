@@ -1,4 +1,4 @@
-//! One library's folder: its files, what they make, and the last good state of that.
+//! One library's folder: its files, the library made of them, and its last good state.
 
 mod kinds;
 
@@ -31,13 +31,13 @@ pub(crate) struct LibraryFolder {
     folder: LibraryRoot,
     files: LibraryFiles,
     parsed: ParsedLibrary,
-    /// What was read when all that it needs could last be read.
+    /// The library when everything that it needs could last be read.
     good: Option<ParsedLibrary>,
     /// The same with its documents.
     whole: Arc<Library>,
     sources: Arc<SourceFiles>,
     guard: Guard,
-    /// What of it may be served.
+    /// The part of it that may be served.
     library: Arc<Library>,
 }
 
@@ -57,7 +57,7 @@ impl LibraryFolder {
         Arc::clone(&self.library)
     }
 
-    /// What is served of it, and the files that it was read from.
+    /// The served library, and the files that it was read from.
     pub(crate) fn read_from(&self) -> ReadFrom {
         (self.library(), Arc::clone(&self.sources))
     }
@@ -72,7 +72,7 @@ impl LibraryFolder {
         folders
     }
 
-    /// How many files a refresh looks at, one by one.
+    /// How many files a refresh checks, one by one.
     fn file_count(&self) -> usize {
         self.files.tree.as_ref().map_or(0, |tree| tree.files.len())
     }
@@ -102,7 +102,7 @@ impl LibraryFolder {
         loaded.ok()?.map(|loaded| loaded.whole)
     }
 
-    /// Reads what changed; `None` where it is no library any more.
+    /// Reads the changes; `None` if it is no longer a library.
     fn refresh(
         mut self,
         settings: &Settings,
@@ -137,7 +137,7 @@ impl LibraryFolder {
         }
         if is_parsed || has_documents {
             let whole = with_documents(folder, &self.parsed, files.documents.as_ref());
-            // An equal library stays the same allocation: what compares sees at once.
+            // An equal library stays the same allocation, which makes comparisons fast.
             if is_first || *self.whole != *whole {
                 self.whole = whole;
             }
@@ -148,7 +148,7 @@ impl LibraryFolder {
     }
 }
 
-/// The last good library with what is wrong now in front of what was wrong then.
+/// The last good library, with the current problems in front of the earlier ones.
 fn keep_good(good: &Library, broken: Vec<Problem>) -> Library {
     let mut kept = good.clone();
     let broken = broken.into_iter().map(|problem| {
@@ -175,7 +175,7 @@ fn with_documents(
     let mut problems = Vec::new();
     let found = found.map(|tree| found_documents(folder, layout, tree, &mut problems));
     let found = found.unwrap_or_default();
-    // A library of definitions has templates even where nothing fits them yet.
+    // A library of definitions has templates even if no document matches them yet.
     if found.is_empty() && problems.is_empty() && parsed.library.kind != LibraryKind::Definitions {
         return Arc::clone(&parsed.library);
     }
@@ -204,7 +204,7 @@ fn found_documents(
     }
     for file in &tree.files {
         let Err(error) = &file.content else { continue };
-        // A file that was listed and is missing went away since.
+        // A file that was listed and is missing was removed since.
         if *error != BodyError::NotFound || file.entry != ListedKind::File {
             let (path, shown) = (folder.path_of(&file.path), folder.shown_path_of(&file.path));
             problems.push(error.problem(FileRole::Document, &path, &shown));
@@ -227,24 +227,24 @@ fn too_many(folder: &LibraryRoot, below: &str) -> Problem {
 /// A library to load.
 pub(crate) struct LibraryJob {
     pub(crate) candidate: Candidate,
-    /// What is known of it already.
+    /// What is already known of it.
     pub(crate) before: Option<LibraryFolder>,
 }
 
-/// A library's folder and what was made of it; `None` where it is no library any more.
+/// A library's folder and the result of loading it; `None` if it is no longer a library.
 pub(crate) type Loaded = (PathBuf, Result<Option<LibraryFolder>, Box<Problem>>);
 
-/// This many libraries that are not known yet are worth the start of threads.
+/// From this many unknown libraries on, threads are worth starting.
 const MANY: usize = 16;
-/// So are this many files that have to be looked at again.
+/// The same for this many files that must be checked again.
 const MANY_FILES: usize = 1_000;
 
-/// Loads libraries, in their order; many new ones by all processors together.
+/// Loads libraries, in their order; many new ones on all processors.
 pub(crate) fn load_all(settings: &Settings, trust: &Trust, jobs: Vec<LibraryJob>) -> Vec<Loaded> {
     let new = jobs.iter().filter(|job| job.before.is_none()).count();
     let known = jobs.iter().filter_map(|job| job.before.as_ref());
     let files: usize = known.map(LibraryFolder::file_count).sum();
-    // Asking how many processors there are reads files of its own.
+    // Asking for the number of processors reads files, too.
     let helpers = match (new, files) {
         (0..MANY, 0..MANY_FILES) => 0,
         _ => std::thread::available_parallelism().map_or(0, |threads| threads.get().min(8) - 1),
@@ -264,7 +264,7 @@ pub(crate) fn load_all(settings: &Settings, trust: &Trust, jobs: Vec<LibraryJob>
     };
     std::thread::scope(|scope| {
         for _ in 0..helpers {
-            // Without a helper this thread does it all.
+            // Without a helper this thread does everything.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -284,7 +284,7 @@ fn load(
     if candidate.is_away {
         return Ok(before);
     }
-    // Another name is another prefix for every prompt: then all is read again.
+    // Another name is another prefix for every prompt: then everything is read again.
     let is_same = |before: &LibraryFolder| {
         let name = candidate.name.as_ref();
         before.kind() == candidate.kind && name.is_none_or(|name| before.folder.name == *name)

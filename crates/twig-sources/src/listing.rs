@@ -1,4 +1,5 @@
-//! What is in one folder: names and types from a single listing, so that no file is looked at.
+//! The entries of one folder: names and types from a single listing, without a `stat` for each
+//! file.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use twig_core::{BodyError, NotAFile, RelativePath};
 use crate::root::{Root, regular};
 use crate::stamp::SeenStamp;
 
-/// How many names of one folder are kept; what is past them is looked at one by one.
+/// How many names of one folder are kept; the rest is checked one by one.
 const LIMIT: usize = 20_000;
 
 /// The names in one folder, sorted, with their types.
@@ -24,11 +25,11 @@ pub(crate) struct Listing {
     complete: bool,
 }
 
-/// What a listing says that something is.
+/// The type of an entry according to a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum ListedKind {
     File,
-    /// A link, or a file system that does not say.
+    /// A symlink, or a file system that does not say.
     Unsure,
     Other(NotAFile),
 }
@@ -70,12 +71,12 @@ impl Listing {
         &self.unreadable
     }
 
-    /// Whether it has all of them.
+    /// Whether it has all entries.
     pub(crate) fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// The names with what they are.
+    /// The names with their types.
     pub(crate) fn into_entries(self) -> Vec<(Box<str>, ListedKind)> {
         self.entries
     }
@@ -91,7 +92,7 @@ impl Listing {
         }
     }
 
-    /// A number that is the same for the same entries; `None` where not all are known.
+    /// A number that is the same for the same entries; `None` if not all are known.
     fn digest(&self) -> Option<u64> {
         let mut hasher = DefaultHasher::new();
         self.entries.hash(&mut hasher);
@@ -112,7 +113,7 @@ impl ListedKind {
     }
 }
 
-/// A folder that was listed, and how to tell whether it would be listed the same again.
+/// A listed folder, and how to check whether another listing would be the same.
 #[derive(Debug)]
 pub(crate) struct Listed {
     folder: Box<str>,
@@ -122,7 +123,7 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    /// Whether the folder still has the same entries; only one that was touched is listed again.
+    /// Whether the folder still has the same entries; it is listed again only if it was touched.
     pub(crate) fn holds(&mut self, root: &Path) -> bool {
         let now = SeenStamp::at(&self.path);
         if self.seen.holds(&now) {
@@ -138,7 +139,8 @@ impl Listed {
     }
 }
 
-/// Answers for a library's files from the listings of their folders, and remembers what it used.
+/// Answers lookups of a library's files from the listings of their folders, and remembers which it
+/// used.
 #[derive(Debug)]
 pub(crate) struct FileLister<'a> {
     path: &'a Path,
@@ -147,10 +149,10 @@ pub(crate) struct FileLister<'a> {
     links: RefCell<Vec<LookedAt>>,
 }
 
-/// A folder that was listed and what to answer from.
+/// A listed folder and its entries.
 type Answers = (Listed, Result<Listing, BodyError>);
 
-/// A path that had to be looked at by itself, and what was there.
+/// A path that had to be checked by itself, and the result.
 #[derive(Debug)]
 pub(crate) struct LookedAt {
     path: RelativePath,
@@ -172,7 +174,7 @@ impl LookedAt {
         }
     }
 
-    /// Whether the same would be found again.
+    /// Whether the result would be the same now.
     pub(crate) fn holds(&self, root: &Root) -> bool {
         Self::new(root, &self.path, self.is_program).found == self.found
     }
@@ -188,7 +190,7 @@ impl<'a> FileLister<'a> {
         }
     }
 
-    /// The folders that were listed and the links that were followed.
+    /// The folders that were listed and the symlinks that were followed.
     pub(crate) fn into_used(self) -> (Vec<Listed>, Vec<LookedAt>) {
         let listings = self.listings.into_inner().into_values();
         let listed = listings.map(|(listed, _)| listed).collect();
@@ -197,7 +199,7 @@ impl<'a> FileLister<'a> {
 
     fn list(&self, root: &Root, folder: &str) -> Answers {
         let path = self.path.join(folder);
-        // The stamp is taken first: a change in between makes it old, never the listing.
+        // Take the stamp first: a change in between makes the stamp old, never the listing.
         let seen = SeenStamp::at(&path);
         let listing = Listing::read(root, folder);
         let listed = Listed {
@@ -237,7 +239,7 @@ impl Files for FileLister<'_> {
         }
     }
 
-    /// No listing says what may be started.
+    /// A listing does not say what is executable.
     fn look_program(&self, path: &RelativePath) -> Result<(), BodyError> {
         self.look(path)?;
         let root = self.root.as_ref().map_err(Clone::clone)?;
@@ -248,7 +250,7 @@ impl Files for FileLister<'_> {
     }
 }
 
-/// Whether a name is what editors and tools leave behind, or hidden.
+/// Whether a name is hidden, or a leftover of editors and tools.
 pub(crate) fn is_leftover(name: &str) -> bool {
     let ending = |wanted: &str| {
         name.rsplit_once('.')

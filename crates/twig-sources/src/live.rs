@@ -18,9 +18,9 @@ use crate::shelf::{Folders, LibrarySet};
 use crate::source_files::AllSources;
 use crate::stamp::FileStamp;
 
-/// Loads libraries, publishes the catalog made of them, and the next one where the disk changed.
+/// Loads libraries, publishes a catalog of them, and another one whenever the disk changed.
 ///
-/// A request takes one [`LiveCatalog::snapshot`] at the door and answers entirely from it.
+/// A request takes one [`LiveCatalog::snapshot`] at its start and answers entirely from it.
 #[derive(Debug)]
 pub struct LiveCatalog {
     settings: Settings,
@@ -28,16 +28,16 @@ pub struct LiveCatalog {
     /// What the catalog is made of.
     parts: Mutex<Parts>,
     shelf: Mutex<LibrarySet>,
-    /// What libraries were read from.
+    /// The files that libraries were read from.
     sources: AllSources,
     project: Option<ProjectSource>,
     scans: AtomicU64,
-    /// Threads that follow the disk, and hear of catalogs that another one published.
+    /// Threads that follow the disk; they are notified of catalogs that another thread published.
     watchers: Mutex<Vec<(ThreadId, Sender<Signal>)>>,
     log: Mutex<ProblemLog>,
-    /// Whether there may be problems that the log does not have.
+    /// Whether there may be problems that are not logged yet.
     has_news: AtomicBool,
-    /// Which folders may keep a caller waiting.
+    /// Which folders may block a caller.
     pub(crate) reach: Arc<Reach>,
 }
 
@@ -50,7 +50,7 @@ struct Parts {
     folders: Vec<Arc<Library>>,
 }
 
-/// What a look at the disk brought.
+/// The result of checking the disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refresh {
@@ -58,7 +58,7 @@ pub struct Refresh {
     pub changed: bool,
     /// Whether a client that lists prompts or documents sees a difference.
     pub lists_changed: bool,
-    /// Whether a document says something else, is new or went away.
+    /// Whether a document was changed, added or removed.
     pub contents_changed: bool,
     /// Libraries that are new or were read again and differ.
     pub libraries: usize,
@@ -78,7 +78,7 @@ pub(crate) enum Signal {
 }
 
 impl LiveCatalog {
-    /// Loads everything once. What cannot be loaded is a problem; the rest is there.
+    /// Loads everything once. What cannot be loaded is a problem; the rest is served.
     pub fn load(settings: Settings) -> Self {
         let settings = settings.absolute();
         let reach = Arc::new(Reach::default());
@@ -100,7 +100,7 @@ impl LiveCatalog {
         live
     }
 
-    /// The catalog as of now: a project is read again first if somebody wrote to its store.
+    /// The current catalog: a project is read again first if its store was written to.
     pub fn snapshot(&self) -> Arc<Catalog> {
         self.follow_project();
         self.published()
@@ -111,12 +111,12 @@ impl LiveCatalog {
         Arc::clone(&lock(&self.current))
     }
 
-    /// Says why the selected project cannot be served, if it cannot.
+    /// Why the selected project cannot be served, if it cannot.
     pub fn check_project(&self) -> Result<(), StoreError> {
         self.project.as_ref().map_or(Ok(()), ProjectSource::check)
     }
 
-    /// Reads the project again if somebody wrote to its store.
+    /// Reads the project again if its store was written to.
     pub(crate) fn follow_project(&self) {
         if let Some(project) = &self.project {
             project.follow(|library| {
@@ -125,7 +125,7 @@ impl LiveCatalog {
         }
     }
 
-    /// Publishes the catalog of the next parts; gives the revisions before and after.
+    /// Publishes a catalog of the changed parts; returns the revisions before and after.
     fn publish(&self, change: impl FnOnce(&mut Parts)) -> (Revisions, Revisions) {
         let mut parts = lock(&self.parts);
         change(&mut parts);
@@ -137,7 +137,7 @@ impl LiveCatalog {
         drop(parts);
         self.has_news.store(true, Ordering::Release);
         if old != new {
-            // The thread that follows the disk announces what it published itself.
+            // The thread that follows the disk announces its own catalogs itself.
             let own = thread::current().id();
             lock(&self.watchers)
                 .retain(|(id, watcher)| *id == own || watcher.send(Signal::Published).is_ok());
@@ -145,19 +145,19 @@ impl LiveCatalog {
         (old, new)
     }
 
-    /// Looks at the disk and publishes another catalog if something changed.
+    /// Checks the disk and publishes another catalog if something changed.
     ///
-    /// Where nothing did, this costs a `stat` for each folder and manifest.
+    /// If nothing did, this costs a `stat` for each folder and manifest.
     pub fn refresh(&self) -> Refresh {
         self.look_with(LibrarySet::scan)
     }
 
-    /// Looks at one library, and publishes another catalog if it changed.
+    /// Checks one library, and publishes another catalog if it changed.
     pub(crate) fn look_again(&self, library: &Library) {
         self.look_with(|shelf, settings| shelf.scan_one(settings, Path::new(&*library.root)));
     }
 
-    /// True if this very library was read from a file that looked like this.
+    /// True if this very library was read from a file with this stamp.
     pub(crate) fn is_read(&self, library: &Library, path: &str, stamp: &FileStamp) -> bool {
         self.sources.is_read(library, path, stamp)
     }
@@ -189,27 +189,27 @@ impl LiveCatalog {
         lock(&self.watchers).push((thread, signals));
     }
 
-    /// Each place that was looked at and what was found there.
+    /// Each place that was searched and what was found there.
     pub fn found(&self) -> Vec<SearchedPlace> {
         lock(&self.shelf).found(&self.settings)
     }
 
-    /// What is wrong with the places themselves; problems of libraries are in the catalog.
+    /// Problems of the places themselves; problems of libraries are in the catalog.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = lock(&self.shelf).problems.clone();
         problems.extend(self.project.as_ref().and_then(ProjectSource::problem));
         problems
     }
 
-    /// The store that a project's library is kept in.
+    /// The source of the project's library.
     pub(crate) fn project(&self) -> Option<&ProjectSource> {
         self.project.as_ref()
     }
 
-    /// Logs each problem, of places and of libraries, that was not there when this was last called.
+    /// Logs each problem, of places and of libraries, that did not exist at the last call.
     ///
-    /// The thread that follows the disk calls it after each look. Call it as well to log the problems
-    /// of the start before that.
+    /// A [`CatalogWatch`] calls it after each check; call it directly to log the problems of the
+    /// start earlier.
     pub fn log_problems(&self) {
         let mut log = lock(&self.log);
         if !self.has_news.swap(false, Ordering::Acquire) {
@@ -220,17 +220,17 @@ impl LiveCatalog {
         log.tell(places.iter().chain(catalog.problems()));
     }
 
-    /// How often the disk was looked at.
+    /// How often the disk was checked.
     pub fn scans(&self) -> u64 {
         self.scans.load(Ordering::Relaxed)
     }
 
-    /// What everything is loaded by, with absolute paths.
+    /// The settings, with absolute paths.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The folders that can be checkouts.
+    /// The folders that can be git checkouts.
     pub(crate) fn roots(&self) -> Vec<PathBuf> {
         lock(&self.shelf).roots()
     }
@@ -241,7 +241,8 @@ impl LiveCatalog {
     }
 }
 
-/// What these locks guard is whole at every moment, so a panic elsewhere does not spoil it.
+/// The data behind these locks is consistent at every moment, so a panic elsewhere does not spoil
+/// it.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

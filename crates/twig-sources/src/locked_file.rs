@@ -1,12 +1,13 @@
-//! A file that is read, changed and written by one command at a time, in the folder it was found in.
+//! A file that one command at a time reads, changes and writes, in the folder it was found in.
 //!
-//! The lock is the system's lock on the folder that really holds the file. It leaves nothing beside the
-//! file, is the same lock for every user, environment and path that leads there, and ends with the
-//! process that holds it. A command holds one such lock at a time, so two of them cannot wait for each
-//! other. The folder is opened once and everything happens through that handle: a symlink that is put
-//! in its place later changes nothing.
+//! The lock is the system's lock on the folder that really holds the file. It leaves nothing next
+//! to the file, is the same lock for every user, environment and path, and ends with the process
+//! that holds it. A command holds one such lock at a time, so two commands cannot deadlock. The
+//! folder is opened once and everything happens through that handle: replacing the folder by a
+//! symlink later changes nothing.
 //!
-//! Other programs do not know the lock, so what they wrote since the file was read is not replaced.
+//! Other programs do not know the lock, so a file that they changed after it was read is not
+//! overwritten.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
@@ -25,23 +26,23 @@ use crate::write_file::{Existing, FileAccess, NewFile, folder_beneath, write_fil
 /// How long a command waits for another one that changes the same files.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often a folder that keeps being replaced is opened again.
+/// How often to reopen a folder that keeps being replaced.
 const REPLACED: usize = 1_000;
 
-/// Symlinks that are followed on the way to a file.
+/// Maximum number of symlinks in a path.
 const LINKS: usize = 40;
 
-/// No file that is changed here is longer.
+/// Maximum size of a file that is changed here.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
 /// Why there is no lock.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// Another command held it all the time.
+    /// Another command held it the whole time.
     #[error("another command is changing it and did not finish within {} seconds", PATIENCE.as_secs())]
     Busy,
-    /// A symlink leads out of the folder that nothing may leave.
+    /// A symlink points out of the folder that must not be left.
     #[error("it leads outside the folder")]
     Outside,
     /// The system refused.
@@ -49,12 +50,12 @@ pub enum LockError {
     Io(#[from] io::Error),
 }
 
-/// A folder in which this process alone changes files, as far as commands of Twig are concerned;
-/// dropping it ends that.
+/// A folder in which only this process changes files, among commands of Twig; dropping it releases
+/// the lock.
 #[derive(Debug)]
 pub struct LockedFolder {
     dir: Dir,
-    /// Nothing where the folder may be written and not be read: it is not locked then.
+    /// `None` if the folder can be written but not read: then it is not locked.
     lock: Option<File>,
 }
 
@@ -63,17 +64,17 @@ pub struct LockedFolder {
 pub struct LockedFile {
     folder: LockedFolder,
     name: OsString,
-    /// The folder of the path as it was named: another one where that path is a symlink.
+    /// The folder of the named path; differs from the file's folder if that path is a symlink.
     beside: Dir,
 }
 
 impl LockedFolder {
-    /// Waits for a folder that is there.
+    /// Waits for the lock on an existing folder.
     pub fn open(path: &Path) -> Result<Self, LockError> {
         Self::take(|| Dir::open_ambient_dir(path, ambient_authority()))
     }
 
-    /// Waits for the folder that `open` finds, also after it was replaced while this waited.
+    /// Waits for the lock on the folder that `open` finds, also after it was replaced meanwhile.
     pub(crate) fn take(open: impl Fn() -> io::Result<Dir>) -> Result<Self, LockError> {
         Self::take_within(PATIENCE, open)
     }
@@ -87,7 +88,7 @@ impl LockedFolder {
         for _ in 0..REPLACED {
             let dir = match open() {
                 Ok(dir) => dir,
-                // Another command made it and has just removed it again.
+                // Another command created it and has just removed it again.
                 Err(gone) if gone.kind() == ErrorKind::NotFound => {
                     error = Some(gone);
                     continue;
@@ -111,7 +112,7 @@ impl LockedFolder {
         Err(error.map_or(LockError::Busy, LockError::Io))
     }
 
-    /// Lets other commands go on while something takes its time, such as a person who is asked.
+    /// Releases the lock while something takes its time, such as a question to the user.
     pub fn pause<R>(&self, during: impl FnOnce() -> R) -> Result<R, LockError> {
         let Some(lock) = &self.lock else {
             return Ok(during());
@@ -124,8 +125,8 @@ impl LockedFolder {
 }
 
 impl LockedFile {
-    /// Waits for a file of the person's own; symlinks are followed wherever they lead. The folders
-    /// above it are made.
+    /// Waits for the lock on the user's own file; follows symlinks wherever they point. Creates its
+    /// parent folders.
     pub fn open(path: &Path) -> Result<Self, LockError> {
         let beside = ambient_folder(path)?;
         let target = || -> io::Result<(Dir, OsString)> {
@@ -135,11 +136,12 @@ impl LockedFile {
         Self::take(beside, target)
     }
 
-    /// Waits for a file beneath a folder that may belong to another user: a symlink that leads out of it is
-    /// refused. The folders between are made.
+    /// Waits for the lock on a file beneath a folder that may belong to another user: refuses a
+    /// symlink that points out of it. Creates the folders between.
     pub fn open_beneath(base: &Path, path: &Path) -> Result<Self, LockError> {
         let dir = Dir::open_ambient_dir(base, ambient_authority())?;
-        // Absolute symlinks are followed too where they stay inside; nothing is opened by these paths.
+        // Absolute symlinks are followed, too, if they stay inside; these paths are not used to
+        // open anything.
         let real = base.canonicalize();
         let inner = |path: &Path| {
             let inner = path.strip_prefix(real.as_ref().ok()?).ok()?;
@@ -192,13 +194,13 @@ impl LockedFile {
         Err(LockError::Busy)
     }
 
-    /// What the file says; nothing where there is none.
+    /// The bytes of the file; `None` if there is none.
     pub fn read(&self) -> io::Result<Option<Vec<u8>>> {
         read(&self.folder.dir, &self.name)
     }
 
-    /// Writes the file in one step: a reader sees the old bytes or the new ones. An error if it no
-    /// longer says `before`.
+    /// Writes the file in one step: a reader sees the old bytes or the new ones. Fails if it no
+    /// longer contains `before`.
     pub fn replace(&self, before: Option<&[u8]>, bytes: &[u8], new: NewFile) -> io::Result<()> {
         let still = || self.check_still(before);
         let existing = match before {
@@ -218,19 +220,19 @@ impl LockedFile {
         })
     }
 
-    /// Removes the file, unless it does not say `before` any more.
+    /// Removes the file, unless it no longer contains `before`.
     pub fn remove(&self, before: &[u8]) -> io::Result<()> {
         self.check_still(Some(before))?;
         self.folder.dir.remove_file(&self.name)
     }
 
-    /// What another file beside the named path says; nothing where there is none.
+    /// The bytes of another file next to the named path; `None` if there is none.
     pub fn read_beside(&self, name: &OsStr) -> io::Result<Option<Vec<u8>>> {
         read(&self.beside, name)
     }
 
-    /// Makes a copy of the file beside the named path, for no others than the file itself is for. What
-    /// has the name already is never written over.
+    /// Copies the file next to the named path, with the permissions of the file itself. Never
+    /// overwrites an existing file.
     pub fn copy_beside(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
         let like = FileAccess::of(&self.folder.dir, Path::new(&self.name));
         let new = NewFile {
@@ -241,12 +243,12 @@ impl LockedFile {
         write_file(&self.beside, Path::new(name), bytes, new, existing)
     }
 
-    /// Removes a file beside the named path.
+    /// Removes a file next to the named path.
     pub fn remove_beside(&self, name: &OsStr) -> io::Result<()> {
         self.beside.remove_file(name)
     }
 
-    /// Lets other commands go on while something takes its time, such as a person who is asked.
+    /// Releases the lock while something takes its time, such as a question to the user.
     pub fn pause<R>(&self, during: impl FnOnce() -> R) -> Result<R, LockError> {
         self.folder.pause(during)
     }
@@ -265,8 +267,8 @@ fn changed() -> io::Error {
 
 /// Waits for the lock; tries at least once.
 ///
-/// The system grants the lock in the order in which processes asked for it. It has no time limit, so a
-/// thread waits.
+/// The system grants the lock in the order of the requests. It has no time limit, so a thread
+/// waits.
 fn wait(lock: &File, until: Instant) -> Result<(), LockError> {
     match lock.try_lock() {
         Ok(()) => return Ok(()),
@@ -281,7 +283,7 @@ fn wait(lock: &File, until: Instant) -> Result<(), LockError> {
     let (sender, taken) = channel();
     let thread = std::thread::Builder::new().name("twig-lock".to_owned());
     thread.spawn(move || {
-        // Nobody listens any more once the time is over.
+        // The receiver is gone once the time is over.
         let _ = sender.send(waiting.lock());
     })?;
     match taken.recv_timeout(left) {
@@ -290,8 +292,8 @@ fn wait(lock: &File, until: Instant) -> Result<(), LockError> {
     }
 }
 
-/// The file that a path leads to through symlinks, also where it is not there yet. `next` is where one
-/// of them leads.
+/// The file at the end of a path's symlinks, even if it does not exist yet. `next` returns the
+/// target of one symlink.
 fn follow(
     mut path: PathBuf,
     next: impl Fn(&Path) -> io::Result<Option<PathBuf>>,
@@ -312,7 +314,7 @@ fn follow_anywhere(path: &Path) -> io::Result<PathBuf> {
     })
 }
 
-/// Nothing where a path is not there, or is no symlink.
+/// `None` if a path does not exist, or is not a symlink.
 fn if_there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Ok(found) => Ok(Some(found)),
@@ -328,7 +330,7 @@ fn file_name(path: &Path) -> io::Result<OsString> {
     name.ok_or_else(|| ErrorKind::IsADirectory.into())
 }
 
-/// The folder of a path, made where it is missing.
+/// The folder of a path, created if it is missing.
 fn ambient_folder(path: &Path) -> io::Result<Dir> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder)?;
@@ -353,13 +355,13 @@ fn identity(dir: &Dir) -> io::Result<(u64, u64)> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
-/// Folders have no numbers here: the one that was opened is taken to be the one that is there.
+/// Folders have no identity on this system: the opened one is assumed to be the current one.
 #[cfg(not(unix))]
 fn identity(_dir: &Dir) -> io::Result<(u64, u64)> {
     Ok((0, 0))
 }
 
-/// What a file says that is not going to be changed; nothing where there is none.
+/// The bytes of a file that will not be changed; `None` if there is none.
 pub fn read_file(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let path = follow_anywhere(path)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
@@ -378,7 +380,7 @@ fn read(dir: &Dir, name: &OsStr) -> io::Result<Option<Vec<u8>>> {
     if found.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
     }
-    // A pipe or a device would be waited for.
+    // Reading a pipe or a device would block.
     if !found.is_file() {
         return Err(io::Error::other("it is not a file"));
     }
@@ -453,7 +455,7 @@ mod tests {
         assert!(root.join("link").is_symlink());
         let beneath = |path: &str| LockedFile::open_beneath(root, Path::new(path));
         beneath("way/file").unwrap().remove(b"new").unwrap();
-        // A symlink that leads to nothing yet, and one that says the whole path.
+        // A broken symlink, and one with an absolute target.
         beneath("link").unwrap().replace(None, b"1", NEW).unwrap();
         symlink(root.canonicalize().unwrap().join("real"), root.join("all")).unwrap();
         beneath("all/file").unwrap().remove(b"1").unwrap();

@@ -1,4 +1,4 @@
-//! What libraries are called: no two alike, the same in each run.
+//! The names of libraries: unique, and the same in each run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use crate::candidate::Candidate;
 use crate::detect::project_of;
 use crate::settings::Settings;
 
-/// Gives each library of another client's files a name of its own; who has to take another one than
-/// its folder's is told.
+/// Gives each library of another client's files a unique name; reports the libraries that could not
+/// have their folder's name.
 ///
-/// Libraries of other kinds keep theirs: of two alike the first is served.
+/// Libraries of other kinds keep theirs: of two with the same name, the first is served.
 pub(crate) fn settle(
     settings: &Settings,
     candidates: &mut [Candidate],
@@ -42,13 +42,13 @@ pub(crate) fn settle(
     }
 }
 
-/// A name for a folder whose own makes none.
+/// A name for a folder whose own name is not valid.
 fn made(candidate: &Candidate) -> Option<LibraryName> {
     let own = candidate.root.file_name()?.to_str()?;
     LibraryName::from_folder(&slug(own).replace("prompt-", "library_"))
 }
 
-/// The wished name, else with the project's in front, else with a number.
+/// The wanted name, else with the project's in front, else with a number.
 fn free(
     settings: &Settings,
     root: &Path,

@@ -1,48 +1,48 @@
-//! Is the writer done? Every wait for a save, a burst of events or a checkout is decided here.
+//! Decides every wait for a save, a burst of events or a checkout: is the writer done?
 
 use std::path::Path;
 use std::time::Duration;
 
 use crate::stamp::{FileStamp, SeenStamp};
 
-/// A file or folder that a scan looks at is whole if it was not written for this long: another look
+/// A scanned file or folder is complete if it was not written to for this long: another check
 /// follows the next event.
 const SCAN: Duration = Duration::from_millis(8);
 
-/// The same for what is read because a client asks.
+/// The same for files that are read for a client's request.
 const BODY: Duration = Duration::from_millis(20);
 
 /// The longest wait for one file.
 const LONG: Duration = Duration::from_millis(250);
 
-/// After the last event, the disk is left alone for this long before it is looked at.
+/// How long to wait after the last event before checking the disk.
 pub(crate) const EVENTS_QUIET: Duration = Duration::from_millis(10);
 
-/// Events that never end do not put off the look for longer than this.
+/// Continuous events do not delay the check for longer than this.
 pub(crate) const EVENTS_LONGEST: Duration = Duration::from_millis(300);
 
-/// Nor does a checkout that is under way.
+/// Nor does a running checkout.
 pub(crate) const CHECKOUT: Duration = Duration::from_secs(2);
 
-/// How often its end is looked for.
+/// How often to check for its end.
 pub(crate) const CHECKOUT_STEP: Duration = Duration::from_millis(20);
 
-/// How long a save may be under way before what is there is taken.
+/// How long to wait for a running save before the current content is used.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SavePatience {
-    /// A file that was not written for this long is whole.
+    /// A file that was not written to for this long is complete.
     pub(crate) quiet: Duration,
-    /// The same for an empty file, which most likely was truncated to be written anew.
+    /// The same for an empty file, which most likely was truncated to be written again.
     pub(crate) quiet_when_empty: Duration,
     /// The longest wait in all.
     pub(crate) total: Duration,
-    /// Whether an empty file is looked at twice: one that is being truncated is short a moment
-    /// before its times say so.
+    /// Whether an empty file is checked twice: a file that is being truncated is short a moment
+    /// before its times change.
     pub(crate) doubts_empty: bool,
 }
 
 impl SavePatience {
-    /// For bodies, which are read because a client asks.
+    /// For bodies, which are read for a client's request.
     pub(crate) const BODY: Self = Self {
         quiet: BODY,
         quiet_when_empty: LONG,
@@ -50,7 +50,7 @@ impl SavePatience {
         doubts_empty: true,
     };
 
-    /// For what nobody is expected to be writing: a file that changes meanwhile is refused.
+    /// For files that no program should be writing: one that changes meanwhile is refused.
     pub(crate) const NONE: Self = Self {
         quiet: Duration::ZERO,
         quiet_when_empty: Duration::ZERO,
@@ -58,14 +58,14 @@ impl SavePatience {
         doubts_empty: true,
     };
 
-    /// For what is scanned: another look follows the next event, so this waits just a moment,
-    /// unless what had text before is empty now.
+    /// For scans: another check follows the next event, so this waits only a moment, unless a file
+    /// that had text is empty now.
     pub(crate) fn for_scan(had_text: bool) -> Self {
         Self {
             quiet: SCAN,
             quiet_when_empty: if had_text { LONG } else { SCAN },
             total: LONG,
-            // What had no text before is seen again after its next event.
+            // A file that had no text before is checked again after its next event.
             doubts_empty: had_text,
         }
     }
@@ -85,15 +85,15 @@ pub(crate) fn pause(wait: Duration) {
     std::thread::sleep(wait.clamp(Duration::from_micros(200), Duration::from_millis(2)));
 }
 
-/// How long until nothing came to a folder or went for `quiet`, if that is not so yet.
+/// How long until no entry of a folder was added or removed for `quiet`, if that is not so yet.
 ///
-/// Some editors move the old file away before they write the new one: what is missing in a folder
-/// that was touched just now may be back in a moment.
+/// Some editors move the old file away before they write the new one: a file that is missing from a
+/// folder that was just touched may be back in a moment.
 pub(crate) fn until_folder_is_quiet(folder: &Path, quiet: Duration) -> Option<Duration> {
     SeenStamp::at(folder).stamp()?.until_quiet(quiet)
 }
 
-/// Looks, and once more when the folder is quiet if the first look found less than was there before.
+/// Checks, and checks again when the folder is quiet if the first check found less than before.
 pub(crate) fn look_twice<T>(
     folder: &Path,
     mut look: impl FnMut() -> T,

@@ -1,5 +1,5 @@
-//! A place where libraries are looked for: the data folder, a folder that the person named or added,
-//! or a project's own.
+//! A place where libraries are searched for: the data folder, a folder that the user named or
+//! added, or a project's own.
 
 mod inside;
 mod manifest;
@@ -28,7 +28,7 @@ use crate::stamp::{SeenStamp, is_absence};
 /// The name of a project's own folder.
 pub const PROJECT: &str = ".twig";
 
-/// A place and what was last seen there.
+/// A place and its last known contents.
 #[derive(Debug)]
 pub(crate) struct LibraryPlace {
     pub(crate) path: PathBuf,
@@ -36,23 +36,23 @@ pub(crate) struct LibraryPlace {
     /// Whether it is a project's own folder.
     is_project: bool,
     kind: Option<LibraryKind>,
-    /// What the person calls it.
+    /// The name that the user gave it.
     name: Option<LibraryName>,
     options: Options,
     pub(crate) state: FoundState,
     seen: SeenStamp,
-    /// Names of the folders and links in it, sorted.
+    /// Names of the folders and symlinks in it, sorted.
     subfolders: Vec<OsString>,
-    /// What its layout, and that of folders in it, says.
+    /// The layout of it and its subfolders.
     layout: Option<FolderLayout>,
     layouts: BTreeMap<OsString, FolderLayout>,
     /// The folders of the libraries that were found last.
     pub(crate) roots: Vec<PathBuf>,
-    /// Whether these are all there is: other folders in it do not count.
+    /// Whether these are all: other folders in it do not count.
     is_told: bool,
-    /// Whether a library that says itself what cannot be listed is the place itself.
+    /// Whether the place itself is a library that reports its own listing errors.
     tells_itself: bool,
-    /// Folders in it that may be libraries, and why they cannot be looked into.
+    /// Folders in it that may be libraries, and why they cannot be read.
     locked: Vec<(PathBuf, String)>,
     /// The libraries that were found last.
     last: Vec<Candidate>,
@@ -61,7 +61,7 @@ pub(crate) struct LibraryPlace {
 }
 
 impl LibraryPlace {
-    /// Every place that the settings name, in order.
+    /// Every place in the settings, in order.
     pub(crate) fn all(settings: &Settings) -> Vec<Self> {
         let mut places: Vec<Self> = Vec::new();
         let is_new = |places: &[Self], path: &Path| !places.iter().any(|it| it.path == *path);
@@ -116,12 +116,12 @@ impl LibraryPlace {
         }
     }
 
-    /// Whether the person named it, now or earlier.
+    /// Whether the user named it, now or earlier.
     fn is_named(&self) -> bool {
         matches!(self.origin, PlaceOrigin::Flag | PlaceOrigin::Configuration)
     }
 
-    /// Looks for libraries; `known` says how a folder was read until now.
+    /// Searches for libraries; `known` says how a folder was read until now.
     pub(crate) fn look(
         &mut self,
         settings: &Settings,
@@ -142,7 +142,7 @@ impl LibraryPlace {
         let mut left_out = None;
         if candidates.is_empty() && !self.is_project && !self.is_too_wide(settings) {
             candidates = self.libraries_inside(&known, &answers);
-            // Manifests and the folders of clients say more than names of files do.
+            // Manifests and the clients' folders are stronger evidence than names of files.
             let is_sure = |it: &Candidate| !it.kind.is_format() || detect::at(&it.root).is_some();
             let is_sure = candidates.iter().any(is_sure);
             if self.is_named() && self.kind.is_none() && !is_sure {
@@ -168,7 +168,7 @@ impl LibraryPlace {
         candidates
     }
 
-    /// The libraries that were found last and cannot be looked at now.
+    /// The libraries that were found last and cannot be examined now.
     fn last_of(&self, is_away: impl Fn(&Path) -> bool) -> Vec<Candidate> {
         let last = self.last.iter().filter(|it| is_away(&it.root));
         let away = last.map(|it| Candidate {
@@ -178,8 +178,8 @@ impl LibraryPlace {
         away.collect()
     }
 
-    /// Leaves out folders of clients that are reached through a link out of the folder that the person
-    /// named: who made the link chose where it leads.
+    /// Removes clients' folders that are reached through a symlink out of the folder that the user
+    /// named: the author of the symlink chose its target.
     fn leave_out_strays(
         &self,
         settings: &Settings,
@@ -196,7 +196,7 @@ impl LibraryPlace {
             }
             let is_inside = match (&real, candidate.root.canonicalize()) {
                 (Ok(real), Ok(root)) => root.starts_with(real),
-                // What cannot be followed is not read either, and told elsewhere.
+                // A symlink that cannot be followed is not read either, and is reported elsewhere.
                 _ => true,
             };
             if !is_inside {
@@ -217,8 +217,8 @@ impl LibraryPlace {
         problems
     }
 
-    /// Whether all kinds of things are beneath it: of a home only the folders of clients count, of
-    /// the root of the file system nothing.
+    /// Whether it contains unrelated files: in a home only the clients' folders count, in the root
+    /// of the file system nothing.
     fn is_too_wide(&self, settings: &Settings) -> bool {
         self.path.parent().is_none() || settings.home.as_ref() == Some(&self.path)
     }
@@ -234,12 +234,12 @@ impl LibraryPlace {
         [self.path.clone()].into_iter().chain(inside)
     }
 
-    /// Whether it is a project's own folder that was never made.
+    /// Whether it is a project's own folder that does not exist.
     pub(crate) fn is_unused(&self) -> bool {
         self.is_project && self.state == FoundState::Missing
     }
 
-    /// What is in it and is no library.
+    /// The entries that are not libraries.
     pub(crate) fn skipped(&self) -> Vec<Skipped> {
         if self.is_told || self.is_project {
             return Vec::new();
@@ -280,14 +280,14 @@ impl LibraryPlace {
             }
             Err(error) if is_absence(&error) => {
                 self.subfolders.clear();
-                // A path that goes on beneath a file leads to nothing.
+                // A path beneath a file does not exist.
                 if now.is_there() && error.kind() == io::ErrorKind::NotADirectory {
                     FoundState::NotAFolder
                 } else {
                     FoundState::Missing
                 }
             }
-            // What was known stays until the folder can be listed again.
+            // The known contents stay until the folder can be listed again.
             Err(error) => {
                 self.seen = SeenStamp::never();
                 FoundState::Unreadable(sentence(&error))
@@ -295,13 +295,13 @@ impl LibraryPlace {
         };
     }
 
-    /// Whether somebody else put a project's folder there, where this person did not name it: what is
-    /// in `/tmp` may be anybody's.
+    /// True if another user owns the project folder and this user did not name it explicitly (any
+    /// user can create `.twig` in `/tmp`).
     fn is_strangers(&self) -> bool {
         self.is_project && !self.is_named() && !is_of_this_person(&self.path)
     }
 
-    /// What the place itself is: one library, or the folders of clients in it.
+    /// What the place itself is: one library, or the clients' folders in it.
     fn own_libraries(&self, known: &impl Fn(&Path) -> Option<LibraryKind>) -> Vec<Candidate> {
         let is_there = !matches!(self.state, FoundState::Missing | FoundState::NotAFolder);
         let may_be = self.is_named() || self.is_project;
@@ -350,7 +350,7 @@ impl LibraryPlace {
         }
     }
 
-    /// The folders in a project's that clients read, of one kind or of any.
+    /// The clients' folders in a project, of one kind or of any.
     fn of_clients(&self, project: &Path, kind: Option<LibraryKind>) -> Vec<Candidate> {
         let was = |path: &Path| self.roots.iter().any(|root| root == path);
         let mut real = Vec::new();
@@ -365,7 +365,7 @@ impl LibraryPlace {
         candidates
     }
 
-    /// What its layout says; Markdown files only say something where nothing else does.
+    /// The libraries detected by its layout; Markdown files count only if nothing else does.
     fn by_layout(&mut self, with_markdown: bool) -> Vec<Candidate> {
         if matches!(self.state, FoundState::Missing | FoundState::NotAFolder) {
             return Vec::new();
@@ -416,12 +416,12 @@ impl LibraryPlace {
                     }
                     let layout = FolderLayout::of(&root, layouts.remove(name));
                     let told = layout.spots.iter().cloned();
-                    // Any folder has some Markdown in it.
+                    // Any folder contains some Markdown.
                     let told = told.filter(|spot| spot.kind != LibraryKind::Markdown);
                     candidates.extend(told.map(Candidate::at));
                     self.layouts.insert(name.clone(), layout);
                 }
-                // Where the place itself cannot be looked into, one word of it is enough.
+                // If the place itself cannot be read, one problem is enough.
                 Err(_) if self.state != FoundState::Folder => {}
                 Err(error) => self.locked.push((root, sentence(&error))),
             }
@@ -429,10 +429,10 @@ impl LibraryPlace {
         candidates
     }
 
-    /// Gives libraries the name that the person chose, and what was said of how to read them.
+    /// Gives libraries the name and the options that the user chose.
     ///
-    /// Of several each has it in front of its own, unless it is the whole name of one of them, which
-    /// was alone once: then that one keeps it.
+    /// If there are several, the name becomes a prefix for each, unless it is the whole name of one
+    /// of them, which was alone before: then that one keeps it.
     fn call(&self, candidates: &mut [Candidate]) {
         let is_one = candidates.len() == 1;
         let ends: Vec<LibraryName> = candidates.iter().filter_map(Candidate::own_name).collect();

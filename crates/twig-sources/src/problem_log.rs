@@ -1,26 +1,26 @@
-//! Problems in the log: each once, when it turns up.
+//! Problems in the log: each once, when it appears.
 
 use std::collections::BTreeMap;
 
 use twig_core::{Problem, ProblemCode, Severity};
 
-/// At most this many lines at once; whoever wants all of them asks for a check.
+/// Maximum lines at once; `twig check` shows all problems.
 const LINES: usize = 20;
 
-/// Which problems were there when they were last told of.
+/// The problems at the last call.
 #[derive(Debug, Default)]
 pub(crate) struct ProblemLog {
     told: BTreeMap<ProblemKey, usize>,
 }
 
-/// What makes two problems the same one: a line more above it does not make it another.
+/// The identity of a problem, without its line: text added above does not make it another one.
 type ProblemKey = (Box<str>, ProblemCode, String);
 
 impl ProblemLog {
-    /// Logs the problems that were not there the last time.
+    /// Logs the problems that did not exist at the last call.
     pub(crate) fn tell<'p>(&mut self, problems: impl Iterator<Item = &'p Problem>) {
         let mut new = self.new_among(problems);
-        // What is only worth knowing takes no room from what is wrong.
+        // Notes must not take the lines of errors and warnings.
         new.sort_by_key(|problem| problem.severity == Severity::Note);
         for problem in new.iter().take(LINES) {
             match problem.severity {

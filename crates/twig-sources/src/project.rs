@@ -1,4 +1,4 @@
-//! The project of a workspace that is served: a library that follows its store.
+//! The served project of a workspace: a library that follows its store.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use twig_core::{Library, Problem, ProblemCode, Severity};
 
 use crate::settings::Selected;
 
-/// What is known of the selected project.
+/// The state of the selected project.
 #[derive(Debug)]
 pub(crate) struct ProjectSource {
     pub(crate) selected: Selected,
@@ -18,9 +18,9 @@ pub(crate) struct ProjectSource {
 struct KnownProject {
     /// The store's revision when it was last read.
     revision: Option<u64>,
-    /// The project; `None` where the store has none of that name.
+    /// The project; `None` if the store has none with that name.
     library: Option<Arc<Library>>,
-    /// Why the store could not be read; what was known stays.
+    /// Why the store could not be read; the last project stays.
     problem: Option<StoreError>,
 }
 
@@ -32,16 +32,16 @@ impl ProjectSource {
         }
     }
 
-    /// Reads the project again if its store moved on; hands it to `publish` if it differs.
+    /// Reads the project again if its store changed; passes it to `publish` if it differs.
     ///
-    /// Whoever comes meanwhile waits, so that what is published never goes back in time.
+    /// Concurrent callers wait, so that the published project never goes back in time.
     pub(crate) fn follow(&self, publish: impl FnOnce(Option<Arc<Library>>)) {
         let store = &self.selected.store;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let revision = match store.revision() {
             Ok(revision) if known.revision == Some(revision) && known.problem.is_none() => return,
             Ok(revision) => revision,
-            // Deleted with its workspace: that is no fault to sit out.
+            // Deleted with its workspace: that is not a temporary error.
             Err(StoreError::NoWorkspace { .. }) => {
                 known.revision = None;
                 known.problem = None;
@@ -64,12 +64,12 @@ impl ProjectSource {
         }
     }
 
-    /// What some version of the project's holds.
+    /// The content of a version of the project.
     pub(crate) fn content(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
         self.selected.store.content(digest)
     }
 
-    /// Says why there is no project, if there is none.
+    /// Why there is no project, if there is none.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match (&known.problem, &known.library) {
@@ -82,7 +82,7 @@ impl ProjectSource {
         }
     }
 
-    /// What is wrong with the store, or with what it has.
+    /// The problem with the store, or with its contents.
     pub(crate) fn problem(&self) -> Option<Problem> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (name, workspace) = (&self.selected.name, self.selected.store.workspace());
@@ -113,7 +113,7 @@ impl ProjectSource {
 }
 
 impl KnownProject {
-    /// Takes what was read; says whether it differs from what was known.
+    /// Stores the project that was read; returns whether it differs.
     fn take(&mut self, project: Option<&Project>, workspace: &str) -> bool {
         let read = project.map(|project| library(project, workspace));
         // A write to another project of the workspace changes nothing here.

@@ -1,6 +1,6 @@
-//! Projects as folders of plain files, there and back.
+//! Exports projects as folders of plain files, and imports them.
 //!
-//! What `project.json` says and what the files are called is `twig-core`'s business.
+//! `twig-core` decides the contents of `project.json` and the names of the files.
 
 mod export;
 mod import;
@@ -15,13 +15,13 @@ pub use self::import::{CheckedFolder, ImportSummary, check_project, import_proje
 pub(crate) use self::import::{ImportedWrite, UNDER_WAY, UNDER_WAY_BYTES, start, wait};
 use crate::reader::{SavePatience, read_text};
 
-/// The file that says what is in the folder.
+/// The file that lists the folder's contents.
 const MANIFEST: &str = "project.json";
 
-/// Bytes of it: ten thousand items with all that is known of them fit in.
+/// Its maximum size in bytes: ten thousand items with all their fields fit in.
 const MANIFEST_LIMIT: usize = 64 * 1024 * 1024;
 
-/// Why a project was not exported or imported; reads on after the folder's path.
+/// Why a project was not exported or imported; continues a sentence after the folder's path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProjectFolderError {
@@ -33,7 +33,7 @@ pub enum ProjectFolderError {
         /// Why not.
         error: BodyError,
     },
-    /// A link, which could lead to what nobody meant to hand over.
+    /// A symlink, which could expose a file that was not meant to be shared.
     #[error("{path} is a link, and links are not taken: put the file itself there")]
     Link {
         /// Which file or folder.
@@ -50,10 +50,10 @@ pub enum ProjectFolderError {
     /// A file where a folder should be.
     #[error("it is not a folder")]
     NotAFolder,
-    /// A folder that nobody exported.
+    /// A folder that is not an export.
     #[error("there is no {MANIFEST}")]
     NoManifest,
-    /// What `project.json` says cannot be.
+    /// `project.json` is not valid.
     #[error("{MANIFEST} {0}")]
     Manifest(FolderError),
     /// A folder that holds something else.
@@ -62,10 +62,10 @@ pub enum ProjectFolderError {
     /// The export of another project.
     #[error("the folder holds project '{0}'")]
     OtherProject(String),
-    /// Files that somebody changed since they were exported, or put there.
+    /// Files that were changed since they were exported, or added.
     #[error("{} not as the last export left it: {}", if .0.len() == 1 { "one file is" } else { "some files are" }, named(.0))]
     Edited(Vec<String>),
-    /// One of the items cannot be taken.
+    /// The store would refuse one of the items.
     #[error("{path}: {error}")]
     Item {
         /// Its file.
@@ -73,12 +73,12 @@ pub enum ProjectFolderError {
         /// Why not.
         error: StoreError,
     },
-    /// The store said no.
+    /// The store's error.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Why a file cannot be had, in the words of libraries where they fit.
+/// Why a file is not accessible, in the words of libraries where they fit.
 fn sentence_of(error: &BodyError) -> String {
     match error {
         BodyError::NotFound => "is not there".to_owned(),

@@ -1,9 +1,8 @@
-//! Folders of file systems that may stop answering, such as NFS without its server.
+//! Folders on file systems that may stop answering, such as NFS without its server.
 //!
-//! A thread that asks such a file system something may wait for ever, and cannot be told to stop. So it
-//! is asked on a thread of its own, and only for some time. While a question is unanswered no other one
-//! is asked: there is at most one such thread for each folder. Folders on disks of this machine are
-//! asked directly.
+//! A thread that calls such a file system may block for ever, and cannot be stopped. So each call
+//! runs on its own thread, with a time limit. While a call is blocked no other one is made: there
+//! is at most one such thread for each folder. Folders on local disks are called directly.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
@@ -16,36 +15,36 @@ use std::time::Duration;
 /// How long a file system may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Symlinks that are followed on the way to a folder.
+/// Maximum number of symlinks in a path.
 const LINKS: usize = 40;
 
-/// Which folders may keep a thread waiting, and which do so now.
+/// Which folders may block a thread, and which do so now.
 #[derive(Debug, Default)]
 pub(crate) struct Reach {
-    /// Questions without an answer, by folder; a message, or the end of it, is the answer.
+    /// Blocked calls, by folder; a message, or the end of the channel, is the answer.
     unanswered: Mutex<BTreeMap<PathBuf, Receiver<()>>>,
-    /// Places and folders of libraries that are far.
+    /// Places and library folders on such file systems.
     far: RwLock<BTreeSet<PathBuf>>,
-    /// Whether there are any: most of the time there are none.
+    /// Whether there are any: usually there are none.
     has_far: AtomicBool,
 }
 
 impl Reach {
-    /// Whether a folder answers. What is on a disk of this machine always does.
+    /// Whether a folder answers. A local disk always does.
     pub(crate) fn answers(&self, mounts: &Mounts, path: &Path) -> bool {
         if !mounts.is_far(path) {
             return true;
         }
         let asked = path.to_owned();
         let answer = self.ask(path, move || {
-            // A file system may answer the one and not the other.
+            // A file system may answer one call and not the other.
             std::fs::metadata(&asked).is_ok()
                 && std::fs::read_dir(&asked).is_ok_and(|mut entries| entries.next().is_some())
         });
         answer.is_some()
     }
 
-    /// Remembers which places and folders of libraries are far.
+    /// Remembers which places and library folders are on such file systems.
     pub(crate) fn remember<'p>(&self, mounts: &Mounts, roots: impl Iterator<Item = &'p PathBuf>) {
         let far: BTreeSet<PathBuf> = if mounts.far.is_empty() {
             BTreeSet::new()
@@ -56,7 +55,7 @@ impl Reach {
         *self.far.write().unwrap_or_else(PoisonError::into_inner) = far;
     }
 
-    /// Whether a library's folder is far.
+    /// Whether a library's folder is on such a file system.
     pub(crate) fn is_far(&self, root: &Path) -> bool {
         self.has_far.load(Ordering::Acquire) && {
             let far = self.far.read().unwrap_or_else(PoisonError::into_inner);
@@ -64,14 +63,14 @@ impl Reach {
         }
     }
 
-    /// A folder that is far, if any is.
+    /// A folder on such a file system, if there is one.
     pub(crate) fn first_far(&self) -> Option<PathBuf> {
         let far = self.far.read().unwrap_or_else(PoisonError::into_inner);
         far.first().cloned()
     }
 
-    /// Asks something about a far folder; nothing where there is no answer in time, or an earlier question
-    /// has none yet.
+    /// Runs a call on such a folder; `None` if there is no answer in time, or an earlier call is
+    /// still blocked.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
         folder: &Path,
@@ -89,7 +88,7 @@ impl Reach {
         let (done, is_done) = channel();
         let thread = std::thread::Builder::new().name("twig-far".to_owned());
         let started = thread.spawn(move || {
-            // Nobody listens any more once the time is over.
+            // The receiver is gone once the time is over.
             let _ = answer.send(question());
             let _ = done.send(());
         });
@@ -102,22 +101,22 @@ impl Reach {
     }
 
     fn unanswered(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Receiver<()>>> {
-        // The map is whole at every moment, so a panic elsewhere does not spoil it.
+        // The map is consistent at every moment, so a panic elsewhere does not spoil it.
         self.unanswered
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The file systems that are mounted, as far as they matter here.
+/// The mounted file systems that may stop answering.
 #[derive(Debug, Default)]
 pub(crate) struct Mounts {
-    /// Where those begin that may stop answering.
+    /// Their mount points.
     far: BTreeSet<PathBuf>,
 }
 
 impl Mounts {
-    /// What the system says, without asking any of them.
+    /// Asks the system, without calling any of them.
     pub(crate) fn now() -> Self {
         let table = std::fs::read_to_string("/proc/self/mountinfo");
         table.map_or_else(|_| Self::default(), |table| Self::parse(&table))
@@ -134,7 +133,7 @@ impl Mounts {
                 continue;
             };
             let point = unescaped(point);
-            // What is mounted last hides what was there before.
+            // A later mount hides an earlier one.
             if is_far_kind(kind) {
                 mounts.far.insert(point);
             } else {
@@ -144,8 +143,8 @@ impl Mounts {
         mounts
     }
 
-    /// Whether a path leads to, or through, a file system that may stop answering; symlinks are followed
-    /// until then.
+    /// Whether a path is on, or passes through, a file system that may stop answering; symlinks are
+    /// followed until then.
     fn is_far(&self, path: &Path) -> bool {
         if self.far.is_empty() {
             return false;
@@ -187,7 +186,7 @@ fn parts(path: &Path) -> impl Iterator<Item = OsString> + '_ {
     })
 }
 
-/// Kinds of file systems that another machine or program answers for; `fuseblk` is a local disk.
+/// Kinds of file systems that another machine or program provides; `fuseblk` is a local disk.
 fn is_far_kind(kind: &str) -> bool {
     let is_fuse = kind == "fuse" || kind.starts_with("fuse.");
     let known = [
@@ -197,7 +196,7 @@ fn is_far_kind(kind: &str) -> bool {
     is_fuse || known.contains(&kind)
 }
 
-/// A path as the table has it: spaces and the like are written as `\040`.
+/// A path from the table, which writes spaces and the like as `\040`.
 fn unescaped(text: &str) -> PathBuf {
     let mut path = String::with_capacity(text.len());
     let mut rest = text;
@@ -268,7 +267,7 @@ mod tests {
         assert_eq!(second, None::<()>);
         assert_eq!(reach.ask(Path::new("/other"), || 1), Some(1));
         sender.send(()).unwrap();
-        // As soon as the first one is answered, the next may ask.
+        // As soon as the first call is answered, the next one may run.
         while reach.ask(folder, || 2) != Some(2) {
             std::thread::yield_now();
         }

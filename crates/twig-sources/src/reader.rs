@@ -1,4 +1,4 @@
-//! Reading one file of a library, whole: never half a save, never outside, never for ever.
+//! Reads one file of a library whole: never half a save, never outside, never for ever.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -25,7 +25,7 @@ pub(crate) struct ReadFile {
 }
 
 impl ReadFile {
-    /// SHA-256 of the file's bytes, the mark that is no longer in the text included.
+    /// SHA-256 of the file's bytes, including the byte order mark that the text no longer has.
     pub(crate) fn digest_of(text: &str, has_mark: bool) -> [u8; 32] {
         let mut hash = Sha256::new();
         if has_mark {
@@ -53,8 +53,8 @@ pub(crate) fn read_text(
     text_of(read_bytes(root, path, limit, patience)?)
 }
 
-/// The same for one of many files: the folder is opened already, and opened anew only for a file
-/// that is being written.
+/// The same for one of many files: the folder is already open, and reopened only for a file that is
+/// being written.
 pub(crate) fn read_text_beneath(
     opened: &Root,
     root: &Path,
@@ -65,7 +65,7 @@ pub(crate) fn read_text_beneath(
     read_beneath(opened, root, path, false, limit, patience).and_then(text_of)
 }
 
-/// The same for bytes. Whether a listing said that it is a regular file, `is_listed` says.
+/// The same for bytes. `is_listed` says whether a listing reported a regular file.
 pub(crate) fn read_beneath(
     opened: &Root,
     root: &Path,
@@ -86,7 +86,7 @@ pub(crate) fn read_beneath(
     }
 }
 
-/// The text that bytes are, or why they are none.
+/// The bytes as text, or why they are not text.
 pub(crate) fn text_of(read: ReadBytes) -> Result<ReadFile, BodyError> {
     let (text, has_mark) = decode(read.bytes)?;
     Ok(ReadFile {
@@ -128,7 +128,8 @@ pub(crate) fn read_bytes(
     }
 }
 
-/// Reads how a file begins, and no more. Whether a listing said that it is one, `is_listed` says.
+/// Reads the beginning of a file, and no more. `is_listed` says whether a listing reported a
+/// regular file.
 pub(crate) fn read_head(
     root: &Root,
     path: &str,
@@ -146,7 +147,7 @@ pub(crate) fn read_head(
         let is_patient = started.elapsed() < patience.total;
         let mut wait = stamp.until_quiet(patience.quiet_for(&stamp));
         if wait.is_none() || !is_patient {
-            // No more is asked for than there is, so that most files take one read.
+            // Ask for no more than there is, so that most files take one read.
             let most = usize::try_from(stamp.size).map_or(length, |size| size.min(length));
             let mut bytes = vec![0; most];
             let read = fill(&mut file, &mut bytes).map_err(|error| body_error(&error))?;
@@ -161,7 +162,7 @@ pub(crate) fn read_head(
     }
 }
 
-/// Reads until there is no more room, or no more to read; says how much came.
+/// Reads until the buffer is full or the file ends; returns how much was read.
 fn fill(file: &mut File, bytes: &mut [u8]) -> std::io::Result<usize> {
     let mut filled = 0;
     while filled < bytes.len() {
@@ -177,7 +178,7 @@ fn fill(file: &mut File, bytes: &mut [u8]) -> std::io::Result<usize> {
 
 enum Attempt {
     Whole(ReadBytes),
-    /// Somebody is writing: try again after this long.
+    /// A program is writing: try again after this long.
     Changing(Duration),
 }
 
@@ -203,8 +204,8 @@ fn attempt(
     if bytes.is_empty() && patience.doubts_empty {
         pause(Duration::MAX);
     }
-    // Two saves within one tick of the clock leave the same stamp, so while it is that young the
-    // text itself is compared.
+    // Two saves within one tick of the clock leave the same stamp, so while the stamp is that young
+    // the text itself is compared.
     let is_same = stamp(file)? == before
         && bytes.len() as u64 == before.size
         && (before.is_settled() || read_all(file, before.size, limit)? == bytes);
@@ -217,7 +218,7 @@ fn attempt(
     }))
 }
 
-/// Reads a file from its start, one byte past the limit at most.
+/// Reads a file from its start, at most one byte past the limit.
 fn read_all(mut file: &File, size: u64, limit: usize) -> Result<Vec<u8>, BodyError> {
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
     let most = (limit as u64).saturating_add(1);
@@ -241,7 +242,7 @@ fn folder_of(root: &Path, path: &str) -> PathBuf {
     root.join(path.rsplit_once('/').map_or("", |(folder, _)| folder))
 }
 
-/// Text without its byte-order mark and whether it had one, or why it is no text.
+/// The text without its byte order mark and whether it had one, or why it is not text.
 fn decode(bytes: Vec<u8>) -> Result<(String, bool), BodyError> {
     if is_utf16(&bytes) {
         return Err(BodyError::Utf16);
@@ -268,7 +269,7 @@ fn is_utf16(bytes: &[u8]) -> bool {
     let nuls = |at: usize| pairs.iter().filter(|pair| pair[at] == 0).count();
     let (first, second) = (nuls(0), nuls(1));
     let most = first.max(second);
-    // One NUL is a slip, and NULs on both sides are something else altogether.
+    // One NUL is a typo, and NULs on both sides are something else altogether.
     first.min(second) == 0 && most > 1 && most * 2 >= pairs.len()
 }
 

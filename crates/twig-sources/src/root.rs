@@ -1,4 +1,4 @@
-//! A library's folder, beneath which everything is opened: links that lead out are refused.
+//! A library's folder, beneath which everything is opened: symlinks that point outside are refused.
 
 use std::fs::Metadata;
 use std::io::{self, Read};
@@ -20,7 +20,7 @@ pub(crate) struct Root {
 }
 
 impl Root {
-    /// Opens a library's folder; the folder itself may be a link.
+    /// Opens a library's folder; the folder itself may be a symlink.
     pub(crate) fn open(path: &Path) -> Result<Self, BodyError> {
         match Dir::open_ambient_dir(path, ambient_authority()) {
             Ok(dir) => Ok(Self { dir }),
@@ -28,7 +28,7 @@ impl Root {
         }
     }
 
-    /// Opens a folder beneath, which nothing that is opened through it leaves.
+    /// Opens a folder beneath; nothing opened through it can leave it.
     pub(crate) fn inside(&self, folder: &str) -> Result<Self, BodyError> {
         match self.dir.open_dir(folder) {
             Ok(dir) => Ok(Self { dir }),
@@ -36,12 +36,12 @@ impl Root {
         }
     }
 
-    /// The folder itself, for what writes.
+    /// The folder itself, for code that writes.
     pub(crate) fn dir(&self) -> &Dir {
         &self.dir
     }
 
-    /// Says whether a regular file is at a path, links inside the folder followed.
+    /// Checks that there is a regular file at a path; follows symlinks inside the folder.
     pub(crate) fn look(&self, path: &str) -> Result<(), BodyError> {
         match self.dir.metadata(path) {
             Ok(metadata) => regular(metadata.file_type()),
@@ -49,7 +49,7 @@ impl Root {
         }
     }
 
-    /// The same for a file that the system would start.
+    /// The same for an executable file.
     pub(crate) fn look_program(&self, path: &str) -> Result<(), BodyError> {
         let metadata = match self.dir.metadata(path) {
             Ok(metadata) => metadata,
@@ -63,15 +63,15 @@ impl Root {
         Ok(())
     }
 
-    /// Opens a regular file for reading, and never hangs on anything else.
+    /// Opens a regular file for reading, and never blocks on anything else.
     pub(crate) fn open_file(&self, path: &str) -> Result<std::fs::File, BodyError> {
-        // Opening a device can already do something, so the type is asked for first; it is asked
-        // for again afterwards, because the path can lead elsewhere by then.
+        // Opening a device can already have an effect, so check the type first; check it again
+        // afterwards, because the path may have changed by then.
         self.look(path)?;
         self.open_listed(path).map(|(file, _)| file)
     }
 
-    /// The same where a listing has just said that it is a regular file; says what it is now, too.
+    /// The same after a listing reported a regular file; also returns its current metadata.
     pub(crate) fn open_listed(&self, path: &str) -> Result<(std::fs::File, Metadata), BodyError> {
         let mut options = OpenOptions::new();
         options.read(true);
@@ -100,7 +100,7 @@ impl Root {
     }
 }
 
-/// The digest of all bytes that a reader gives.
+/// The digest of all bytes of a reader.
 pub(crate) fn digest(mut reader: impl Read) -> io::Result<[u8; 32]> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
@@ -114,7 +114,7 @@ pub(crate) fn digest(mut reader: impl Read) -> io::Result<[u8; 32]> {
     }
 }
 
-/// What is at a path instead of a regular file, in the words of [`BodyError::NotAFile`].
+/// Refuses anything but a regular file, with [`BodyError::NotAFile`].
 pub(crate) fn regular(kind: FileType) -> Result<(), BodyError> {
     if kind.is_file() {
         return Ok(());
@@ -137,13 +137,13 @@ pub(crate) fn regular(kind: FileType) -> Result<(), BodyError> {
     Err(BodyError::NotAFile(NotAFile::Unknown))
 }
 
-/// An error of the system, in the words of the port.
+/// An error of the system as an error of the port.
 pub(crate) fn body_error(error: &io::Error) -> BodyError {
     if is_absence(error) {
         return BodyError::NotFound;
     }
-    // A way out is refused by cap-std itself and so has no number; the system's "permission denied"
-    // has one.
+    // cap-std itself refuses paths that leave the folder, and its error has no number; the system's
+    // "permission denied" has one.
     if error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
         return BodyError::Outside;
     }
@@ -153,19 +153,19 @@ pub(crate) fn body_error(error: &io::Error) -> BodyError {
     BodyError::Unreadable(sentence(error))
 }
 
-/// Whether an error says that links lead in a circle.
+/// Whether an error reports a symlink loop.
 #[cfg(unix)]
 fn is_loop(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }
 
-/// Whether an error says that links lead in a circle; here there is no telling.
+/// Whether an error reports a symlink loop; unknown on this system.
 #[cfg(not(unix))]
 fn is_loop(_error: &io::Error) -> bool {
     false
 }
 
-/// What the system said, without its number, in lower case.
+/// The system's message in lower case, without its number.
 pub(crate) fn sentence(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();

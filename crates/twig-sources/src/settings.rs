@@ -1,4 +1,4 @@
-//! Where libraries are looked for, and how.
+//! Where libraries are searched for, and how.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,56 +7,56 @@ use twig_clients::format::Options;
 use twig_core::store::{Store, StoreName};
 use twig_core::{LibraryKind, LibraryName, Limits};
 
-/// Where libraries are looked for, and how.
+/// Where libraries are searched for, and how.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The folder of libraries: each subfolder with a `twig.toml` is one. It need not exist yet.
     pub data: Option<PathBuf>,
-    /// Folders that the person named; they come before those of the data folder.
+    /// Folders that the user named; they come before those of the data folder.
     ///
     /// Each is a library, or a folder whose subfolders are libraries.
     pub libraries: Vec<PathBuf>,
-    /// Folders that the configuration remembers; they come after a project's own, before those of
-    /// the data folder.
+    /// Folders in the configuration; they come after a project's own, before those of the data
+    /// folder.
     pub remembered: Vec<Remembered>,
     /// A project's own folders (`.twig`), the nearest first; they come before the data folder.
     /// None need exist.
     pub projects: Vec<PathBuf>,
-    /// How the named folders are read; told by their layout where this is `None`.
+    /// The kind of the named folders; detected by their layout if `None`.
     pub kind: Option<LibraryKind>,
-    /// The person's home, which is `~` in paths for people.
+    /// The user's home, shown as `~` in paths.
     pub home: Option<PathBuf>,
-    /// What stands between a library's name and a prompt's.
+    /// The separator between a library's name and a prompt's.
     pub separator: String,
-    /// How much is taken before it is refused.
+    /// The limits on sizes and counts.
     pub limits: Limits,
     /// How changes are noticed.
     pub watching: Watching,
-    /// The record of trusted libraries; without one no library is.
+    /// The record of trusted libraries; without one no library is trusted.
     pub trust: Option<PathBuf>,
-    /// What the bash functions of a `functions` library begin with.
+    /// The prefix of the bash functions of a `functions` library.
     pub function_prefix: String,
-    /// The project of a workspace that is served too, before everything else.
+    /// The project of a workspace that is served, too, before everything else.
     pub project: Option<Selected>,
 }
 
-/// A folder that the person added.
+/// A folder that the user added.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Remembered {
-    /// The folder: a library, or a folder in which libraries are.
+    /// The folder: a library, or a folder that contains libraries.
     pub path: PathBuf,
-    /// How it is read; told by its layout where this is `None`.
+    /// Its kind; detected by its layout if `None`.
     pub kind: Option<LibraryKind>,
-    /// What it is called, where its own name will not do.
+    /// Its name, if not its own.
     pub name: Option<LibraryName>,
-    /// How its files are read, as far as they do not tell.
+    /// How its files are read, as far as they do not say.
     pub options: Options,
 }
 
-/// A project of a workspace, by name: whatever has that name at the moment.
+/// A project of a workspace, by name: whichever has that name at the moment.
 #[derive(Debug, Clone)]
 pub struct Selected {
-    /// Where it is kept.
+    /// The store that holds it.
     pub store: Arc<dyn Store>,
     /// Its name.
     pub name: StoreName,
@@ -84,15 +84,15 @@ impl Default for Settings {
 /// How changes on disk are noticed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Watching {
-    /// The system tells, where it can; elsewhere the disk is looked at again and again.
+    /// By the system's events where possible; elsewhere by polling the disk.
     #[default]
     Auto,
-    /// The disk is looked at again and again.
+    /// By polling the disk.
     Poll,
 }
 
 impl Settings {
-    /// The same settings with absolute paths, so that a later change of folder changes nothing.
+    /// The same settings with absolute paths, so that changing the working folder has no effect.
     pub(crate) fn absolute(mut self) -> Self {
         self.data = self.data.map(|path| absolute(&path));
         for paths in [&mut self.libraries, &mut self.projects] {
@@ -105,7 +105,7 @@ impl Settings {
         self
     }
 
-    /// A path as people like to read it.
+    /// A path for display.
     pub(crate) fn shown(&self, path: &Path) -> String {
         let home = self
             .home
@@ -119,7 +119,7 @@ impl Settings {
     }
 }
 
-/// Collecting the parts drops a slash at the end, so that one folder has one spelling.
+/// Collecting the components drops a trailing slash, so that one folder has one spelling.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path)
         .unwrap_or_else(|_| path.to_path_buf())

@@ -17,14 +17,14 @@ use crate::source_files::ReadFrom;
 use crate::stamp::SeenStamp;
 use crate::trust::Trust;
 
-/// What is known of the disk.
+/// The known state of the disk.
 #[derive(Debug)]
 pub(crate) struct LibrarySet {
     places: Vec<LibraryPlace>,
     kept: BTreeMap<PathBuf, LibraryFolder>,
     /// The libraries in order.
     pub(crate) libraries: Vec<Arc<Library>>,
-    /// What is wrong with the places rather than with a library.
+    /// Problems of the places rather than of a library.
     pub(crate) problems: Vec<Problem>,
     trust: Recorded,
     reach: Arc<Reach>,
@@ -39,15 +39,15 @@ struct Recorded {
     problem: Option<Problem>,
 }
 
-/// The folders to watch, whether they are there or not.
+/// The folders to watch, whether they exist or not.
 #[derive(Debug, Default)]
 pub(crate) struct Folders {
     /// Every entry of these matters.
     pub(crate) inside: Vec<PathBuf>,
-    /// These can be made, removed and renamed: what they stand in matters just for that.
+    /// These can be created, removed and renamed: their parents matter just for that.
     pub(crate) roots: Vec<PathBuf>,
-    /// One of them that is on another machine's file system; then no others are given, since the
-    /// system does not tell of changes there and looking at them may take for ever.
+    /// One of them that is on a network file system; then no others are given, since the system
+    /// does not report changes there and reading them may block for ever.
     pub(crate) far: Option<PathBuf>,
 }
 
@@ -68,8 +68,8 @@ impl LibrarySet {
         }
     }
 
-    /// Looks at the disk; says how many libraries are other ones than before, or `None` where
-    /// neither they nor their order changed.
+    /// Checks the disk; returns how many libraries changed, or `None` if neither they nor their
+    /// order changed.
     pub(crate) fn scan(&mut self, settings: &Settings) -> Option<usize> {
         let mut problems = Vec::new();
         let mut seen = BTreeSet::new();
@@ -79,7 +79,7 @@ impl LibrarySet {
         for place in &mut self.places {
             let known = |root: &Path| self.kept.get(root).map(LibraryFolder::kind);
             for candidate in place.look(settings, known, answers, &mut problems) {
-                // A folder that was named and is in the data folder too is one library.
+                // A named folder that is also in the data folder is one library.
                 if seen.insert(candidate.root.clone()) {
                     candidates.push(candidate);
                 }
@@ -122,7 +122,7 @@ impl LibrarySet {
         Some(read)
     }
 
-    /// Looks at one library and at nothing else; says what `scan` says.
+    /// Checks one library and nothing else; returns the same as `scan`.
     pub(crate) fn scan_one(&mut self, settings: &Settings, root: &Path) -> Option<usize> {
         let known = self.kept.get(root).map(LibraryFolder::library);
         let at =
@@ -139,7 +139,7 @@ impl LibrarySet {
         };
         let loaded = load_all(settings, &self.trust.trust, vec![job]).pop();
         let Some((root, Ok(Some(kept)))) = loaded else {
-            // It is no library any more, which is for the places to say.
+            // It is no longer a library: check its place.
             return self.scan(settings);
         };
         let library = kept.library();
@@ -148,7 +148,7 @@ impl LibrarySet {
         (!Arc::ptr_eq(&before, &library)).then_some(1)
     }
 
-    /// What each library was read from.
+    /// The files that each library was read from.
     pub(crate) fn read_from(&self) -> impl Iterator<Item = ReadFrom> {
         self.kept.values().map(LibraryFolder::read_from)
     }
@@ -168,8 +168,8 @@ impl LibrarySet {
             .iter()
             .partition(|(_, kept)| kept.kind().is_format());
         inside.extend(others.into_iter().flat_map(|(_, kept)| kept.watched()));
-        // Libraries of clients lie deeper than what is looked at for every place; links to folders
-        // inside them are not followed.
+        // Libraries of clients are deeper than the folders that are watched for every place;
+        // symlinks to folders inside them are not followed.
         roots.extend(clients.iter().map(|(root, _)| (*root).clone()));
         for folder in inside.iter().chain(clients.iter().map(|(root, _)| *root)) {
             roots.extend(where_links_lead(folder));
@@ -189,7 +189,8 @@ impl LibrarySet {
         away.any(|away| path.starts_with(away))
     }
 
-    /// The places and the libraries, each of which can be a checkout. What does not answer is none.
+    /// The places and the libraries, each of which can be a git checkout. A folder that does not
+    /// answer is not.
     pub(crate) fn roots(&self) -> Vec<PathBuf> {
         let places = self.places.iter().map(|place| &place.path);
         let mounts = Mounts::now();
@@ -202,7 +203,7 @@ impl LibrarySet {
 
     /// What was found where.
     pub(crate) fn found(&self, settings: &Settings) -> Vec<SearchedPlace> {
-        // Most folders that somebody works in are no project with prompts of its own.
+        // Most working folders are not a project with its own prompts.
         let places = self.places.iter().filter(|place| !place.is_unused());
         let found = places.map(|place| {
             let kept = place.roots.iter().filter_map(|root| self.kept.get(root));
@@ -247,7 +248,8 @@ impl Recorded {
     }
 }
 
-/// Where a link leads, link by link: each of these can be made anew, even where none is there now.
+/// The targets of a symlink, link by link: each of these can be created again, even if none exists
+/// now.
 fn where_links_lead(path: &Path) -> Vec<PathBuf> {
     let mut leads = Vec::new();
     let mut link = path.to_path_buf();
@@ -255,7 +257,7 @@ fn where_links_lead(path: &Path) -> Vec<PathBuf> {
         let folder = link.parent().unwrap_or(Path::new("/"));
         link = folder.join(target);
         leads.push(link.clone());
-        // More links than the system itself would follow lead nowhere.
+        // A chain of more symlinks than the system follows is broken.
         if leads.len() > 40 {
             break;
         }

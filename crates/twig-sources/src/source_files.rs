@@ -1,5 +1,5 @@
-//! Which version of its files each library was read from, so that a request can tell whether that
-//! is still what is on disk.
+//! Which version of its files each library was read from, so that a request can check whether that
+//! is still current.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -10,9 +10,9 @@ use twig_core::Library;
 
 use crate::stamp::{FileStamp, SeenStamp};
 
-/// The files that the prompts of one library were read from: a number for each path, and one for
-/// what `stat` said of it. A file is not among them while it is so young that it may have been
-/// written again unnoticed.
+/// The files that the prompts of one library were read from: a hash of each path, and one of its
+/// `stat`. A file is not included while it is so young that it may have been written again
+/// unnoticed.
 #[derive(Debug, Default)]
 pub(crate) struct SourceFiles(Vec<(u64, u64)>);
 
@@ -41,15 +41,15 @@ fn number(path: &str) -> u64 {
     hasher.finish()
 }
 
-/// A library as it is served, and the files that it was read from.
+/// A served library, and the files that it was read from.
 pub(crate) type ReadFrom = (Arc<Library>, Arc<SourceFiles>);
 
-/// The same of all libraries, by where they are in memory.
+/// The same for all libraries, by their memory addresses.
 #[derive(Debug, Default)]
 pub(crate) struct AllSources(RwLock<HashMap<usize, ReadFrom>>);
 
 impl AllSources {
-    /// Keeps what the last look found.
+    /// Stores the result of the last check.
     pub(crate) fn replace(&self, found: impl IntoIterator<Item = ReadFrom>) {
         let found = found.into_iter();
         let found = found.map(|read| (Arc::as_ptr(&read.0).addr(), read));
@@ -57,7 +57,7 @@ impl AllSources {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = found;
     }
 
-    /// True if this very library was read from a file that looked like this.
+    /// True if this very library was read from a file with this stamp.
     pub(crate) fn is_read(&self, library: &Library, path: &str, stamp: &FileStamp) -> bool {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         all.get(&ptr::from_ref(library).addr())

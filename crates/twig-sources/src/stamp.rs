@@ -1,11 +1,11 @@
-//! Whether a file or folder is still the one that was looked at.
+//! Whether a file or folder is unchanged since it was checked.
 //!
-//! A stamp is what `stat` says. Clocks of file systems are coarse, so two writes within one tick
-//! can leave the same stamp: one that is younger than [`SETTLED`] is not relied on.
+//! A stamp is the result of `stat`. Clocks of file systems are coarse, so two writes within one
+//! tick can leave the same stamp: a stamp younger than [`SETTLED`] is not relied on.
 //!
-//! A program that maps a file into its memory leaves one stamp for all that it writes to a page until
-//! the system has written that page to disk. So what was changed within [`MAPPED`] is read again in
-//! every round, whatever its stamp says; what is older costs nothing.
+//! A program that maps a file into its memory leaves one stamp for all its writes to a page until
+//! the system has written that page to disk. So a file changed within [`MAPPED`] is read again in
+//! every round, whatever its stamp; older files cost nothing.
 
 use std::fs::Metadata;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,14 +14,15 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// From this age on a stamp says for sure that nothing changed.
+/// From this age on a stamp proves that nothing changed.
 const SETTLED: Duration = Duration::from_millis(50);
 
-/// How long after the first write to a mapped page there can be another that leaves no trace: Linux
-/// writes a page to disk after 30 s, give or take the 5 s between two looks of its own, and of ours.
+/// How long after the first write to a mapped page there can be another one without a trace: Linux
+/// writes a page to disk after 30 s, give or take the 5 s between two of its own checks, and of
+/// ours.
 const MAPPED: Duration = Duration::from_secs(40);
 
-/// The round in which files are looked at.
+/// The current round of checks.
 static ROUND: AtomicU32 = AtomicU32::new(1);
 
 /// Begins another round: files that changed a moment ago are read once more.
@@ -29,16 +30,16 @@ pub(crate) fn next_round() {
     ROUND.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How far a file server's clock may be ahead before its times are taken for nonsense.
+/// How far a file server's clock may be ahead before its times are ignored.
 const AHEAD: Duration = Duration::from_secs(10);
 
-/// What `stat` says of one file or folder.
+/// The `stat` of one file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct FileStamp {
     device: u64,
     inode: u64,
     pub(crate) size: u64,
-    /// Nanoseconds since 1970; people can set it.
+    /// Nanoseconds since 1970; users can set it.
     modified: i64,
     /// Nanoseconds since 1970; only the system sets it.
     changed: i64,
@@ -74,19 +75,19 @@ impl FileStamp {
         self.modified.div_euclid(1_000_000_000)
     }
 
-    /// All of it in one number.
+    /// All fields in one number.
     pub(crate) fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.hash(&mut hasher);
         hasher.finish()
     }
 
-    /// Whether any later change is sure to make another stamp, but for one through a mapping.
+    /// Whether any later change is sure to give another stamp, except one through a mapping.
     pub(crate) fn is_settled(&self) -> bool {
         !self.is_younger(SETTLED)
     }
 
-    /// The round in which this was looked at, where a change through a mapping might not be seen.
+    /// The round of this check, if a change through a mapping might not be noticed.
     pub(crate) fn round(&self) -> Option<u32> {
         self.is_younger(MAPPED)
             .then(|| ROUND.load(Ordering::Relaxed))
@@ -101,24 +102,24 @@ impl FileStamp {
     pub(crate) fn until_quiet(&self, quiet: Duration) -> Option<Duration> {
         let age = since_1970(SystemTime::now()).wrapping_sub(self.modified);
         let quiet = signed(quiet);
-        // A time far ahead was set by hand and says nothing of a write under way.
+        // A time far ahead was set by hand and says nothing about a running write.
         (-quiet..quiet)
             .contains(&age)
             .then(|| Duration::from_nanos(quiet.saturating_sub(age).max(0).cast_unsigned()))
     }
 }
 
-/// What was seen at a path: a stamp or nothing, and whether to rely on it.
+/// The result of checking a path: a stamp or nothing, and whether it is reliable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SeenStamp {
     stamp: Option<FileStamp>,
     settled: bool,
-    /// The round in which it was seen.
+    /// The round of the check.
     round: u32,
 }
 
 impl SeenStamp {
-    /// Looks at a path; links are followed.
+    /// Checks a path; follows symlinks.
     pub(crate) fn at(path: &Path) -> Self {
         match std::fs::metadata(path) {
             Ok(metadata) => Self::of(FileStamp::of(&metadata)),
@@ -138,7 +139,7 @@ impl SeenStamp {
         }
     }
 
-    /// Nothing seen yet: whatever comes is new.
+    /// Not checked yet: anything is new.
     pub(crate) fn never() -> Self {
         Self {
             stamp: None,
@@ -155,26 +156,27 @@ impl SeenStamp {
         self.stamp.as_ref()
     }
 
-    /// What was seen, where a later change is sure to look different.
+    /// The stamp, if a later change is sure to give another one.
     pub(crate) fn settled(&self) -> Option<&FileStamp> {
         self.stamp.as_ref().filter(|_| self.settled)
     }
 
-    /// Whether what was seen then is sure to be what is there now.
+    /// Whether the path is sure to be unchanged.
     pub(crate) fn holds(&self, now: &SeenStamp) -> bool {
         self.settled && self.stamp == now.stamp && !self.is_past(now)
     }
 }
 
 impl SeenStamp {
-    /// Whether another round has begun since, and this is so young that it may have changed unseen.
+    /// Whether another round has begun since, and this is so young that it may have changed
+    /// unnoticed.
     fn is_past(&self, now: &SeenStamp) -> bool {
         let is_young = |stamp: &FileStamp| stamp.is_younger(MAPPED);
         self.round != now.round && now.stamp.as_ref().is_some_and(is_young)
     }
 }
 
-/// Whether an error says that there is nothing, rather than that one may not look.
+/// Whether an error means that nothing is there, rather than that access is denied.
 pub(crate) fn is_absence(error: &io::Error) -> bool {
     matches!(
         error.kind(),

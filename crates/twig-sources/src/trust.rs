@@ -1,7 +1,7 @@
-//! Trust: whose programs the person has looked at and lets run.
+//! Trust: the libraries whose programs the user has reviewed and allows to run.
 //!
-//! What is recorded is a digest of each file of a library that may be code. A library runs
-//! something only while these are the very files that are there.
+//! The record holds a digest of each file of a library that may be code. A library runs programs
+//! only while its files match the record.
 
 pub(crate) mod guard;
 mod survey;
@@ -19,7 +19,7 @@ pub use self::survey::{CodeFiles, program, survey};
 use crate::locked_file::{LockError, LockedFile};
 use crate::write_file::NewFile;
 
-/// The libraries that are trusted, by the real path of their folder.
+/// The trusted libraries, by the real path of their folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trust {
@@ -33,17 +33,17 @@ pub struct Trust {
 pub enum TrustVerdict {
     /// It may: every file is as it was when it was trusted.
     Trusted,
-    /// Nobody has trusted it yet.
+    /// The user has not trusted it yet.
     New,
-    /// These files are new, gone or other ones than those that were trusted.
+    /// These files were added, removed or changed since it was trusted.
     Changed(Vec<String>),
-    /// Its files cannot be looked at: why.
+    /// Its files cannot be read: why.
     Unreadable(String),
 }
 
 impl Trust {
-    /// Reads what was recorded. A file that is not there is an empty one; one that cannot be
-    /// understood is an error, and then nothing is trusted.
+    /// Reads the record. A missing file counts as empty; one that cannot be parsed is an error, and
+    /// then nothing is trusted.
     pub fn read(path: &Path) -> io::Result<Self> {
         match fs::read(path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
@@ -52,7 +52,7 @@ impl Trust {
         }
     }
 
-    /// Holds a library's files against those that were trusted.
+    /// Compares a library's files with the trusted ones.
     pub fn verdict(&self, root: &Path, files: &CodeFiles) -> TrustVerdict {
         match self.files(root) {
             None => TrustVerdict::New,
@@ -76,14 +76,14 @@ impl Trust {
         self.libraries.get(&key(root)?)
     }
 
-    /// Trusts a library with these files, in place of what was trusted of it before.
+    /// Trusts a library with these files, in place of its previous record.
     pub fn trust(&mut self, root: &Path, files: CodeFiles) -> io::Result<()> {
         let key = key(root).ok_or_else(|| io::Error::other("its path is not UTF-8"))?;
         self.libraries.insert(key, files);
         Ok(())
     }
 
-    /// Trusts a library no longer; says whether it was.
+    /// Removes a library from the record; returns whether it was trusted.
     pub fn forget(&mut self, root: &Path) -> bool {
         key(root).is_some_and(|key| self.libraries.remove(&key).is_some())
     }
@@ -108,7 +108,7 @@ impl Trust {
     }
 }
 
-/// The files that a library's functions were read from, written as [`survey`] writes them.
+/// The files that a library's functions were read from, in the form of [`survey`].
 pub fn function_sources(library: &Library) -> CodeFiles {
     let sources = library.function_sources.iter();
     sources
@@ -118,9 +118,9 @@ pub fn function_sources(library: &Library) -> CodeFiles {
 
 /// Whether functions were read from these very files; the error names those that differ.
 ///
-/// Functions that were read from nothing were not read from what was trusted either.
+/// Functions without source files were not read from the trusted files either.
 pub fn were_read_from(sources: &CodeFiles, files: &CodeFiles) -> Result<(), Vec<String>> {
-    // The entry of a symlink ends with the digest of what it leads to.
+    // The entry of a symlink ends with the digest of its target.
     let is_there = |path: &str, digest: &str| {
         let known = files.get(path);
         known.is_some_and(|known| known.ends_with(digest))
@@ -133,7 +133,7 @@ pub fn were_read_from(sources: &CodeFiles, files: &CodeFiles) -> Result<(), Vec<
     Ok(())
 }
 
-/// A library is known by where its folder really is, whichever way leads there.
+/// A library is identified by the real path of its folder.
 fn key(root: &Path) -> Option<String> {
     let real: PathBuf = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     real.to_str().map(str::to_owned)

@@ -1,9 +1,10 @@
-//! The one way to write a file: under a name of its own, synced, and then put in place in one step.
+//! The single way to write a file: under a temporary name, synced, and then moved into place in one
+//! step.
 //!
-//! A reader sees the old bytes or the new ones, also after a crash. A file that is replaced keeps its
-//! mode and, where the system allows it, its owner. A symlink at the path itself is replaced, never
-//! written through, and folders are only entered beneath the one that was opened: [`LockedFile`]
-//! follows the symlinks of a person's own files before it writes.
+//! A reader sees the old bytes or the new ones, also after a crash. A replaced file keeps its mode
+//! and, if the system allows it, its owner. A symlink at the path itself is replaced, never written
+//! through, and folders are only entered beneath the one that was opened: [`LockedFile`] follows
+//! the symlinks of the user's own files before it writes.
 //!
 //! [`LockedFile`]: crate::LockedFile
 
@@ -18,15 +19,15 @@ use twig_core::BodyError;
 
 use crate::root::body_error;
 
-/// How the name of an unfinished file begins; a process id and a number follow.
+/// The prefix of an unfinished file's name; a process id and a number follow.
 const UNFINISHED: &str = ".twig-";
 
-/// Who may use a file that is written.
+/// The permissions of a written file.
 #[derive(Debug, Clone, Copy)]
 pub struct NewFile {
-    /// The mode of a new file, before the umask. A file that is replaced keeps its own.
+    /// The mode of a new file, before the umask. A replaced file keeps its own.
     pub mode: u32,
-    /// True if a file of another user is not replaced where its owner cannot be kept.
+    /// True if another user's file is not replaced unless its owner can be kept.
     pub keeps_owner: bool,
 }
 
@@ -37,31 +38,31 @@ impl NewFile {
         keeps_owner: false,
     };
 
-    /// For everybody whom the umask allows.
+    /// For all users that the umask allows.
     pub const SHARED: Self = Self {
         mode: 0o666,
         keeps_owner: false,
     };
 }
 
-/// What happens to a file that is already there.
+/// What to do with an existing file.
 pub(crate) enum Existing<'c> {
-    /// It is replaced if this check, made at the last moment, succeeds.
+    /// Replace it if this check, made at the last moment, succeeds.
     Replaced(&'c dyn Fn() -> io::Result<()>),
-    /// Writing fails with [`ErrorKind::AlreadyExists`], also for a symlink that leads nowhere. A copy of
-    /// another file gets the owner and permissions of that one.
+    /// Fail with [`ErrorKind::AlreadyExists`], also for a broken symlink. A copy of another file
+    /// gets the owner and permissions of that one.
     Refused(Option<&'c FileAccess>),
 }
 
 impl Existing<'_> {
-    /// It is replaced, whatever it says.
+    /// Replace it, whatever its contents.
     pub(crate) const ANY: Self = Self::Replaced(&|| Ok(()));
 
     /// There must be none.
     pub(crate) const NONE: Self = Self::Refused(None);
 }
 
-/// Writes a file beneath a folder, and makes the folders between.
+/// Writes a file beneath a folder, and creates the folders between.
 pub(crate) fn write_file(
     dir: &Dir,
     path: &Path,
@@ -76,7 +77,7 @@ pub(crate) fn write_file(
         Existing::Replaced(_) => replaced.as_ref(),
         Existing::Refused(like) => like,
     };
-    // A file that few may read is theirs from its first byte on.
+    // A file with restricted readers has these restrictions from its first byte on.
     let mode = if like.is_some() { 0o600 } else { new.mode };
     let (unfinished, mut file) = unfinished(dir, mode)?;
     let mut whole = || -> io::Result<()> {
@@ -102,8 +103,8 @@ pub(crate) fn write_file(
     written
 }
 
-/// Writes a file that must not exist beneath a folder, and makes the folders between; never through a
-/// symlink that leads out.
+/// Creates a new file beneath a folder, and the folders between; never through a symlink that
+/// points outside.
 pub fn create_beneath(base: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let dir = Dir::open_ambient_dir(base, ambient_authority())?;
     let written = write_file(&dir, path, bytes, NewFile::SHARED, Existing::NONE);
@@ -113,7 +114,7 @@ pub fn create_beneath(base: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> 
     })
 }
 
-/// The folder of a path beneath another folder, made where it is missing.
+/// The folder of a path beneath another folder, created if it is missing.
 pub(crate) fn folder_beneath(dir: &Dir, path: &Path) -> io::Result<Dir> {
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
     let Some(folder) = folder else {
@@ -128,8 +129,8 @@ pub(crate) fn folder_beneath(dir: &Dir, path: &Path) -> io::Result<Dir> {
     }
 }
 
-/// Syncs a folder, so that the names in it outlive a crash. A folder that cannot be synced is only
-/// logged: the files are in place in any case.
+/// Syncs a folder, so that the names in it survive a crash. A failure is only logged: the files are
+/// in place in any case.
 pub(crate) fn sync_folder(dir: &Dir) {
     let synced = dir.open(".").and_then(|folder| folder.sync_all());
     if let Err(error) = synced {
@@ -137,7 +138,7 @@ pub(crate) fn sync_folder(dir: &Dir) {
     }
 }
 
-/// True for the name of a file that was not finished.
+/// True for the name of an unfinished file.
 pub(crate) fn is_unfinished(name: &OsStr) -> bool {
     let name = name.to_str().and_then(|name| name.strip_prefix(UNFINISHED));
     name.is_some_and(|rest| rest.bytes().all(|it| it.is_ascii_digit() || it == b'-'))
@@ -147,7 +148,7 @@ pub(crate) fn is_unfinished(name: &OsStr) -> bool {
 fn put_new(dir: &Dir, unfinished: &str, name: &OsStr) -> io::Result<()> {
     match dir.hard_link(unfinished, dir, name) {
         Ok(()) => {
-            // The file is in place, whatever becomes of its other name.
+            // The file is in place, whatever happens to its other name.
             let _ = dir.remove_file(unfinished);
             Ok(())
         }
@@ -170,7 +171,7 @@ fn unfinished(dir: &Dir, mode: u32) -> io::Result<(String, File)> {
     #[cfg(not(unix))]
     let _ = mode;
     let mut error = io::Error::from(ErrorKind::AlreadyExists);
-    // Another machine may have a process of this number.
+    // Another machine may have a process with this number.
     for turn in 0..100 {
         let name = format!("{UNFINISHED}{}-{turn}", std::process::id());
         match dir.open_with(&name, &options) {
@@ -182,7 +183,7 @@ fn unfinished(dir: &Dir, mode: u32) -> io::Result<(String, File)> {
     Err(error)
 }
 
-/// Who owns a file and may use it.
+/// The owner and permissions of a file.
 pub(crate) struct FileAccess {
     #[cfg(unix)]
     owner: (u32, u32),
@@ -190,7 +191,7 @@ pub(crate) struct FileAccess {
 }
 
 impl FileAccess {
-    /// Nothing where there is no file.
+    /// `None` if there is no file.
     pub(crate) fn of(dir: &Dir, path: &Path) -> Option<Self> {
         let found = dir.symlink_metadata(path).ok();
         let found = found.filter(Metadata::is_file)?;

@@ -1,4 +1,4 @@
-//! What a folder's layout says that it is: names of files and folders, and nothing else.
+//! Detects a library by its layout: the names of files and folders, and nothing else.
 
 mod signs;
 
@@ -12,18 +12,18 @@ use crate::listing::is_leftover;
 use crate::patience::look_twice;
 use crate::stamp::{SeenStamp, is_absence};
 
-/// How deep, and how far, is looked.
+/// Limits on depth and number of folders.
 const DEPTH: usize = 6;
 const FOLDERS: usize = 2_000;
 const NAMES: usize = 50_000;
 
-/// The name of a folder of commands, whoever reads them.
+/// The name of a folder of commands, of any client.
 const COMMANDS: &str = "commands";
 
-/// What was found beneath a folder, and the folders that would tell of a change.
+/// The libraries beneath a folder, and the folders to watch for changes.
 #[derive(Debug, Default)]
 pub(crate) struct FolderLayout {
-    /// The libraries that it is, or holds.
+    /// The libraries that it is or contains.
     pub(crate) spots: Vec<DetectedLibrary>,
     /// Markdown files that none of them reads: how many, and the first.
     pub(crate) left_out: Option<(usize, PathBuf)>,
@@ -31,7 +31,7 @@ pub(crate) struct FolderLayout {
 }
 
 impl FolderLayout {
-    /// What a folder is; what was known of it holds until one of its folders is touched.
+    /// The layout of a folder; a known one stays valid until one of its folders is touched.
     pub(crate) fn of(root: &Path, known: Option<Self>) -> Self {
         let Some(known) = known else {
             return Self::walk(root).unwrap_or_default();
@@ -44,12 +44,12 @@ impl FolderLayout {
         match look_twice(touched, || Self::walk(root), is_other) {
             Ok(next) => next,
             Err(error) if is_absence(&error) => Self::default(),
-            // What was known stays until the folder can be listed again.
+            // The known layout stays until the folder can be listed again.
             Err(_) => known,
         }
     }
 
-    /// A folder that is not as it was; the root where nothing was seen yet.
+    /// A folder that has changed; the root if nothing was read yet.
     fn touched<'p>(&'p self, root: &'p Path) -> Option<&'p Path> {
         let mut seen = self.seen.iter();
         let touched = seen.find(|(path, seen)| !seen.holds(&SeenStamp::at(path)));
@@ -75,7 +75,7 @@ impl FolderLayout {
             let entries = match fs::read_dir(&folder.path) {
                 Ok(entries) => entries,
                 Err(error) if folder.depth == 0 => return Err(error),
-                // Whoever reads it will say so.
+                // Reading it will report the problem.
                 Err(_) => continue,
             };
             let mut inner = Vec::new();
@@ -110,11 +110,11 @@ impl FolderLayout {
     }
 }
 
-/// A folder on the way.
+/// A folder during the walk.
 struct VisitedFolder {
     path: PathBuf,
     depth: usize,
-    /// The outermost folder of commands that it is, or is in.
+    /// The outermost folder of commands that it is or is in.
     commands: Option<PathBuf>,
 }
 

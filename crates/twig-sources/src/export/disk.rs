@@ -1,4 +1,4 @@
-//! The client's folder: reading, writing and removing beneath what was named.
+//! The client's folder: reading, writing and removing files beneath the named folder.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -12,16 +12,16 @@ use super::ExportTarget;
 use crate::root::{Root, body_error, digest, regular, sentence};
 use crate::write_file::{Existing, FileAccess, NewFile, write_file};
 
-/// Bytes of a file that is looked into for a marker.
+/// Bytes of a file that are searched for a marker.
 const LARGEST: u64 = 8 * 1024 * 1024;
-/// Entries of a folder that are looked at for earlier exports.
+/// Entries of a folder that are searched for earlier exports.
 const ENTRIES: usize = 20_000;
 
-/// What is at a path instead of a file; reads on after the path.
+/// What is at a path instead of a file; continues a sentence after the path.
 pub(super) enum Obstacle {
-    /// A link, a folder, a device.
+    /// A symlink, a folder, a device.
     Other(String),
-    /// The way there leads elsewhere, or the system said no.
+    /// The path points elsewhere, or the system refused.
     Barred(String),
 }
 
@@ -30,7 +30,7 @@ pub(super) struct ExportFolder<'r> {
     root: &'r Root,
     folder: &'r str,
     pub(super) client: ExportFormat,
-    /// Where it really is, if it is there.
+    /// Its canonical path, if it exists.
     real: Option<PathBuf>,
 }
 
@@ -58,7 +58,7 @@ impl<'r> ExportFolder<'r> {
         }
     }
 
-    /// What is at a path: a file's bytes, or nothing. The error says what else.
+    /// The bytes of the file at a path, or `None`. The error says what else is there.
     pub(super) fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Obstacle> {
         let full = self.full(path);
         let barred = |error: &BodyError| Obstacle::Barred(trouble(error));
@@ -85,7 +85,7 @@ impl<'r> ExportFolder<'r> {
         Ok(Some(bytes))
     }
 
-    /// The digest of a regular file; nothing where there is none.
+    /// The digest of a regular file; `None` if there is none.
     pub(super) fn digest(&self, path: &str) -> Option<[u8; 32]> {
         let full = self.full(path);
         let metadata = self.root.dir().symlink_metadata(&full).ok()?;
@@ -95,7 +95,7 @@ impl<'r> ExportFolder<'r> {
         digest(self.root.open_file(&full).ok()?).ok()
     }
 
-    /// Whether anything is at a path.
+    /// Whether anything exists at a path.
     pub(super) fn is_there(&self, path: &str) -> bool {
         self.root.dir().symlink_metadata(self.full(path)).is_ok()
     }
@@ -107,7 +107,7 @@ impl<'r> ExportFolder<'r> {
             .map_err(|error| cannot_write(&error))
     }
 
-    /// Keeps a copy of a file beside it; says what it is called.
+    /// Copies a file to a backup next to it; returns the backup's name.
     pub(super) fn keep(&self, path: &str) -> Result<Option<String>, String> {
         let bytes = match self.read(path) {
             Ok(Some(bytes)) => bytes,
@@ -168,7 +168,7 @@ fn cannot_write(error: &io::Error) -> String {
     format!("cannot be written: {}", refusal(error))
 }
 
-/// Why the system, or the way there, said no.
+/// Why the system refused a path.
 fn refusal(error: &io::Error) -> String {
     match body_error(error) {
         BodyError::Outside => trouble(&BodyError::Outside),
@@ -176,7 +176,7 @@ fn refusal(error: &io::Error) -> String {
     }
 }
 
-/// Why something beneath the folder cannot be had; reads on after its path.
+/// Why something beneath the folder is not accessible; continues a sentence after its path.
 fn trouble(error: &BodyError) -> String {
     match error {
         BodyError::Outside => "leads outside the folder".to_owned(),

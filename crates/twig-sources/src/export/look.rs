@@ -1,4 +1,4 @@
-//! What is at a prompt's path before it is written.
+//! Examines a prompt's path before it is written.
 
 use twig_clients::clients::ExportFormat;
 use twig_clients::export::{ExportItem, Marker, bundled_of, marker_of};
@@ -14,11 +14,11 @@ pub(super) enum ExistingFile {
     /// An earlier export, and the files that came with it.
     Changed(Vec<RelativePath>),
     Edited,
-    /// A file of somebody's own.
+    /// The user's own file.
     Foreign,
-    /// What is no file, and so is never replaced.
+    /// Not a file, and so never replaced.
     Other(String),
-    /// It cannot be seen what is there.
+    /// It cannot be examined.
     Barred(String),
 }
 
@@ -35,7 +35,7 @@ impl ExistingFile {
     }
 }
 
-/// Looks at the place of a prompt's file.
+/// Examines the path of a prompt's file.
 pub(super) fn at(disk: &ExportFolder<'_>, item: &ExportItem) -> ExistingFile {
     let bytes = match disk.read(&item.path) {
         Ok(Some(bytes)) => bytes,
@@ -55,7 +55,7 @@ pub(super) fn at(disk: &ExportFolder<'_>, item: &ExportItem) -> ExistingFile {
     let next = marker_of(disk.client, &item.text, []);
     match next {
         Some(next) if next.digest == marker.digest => ExistingFile::Current,
-        // Files that are new to the skill may be somebody's own.
+        // Files that are new to the skill may be the user's own.
         _ if item.bundled.iter().any(|file| {
             let is_known = bundled.iter().any(|known| known.as_str() == file.to);
             !is_known && disk.is_there(&beside(&item.path, &file.to))
@@ -67,7 +67,7 @@ pub(super) fn at(disk: &ExportFolder<'_>, item: &ExportItem) -> ExistingFile {
     }
 }
 
-/// There is no file; a skill's folder may still be somebody's.
+/// There is no file; a skill's folder may still be the user's own.
 fn nothing(disk: &ExportFolder<'_>, item: &ExportItem) -> ExistingFile {
     let is_taken = |to: &str| disk.is_there(&beside(&item.path, to));
     if item.bundled.iter().any(|file| is_taken(&file.to)) {
@@ -76,7 +76,7 @@ fn nothing(disk: &ExportFolder<'_>, item: &ExportItem) -> ExistingFile {
     ExistingFile::Nothing
 }
 
-/// The marker of a file, held against what is there now, and the files that came with it.
+/// The marker of a file, compared with the current text, and the files that came with it.
 pub(super) fn marker<'t>(
     disk: &ExportFolder<'_>,
     path: &str,
@@ -95,7 +95,7 @@ pub(super) fn marker<'t>(
     Some((marker, bundled))
 }
 
-/// A path in the folder of another.
+/// A path in the same folder as another.
 pub(super) fn beside(path: &str, file: &str) -> String {
     match path.rsplit_once('/') {
         Some((folder, _)) => format!("{folder}/{file}"),

@@ -1,4 +1,4 @@
-//! Writing and removing one prompt's file, and with a skill the files that it brings.
+//! Writes and removes one prompt's file and, for a skill, its bundled files.
 
 use sha2::{Digest, Sha256};
 use twig_clients::export::ExportItem;
@@ -7,8 +7,8 @@ use twig_core::{Bodies, RelativePath};
 use super::disk::ExportFolder;
 use super::look::beside;
 
-/// Writes a prompt. `before` are the files that came with its earlier export; what is no longer among
-/// them goes. The file that says what it is comes last: until then the earlier one is there.
+/// Writes a prompt. `before` are the files that came with its earlier export; those no longer among
+/// them are removed. The main file is written last: until then the earlier one is in place.
 pub(super) fn write(
     disk: &ExportFolder<'_>,
     item: &ExportItem,
@@ -41,14 +41,14 @@ pub(super) fn write(
     disk.write(&item.path, item.text.as_bytes())?;
     let is_gone = |path: &&RelativePath| !item.bundled.iter().any(|file| file.to == path.as_str());
     for path in before.iter().filter(is_gone) {
-        // It is no part of the skill any more; that it lies there harms nobody.
+        // It is no longer part of the skill; leaving it there does no harm.
         let _ = disk.remove(&beside(&item.path, path.as_str()));
         empty_folders(disk, &item.path, path);
     }
     Ok(())
 }
 
-/// Removes an export and what came with it.
+/// Removes an export and the files that came with it.
 pub(super) fn remove(
     disk: &ExportFolder<'_>,
     path: &str,
@@ -65,7 +65,7 @@ pub(super) fn remove(
     Ok(())
 }
 
-/// The folders of a file that was removed, from the inside out.
+/// Removes the empty folders of a removed file, from the inside out.
 fn empty_folders(disk: &ExportFolder<'_>, path: &str, file: &RelativePath) {
     let mut folder = file.folder();
     while !folder.is_empty() {

@@ -1,6 +1,6 @@
-//! The files that an import reads: one, or all of a folder that could hold prompts.
+//! The files that an import reads: one, or all files of a folder that could hold prompts.
 //!
-//! Nothing outside the path that was named is read. Links to folders are not followed.
+//! It reads nothing outside the named path and does not follow symlinks to folders.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use super::ImportError;
 use crate::reader::{SavePatience, read_text_beneath};
 use crate::root::{Root, sentence};
 
-/// The largest file.
+/// The largest file in bytes.
 const FILE: usize = 32 * 1024 * 1024;
 /// Bytes of all files together.
 const BYTES: usize = 128 * 1024 * 1024;
-/// Files and folders that are looked at.
+/// Maximum number of files and folders.
 const ENTRIES: usize = 50_000;
-/// How deep folders are looked into.
+/// Maximum depth of folders.
 const DEPTH: usize = 16;
 
 /// What was found at a path.
@@ -28,15 +28,15 @@ pub struct Gathered {
     pub files: Vec<SourceFile>,
     /// Files that should have been read, and why they were not.
     pub unread: Vec<(String, String)>,
-    /// How many files lie there for another reason.
+    /// How many files are there for another purpose.
     pub others: usize,
     /// Whether the path is a file.
     pub is_file: bool,
 }
 
-/// Reads a file, or what a folder holds that could be prompts.
+/// Reads a file, or the files of a folder that could be prompts.
 ///
-/// Hidden folders are passed over, except the one that is named.
+/// Skips hidden folders, except the named one.
 pub fn gather(path: &Path) -> Result<Gathered, ImportError> {
     let path = path.canonicalize().map_err(|error| trouble(&error))?;
     let metadata = path.metadata().map_err(|error| trouble(&error))?;
@@ -126,7 +126,7 @@ fn folder(path: &Path) -> Result<Gathered, ImportError> {
                 let why = "leads outside the folder that is imported";
                 found.unread.push((file, why.to_owned()));
             }
-            // A link to a folder that is called like a file.
+            // A symlink to a folder that is named like a file.
             Err(BodyError::NotAFile(NotAFile::Folder)) => found.others += 1,
             Err(error) => found.unread.push((file, error.to_string())),
         }
@@ -134,7 +134,7 @@ fn folder(path: &Path) -> Result<Gathered, ImportError> {
     Ok(found)
 }
 
-/// Takes out Markdown that belongs to no `prompt.yaml` beside it; says how many files that are.
+/// Removes Markdown files that belong to no `prompt.yaml` next to them; returns how many.
 fn drop_stray_texts(paths: &mut Vec<String>) -> usize {
     fn cut(path: &str) -> (&str, &str) {
         path.rsplit_once('/').unwrap_or(("", path))

@@ -1,8 +1,8 @@
-//! Imported prompts in a library: a new one, or more of them in one that is there.
+//! Imported prompts in a library: a new or an existing one.
 //!
-//! A new library appears whole or not at all. In one that is there texts are written first and the
-//! manifest last, in one step, so that nobody ever meets a prompt without its text. Nothing that is
-//! there is written over.
+//! A new library appears whole or not at all. In an existing one, texts are written first and the
+//! manifest last, in one step, so that no reader ever sees a prompt without its text. Existing
+//! files are never overwritten.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,11 +28,11 @@ use crate::reader::{ReadFile, SavePatience, read_text};
 use crate::root::sentence;
 use crate::write_file::{NewFile, create_beneath, sync_folder};
 
-/// How the folder begins in which a new library is made.
+/// Prefix of the temporary folder in which a new library is made.
 const UNFINISHED: &str = ".twig-import-";
 
-/// A folder that is not touched for so long belongs to an import that was killed: one that lives
-/// writes all of it within seconds.
+/// A temporary folder that is untouched for this long belongs to a killed import: a running one
+/// writes everything within seconds.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
 /// What an import will do to a library.
@@ -40,29 +40,30 @@ const ABANDONED: Duration = Duration::from_secs(60 * 60);
 pub struct LibraryPlan {
     root: PathBuf,
     is_new: bool,
-    /// One for each prompt that was handed over.
+    /// One for each given prompt.
     pub fates: Vec<Fate>,
-    /// What the manifest said when this was planned.
+    /// The manifest's text when this was planned.
     before: String,
     manifest: String,
     files: Vec<(String, String)>,
-    /// No other command changes the library meanwhile; nothing where nothing is to be written.
+    /// Prevents other commands from changing the library meanwhile; `None` if nothing will be
+    /// written.
     lock: Option<PlanLock>,
 }
 
 /// What is locked from planning to writing.
 #[derive(Debug)]
 enum PlanLock {
-    /// The manifest of a library that is there.
+    /// The manifest of an existing library.
     Manifest(LockedFile),
-    /// The folder that gets a new library.
+    /// The parent folder of a new library.
     #[allow(dead_code, reason = "it is held, not used")]
     Parent(LockedFolder),
 }
 
-/// Decides what becomes of each prompt, and writes nothing.
+/// Decides the result for each prompt, and writes nothing.
 ///
-/// `head` is what a new manifest starts with.
+/// `head` is the beginning of a new manifest.
 pub fn plan_library(
     root: &Path,
     prompts: &[&ImportedPrompt],
@@ -72,7 +73,8 @@ pub fn plan_library(
     plan(root, prompts, head, limits, None)
 }
 
-/// The same for a plan that is carried out: until it is dropped, no other command changes the library.
+/// The same for a plan that will be written: until it is dropped, no other command changes the
+/// library.
 pub fn plan_library_locked(
     root: &Path,
     prompts: &[&ImportedPrompt],
@@ -83,7 +85,7 @@ pub fn plan_library_locked(
     plan(root, prompts, head, limits, Some(lock))
 }
 
-/// Waits for a library, or for the folder in which it is made.
+/// Waits for the lock on a library, or on the folder in which it will be created.
 fn lock(root: &Path) -> Result<PlanLock, ImportError> {
     let parent = root.parent().unwrap_or(root);
     fs::create_dir_all(parent)
@@ -91,7 +93,7 @@ fn lock(root: &Path) -> Result<PlanLock, ImportError> {
     let has_manifest = || root.join(MANIFEST).symlink_metadata().is_ok();
     if !has_manifest() {
         let parent = LockedFolder::open(parent)?;
-        // Another command may have made the library while this one waited.
+        // Another command may have created the library while this one waited.
         if !has_manifest() {
             return Ok(PlanLock::Parent(parent));
         }
@@ -158,7 +160,7 @@ fn plan(
 }
 
 impl LibraryPlan {
-    /// Whether the library is made by this.
+    /// Whether this creates the library.
     pub fn is_new(&self) -> bool {
         self.is_new
     }
@@ -168,7 +170,7 @@ impl LibraryPlan {
         !self.files.is_empty()
     }
 
-    /// Carries it out.
+    /// Writes the planned changes.
     pub fn write(&self) -> Result<(), ImportError> {
         if let Some(data) = self.root.parent() {
             clear_unfinished(data);
@@ -187,8 +189,8 @@ impl LibraryPlan {
         let shown = |error: &io::Error| cannot_write(&self.root.display().to_string(), error);
         let parent = self.root.parent().unwrap_or(&self.root);
         fs::create_dir_all(parent).map_err(|error| shown(&error))?;
-        // Folders that begin with a dot are no libraries: should we be killed it is in nobody's way
-        // until it is cleared away.
+        // Folders that begin with a dot are not libraries: if this process is killed, the folder
+        // does no harm until it is removed.
         let mut unfinished = tempfile::Builder::new();
         let unfinished = unfinished.prefix(UNFINISHED).tempdir_in(parent);
         let unfinished = unfinished.map_err(|error| shown(&error))?;
@@ -198,7 +200,7 @@ impl LibraryPlan {
         write_beneath(unfinished.path(), MANIFEST, &self.manifest)?;
         open_to_others(unfinished.path());
         fs::rename(unfinished.path(), &self.root).map_err(|error| shown(&error))?;
-        // It has another name now: there is nothing left to clean up.
+        // It was renamed: there is nothing left to clean up.
         let _ = unfinished.keep();
         if let Ok(parent) = Dir::open_ambient_dir(parent, ambient_authority()) {
             sync_folder(&parent);
@@ -215,7 +217,8 @@ impl LibraryPlan {
         };
         self.check_before()?;
         for (path, text) in &self.files {
-            // What an import left that was cut off says the same, or there would be no plan for it.
+            // A file left by an interrupted import has the same text, or there would be no plan for
+            // it.
             if read_text(&self.root, path, text.len(), SavePatience::NONE).is_err() {
                 write_beneath(&self.root, path, text)?;
             }
@@ -232,7 +235,7 @@ impl LibraryPlan {
             .map_err(|error| cannot_write(MANIFEST, &error))
     }
 
-    /// Whether the manifest still says what it said: what somebody wrote since is not written over.
+    /// Whether the manifest is unchanged: another program's changes are not overwritten.
     fn check_before(&self) -> Result<(), ImportError> {
         let read = read_text(&self.root, MANIFEST, self.before.len(), SavePatience::NONE);
         match read {
@@ -242,7 +245,7 @@ impl LibraryPlan {
     }
 }
 
-/// The library that is there, with its manifest's text; `None` where there is room for a new one.
+/// The existing library, with its manifest's text; `None` if a new one can be created.
 fn existing(root: &Path, limits: &Limits) -> Result<Option<(String, Library)>, ImportError> {
     match fs::read_dir(root).map(|mut entries| entries.next().is_none()) {
         Ok(false) => {}
@@ -277,7 +280,7 @@ fn existing(root: &Path, limits: &Limits) -> Result<Option<(String, Library)>, I
     Ok(Some((with_mark(&read), library)))
 }
 
-/// Files as a manifest names them: one that is missing is still the prompt's.
+/// Files as a manifest names them: a missing one still belongs to its prompt.
 struct Named<'r>(FileLister<'r>);
 
 impl Files for Named<'_> {
@@ -289,13 +292,13 @@ impl Files for Named<'_> {
     }
 }
 
-/// A file's text with its mark, if it has one.
+/// A file's text with its byte order mark, if it has one.
 fn with_mark(read: &ReadFile) -> String {
     let mark = if read.has_mark { "\u{feff}" } else { "" };
     format!("{mark}{}", read.text)
 }
 
-/// What becomes of a prompt whose name is taken, and the files of it that are missing.
+/// The result for a prompt whose name is taken, and those of its files that are missing.
 fn compared(
     root: &Path,
     known: &Prompt,
@@ -345,7 +348,7 @@ fn compared(
     (fate, missing)
 }
 
-/// Writes a prompt's table, unless there is no room for it or its file is somebody else's.
+/// Adds a prompt's table, unless it exceeds a limit or its file is taken.
 fn add(
     root: &Path,
     is_new: bool,
@@ -370,7 +373,7 @@ fn add(
         }
     }
     let table = prompt.table(&name);
-    // Line ends may take two bytes each, and two lines stand between what is there and what is new.
+    // Line ends may take two bytes each, and two lines separate the old and the new text.
     let lines = table.matches('\n').count() + 4;
     if before + tables.len() + table.len() + lines > limits.manifest {
         return Fate::Left(format!(
@@ -385,14 +388,14 @@ fn add(
     Fate::New
 }
 
-/// Clears away what imports left that were killed. What cannot be removed is in nobody's way.
+/// Removes what killed imports left behind. What cannot be removed does no harm.
 fn clear_unfinished(data: &Path) {
     let Ok(entries) = fs::read_dir(data) else {
         return;
     };
     for entry in entries.flatten() {
         let is_ours = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
-        // Links are left alone: this is asked of the entry, not of what it leads to.
+        // Skip symlinks: this checks the entry, not its target.
         let is_folder = || entry.file_type().is_ok_and(|kind| kind.is_dir());
         let is_abandoned = || {
             let modified = entry.metadata().and_then(|metadata| metadata.modified());
@@ -405,7 +408,7 @@ fn clear_unfinished(data: &Path) {
     }
 }
 
-/// Writes a file that is not there yet, and never through a link that leads out.
+/// Creates a new file, never through a symlink that points outside.
 fn write_beneath(root: &Path, path: &str, text: &str) -> Result<(), ImportError> {
     create_beneath(root, Path::new(path), text.as_bytes())
         .map_err(|error| cannot_write(path, &error))
@@ -418,7 +421,7 @@ fn cannot_write(path: &str, error: &io::Error) -> ImportError {
     }
 }
 
-/// Whether a path leads to something inside a folder, or to nothing yet.
+/// Whether a path is inside a folder, or does not exist yet.
 fn is_inside(path: &Path, root: &Path) -> bool {
     match (path.canonicalize(), root.canonicalize()) {
         (Ok(path), Ok(root)) => path.starts_with(root),
@@ -427,17 +430,17 @@ fn is_inside(path: &Path, root: &Path) -> bool {
     }
 }
 
-/// Gives a folder that only its owner could enter the rights that folders have here.
+/// Gives a private folder the usual permissions of folders here.
 #[cfg(unix)]
 fn open_to_others(folder: &Path) {
     use std::os::unix::fs::PermissionsExt;
-    // A folder that was made inside it has those rights; where it cannot be told nothing is lost.
+    // A folder created inside it has those permissions; if they cannot be read, nothing is lost.
     if let Ok(inner) = fs::metadata(folder.join("prompts")) {
         let mode = inner.permissions().mode();
         let _ = fs::set_permissions(folder, fs::Permissions::from_mode(mode));
     }
 }
 
-/// Nothing to do where folders have no such rights.
+/// Nothing to do on systems without such permissions.
 #[cfg(not(unix))]
 fn open_to_others(_folder: &Path) {}

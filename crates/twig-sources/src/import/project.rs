@@ -16,12 +16,12 @@ use crate::project_folder::{ImportedWrite, UNDER_WAY, UNDER_WAY_BYTES, start, wa
 /// What an import will do to a project.
 #[derive(Debug)]
 pub struct ProjectPlan {
-    /// One for each prompt that was handed over.
+    /// One for each given prompt.
     pub fates: Vec<Fate>,
     writes: Vec<(usize, ItemWrite)>,
 }
 
-/// Decides what becomes of each prompt, and writes nothing.
+/// Decides the result for each prompt, and writes nothing.
 pub fn plan_project(
     project: &Project,
     name: &StoreName,
@@ -66,7 +66,8 @@ pub fn plan_project(
 }
 
 impl ProjectPlan {
-    /// Carries it out. What a store refuses after all is left, and why is told.
+    /// Writes the planned prompts. One that the store refuses after all is not imported, and its
+    /// result says why.
     pub fn write(&mut self, store: &dyn Store) {
         let mut under_way: VecDeque<(usize, usize, ImportedWrite)> =
             VecDeque::with_capacity(UNDER_WAY);
@@ -98,7 +99,7 @@ impl ProjectPlan {
     }
 }
 
-/// The write that makes a prompt, where the store would take it.
+/// The write that creates a prompt, if the store would accept it.
 fn checked(
     project: &StoreName,
     prompt: &ImportedPrompt,

@@ -8,10 +8,10 @@ use twig_core::{BodyError, FileRole, Problem, ProblemCode, RelativePath, Severit
 
 use crate::root::Root;
 
-/// A folder of a library, opened when something has to be read.
+/// A folder of a library, opened when something must be read.
 pub(crate) struct Base<'p> {
     pub(crate) folder: &'p LibraryRoot,
-    /// From the library's folder; `""` for that itself.
+    /// Relative to the library's folder; `""` for that itself.
     pub(crate) below: &'p str,
     pub(crate) path: PathBuf,
     opened: OnceCell<Result<Root, BodyError>>,
@@ -33,7 +33,7 @@ impl<'p> Base<'p> {
         }
     }
 
-    /// The folder itself: nothing that is opened through it leads out of it.
+    /// The folder itself: nothing opened through it can leave it.
     pub(crate) fn root(&self) -> Result<&Root, BodyError> {
         let open = || {
             let root = Root::open(Path::new(&*self.folder.root))?;
@@ -45,7 +45,7 @@ impl<'p> Base<'p> {
         self.opened.get_or_init(open).as_ref().map_err(Clone::clone)
     }
 
-    /// A path beneath it, from the library's folder.
+    /// A path beneath it, relative to the library's folder.
     pub(crate) fn path_of(&self, below: &str) -> String {
         match (self.below, below) {
             (base, "") => base.to_owned(),
@@ -54,14 +54,14 @@ impl<'p> Base<'p> {
         }
     }
 
-    /// A path from the library's folder, as it is from this one.
+    /// A path relative to the library's folder, made relative to this one.
     pub(crate) fn below<'f>(&self, path: &'f RelativePath) -> &'f str {
         let path = path.as_str();
         let below = path.strip_prefix(self.below).unwrap_or(path);
         below.trim_start_matches('/')
     }
 
-    /// A problem of what is at a path beneath it; `what` reads on after the path.
+    /// A problem with the file at a path beneath it; `what` continues a sentence after the path.
     pub(crate) fn problem(
         &self,
         code: ProblemCode,
@@ -74,13 +74,13 @@ impl<'p> Base<'p> {
         Problem::of_file(code, severity, &path, format!("{shown} {what}")).with_help(help)
     }
 
-    /// The problem of what cannot be read at a path beneath it.
+    /// The problem of an unreadable file at a path beneath it.
     pub(crate) fn refused(&self, role: FileRole, below: &str, error: &BodyError) -> Problem {
         let (path, shown) = self.full_paths(below);
         error.problem(role, &path, &shown)
     }
 
-    /// A path beneath it, in full and as people read it.
+    /// A path beneath it, in full and for display.
     fn full_paths(&self, below: &str) -> (String, String) {
         match self.path_of(below) {
             path if path.is_empty() => (

@@ -1,4 +1,4 @@
-//! Files on disk: what is read again, and what there is room for.
+//! Files on disk: what is read again, and what fits into the limits.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn write(root: &Path, path: &str, text: impl AsRef<[u8]>) {
     fs::write(path, text).unwrap();
 }
 
-/// Refreshes a tree; says whether it differs and how many bytes were read.
+/// Refreshes a tree; returns whether it differs and how many bytes were read.
 fn refresh(root: &Path, tree: &mut FileTree, limits: &Limits) -> (bool, u64) {
     let folder = folder(root);
     let kind = match tree.kind() {
@@ -149,7 +149,7 @@ fn a_digest_is_made_once_a_change() {
     let mut tree = FileTree::new(TreeKind::Client(LibraryKind::Skills), "");
     refresh(root, &mut tree, &limits);
     let first = bundled(&tree.files[1]).unwrap().clone();
-    // Stamps settle within moments; then a look at them is all there is.
+    // Stamps settle within moments; after that, files are only checked.
     let started = std::time::Instant::now();
     while refresh(root, &mut tree, &limits) != (false, 0) {
         assert!(

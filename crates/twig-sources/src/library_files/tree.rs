@@ -1,4 +1,4 @@
-//! The files beneath one of a library's folders: folders are listed again only where they were touched.
+//! The files beneath one of a library's folders: only folders that were touched are listed again.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,20 +13,20 @@ use crate::listing::{ListedKind, Listing, is_leftover};
 use crate::patience::look_twice;
 use crate::stamp::SeenStamp;
 
-/// How many documents, and how many definitions, one library may have.
+/// Maximum number of documents, and of definitions, in one library.
 pub(crate) const FILES: usize = 5_000;
 
-/// How deep folders may nest, and how many there may be.
+/// Maximum depth and number of folders.
 const DEPTH: usize = 16;
 const FOLDERS: usize = 10_000;
-/// How many files are listed; what may have fewer leaves off the rest.
+/// Maximum number of listed files; kinds with a lower limit skip the rest.
 pub(crate) const LISTED: usize = 20_000;
 
-/// How many bytes of all files of one library are read.
+/// Maximum bytes that are read of all files of one library.
 const CLIENT_BYTES: u64 = 256 * 1024 * 1024;
 const DEFINITION_BYTES: u64 = 50 * 1024 * 1024;
 
-/// Folders that hold what other tools put there.
+/// Folders with files of other tools.
 const STRANGE: [&str; 1] = ["node_modules"];
 
 /// Which files of a folder count, and for what.
@@ -41,7 +41,8 @@ pub(crate) enum TreeKind {
 }
 
 impl TreeKind {
-    /// What is wanted of what is at a path from the library's folder; `None` where it does not count.
+    /// What is needed of the entry at a path relative to the library's folder; `None` if it does
+    /// not count.
     fn want(self, path: &RelativePath, entry: ListedKind, limits: &Limits) -> Option<Want> {
         match self {
             Self::Documents => Some(Want::Head),
@@ -50,23 +51,23 @@ impl TreeKind {
             }
             Self::Client(kind) => match format::part(kind, path) {
                 Some(part) => Some(Want::Client(part)),
-                // A link may lead to a folder, which its name does not tell.
+                // A symlink may point to a folder, which its name does not show.
                 None => (entry == ListedKind::Unsure).then_some(Want::Link),
             },
         }
     }
 
-    /// How many files are kept.
+    /// Maximum number of files.
     fn files(self) -> usize {
         match self {
             Self::Definitions => FILES,
-            // Those that cannot be served do not count.
+            // Files that cannot be served do not count.
             Self::Documents => usize::MAX,
             Self::Client(_) => LISTED,
         }
     }
 
-    /// How many bytes of them all.
+    /// Maximum bytes of all files.
     fn bytes(self) -> u64 {
         match self {
             Self::Documents => u64::MAX,
@@ -85,23 +86,23 @@ pub(crate) fn is_definition(name: &str) -> bool {
 #[derive(Debug)]
 pub(crate) struct FileTree {
     kind: TreeKind,
-    /// From the library's folder, `""` for that itself.
+    /// Relative to the library's folder, `""` for that itself.
     pub(crate) below: Box<str>,
     folders: Vec<SeenFolder>,
     /// In the order of their paths.
     pub(crate) files: Vec<LibraryFile>,
-    /// Files past the limit.
+    /// Number of files over the limit.
     pub(crate) left_off: usize,
     pub(crate) problems: Vec<Problem>,
-    /// Whether there is more than may be.
+    /// Whether there is more than the limit.
     pub(crate) is_cut: bool,
-    /// Bytes that all files may have.
+    /// Maximum bytes of all files.
     pub(super) total: u64,
 }
 
 #[derive(Debug)]
 struct SeenFolder {
-    /// From the base, `""` for itself.
+    /// Relative to the base, `""` for itself.
     below: Box<str>,
     path: PathBuf,
     seen: SeenStamp,
@@ -109,7 +110,7 @@ struct SeenFolder {
     error: Option<BodyError>,
 }
 
-/// What is in a folder, without what is hidden, left over or not wanted.
+/// The entries of a folder, without hidden, leftover and unneeded ones.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct FolderContents {
     /// Sorted.
@@ -120,7 +121,7 @@ struct FolderContents {
     is_cut: bool,
 }
 
-/// Whether what is at a path from the library's folder counts; folders always do.
+/// Whether the entry at a path relative to the library's folder counts; folders always do.
 type Counts<'w> = &'w dyn Fn(&RelativePath, ListedKind) -> bool;
 
 impl FileTree {
@@ -151,10 +152,11 @@ impl FileTree {
         self.folders.iter().map(|folder| &folder.path)
     }
 
-    /// Lists folders that were touched and reads files that changed; says whether anything differs.
+    /// Lists touched folders and reads changed files; returns whether anything differs.
     pub(super) fn refresh(&mut self, rules: &FileRules<'_>) -> bool {
         let below = self.below.clone();
-        // A definition may be a symlink to anywhere in the library, a document only to another one.
+        // A definition may be a symlink to anywhere in the library, a document only to another
+        // document.
         let (base, start) = match self.kind {
             TreeKind::Definitions => ("", &*below),
             TreeKind::Documents | TreeKind::Client(_) => (&*below, ""),
@@ -169,7 +171,7 @@ impl FileTree {
         changed | self.share_room(&base, rules)
     }
 
-    /// Lists what was touched; says whether anything came, went or is something else now.
+    /// Lists touched folders; returns whether anything was added, removed or changed its type.
     fn list(&mut self, base: &Base<'_>, start: &str, rules: &FileRules<'_>) -> bool {
         let kind = self.kind;
         let counts = |path: &RelativePath, entry| kind.want(path, entry, rules.limits).is_some();
@@ -182,7 +184,7 @@ impl FileTree {
         self.is_cut = false;
         let mut changed = false;
         let mut files = 0;
-        // The next one is last.
+        // The last one is next.
         let mut next: Vec<Box<str>> = vec![start.into()];
         while let Some(below) = next.pop() {
             if files > LISTED || self.folders.len() == FOLDERS {
@@ -221,7 +223,7 @@ impl FileTree {
             || problems != self.problems
     }
 
-    /// Puts files in the order of a new listing; those that were there keep what was read of them.
+    /// Sorts files in the order of a new listing; known files keep what was read of them.
     fn arrange(&mut self, base: &Base<'_>, limits: &Limits) {
         let mut listed: Vec<LibraryFile> = self.listed(base, limits).collect();
         if self.kind == TreeKind::Client(LibraryKind::Skills) {
@@ -232,7 +234,7 @@ impl FileTree {
         self.files.reserve_exact(listed.len());
         for file in listed {
             while old.next_if(|old| old.path < file.path).is_some() {}
-            // A `SKILL.md` that comes or goes makes other things of the files around it.
+            // Adding or removing a `SKILL.md` changes the role of the files around it.
             let is_same = |old: &LibraryFile| {
                 old.path == file.path && old.entry == file.entry && old.want == file.want
             };
@@ -244,9 +246,9 @@ impl FileTree {
         self.files.shrink_to_fit();
     }
 
-    /// The files in all folders, in no order.
+    /// The files in all folders, unordered.
     fn listed(&self, base: &Base<'_>, limits: &Limits) -> impl Iterator<Item = LibraryFile> {
-        // Where folders are not looked into, one that is called like a file is a mistake.
+        // Where subfolders are not searched, one that is named like a file is a mistake.
         let counts = |entry| self.kind == TreeKind::Definitions || entry != ListedKind::FOLDER;
         self.folders.iter().flat_map(move |folder| {
             let entries = folder.contents.entries.iter();
@@ -260,8 +262,8 @@ impl FileTree {
         })
     }
 
-    /// Leaves off what is past the bytes that all may have, in the order of paths, so that it is the
-    /// same each time; says whether anything differs.
+    /// Leaves out the files over the byte limit, in the order of paths, so that it is the same each
+    /// time; returns whether anything differs.
     fn share_room(&mut self, base: &Base<'_>, rules: &FileRules<'_>) -> bool {
         if self.total == u64::MAX {
             return false;
@@ -276,8 +278,8 @@ impl FileTree {
     }
 }
 
-/// Drops files that no skill brings: there is no `SKILL.md` beside them, nor in a folder above. Of
-/// these, Markdown and links to folders stay to be reported.
+/// Drops files that belong to no skill: there is no `SKILL.md` next to them, nor in a parent
+/// folder. Of these, Markdown and symlinks to folders are kept to be reported.
 fn keep_skills(files: &mut Vec<LibraryFile>) {
     let skills = files.iter().filter(|file| file.want == Want::PROMPT);
     let skills: HashSet<Box<str>> = skills.map(|file| file.path.folder().into()).collect();
@@ -296,7 +298,7 @@ fn keep_skills(files: &mut Vec<LibraryFile>) {
     });
 }
 
-/// A folder and those above it, `""` for the library's own.
+/// A folder and its parents, `""` for the library's own.
 fn above(folder: &str) -> impl Iterator<Item = &str> {
     let outer = |folder: &str| folder.rfind('/').unwrap_or(0);
     let lengths = std::iter::successors(Some(folder.len()), move |length| match length {
@@ -307,7 +309,7 @@ fn above(folder: &str) -> impl Iterator<Item = &str> {
 }
 
 impl SeenFolder {
-    /// What is known of a folder if that still holds, else what is in it now.
+    /// The known contents of a folder if they are still valid, else the current ones.
     fn refresh(
         base: &Base<'_>,
         below: Box<str>,
@@ -337,7 +339,7 @@ impl SeenFolder {
         folder
     }
 
-    /// Lists it; says whether anything differs.
+    /// Lists it; returns whether anything differs.
     fn list(&mut self, base: &Base<'_>, counts: Counts<'_>) -> bool {
         let is_less = |listed: &(SeenStamp, Result<FolderContents, BodyError>)| {
             listed
@@ -355,7 +357,7 @@ impl SeenFolder {
         let (contents, error) = match listed {
             Ok(contents) => (contents, None),
             Err(error @ BodyError::NotFound) => (FolderContents::default(), Some(error)),
-            // What was known stays until the folder can be listed again.
+            // The known contents stay until the folder can be listed again.
             Err(error) => {
                 self.seen = SeenStamp::never();
                 (std::mem::take(&mut self.contents), Some(error))
@@ -392,7 +394,7 @@ impl FolderContents {
             let path = RelativePath::parse(&base.path_of(&join(below, name)));
             path.map(|path| counts(&path, entry))
         };
-        // What such a name would be, were it readable, tells whether somebody would miss it.
+        // The readable part of such a name shows whether the user would miss the file.
         let is_missed = |name: &str, entry| {
             let strange = |c: char| c.is_control() || matches!(c, '\\' | ':');
             let path = base.path_of(&join(below, name)).replace(strange, "_");
@@ -420,7 +422,7 @@ impl FolderContents {
         Ok(contents)
     }
 
-    /// Whether something is here that another look did not find.
+    /// Whether it has an entry that another listing did not have.
     fn has_more_than(&self, other: &Self) -> bool {
         let there = &other.entries;
         let is_there = |name: &str| there.binary_search_by(|(it, _)| (**it).cmp(name)).is_ok();
@@ -428,7 +430,7 @@ impl FolderContents {
     }
 }
 
-/// A name as it can be shown: what cannot is escaped, so that it looks like no other.
+/// A name for display: other characters are escaped, so that it looks like no other.
 fn shown(name: &str) -> Box<str> {
     let mut shown = String::with_capacity(name.len());
     for c in name.chars() {

@@ -1,4 +1,4 @@
-//! What each kind of library wants of its files, and makes of them.
+//! Which files each kind of library needs, and how it makes a library of them.
 
 use std::path::{Path, PathBuf};
 
@@ -23,16 +23,17 @@ use crate::root::Root;
 use crate::settings::Settings;
 use crate::stamp::{SeenStamp, is_absence};
 
-/// Where definitions are, the first of these that has any.
+/// Folders of definitions; the first that has any is used.
 const FOLDERS: [&str; 2] = ["prompts", "mcp/prompts"];
-/// How the URIs of a definition's documents look.
+/// The URI prefix of a definition's documents.
 const PREFIX: &str = "architecture://";
 const TEMPLATE: &str = "architecture://{category}/{name}";
 
-/// A library without its documents, where those are, and whether all that it needs could be read.
+/// A library without its documents, where those are, and whether everything that it needs could be
+/// read.
 type ReadLibrary = (Library, Option<DocumentLayout>, bool);
 
-/// Makes a library of its files; `None` where it is none any more.
+/// Makes a library of its files; `None` if it is no longer one.
 pub(super) fn read(
     files: &mut LibraryFiles,
     rules: &FileRules<'_>,
@@ -59,7 +60,7 @@ fn twig(files: &mut LibraryFiles, rules: &FileRules<'_>) -> Option<ReadLibrary> 
             }
             (library, layout)
         }
-        // Only a link is there and leads nowhere; a file went away since the folder was looked at.
+        // A broken symlink is a problem; a missing file was removed after the folder was checked.
         Err(BodyError::NotFound) if !root.join(MANIFEST).is_symlink() => return None,
         Err(error) => (broken(rules, FileRole::Manifest, MANIFEST, error), None),
     };
@@ -90,7 +91,7 @@ fn functions(files: &mut LibraryFiles, rules: &FileRules<'_>, prefix: &str) -> O
     Some((library, None, is_good))
 }
 
-/// Whether another folder than before holds the definitions now.
+/// Whether the definitions are in another folder than before.
 pub(super) fn has_moved(files: &LibraryFiles, rules: &FileRules<'_>) -> bool {
     let tree = files
         .tree
@@ -100,7 +101,7 @@ pub(super) fn has_moved(files: &LibraryFiles, rules: &FileRules<'_>) -> bool {
     tree.is_some_and(|tree| *tree.below != *definitions_folder(files, root))
 }
 
-/// The folder that has definitions: the one that was read as long as it has any.
+/// The folder with definitions: the one that was read, as long as it has any.
 fn definitions_folder(files: &LibraryFiles, root: &Path) -> &'static str {
     let tree = files.tree.as_ref().filter(|tree| !tree.files.is_empty());
     let is_it = |folder: &&str| match tree {
@@ -110,7 +111,7 @@ fn definitions_folder(files: &LibraryFiles, root: &Path) -> &'static str {
     FOLDERS.into_iter().find(is_it).unwrap_or(FOLDERS[0])
 }
 
-/// A file that says what functions run, as it was read.
+/// A file that defines what functions run, as it was read.
 fn source(files: &LibraryFiles, path: &'static str) -> Option<FunctionSource> {
     let digest = files.named(path)?.digest()?;
     Some(FunctionSource { path, digest })
@@ -133,7 +134,7 @@ fn definitions(files: &mut LibraryFiles, rules: &FileRules<'_>) -> ReadLibrary {
     let (folder, limits) = (rules.folder, rules.limits);
     let root = Path::new(&*folder.root);
     let is_project = folder.prefix.is_empty();
-    // In another folder a file of that name may belong to anything.
+    // In another folder, a file with that name may belong to anything.
     if is_project {
         files.want_text(rules, CONFIG, limits.manifest);
     }
@@ -236,8 +237,8 @@ fn no_definitions(folder: &LibraryRoot) -> Problem {
     .with_help("put a definition there, such as prompts/review-code.json")
 }
 
-/// The folders of a library of definitions that may come to matter: where one is missing its parent
-/// tells when it comes.
+/// The folders of a library of definitions that may matter later: for a missing folder, its parent
+/// reports when it appears.
 pub(super) fn watched_definitions(root: &Path) -> impl Iterator<Item = PathBuf> {
     let folders = FOLDERS.map(|prompts| root.join(prompts));
     std::iter::once(root.join("mcp")).chain(folders)
@@ -255,8 +256,8 @@ fn has_json(root: &Path, folder: &str) -> bool {
         && list().is_ok_and(|listing| listing.names().any(is_json))
 }
 
-/// Whether a folder has both files of a library of functions; of one that was such a library, either
-/// is enough, and that the other is missing is its problem.
+/// Whether a folder has both files of a library of functions. If it was such a library before,
+/// either file is enough, and the missing one is its problem.
 pub(crate) fn has_functions(root: &Path, was_one: bool) -> bool {
     let is_there = |name: &str| match root.join(name).symlink_metadata() {
         Ok(_) => true,

@@ -16,7 +16,7 @@ fn load(root: &Path, kind: LibraryKind, before: Option<LibraryFolder>) -> Option
     super::load(&Settings::default(), &Trust::default(), &candidate, before).unwrap()
 }
 
-/// A folder whose name makes one for a library.
+/// A folder whose name is a valid library name.
 fn home() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("lib");
@@ -73,7 +73,7 @@ fn what_did_not_change_is_neither_read_nor_made_again() {
     write(&root, "two.md", "---\ndescription: Other.\n---\nTwo.\n");
     let third = load(&root, formats::CLAUDE.kind(), Some(second)).unwrap();
     assert!(!Arc::ptr_eq(&library, &third.library));
-    // The prompt of a file that stayed is the same allocation.
+    // The prompt of an unchanged file is the same allocation.
     let kept = |library: &Library| {
         let is_it = |it: &&Arc<twig_core::Prompt>| it.name.as_str().contains("one");
         Arc::clone(library.prompts.iter().find(is_it).unwrap())
@@ -140,7 +140,7 @@ fn definitions_are_found_wherever_they_come_to_be() {
     write(&root, "mcp/prompts/a.json", &text("a"));
     let one = load(&root, LibraryKind::Definitions, Some(none)).unwrap();
     assert_eq!(names(&one), ["a"]);
-    // As long as that folder has some, the other one does not count.
+    // As long as that folder has definitions, the other one does not count.
     write(&root, "prompts/b.json", &text("b"));
     let same = load(&root, LibraryKind::Definitions, Some(one)).unwrap();
     assert_eq!(names(&same), ["a"]);

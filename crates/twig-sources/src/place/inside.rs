@@ -1,4 +1,4 @@
-//! What is directly in a place.
+//! The direct entries of a place.
 
 use std::ffi::OsString;
 use std::io;
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use crate::listing::is_leftover;
 
-/// What is directly in a place; what is hidden or left over is not there.
+/// The direct entries of a place, without hidden and leftover ones.
 #[derive(Default)]
 pub(super) struct PlaceContents {
-    /// Names of folders and links, sorted.
+    /// Names of folders and symlinks, sorted.
     pub(super) folders: Vec<OsString>,
 }
 

@@ -8,8 +8,7 @@ use twig_core::parse::library::MANIFEST;
 use crate::patience::look_twice;
 use crate::stamp::{SeenStamp, is_absence};
 
-/// What is seen of a folder's manifest; `None` where it has none, an error where there is no
-/// telling.
+/// The stamp of a folder's manifest; `None` if it has none, an error if that is unknown.
 pub(super) fn manifest_at(folder: &Path, was_there: bool) -> io::Result<Option<SeenStamp>> {
     let path = folder.join(MANIFEST);
     let look = || {
@@ -18,7 +17,7 @@ pub(super) fn manifest_at(folder: &Path, was_there: bool) -> io::Result<Option<S
             return Ok(Some(seen));
         }
         match path.symlink_metadata() {
-            // A link that leads nowhere is a manifest too, one with a problem.
+            // A broken symlink is a manifest, too, one with a problem.
             Ok(_) => Ok(Some(seen)),
             Err(error) if is_absence(&error) => Ok(None),
             Err(_) if was_there => Ok(Some(seen)),

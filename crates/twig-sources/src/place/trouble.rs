@@ -1,4 +1,4 @@
-//! What is wrong with a place itself.
+//! Problems of a place itself.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ impl LibraryPlace {
         locked.map(|(path, why)| unreadable(settings, path, why))
     }
 
-    /// What is said of folders whose file system does not answer.
+    /// The problems of folders whose file system does not answer.
     pub(super) fn away_problems(&self, settings: &Settings) -> impl Iterator<Item = Problem> {
         let away = self.away.iter();
         away.map(|path| {
@@ -31,7 +31,7 @@ impl LibraryPlace {
         })
     }
 
-    /// What is said of Markdown files that none of its libraries reads.
+    /// The problem of Markdown files that none of its libraries reads.
     pub(super) fn left_out(&self, settings: &Settings) -> Option<Problem> {
         let (count, first) = self.layout.as_ref()?.left_out.as_ref()?;
         let shown = settings.shown(first);
@@ -112,7 +112,7 @@ impl LibraryPlace {
         Some(Problem::of_file(code, severity, &path, message).with_help(help))
     }
 
-    /// A manifest that lies in the data folder itself, where nobody reads it.
+    /// A manifest in the data folder itself, where it is not read.
     fn stray_manifest(&self, shown: &str) -> Option<Problem> {
         manifest_at(&self.path, false).ok()??;
         let message = format!(
@@ -129,7 +129,7 @@ impl LibraryPlace {
 pub(super) fn is_of_this_person(folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let person = rustix::process::geteuid().as_raw();
-    // A link counts, not what it leads to: who made it chose that.
+    // Checks the symlink, not its target: the author of the symlink chose the target.
     match folder.symlink_metadata() {
         Ok(metadata) => [person, 0].contains(&metadata.uid()),
         Err(_) => true,

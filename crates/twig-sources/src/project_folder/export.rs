@@ -1,4 +1,4 @@
-//! A project becomes a folder. Files that others put there or changed are not lost.
+//! Writes a project to a folder. Files that the user added or changed are not lost.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,21 +16,21 @@ use crate::write_file::{Existing, NewFile, is_unfinished, write_file};
 /// Keeps git from changing line ends.
 const ATTRIBUTES: &str = ".gitattributes";
 
-/// What an export did.
+/// The result of an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exported {
     /// How many prompts and resources there are.
     pub items: usize,
     /// How many files were written.
     pub written: usize,
-    /// Files of what is no longer in the project.
+    /// Removed files of items that are no longer in the project.
     pub removed: Vec<String>,
-    /// The same, left there because they were changed.
+    /// Such files that were kept because they were changed.
     pub kept: Vec<String>,
 }
 
-/// Writes a project as a folder, or brings an earlier export up to date. `force` replaces files
-/// that were changed since then.
+/// Writes a project to a folder, or updates an earlier export. `force` replaces files that were
+/// changed since then.
 pub fn export_project(
     store: &dyn Store,
     project: &Project,
@@ -63,7 +63,7 @@ pub fn export_project(
     let dir = root.dir();
     let json = next.to_json();
     if before.is_none() {
-        // First: whatever cuts this off, the folder is an export, and filled the next time.
+        // First: if this is interrupted, the folder is an export, and the next run fills it.
         write(dir, MANIFEST, json.as_bytes())?;
     }
     let before = before.map_or_else(Vec::new, |before| before.entries);
@@ -89,7 +89,7 @@ pub fn export_project(
     Ok(exported)
 }
 
-/// The export that is there, if any.
+/// The existing export, if any.
 fn earlier(root: &Root, path: &Path) -> Result<Option<ExportedProject>, ProjectFolderError> {
     let entries = root.entries("").map_err(|error| ProjectFolderError::Read {
         path: "the folder".to_owned(),
@@ -101,7 +101,7 @@ fn earlier(root: &Root, path: &Path) -> Result<Option<ExportedProject>, ProjectF
             // The folder is locked: the export that was writing this file was killed.
             let _ = root.dir().remove_file(name);
         } else {
-            // A repository that was just made for it is empty, too.
+            // A new repository counts as empty, too.
             is_empty &= name == ".git";
         }
     }
@@ -117,8 +117,8 @@ fn earlier(root: &Root, path: &Path) -> Result<Option<ExportedProject>, ProjectF
     }
 }
 
-/// The entries whose files have to be written. What `is_spare` is not lost with its file: an export
-/// that was cut off left what the store still has.
+/// The entries whose files must be written. A file that `is_spare` is not lost: an interrupted
+/// export wrote it, and the store still has its content.
 fn look<'f>(
     root: &Root,
     next: &'f ExportedProject,
@@ -155,7 +155,7 @@ fn look<'f>(
     }
 }
 
-/// Takes away what the earlier export wrote and this one has no more.
+/// Removes the files of the earlier export that this one no longer has.
 fn remove(root: &Root, next: &ExportedProject, before: &[ExportedItem], exported: &mut Exported) {
     let dir = root.dir();
     let key = |entry: &ExportedItem| entry.file.as_str().to_lowercase();
@@ -166,7 +166,7 @@ fn remove(root: &Root, next: &ExportedProject, before: &[ExportedItem], exported
         .collect();
     for entry in before {
         let path = entry.file.as_str();
-        // To a file system that knows no upper case, two names may be one file.
+        // On a file system that ignores case, two names may be one file.
         let is_wanted = |twin: &&str| {
             let are_two = path != *twin && is_listed(root, path) && is_listed(root, twin);
             !are_two
@@ -183,12 +183,12 @@ fn remove(root: &Root, next: &ExportedProject, before: &[ExportedItem], exported
         }
     }
     for folder in ["prompts", "resources"] {
-        // One that is not empty stays.
+        // A folder that is not empty stays.
         let _ = dir.remove_dir(folder);
     }
 }
 
-/// Whether a folder's listing has this very name.
+/// Whether a folder's listing has exactly this name.
 fn is_listed(root: &Root, path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let is_it = |entry: io::Result<DirEntry>| entry.is_ok_and(|entry| entry.file_name() == name);
@@ -196,7 +196,7 @@ fn is_listed(root: &Root, path: &str) -> bool {
         .is_ok_and(|mut entries| entries.any(is_it))
 }
 
-/// The digest of what is there now, however large it is.
+/// The digest of the current file, however large it is.
 fn digest_of(root: &Root, path: &str) -> Result<Digest, BodyError> {
     digest(root.open_file(path)?).map_err(|error| body_error(&error))
 }

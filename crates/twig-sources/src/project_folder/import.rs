@@ -1,4 +1,4 @@
-//! A folder becomes a project: the whole of it, or nothing.
+//! Imports a folder as a project: all of it, or nothing.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use super::{MANIFEST, ProjectFolderError, read_manifest};
 use crate::reader::{SavePatience, read_bytes};
 use crate::store::clock::new_id;
 
-/// Writes that are under way at once, so that several are made durable together.
+/// Concurrent writes, so that several become durable together.
 pub(crate) const UNDER_WAY: usize = 32;
 
-/// Bytes of them: a store takes only so much before it is written.
+/// Maximum bytes of them: a store queues only a limited amount.
 pub(crate) const UNDER_WAY_BYTES: usize = 16 * 1024 * 1024;
 
-/// What an import made.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportSummary {
     /// The project's name.
@@ -30,11 +30,11 @@ pub struct ImportSummary {
     pub prompts: usize,
     /// How many resources it has.
     pub resources: usize,
-    /// Files that were changed since they were exported; they were taken as they are.
+    /// Files that were changed since they were exported; they were imported as they are.
     pub edited: Vec<String>,
 }
 
-/// An exported folder, every file of which was looked at.
+/// An exported folder, with every file checked.
 #[derive(Debug)]
 pub struct CheckedFolder<'l> {
     root: PathBuf,
@@ -43,7 +43,7 @@ pub struct CheckedFolder<'l> {
     limits: &'l Limits,
 }
 
-/// Looks at a whole folder as the store would, before anything is written.
+/// Checks a whole folder as the store would, before anything is written.
 pub fn check_project<'l>(
     root: &Path,
     limits: &'l Limits,
@@ -59,9 +59,9 @@ pub fn check_project<'l>(
     })
 }
 
-/// Makes a project of a folder, under its own name or another.
+/// Creates a project from a folder, under its own name or another.
 ///
-/// What is written gets the project's name last, so that nobody ever sees half of it under that name.
+/// The project gets its name last, so that no reader ever sees half of it under that name.
 pub fn import_project(
     store: &dyn Store,
     checked: CheckedFolder<'_>,
@@ -86,7 +86,7 @@ pub fn import_project(
         Ok(wait(&start(store, renamed))?)
     });
     if let Err(error) = filled {
-        // The first trouble is the one to tell of.
+        // Report the first error.
         let _ = wait(&start(store, Write::DeleteProject { name: unfinished }));
         return Err(error);
     }
@@ -107,7 +107,7 @@ fn taken(store: &dyn Store, name: &StoreName) -> StoreError {
     }
 }
 
-/// Looks at every file as the store would; says which ones were changed since they were exported.
+/// Checks every file as the store would; returns which ones were changed since they were exported.
 fn check(
     root: &Path,
     folder: &ExportedProject,
@@ -195,7 +195,7 @@ fn read(root: &Path, entry: &ExportedItem, limits: &Limits) -> Result<Vec<u8>, P
     }
 }
 
-/// Refuses a path with a link on its way.
+/// Refuses a path that contains a symlink.
 fn refuse_links(root: &Path, path: &str) -> Result<(), ProjectFolderError> {
     let ends = path.match_indices('/').map(|(at, _)| at);
     for end in ends.chain([path.len()]) {
@@ -214,12 +214,12 @@ fn of_item(entry: &ExportedItem, error: StoreError) -> ProjectFolderError {
     ProjectFolderError::Item { path, error }
 }
 
-/// What comes of a write.
+/// The result of a write.
 pub(crate) type ImportedWrite = mpsc::Receiver<Result<Written, StoreError>>;
 
 pub(crate) fn start(store: &dyn Store, write: Write) -> ImportedWrite {
     let (told, outcome) = mpsc::channel();
-    // Nobody listens any more after the first trouble.
+    // The receiver is gone after the first error.
     store.write(write, Box::new(move |written| drop(told.send(written))));
     outcome
 }

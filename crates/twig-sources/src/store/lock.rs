@@ -36,7 +36,7 @@ pub(super) enum WorkspaceLockError {
 }
 
 impl WorkspaceLock {
-    /// Waits for the lock until a deadline, or until `is_useless`; tries at least once.
+    /// Waits for the lock until a deadline or until the store closes; tries at least once.
     pub(super) fn take(
         path: &Path,
         until: Instant,

@@ -1,5 +1,5 @@
-//! Stands between a library that was read and the catalog: prompts that would run something are
-//! withheld until the library is trusted.
+//! Between a library and the catalog: withholds prompts that would run a program until the library
+//! is trusted.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,21 +10,22 @@ use twig_core::{Library, Problem, ProblemCode, Severity};
 use super::survey::Surveyor;
 use super::{Trust, TrustVerdict, function_sources, were_read_from};
 
-/// The most folders that are watched for one library; the others are looked at every few seconds.
+/// Maximum number of folders that are watched for one library; the others are checked every few
+/// seconds.
 const WATCHED: usize = 256;
-/// The most changed files that a sentence names.
+/// Maximum number of changed files that a message names.
 const NAMED: usize = 3;
 
-/// What is known of one library's programs.
+/// The state of one library's programs.
 #[derive(Debug, Default)]
 pub(crate) struct Guard {
     surveyor: Surveyor,
-    /// The library as it was read, what was found of it, and what is shown of it.
+    /// The library as it was read, its verdict, and the part of it that is served.
     last: Option<(Arc<Library>, TrustVerdict, Arc<Library>)>,
 }
 
 impl Guard {
-    /// What of a library may be served; the same allocation where nothing changed.
+    /// The part of a library that may be served; the same allocation if nothing changed.
     pub(crate) fn pass(&mut self, library: &Arc<Library>, trust: &Trust) -> Arc<Library> {
         if !library.runs_functions() {
             *self = Self::default();
@@ -32,8 +33,8 @@ impl Guard {
         }
         let root = Path::new(&*library.root);
         let verdict = match self.surveyor.look(root) {
-            // The files may be the trusted ones again, and the library one that was read just
-            // before from others.
+            // The files may be the trusted ones again, while the library was read just before, from
+            // other files.
             Ok(files) => match were_read_from(&function_sources(library), &files) {
                 Ok(()) => trust.verdict(root, &files),
                 Err(changed) => match trust.verdict(root, &files) {
@@ -78,7 +79,7 @@ fn withhold(library: &Library, verdict: &TrustVerdict) -> Library {
         TrustVerdict::Unreadable(why) => format!("library `{name}` cannot be trusted: {why}"),
         _ => format!("library `{name}` is not trusted"),
     };
-    // By its place, as a shell takes it: not every library can be found by its name.
+    // By its path, quoted for a shell: not every library can be found by its name.
     let place = if library.shown_root.contains(char::is_whitespace) {
         format!("'{}'", library.root)
     } else {
@@ -114,7 +115,7 @@ fn withhold(library: &Library, verdict: &TrustVerdict) -> Library {
         );
         shown.problems.push(problem.with_help(help));
     }
-    // Another list than the trusted one has: its pages are other ones, too.
+    // The list differs from the trusted one, so its pages differ, too.
     let mut digest = Sha256::new();
     digest.update(library.digest);
     digest.update(b"withheld");
@@ -160,7 +161,7 @@ mod tests {
         assert!(Arc::ptr_eq(&Guard::default().pass(&good, &trust), &good));
         fs::write(root.join(MANIFEST), manifest("evil")).unwrap();
         let evil = read(root);
-        // Back again before anybody looks.
+        // Changed back before the next check.
         fs::write(root.join(MANIFEST), manifest("good")).unwrap();
         let shown = Guard::default().pass(&evil, &trust);
         let why = shown.prompts[0].unavailable.as_deref().unwrap_or_default();
@@ -168,7 +169,7 @@ mod tests {
             why.contains("changed since it was trusted (twig.toml)"),
             "{why}"
         );
-        // A mark in front of the same text is another file, and both can be trusted.
+        // A byte order mark in front of the same text is another file, and both can be trusted.
         let marked = format!("\u{feff}{}", manifest("good"));
         fs::write(root.join(MANIFEST), marked).unwrap();
         let marked = read(root);
@@ -181,7 +182,7 @@ mod tests {
             &Guard::default().pass(&marked, &trust),
             &marked
         ));
-        // One that was read from nothing that is known is never trusted.
+        // A library without known source files is never trusted.
         let mut unknown = Library::clone(&marked);
         unknown.function_sources.clear();
         let shown = Guard::default().pass(&Arc::new(unknown), &trust);

@@ -1,4 +1,4 @@
-//! What a library could run: a digest of every file in it that is not plainly data.
+//! What a library could run: a digest of every file in it that is not clearly data.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -11,27 +11,27 @@ use twig_core::{BodyError, MediaKind};
 use crate::root::{Root, body_error, digest};
 use crate::stamp::FileStamp;
 
-/// Each file that may be code, by its path from the library's folder, with its digest.
+/// Each file that may be code, by its path relative to the library's folder, with its digest.
 pub type CodeFiles = BTreeMap<String, String>;
 
-/// How many files and folders one library may have to be trusted, and how deep.
+/// Maximum number of files and folders of a library that can be trusted, and their maximum depth.
 const ENTRIES: usize = 10_000;
 const DEPTH: usize = 16;
-/// How many bytes all of its code may have.
+/// Maximum bytes of all of its code.
 const CODE_BYTES: usize = 64 * 1024 * 1024;
 
-/// Endings of files that are read, never run, unless they are marked as executable.
+/// Extensions of files that are read, never run, unless they are executable.
 const DATA: [&str; 11] = [
     "md", "markdown", "txt", "csv", "tsv", "html", "css", "pdf", "yaml", "yml", "lock",
 ];
 
-/// Looks at all files of a library and reads those that may be code.
+/// Examines all files of a library and reads those that may be code.
 pub fn survey(root: &Path) -> Result<CodeFiles, String> {
     Surveyor::default().look(root)
 }
 
-/// Reads one program of a library for the purpose of running just these bytes; gives them with
-/// their digest, as [`survey`] would write it.
+/// Reads one program of a library in order to run exactly these bytes; returns them with their
+/// digest in the form of [`survey`].
 pub fn program(root: &Path, path: &str) -> Result<(Vec<u8>, String), String> {
     let wrong = |error: BodyError| format!("{path} {error}");
     let root = Root::open(root).map_err(wrong)?;
@@ -48,11 +48,11 @@ pub fn program(root: &Path, path: &str) -> Result<(Vec<u8>, String), String> {
     Ok((bytes, digest))
 }
 
-/// Remembers digests, so that a look costs a `stat` for each file that did not change.
+/// Remembers digests, so that a check costs a `stat` for each unchanged file.
 #[derive(Debug, Default)]
 pub(crate) struct Surveyor {
     known: BTreeMap<String, (FileStamp, String)>,
-    /// The folders that were walked through.
+    /// The folders that were walked.
     pub(crate) folders: Vec<PathBuf>,
 }
 
@@ -134,7 +134,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A link counts with where it leads and, where that is a file of the library, what is there.
+    /// A symlink counts with its target's path and, if that is a file of the library, its digest.
     fn link(&mut self, path: String) -> Result<(), String> {
         let target = std::fs::read_link(self.path.join(&path));
         let target = target.map_or_else(|_| String::new(), |target| target.display().to_string());
@@ -165,8 +165,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The digest of what is at a path: as it is known, or by reading all of it. Both count
-    /// towards what one library may have; more than that is the outer error.
+    /// The digest of the file at a path: cached, or by reading all of it. Both count towards the
+    /// library's limit; exceeding it is the outer error.
     fn digest(
         &mut self,
         path: &str,
@@ -195,7 +195,7 @@ impl Walk<'_> {
     }
 }
 
-/// Nothing where there is more than a library may have: it grew since it was looked at.
+/// `None` if there is more than a library may have: it grew since it was checked.
 fn hash(file: &File) -> Result<Option<String>, BodyError> {
     let mut file = file.take(CODE_BYTES as u64 + 1);
     let digest = digest(&mut file).map_err(|error| body_error(&error))?;
@@ -216,7 +216,7 @@ fn too_large() -> String {
     format!("its programs have more than {limit} MiB together")
 }
 
-/// What version control and editors leave behind.
+/// Whether a name is a leftover of version control or editors.
 fn is_passed_over(name: &str) -> bool {
     matches!(name, ".git" | ".hg" | ".svn" | ".DS_Store" | "4913")
         || name.starts_with(".#")
@@ -335,7 +335,7 @@ mod tests {
         symlink("large.txt", folder.path().join("link")).unwrap();
         large.set_len(20 * 1024 * 1024 * 1024).unwrap();
         assert!(survey(folder.path()).unwrap_err().contains("64 MiB"));
-        // Many links to one file are many files.
+        // Many symlinks to one file count as many files.
         large.set_len(CODE_BYTES as u64 / 2).unwrap();
         symlink("large.txt", folder.path().join("second")).unwrap();
         survey(folder.path()).unwrap();

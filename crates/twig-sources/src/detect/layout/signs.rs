@@ -1,4 +1,4 @@
-//! What names of files and folders speak for, and the libraries that come of it.
+//! What the names of files and folders indicate, and the libraries derived from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,30 +9,30 @@ use twig_core::LibraryKind;
 use super::super::DetectedLibrary;
 use super::{COMMANDS, VisitedFolder};
 
-/// What speaks for a kind.
+/// The evidence for each kind.
 #[derive(Debug, Default)]
 pub(super) struct Signs {
-    /// Kinds but for plain Markdown, each with the folders that hold its prompts.
+    /// Kinds other than plain Markdown, each with the folders that hold its prompts.
     folders: BTreeMap<LibraryKind, BTreeSet<PathBuf>>,
     /// Folders of commands.
     commands: BTreeMap<PathBuf, Commands>,
-    /// Folders that are a skill each: all that is in them belongs to it.
+    /// Folders that are a skill each: everything in them belongs to it.
     skills: BTreeSet<PathBuf>,
     /// Plain Markdown files.
     markdown: Vec<PathBuf>,
-    /// Whether the only Markdown files speak of their folder.
+    /// Whether all Markdown files are notes about their folder.
     has_notes: bool,
     plugins: Vec<DetectedLibrary>,
 }
 
-/// How many files of a folder of commands are of which client.
+/// How many files of a folder of commands belong to which client.
 #[derive(Debug, Default)]
 struct Commands {
     markdown: usize,
     toml: usize,
 }
 
-/// Kinds that are told by their files, what is told best first.
+/// Kinds that are detected by their files, the most certain first.
 const ORDER: [LibraryKind; 4] = [
     LibraryKind::Skills,
     FABRIC,
@@ -42,7 +42,7 @@ const ORDER: [LibraryKind; 4] = [
 
 const FABRIC: LibraryKind = formats::FABRIC.kind();
 
-/// What people call a folder of prompts of a kind.
+/// The usual name for a folder of prompts of a kind.
 fn usual_name(kind: LibraryKind) -> &'static str {
     match kind {
         LibraryKind::Skills => "skills",
@@ -76,7 +76,7 @@ impl Signs {
             }
             return;
         };
-        // What is a skill or a pattern is the folder.
+        // A skill or a pattern is the folder itself.
         let is_folder = matches!(kind, LibraryKind::Skills | FABRIC);
         let above = match folder.path.parent() {
             Some(above) if is_folder && folder.depth > 0 => above,
@@ -86,7 +86,7 @@ impl Signs {
         folders.insert(above.to_path_buf());
     }
 
-    /// Takes in a plugin of Claude Code, whose commands and skills are libraries; says whether the
+    /// Adds a Claude Code plugin, whose commands and skills are libraries; returns whether the
     /// folder is one.
     pub(super) fn plugin(&mut self, folder: &VisitedFolder, inner: &[String]) -> bool {
         let parts = [
@@ -112,7 +112,7 @@ impl Signs {
         true
     }
 
-    /// One library, or several where there are several kinds; and what is in none of them.
+    /// One library, or several if there are several kinds; and the files that are in none of them.
     pub(super) fn weigh(mut self, root: &Path) -> (Vec<DetectedLibrary>, Option<(usize, PathBuf)>) {
         let skills = &self.skills;
         let is_of_skill = |path: &Path| path.ancestors().any(|it| skills.contains(it));
@@ -140,7 +140,7 @@ impl Signs {
             return has_markdown
                 .then(|| DetectedLibrary::new(root.to_path_buf(), LibraryKind::Markdown, None));
         };
-        // Patterns are named by their folders, wherever these lie together.
+        // Patterns are named after their folders, so their common parent is the library.
         let root = match folders.first() {
             Some(patterns) if *kind == FABRIC && folders.len() == 1 => patterns,
             _ => root,
@@ -148,8 +148,8 @@ impl Signs {
         Some(DetectedLibrary::new(root.to_path_buf(), *kind, None))
     }
 
-    /// A library for each plugin, each folder of commands, and each place where prompts of one kind
-    /// lie together.
+    /// A library for each plugin, each folder of commands, and each folder that groups prompts of
+    /// one kind.
     fn several(&mut self, root: &Path) -> Vec<DetectedLibrary> {
         let mut spots = std::mem::take(&mut self.plugins);
         for (folder, commands) in &self.commands {
@@ -186,8 +186,8 @@ impl Signs {
     }
 }
 
-/// The library that a folder with prompts of a kind is in: the outermost that is called so, else
-/// the one directly in the root.
+/// The library that contains a folder with prompts of a kind: the outermost folder with the usual
+/// name, else the one directly in the root.
 fn together(root: &Path, kind: LibraryKind, folder: &Path) -> PathBuf {
     let below = folder.strip_prefix(root).unwrap_or(Path::new(""));
     let usual = usual_name(kind);
@@ -198,7 +198,8 @@ fn together(root: &Path, kind: LibraryKind, folder: &Path) -> PathBuf {
         .collect()
 }
 
-/// `git_skills` for the skills beside the commands of `git`; `None` where the folder's own will do.
+/// `git_skills` for the skills next to the commands of `git`; `None` if the folder's own name is
+/// used.
 fn name_of(root: &Path, kind: LibraryKind, path: &Path, is_taken: bool) -> Option<String> {
     let usual = usual_name(kind);
     let is_usual = path != root && path.file_name()? == usual;
