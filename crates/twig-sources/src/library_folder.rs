@@ -219,7 +219,7 @@ fn found_documents(
 
 fn too_many(folder: &LibraryRoot, below: &str) -> Problem {
     let shown = folder.shown_path_of(below);
-    let message = format!("{shown} has more than {FILES} documents; the rest is left off");
+    let message = format!("{shown} has more than {FILES} documents; the rest is ignored");
     let (code, path) = (ProblemCode::TooManyDocuments, folder.path_of(below));
     Problem::of_file(code, Severity::Error, &path, message).with_help("split the library in two")
 }
@@ -320,7 +320,7 @@ fn folder(settings: &Settings, candidate: &Candidate) -> Result<LibraryRoot, Box
     let own = || own().and_then(LibraryName::from_folder);
     let Some(name) = candidate.name.clone().or_else(own) else {
         return Err(problem(format!(
-            "the folder name of {shown} makes no name for a library"
+            "the folder name of {shown} is not a valid library name"
         )));
     };
     let prefix = if candidate.is_project {

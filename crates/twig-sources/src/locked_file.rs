@@ -304,7 +304,7 @@ fn follow(
             None => return Ok(path),
         }
     }
-    Err(io::Error::other("its links lead in a circle"))
+    Err(io::Error::other("its symlinks form a loop"))
 }
 
 fn follow_anywhere(path: &Path) -> io::Result<PathBuf> {

@@ -202,14 +202,14 @@ impl LibraryPlace {
             if !is_inside {
                 let shown = settings.shown(&candidate.root);
                 let message = format!(
-                    "{shown} is passed over: a link leads out of {}",
+                    "{shown} is ignored: it is a symlink to a folder outside {}",
                     settings.shown(&self.path)
                 );
                 let path = candidate.root.display().to_string();
                 let severity = Severity::Warning;
                 let problem =
                     Problem::of_file(ProblemCode::OutsideLibrary, severity, &path, message);
-                let help = format!("look where it leads, then name it: `--library {shown}`");
+                let help = format!("check where it points, then name it: `--library {shown}`");
                 problems.push(problem.with_help(help));
             }
             is_inside
@@ -260,7 +260,7 @@ impl LibraryPlace {
                     }
                 }
                 Ok(_) => "is not a folder",
-                Err(error) if is_absence(&error) => "is a link that leads nowhere",
+                Err(error) if is_absence(&error) => "is a broken symlink",
                 Err(_) => "cannot be read",
             },
         });

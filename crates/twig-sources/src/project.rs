@@ -95,7 +95,7 @@ impl ProjectSource {
                     &place,
                     error.to_string(),
                 );
-                Some(problem.with_help("what was read before is still served"))
+                Some(problem.with_help("the last version read is still served"))
             }
             (None, None) => {
                 let message =

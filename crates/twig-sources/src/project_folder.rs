@@ -34,7 +34,7 @@ pub enum ProjectFolderError {
         error: BodyError,
     },
     /// A symlink, which could expose a file that was not meant to be shared.
-    #[error("{path} is a link, and links are not taken: put the file itself there")]
+    #[error("{path} is a symlink, and symlinks are not imported: put the file itself there")]
     Link {
         /// Which file or folder.
         path: String,

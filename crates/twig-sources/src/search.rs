@@ -79,7 +79,7 @@ impl SearchIndex {
             }
             result => result,
         };
-        result.map_err(|error| format!("the search could not be made: {error}; try again"))
+        result.map_err(|error| format!("the search failed: {error}; try again"))
     }
 
     fn start(

@@ -241,7 +241,7 @@ impl Recorded {
                 let path = path.display().to_string();
                 let problem =
                     Problem::of_file(ProblemCode::BadTrust, Severity::Error, &path, message);
-                let help = "mend or remove the file, then trust your libraries again";
+                let help = "fix or remove the file, then trust your libraries again";
                 (Trust::default(), Some(problem.with_help(help)))
             }
         };

@@ -82,45 +82,45 @@ pub(crate) enum TwigCommand {
     /// Serve your prompts over MCP on standard input and output, or over HTTP
     #[command(alias = "start")]
     Serve(ServeArgs),
-    /// Show a server and a client talking, on a library made for it
+    /// Show a server and a client talking to each other, with a sample library
     Demo,
     /// List prompts, or documents
     List(ListArgs),
-    /// Show one prompt, what it takes and what it says, or one document
+    /// Show one prompt with its arguments and text, or one document
     Show(ShowArgs),
     /// Render a prompt with arguments
     Render(RenderArgs),
     /// Search prompts and documents by name, title, description and text
     Search(SearchArgs),
-    /// Check libraries and report what is wrong with them
+    /// Check libraries and report problems
     Check(CheckArgs),
-    /// Give a project prompts and documents of its own to start from
+    /// Create starter prompts and documents for a project
     Init(InitArgs),
-    /// Make a new library or prompt
+    /// Create a library or prompt
     #[command(subcommand)]
     New(NewCommand),
-    /// Take prompts over that were written for other tools
+    /// Import prompts that were written for other tools
     Import(ImportArgs),
-    /// See which libraries there are, add folders, and trust those that run programs
+    /// List libraries, add folders, and trust libraries that run programs
     #[command(subcommand)]
     Library(LibraryCommand),
-    /// Make and delete workspaces, which hold projects
+    /// Create and delete workspaces, which hold projects
     #[command(subcommand)]
     Workspace(WorkspaceCommand),
-    /// Make, rename, delete, export and import projects
+    /// Create, rename, delete, export and import projects
     #[command(subcommand)]
     Project(ProjectCommand),
-    /// Change the prompts of a project, and bring earlier versions back
+    /// Change the prompts of a project, and restore earlier versions
     #[command(subcommand)]
     Prompt(PromptCommand),
-    /// Change the resources of a project, and bring earlier versions back
+    /// Change the resources of a project, and restore earlier versions
     #[command(subcommand)]
     Resource(ResourceCommand),
     /// Write prompts as files that another client reads
     Export(ExportArgs),
-    /// Write Twig into the configuration of an AI client
+    /// Add Twig to the configuration of an AI client
     Connect(ConnectArgs),
-    /// Say what was found where, what is wrong, and whether clients reach it
+    /// Report what was found where, what is wrong, and whether clients can reach it
     Doctor(DoctorArgs),
     /// Print a shell completion script
     Completions {

@@ -30,7 +30,7 @@ const IDLE: Duration = Duration::from_secs(30);
 
 const NO_PROJECT: &str = "No project is served, so nothing was written";
 const NO_SEARCH: &str = "Nothing can be searched here";
-const BROKEN: &str = "The request was given up: something went wrong in Twig";
+const BROKEN: &str = "The request failed because of a bug in Twig";
 /// The outcome of a cancelled job; its client does not wait for it.
 pub(crate) const CANCELLED: &str = "The request was cancelled";
 

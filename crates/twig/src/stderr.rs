@@ -194,7 +194,7 @@ impl LogLines {
             dropped => format!("{dropped} log lines were"),
         };
         Some(format!(
-            " WARN {lines} dropped because nobody read standard error\n"
+            " WARN {lines} dropped because standard error was not read\n"
         ))
     }
 }
@@ -276,7 +276,7 @@ mod tests {
         let dropped = 200 - kept;
         assert_eq!(
             note,
-            format!(" WARN {dropped} log lines were dropped because nobody read standard error\n")
+            format!(" WARN {dropped} log lines were dropped because standard error was not read\n")
         );
         queue.push(line(200));
         assert_eq!(next(), line(200));

@@ -451,7 +451,7 @@ fn join(below: &str, name: &str) -> Box<str> {
 }
 
 fn too_deep(base: &Base<'_>, below: &str) -> Problem {
-    let what = format!("is more than {DEPTH} folders deep; what is in it is left off");
+    let what = format!("is more than {DEPTH} folders deep; its contents are ignored");
     let help = "move it further up";
     base.problem(ProblemCode::TooDeep, Severity::Error, below, &what, help)
 }

@@ -189,7 +189,7 @@ fn client(files: &mut LibraryFiles, rules: &FileRules<'_>) -> ReadLibrary {
     };
     if tree.left_off > 0 || tree.is_cut {
         let what = format!(
-            "has more files or folders than are read ({LISTED} files); the rest is left off"
+            "has more files or folders than are read ({LISTED} files); the rest is ignored"
         );
         let (code, help) = (ProblemCode::TooManyFiles, "split the library in two");
         library
@@ -210,7 +210,7 @@ fn client(files: &mut LibraryFiles, rules: &FileRules<'_>) -> ReadLibrary {
 
 fn too_many_definitions(folder: &LibraryRoot, left_off: usize) -> Problem {
     let message = format!(
-        "{} has more than {FILES} definitions; {left_off} are left off",
+        "{} has more than {FILES} definitions; {left_off} are ignored",
         folder.shown_root
     );
     Problem::of_file(

@@ -21,7 +21,7 @@ impl LibraryPlace {
         let away = self.away.iter();
         away.map(|path| {
             let message = format!(
-                "the file system of {} does not answer; what was read before is served meanwhile",
+                "the file system of {} does not answer; the last version read is served meanwhile",
                 settings.shown(path)
             );
             let path = path.display().to_string();
@@ -87,7 +87,7 @@ impl LibraryPlace {
                 "create a twig.toml there, or say how to read it with `--kind`",
             ),
             FoundState::Folder if self.is_strangers() => {
-                let message = format!("{shown} is passed over: it belongs to somebody else");
+                let message = format!("{shown} is ignored: it belongs to another user");
                 let path = self.path.display().to_string();
                 let problem = Problem::of_file(
                     ProblemCode::StrangersFolder,
@@ -150,5 +150,5 @@ fn unreadable(settings: &Settings, path: &Path, why: &str) -> Problem {
         &path,
         message,
     )
-    .with_help("check the folder's permissions, and where it leads if it is a link")
+    .with_help("check the folder's permissions, and where it points if it is a symlink")
 }

@@ -113,7 +113,7 @@ impl SqliteError {
             | ErrorCode::Unknown => damaged(workspace, what),
             _ => StoreError::File {
                 sentence: format!(
-                    "The file of workspace '{workspace}' cannot be used ({what}): look at its disk, then try again"
+                    "The file of workspace '{workspace}' cannot be used ({what}): check its disk, then try again"
                 ),
                 path: path.to_owned(),
             },

@@ -147,8 +147,8 @@ impl WorkspaceHandle {
 
     pub(super) fn linked(&self) -> StoreError {
         self.file(format!(
-            "The file of workspace '{}' has several names (hard links), and who uses another one \
-             would not see what is written here: remove the others",
+            "The file of workspace '{}' has several names (hard links), and programs that use another \
+             one would not see what is written here: remove the others",
             self.workspace
         ))
     }

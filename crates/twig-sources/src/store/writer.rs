@@ -362,7 +362,7 @@ fn mistake(has_ended: bool) -> StoreError {
             "A mistake in Twig cut the change short, and it may have been written: \
              look whether it was before you repeat it"
         } else {
-            "The change could not be made because of a mistake in Twig, nothing was written"
+            "The change could not be made because of a bug in Twig, nothing was written"
         }
         .to_owned(),
     )

@@ -319,7 +319,7 @@ fn links_of_a_folder_are_not_followed() {
         checked.map(drop).map_err(|error| error.to_string())
     };
     let sentence = |path: &str| {
-        let what = "is a link, and links are not taken: put the file itself there";
+        let what = "is a symlink, and symlinks are not imported: put the file itself there";
         Err(format!("{path} {what}"))
     };
     let file = told(|root| {

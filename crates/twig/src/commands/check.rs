@@ -23,7 +23,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "PATH")]
     library: Vec<PathBuf>,
 
-    /// How their files are read, where their layout does not say
+    /// The kind of their files, if their layout does not show it
     #[arg(long, value_name = "KIND", value_parser = parse_kind)]
     kind: Option<LibraryKind>,
 

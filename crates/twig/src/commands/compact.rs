@@ -118,7 +118,7 @@ fn ask_to_drop(
     let what = words(old);
     let unanswered = || {
         let message = format!(
-            "nothing was dropped from {place}: this is not a terminal, so nobody can confirm it \
+            "nothing was dropped from {place}: this is not a terminal, so you cannot be asked to confirm it \
              ({what} would be lost for good)"
         );
         CommandError::fixable(message).hint("use --yes to drop them without being asked")

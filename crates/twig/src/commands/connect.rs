@@ -26,18 +26,18 @@ use crate::ui::Ui;
 #[derive(Debug, Args)]
 #[command(after_help = clients())]
 pub(crate) struct ConnectArgs {
-    /// The client; without one, all of them are listed with what they have
+    /// The client; without one, lists all of them and what they have
     client: Option<String>,
 
-    /// Write the file that counts in all your projects, as happens without this flag
+    /// Write the user's file, which applies to all projects (the default)
     #[arg(long, conflicts_with = "project")]
     user: bool,
 
-    /// Write the file of a project, of this folder unless you name one
+    /// Write the file of a project: of this folder unless you name one
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
     project: Option<PathBuf>,
 
-    /// What the server is called there
+    /// The name of the server there
     #[arg(long, value_name = "NAME", default_value = "twig", value_parser = parse_name)]
     name: String,
 
@@ -45,11 +45,12 @@ pub(crate) struct ConnectArgs {
     #[arg(long)]
     print: bool,
 
-    /// Take out the entry of that name, if it starts a program called twig
+    /// Remove the entry with that name, if it starts a program called twig
     #[arg(long, conflicts_with = "serve")]
     remove: bool,
 
-    /// Replace an entry of that name that is not as Twig would write it, or remove one that starts anything else
+    /// Replace an entry with that name that differs from what Twig would write, or remove one that
+    /// starts another program
     #[arg(long)]
     force: bool,
 
@@ -57,7 +58,7 @@ pub(crate) struct ConnectArgs {
     #[arg(long)]
     json: bool,
 
-    /// What the client gives to `twig serve`, such as `-- --library PATH`
+    /// Arguments for `twig serve`, such as `-- --library PATH`
     #[arg(last = true, value_name = "SERVE ARGS")]
     serve: Vec<String>,
 }
@@ -107,9 +108,10 @@ pub(super) fn run(options: &ConnectArgs, ui: &mut Ui) -> Result<ExitCode, Comman
     let out = (scope == ConfigScope::Project).then(|| link_out(&path, &folder));
     if let Some(link) = out.flatten() {
         let link = places.shown(&link);
-        let message = format!("{shown} is left alone: the link {link} leads out of the project");
+        let message =
+            format!("{shown} was not changed: the symlink {link} points out of the project");
         return Err(CommandError::fixable(message)
-            .hint("put a file or folder of the project in the link's place"));
+            .hint("replace the symlink by a file or folder of the project"));
     }
     let launch = if options.remove {
         None
@@ -213,7 +215,7 @@ fn refused(shown: &str, error: &ConfigError) -> CommandError {
     };
     let hint = match error {
         ConfigError::Edit(EditError { advice, .. }) => {
-            let advice = advice.as_deref().unwrap_or("mend it");
+            let advice = advice.as_deref().unwrap_or("fix it");
             format!("the file stays as it is; {advice}, then try again")
         }
         _ => "the file stays as it is".to_owned(),

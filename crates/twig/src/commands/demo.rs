@@ -85,7 +85,7 @@ fn converse(client: &mut ProbeClient, library: &Path, ui: &mut Ui) -> Result<(),
         reply(line, ui)?;
     }
 
-    heading("A file changes, and every client hears of it.", ui)?;
+    heading("A file changes, and every client is notified.", ui)?;
     call(
         client,
         "subscriptions/listen",

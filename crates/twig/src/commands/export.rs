@@ -29,7 +29,8 @@ use crate::ui::Ui;
     reason = "each of them is a flag of its own"
 )]
 pub(crate) struct ExportArgs {
-    /// Prompts to write, `*` for any letters, such as `review:*`; without any, all that are served
+    /// Prompts to write, with `*` for any characters, such as `review:*`; all served prompts by
+    /// default
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 
@@ -40,7 +41,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "user")]
     project: Option<PathBuf>,
 
-    /// Write where the client looks for your own files, whatever the project
+    /// Write to the client's folder for your own files, not to a project
     #[arg(long)]
     user: bool,
 
@@ -51,7 +52,7 @@ pub(crate) struct ExportArgs {
     #[command(flatten)]
     from: ExportSourceArgs,
 
-    /// Write nothing; exit with 1 where files are not as they would be written
+    /// Write nothing; exit with 1 if files differ from what would be written
     #[arg(long, conflicts_with_all = ["dry_run", "force", "prune"])]
     check: bool,
 
@@ -59,11 +60,11 @@ pub(crate) struct ExportArgs {
     #[arg(long)]
     dry_run: bool,
 
-    /// Replace files that were changed or are not Twig's; a copy stays beside each
+    /// Replace files that were changed or are not Twig's; keeps a copy of each
     #[arg(short, long)]
     force: bool,
 
-    /// Remove files that were exported from prompts that are gone
+    /// Remove files that were exported from prompts that no longer exist
     #[arg(long)]
     prune: bool,
 
@@ -75,15 +76,15 @@ pub(crate) struct ExportArgs {
 /// Where prompts come from; `--project` says where they go.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ExportSourceArgs {
-    /// Take this library too, before those of the data folder (may be given several times)
+    /// Include this library, too, before those of the data folder (may be given several times)
     #[arg(long, value_name = "PATH")]
     library: Vec<PathBuf>,
 
-    /// How the files of --library are read, where their layout does not say
+    /// The kind of --library's files, if their layout does not show it
     #[arg(long, value_name = "KIND", value_parser = parse_kind, requires = "library")]
     kind: Option<LibraryKind>,
 
-    /// Take this project of a workspace too, before all libraries
+    /// Include this project of a workspace, too, before all libraries
     #[arg(long, value_name = "NAME")]
     from_project: Option<String>,
 

@@ -29,11 +29,11 @@ pub(crate) struct ImportArgs {
     /// A file, or a folder with files
     path: PathBuf,
 
-    /// The library of the data folder that takes them; made of the path's name where it is left out
+    /// The library of the data folder to import into; by default named after the path
     #[arg(long, value_name = "NAME", conflicts_with = "project")]
     library: Option<String>,
 
-    /// Put them into this project instead, each text as it was written
+    /// Import into this project instead, with each text as it was written
     #[arg(short, long, value_name = "NAME")]
     project: Option<String>,
 
@@ -41,11 +41,11 @@ pub(crate) struct ImportArgs {
     #[arg(short, long, value_name = "NAME", requires = "project")]
     workspace: Option<String>,
 
-    /// What the files were written for, where they do not show it
+    /// What the files were written for, if they do not show it
     #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
     format: Option<ImportFormat>,
 
-    /// Take rules, too, that apply always or by files
+    /// Also import rules that apply always or by files
     #[arg(long)]
     all_rules: bool,
 
@@ -53,7 +53,7 @@ pub(crate) struct ImportArgs {
     #[arg(long)]
     dry_run: bool,
 
-    /// Also list what is taken as it was
+    /// Also list prompts that are imported without changes
     #[arg(long)]
     all: bool,
 
@@ -209,7 +209,7 @@ fn trouble(places: &Places, path: &Path, error: &ImportError) -> CommandError {
         ImportError::NotThere => Some("name a file or a folder that is there"),
         ImportError::Locked(_) => Some("try again when the other command has ended"),
         ImportError::NoLibrary => Some("choose another name with `--library NAME`"),
-        ImportError::Manifest(_) => Some("run `twig check`, mend it, and try again"),
+        ImportError::Manifest(_) => Some("run `twig check`, fix the file, and try again"),
         ImportError::CannotAdd(_) => Some("import into another library with `--library NAME`"),
         ImportError::TooManyFiles(_) | ImportError::TooManyBytes(_) => {
             Some("import its folders one by one")

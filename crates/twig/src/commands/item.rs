@@ -23,18 +23,18 @@ use crate::ui::Ui;
 pub(crate) enum PromptCommand {
     /// List the prompts of a project
     List(ItemListArgs),
-    /// Print what a prompt says, and nothing else
+    /// Print the text of a prompt, and nothing else
     #[command(disable_version_flag = true)]
     Show(ItemShowArgs),
     /// Add a prompt to a project
     Add(ItemAddArgs),
-    /// Change a prompt; what it was is kept as a version
+    /// Change a prompt; the previous text is kept as a version
     Update(ItemUpdateArgs),
     /// Delete a prompt; `restore` brings it back
     Delete(ItemDeleteArgs),
-    /// List the versions of a prompt, also of a deleted one
+    /// List the versions of a prompt, including a deleted one
     History(ItemHistoryArgs),
-    /// Bring an earlier version of a prompt back
+    /// Restore an earlier version of a prompt
     #[command(disable_version_flag = true)]
     Restore(ItemRestoreArgs),
 }
@@ -43,18 +43,18 @@ pub(crate) enum PromptCommand {
 pub(crate) enum ResourceCommand {
     /// List the resources of a project
     List(ItemListArgs),
-    /// Print what a resource holds, and nothing else
+    /// Print the content of a resource, and nothing else
     #[command(disable_version_flag = true)]
     Show(ItemShowArgs),
     /// Add a resource to a project
     Add(ResourceAddArgs),
-    /// Change a resource; what it was is kept as a version
+    /// Change a resource; the previous content is kept as a version
     Update(ResourceUpdateArgs),
     /// Delete a resource; `restore` brings it back
     Delete(ItemDeleteArgs),
-    /// List the versions of a resource, also of a deleted one
+    /// List the versions of a resource, including a deleted one
     History(ItemHistoryArgs),
-    /// Bring an earlier version of a resource back
+    /// Restore an earlier version of a resource
     #[command(disable_version_flag = true)]
     Restore(ItemRestoreArgs),
 }
@@ -67,7 +67,7 @@ pub(crate) struct ItemAddArgs {
     #[command(flatten)]
     place: ProjectArgs,
 
-    /// What it holds; @FILE reads a file, - reads standard input, @@TEXT starts with an @
+    /// Its content; @FILE reads a file, - reads standard input, @@TEXT starts with an @
     #[arg(short, long, allow_hyphen_values = true)]
     content: String,
 
@@ -85,11 +85,11 @@ pub(crate) struct ResourceAddArgs {
     #[command(flatten)]
     item: ItemAddArgs,
 
-    /// Its URI, such as `file:///docs/api.md`: a key, from which nothing is ever read
+    /// Its URI, such as `file:///docs/api.md`: only a key, nothing is read from it
     #[arg(long)]
     uri: String,
 
-    /// What its bytes are; where it is left out the names of file and URI tell, else text/plain
+    /// Its MIME type; by default guessed from the names of file and URI, else text/plain
     #[arg(short, long, value_name = "TYPE")]
     mime_type: Option<String>,
 }
@@ -102,11 +102,11 @@ pub(crate) struct ItemUpdateArgs {
     #[command(flatten)]
     place: ProjectArgs,
 
-    /// What it holds; @FILE reads a file, - reads standard input, @@TEXT starts with an @
+    /// Its content; @FILE reads a file, - reads standard input, @@TEXT starts with an @
     #[arg(short, long, allow_hyphen_values = true)]
     content: Option<String>,
 
-    /// What it is for; an empty text takes the description away
+    /// What it is for; an empty text removes the description
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     description: Option<String>,
 
@@ -124,11 +124,11 @@ pub(crate) struct ResourceUpdateArgs {
     #[command(flatten)]
     item: ItemUpdateArgs,
 
-    /// Its URI from now on
+    /// Its new URI
     #[arg(long)]
     uri: Option<String>,
 
-    /// What its bytes are from now on
+    /// Its new MIME type
     #[arg(short, long, value_name = "TYPE")]
     mime_type: Option<String>,
 }
@@ -161,7 +161,7 @@ pub(crate) struct ItemRestoreArgs {
     #[command(flatten)]
     place: ProjectArgs,
 
-    /// The version that comes back
+    /// The version to restore
     #[arg(long, value_name = "N", value_parser = parse_version)]
     version: u64,
 

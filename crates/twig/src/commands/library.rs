@@ -28,7 +28,7 @@ use crate::ui::Ui;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LibraryCommand {
-    /// List libraries: where they are, what they have, whether they are trusted
+    /// List libraries: where they are, their contents, whether they are trusted
     List {
         #[command(flatten)]
         sources: SourceArgs,
@@ -36,15 +36,15 @@ pub(crate) enum LibraryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Remember folders of prompts, so that they are served from now on
+    /// Add folders of prompts to the configuration, so that they are served from now on
     Add(LibraryAddArgs),
-    /// Forget a folder that was added; its files stay
+    /// Remove a folder that was added; its files stay
     Remove {
         /// The library's name, or the folder that was added
         #[arg(value_name = "NAME|PATH")]
         library: String,
     },
-    /// Let a library run its programs, as they are now
+    /// Allow a library to run its programs, as they are now
     Trust {
         /// The library's name, or its folder
         #[arg(value_name = "NAME|PATH")]
@@ -53,7 +53,7 @@ pub(crate) enum LibraryCommand {
         #[arg(long)]
         yes: bool,
     },
-    /// Let a library run its programs no longer
+    /// Stop allowing a library to run its programs
     Distrust {
         /// The library's name, or its folder
         #[arg(value_name = "NAME|PATH")]
@@ -261,7 +261,8 @@ fn describe(
 fn ask(library: &Library, ui: &mut Ui) -> Result<bool, CommandError> {
     let name = &library.name;
     let unanswered = || {
-        let message = format!("nobody is there to say whether library `{name}` is to be trusted");
+        let message =
+            format!("this is not a terminal, so you cannot be asked to trust library `{name}`");
         CommandError::fixable(message).hint("use --yes once you have looked at it")
     };
     let question = format!("\nlet library `{name}` run these programs as you?");
@@ -344,7 +345,7 @@ fn read_record(places: &Places) -> Result<(PathBuf, Trust), CommandError> {
                 _ => reason(&error),
             }
         ))
-        .hint("mend or remove the file, then trust your libraries again")),
+        .hint("fix or remove the file, then trust your libraries again")),
     }
 }
 

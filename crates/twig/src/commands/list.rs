@@ -19,7 +19,7 @@ pub(crate) struct ListArgs {
     #[command(flatten)]
     sources: SourceArgs,
 
-    /// Also list what another library shadows and what cannot be served
+    /// Also list prompts that another library shadows or that cannot be served
     #[arg(long)]
     all: bool,
 

@@ -24,15 +24,15 @@ use crate::ui::Ui;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum NewCommand {
-    /// Make a library in the data folder
+    /// Create a library in the data folder
     Library {
         /// Its folder's name
         name: String,
-        /// Make it in this folder instead
+        /// Create it in this folder instead
         #[arg(long = "in", value_name = "FOLDER")]
         folder: Option<PathBuf>,
     },
-    /// Make a prompt in a library
+    /// Create a prompt in a library
     Prompt {
         /// The library and the prompt's name
         #[arg(value_name = "LIBRARY:NAME")]
@@ -174,7 +174,7 @@ fn prompt(
     }
     let hint = match read_toml(&text) {
         Ok(_) => "declare the prompt there by hand",
-        Err(_) => "run `twig check`, mend it, and try again",
+        Err(_) => "run `twig check`, fix the file, and try again",
     };
     let before = text;
     let text = with_table(&before, &prompt, description);
@@ -314,7 +314,7 @@ description = "Prompts of my own"
 
 [prompts.hello]
 title = "Hello"
-description = "Greet somebody and offer help"
+description = "Greet a person and offer help"
 
 [[prompts.hello.arguments]]
 name = "name"

@@ -26,7 +26,7 @@ pub(crate) struct SourceArgs {
     #[arg(long, value_name = "PATH")]
     pub(super) library: Vec<PathBuf>,
 
-    /// How the files of --library are read, where their layout does not say
+    /// The kind of --library's files, if their layout does not show it
     #[arg(long, value_name = "KIND", value_parser = parse_kind, requires = "library")]
     pub(super) kind: Option<LibraryKind>,
 
@@ -42,7 +42,7 @@ pub(crate) struct SourceArgs {
 /// Programs that produce prompts.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct FunctionArgs {
-    /// Run trusted prompt functions also where the system cannot shut them in
+    /// Run trusted prompt functions even if the system cannot sandbox them
     #[arg(long)]
     pub(super) allow_unsandboxed_functions: bool,
 }

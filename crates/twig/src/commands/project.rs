@@ -18,7 +18,7 @@ use crate::ui::Ui;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProjectCommand {
-    /// List projects and what they hold
+    /// List projects and their contents
     List {
         #[command(flatten)]
         place: WorkspaceArgs,
@@ -26,7 +26,7 @@ pub(crate) enum ProjectCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Make a project
+    /// Create a project
     Create {
         /// Its name
         name: String,
@@ -36,12 +36,12 @@ pub(crate) enum ProjectCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Give a project another name
+    /// Rename a project
     Rename {
         /// Its name
         #[arg(value_name = "OLD")]
         name: String,
-        /// Its name from now on
+        /// Its new name
         #[arg(value_name = "NEW")]
         to: String,
         #[command(flatten)]
@@ -50,7 +50,7 @@ pub(crate) enum ProjectCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Delete a project, what it holds and all versions of it, for good
+    /// Delete a project, its contents and all their versions, for good
     Delete {
         /// Its name
         name: String,
@@ -66,7 +66,7 @@ pub(crate) enum ProjectCommand {
     Export {
         /// Its name
         name: String,
-        /// Where to; an earlier export is brought up to date
+        /// The folder; an earlier export there is updated
         folder: PathBuf,
         #[command(flatten)]
         place: WorkspaceArgs,
@@ -77,11 +77,11 @@ pub(crate) enum ProjectCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Make a project of an exported folder
+    /// Create a project from an exported folder
     Import {
         /// The folder
         folder: PathBuf,
-        /// The project's name, if not the one that it had
+        /// The project's name, if not the exported one
         #[arg(long)]
         name: Option<String>,
         #[command(flatten)]

@@ -33,7 +33,7 @@ pub(super) fn ask(
 pub(super) fn ask_to_delete(what: &str, losing: &str, ui: &mut Ui) -> Result<bool, CommandError> {
     let unanswered = || {
         let message = format!(
-            "{what} was not deleted: this is not a terminal, so nobody can confirm it ({losing})"
+            "{what} was not deleted: this is not a terminal, so you cannot be asked to confirm it ({losing})"
         );
         CommandError::fixable(message).hint("use --force to delete it without being asked")
     };

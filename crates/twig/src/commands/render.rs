@@ -175,7 +175,7 @@ fn pair(text: &str) -> Result<GivenPair, CommandError> {
     let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.is_empty()) else {
         let message = format!("`{text}` is not KEY=VALUE");
         let error = CommandError::new(ErrorKind::Usage, message);
-        return Err(error.hint("put quotes round a value with blanks: KEY=\"several words\""));
+        return Err(error.hint("put quotes round a value with spaces: KEY=\"several words\""));
     };
     let value = match spelled(value) {
         Spelled::Text(text) => text.to_owned(),

@@ -15,7 +15,7 @@ use crate::ui::Ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
-    /// What to look for: beginnings of words, each of which has to be found
+    /// What to search for: beginnings of words, all of which must be found
     #[arg(required = true)]
     words: Vec<String>,
 

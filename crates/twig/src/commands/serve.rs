@@ -25,11 +25,11 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     sources: SourceArgs,
 
-    /// Look for changes by polling instead of waiting for the system's word
+    /// Look for changes by polling instead of using the system's events
     #[arg(long)]
     poll: bool,
 
-    /// Offer clients nothing that writes
+    /// Offer clients no tools that write
     #[arg(long)]
     read_only: bool,
 

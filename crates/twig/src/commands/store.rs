@@ -28,7 +28,7 @@ pub(crate) struct ProjectArgs {
     #[command(flatten)]
     pub(super) place: WorkspaceArgs,
 
-    /// The project; may be left out where the workspace has just one
+    /// The project; may be omitted if the workspace has just one
     #[arg(short, long, value_name = "NAME")]
     pub(super) project: Option<String>,
 }

@@ -70,7 +70,7 @@ pub(super) fn export(
     }
     for path in &exported.kept {
         ui.say(format!(
-            "kept {path}, which the project has no more: somebody changed it"
+            "kept {path}, which is no longer in the project: it was changed since the last export"
         ));
     }
     if json {

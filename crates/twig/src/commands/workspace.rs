@@ -23,7 +23,7 @@ pub(crate) enum WorkspaceCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Make a workspace
+    /// Create a workspace
     Create {
         /// Its name
         name: String,
@@ -31,7 +31,7 @@ pub(crate) enum WorkspaceCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Drop old versions and give the space of what was deleted back
+    /// Drop old versions and free the disk space of deleted content
     Compact(CompactArgs),
     /// Delete a workspace, its projects and all their versions, for good
     Delete {

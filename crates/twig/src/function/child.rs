@@ -100,7 +100,9 @@ fn start(task: &Task) -> Result<Child, StartRefusal> {
     }
     command.spawn().map_err(|error| {
         let why = match error.kind() {
-            io::ErrorKind::NotFound => "it, or what its first line names, is not there".to_owned(),
+            io::ErrorKind::NotFound => {
+                "it, or the interpreter in its first line, does not exist".to_owned()
+            }
             _ => reason(&error),
         };
         StartRefusal::NotStarted(why)

@@ -134,7 +134,7 @@ impl FunctionProcess {
         // From now on a call to stop waits until the process id is known.
         let mut state = stop.lock();
         if state.is_stopped {
-            return Err(io::Error::other("nobody waits for it any more"));
+            return Err(io::Error::other("the request was cancelled"));
         }
         adopt_orphans();
         let mut child = command.spawn()?;
@@ -406,7 +406,7 @@ fn why_refused(call: &FunctionCall, refused: StartRefusal) -> FunctionOutcome {
             format!("Prompt `{prompt}` was not run: library `{name}` cannot be looked at: {why}")
         }
         StartRefusal::NoSandbox(why) => format!(
-            "Prompt `{prompt}` was not run: this system cannot shut programs in ({why}); start Twig with --allow-unsandboxed-functions to run them with all that you may do yourself"
+            "Prompt `{prompt}` was not run: this system cannot sandbox programs ({why}); start Twig with --allow-unsandboxed-functions to run them with all your permissions"
         ),
         StartRefusal::NotStarted(why) => format!(
             "The function of prompt `{prompt}` could not be started: {}: {why}",

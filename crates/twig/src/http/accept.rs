@@ -80,7 +80,7 @@ pub(super) async fn run(
                 Err(error) => {
                     // A failure repeats until some resource is freed; log it once.
                     if !std::mem::replace(&mut is_failing, true) {
-                        tracing::warn!("connections cannot be taken: {error}");
+                        tracing::warn!("connections cannot be accepted: {error}");
                     }
                     sleep(RECOVER).await;
                 }
@@ -137,7 +137,7 @@ async fn serve(
     let served = tokio::select! {
         served = connection.as_mut() => served,
         () = peer.closed() => {
-            tracing::debug!("a connection that asked for nothing made room for another");
+            tracing::debug!("an idle connection was closed to make room for another");
             return;
         }
         () = is_over(&mut ending) => {

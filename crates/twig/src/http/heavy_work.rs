@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn prompts_take_turns_and_the_crowded_one_is_refused() {
         let heavy = HeavyWork::new(Duration::from_secs(60));
-        let turn = heavy.enter(lane("first")).expect("nobody is before it");
+        let turn = heavy.enter(lane("first")).expect("the queue is empty");
         let (order, done) = channel();
         thread::scope(|scope| {
             let start = |prompt: &'static str| {

@@ -122,7 +122,7 @@ fn mistakes_on_the_command_line_say_what_to_do() {
     insta::assert_snapshot!(env.run(["render", "code_review", "code_snippet"]), @r#"
     --- stderr
     error: `code_snippet` is not KEY=VALUE
-    hint: put quotes round a value with blanks: KEY="several words"
+    hint: put quotes round a value with spaces: KEY="several words"
     --- exit 2
     "#);
     insta::assert_snapshot!(env.run(["render", "code_review", "code_snippet=@nowhere.txt"]), @"
@@ -342,7 +342,7 @@ fn a_new_library_works_and_nothing_is_overwritten() {
     assert_eq!(env.run(["check"]).code, 0);
     assert_eq!(
         env.run(["list"]).stdout,
-        "my_prompts:hello   name [tone]  Greet somebody and offer help\nmy_prompts:review               Say \"hi\"\n"
+        "my_prompts:hello   name [tone]  Greet a person and offer help\nmy_prompts:review               Say \"hi\"\n"
     );
 }
 

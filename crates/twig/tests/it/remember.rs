@@ -75,7 +75,7 @@ fn a_folder_is_added_served_and_forgotten() {
     ");
     insta::assert_snapshot!(env.run(["library", "remove", "cursor"]), @"
     --- stderr
-    [work] is served no longer; its files are as they were
+    [work] is no longer served; its files were not changed
     --- exit 0
     ");
     assert_eq!(configured(&env), "");
@@ -172,7 +172,7 @@ fn what_clients_keep_is_found_and_added() {
     2.  work_claude  claude  1 prompt        [work]/.claude/commands
     3.  cursor       cursor  1 prompt        [work]/.cursor/commands
     --- stderr
-    error: nothing was added: this is not a terminal, so nobody can pick
+    error: nothing was added: this is not a terminal, so you cannot pick
     hint: use --yes to add all of them, or `twig library add PATH`
     --- exit 1
     ");

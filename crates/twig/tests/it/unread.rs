@@ -99,7 +99,7 @@ fn dropped(said: &str) -> usize {
     let notes = said.lines().filter_map(|line| {
         let note = line.strip_prefix(" WARN ")?;
         let count =
-            note.strip_suffix(" log lines were dropped because nobody read standard error")?;
+            note.strip_suffix(" log lines were dropped because standard error was not read")?;
         count.parse::<usize>().ok()
     });
     notes.sum()

@@ -3,7 +3,7 @@
 #![cfg(unix)]
 #![allow(
     clippy::disallowed_methods,
-    reason = "a child is told what to do by its environment"
+    reason = "the environment tells a child what to do"
 )]
 
 use std::fs;

@@ -164,8 +164,8 @@ fn judge(
         }
         ConfigScope::Project => {
             let why = format!(
-                "it is not started here, since a project's file may be anybody's and this entry \
-                 does more than serve with this program: look at `{}` in {}",
+                "it is not started here, since another user may have written a project's file and \
+                 this entry does more than serve with this program: check `{}` in {}",
                 entry.name,
                 config.path.display()
             );

@@ -186,13 +186,13 @@ impl<'c> ImportReport<'c> {
         }
         if self.other_files > 0 {
             let files = counted(self.other_files, "other file", "other files");
-            ui.say(format!("note: {files} passed over"));
+            ui.say(format!("note: {files} ignored"));
         }
         if !self.dry_run && self.taken + self.changed == 0 && self.unchanged > 0 {
             ui.say(if self.left == 0 {
-                "nothing was written: all of it was there already"
+                "nothing was written: everything was there already"
             } else {
-                "nothing was written: all that is not left was there already"
+                "nothing was written: everything that can be imported was there already"
             });
         }
         let is_rule = |row: &ImportedPromptRow<'_>| {

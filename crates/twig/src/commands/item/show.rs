@@ -32,7 +32,7 @@ pub(crate) struct ItemShowArgs {
     #[command(flatten)]
     place: ProjectArgs,
 
-    /// What it was at this version
+    /// Its content at this version
     #[arg(long, value_name = "N", value_parser = parse_version)]
     version: Option<u64>,
 

@@ -22,19 +22,19 @@ pub(crate) struct LibraryAddArgs {
     #[arg(value_name = "PATH", required_unless_present = "detect")]
     pub(super) paths: Vec<PathBuf>,
 
-    /// How their files are read, where their layout does not say
+    /// The kind of their files, if their layout does not show it
     #[arg(long, value_name = "KIND", value_parser = parse_kind)]
     pub(super) kind: Option<LibraryKind>,
 
-    /// What the library is called, if not by its folder
+    /// The name of the library, if not its folder's
     #[arg(long, value_name = "NAME")]
     pub(super) name: Option<String>,
 
-    /// Look for folders of clients in your home and in this project, and pick from them
+    /// Search your home and this project for clients' folders, and pick from them
     #[arg(long, conflicts_with_all = ["paths", "kind", "name"])]
     pub(super) detect: bool,
 
-    /// Add all that were found without asking
+    /// Add everything that was found without asking
     #[arg(long, requires = "detect")]
     pub(super) yes: bool,
 

@@ -154,7 +154,7 @@ fn show(places: &Places, rows: &[AddedLibraryRow], ui: &mut Ui) -> Result<(), Co
 /// Asks which to add.
 fn pick(rows: &[AddedLibraryRow], new: &[usize], ui: &mut Ui) -> Result<Vec<usize>, CommandError> {
     if !io::stdin().is_terminal() {
-        let message = "nothing was added: this is not a terminal, so nobody can pick";
+        let message = "nothing was added: this is not a terminal, so you cannot pick";
         let error = CommandError::fixable(message);
         return Err(error.hint("use --yes to add all of them, or `twig library add PATH`"));
     }

@@ -23,7 +23,7 @@ pub(super) fn run(named: &str, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     file.remove(&places, at)?;
     file.save(&places)?;
     ui.say(format!(
-        "{} is served no longer; its files are as they were",
+        "{} is no longer served; its files were not changed",
         places.shown(&config.libraries[at].path)
     ));
     Ok(ExitCode::SUCCESS)

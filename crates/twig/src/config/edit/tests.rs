@@ -188,7 +188,7 @@ fn a_folder_that_cannot_be_synced_is_no_error() {
     // Files can be created and found there, but the folder itself cannot be opened.
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o300)).unwrap();
     if fs::read_dir(dir.path()).is_ok() {
-        println!("passed over: this user may read everywhere");
+        println!("skipped: this user may read everywhere");
         return;
     }
     let mut file = ConfigFile::open(&places).unwrap();

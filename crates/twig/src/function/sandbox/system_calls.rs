@@ -355,7 +355,7 @@ mod tests {
     fn without_landlocks_help_signals_stay_in_the_group() {
         let tried = std::thread::spawn(|| {
             restrict(false).expect("this system has seccomp");
-            let parent = getppid().expect("somebody started the tests");
+            let parent = getppid().expect("the tests have a parent process");
             (test_kill_process(parent), test_kill_current_process_group())
         });
         let (parent, group) = tried.join().expect("it ends well");

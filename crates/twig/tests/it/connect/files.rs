@@ -250,7 +250,7 @@ fn the_links_of_a_project_lead_nowhere_else() {
         for more in [&[][..], &["--force"], &["--print"], &["--remove"]] {
             let outcome = connect(&env, &[&[client, "--project"], more].concat());
             assert_eq!(outcome.code, 1, "{outcome}");
-            let said = format!("the link [work]/{link} leads out of the project\nhint: ");
+            let said = format!("the symlink [work]/{link} points out of the project\nhint: ");
             assert!(outcome.stderr.contains(&said), "{outcome}");
         }
     }
@@ -273,7 +273,7 @@ fn a_folder_that_cannot_be_synced_is_no_error() {
     // Files can be made and found there, and the folder itself not be opened.
     fs::set_permissions(folder, fs::Permissions::from_mode(0o300)).expect("own folder");
     if fs::read_dir(folder).is_ok() {
-        println!("passed over: this user may read everywhere");
+        println!("skipped: this user may read everywhere");
         return;
     }
     done(&env, &["cursor"]);
@@ -327,7 +327,7 @@ fn files_that_cannot_be_edited_stay() {
         } else {
             assert_eq!(outcome.code, 1, "{outcome}");
             assert!(
-                outcome.stderr.ends_with("; mend it, then try again\n"),
+                outcome.stderr.ends_with("; fix it, then try again\n"),
                 "{outcome}"
             );
         }

@@ -33,7 +33,7 @@ fn a_folder_is_read_whole_and_nothing_else() {
     left  -  link.mdc         it leads outside the folder that is imported
     --- stderr
     new library `kit`: 3 taken as they are, 4 left
-    note: 5 other files passed over
+    note: 5 other files ignored
     hint: `--all-rules` takes rules that apply by themselves, too
     --- exit 0
     ");

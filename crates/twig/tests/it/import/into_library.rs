@@ -64,13 +64,13 @@ fn a_second_import_changes_nothing_and_says_so() {
     assert_eq!(counts(&report), [0, 0, 3, 1]);
     assert_eq!(tree(&env.data()), before);
     let outcome = env.run(["import", "a.csv", "--library", "Mine"]);
-    let said = "nothing was written: all that is not left was there already";
+    let said = "nothing was written: everything that can be imported was there already";
     assert!(outcome.stderr.contains(said), "{outcome}");
     assert_eq!(tree(&env.data()), before);
     put(&env, "b.csv", "act,prompt\nOne,Text\n");
     imported(&env, &["b.csv"]);
     let outcome = env.run(["import", "b.csv"]);
-    let said = "nothing was written: all of it was there already";
+    let said = "nothing was written: everything was there already";
     assert!(outcome.stderr.contains(said), "{outcome}");
 }
 

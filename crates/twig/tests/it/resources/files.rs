@@ -180,7 +180,7 @@ fn what_is_no_file_or_too_much_is_left_off_with_a_problem() {
         "{grown}"
     );
     insta::assert_snapshot!(env.run(["check"]), @"
-    error[too-deep]: ~/.local/share/twig/prompts/lib/docs/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d is more than 16 folders deep; what is in it is left off
+    error[too-deep]: ~/.local/share/twig/prompts/lib/docs/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d is more than 16 folders deep; its contents are ignored
     --> [data]/lib/docs/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d/d
      = help: move it further up
 

@@ -211,7 +211,7 @@ fn an_earlier_export_is_brought_up_to_date() {
     Exported project 'garden' to [work]/out: 3 prompts and resources, 2 files written
     removed prompts/Water~7ca7dea9.md, which the project has no more
     removed prompts/water~0f416849.md, which the project has no more
-    kept resources/api.md, which the project has no more: somebody changed it
+    kept resources/api.md, which is no longer in the project: it was changed since the last export
     --- exit 0
     ");
     let told = json(&env, &["project", "export", "garden", "out", "--json"]);
@@ -416,7 +416,7 @@ fn a_folder_with_a_mistake_makes_no_project() {
     }
     check(&|json| json["prompts"][1]["name"] = "a/b".into());
     insta::assert_snapshot!(told.concat(), @"
-    error: [work]/out: prompts/link is a link, and links are not taken: put the file itself there
+    error: [work]/out: prompts/link is a symlink, and symlinks are not imported: put the file itself there
     error: [work]/out: project.json has a path that does not lead to a file inside the folder: `../secret`
     error: [work]/out: prompts/gone is not there
     error: [work]/out: prompts/binary: Content of type 'text/plain' has to be UTF-8 text, which ends at byte 0

@@ -234,25 +234,25 @@ fn nothing_is_deleted_where_nobody_can_be_asked() {
     );
     insta::assert_snapshot!(env.run(["project", "delete", "garden"]), @"
     --- stderr
-    error: project 'garden' was not deleted: this is not a terminal, so nobody can confirm it (1 prompt, 1 resource and all their versions would be lost for good)
+    error: project 'garden' was not deleted: this is not a terminal, so you cannot be asked to confirm it (1 prompt, 1 resource and all their versions would be lost for good)
     hint: use --force to delete it without being asked
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["workspace", "delete", "default"]), @"
     --- stderr
-    error: workspace 'default' was not deleted: this is not a terminal, so nobody can confirm it (1 project, 1 prompt, 1 resource and all their versions would be lost for good)
+    error: workspace 'default' was not deleted: this is not a terminal, so you cannot be asked to confirm it (1 project, 1 prompt, 1 resource and all their versions would be lost for good)
     hint: use --force to delete it without being asked
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["prompt", "delete", "water"]), @"
     --- stderr
-    error: prompt 'water' was not deleted: this is not a terminal, so nobody can confirm it (its one version can be brought back with `twig prompt restore`)
+    error: prompt 'water' was not deleted: this is not a terminal, so you cannot be asked to confirm it (its one version can be brought back with `twig prompt restore`)
     hint: use --force to delete it without being asked
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["resource", "delete", "map"]), @"
     --- stderr
-    error: resource 'map' was not deleted: this is not a terminal, so nobody can confirm it (its one version can be brought back with `twig resource restore`)
+    error: resource 'map' was not deleted: this is not a terminal, so you cannot be asked to confirm it (its one version can be brought back with `twig resource restore`)
     hint: use --force to delete it without being asked
     --- exit 1
     ");
