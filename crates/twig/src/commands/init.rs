@@ -90,11 +90,11 @@ pub(super) fn run(options: &InitArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
     let made = STARTER.len() - kept;
     let shown = places.shown(&root);
     ui.say(match (made, kept) {
-        (0, _) => format!("all of it is there already: {shown} stays as it is"),
+        (0, _) => format!("every file exists already: {shown} was not changed"),
         (_, 0) => format!("made {shown}"),
-        (_, kept) => format!("made what was missing in {shown}; {kept} files stay as they are"),
+        (_, kept) => format!("added the missing files to {shown}; existing files kept: {kept}"),
     });
-    ui.say("try `twig list`, or `twig render suggest-patterns problem=\"…\"`; edit docs/ to say what your team agreed on");
+    ui.say("try `twig list`, or `twig render suggest-patterns problem=\"…\"`; edit docs/ to describe your team's conventions");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -21,7 +21,7 @@ fn what_init_writes_has_no_mistake_and_is_served_from_below() {
     [work]/.twig/docs/adr/001-record-decisions.md
     --- stderr
     made [work]/.twig
-    try `twig list`, or `twig render suggest-patterns problem="…"`; edit docs/ to say what your team agreed on
+    try `twig list`, or `twig render suggest-patterns problem="…"`; edit docs/ to describe your team's conventions
     --- exit 0
     "#);
     insta::assert_snapshot!(env.run(["check"]), @"
@@ -34,7 +34,7 @@ fn what_init_writes_has_no_mistake_and_is_served_from_below() {
     let mut command = env.command(["list"]);
     let listed = command.current_dir(&below).output().expect("it runs");
     insta::assert_snapshot!(String::from_utf8_lossy(&listed.stdout), @"
-    create-adr                    topic [context]  Draft an architecture decision record in the form of those before it
+    create-adr                    topic [context]  Draft an architecture decision record in the format of the existing ones
     review-code-against-patterns  code [language]  Review code against the architectural patterns of this project
     suggest-patterns              problem          Suggest which of the project's patterns fit a problem
     ");
@@ -50,38 +50,38 @@ fn what_init_writes_has_no_mistake_and_is_served_from_below() {
 
     # Repository pattern
 
-    Code that decides and code that stores know each other only through an interface: the repository.
+    Business logic and storage code are separated by an interface: the repository.
 
     ## When
 
-    - Rules of the business would otherwise stand between lines that talk to a database.
-    - Tests should run without one.
+    - Business rules would otherwise be mixed with database calls.
+    - Tests should run without a database.
 
     ## How
 
-    - One repository for each kind of thing that is kept, named after it: `Orders`, not `OrderRepositoryImpl`.
-    - Its methods speak the language of the business (`unpaid_since`), not of the storage (`select_where`).
-    - It takes and gives values, never rows or open connections.
+    - One repository for each kind of entity, named after it: `Orders`, not `OrderRepositoryImpl`.
+    - Its methods use domain terms (`unpaid_since`), not storage terms (`select_where`).
+    - It accepts and returns values, never rows or open connections.
 
     ## Not
 
     - A repository for each table.
-    - Methods that return everything, to be filtered by whoever called.
+    - Methods that return everything and leave the filtering to the caller.
 
     Our guidelines:
 
-    # Designing interfaces over HTTP
+    # HTTP API design
     Source: architecture://guidelines/api-design
 
-    # Designing interfaces over HTTP
+    # HTTP API design
 
-    - Paths name things in the plural (`/orders/17/items`); what is done to them is the method.
-    - A list comes in pages, with an opaque cursor; nobody gets all of it at once.
-    - An error says what happened, where, and what to do next, in one sentence, with a code that never changes its meaning.
-    - A field that was published is not renamed or reused. New fields may come at any time; clients pass over what they do not know.
-    - Writing the same thing twice has the effect of writing it once: clients send a key of their own.
+    - Paths are plural nouns (`/orders/17/items`); the HTTP method says what to do with them.
+    - Lists are paginated with an opaque cursor; no response returns everything.
+    - An error says what happened, where, and what to do next, in one sentence, with a stable error code.
+    - Published fields are never renamed or reused. New fields may be added at any time; clients ignore unknown fields.
+    - Writes are idempotent: clients send an idempotency key.
 
-    For each pattern that fits, at most three: its title, why it fits here, what it costs, and a first step. Say so if none fits, and what is missing.
+    For each pattern that fits (at most three), give its title, why it fits, its drawbacks, and a first step. If none fits, say so and describe what is missing.
     --- exit 0
     ");
 }
@@ -93,14 +93,14 @@ fn init_overwrites_nothing() {
     fs::create_dir_all(mine.parent().expect("a folder")).expect("writable");
     fs::write(&mine, "# Mine\n").expect("writable");
     insta::assert_snapshot!(env.run(["init"]).stderr, @r#"
-    made what was missing in [work]/.twig; 1 files stay as they are
-    try `twig list`, or `twig render suggest-patterns problem="…"`; edit docs/ to say what your team agreed on
+    added the missing files to [work]/.twig; existing files kept: 1
+    try `twig list`, or `twig render suggest-patterns problem="…"`; edit docs/ to describe your team's conventions
     "#);
     assert_eq!(fs::read_to_string(&mine).expect("text"), "# Mine\n");
     insta::assert_snapshot!(env.run(["init"]), @r#"
     --- stderr
-    all of it is there already: [work]/.twig stays as it is
-    try `twig list`, or `twig render suggest-patterns problem="…"`; edit docs/ to say what your team agreed on
+    every file exists already: [work]/.twig was not changed
+    try `twig list`, or `twig render suggest-patterns problem="…"`; edit docs/ to describe your team's conventions
     --- exit 0
     "#);
     insta::assert_snapshot!(env.run(["init", "nowhere"]), @"
