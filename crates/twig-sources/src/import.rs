@@ -39,7 +39,7 @@ pub enum ImportError {
     #[error("its files hold more than {0} bytes together")]
     TooManyBytes(usize),
     /// A folder that is not a library.
-    #[error("it is there and is no library with a twig.toml")]
+    #[error("it exists and is not a library with a twig.toml")]
     NoLibrary,
     /// The manifest cannot be read.
     #[error("its twig.toml {0}")]

@@ -57,7 +57,7 @@ pub enum ProjectFolderError {
     #[error("{MANIFEST} {0}")]
     Manifest(FolderError),
     /// A folder that holds something else.
-    #[error("the folder is not empty and is no exported project")]
+    #[error("the folder is not empty and is not an exported project")]
     NotEmpty,
     /// The export of another project.
     #[error("the folder holds project '{0}'")]

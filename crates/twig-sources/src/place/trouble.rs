@@ -36,14 +36,14 @@ impl LibraryPlace {
         let (count, first) = self.layout.as_ref()?.left_out.as_ref()?;
         let shown = settings.shown(first);
         let message = match count {
-            1 => format!("{shown} is in none of the libraries there, so it is no prompt"),
+            1 => format!("{shown} is in none of the libraries there, so it is not a prompt"),
             2 => format!(
                 "{shown} and 1 other Markdown file are in none of the libraries there, so they are \
-                 no prompts"
+                 not prompts"
             ),
             _ => format!(
                 "{shown} and {} other Markdown files are in none of the libraries there, so they \
-                 are no prompts",
+                 are not prompts",
                 count - 1
             ),
         };

@@ -33,8 +33,8 @@ pub(super) const LARGE_LOG: u64 = 64 * 1024 * 1024;
 /// The problem with a log of that size, and what to do.
 pub(super) fn held_log_sentence(workspace: &StoreName, bytes: u64, path: &Path) -> String {
     format!(
-        "The log of workspace '{workspace}' has grown to {bytes} bytes, since a program has been reading \
-         an old state of it all the time: find that program with `fuser {}` and end it",
+        "The log of workspace '{workspace}' has grown to {bytes} bytes, because a program keeps reading an \
+         old state of it: find that program with `fuser {}` and end it",
         path.display()
     )
 }

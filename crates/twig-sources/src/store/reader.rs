@@ -129,7 +129,7 @@ impl StoreReader {
                 return Ok(());
             }
             tracing::debug!("{}: {found}", handle.path.display());
-            Err(SqliteError::damaged("its pages do not fit together"))
+            Err(SqliteError::damaged("its pages are inconsistent"))
         })
     }
 

@@ -218,7 +218,9 @@ pub(super) fn content(sql: &Sql<'_>, digest: &Digest) -> Result<Option<Vec<u8>>,
     let found = sql.first(one, [digest], |row| Ok(row.get::<_, Vec<u8>>(0)?))?;
     match found {
         Some(bytes) if Sha256::digest(&bytes).as_slice() == digest => Ok(Some(bytes)),
-        Some(_) => Err(SqliteError::damaged("a content is not what was written")),
+        Some(_) => Err(SqliteError::damaged(
+            "a content differs from what was written",
+        )),
         None => {
             let used = "SELECT 1 FROM version WHERE content = ?1";
             match sql.first(used, [digest], |_| Ok(()))? {
@@ -263,7 +265,7 @@ fn version_row(
         Ok(version)
     } else {
         let what = format!(
-            "version {} of {} '{name}' is not what was written",
+            "version {} of {} '{name}' differs from what was written",
             version.number,
             kind.as_str()
         );

@@ -81,7 +81,10 @@ impl SqliteError {
         let rusqlite::Error::SqliteFailure(code, _) = &error else {
             tracing::debug!("{}: {error}", path.display());
             // Statements are fixed, so a mismatch comes from the value read.
-            return damaged(workspace, "a value is not one that was written".to_owned());
+            return damaged(
+                workspace,
+                "a value differs from what was written".to_owned(),
+            );
         };
         if !matches!(
             code.code,

@@ -140,7 +140,7 @@ impl WorkspaceHandle {
     pub(super) fn cut_off(&self) -> StoreError {
         self.file(format!(
             "The last changes of workspace '{}' are in the log of its file and cannot be read while \
-             its folder cannot be written: open it once where that can be",
+             its folder cannot be written: open it once where the folder is writable",
             self.workspace
         ))
     }

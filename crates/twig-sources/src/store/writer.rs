@@ -359,8 +359,8 @@ fn report_all(all: impl IntoIterator<Item = QueuedWrite>, error: &StoreError) {
 fn mistake(has_ended: bool) -> StoreError {
     StoreError::Unavailable(
         if has_ended {
-            "A mistake in Twig cut the change short, and it may have been written: \
-             look whether it was before you repeat it"
+            "A bug in Twig interrupted the change, and it may have been written: check \
+             before you repeat it"
         } else {
             "The change could not be made because of a bug in Twig, nothing was written"
         }

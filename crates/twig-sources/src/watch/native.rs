@@ -45,7 +45,7 @@ impl Native {
                 local: BTreeSet::new(),
             }),
             Err(error) => {
-                tracing::warn!("looking for changes again and again: {error}");
+                tracing::warn!("polling for changes: {error}");
                 None
             }
         }

@@ -80,7 +80,7 @@ fn library(name: &str, folder: Option<PathBuf>, ui: &mut Ui) -> Result<(), Comma
     let _lock =
         LockedFolder::open(&parent).map_err(|error| not_locked(&places.shown(&parent), &error))?;
     if root.exists() && !root.join(MANIFEST).exists() {
-        let message = format!("{} is there and is no library", places.shown(&root));
+        let message = format!("{} exists and is not a library", places.shown(&root));
         return Err(
             CommandError::fixable(message).hint("choose another name, or put a twig.toml there")
         );

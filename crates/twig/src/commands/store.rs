@@ -207,7 +207,7 @@ impl ProjectTarget {
         if let Some(last) = last.filter(|last| last.operation == Operation::Delete) {
             let before = last.number.saturating_sub(1);
             return format!(
-                "it was deleted; bring it back with `twig {noun} restore {name}{flags} --version {before}`"
+                "it was deleted; restore it with `twig {noun} restore {name}{flags} --version {before}`"
             );
         }
         let items = self.store.project(&self.project).ok().flatten();

@@ -66,7 +66,7 @@ pub(super) fn export(
         counted(exported.written, "file", "files"),
     ));
     for path in &exported.removed {
-        ui.say(format!("removed {path}, which the project has no more"));
+        ui.say(format!("removed {path}, which is no longer in the project"));
     }
     for path in &exported.kept {
         ui.say(format!(

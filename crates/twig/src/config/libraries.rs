@@ -90,8 +90,8 @@ fn entry(
 /// The message about a name that no library can have.
 pub(crate) fn bad_name(text: &str) -> String {
     match LibraryName::from_folder(text) {
-        Some(name) => format!("`{text}` is no name for a library; `{name}` is one"),
-        None => format!("`{text}` is no name for a library: letters, digits and `_`"),
+        Some(name) => format!("`{text}` is not a valid library name; `{name}` is one"),
+        None => format!("`{text}` is not a valid library name: letters, digits and `_`"),
     }
 }
 

@@ -403,7 +403,7 @@ fn why_refused(call: &FunctionCall, refused: StartRefusal) -> FunctionOutcome {
             files.join(", ")
         ),
         StartRefusal::Unreadable(why) => {
-            format!("Prompt `{prompt}` was not run: library `{name}` cannot be looked at: {why}")
+            format!("Prompt `{prompt}` was not run: library `{name}` cannot be read: {why}")
         }
         StartRefusal::NoSandbox(why) => format!(
             "Prompt `{prompt}` was not run: this system cannot sandbox programs ({why}); start Twig with --allow-unsandboxed-functions to run them with all your permissions"

@@ -601,7 +601,7 @@ fn new_refuses_what_it_cannot_finish() {
     fs::create_dir_all(env.data().join("plain")).expect("writable");
     insta::assert_snapshot!(env.run(["new", "library", "plain"]), @"
     --- stderr
-    error: ~/.local/share/twig/prompts/plain is there and is no library
+    error: ~/.local/share/twig/prompts/plain exists and is not a library
     hint: choose another name, or put a twig.toml there
     --- exit 1
     ");

@@ -292,7 +292,7 @@ fn a_mistake_in_the_list_of_libraries_is_told_with_its_line() {
         ),
         (
             "[[libraries]]\npath = \"/a\"\nname = \"A b\"\n",
-            "config.toml:3: `A b` is no name for a library; `a_b` is one",
+            "config.toml:3: `A b` is not a valid library name; `a_b` is one",
         ),
         (
             "[[libraries]]\npath = \"/a\"\nfirst_argument = 2\n",

@@ -213,7 +213,7 @@ fn a_text_with_one_wrong_bit_is_told_of() {
     let refused = store.content(&digest).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "The file of workspace 'default' is damaged (a content is not what was written); it was left as it is"
+        "The file of workspace 'default' is damaged (a content differs from what was written); it was left as it is"
     );
     assert_eq!(refused.path(), Some(&*home.file("default.db")));
 }
@@ -323,6 +323,6 @@ fn a_check_of_all_pages_finds_what_nothing_has_read() {
     assert_eq!(project(&store).items.len(), 13);
     assert_eq!(
         store.check_pages().unwrap_err().to_string(),
-        "The file of workspace 'default' is damaged (its pages do not fit together); it was left as it is"
+        "The file of workspace 'default' is damaged (its pages are inconsistent); it was left as it is"
     );
 }

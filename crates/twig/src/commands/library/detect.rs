@@ -198,7 +198,7 @@ fn chosen(answer: &str, count: usize) -> Result<Chosen, String> {
             (Some(first), Some(last)) if first <= last => numbers.extend(first..=last),
             _ => {
                 return Err(format!(
-                    "nothing was added: `{part}` is no number from 1 to {count}"
+                    "nothing was added: `{part}` is not a number from 1 to {count}"
                 ));
             }
         }

@@ -46,7 +46,7 @@ pub(super) fn restrict(root: &Path) -> Result<Signals, String> {
         return Err("Landlock is not switched on".to_owned());
     };
     if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
-        return Err("Landlock does not hold".to_owned());
+        return Err("Landlock is not enforced".to_owned());
     }
     Ok(if effective_abi >= ABI::V6 {
         Signals::Scoped

@@ -233,7 +233,7 @@ fn libraries_that_cannot_take_prompts_are_told() {
     for (library, said) in [
         ("broken", "its twig.toml is not valid TOML"),
         ("inline", "prompts cannot be added to its twig.toml"),
-        ("other", "it is there and is no library with a twig.toml"),
+        ("other", "it exists and is not a library with a twig.toml"),
     ] {
         let outcome = env.run(["import", "a.csv", "--library", library]);
         assert_eq!((outcome.code, &*outcome.stdout), (1, ""), "{outcome}");

@@ -209,8 +209,8 @@ fn an_earlier_export_is_brought_up_to_date() {
     insta::assert_snapshot!(env.run(["project", "export", "garden", "out"]), @"
     --- stderr
     Exported project 'garden' to [work]/out: 3 prompts and resources, 2 files written
-    removed prompts/Water~7ca7dea9.md, which the project has no more
-    removed prompts/water~0f416849.md, which the project has no more
+    removed prompts/Water~7ca7dea9.md, which is no longer in the project
+    removed prompts/water~0f416849.md, which is no longer in the project
     kept resources/api.md, which is no longer in the project: it was changed since the last export
     --- exit 0
     ");
@@ -280,13 +280,13 @@ fn other_folders_are_left_alone() {
     }
     insta::assert_snapshot!(run("full"), @"
     --- stderr
-    error: [work]/full: the folder is not empty and is no exported project
+    error: [work]/full: the folder is not empty and is not an exported project
     hint: name an empty folder, or one that is to be made
     --- exit 1
     ");
     insta::assert_snapshot!(run("foreign"), @"
     --- stderr
-    error: [work]/foreign: the folder is not empty and is no exported project
+    error: [work]/foreign: the folder is not empty and is not an exported project
     hint: name an empty folder, or one that is to be made
     --- exit 1
     ");

@@ -143,13 +143,13 @@ fn history_tells_all_and_restore_brings_back() {
     insta::assert_snapshot!(env.run(["prompt", "show", "water"]), @"
     --- stderr
     error: Prompt 'water' does not exist in project 'garden'
-    hint: it was deleted; bring it back with `twig prompt restore water --version 2`
+    hint: it was deleted; restore it with `twig prompt restore water --version 2`
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["prompt", "update", "water", "-c", "x"]), @"
     --- stderr
     error: Prompt 'water' does not exist in project 'garden'
-    hint: it was deleted; bring it back with `twig prompt restore water --version 2`
+    hint: it was deleted; restore it with `twig prompt restore water --version 2`
     --- exit 1
     ");
     assert_eq!(

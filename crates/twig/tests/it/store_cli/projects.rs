@@ -219,7 +219,7 @@ fn advice_names_the_place_that_was_named() {
     insta::assert_snapshot!(run(&["prompt", "show", "feed"]), @"
     --- stderr
     error: Prompt 'feed' does not exist in project 'zoo'
-    hint: it was deleted; bring it back with `twig prompt restore feed -w team -p zoo --version 1`
+    hint: it was deleted; restore it with `twig prompt restore feed -w team -p zoo --version 1`
     --- exit 1
     ");
 }
@@ -346,7 +346,7 @@ fn doctor_checks_the_pages_of_every_workspace() {
     let report = env.run(["doctor"]);
     assert_eq!(report.code, 1, "{report}");
     assert!(
-        report.stdout.contains("its pages do not fit together"),
+        report.stdout.contains("its pages are inconsistent"),
         "{report}"
     );
 }
