@@ -241,8 +241,8 @@ pub fn connected(name: &str) -> Option<&'static KnownClient> {
 
 /// The kind of prompts that files of a name are of, wherever they lie.
 ///
-/// `in_subfolder` says whether the file lies deeper than the folder that is looked at: what is told
-/// by its folder's name is nothing at the top.
+/// `in_subfolder` is true if the file lies below the folder that is scanned: a kind that is
+/// recognised by its folder's name does not exist at the top.
 pub fn kind_of_file(name: &str, in_subfolder: bool) -> Option<LibraryKind> {
     let ends = |ending: &str| {
         let start = name.len().checked_sub(ending.len()).filter(|at| *at > 0);

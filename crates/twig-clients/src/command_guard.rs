@@ -1,15 +1,16 @@
-//! Clients that take a prompt for the template of a command, and its text made harmless for them.
+//! Clients that use a prompt as the template of a command, and how its text is made harmless for
+//! them.
 //!
-//! opencode and its forks ask for a prompt with `$1`, `$2` and so on as values, and take the texts of
-//! all messages as the template of a command. When a person runs that command the client puts their
-//! words in for each `$` with a number and for `$ARGUMENTS`, runs each `` !`command` `` in a shell, and
-//! attaches the file of each `@path`. Nothing that an author wrote, and no value that is data, is
-//! meant for that, so a space separates what the client looks for. Files of the project itself are
+//! opencode and its forks ask for a prompt with `$1`, `$2` and so on as values, and use the texts
+//! of all messages as the template of a command. When a person runs that command, the client
+//! replaces each `$` with a number and `$ARGUMENTS` by their words, runs each `` !`command` `` in a
+//! shell, and attaches the file of each `@path`. Text of an author and values that are data must
+//! not trigger that, so Twig breaks up such sequences with a space. Files of the project itself are
 //! attached, as in every client. Only the marks that the client gave as values stay as they are, so
 //! that it finds them again.
 //!
-//! There are hundreds of forks, and each may call itself what it likes: a client that nobody knows is
-//! one of them once it asks as they do. What tools answer is not such a template.
+//! There are hundreds of forks, and each may use any name: an unknown client is treated as one of
+//! them once it asks as they do. Results of tools are not such a template.
 
 use std::borrow::Cow;
 
@@ -57,7 +58,7 @@ const OTHER_CLIENTS: [&str; 30] = [
 /// The other mark that they put a person's words in for.
 const ARGUMENTS: &str = "ARGUMENTS";
 
-/// How the marks that were given as values are told from what an author wrote.
+/// How marks that were given as values are distinguished from text of an author.
 #[derive(Debug)]
 pub enum CommandGuard {
     /// The values were rendered as their stand-ins.
@@ -69,7 +70,7 @@ pub enum CommandGuard {
 impl CommandGuard {
     /// The guard of a request. The values that are marks may come back as their stand-ins.
     pub fn new(prompt: &Prompt, given: &mut [(Cow<'_, str>, Cow<'_, str>)]) -> Self {
-        // A program is told what was given, and nothing made up.
+        // A program gets the values as they were given.
         if prompt.dialect == Dialect::Function {
             let numbers = given.iter().filter_map(|(_, value)| number(value));
             return Self::Numbers(numbers.collect());

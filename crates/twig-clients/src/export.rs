@@ -1,8 +1,8 @@
-//! Prompts as files of other clients: what each says, in the syntax of whoever is to read it.
+//! Prompts as files of other clients, each in the syntax of its client.
 //!
-//! [`plan`] makes files of prompts. What a format cannot hold is said beside the file, a prompt that
-//! it cannot hold at all is left with the reason, and text that is mere text in Twig is never
-//! something that a client runs. Writing the files is for others.
+//! [`plan`] turns prompts into files. It reports what a format cannot hold beside the file, skips a
+//! prompt that the format cannot hold at all and says why, and never turns plain text into
+//! something that a client runs. Other crates write the files.
 
 mod arguments;
 mod claude;

@@ -57,7 +57,7 @@ pub struct Reading {
     pub skill: Option<SkillHead>,
     /// Descriptions of other prompts, by their names.
     pub descriptions: Vec<(Box<str>, Box<str>)>,
-    /// What is wrong with it, and what was mended.
+    /// What is wrong with it, and what was repaired.
     pub problems: Vec<Problem>,
 }
 
@@ -124,13 +124,13 @@ pub fn part(kind: LibraryKind, path: &RelativePath) -> Option<ClientFilePart> {
     }
 }
 
-/// What a file of a library of skills is where no skill brings it; `None` for what nobody misses.
+/// What a file in a library of skills is if no skill includes it; `None` if it needs no report.
 pub fn part_outside_skills(path: &RelativePath) -> Option<ClientFilePart> {
     files::outside_skills(path).map(ClientFilePart::Skipped)
 }
 
-/// What is said of a file that is [`Part::Skipped`]; whoever lists files hands it to [`library`] with
-/// the readings of the others.
+/// The report on a file that is [`Part::Skipped`]. The code that lists files passes it to
+/// [`library`] with the readings of the others.
 pub fn skipped(folder: &LibraryRoot, path: &RelativePath, why: &str) -> Reading {
     let file = folder.path_of(path);
     let message = format!("{} {why}, so it is no prompt", path.file_name());

@@ -204,7 +204,7 @@ pub const NAMED: &str = "another prompt is called";
 /// What the person asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ImportRequest {
-    /// The format of all files; else each is told by its own look.
+    /// The format of all files; if `None`, each file's format is detected.
     pub format: Option<ImportFormat>,
     /// Whether rules are prompts that apply by themselves, too.
     pub all_rules: bool,

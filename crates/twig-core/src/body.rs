@@ -42,10 +42,10 @@ pub struct Blob {
     pub stamp: Stamp,
 }
 
-/// Hands over the bodies of a library's files.
+/// Reads the bodies of a library's files.
 ///
-/// Whoever fills this port never reads outside the library's folder and never hangs on what is not
-/// a regular file.
+/// An implementation never reads outside the library's folder and never blocks on anything that is
+/// not a regular file.
 pub trait Bodies: Send + Sync {
     /// Reads a file of a library.
     fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError>;
@@ -74,9 +74,9 @@ pub trait Bodies: Send + Sync {
     /// Reads a library again where its files changed; the next catalog has it.
     fn renew(&self, _library: &Library) {}
 
-    /// Does work that takes long or much memory, once. A server with many clients does it where
-    /// nobody else waits for it, one after another; work for different prompts takes turns. False where
-    /// it was not done, since too much waits.
+    /// Runs work that takes much time or memory, exactly once. A server with many clients runs such
+    /// work one piece at a time, where no other request waits for it, and alternates between
+    /// prompts. Returns false if the queue was full and the work did not run.
     fn aside(&self, _prompt: &str, work: &mut (dyn FnMut() + Send)) -> bool {
         work();
         true

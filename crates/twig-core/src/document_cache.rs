@@ -70,7 +70,7 @@ impl DocumentCache {
             // What was stored is served as it was stored, a byte-order mark and all.
             (DocumentSource::Stored(_), false) => Contents::Bytes(read.bytes),
             (DocumentSource::Stored(_), true) => Contents::exactly(read.bytes),
-            // So is a skill's file: whoever reads it compares it with the digest in the skill's list.
+            // So is a skill's file: clients compare it with the digest in the skill's list.
             _ if document.uri.starts_with(SKILL_SCHEME) && !read.bytes.contains(&0) => {
                 Contents::exactly(read.bytes)
             }

@@ -1,8 +1,7 @@
 //! Front matter: the block between two `---` lines at the top of a file, as people really write it.
 //!
-//! [`read`] never fails. YAML is read strictly first; what is not YAML is read line by line; what
-//! is neither is left in the body. Whatever was mended on the way is said, and values stay as their
-//! author wrote them.
+//! [`read`] never fails. It tries strict YAML first, then reads line by line; text that is neither
+//! stays in the body. Every repair is reported, and values stay as their author wrote them.
 
 mod fields;
 mod lines;
@@ -26,11 +25,11 @@ pub struct FrontMatter<'t> {
     pub fields: FrontMatterFields,
     /// What follows, byte for byte.
     pub body: &'t str,
-    /// What had to be mended, in the order of the file.
+    /// Repairs, in the order of the file.
     pub repairs: Vec<Repair>,
 }
 
-/// Something that was mended while reading.
+/// Something that was repaired while reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
     /// Where it stands in the file.

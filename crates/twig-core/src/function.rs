@@ -1,5 +1,5 @@
-//! Prompt functions: programs that print a prompt. They are run elsewhere; here is what they are
-//! told, and what may be made of what they print.
+//! Prompt functions: programs that print a prompt. Other crates run them; this module defines their
+//! input and checks their output.
 
 mod output;
 
@@ -22,7 +22,7 @@ pub struct FunctionCall {
     pub library: Arc<Library>,
     /// What to run.
     pub function: Function,
-    /// What it is told: one line of JSON, `{"name": …, "arguments": {…}}`.
+    /// Its standard input: one line of JSON, `{"name": …, "arguments": {…}}`.
     pub input: String,
     /// How long it may take.
     pub millis: u64,
@@ -69,8 +69,8 @@ impl FunctionCall {
 const SHORT: usize = 4;
 
 impl FunctionCall {
-    /// What a program says, for logs and errors, without the values that it was told: those are
-    /// nobody else's business.
+    /// The output of a program for logs and errors, without the values of the arguments: those are
+    /// private.
     pub fn without_values(&self, said: &str) -> String {
         let told: Value = serde_json::from_str(&self.input).unwrap_or_default();
         let arguments = told["arguments"].as_object();

@@ -1,8 +1,8 @@
-//! Characters that hide something from whoever reads a text: what a terminal obeys, what nobody
-//! sees, what turns the order of reading around.
+//! Characters that hide something from a reader: terminal controls, invisible characters, and marks
+//! that reverse the reading order.
 //!
-//! A model reads every character of a text; people should be able to as well. What a language or
-//! an emoji needs is let through where it stands as that needs it.
+//! A model reads every character of a text; people should be able to as well. Characters that a
+//! language or an emoji needs are allowed where they are used that way.
 
 mod classes;
 mod line;

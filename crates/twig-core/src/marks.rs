@@ -38,7 +38,7 @@ pub fn pieces<'t>(marks: Marks, arguments: &[Argument], text: &'t str) -> Vec<Ma
     match marks {
         Marks::Named => cut(text, true, |_, rest, _| match word(rest)? {
             Word::All { length } => Some((length, MarkTarget::All)),
-            // Nobody writes this who does not mean an argument.
+            // A text with this always means an argument.
             Word::Place { length, number } => {
                 Some((length, MarkTarget::One(index(number, 0, arguments)?)))
             }

@@ -198,7 +198,7 @@ pub struct Prompt {
     pub messages: Vec<MessageSource>,
     /// How its text becomes a message.
     pub dialect: Dialect,
-    /// Why it is not listed, where it cannot be served: a sentence for whoever asks for it.
+    /// Why it is not listed, if it cannot be served: a sentence for the client that asks for it.
     pub unavailable: Option<Box<str>>,
 }
 

@@ -1,4 +1,4 @@
-//! Names and paths that were checked once: whoever holds one need not ask again.
+//! Names and paths that are checked once, when they are made.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -204,7 +204,7 @@ pub(crate) fn client_chars(name: &str) -> impl Iterator<Item = char> + '_ {
 
 /// A path that is lexically inside a library's folder: no root, no `..`, `/` between its parts.
 ///
-/// Symbolic links are the business of whoever opens it.
+/// Code that opens the path has to check symlinks.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelativePath(Box<str>);
 

@@ -14,5 +14,5 @@ mod toml;
 
 pub use toml::{Table, TomlEntry, TomlItem, TomlSyntaxError, TomlValue, read as read_toml};
 
-/// Problems of one file that are told.
+/// Problems of one file that are reported.
 const TOLD: usize = 20;

@@ -119,7 +119,7 @@ pub fn render(
     render_for(Audience::default(), world, found, given)
 }
 
-/// Renders a prompt for somebody special.
+/// Renders a prompt for a given client.
 pub fn render_for(
     audience: Audience,
     world: World<'_>,

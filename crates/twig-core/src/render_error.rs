@@ -1,4 +1,4 @@
-//! Why a prompt could not be rendered, in sentences for whoever asked.
+//! Why a prompt could not be rendered, in sentences for the client that asked.
 
 use crate::argument::Argument;
 use crate::body::{BodyError, FileRole};
@@ -110,7 +110,7 @@ impl RenderError {
         }
     }
 
-    /// The error with other words where it names files or repeats what somebody else said.
+    /// The error reworded where it names files or repeats the output of a program.
     #[must_use]
     pub fn reworded(self, reword: impl Fn(&str) -> String) -> Self {
         match self {

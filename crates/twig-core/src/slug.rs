@@ -52,13 +52,14 @@ impl Unique {
         self.taken.insert(name.to_lowercase());
     }
 
-    /// Whether somebody has this name.
+    /// True if this name is taken.
     pub fn is_taken(&self, name: &str) -> bool {
         self.taken.contains(&name.to_lowercase())
     }
 
-    /// This name for whoever asks first; whoever comes later gets a part of the digest of a key that
-    /// is its own, such as a path, so that the order of the others does not matter.
+    /// Returns the name as it is for the first key that asks. Later keys get a part of their own
+    /// digest appended, so that the result does not depend on the order of the others. A key is
+    /// unique, such as a path.
     pub fn name(&mut self, wanted: &str, key: &str) -> String {
         if self.taken.insert(wanted.to_lowercase()) {
             return wanted.to_owned();

@@ -1,7 +1,7 @@
 //! Projects: named places that hold prompts and resources written by people and agents.
 //!
-//! What a project is and what a write may do is decided here, without a disk; whoever keeps
-//! projects fills the port [`Store`]. Every write appends a version, and no version ever changes.
+//! This module decides what a project is and what a write may do, without a disk. A storage backend
+//! implements the port [`Store`]. Every write appends a version, and no version ever changes.
 
 mod author;
 mod decide;
@@ -30,10 +30,10 @@ pub use self::write::{Change, ItemDraft, ItemWrite, Patch, Write, Written};
 /// Called exactly once with the result, on any thread, possibly before `write` returns.
 pub type OnWritten = Box<dyn FnOnce(Result<Written, StoreError>) + Send>;
 
-/// Where the projects of one workspace are kept.
+/// Stores the projects of one workspace.
 ///
-/// Reads may wait for a disk or another machine: whoever must not wait steps aside first. A write
-/// never makes its caller wait.
+/// Reads may block on a disk or another machine, so a caller that must not block has to move to
+/// another thread first. A write never blocks its caller.
 pub trait Store: Send + Sync + std::fmt::Debug {
     /// The workspace's name.
     fn workspace(&self) -> &StoreName;
@@ -59,8 +59,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         name: &StoreName,
     ) -> Result<Vec<Version>, StoreError>;
 
-    /// Calls back soon after every write of anybody, perhaps more often, until what comes back here
-    /// is dropped.
+    /// Calls back soon after every write by any process, perhaps more often, until the returned
+    /// value is dropped.
     fn watch(&self, on_write: Box<dyn Fn() + Send + Sync>) -> Box<dyn Send>;
 
     /// Ends what was begun, and lets go of whatever is open, so that nothing is left lying about.

@@ -20,7 +20,7 @@ pub(crate) struct Call<'a> {
     pub(crate) meta: Meta<'a>,
     /// What a legacy client called itself before.
     pub(crate) client: Option<&'a str>,
-    /// Whether a client that nobody knows asked for a prompt as `command_clients` do.
+    /// True if an unknown client asked for a prompt as `command_clients` do.
     pub(crate) fills_in: &'a Cell<bool>,
 }
 

@@ -8,7 +8,7 @@ use twig_core::store::LONGEST_AUTHOR;
 use crate::id;
 use crate::params::ObjectMembers;
 
-/// The name of whoever gave none.
+/// The name of a client that gave none.
 pub(crate) const UNKNOWN: &str = "unknown";
 
 /// The name in a client's description of itself; `None` where there is none that people could read.

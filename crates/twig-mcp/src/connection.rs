@@ -29,7 +29,7 @@ pub struct Connection {
     spoken: SpokenEras,
     /// What a legacy client called itself.
     client: Option<Box<str>>,
-    /// Whether a client that nobody knows asked for a prompt as `command_clients` do.
+    /// True if an unknown client asked for a prompt as `command_clients` do.
     fills_in: Cell<bool>,
     subscriptions: Subscriptions,
     in_flight: InFlight,
@@ -113,12 +113,12 @@ impl Connection {
         }
     }
 
-    /// Forgets a job whose request nobody waits for any more.
+    /// Forgets a job whose request was cancelled.
     pub fn abandon(&mut self, ticket: Ticket) {
         self.in_flight.finish(ticket);
     }
 
-    /// Forgets all jobs: nobody will come for their answers.
+    /// Forgets all jobs: no client will collect their answers.
     pub fn abandon_all(&mut self) {
         self.in_flight.clear();
     }
@@ -141,8 +141,8 @@ impl Connection {
             .catch_up(catalog, revisions, &mut self.buffer, out);
     }
 
-    /// Ends the conversation: completes every open subscription, and tells whoever still waits for a
-    /// job that nothing will come of it.
+    /// Ends the conversation: completes every open subscription, and reports to every request that
+    /// waits for a job that it will not finish.
     pub fn close(&mut self, out: &mut impl Outbox) {
         for (id, sentence) in self.in_flight.take() {
             let refusal = RenderError::Limit(sentence.to_owned());

@@ -1,4 +1,4 @@
-//! Every refusal of the protocol: its sentence, its code, and what else a client is told.
+//! Every refusal of the protocol: its sentence, its code, and its data for the client.
 
 use twig_core::BodyError;
 use twig_core::limits::TOO_MANY_WAIT;

@@ -1,7 +1,7 @@
-//! What somebody listens for, and what they were told already.
+//! What a client subscribed to, and what it was last notified of.
 //!
-//! Nothing is queued: what a catalog says is compared with what was last told, so that somebody who
-//! reads slowly hears of many changes as one and misses none.
+//! Nothing is queued: each catalog is compared with the last notification, so that a client that
+//! reads slowly gets one notification for many changes and misses none.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -283,7 +283,7 @@ fn request_era(headers: &Headers<'_>, request: &Request<'_>) -> Result<Era, (Era
     Ok(Era::Modern)
 }
 
-/// Refuses a version that nobody speaks; one that is not said counts as an early one.
+/// Refuses an unknown protocol version; a missing one counts as an early one.
 fn check_version(headers: &Headers<'_>) -> Result<(), Refusal> {
     match headers.version {
         Some(version) if !SUPPORTED_VERSIONS.contains(&version) => Err(Refusal::Version {

@@ -109,7 +109,7 @@ impl WorkKind {
         }
     }
 
-    /// What a client is told where the server ends before its job does.
+    /// The message to the client if the server stops before the job is done.
     pub fn ending(self) -> &'static str {
         match self {
             Self::Write => {

@@ -86,7 +86,7 @@ impl<'a> Meta<'a> {
     }
 }
 
-/// Keeps a null: whoever writes the key at all means to be modern.
+/// Keeps a null: a client that writes the key at all means to be modern.
 fn present<'de: 'a, 'a, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<&'a RawValue>, D::Error> {

@@ -99,7 +99,7 @@ impl Pages {
         Some(Arc::clone(&snapshot.catalog))
     }
 
-    /// Keeps a catalog for whoever was given a cursor into it.
+    /// Keeps a catalog for a client that has a cursor into it.
     pub(crate) fn keep(&mut self, catalog: &Arc<Catalog>) {
         self.snapshot(catalog).gave_cursor = true;
     }
@@ -136,7 +136,7 @@ impl Pages {
             .iter()
             .position(|known| Arc::ptr_eq(&known.catalog, catalog));
         let at = known.unwrap_or_else(|| {
-            // What nobody can come back for is of no use once there is something newer.
+            // A snapshot without a cursor is of no use once there is a newer one.
             self.snapshots.retain(|known| known.gave_cursor);
             if self.snapshots.len() == SNAPSHOTS {
                 self.snapshots.pop_front();
@@ -278,7 +278,7 @@ fn fitting_skills(catalog: &Catalog, range: Range<usize>, bytes: usize) -> usize
 fn skill_bytes(skill: &Skill) -> usize {
     /// Names, quotes, commas, a digest and a number: more than all of them.
     const AROUND: usize = 160;
-    // URIs hold nothing that JSON escapes, except where somebody made them up.
+    // URIs hold nothing that JSON escapes, unless a client invented them.
     let text = |text: &str| 2 * text.len() + AROUND;
     let listed = skill.files.iter().filter(|_| !skill.is_unlisted);
     let files: usize = listed.map(|file| text(&file.uri)).sum();

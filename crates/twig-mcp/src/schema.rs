@@ -138,7 +138,7 @@ pub(crate) fn form(arguments: &[Argument], schema: &mut Object<'_>) {
     });
 }
 
-/// A default is a value: whoever has one need not be given another.
+/// A default is a value: an argument with a default is not required.
 pub(crate) fn is_required(argument: &Argument) -> bool {
     argument.required && argument.default.is_none()
 }
@@ -208,7 +208,7 @@ fn digest(file: &SkillFile) -> String {
 
 /// Writes what every result of an era ends with.
 ///
-/// What a store holds is told with its version, for whoever wants to change just that.
+/// Stored content comes with its version, for a client that wants to change exactly that version.
 pub(crate) fn seal(
     era: Era,
     info: &str,

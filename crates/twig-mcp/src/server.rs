@@ -24,7 +24,7 @@ pub struct ServerIdentity {
     pub instructions: Option<String>,
 }
 
-/// Which tools there are, and how models are told of them.
+/// Which tools there are, and how they are described to models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tools {
     /// The project that tools write to; without one there are no such tools.
@@ -131,7 +131,7 @@ impl Server {
             return;
         }
         match error {
-            // Whoever asked reads what is wrong; that may quote their values, which no log has.
+            // The caller gets the full message. It may quote values, which must not be in the log.
             RenderError::FunctionOutput { .. } => {
                 tracing::warn!(
                     "prompt `{prompt}` could not be rendered: its function printed no prompt; run `twig render` to see what"

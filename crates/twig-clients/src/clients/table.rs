@@ -128,7 +128,7 @@ static CLAUDE_CODE: KnownClient = KnownClient {
             &[(Home, ".claude.json")],
         ],
         programs: &["claude"],
-        next: "start Claude Code anew, then type /mcp__",
+        next: "restart Claude Code, then type /mcp__",
         next_in_project: Some(
             "Claude Code asks each person once whether to use it; then type /mcp__",
         ),
@@ -195,7 +195,7 @@ static CODEX: KnownClient = KnownClient {
         layout: (&["mcp_servers"], EntryForm::Plain),
         installed: &[&[(Own, ""), (Home, ".codex")]],
         programs: &["codex"],
-        next: "start Codex anew; it has no prompts, and reaches them with two tools",
+        next: "restart Codex; it has no prompts, and reaches them with two tools",
         next_in_project: Some(
             "Codex reads it in folders that you trust; it reaches prompts with two tools",
         ),
@@ -226,7 +226,7 @@ static GEMINI: KnownClient = KnownClient {
         project: Some(".gemini/settings.json"),
         installed: &[&[(Own, ".gemini"), (Home, ".gemini")]],
         programs: &["gemini"],
-        next: "start Gemini CLI anew in a folder that it trusts, then type / and a prompt's name",
+        next: "restart Gemini CLI in a folder that it trusts, then type / and a prompt's name",
         ..JSON
     }),
     ..named("gemini", "Gemini CLI")
@@ -283,7 +283,7 @@ static OPENCODE: KnownClient = KnownClient {
         newer_layout: Some((&["mcp", "servers"], EntryForm::Local)),
         installed: &[&[(Config, "opencode")]],
         programs: &["opencode"],
-        next: "start opencode anew, then type / and a prompt's name",
+        next: "restart opencode, then type / and a prompt's name",
         ..JSON
     }),
     ..named("opencode", "opencode")

@@ -110,10 +110,10 @@ fn mark(at: Option<usize>, names: &[String], after: &str) -> String {
 
 pub(super) const ALL: &str = "$ARGUMENTS";
 
-/// Keeps text from being a mark with a backslash; says whether one was there before, which the client
-/// would take for its own.
+/// Escapes text with a backslash so that it is no mark. Returns whether the text already had such a
+/// backslash, which the client would take for its own.
 ///
-/// Numbers are left alone where nobody gives values: there they stay as they are.
+/// Without arguments, numbers need no escape: the client leaves them as they are.
 fn escape(text: &str, names: &[String], has_arguments: bool) -> (String, bool) {
     let mut escaped = String::with_capacity(text.len() + 8);
     let mut is_lost = false;

@@ -216,7 +216,7 @@ fn excerpt(cells: &[Cell], at: usize) -> String {
     shorten(&text, SHOWN)
 }
 
-/// The next character, marks passed over.
+/// The next character, skipping marks.
 fn next(cells: &[Cell], at: usize) -> Option<char> {
     cells[at + 1..].iter().find_map(|cell| match cell {
         Cell::Char(c) => Some(*c),
@@ -224,8 +224,8 @@ fn next(cells: &[Cell], at: usize) -> Option<char> {
     })
 }
 
-/// For each place, whether something between two backticks comes next, marks passed over. Told from
-/// the end on: a text may have as many marks in a row as it likes.
+/// For each place, whether something between two backticks comes next, skipping marks. Computed
+/// from the end: a text may have any number of marks in a row.
 fn quoted(cells: &[Cell]) -> Vec<bool> {
     let tick = Cell::Char('`');
     let last = cells.iter().rposition(|cell| *cell == tick);

@@ -1,7 +1,8 @@
-//! The line by which an export knows its own files again, and sees whether somebody changed them.
+//! The line that identifies a file as exported, and shows whether it was edited since.
 //!
-//! It has a digest of everything else: of the file, and of the files that a skill brings. How lines
-//! end, empty lines at the end and a byte order mark do not count, so that checkouts do not look like authors.
+//! It has a digest of everything else: of the file, and of the files that belong to a skill. Line
+//! endings, empty lines at the end and a byte order mark do not count, so that a checkout does not
+//! look like an edit.
 
 use std::fmt::Write;
 
@@ -57,7 +58,7 @@ pub fn marker_of<'t, 'b>(
     })
 }
 
-/// A marker that is not where it was put: the file is ours, and somebody wrote around it.
+/// A marker that is not at its place: the file was exported, and edited around the marker.
 fn astray(client: ExportFormat, text: &str) -> Option<Marker<'_>> {
     let is_hex = |hex: &str| hex.len() == DIGITS && hex.bytes().all(|b| b.is_ascii_hexdigit());
     let mut lines = text.lines().filter_map(|line| parts(client, line));
@@ -242,7 +243,8 @@ fn digest<'b>(
     let whole = format!("{before}{after}");
     let whole = whole.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     let mut hash = Sha256::new();
-    // Two blanks at a line's end are a line break in Markdown: they are somebody's, and count.
+    // Two spaces at a line's end are a line break in Markdown: an author wrote them, and they
+    // count.
     hash.update(whole.trim_end_matches('\n'));
     hash.update(b"\n");
     hash.update([0]);

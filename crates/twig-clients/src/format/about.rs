@@ -109,7 +109,7 @@ fn says_something(paragraph: &str) -> bool {
     has_words && !is_mark
 }
 
-/// A text without decoration, without what nobody sees, and no longer than that.
+/// A text without decoration and invisible characters, cut at `limit`.
 fn label(text: &str, limit: usize) -> Option<String> {
     let mut plain = String::with_capacity(text.len().min(4 * limit));
     let mut rest = text.trim();

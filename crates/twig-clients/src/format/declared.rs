@@ -9,10 +9,10 @@ use twig_core::problem::{ProblemCode, Severity, shorten};
 /// What is worth knowing: code, severity, sentence.
 type Remarks = Vec<(ProblemCode, Severity, String)>;
 
-/// Remarks on one file that are told.
+/// Remarks on one file that are reported.
 const TOLD: usize = 20;
 
-/// Reads the arguments that an author names; what cannot be one is told and left off.
+/// Reads the arguments that an author names; invalid ones are reported and ignored.
 pub(super) fn declared(
     value: &FrontMatterValue,
     limits: &Limits,

@@ -75,7 +75,7 @@ pub(super) fn fabric(path: &RelativePath) -> Option<ClientFilePart> {
     })
 }
 
-/// What a file is whose kind is told by its ending.
+/// What a file is if its extension decides.
 pub(super) fn other(format: &PromptFormat, path: &RelativePath) -> Option<ClientFilePart> {
     let name = path.file_name();
     let is_prompt = has_ending(format, name);

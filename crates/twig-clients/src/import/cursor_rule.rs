@@ -1,4 +1,5 @@
-//! Rules of Cursor. Those that somebody or an agent asks for are prompts; the others are context.
+//! Rules of Cursor. Rules that a person or an agent asks for become prompts; the others are
+//! context.
 
 use super::draft::ImportDraft;
 use super::front::split_and_read;

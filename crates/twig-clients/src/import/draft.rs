@@ -16,9 +16,9 @@ const DESCRIPTION: usize = 1024;
 /// The longest description that is made of the text, in characters.
 const SUMMARY: usize = 200;
 
-/// Changes of one prompt that are told.
+/// Changes of one prompt that are reported.
 const TOLD: usize = 12;
-/// The longest change that is told whole, in characters.
+/// The longest change that is reported in full, in characters.
 const CHANGE: usize = 300;
 
 /// Says that a text is no template here, and why.
@@ -127,7 +127,7 @@ impl ImportDraft {
             }
         }
         for message in &mut messages {
-            // Whoever reads the file would take it for the file's own mark.
+            // A reader of the file would take it for the byte order mark of the file.
             if message.text.starts_with('\u{feff}') {
                 message.text.drain(..'\u{feff}'.len_utf8());
             }
@@ -222,7 +222,7 @@ fn refusal(messages: &[ImportedMessage], limits: &Limits) -> Option<String> {
         .then(|| format!("it is longer than the limit of {limit} bytes"))
 }
 
-/// A title or description on one line, without what nobody would see; `None` where nothing is left.
+/// A title or description on one line, without invisible characters; `None` if nothing remains.
 fn label(text: &str, limit: usize, what: &str, changes: &mut Vec<String>) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let whole = words.join(" ");
@@ -236,9 +236,7 @@ fn label(text: &str, limit: usize, what: &str, changes: &mut Vec<String>) -> Opt
         text.remove(found.offset);
     }
     if has_hidden {
-        changes.push(format!(
-            "characters that nobody sees are left out of its {what}"
-        ));
+        changes.push(format!("invisible characters are removed from its {what}"));
     }
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())

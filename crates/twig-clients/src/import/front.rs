@@ -77,7 +77,7 @@ fn of_parts<'t>(
     let block = read_block(front, limits);
     repairs.extend(block.trouble.map(|trouble| match trouble {
         FrontMatterError::TooLong => format!(
-            "its front matter has more than {} bytes and is passed over",
+            "its front matter has more than {} bytes and is ignored",
             limits.front_matter
         ),
         FrontMatterError::NotYaml(_) => {

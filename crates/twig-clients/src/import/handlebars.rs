@@ -1,4 +1,4 @@
-//! Handlebars, read in one pass. What it cannot say here stays as it was written, and is told.
+//! Handlebars, read in one pass. Constructs without an equivalent stay as written and are reported.
 
 mod tags;
 

@@ -169,7 +169,7 @@ fn collect(value: &FrontMatterValue, name: Option<&str>, depth: usize, found: &m
     }
     for key in ["data", "prompts", "versions", "items", "prompt"] {
         let inner = match value.get(key) {
-            // A list that is a prompt has messages in it: without a name it is told as a whole.
+            // If a list is a prompt, it has messages: without a name it is reported as a whole.
             Some(FrontMatterValue::List(_)) if key == "prompt" => continue,
             Some(inner @ (FrontMatterValue::List(_) | FrontMatterValue::Map(_))) => inner,
             _ => continue,

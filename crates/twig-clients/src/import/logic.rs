@@ -19,7 +19,7 @@ pub(super) enum LogicStep {
     Text(String),
     /// Prints a value; what was written there stands in for one that has no name.
     Print(LogicValue, String),
-    /// Somebody else speaks from here on.
+    /// Another role speaks from here on.
     Role(Speaker),
     /// The first branch whose test holds, else the last steps.
     If(Vec<(Test, Vec<LogicStep>)>, Vec<LogicStep>),

@@ -19,7 +19,7 @@ pub(super) fn simple(text: &str, arguments: &mut DraftArguments) -> EscapedWords
             continue;
         };
         words.text(&rest[..start]);
-        // `${{ secrets.NAME }}` is an expression of somebody else's.
+        // `${{ secrets.NAME }}` is an expression of another tool.
         let is_foreign = rest[..start].ends_with('$');
         match (!is_foreign).then(|| arguments.used(name)).flatten() {
             Some(argument) => words.value_or(&argument, written),
@@ -33,7 +33,7 @@ pub(super) fn simple(text: &str, arguments: &mut DraftArguments) -> EscapedWords
 
 /// The variable that a text starts with: all of it, and its name.
 fn variable(text: &str) -> Option<(&str, &str)> {
-    // Names are short: nobody looks further for where one ends.
+    // Names are short, so the search for the end of one is bounded.
     let window = text
         .char_indices()
         .nth(LONGEST)

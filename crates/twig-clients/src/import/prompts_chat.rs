@@ -164,7 +164,7 @@ fn find(text: &str) -> impl Iterator<Item = FoundPlaceholder<'_>> {
     })
 }
 
-/// Words that somebody would fill in: letters, digits and what stands between words.
+/// Words that a person would fill in: letters, digits and separators.
 fn is_name(name: &str) -> bool {
     let first = name.chars().next();
     let is_good = |c: char| {
@@ -176,7 +176,7 @@ fn is_name(name: &str) -> bool {
         && !SHELL.contains(&name)
 }
 
-/// What every shell has: nobody fills these in.
+/// Variables that every shell has: they are no arguments.
 const SHELL: [&str; 16] = [
     "HOME",
     "PATH",

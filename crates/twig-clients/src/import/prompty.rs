@@ -142,7 +142,7 @@ fn inputs(fields: &FrontMatterFields, draft: &mut ImportDraft) {
     }
 }
 
-/// `name: string` says what it is, `name: Jane` what it is unless somebody says otherwise.
+/// `name: string` gives the type, `name: Jane` the default value.
 fn scalar(name: &str, input: &FrontMatterValue, draft: &mut ImportDraft) {
     let text = input.to_text();
     let kinds = [

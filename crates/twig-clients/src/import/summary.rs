@@ -1,4 +1,4 @@
-//! What a prompt is about, taken from its text where nobody has described it.
+//! What a prompt is about, taken from its text if it has no description.
 
 /// The longest text that is looked at, in characters.
 const LOOKED_AT: usize = 16 * 1024;
@@ -72,7 +72,7 @@ fn without_code(text: &str) -> String {
             }
         };
         let Some(end) = rest[2..].find(close) else {
-            // What does not end is no text that anybody would read.
+            // Code that does not end is not text for a reader.
             literal.push(CODE);
             return literal;
         };

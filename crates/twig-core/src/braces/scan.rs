@@ -8,7 +8,7 @@ use crate::argument::Argument;
 use crate::problem::{ProblemCode, Severity, shorten};
 use crate::suggest;
 
-/// Mistakes of one text that are told.
+/// Mistakes of one text that are reported.
 const TOLD: usize = 20;
 const BLANKS: [char; 2] = [' ', '\t'];
 

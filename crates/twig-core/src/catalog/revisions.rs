@@ -1,7 +1,7 @@
-//! What clients hear of: how often each of the lists, and any document, changed so far.
+//! Counters that clients are notified from: how often each list, and each document, has changed.
 //!
-//! Whoever announces changes compares these numbers with those it knows, so that several changes
-//! become one announcement and none is lost, however slowly somebody reads.
+//! An announcer compares these numbers with the last ones it sent. Several changes become one
+//! announcement and none is lost, however slowly a client reads.
 
 use std::sync::Arc;
 
@@ -68,8 +68,8 @@ impl Catalog {
             })
     }
 
-    /// The same for documents. Length and time of a document are on the list too, but an edit is
-    /// told to those who watch that document, not to all who ever listed.
+    /// The same for documents. The list includes the length and time of a document, but an edit
+    /// only notifies the clients that watch that document, not all that ever listed.
     pub fn lists_the_same_documents(&self, other: &Catalog) -> bool {
         self.all_documents(other, |one, two| {
             one.uri == two.uri

@@ -1,4 +1,5 @@
-//! What prompts embed and use: documents that have to be there, arguments that nobody prints.
+//! Checks what prompts embed and use: documents that do not exist, arguments that are never
+//! printed.
 
 use std::sync::Arc;
 
@@ -113,7 +114,7 @@ fn problem(world: World<'_>, path: &str, uri: &UriPattern, error: &RenderError) 
                 uri.as_str().trim_end_matches("/*"),
                 documents.map(|found| &*found.document.uri),
             );
-            let help = near.unwrap_or_else(|| "add the document, or mend the URI".to_owned());
+            let help = near.unwrap_or_else(|| "add the document, or fix the URI".to_owned());
             (ProblemCode::MissingDocument, help)
         }
         RenderError::Limit(_) => (

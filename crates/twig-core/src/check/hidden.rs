@@ -1,5 +1,5 @@
-//! Texts that hide something from people. They are served, since whoever has the files may have
-//! meant it; who checks them should know.
+//! Checks texts for hidden characters. Such texts are served, since the author may have meant them,
+//! but a check reports them.
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ pub struct Split<'t> {
     pub body: &'t str,
     /// How many bytes of the file stand before the body.
     pub body_start: usize,
-    /// What had to be mended.
+    /// What had to be repaired.
     pub repairs: Vec<Repair>,
 }
 

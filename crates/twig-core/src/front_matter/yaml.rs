@@ -101,7 +101,7 @@ pub(super) fn is_surely(front: &str) -> bool {
 
 /// What the reader says, in words for people.
 fn in_words(message: &str) -> String {
-    // The place is told apart, and in the file's own lines.
+    // The place is reported separately, in the file's own lines.
     let message = message
         .rfind(" at line ")
         .map_or(message, |at| &message[..at]);

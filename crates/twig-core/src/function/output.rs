@@ -221,7 +221,7 @@ fn clean<'v>(at: &At<'v>) -> Result<&'v str, LocatedError> {
     match hidden {
         None => Ok(text),
         Some((_, c)) => Err(format!(
-            "`{}` has the character U+{:04X}, which nobody sees",
+            "`{}` has the character U+{:04X}, which is invisible",
             at.path_or("the document"),
             c as u32
         )),

@@ -47,7 +47,7 @@ impl DirectionLine {
         Self {
             end,
             has_rtl: text[start..end].contains(is_rtl_letter),
-            // Without an end, the outermost is the one to mend.
+            // Without an end, the outermost is the one to fix.
             loose: loose.into_iter().chain(first_open).min(),
         }
     }

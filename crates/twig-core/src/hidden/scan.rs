@@ -99,8 +99,8 @@ impl HiddenScan<'_> {
 
     /// The flag of a region that starts here; a flag without tags is a character like others.
     ///
-    /// Tags of other lengths are no region, but room for a message. A title may only have what
-    /// every font shows as a flag: where none is shown, nobody sees the tags.
+    /// Tags of other lengths are no region and could hide a message. A title may only have flags
+    /// that every font draws: without the flag, the tags are invisible.
     fn flag(&self, at: usize) -> Option<usize> {
         const BASE: usize = '\u{1f3f4}'.len_utf8();
         let mut region = String::new();
@@ -136,13 +136,13 @@ pub(crate) fn is_filler(c: char) -> bool {
     matches!(c, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
 }
 
-/// Characters that nobody sees and no language needs.
+/// Invisible characters that no language needs.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}'
         | '\u{fff0}'..='\u{fffb}' | '\u{e0080}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}')
 }
 
-/// Characters that nobody sees and some scripts need.
+/// Invisible characters that some scripts need.
 fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{34f}' | '\u{180e}' | '\u{17b4}' | '\u{17b5}'
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}')

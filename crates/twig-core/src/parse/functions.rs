@@ -226,7 +226,7 @@ impl FunctionListReader<'_> {
         Ok(arguments)
     }
 
-    /// Members that nobody asks for are most likely misspelt.
+    /// Reports unknown members: most likely they are misspelt.
     fn unknown(&mut self, members: &LocatedMembers<'_>, known: &[&str]) {
         for path in members.others(known) {
             if self.unknown_fields >= TOLD {

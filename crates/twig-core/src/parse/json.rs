@@ -42,7 +42,7 @@ pub(super) fn read(text: &str) -> Result<Json<'_>, JsonSyntaxError> {
     })?;
     serde_json::from_str(text).map_err(|error| {
         let message = error.to_string();
-        // Its own place is left off: whoever tells of the error tells the place too.
+        // Cuts off the library's own position: the caller reports the position too.
         let what = message.split(" at line ").next().unwrap_or(&message);
         let lines = text.split_inclusive('\n');
         let before: usize = lines

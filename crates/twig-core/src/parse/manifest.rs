@@ -40,7 +40,7 @@ pub(super) struct ManifestContents {
     pub(super) layout: DocumentLayout,
 }
 
-/// The sentence for whoever asks for a prompt that its manifest gets wrong.
+/// The sentence for a client that asks for a prompt whose manifest entry is wrong.
 type UnavailablePrompt = Box<str>;
 
 impl Manifest<'_> {

@@ -1,7 +1,8 @@
-//! `config.toml` of a project's own folder: what its library is called, and where its documents are.
+//! `config.toml` of a project's own folder: what its library is called, and where its documents
+//! are.
 //!
-//! It comes with a checkout, from whoever wrote that: nothing in it can loosen a limit or lead out of
-//! the folder.
+//! It comes with a checkout and is not trusted: nothing in it can loosen a limit or name a path
+//! outside the folder.
 
 use super::documents::DocumentLayout;
 use super::library::{Files, LibraryRoot};

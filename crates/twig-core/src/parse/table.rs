@@ -1,5 +1,5 @@
-//! Prompts as text of `twig.toml`: whoever adds one to a manifest writes it here, behind what is
-//! there, so that comments and all else stay as they were.
+//! Writes prompts as text of `twig.toml`. New prompts are appended to a manifest, so that comments
+//! and everything else stay as they were.
 
 use std::fmt::Write;
 

@@ -32,8 +32,8 @@ impl LineStarts {
 
 /// The problems of one file, as they are found.
 ///
-/// A file may have a mistake in each of its lines. The first few hundred errors and as many warnings
-/// are told one by one, and the rest are counted.
+/// A file may have a mistake in each of its lines. The first few hundred errors and as many
+/// warnings are reported one by one, and the rest are counted.
 #[derive(Debug)]
 pub(crate) struct FileProblems<'f> {
     path: &'f str,
@@ -95,7 +95,7 @@ impl<'f> FileProblems<'f> {
         }
     }
 
-    /// Adds problems that somebody else found in the file.
+    /// Adds problems that other code found in the file.
     pub(crate) fn extend(&mut self, problems: impl IntoIterator<Item = Problem>) {
         for problem in problems {
             self.is_told = self.has_room(problem.severity);
@@ -105,7 +105,7 @@ impl<'f> FileProblems<'f> {
         }
     }
 
-    /// All that are told, from the top of the file to its end, and how many more there are.
+    /// The reported problems in the order of the file, and how many more there are.
     pub(crate) fn finish(mut self) -> Vec<Problem> {
         self.problems
             .sort_by_key(|problem| (problem.line, problem.column));

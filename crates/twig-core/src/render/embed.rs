@@ -13,7 +13,7 @@ use crate::problem::shorten;
 use crate::render_error::body_error;
 use crate::world::World;
 
-/// The values of a prompt whose patterns are looked at before anybody asked for it.
+/// The values of a prompt whose patterns are checked before any request for it.
 pub(crate) const NOTHING_GIVEN: &[Option<&str>] = &[];
 
 /// What one prompt may still embed.

@@ -1,9 +1,10 @@
 //! Marks that a client fills in later: `$1`, `$2` and so on.
 //!
-//! Such a value is rendered like any other. To know afterwards which `$1` of a text was a value, and
-//! which the author wrote, a stand-in is rendered for it: one character that nobody writes.
+//! Such a value is rendered like any other. To tell afterwards whether a `$1` in the text was a
+//! value or written by the author, a stand-in is rendered for it: one character that texts do not
+//! contain.
 
-/// The stand-in of `$0`: a place that is nobody's, at the end of all characters.
+/// The stand-in of `$0`: in the private use area at the end of all characters.
 const FIRST: u32 = 0x0010_F000;
 
 /// One more than the largest mark: it has three digits at most.
@@ -23,7 +24,7 @@ pub fn stood_for(character: char) -> Option<u32> {
 /// The number of a mark, where a value is one and nothing else: `$1` to `$999`.
 pub fn number(value: &str) -> Option<u32> {
     let digits = value.strip_prefix('$')?;
-    // A sign is no digit, though numbers are read with one; and nobody counts `$01`.
+    // A sign is no digit, though numbers parse with one; and `$01` is no mark.
     let is_number = matches!(digits.as_bytes(), [b'1'..=b'9', ..])
         && digits.bytes().all(|byte| byte.is_ascii_digit());
     let number = digits.parse().ok().filter(|_| is_number)?;

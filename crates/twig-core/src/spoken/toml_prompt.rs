@@ -30,7 +30,7 @@ pub fn read(text: &str) -> Result<TomlPrompt<'_>, NoTomlPrompt> {
     let table = read_toml(text).map_err(|error| NoTomlPrompt {
         why: format!("is not valid TOML: {}", error.message),
         at: error.span.unwrap_or(0..0),
-        help: "mend the line that is shown",
+        help: "fix the line that is shown",
     })?;
     let prompt = match table.get("prompt").map(|item| (&item.value, &item.span)) {
         Some((TomlValue::Text(prompt), _)) => prompt.clone(),

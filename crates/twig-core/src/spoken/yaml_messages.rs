@@ -65,8 +65,8 @@ fn turn(message: &FrontMatterValue) -> Turn {
 }
 
 impl YamlMessages {
-    /// Its messages. What the system is told comes first in the first message of the person: prompts
-    /// know no other roles, and several clients take the first message alone.
+    /// Its messages. The system message becomes the start of the first user message: prompts have
+    /// no system role, and several clients use only the first message.
     pub fn spoken(&self) -> Vec<FileMessage<'static>> {
         let mut told: Vec<&str> = Vec::new();
         let mut spoken: Vec<FileMessage<'static>> = Vec::new();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::name::{ItemKind, NameProblem, Noun, StoreName};
 use crate::problem::shorten;
 
-/// The longest part of somebody's own text that a sentence repeats, in characters.
+/// The longest part of a caller's own text that a sentence repeats, in characters.
 const QUOTED: usize = 200;
 
 /// Why something was not done. Where it was a write, nothing was written unless the sentence says
@@ -186,7 +186,7 @@ pub enum StoreError {
         /// Where.
         workspace: StoreName,
     },
-    /// Somebody else held the lock for too long.
+    /// Another process held the lock for too long.
     #[error("{}", busy_sentence(.workspace, *.seconds, *.is_write))]
     Busy {
         /// Which workspace.
@@ -220,7 +220,7 @@ pub enum StoreError {
         workspace: StoreName,
         /// What does not fit.
         what: String,
-        /// The file, for whoever is on its machine.
+        /// The file, for a person on its machine.
         path: PathBuf,
     },
     /// A file that cannot be used as it should be.
@@ -228,7 +228,7 @@ pub enum StoreError {
     File {
         /// A whole sentence, which does not say where the file is.
         sentence: String,
-        /// The file or folder, for whoever is on its machine.
+        /// The file or folder, for a person on its machine.
         path: PathBuf,
     },
     /// A store that cannot be opened, or that failed in another way: a whole sentence.
@@ -237,7 +237,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the caller can mend it by asking for something else; otherwise the store is at fault.
+    /// True if the caller can fix it by asking for something else; otherwise the store is at fault.
     pub fn is_callers(&self) -> bool {
         !matches!(
             self,

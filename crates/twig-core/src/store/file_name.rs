@@ -46,7 +46,7 @@ pub(super) fn file_names(items: &[Item]) -> Vec<String> {
             .iter()
             .all(|name| seen.insert(name.to_ascii_lowercase()))
     };
-    // Eight digits are enough unless somebody went to great lengths.
+    // Eight digits are enough unless the collision was made on purpose.
     let short = names(8);
     if is_unique(&short) { short } else { names(64) }
 }

@@ -147,8 +147,8 @@ impl ExportedItem {
     }
 }
 
-/// A file of a project. Whoever wrote a folder must not make a prompt of what just lies there, such
-/// as the keys of whoever imports it.
+/// A file of a project. An imported folder must not make a prompt of files that happen to be there,
+/// such as the keys of the person who imports it.
 fn path(text: &str) -> Result<RelativePath, FolderError> {
     let path = RelativePath::parse(text).map_err(|_| FolderError::Path(text.into()))?;
     let mut parts = path.as_str().split('/');

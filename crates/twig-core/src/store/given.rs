@@ -1,4 +1,4 @@
-//! Content as somebody hands it over: text, Base64 or bytes, told apart by the MIME type.
+//! Content as a caller gives it: text, Base64 or bytes, distinguished by the MIME type.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;

@@ -187,7 +187,7 @@ fn plain_environment() -> Environment<'static> {
 
 fn computed_environment() -> Environment<'static> {
     let mut environment = Environment::new();
-    // It shows the engine's own insides, which are nobody's prompt.
+    // It prints the internals of the engine, which no prompt needs.
     environment.remove_global("debug");
     // What people know from Jinja2: the rest of its text filters, and Python's methods.
     environment.add_filter("filesizeformat", minijinja_contrib::filters::filesizeformat);

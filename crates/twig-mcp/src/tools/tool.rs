@@ -10,7 +10,7 @@ pub(super) struct Tool {
     pub(super) name: &'static str,
     /// A name for people.
     pub(super) title: &'static str,
-    /// What models are told, with [`TRIGGER`] and [`TRIGGER_WORD`] in it.
+    /// The description for models, with [`TRIGGER`] and [`TRIGGER_WORD`] in it.
     pub(super) description: &'static str,
     pub(super) parameters: &'static [Parameter],
     /// Whether arguments that it does not have are refused.

@@ -197,27 +197,27 @@ fn the_configuration_names_the_library_and_its_documents() {
 
     error[missing-document]: Resource not found: architecture://adr/*
     --> [work]/.twig/prompts/create-adr.json
-     = help: add the document, or mend the URI
+     = help: add the document, or fix the URI
 
     error[missing-document]: Resource not found: architecture://patterns/*
     --> [work]/.twig/prompts/create-adr.json
-     = help: add the document, or mend the URI
+     = help: add the document, or fix the URI
 
     error[missing-document]: Resource not found: architecture://guidelines/*
     --> [work]/.twig/prompts/create-adr.json
-     = help: add the document, or mend the URI
+     = help: add the document, or fix the URI
 
     error[missing-document]: Resource not found: architecture://patterns/*
     --> [work]/.twig/prompts/review-code-against-patterns.json
-     = help: add the document, or mend the URI
+     = help: add the document, or fix the URI
 
     error[missing-document]: Resource not found: architecture://patterns/*
     --> [work]/.twig/prompts/suggest-patterns.json
-     = help: add the document, or mend the URI
+     = help: add the document, or fix the URI
 
     error[missing-document]: Resource not found: architecture://guidelines/*
     --> [work]/.twig/prompts/suggest-patterns.json
-     = help: add the document, or mend the URI
+     = help: add the document, or fix the URI
     ");
 }
 

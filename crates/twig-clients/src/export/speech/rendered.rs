@@ -99,7 +99,8 @@ pub(super) fn rendered(
         refuse_exported(found.library.kind, &text)?;
     }
     // Clients ask for prompts with `$1` as a value, so such values pass every rule of an argument.
-    // A text that has the very number of ours is told apart by a second look with another one.
+    // If a text happens to have the same number as ours, a second render with another number shows
+    // it.
     for turn in 0..4_u64 {
         let salts = [7_340_912_586 + 2 * turn, 7_340_912_587 + 2 * turn];
         let one = said(world, found, salts[0], compute)?;

@@ -30,7 +30,7 @@ pub(super) fn tokens(source: &str) -> Result<Vec<HandlebarsToken<'_>>, String> {
     let mut at = 0;
     // Where text starts, once blanks are taken off that the tag before it swallows.
     let mut text = 0;
-    // Nobody looks twice for the end of comments that is not there.
+    // Found once, so that a missing end of a comment is not searched for again and again.
     let last_comment = source.rfind("--}}").max(source.rfind("--~}}"));
     while let Some(found) = source[at..].find("{{") {
         let start = at + found;

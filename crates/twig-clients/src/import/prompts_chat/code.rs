@@ -1,4 +1,4 @@
-//! Which parts of a prompt are code of somebody else's, where `${name}` is that language's own.
+//! Which parts of a prompt are code in another language, where `${name}` belongs to that language.
 
 use std::ops::Range;
 

@@ -122,7 +122,7 @@ fn titles_and_descriptions_hide_nothing() {
     assert_eq!(prompt.description.as_deref(), Some("Text"));
     assert_eq!(
         item.changes,
-        ["characters that nobody sees are left out of its title"]
+        ["invisible characters are removed from its title"]
     );
     let errors = Kept::of([&item]).problems();
     assert!(

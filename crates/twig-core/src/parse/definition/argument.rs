@@ -83,7 +83,7 @@ impl DefinitionReader<'_> {
         })
     }
 
-    /// An argument that does not say is optional: refusing the prompt for it would help nobody.
+    /// An argument that does not say is optional: refusing the prompt for it would be of no use.
     fn required(&mut self, path: &Path<'_>, json: Option<&Json<'_>>) -> bool {
         match json {
             Some(Json::Bool(required)) => *required,

@@ -147,7 +147,7 @@ impl<'r> DefinitionReader<'r> {
         self.error(ProblemCode::WrongType, path, &message, None);
     }
 
-    /// The members of an object; those that nobody knows and those that are there twice are told.
+    /// The members of an object; unknown and duplicate members are reported.
     pub(super) fn object<'j, 'a>(
         &mut self,
         path: &'j Path<'j>,

@@ -35,7 +35,7 @@ impl<'t, 'a> ManifestFields<'t, 'a> {
 }
 
 impl Manifest<'_> {
-    /// A problem with a place in the manifest; its sentence serves whoever asks for the prompt.
+    /// A problem with a place in the manifest. A client that asks for the prompt gets its sentence.
     pub(super) fn error(
         &mut self,
         code: ProblemCode,
@@ -70,7 +70,7 @@ impl Manifest<'_> {
         )
     }
 
-    /// Fields that nobody asked for are most likely misspelt.
+    /// Reports unknown fields: most likely they are misspelt.
     pub(super) fn unknown(&mut self, fields: &ManifestFields<'_, '_>, place: &str) {
         let asked = &fields.asked[..fields.count];
         for entry in &fields.table.entries {

@@ -156,7 +156,7 @@ pub(super) fn gather(
     };
     let main = match content {
         Content::File(path) | Content::Media { path, .. } => builder.read(library, path)?,
-        // Programs are run, not expanded: nobody asks for this.
+        // Programs are run, not expanded, so this is never reached.
         Content::Function(function) => builder.read(library, function.file())?,
         // These are no templates, so they are not asked for here.
         Content::Stored(_) => Source {

@@ -1,7 +1,7 @@
 //! Why a template failed, in our words.
 //!
-//! A message may quote the template, never a value: values are somebody's data, and messages end
-//! up in logs.
+//! A message may quote the template, never a value: values are private data, and messages end up in
+//! logs.
 
 use std::error::Error as _;
 use std::ops::Range;
@@ -33,7 +33,7 @@ pub struct Failure {
     pub undefined: Option<String>,
 }
 
-/// The error for whoever asked for the prompt.
+/// The error for the client that asked for the prompt.
 impl From<Failure> for RenderError {
     fn from(failure: Failure) -> Self {
         if failure.is_limit {
@@ -73,7 +73,7 @@ impl Failure {
         }
     }
 
-    /// The same failure for whoever asked for `main`, with its lines counted in its file.
+    /// The same failure as seen from the prompt `main`, with its lines counted in its file.
     pub(crate) fn seen_from(mut self, main: &str, lines: TemplateLines) -> Self {
         self.in_main = self.template == main || self.template.is_empty();
         if self.in_main {

@@ -1,7 +1,8 @@
-//! The filters of plain templates, which work on so much text in one render and no more.
+//! The filters of plain templates, with a limit on the text they process in one render.
 //!
-//! A plain template renders in place, where nobody can stop it. Its filters take time by the
-//! length of a value, ten milliseconds for the longest one, and a template may use many.
+//! A plain template renders on the calling thread and cannot be interrupted. Its filters take time
+//! in proportion to the length of a value, ten milliseconds for the longest one, and a template may
+//! use many.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Variables that a template uses although nobody declares them.
+//! Variables that a template uses but does not declare.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -34,10 +34,10 @@ impl Engine {
         used.into_iter().collect()
     }
 
-    /// The variables that have to come from outside: whoever knows the arguments takes those off.
+    /// The variables that have to come from outside. The caller subtracts the declared arguments.
     ///
     /// A name that is only used under `default`, or tested with `is defined` anywhere, does not
-    /// trip a render and is left out. So is one that another template of the bundle sets.
+    /// fail a render and is omitted. So is one that another template of the bundle sets.
     pub(crate) fn undeclared(&self) -> Vec<Undeclared> {
         let mut known: HashSet<&str> = self.environment.globals().map(|(name, _)| name).collect();
         let mut templates: Vec<_> = self.environment.templates().collect();

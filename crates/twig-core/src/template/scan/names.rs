@@ -1,7 +1,7 @@
 //! What the names in a template's tags are: variables, filters, tests, or names given to something.
 //!
 //! It reads tokens of a template that compiles and follows the parser's grammar as far as names
-//! need it. Which of the variables are bound where they stand is left to whoever reads the result.
+//! need it. The caller decides which of the variables are bound where they are used.
 
 use std::borrow::Cow;
 use std::ops::Range;
