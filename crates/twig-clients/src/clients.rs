@@ -1,8 +1,8 @@
 //! The one table of clients: what each is called, where its prompts are, how they are read and
-//! written, and where it keeps its servers.
+//! written, and where it configures its servers.
 //!
-//! A new client is one row of `clients/table.rs`. Only a file format that no other client has
-//! needs code as well: a reader in [`format`](mod@crate::format), a writer in [`export`](crate::export).
+//! A new client is one row of `clients/table.rs`. Only a file format that no other client has needs
+//! code as well: a reader in [`format`](mod@crate::format), a writer in [`export`](crate::export).
 
 mod export_format;
 pub mod formats;

@@ -106,7 +106,7 @@ impl CommandGuard {
         }
     }
 
-    /// The number of the mark that a character of a text stands in for, where any does.
+    /// The number of the mark that a character of a text stands for, if it stands for one.
     fn stood_for(&self, character: char) -> Option<u32> {
         match self {
             Self::StandIns => stood_for(character),
@@ -137,7 +137,7 @@ impl CommandGuard {
         Cow::Owned(harmless)
     }
 
-    /// What a text that begins with something special begins with, whether a blank has to follow, and
+    /// If a text begins with something special: that beginning, whether a space has to follow, and
     /// the rest.
     fn piece<'t>(&self, text: &'t str) -> (Cow<'t, str>, bool, &'t str) {
         let mut characters = text.chars();
@@ -337,7 +337,7 @@ mod tests {
             prop_assert!(!run.contains("!`"), "{harmless:?} {run:?}");
             let marks = |text: &str, mark: &str| text.matches(mark).count();
             prop_assert_eq!(marks(&run, "two"), marks(&text, "{b}"));
-            // Only blanks were added.
+            // Only spaces were added.
             let bare = |text: &str| text.replace(' ', "");
             let expected = text.replace("{a}", "$1").replace("{b}", "$2");
             prop_assert_eq!(bare(&harmless), bare(&expected));

@@ -75,7 +75,7 @@ pub struct BundledFile {
 pub struct Left {
     /// Its full name.
     pub prompt: Box<str>,
-    /// Why; reads on after the name and a colon.
+    /// Why; follows the name and a colon.
     pub why: String,
 }
 

@@ -1,9 +1,9 @@
 //! Files that were written for other clients, read in place: one file, one prompt.
 //!
-//! [`part`] says what a file of a library is, [`read`] makes a prompt of one, [`library`] puts the
-//! prompts of all of them together. [`twig_core::spoken`] and [`twig_core::marks`] are how such a file
-//! becomes messages. A client's own rules decide what is an argument; nothing is guessed from the text,
-//! and nothing in it is run.
+//! [`part`] decides what a file of a library is, [`read`] reads a prompt from one, and [`library`]
+//! combines all prompts. [`twig_core::spoken`] and [`twig_core::marks`] turn such a file into
+//! messages. A client's own rules decide what is an argument; nothing is guessed from the text, and
+//! nothing in it is run.
 
 mod about;
 mod arguments;

@@ -1,8 +1,8 @@
 //! Prompts that were written for other tools, as values that a library or a project can hold.
 //!
-//! [`read`] takes files as text and gives an [`Item`] for each prompt that it finds: what is taken
-//! and what had to change, or why it is left. It never fails as a whole, resolves nothing and runs
-//! nothing. Where files come from and where prompts go is for others.
+//! [`read`] takes files as text and returns an [`Item`] for each prompt that it finds: the imported
+//! prompt and its changes, or why it is skipped. It never fails as a whole, resolves nothing and
+//! runs nothing. Callers find the files and store the prompts.
 
 mod arguments;
 mod continue_prompt;
@@ -99,7 +99,7 @@ pub struct SourceFile {
     pub text: String,
 }
 
-/// What came of one prompt, or of one file that holds none.
+/// The result of one prompt, or of one file that holds none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportItem {
     /// Where it stood, such as `prompts.csv, row 12`.

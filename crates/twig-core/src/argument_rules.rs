@@ -1,4 +1,4 @@
-//! What an argument takes: the rules that its author gave it, and whether a value keeps them.
+//! The rules of an argument that its author set, and whether a value meets them.
 
 use crate::argument::{Argument, PATTERN_VALUE};
 use crate::render_error::RenderError;

@@ -1,4 +1,4 @@
-//! The port through which bodies come in: text by library and path, read on first use.
+//! The port that reads bodies: text by library and path, read on first use.
 
 mod problem;
 
@@ -9,12 +9,12 @@ use crate::model::{Library, Prompt};
 use crate::name::RelativePath;
 use crate::stored_version::StoredVersion;
 
-/// Says whether a body is still the one that was read: equal stamps, equal text.
+/// Identifies a body as it was read: equal stamps, equal text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamp(pub u64);
 
 impl Stamp {
-    /// The stamp of a version in a store: a new version may hold what the last one held.
+    /// The stamp of a version in a store: a new version may have the content of the last one.
     pub fn of_stored(version: &StoredVersion) -> Self {
         let mut first = [0; 8];
         first.copy_from_slice(&version.digest[..8]);
@@ -25,7 +25,7 @@ impl Stamp {
 /// The text of a file and the stamp it had when it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Body {
-    /// The whole text; a byte-order mark is already taken off.
+    /// The whole text, without a byte-order mark.
     pub text: String,
     /// Whether the file began with a byte-order mark.
     pub has_mark: bool,
@@ -50,10 +50,10 @@ pub trait Bodies: Send + Sync {
     /// Reads a file of a library.
     fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError>;
 
-    /// Looks whether a file changed, without reading it.
+    /// Checks whether a file changed, without reading it.
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError>;
 
-    /// Reads a file that need not be text, if it is no longer than that.
+    /// Reads a file that need not be text, if it has at most `limit` bytes.
     fn bytes(
         &self,
         library: &Library,
@@ -61,17 +61,17 @@ pub trait Bodies: Send + Sync {
         limit: usize,
     ) -> Result<Blob, BodyError>;
 
-    /// Reads what a version in a store holds.
+    /// Reads the content of a version in a store.
     fn stored(&self, _version: &StoredVersion) -> Result<Vec<u8>, BodyError> {
         Err(BodyError::NotFound)
     }
 
-    /// True if the file that a prompt was read from is still the one that was read.
+    /// True if the file of a prompt has not changed since it was read.
     fn is_current(&self, _library: &Library, _prompt: &Prompt) -> bool {
         true
     }
 
-    /// Reads a library again where its files changed; the next catalog has it.
+    /// Reads a library again if its files changed; the next catalog has it.
     fn renew(&self, _library: &Library) {}
 
     /// Runs work that takes much time or memory, exactly once. A server with many clients runs such
@@ -83,15 +83,15 @@ pub trait Bodies: Send + Sync {
     }
 }
 
-/// Why a body could not be had; reads on after the file's path.
+/// Why a body could not be read; the message follows the file's path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BodyError {
     /// There is no such file.
     #[error("not found")]
     NotFound,
-    /// A link leads out of the library's folder.
-    #[error("leads outside the library's folder")]
+    /// A symlink points outside the library's folder.
+    #[error("points outside the library's folder")]
     Outside,
     /// A folder, FIFO, socket or device.
     #[error("is not a regular file, but {0}")]
@@ -99,18 +99,18 @@ pub enum BodyError {
     /// Larger than its limit.
     #[error("is {size} bytes long; the limit is {limit}")]
     TooLarge {
-        /// What it measures.
+        /// Its size.
         size: u64,
-        /// What it may measure.
+        /// The limit.
         limit: usize,
     },
-    /// One file too many for what all files of its library may measure together.
-    #[error("is left off: the files of one library may hold {limit} bytes together")]
+    /// One file too many: all files of its library together exceed their limit.
+    #[error("is ignored: the files of one library may hold {limit} bytes in total")]
     NoRoom {
-        /// What all of them may measure.
+        /// The limit for all of them.
         limit: usize,
     },
-    /// Text in an encoding that is not ours.
+    /// Text in an unsupported encoding.
     #[error("looks like UTF-16")]
     Utf16,
     /// Bytes that are not text.
@@ -119,22 +119,22 @@ pub enum BodyError {
         /// Where the first bad byte is.
         offset: usize,
     },
-    /// A NUL byte: binary, whatever else it is.
+    /// A NUL byte: the file is binary.
     #[error("looks binary (a NUL at byte {offset})")]
     Binary {
         /// Where the first NUL is.
         offset: usize,
     },
-    /// A program that the system would not start.
+    /// A program without the permission to be executed.
     #[error("is not marked as executable")]
     NotExecutable,
-    /// A link that leads back to itself.
-    #[error("is a link that leads to itself")]
+    /// A symlink that points to itself.
+    #[error("is a symlink that points to itself")]
     Loop,
-    /// A project's store said no; a whole sentence.
+    /// A project's store failed; a whole sentence.
     #[error("{0}")]
     Store(String),
-    /// The system said no.
+    /// The system refused to read it.
     #[error("cannot be read: {0}")]
     Unreadable(String),
 }

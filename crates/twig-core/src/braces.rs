@@ -1,7 +1,7 @@
 //! The `{{name}}` dialect of definitions: text, arguments, and documents by URI.
 //!
-//! A text is read once into nodes. Values and documents are put beside them afterwards and are never
-//! looked at again, whatever braces they have.
+//! A text is parsed once into nodes. Values and documents are inserted between them afterwards and
+//! are never scanned, whatever braces they contain.
 
 mod scan;
 mod uri;
@@ -24,7 +24,7 @@ pub struct Braces {
 pub(crate) enum BraceNode {
     /// These bytes of the source.
     Text(Range<usize>),
-    /// The value of the argument at this place of the prompt's.
+    /// The value of the prompt's argument with this index.
     Argument(usize),
     /// Documents.
     Documents(UriPattern),
@@ -42,8 +42,8 @@ pub(crate) struct BraceError {
 }
 
 impl Braces {
-    /// Reads a text that may use these arguments; with an error among the mistakes it is not to be
-    /// used.
+    /// Parses a text that may use these arguments. If the mistakes include an error, the text must
+    /// not be used.
     pub(crate) fn parse(source: &str, arguments: &[Argument]) -> (Self, Vec<BraceError>) {
         let (nodes, mistakes) = scan::scan(source, arguments);
         let source = source.into();
@@ -72,7 +72,7 @@ impl Braces {
         })
     }
 
-    /// Whether the argument at this place is used.
+    /// True if the argument with this index is used.
     pub(crate) fn uses(&self, argument: usize) -> bool {
         self.nodes.iter().any(|node| match node {
             BraceNode::Text(_) => false,

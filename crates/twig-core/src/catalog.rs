@@ -22,7 +22,7 @@ use crate::name::{client_chars, client_key};
 use crate::problem::{Problem, ProblemCode, Severity};
 use crate::suggest;
 
-/// Every library, in order, and the index of what they offer.
+/// Every library, in order, and an index of their prompts and documents.
 #[derive(Debug, Default)]
 pub struct Catalog {
     libraries: Vec<Arc<Library>>,
@@ -54,7 +54,7 @@ pub struct PromptRef<'c> {
     pub prompt: &'c Prompt,
 }
 
-/// What a name led to.
+/// The result of looking up a name.
 #[derive(Debug)]
 pub enum Lookup<'c> {
     /// Just one prompt; it may still be one that cannot be served.
@@ -68,8 +68,8 @@ pub enum Lookup<'c> {
 impl Catalog {
     /// Builds a catalog of libraries, most important first.
     ///
-    /// Of two libraries with one name the first is kept; the other is a problem and stays visible
-    /// through [`Catalog::shadowed`].
+    /// If two libraries have the same name, the first is served; the other is reported as a problem
+    /// and listed by [`Catalog::shadowed`].
     pub fn build(libraries: impl IntoIterator<Item = Arc<Library>>) -> Self {
         let mut catalog = Self::default();
         for library in libraries {
@@ -103,12 +103,12 @@ impl Catalog {
         &self.libraries
     }
 
-    /// The libraries whose name another one has taken.
+    /// The libraries that are hidden by another one of the same name.
     pub fn shadowed(&self) -> &[Arc<Library>] {
         &self.shadowed
     }
 
-    /// Prompts whose full name a more important library has taken.
+    /// Prompts that are hidden by one of the same full name in a more important library.
     pub fn shadowed_prompts(&self) -> impl Iterator<Item = PromptRef<'_>> {
         self.shadowed_prompts.iter().map(|place| self.at(*place))
     }
@@ -129,7 +129,7 @@ impl Catalog {
         rest.iter().map(|place| self.at(*place))
     }
 
-    /// Finds a prompt by its full name, or by its own name where just one library has it.
+    /// Finds a prompt by its full name, or by its own name if only one library has it.
     pub fn find(&self, name: &str) -> Lookup<'_> {
         if let Some(place) = self.by_name.get(name) {
             return Lookup::Found(self.at(*place));
@@ -166,7 +166,7 @@ impl Catalog {
             .find(|library| library.stored().is_some())
     }
 
-    /// Names near to one that was not found.
+    /// Names similar to one that was not found.
     pub fn suggestions(&self, name: &str) -> Vec<String> {
         suggest::near(name, self.prompts(0).map(|found| &*found.prompt.full_name))
     }
@@ -199,7 +199,7 @@ impl Catalog {
         })
     }
 
-    /// Kinds without a prefix can have one name in two libraries: the more important one is kept.
+    /// Libraries without a prefix can share a prompt name: the more important library wins.
     fn drop_shadowed_prompts(&mut self) {
         let listed = std::mem::take(&mut self.listed);
         let mut kept: Vec<PromptPosition> = Vec::with_capacity(listed.len());
@@ -231,7 +231,8 @@ impl Catalog {
     }
 
     fn warn_about_collisions(&mut self) {
-        // Thousands of names, hardly ever a collision: hashes first, names only where those agree.
+        // Thousands of names with hardly any collision: compare hashes first, names only if those
+        // agree.
         let hash = |place: &PromptPosition| {
             let mut hasher = DefaultHasher::new();
             client_chars(&self.at(*place).prompt.full_name).for_each(|c| hasher.write_u8(c as u8));

@@ -1,4 +1,4 @@
-//! Everything that is wrong with a catalog, bodies included: what the server would refuse.
+//! Checks a whole catalog, bodies included: finds everything that the server would refuse.
 
 mod definition;
 mod hidden;
@@ -21,8 +21,8 @@ use crate::world::World;
 
 /// Checks every library of a catalog.
 ///
-/// Templates go through the very functions that rendering uses, so that nothing is reported here
-/// and accepted there, or the other way round.
+/// Templates go through the same functions that rendering uses, so that a check and a render always
+/// agree.
 pub fn check(world: World<'_>) -> Vec<Problem> {
     let catalog: &Catalog = world.catalog;
     let mut problems: Vec<Problem> = catalog.problems().cloned().collect();
@@ -45,7 +45,7 @@ pub fn check(world: World<'_>) -> Vec<Problem> {
     once(problems)
 }
 
-/// Leaves off what was said before: a template that several prompts include is reported once.
+/// Removes duplicates: a template that several prompts include is reported once.
 fn once(problems: Vec<Problem>) -> Vec<Problem> {
     let mut seen = HashSet::with_capacity(problems.len());
     let is_new: Vec<bool> = problems.iter().map(|it| seen.insert(it)).collect();
@@ -103,7 +103,7 @@ fn check_prompt(
             Err(error) => {
                 is_whole = false;
                 problems.push(BundleError::into_problem(error));
-                // The same would be said of every further message.
+                // Every further message would give the same report.
                 if sources.is_full(world.templates.limits()) {
                     break;
                 }
@@ -115,7 +115,7 @@ fn check_prompt(
     }
 }
 
-/// What is wrong with the picture or sound of a message.
+/// The problem with the image or audio of a message.
 fn media_problem(library: &Library, message: &MessageSource, error: &RenderError) -> Problem {
     let file = match &message.content {
         Content::Media { path, .. } => path.as_str(),
@@ -133,7 +133,7 @@ fn place(problem: &Problem) -> (&str, Option<u32>, Option<u32>) {
     (&problem.path, problem.line, problem.column)
 }
 
-/// The variables that are not declared, and how many more of them there are.
+/// The undeclared variables that are reported, and how many more there are.
 fn unknown_variables(
     kind: LibraryKind,
     prompt: &Prompt,

@@ -1,16 +1,16 @@
 //! How deep a text nests, counted in one pass before a parser sees it.
 //!
-//! Parsers go down one call for each level, and what they make is converted and dropped the same
-//! way, so a file of a few kilobytes could overflow the stack of a thread and end the process.
-//! Every reader of TOML and JSON asks here first. The YAML reader counts by itself, with a limit of
-//! its own, and `template/scan/measure` does it for templates.
+//! Parsers recurse once for each level, and their trees are converted and dropped the same way, so
+//! a file of a few kilobytes could overflow the stack of a thread and end the process. Every reader
+//! of TOML and JSON calls this module first. The YAML reader counts by itself, with a limit of its
+//! own, and `template/scan/measure` counts for templates.
 
 use toml_parser::Source;
 use toml_parser::lexer::TokenKind;
 
 use crate::limits::NESTING;
 
-/// A text that nests too deep, and where it first does.
+/// A text that nests too deep, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("it nests deeper than {NESTING} levels, which is the limit")]
 pub struct TooDeep {
@@ -18,10 +18,10 @@ pub struct TooDeep {
     pub at: usize,
 }
 
-/// Looks at TOML: the parts of headers and keys, and brackets inside each other.
+/// Measures TOML: the parts of headers and keys, and nested brackets.
 ///
-/// The text is cut by the lexer that the `toml` and `toml_edit` crates use, so both see the same
-/// strings and comments. What a header opens and what stands below it count each by itself.
+/// The text is split by the lexer that the `toml` and `toml_edit` crates use, so both see the same
+/// strings and comments. A header and the keys below it are counted separately.
 pub fn toml(text: &str) -> Result<(), TooDeep> {
     toml_within(text, NESTING)
 }
@@ -42,7 +42,7 @@ fn toml_within(text: &str, limit: usize) -> Result<(), TooDeep> {
                 level += 1;
             }
             kind @ (TokenKind::RightSquareBracket | TokenKind::RightCurlyBracket) => {
-                // The parser goes on after a bracket that closes nothing.
+                // The parser continues after a bracket that closes nothing.
                 if let Some((_, around)) = open.pop_if(|(close, _)| *close == kind) {
                     level = around;
                 }
@@ -61,7 +61,7 @@ fn toml_within(text: &str, limit: usize) -> Result<(), TooDeep> {
     Ok(())
 }
 
-/// Looks at JSON, with or without comments.
+/// Measures JSON, with or without comments.
 pub fn json(text: impl AsRef<[u8]>) -> Result<(), TooDeep> {
     let bytes = text.as_ref();
     let mut level = 0_usize;
@@ -97,7 +97,7 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
     at
 }
 
-/// The last byte of a comment, or the slash itself where none begins.
+/// The last byte of a comment, or the slash itself if no comment begins there.
 fn comment_end(bytes: &[u8], start: usize) -> usize {
     let rest = &bytes[start..];
     let length = match rest.get(1) {
@@ -180,8 +180,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
-        /// The parser goes on after mistakes, so what it builds from them is bounded, too: a table
-        /// and a list for each part of a header, and what stands below.
+        /// The parser continues after mistakes, so what it builds from them is bounded, too: a
+        /// table and a list for each part of a header, and the keys below.
         #[test]
         fn what_passes_is_no_deeper_than_was_counted(
             parts in proptest::collection::vec(

@@ -1,7 +1,7 @@
 //! Documents: text or bytes with a URI, which clients read and prompts embed.
 //!
-//! A URI is a key, never a path: it is looked up in the catalog, and what the catalog does not have
-//! is not there.
+//! A URI is a key, never a path: it is looked up in the catalog, and only documents in the catalog
+//! exist.
 
 mod head;
 mod mime;
@@ -24,7 +24,7 @@ use crate::stored_version::StoredVersion;
 pub struct Document {
     /// Its URI.
     pub uri: Box<str>,
-    /// A shorter URI that means it too: a decision's number.
+    /// A shorter URI for it: a decision's number.
     pub short_uri: Option<Box<str>>,
     /// Its name: the path of its file in the documents folder, without `.md`.
     pub name: Box<str>,
@@ -34,7 +34,7 @@ pub struct Document {
     pub description: Option<Box<str>>,
     /// What its bytes are.
     pub mime: Cow<'static, str>,
-    /// Whether its contents are text, as far as its first bytes tell.
+    /// True if its contents are text, judging by its first bytes.
     pub is_text: bool,
     /// Where its contents are.
     pub source: DocumentSource,
@@ -56,7 +56,7 @@ pub enum DocumentSource {
 }
 
 impl Document {
-    /// Its file, where it has one.
+    /// Its file, if it has one.
     pub fn file(&self) -> Option<&RelativePath> {
         match &self.source {
             DocumentSource::File(path) => Some(path),
@@ -64,7 +64,7 @@ impl Document {
         }
     }
 
-    /// The version in a store, where it is one.
+    /// The version in a store, if it is one.
     pub fn stored(&self) -> Option<&StoredVersion> {
         match &self.source {
             DocumentSource::File(_) => None,
@@ -83,17 +83,17 @@ impl Document {
     }
 }
 
-/// What a document holds.
+/// The contents of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contents {
-    /// Text; without a byte-order mark, except where every byte counts.
+    /// Text; without a byte-order mark, unless every byte counts.
     Text(String),
     /// Anything else.
     Bytes(Vec<u8>),
 }
 
 impl Contents {
-    /// Tells text from other bytes: UTF-8 without a NUL.
+    /// Distinguishes text from other bytes: text is UTF-8 without a NUL.
     pub fn of(bytes: Vec<u8>) -> Self {
         if bytes.contains(&0) {
             return Self::Bytes(bytes);
@@ -109,7 +109,7 @@ impl Contents {
         }
     }
 
-    /// Text where the bytes are UTF-8, with every byte of it.
+    /// Text if the bytes are UTF-8, keeping every byte.
     pub(crate) fn exactly(bytes: Vec<u8>) -> Self {
         match String::from_utf8(bytes) {
             Ok(text) => Self::Text(text),

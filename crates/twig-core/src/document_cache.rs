@@ -1,4 +1,4 @@
-//! Contents of documents: read through the bodies port, kept until their files change, within a bound.
+//! A bounded cache of document contents. An entry is valid until its file changes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -18,10 +18,10 @@ pub use self::yaml::{YamlError, read as read_yaml};
 use crate::limits::Limits;
 use crate::problem::Severity;
 
-/// What a file says of itself, and the rest of it.
+/// The metadata of a file, and the rest of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrontMatter<'t> {
-    /// What stands in the front matter; empty where there is none.
+    /// The fields of the front matter; empty if there is none.
     pub fields: FrontMatterFields,
     /// What follows, byte for byte.
     pub body: &'t str,
@@ -32,15 +32,15 @@ pub struct FrontMatter<'t> {
 /// Something that was repaired while reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
-    /// Where it stands in the file.
+    /// Where it is in the file.
     pub at: Range<usize>,
-    /// How bad it is: a note, unless something was lost.
+    /// Its severity: a note, unless something was lost.
     pub severity: Severity,
-    /// What it is and how it was read, in one sentence without a final period.
+    /// What was wrong and how it was read, in one sentence without a final period.
     pub message: String,
 }
 
-/// Reads a file's front matter and cuts it off.
+/// Reads a file's front matter and separates it from the body.
 pub fn read<'t>(text: &'t str, limits: &Limits) -> FrontMatter<'t> {
     let split = split(text);
     let mut read = FrontMatter {
@@ -72,21 +72,21 @@ pub fn read<'t>(text: &'t str, limits: &Limits) -> FrontMatter<'t> {
     read
 }
 
-/// What a block says that is cut off already.
+/// The content of a block that is already separated.
 #[derive(Debug)]
 pub struct FrontMatterBlock {
     /// Its entries.
     pub fields: FrontMatterFields,
-    /// Why they are not all that YAML would make of it.
+    /// Why the entries are not those of a YAML reader.
     pub trouble: Option<FrontMatterError>,
 }
 
 /// Why a block is not read as YAML.
 #[derive(Debug)]
 pub enum FrontMatterError {
-    /// It is longer than the limit, and has no entries.
+    /// It is longer than the limit, and was not read.
     TooLong,
-    /// It is none, and was read line by line.
+    /// It is not YAML, and was read line by line.
     NotYaml(YamlError),
 }
 

@@ -30,12 +30,12 @@ pub struct FunctionCall {
     pub output: usize,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FunctionOutcome {
-    /// It ended well, and this is what it printed.
+    /// It succeeded and printed this.
     Printed(Vec<u8>),
-    /// It did not; reads on after "The function of prompt `…` ".
+    /// It failed; the text follows "The function of prompt `…` ".
     Failed(String),
     /// It was not run at all: a whole sentence.
     Refused(String),
@@ -48,7 +48,7 @@ impl FunctionCall {
         arguments: impl Iterator<Item = (&'a str, &'a str)>,
         limits: &Limits,
     ) -> Self {
-        // In the author's order, which a map of values would not keep.
+        // In the author's order, which a map of values would lose.
         let pairs: Vec<String> = arguments
             .map(|(name, value)| format!("{}:{}", Value::from(name), Value::from(value)))
             .collect();
@@ -65,7 +65,7 @@ impl FunctionCall {
     }
 }
 
-/// Values shorter than this are words like any other.
+/// Shorter values are ordinary words, and are not hidden.
 const SHORT: usize = 4;
 
 impl FunctionCall {
@@ -79,11 +79,11 @@ impl FunctionCall {
             .flat_map(|arguments| arguments.values());
         let values = values.filter_map(Value::as_str);
         let mut values: Vec<&str> = values.filter(|value| value.len() >= SHORT).collect();
-        // One may be part of another.
+        // Longest first, as one may be part of another.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         let mut said = said.to_owned();
         for value in values {
-            // As it is, and as it is written in JSON.
+            // Both as it is, and as JSON writes it.
             let written = Value::from(value).to_string();
             let written = written.get(1..written.len() - 1).unwrap_or_default();
             said = said.replace(value, "…").replace(written, "…");
@@ -92,7 +92,7 @@ impl FunctionCall {
     }
 }
 
-/// Turns what came of a call into messages, or into an error that says what went wrong.
+/// Turns the result of a call into messages, or into an error that says what went wrong.
 pub fn finish(prompt: &str, outcome: FunctionOutcome) -> Result<Finished, RenderError> {
     let failed =
         |what: String| RenderError::Function(format!("The function of prompt `{prompt}` {what}"));

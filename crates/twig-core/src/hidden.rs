@@ -12,25 +12,25 @@ use std::fmt;
 
 pub(crate) use self::scan::is_filler;
 
-/// Where a text stands; the more people trust a place, the less it may hold.
+/// The kind of text; the more people trust it, the fewer characters are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextPlace {
-    /// A title or a description: a few words that models and people read before they choose.
+    /// A title or a description: people and models read it before they choose.
     Label,
     /// A prompt or document that an agent or a stranger wrote.
     Body,
 }
 
-/// The first character that may not be there; reads on after "The description ".
+/// The first forbidden character; its message follows "The description ".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HiddenCharacter {
     /// The character.
     pub character: char,
-    /// How many bytes stand before it.
+    /// Its offset in bytes.
     pub offset: usize,
     /// Its line, from 1.
     pub line: u32,
-    /// How many characters of its line stand before it, and 1.
+    /// Its column in characters, from 1.
     pub column: u32,
     /// Whether the text has more than one line.
     has_lines: bool,
@@ -42,19 +42,19 @@ pub struct HiddenCharacter {
 enum Why {
     Control,
     Tag,
-    /// A direction control; where it stands says whether there is a place for one.
+    /// A direction control; in a body it may be allowed, depending on its place.
     Direction(TextPlace),
     Invisible,
     Joiner,
     Selector,
-    /// Private use, no character at all, or none yet.
+    /// Private use, a non-character, or not yet assigned.
     Meaningless,
 }
 
 impl Why {
-    /// What it is, what it does, and what to do about it.
+    /// Its name, its effect, and the advice.
     fn words(self) -> [&'static str; 3] {
-        let out = "take it out";
+        let out = "remove it";
         let unseen = "people do not see";
         match self {
             Self::Control => ["a control character", "terminals obey", out],
@@ -67,13 +67,13 @@ impl Why {
             Self::Direction(TextPlace::Body) => [
                 "a direction control",
                 "changes the order in which people read",
-                "take it out, or end it on its own line, among right-to-left letters",
+                "remove it, or end it on its own line, among right-to-left letters",
             ],
             Self::Invisible => ["an invisible character", unseen, out],
             Self::Joiner => [
                 "an invisible joiner",
                 "joins nothing there",
-                "take it out, or put it between emoji or letters that need it",
+                "remove it, or put it between emoji or letters that need it",
             ],
             Self::Selector => ["a variation selector", unseen, out],
             Self::Meaningless => [
@@ -113,9 +113,9 @@ impl fmt::Display for HiddenCharacter {
     }
 }
 
-/// Looks for the first character that may not be in a text of this place.
+/// Finds the first forbidden character in a text.
 ///
-/// A text of plain ASCII costs a fraction of what copying it would.
+/// For plain ASCII this takes a fraction of the time of copying the text.
 pub fn find(text: &str, place: TextPlace) -> Option<HiddenCharacter> {
     let from = first_odd(text.as_bytes(), place)?;
     let (offset, character, why) = scan::first(text, place, from)?;
@@ -133,9 +133,9 @@ pub fn find(text: &str, place: TextPlace) -> Option<HiddenCharacter> {
     })
 }
 
-/// Where the first byte is that is worth a look.
+/// The position of the first byte that needs a closer check.
 fn first_odd(bytes: &[u8], place: TextPlace) -> Option<usize> {
-    // Without a way out of the inner loop it is done for many bytes at once.
+    // Without an early exit, the compiler vectorises the inner loop.
     const STEP: usize = 128;
     let has_odd = |part: &[u8]| {
         let bytes = part.iter();
@@ -149,7 +149,7 @@ fn first_odd(bytes: &[u8], place: TextPlace) -> Option<usize> {
     at.map(|at| from + at)
 }
 
-/// Whether a byte is, or belongs to, a character that is worth a look.
+/// True if a byte is part of a character that needs a closer check.
 fn is_odd(byte: u8, place: TextPlace) -> bool {
     match place {
         TextPlace::Label => is_label_odd(byte),

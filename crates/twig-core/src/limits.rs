@@ -1,6 +1,7 @@
 //! The limits that protect a running server, all in one place.
 //!
-//! Each is a default that the configuration may change; each has a test at the edge and one past it.
+//! Each is a default that the configuration can change. Each has a test at the limit and one beyond
+//! it.
 
 /// Levels that a TOML or JSON text may nest. It protects the stacks of threads, so it cannot be
 /// configured.
@@ -47,7 +48,7 @@ pub struct Limits {
     pub argument_values: usize,
     /// Bytes of rendered text of one prompt.
     pub rendered: usize,
-    /// Bytes of the pictures and sounds of one prompt.
+    /// Bytes of the images and audio of one prompt.
     pub media: usize,
     /// Documents that one prompt may embed.
     pub embedded: usize,

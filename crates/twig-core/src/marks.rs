@@ -1,4 +1,4 @@
-//! Marks that stand for arguments: where they are, in each client's own rules.
+//! Finds the marks that stand for arguments, by each client's own rules.
 
 pub mod curly;
 pub mod scan;
@@ -157,7 +157,7 @@ pub enum Word {
     Other,
 }
 
-/// Reads a `$` and what follows; `None` where no mark can be.
+/// Reads a `$` and what follows; `None` if it is no mark.
 pub fn word(rest: &str) -> Option<Word> {
     let after = rest.strip_prefix('$')?;
     if let Some(more) = after.strip_prefix("ARGUMENTS") {
@@ -209,7 +209,7 @@ pub fn capitals<'t>(rest: &'t str, before: &str) -> Option<&'t str> {
 /// A mark `${input:…}`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct InputMark<'t> {
-    /// Its name, with `_` for blanks.
+    /// Its name, with `_` for spaces.
     pub name: String,
     /// What to put there.
     pub placeholder: Option<&'t str>,

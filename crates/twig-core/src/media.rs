@@ -1,11 +1,11 @@
-//! Pictures and sounds: what bytes are, told by the end of a file's name.
+//! Images and audio: the MIME type, by a file's extension.
 
 use std::borrow::Cow;
 
 /// How a client is to show bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MediaKind {
-    /// A picture.
+    /// An image.
     Image,
     /// A sound.
     Audio,
@@ -52,7 +52,7 @@ impl MediaKind {
     }
 }
 
-/// A picture or a sound, as a message carries it.
+/// An image or audio, as a message carries it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Media {
     /// Which of the two.

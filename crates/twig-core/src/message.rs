@@ -1,4 +1,4 @@
-//! What a rendered prompt is made of.
+//! The messages of a rendered prompt.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct Message {
 pub enum Block {
     /// Text.
     Text(String),
-    /// A picture or a sound.
+    /// An image or audio.
     Media(Media),
     /// A document, whole.
     Resource {

@@ -1,7 +1,7 @@
-//! What Twig keeps: libraries and their prompts.
+//! The model: libraries, prompts and their arguments.
 //!
-//! These are plain values. How they are written in files is `parse`'s business, how they look on a
-//! wire is the protocol's.
+//! These are plain values. `parse` knows how files write them, the protocol how they look on the
+//! wire.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub enum LibraryKind {
     Markdown,
     /// `prompts.json` and the bash functions of `prompts.bash`.
     Functions,
-    /// Folders with a `SKILL.md` and the files that it brings.
+    /// Folders with a `SKILL.md` and the files of the skill.
     Skills,
     /// Files of another client.
     Client(&'static ClientFiles),
@@ -82,7 +82,7 @@ impl LibraryKind {
 /// A named set of prompts that came from one folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Library {
-    /// The name prompts carry in front of theirs.
+    /// The prefix of its prompts' names.
     pub name: LibraryName,
     /// How its files are read.
     pub kind: LibraryKind,
@@ -90,7 +90,7 @@ pub struct Library {
     pub origin: LibraryOrigin,
     /// Its folder, as the source knows it (absolute).
     pub root: Box<str>,
-    /// Its folder as people like to read it (`~` for home).
+    /// Its folder in messages for people (`~` for home).
     pub shown_root: Box<str>,
     /// What the manifest says of the library itself.
     pub about: LibraryAbout,
@@ -106,7 +106,7 @@ pub struct Library {
     pub problems: Vec<Problem>,
     /// A digest of the documents that it was made from.
     pub digest: [u8; 32],
-    /// The files that its functions were read from; empty where it has none.
+    /// The files that its functions were read from; empty if it has none.
     pub function_sources: Vec<FunctionSource>,
 }
 
@@ -116,7 +116,7 @@ impl Library {
         format!("{}/{file}", self.root)
     }
 
-    /// The same as people like to read it.
+    /// The same in messages for people.
     pub fn shown_path_of(&self, file: impl fmt::Display) -> String {
         format!("{}/{file}", self.shown_root)
     }
@@ -126,7 +126,7 @@ impl Library {
         self.origin != LibraryOrigin::Folder
     }
 
-    /// The workspace and the project that it was made of, where it was made of one.
+    /// The workspace and the project that it was made from, if it was made from one.
     pub fn stored(&self) -> Option<(&str, &str)> {
         match &self.origin {
             LibraryOrigin::Stored { workspace, project } => Some((workspace, project)),
@@ -134,7 +134,7 @@ impl Library {
         }
     }
 
-    /// Whether any of its prompts is made by a program.
+    /// True if a program makes any of its prompts.
     pub fn runs_functions(&self) -> bool {
         let mut prompts = self.prompts.iter();
         prompts.any(|prompt| prompt.function().is_some())
@@ -146,7 +146,7 @@ impl Library {
 pub enum LibraryOrigin {
     /// A folder.
     Folder,
-    /// The folder with the prompts of the project that is developed there.
+    /// The folder with the prompts of the project that it belongs to.
     ProjectFolder,
     /// A project of a workspace.
     Stored {
@@ -194,7 +194,7 @@ pub struct Prompt {
     pub description: Option<Box<str>>,
     /// What it takes, in the author's order.
     pub arguments: Vec<Argument>,
-    /// What it says, one entry a message.
+    /// Its messages, one entry per message.
     pub messages: Vec<MessageSource>,
     /// How its text becomes a message.
     pub dialect: Dialect,
@@ -203,7 +203,7 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// The program that makes its messages, where one does.
+    /// The program that makes its messages, if there is one.
     pub fn function(&self) -> Option<&Function> {
         self.messages
             .iter()
@@ -219,9 +219,9 @@ impl Prompt {
 pub enum Dialect {
     /// A Jinja template.
     Jinja,
-    /// `{{input}}` is replaced; without one the input is appended. Front matter is taken off.
+    /// `{{input}}` is replaced; without one the input is appended. Front matter is removed.
     Input,
-    /// The marks of a client's own format are replaced. Front matter is taken off.
+    /// The marks of a client's own format are replaced. Front matter is removed.
     Marks(Marks),
     /// `{{name}}` and `{{resource:URI}}`.
     Braces,
@@ -244,7 +244,7 @@ pub enum Marks {
     Dollar {
         /// The number of the first argument: 0 or 1.
         first: u8,
-        /// Whether the mark with the highest number takes all that is left.
+        /// True if the mark with the highest number takes all remaining arguments.
         is_greedy: bool,
     },
     /// There is no mark: a value is appended as a last line, `ARGUMENTS: value`.
@@ -257,17 +257,17 @@ pub enum Marks {
     Args,
     /// `{{name}}`, and the argument `input` appended where it has no mark.
     Patterns,
-    /// `{{name}}`, which stays where no value is given.
+    /// `{{name}}`, which stays as it is if no value is given.
     Variables,
 }
 
 /// The file that makes a folder a skill.
 pub const SKILL_FILE: &str = "SKILL.md";
 
-/// What the URIs of a skill's files begin with.
+/// The prefix of the URIs of a skill's files.
 pub const SKILL_SCHEME: &str = "skill://";
 
-/// A folder with a `SKILL.md` and the files that it brings.
+/// A folder with a `SKILL.md` and the files of the skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
     /// Its name, as its front matter has it; the last part of its folder's URI.
@@ -276,9 +276,9 @@ pub struct Skill {
     pub uri: Box<str>,
     /// Its front matter as a JSON object.
     pub front_matter: Box<str>,
-    /// Every file of it, sorted by URI, `SKILL.md` too.
+    /// All its files, sorted by URI, including `SKILL.md`.
     pub files: Vec<SkillFile>,
-    /// Whether it has more than a list of its files may hold: then there is no list.
+    /// True if it has more files than a list may hold: then there is no list.
     pub is_unlisted: bool,
 }
 
@@ -293,7 +293,7 @@ pub struct SkillFile {
     pub size: u64,
 }
 
-/// Who speaks.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The person.
@@ -315,9 +315,9 @@ impl Role {
 /// Where one message comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageSource {
-    /// Who says it.
+    /// Its role.
     pub role: Role,
-    /// What is said.
+    /// Its content.
     pub content: Content,
 }
 
@@ -329,7 +329,7 @@ pub enum Content {
     File(RelativePath),
     /// A version in a store.
     Stored(StoredVersion),
-    /// Text that stands in the manifest, and the line there on which it starts.
+    /// Text in the manifest, and the line there on which it starts.
     Text {
         /// The template itself.
         text: Box<str>,
@@ -337,26 +337,26 @@ pub enum Content {
         line: u32,
         /// How it is written there.
         form: TextForm,
-        /// Where it stands, if not in `twig.toml`.
+        /// Where it is, if not in `twig.toml`.
         file: Option<RelativePath>,
     },
     /// Text with `{{name}}` and `{{resource:URI}}`.
     Braces {
         /// The text, read once.
         text: Braces,
-        /// Where it stands.
+        /// Where it is.
         file: RelativePath,
     },
     /// A document, or a link to it.
     Document {
         /// Which one.
         uri: UriPattern,
-        /// Whether the client gets a link instead of what the document holds.
+        /// True if the client gets a link instead of the content of the document.
         is_link: bool,
-        /// Where that is said.
+        /// The file that says so.
         file: RelativePath,
     },
-    /// A picture or a sound: a file of the library, sent as it is.
+    /// An image or audio: a file of the library, sent as it is.
     Media {
         /// Which of the two.
         kind: MediaKind,
@@ -376,7 +376,7 @@ pub enum Function {
     Command {
         /// The file.
         program: RelativePath,
-        /// The author's own arguments; those of a request never come this way.
+        /// The author's own arguments; those of a request are never passed this way.
         arguments: Vec<Box<str>>,
     },
     /// A function of a bash script.
@@ -399,7 +399,8 @@ impl Function {
 }
 
 impl Content {
-    /// The file with what is said, or where it is said; `None` for the manifest and for a store.
+    /// The file with the content, or the file that refers to it; `None` for the manifest and for a
+    /// store.
     pub fn file(&self) -> Option<&RelativePath> {
         match self {
             Self::File(path) | Self::Media { path, .. } => Some(path),
@@ -410,7 +411,7 @@ impl Content {
         }
     }
 
-    /// The version in a store, where it is one.
+    /// The version in a store, if it is one.
     pub fn stored(&self) -> Option<&StoredVersion> {
         match self {
             Self::Stored(version) => Some(version),

@@ -15,7 +15,7 @@ pub const NAME_LIMIT: usize = 128;
 pub struct LibraryName(Box<str>);
 
 impl LibraryName {
-    /// Makes a library name out of a folder's name, or `None` where nothing would be left of it.
+    /// Makes a library name out of a folder's name, or `None` if nothing would be left of it.
     ///
     /// Lowercased, composed (NFC), whatever is not a letter, a digit or `_` becomes `_`, and `_` is
     /// trimmed at both ends; runs stay as they are.
@@ -41,7 +41,7 @@ impl fmt::Display for LibraryName {
     }
 }
 
-/// Why a name or path was refused; reads on after "`…` ".
+/// Why a name or path was refused; follows "`…` ".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
@@ -72,7 +72,7 @@ pub enum NameError {
     #[error("is an absolute path; use one inside the library's folder")]
     Absolute,
     /// `../x`.
-    #[error("has a `..`; paths lead down from the library's folder")]
+    #[error("has a `..`; paths stay inside the library's folder")]
     Outside,
     /// Control characters and backslashes in paths.
     #[error("has a control character or a backslash")]

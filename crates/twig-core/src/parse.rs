@@ -1,4 +1,4 @@
-//! Reading what authors wrote: manifests and front matter.
+//! Reads what authors write: manifests and front matter.
 
 mod definition;
 pub mod documents;

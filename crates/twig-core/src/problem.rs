@@ -1,4 +1,4 @@
-//! Mistakes in a library, told the same way everywhere.
+//! Mistakes in a library, reported the same way everywhere.
 
 mod code;
 mod of_file;
@@ -194,7 +194,7 @@ fn floor_boundary(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// At most `limit` characters of a text, with `…` where something was left off.
+/// At most `limit` characters of a text, with `…` where something was omitted.
 pub fn shorten(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         None => text.to_owned(),

@@ -1,4 +1,4 @@
-//! Sentences for clients that may be on another machine: they name a library and a path inside it,
+//! Messages for clients that may be on another machine: they name a library and a path inside it,
 //! never its folder.
 
 use crate::model::Library;

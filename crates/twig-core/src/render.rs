@@ -40,9 +40,9 @@ pub type GivenArguments<'a> = [(Cow<'a, str>, Cow<'a, str>)];
 pub enum Rendering {
     /// Rendered in place.
     Done(Vec<Message>),
-    /// Has to be run by a render worker; [`Unfinished::finish`] takes what came of it.
+    /// A render worker has to run it; [`Unfinished::finish`] takes its result.
     Computed(ComputedRender),
-    /// A program makes it; [`crate::function::finish`] takes what came of it.
+    /// A program makes it; [`crate::function::finish`] takes its result.
     Function(Box<FunctionCall>),
 }
 
@@ -259,7 +259,7 @@ fn expand(
     Ok(Rendering::Computed(ComputedRender { job, rest }))
 }
 
-/// The picture or sound of a message that carries one, within the room that is left for them.
+/// The image or audio of a message that carries one, within the room that is left for them.
 pub(crate) fn media(
     world: World<'_>,
     library: &Arc<Library>,
@@ -274,7 +274,7 @@ pub(crate) fn media(
         BodyError::TooLarge { .. } => {
             let limit = world.templates.limits().media;
             RenderError::Limit(format!(
-                "The pictures and sounds of a prompt may hold {limit} bytes together; with {}/{path} they hold more",
+                "The images and audio of a prompt may hold {limit} bytes in total; with {}/{path} they hold more",
                 library.shown_root
             ))
         }
@@ -315,8 +315,8 @@ fn function(
     ))))
 }
 
-/// The Markdown kind: every `{{input}}` is replaced, or the input follows after a blank line. Where
-/// none is given the text is what the file says, byte for byte.
+/// The Markdown kind: every `{{input}}` is replaced, or the input is appended after an empty line.
+/// If no input is given, the text is exactly that of the file.
 fn input(
     world: World<'_>,
     found: PromptRef<'_>,
@@ -332,7 +332,7 @@ fn input(
         };
         let text = read(world, found.library, path)?;
         let body = front_matter::split(&text).body;
-        // Who gives no input gets what the file says, blanks at its ends too.
+        // Without an input, the text stays as the file has it, including whitespace at its ends.
         let body = if input.is_some() { body.trim() } else { body };
         let slots = body.matches(SLOT).count();
         let input = input.unwrap_or_default();

@@ -73,7 +73,7 @@ pub enum RenderError {
         /// The limit.
         limit: usize,
     },
-    /// A body that cannot be had.
+    /// A body that cannot be read.
     #[error("{}", .error.sentence(FileRole::PromptText, .path))]
     Body {
         /// The file, as people read it.

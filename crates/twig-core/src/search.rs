@@ -1,4 +1,4 @@
-//! Searching prompts and documents: what is asked, and what is found. The index is kept elsewhere.
+//! Search for prompts and documents: the query and the results. Another crate keeps the index.
 
 /// What to look for.
 #[derive(Debug, Clone, PartialEq, Eq)]

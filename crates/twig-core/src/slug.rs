@@ -1,7 +1,7 @@
-//! Names that every client takes, made of whatever people call things: `[a-z0-9_-]`, 1 to 64 long.
+//! Names that every client accepts, made from any text: `[a-z0-9_-]`, 1 to 64 characters.
 //!
-//! The same text gives the same name on every machine and in every run, and two texts in one library
-//! never share one.
+//! The same text gives the same name on every machine and in every run, and two texts in one
+//! library never share a name.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

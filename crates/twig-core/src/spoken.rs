@@ -1,4 +1,4 @@
-//! What a file says, without what it says about itself.
+//! The text of a file without its metadata.
 
 pub mod toml_prompt;
 pub mod yaml_messages;
@@ -17,7 +17,7 @@ pub struct FileMessage<'t> {
     pub text: Cow<'t, str>,
 }
 
-/// The messages of a file of some kind; the error is a sentence that reads on after its path.
+/// The messages of a file of some kind; the error is a sentence that follows its path.
 pub fn bodies(kind: LibraryKind, text: &str) -> Result<Vec<FileMessage<'_>>, String> {
     let form = match kind {
         LibraryKind::Client(files) => files.form,

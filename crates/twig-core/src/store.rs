@@ -45,7 +45,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// The projects, sorted by name.
     fn projects(&self) -> Result<Vec<Summary>, StoreError>;
 
-    /// A project with all that it holds now, as of one moment; `None` where there is none.
+    /// A project with all that it holds now, as of one moment; `None` if there is none.
     fn project(&self, name: &StoreName) -> Result<Option<Project>, StoreError>;
 
     /// What some version holds, by its digest, with which it was compared.
@@ -63,10 +63,9 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// value is dropped.
     fn watch(&self, on_write: Box<dyn Fn() + Send + Sync>) -> Box<dyn Send>;
 
-    /// Ends what was begun, and lets go of whatever is open, so that nothing is left lying about.
-    /// Writes are refused from now on.
+    /// Finishes pending writes and releases all open files. Later writes are refused.
     fn close(&self);
 
-    /// Carries out a write. `done` hears of it once it is durable, or why it was not done.
+    /// Performs a write. `done` is called once it is durable, or with the reason why it failed.
     fn write(&self, write: Write, done: OnWritten);
 }

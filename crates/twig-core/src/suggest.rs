@@ -1,4 +1,4 @@
-//! Near names: what a person most likely meant.
+//! Similar names: what a person most likely meant.
 
 /// The three names nearest to `wanted`, best first; none where nothing is near.
 ///
@@ -18,7 +18,7 @@ pub fn near<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<S
     found.into_iter().map(|(_, name)| name.to_owned()).collect()
 }
 
-/// How alike two names are, 1 for equal ones. A name without its library is held against names
+/// How similar two names are, 1 for equal ones. A name without its library is compared with names
 /// without theirs.
 fn score(wanted: &str, wanted_key: &str, name: &str) -> f64 {
     let alike = |one: &str, two: &str| strsim::jaro_winkler(&key(one), &key(two));

@@ -1,9 +1,9 @@
-//! Jinja, behind one door.
+//! Jinja templates. Only this module knows the engine.
 //!
-//! A template is sorted when it is compiled. *Plain* ones print, branch and include: their output
-//! is bounded by their source and values, and they render in place. *Computed* ones loop, set,
-//! call or multiply: they leave here as a [`ComputedJob`] and are rendered by [`run`] in a process
-//! that can be killed.
+//! A template is classified when it is compiled. *Plain* templates print, branch and include: their
+//! output is bounded by their source and values, and they render on the calling thread. *Computed*
+//! templates loop, set, call or multiply: they become a [`ComputedJob`], which [`run`] renders in a
+//! process that can be killed.
 
 mod bundle;
 mod cache;

@@ -1,4 +1,4 @@
-//! Names of files as parts of URIs, and back.
+//! Converts file names to URI segments, and back.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What a request is answered from: the catalog of the moment and the ports.
+//! What requests are answered from: the current catalog and the ports.
 
 use std::fmt;
 use std::ops::Deref;

@@ -1,4 +1,4 @@
-//! Argument values as clients send them: read in one pass, borrowed where possible, made text.
+//! Argument values as clients send them: read in one pass, borrowed if possible, converted to text.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! A request on its way to its answer, as every handler sees it.
+//! A request that is being answered, as every handler sees it.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -45,8 +45,8 @@ pub(crate) enum CallOutcome {
     Job(Box<PendingJob>),
     /// There is no result before the subscription ends.
     Listen(SubscriptionFilter),
-    /// The result is empty, and the client hears of this document from now on.
+    /// The result is empty, and the client is notified of this document from now on.
     Subscribe(Box<str>),
-    /// The result is empty, and the client hears of this document no more.
+    /// The result is empty, and the client is no longer notified of this document.
     Unsubscribe(Box<str>),
 }

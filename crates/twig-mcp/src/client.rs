@@ -1,4 +1,4 @@
-//! Who a client says that it is: a name that is kept with what it writes, and never trusted.
+//! The name that a client gives itself: stored with what it writes, and never trusted.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -11,7 +11,7 @@ use crate::params::ObjectMembers;
 /// The name of a client that gave none.
 pub(crate) const UNKNOWN: &str = "unknown";
 
-/// The name in a client's description of itself; `None` where there is none that people could read.
+/// The name in a client's description of itself; `None` if there is none that people could read.
 pub(crate) fn name(info: Option<&RawValue>) -> Option<Box<str>> {
     #[derive(Deserialize)]
     struct Info<'a> {

@@ -1,5 +1,5 @@
-//! Which requests come from clients that take a prompt for the template of a command. What they would
-//! run or replace in its text is known to [`twig_clients::command_guard`].
+//! Which requests come from clients that use a prompt as the template of a command.
+//! [`twig_clients::command_guard`] knows what they would run or replace in its text.
 
 use std::borrow::Cow;
 

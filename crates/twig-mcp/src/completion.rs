@@ -1,5 +1,5 @@
-//! `completion/complete`: the choices of an argument, the names of the documents that it stands
-//! for, or the parts of documents' URIs, that start with what was typed.
+//! `completion/complete`: the choices of an argument, the names of the documents that it can be, or
+//! segments of document URIs, that start with what was typed.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};

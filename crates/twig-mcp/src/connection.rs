@@ -91,7 +91,7 @@ impl Connection {
         self.refuse(None, &refusal, out);
     }
 
-    /// Takes what came of a job and answers its request, unless it was cancelled meanwhile.
+    /// Takes the result of a job and answers its request, unless it was cancelled meanwhile.
     pub fn finish(&mut self, ticket: Ticket, done: impl Into<WorkOutcome>, out: &mut impl Outbox) {
         let Some(waiting) = self.in_flight.finish(ticket) else {
             return;

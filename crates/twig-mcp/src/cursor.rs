@@ -1,4 +1,4 @@
-//! Cursors: a snapshot and an offset in it, as text that clients do not look into.
+//! Cursors: a snapshot and an offset in it, as text that is opaque to clients.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hasher};

@@ -1,4 +1,4 @@
-//! From a method's name to the function that answers it, once its era allows it.
+//! Calls the function that answers a method, if its era allows the method.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! Asking for arguments that are missing: a form goes out, the request comes again with its answer.
+//! Asks for missing arguments: the client gets a form and repeats the request with the answer.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -91,7 +91,7 @@ pub(crate) fn ask(prompt: &str, missing: &[Argument], result: &mut Object<'_>) {
                 } else {
                     "values"
                 };
-                params.text("message", &format!("`{prompt}` needs {what} to go on"));
+                params.text("message", &format!("`{prompt}` needs {what} to continue"));
                 params.object("requestedSchema", |form| schema::form(missing, form));
             });
         });

@@ -1,6 +1,6 @@
-//! The JSON-RPC envelope: what kind of message came in, and which one cannot be taken.
+//! The JSON-RPC envelope: what kind of message came in, and whether it is valid.
 //!
-//! Params stay unread here: the method decides how to read them.
+//! Params stay unparsed here: the method decides how to read them.
 
 use std::borrow::Cow;
 use std::fmt;

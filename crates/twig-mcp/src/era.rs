@@ -1,4 +1,4 @@
-//! The two eras: their versions, and what only one of them says.
+//! The two eras: their versions, and what only one of them sends.
 
 use crate::json::Object;
 
@@ -8,7 +8,7 @@ pub(crate) const MODERN: &str = "2026-07-28";
 /// The newest version that starts with `initialize`.
 pub(crate) const NEWEST_LEGACY: &str = "2025-11-25";
 
-/// Every version that is spoken, newest first.
+/// Every supported version, newest first.
 pub const SUPPORTED_VERSIONS: [&str; 5] = [
     MODERN,
     NEWEST_LEGACY,

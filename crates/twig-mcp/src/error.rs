@@ -35,7 +35,7 @@ pub(crate) enum Refusal {
     /// What every modern request has to carry is not there, or is not what it has to be.
     #[error("{0}")]
     Meta(String),
-    /// A header does not say what the message says.
+    /// A header does not match the message.
     #[error("{}", shorten(.0, 2 * QUOTED))]
     Header(String),
     #[error("{}", not_found("Prompt", .name, .project.as_deref()))]
@@ -80,7 +80,7 @@ pub(crate) enum Refusal {
     #[error("Unknown tool: {}{}", shorten(.name, QUOTED), .hint.unwrap_or_default())]
     Tool {
         name: String,
-        /// What would offer it; reads on after its name.
+        /// What would offer it; follows its name.
         hint: Option<&'static str>,
         suggestions: Vec<String>,
     },

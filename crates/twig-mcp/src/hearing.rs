@@ -13,10 +13,10 @@ use twig_core::{Catalog, Revisions};
 
 use crate::error::Refusal;
 
-/// What one listener hears of.
+/// What one listener is notified of.
 #[derive(Debug, Default)]
 pub(crate) struct ListenerState {
-    /// The list of prompts that they know; `None` where they do not listen for it.
+    /// The list of prompts that they know; `None` if they do not listen for it.
     pub(crate) prompts: Option<u64>,
     /// The same for documents.
     pub(crate) documents: Option<u64>,
@@ -31,7 +31,7 @@ pub(crate) struct ListenerState {
 #[derive(Debug)]
 pub(crate) struct Watched {
     pub(crate) uri: Box<str>,
-    /// What was last told of; `None` where it was gone.
+    /// What it was last notified of; `None` if it was gone.
     version: Option<u64>,
 }
 

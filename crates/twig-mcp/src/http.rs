@@ -1,8 +1,8 @@
 //! MCP as HTTP sees it: from headers and a body to a status and a body, in both eras.
 //!
-//! A transport reads a request and calls [`post`], finds the connection that the [`Exchange`] wants,
-//! and lets it answer. Sockets, sessions' ids and their clock, streams and who may come in at all
-//! stay with the transport; what it has to say itself it says through [`Trouble`].
+//! A transport reads a request and calls [`post`], finds the connection that the [`Exchange`]
+//! names, and lets it answer. The transport handles sockets, session ids and timeouts, streams, and
+//! access control; it writes its own refusals through [`Trouble`].
 
 mod headers;
 mod trouble;
@@ -113,7 +113,7 @@ pub fn post<'a>(
         (Era::Legacy, _) if is_initialize => ConnectionKind::New,
         (Era::Legacy, Some(session)) => ConnectionKind::Session(session),
         (Era::Legacy, None) => {
-            let what = "A session is needed: send `initialize` first, or say your version in `MCP-Protocol-Version` and `params._meta`";
+            let what = "A session is needed: send `initialize` first, or give your version in `MCP-Protocol-Version` and `params._meta`";
             return Err(refuse(era, id, &Refusal::Invalid(what)));
         }
     };
@@ -142,7 +142,7 @@ pub fn session<'a>(headers: &Headers<'a>) -> Result<&'a str, Reply> {
     }
 }
 
-/// Takes what came of a job and answers its request; nothing is said if it was cancelled meanwhile.
+/// Takes the result of a job and answers its request, unless it was cancelled meanwhile.
 pub fn finish(connection: &mut Connection, ticket: Ticket, done: impl Into<WorkOutcome>) -> Reply {
     let mut out = ReplyBody::default();
     connection.finish(ticket, done, &mut out);

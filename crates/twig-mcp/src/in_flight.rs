@@ -1,4 +1,4 @@
-//! Jobs under way elsewhere: what to answer, and to whom, once they come back.
+//! Jobs that run elsewhere: which request to answer, and how, when they finish.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -64,7 +64,7 @@ pub enum WorkKind {
     Search,
 }
 
-/// What came of a job.
+/// The result of a job.
 #[derive(Debug)]
 pub enum WorkOutcome {
     /// Of a computed template.

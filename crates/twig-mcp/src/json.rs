@@ -1,4 +1,4 @@
-//! Writing JSON straight into a buffer: no values in between, text copied in runs.
+//! Writes JSON straight into a buffer: no intermediate values, text copied in runs.
 
 use std::io::Write as _;
 

@@ -1,8 +1,8 @@
-//! `logging/setLevel`: every level is obeyed, since nothing is ever logged to a client.
+//! `logging/setLevel`: every level is accepted, since nothing is ever logged to a client.
 //!
 //! Logging was deprecated with 2026-07-28 and is not declared here. There is no reason to refuse an
-//! older client that sets a level all the same: a server that sends no log messages keeps to
-//! whichever one is chosen.
+//! older client that sets a level anyway: a server that sends no log messages complies with any
+//! level.
 
 use crate::call::CallOutcome;
 use crate::error::Refusal;

@@ -1,4 +1,4 @@
-//! Long documents as JSON: encoded once and shared by all replies that are under way.
+//! Long documents as JSON: encoded once and shared by all replies in progress.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 

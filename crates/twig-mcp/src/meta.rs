@@ -1,4 +1,4 @@
-//! What a request says of itself in `params._meta`, which also tells its era.
+//! The metadata of a request in `params._meta`, which also determines its era.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;

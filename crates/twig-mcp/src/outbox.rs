@@ -1,4 +1,4 @@
-//! Where replies go: whatever a transport writes to.
+//! The port for replies: whatever a transport writes to.
 
 use std::sync::Arc;
 

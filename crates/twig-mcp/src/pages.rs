@@ -73,7 +73,7 @@ impl Pages {
         self.snapshot(catalog).page(info, era, list, 0, room)
     }
 
-    /// The page that a cursor leads to; `None` where it leads nowhere.
+    /// The page at a cursor; `None` if the cursor is invalid.
     pub(crate) fn at(
         &mut self,
         info: &str,

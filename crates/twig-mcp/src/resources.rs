@@ -1,5 +1,4 @@
-//! Documents, which the protocol calls resources: `resources/read`, and which of them a client
-//! hears of.
+//! Documents, which the protocol calls resources: `resources/read`, and subscriptions to them.
 
 use twig_core::{BodyError, DocumentRef};
 

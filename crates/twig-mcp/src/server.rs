@@ -1,4 +1,5 @@
-//! What all connections share: who the server is, its limits, and the pages of recent listings.
+//! State that all connections share: the server's identity, its limits, and pages of recent
+//! listings.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -134,7 +135,7 @@ impl Server {
             // The caller gets the full message. It may quote values, which must not be in the log.
             RenderError::FunctionOutput { .. } => {
                 tracing::warn!(
-                    "prompt `{prompt}` could not be rendered: its function printed no prompt; run `twig render` to see what"
+                    "prompt `{prompt}` could not be rendered: its function printed no valid prompt; run `twig render` to see the mistake"
                 );
             }
             error => tracing::warn!("prompt `{prompt}` could not be rendered: {error}"),
@@ -153,7 +154,8 @@ impl Server {
         told.len() < TOLD && told.insert((prompt.to_owned(), what))
     }
 
-    /// The numbers of a catalog that clients hear of: where nothing writes, the tools stay the same.
+    /// The counters of a catalog that clients are notified from: if nothing can write, the tools
+    /// never change.
     pub(crate) fn revisions(&self, catalog: &Catalog) -> Revisions {
         let mut revisions = catalog.revisions();
         if !self.tools.writes {

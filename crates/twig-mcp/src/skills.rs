@@ -1,6 +1,6 @@
 //! The extension for skills, `io.modelcontextprotocol/skills`: `skills/get` and
-//! `resources/directory/read`. The list of skills is one of `lists`; the files themselves are documents
-//! like any other.
+//! `resources/directory/read`. `lists` has the list of skills; their files are documents like any
+//! other.
 
 use std::sync::Arc;
 

@@ -16,7 +16,7 @@ use crate::server::Server;
 /// The longest id of a subscription, in bytes: it is kept, and repeated in every notification.
 const ID_LIMIT: usize = 1024;
 
-/// What a client wants to hear of, as it is written.
+/// What a client wants to be notified of, as it is written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Filter<'a> {
@@ -33,7 +33,7 @@ pub(crate) struct SubscriptionFilter {
     prompts: bool,
     documents: bool,
     tools: bool,
-    /// `None` where documents were not asked for.
+    /// `None` if documents were not asked for.
     watched: Option<Vec<Watched>>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct SubscriptionFilter {
 #[derive(Debug, Default)]
 pub(crate) struct Subscriptions {
     open: Vec<Subscription>,
-    /// What a legacy client hears of, on no subscription.
+    /// What a legacy client is notified of, without a subscription.
     legacy: ListenerState,
 }
 
@@ -115,7 +115,7 @@ impl Subscriptions {
         self.open.retain(|open| !id::is_same(&open.id, id));
     }
 
-    /// A legacy client hears of every list from now on.
+    /// Notifies a legacy client of every list from now on.
     pub(crate) fn initialized(&mut self, revisions: Revisions) {
         let legacy = &mut self.legacy;
         legacy.prompts.get_or_insert(revisions.prompts);
@@ -123,7 +123,7 @@ impl Subscriptions {
         legacy.tools.get_or_insert(revisions.tools);
     }
 
-    /// A legacy client hears of a document from now on.
+    /// Notifies a legacy client of a document from now on.
     pub(crate) fn subscribe(
         &mut self,
         uri: Box<str>,

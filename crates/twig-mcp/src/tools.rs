@@ -1,7 +1,7 @@
-//! Tools: `tools/list` and `tools/call`, for clients that know no prompts and agents that write.
+//! Tools: `tools/list` and `tools/call`, for clients without prompts and agents that write.
 //!
-//! What a caller got wrong comes back as the result of a tool that failed, where a model reads it;
-//! only a tool that is not there is an error of the protocol.
+//! A mistake of the caller becomes the result of a failed tool, so that a model can read it; only
+//! an unknown tool is a protocol error.
 
 mod commands;
 pub(crate) mod expand;

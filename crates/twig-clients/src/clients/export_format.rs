@@ -1,4 +1,5 @@
-//! The formats that prompts are written in; the table of clients says whose they are and where.
+//! The formats that prompts are exported to; the table of clients says which client reads them
+//! where.
 
 use twig_core::model::LibraryKind;
 

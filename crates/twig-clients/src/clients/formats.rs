@@ -1,4 +1,4 @@
-//! The formats of prompt files. Several clients may have one.
+//! The formats of prompt files. Several clients may share one.
 
 use twig_core::{ClientFiles, FileForm};
 

@@ -1,4 +1,4 @@
-//! The rows.
+//! The rows of the table of clients.
 
 use twig_core::LibraryKind;
 

@@ -1,4 +1,4 @@
-//! Arguments in words: where a format has no place for them, and what it loses of them.
+//! Describes arguments in words if a format cannot declare them, and reports what is lost.
 
 use std::fmt::Write;
 

@@ -22,8 +22,7 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> ExportDraft {
     text.push_str(&join(&parts));
     let mut notes = found.notes(ExportFormat::Copilot.title());
     if speech.parts.contains(&SpeechPart::All) {
-        notes
-            .push("what is typed as a whole is written as one argument after the other".to_owned());
+        notes.push("the whole typed text is written as one argument after the other".to_owned());
     }
     let order = order(speech);
     if !order.is_sorted() {

@@ -1,6 +1,6 @@
-//! Text that a client would run, attach or replace is kept from it by a blank.
+//! Breaks up text that a client would run, attach or replace, with a space.
 //!
-//! A value may be empty, so that what stands on both sides of a mark counts as side by side.
+//! A value may be empty, so the text on both sides of a mark counts as adjacent.
 
 use std::collections::HashSet;
 
@@ -59,7 +59,7 @@ impl HazardCount {
     }
 }
 
-/// Commands and files of Claude Code: `` !`…` `` after a blank, ```` ```! ````, `@~/…`.
+/// Commands and files of Claude Code: `` !`…` `` after a space, ```` ```! ````, `@~/…`.
 pub(super) fn claude(parts: &mut [WrittenPart]) -> HazardCount {
     let mut found = keep(parts, |cells, at| {
         match cells[at] {
@@ -146,7 +146,7 @@ fn cells_of(parts: &[WrittenPart]) -> Vec<Cell> {
     cells
 }
 
-/// Puts a blank wherever it is asked for.
+/// Inserts the spaces.
 fn keep(parts: &mut [WrittenPart], place: impl Fn(&[Cell], usize) -> Option<usize>) -> HazardCount {
     let cells = cells_of(parts);
     let found = (0..cells.len()).filter_map(|at| Some((at, place(&cells, at)?)));
@@ -244,7 +244,7 @@ fn quoted(cells: &[Cell]) -> Vec<bool> {
     all
 }
 
-/// Whether a blank, a line's beginning or a value stands before.
+/// Whether a space, a line's beginning or a value stands before.
 fn after_blank(cells: &[Cell], at: usize) -> bool {
     match at.checked_sub(1).map(|before| cells[before]) {
         None | Some(Cell::Mark) => true,

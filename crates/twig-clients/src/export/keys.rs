@@ -1,4 +1,4 @@
-//! What front matter says to one client alone: kept where the same client is to read it.
+//! Front matter keys that only one client reads: kept if the export is for the same client.
 
 use std::fmt::Write;
 
@@ -40,7 +40,7 @@ pub(super) fn keep(
     draft.text.insert_str(end, &lines);
 }
 
-/// The tools of a command, as skills have them: with a blank between them.
+/// The tools of a command, as skills have them: with a space between them.
 pub(super) fn tools(
     client: ExportFormat,
     found: PromptRef<'_>,
@@ -67,7 +67,7 @@ pub(super) fn note(tools: &str) -> String {
     format!("keeps `{TOOLS}: {tools}`, which clients may not ask about")
 }
 
-/// Tools that have commas or blanks between them; those in parentheses are a tool's own.
+/// Tools that have commas or spaces between them; those in parentheses are a tool's own.
 fn parted(text: &str) -> String {
     let mut depth = 0_usize;
     let parts = text.split(|c: char| {

@@ -1,4 +1,5 @@
-//! What a prompt's file is called: its own name where no other prompt has it, else its library's before.
+//! File names of prompts: the prompt's own name if it is unique, else with its library's name
+//! before it.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Cursor and Windsurf: Markdown without marks. Arguments stand in the text by name, and a list at the
-//! end says what they are; a model fills them in.
+//! Cursor and Windsurf: Markdown without marks. The text names its arguments, and a list at the end
+//! describes them; a model fills them in.
 
 use super::arguments::{Held, description, join, list, lost, write as written};
 use super::speech::Speech;

@@ -1,4 +1,4 @@
-//! Skills: `NAME/SKILL.md` with the keys of the specification and no other, and the files it brings.
+//! Skills: `NAME/SKILL.md` with only the keys of the specification, and the files of the skill.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -141,7 +141,7 @@ fn metadata(text: &mut String, found: PromptRef<'_>, about: Option<&SkillAbout>)
     }
 }
 
-/// A value as text: a list's entries with a blank between them.
+/// A value as text: a list's entries with a space between them.
 fn words(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

@@ -1,4 +1,4 @@
-//! What a prompt says, with the places of its arguments: whatever its dialect.
+//! The text of a prompt with the places of its arguments, for every dialect.
 
 mod rendered;
 
@@ -179,7 +179,7 @@ fn append_input(arguments: &[Argument], parts: &mut Vec<SpeechPart>) {
     parts.push(SpeechPart::Argument(input));
 }
 
-/// What makes a blank line behind a part.
+/// What makes an empty line after a part.
 fn blank_line(part: Option<&SpeechPart>) -> &'static str {
     match part {
         Some(SpeechPart::Text(text)) if text.ends_with('\n') => "\n",

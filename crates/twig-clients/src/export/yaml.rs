@@ -1,5 +1,4 @@
-//! Front matter as we write it: plain where no reader could take it for something else, quoted where
-//! one could.
+//! Writes front matter: plain if no reader could take it for something else, quoted otherwise.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What a text says of itself without saying so: its first heading and its first paragraph.
+//! A title and description from the text itself: its first heading and its first paragraph.
 
 use twig_core::hidden::{self, TextPlace};
 use twig_core::marks::scan::lines;
@@ -76,7 +76,7 @@ impl TextAbout {
     }
 }
 
-/// A title made of a text or of a file's name; `None` where nothing of it can be seen.
+/// A title made of a text or of a file's name; `None` if nothing of it can be seen.
 pub(super) fn title(text: &str) -> Option<String> {
     label(text, TITLE)
 }
@@ -142,7 +142,7 @@ fn label(text: &str, limit: usize) -> Option<String> {
 /// The longest link that is looked for.
 const LINK: usize = 512;
 
-/// What people see of a link or picture that starts here, and what follows it.
+/// What people see of a link or image that starts here, and what follows it.
 fn link(text: &str) -> Option<(&str, &str)> {
     let inside = text.strip_prefix("![").or_else(|| text.strip_prefix('['))?;
     let near = |text: &str, c: u8| text.bytes().take(LINK).position(|byte| byte == c);
@@ -152,7 +152,7 @@ fn link(text: &str) -> Option<(&str, &str)> {
     Some((&inside[..shown], &target[end + 1..]))
 }
 
-/// At most so many characters, the last of them `…` where something was left off.
+/// At most so many characters, the last of them `…` where something was omitted.
 fn shortened(text: &str, limit: usize) -> String {
     if text.chars().nth(limit).is_none() {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! Which arguments a file has: those that its author or its format names, and no others.
+//! The arguments of a file: those that its author or its format names, and no others.
 
 use std::collections::BTreeSet;
 
@@ -81,7 +81,7 @@ pub(super) fn take(
 /// What is said of a prompt with more arguments than one may have.
 pub(super) fn too_many(limits: &Limits) -> (ProblemCode, Severity, String) {
     let message = format!(
-        "the prompt has too many arguments: those after the first {} are left off",
+        "the prompt has too many arguments: those after the first {} are ignored",
         limits.arguments
     );
     (ProblemCode::TooManyArguments, Severity::Warning, message)
@@ -104,7 +104,7 @@ fn hint(fields: &FrontMatterFields) -> Option<String> {
 #[derive(Debug, Default)]
 struct ArgumentMarks {
     has_all: bool,
-    /// Whether a number stands in `$ARGUMENTS[N]`.
+    /// Whether a number is in `$ARGUMENTS[N]`.
     has_place: bool,
     numbers: BTreeSet<usize>,
 }
@@ -114,7 +114,7 @@ impl ArgumentMarks {
         let mut found = Self::default();
         let has_escapes = rule != MarkRule::GreedyDollars;
         let counts = |at: usize| !(has_escapes && is_escaped(&body[..at]));
-        // What stands in code matters for numbers only, and few texts have a first one.
+        // What is in code matters for numbers only, and few texts have a first one.
         let mut has_numbers = false;
         for (at, _) in body.match_indices('$') {
             match body.as_bytes().get(at + 1) {

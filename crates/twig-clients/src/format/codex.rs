@@ -1,4 +1,4 @@
-//! The named arguments of Codex, told from the variables of a shell.
+//! The named arguments of Codex, distinguished from shell variables.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! `arguments:` in front matter: names in a row, a list of names, or all there is to say of each.
+//! `arguments:` in front matter: names in a row, a list of names, or a table for each.
 
 use super::arguments::is_argument_name;
 use twig_core::argument::{Argument, Pattern};
@@ -26,7 +26,7 @@ pub(super) fn declared(
         let name = shorten(&argument.name.escape_debug().to_string(), 64);
         if !is_argument_name(&argument.name) {
             let message = format!(
-                "argument `{name}` is left off: names have letters a to z, digits, `_` and `-`"
+                "argument `{name}` is ignored: names have letters a to z, digits, `_` and `-`"
             );
             remarks.push((ProblemCode::BadArgument, Severity::Warning, message));
         } else if arguments.iter().any(|known| known.name == argument.name) {
@@ -75,7 +75,7 @@ pub(super) fn declared(
 }
 
 fn unreadable() -> (ProblemCode, Severity, String) {
-    let message = "an entry of `arguments` is left off: it has no name".to_owned();
+    let message = "an entry of `arguments` is ignored: it has no name".to_owned();
     (ProblemCode::BadArgument, Severity::Warning, message)
 }
 
@@ -102,7 +102,7 @@ fn object(name: Option<&str>, about: &FrontMatterValue, remarks: &mut Remarks) -
     argument.choices = choices.map(Into::into).collect();
     let whose = shorten(&argument.name.escape_debug().to_string(), 64);
     let mut refuse = |what: &str, why: &str| {
-        let message = format!("the {what} of argument `{whose}` is left off: {why}");
+        let message = format!("the {what} of argument `{whose}` is ignored: {why}");
         remarks.push((ProblemCode::BadArgument, Severity::Warning, message));
     };
     if let Some(length) = word("max_length") {

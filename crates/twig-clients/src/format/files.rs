@@ -20,7 +20,7 @@ pub(super) fn skills(path: &RelativePath) -> Option<ClientFilePart> {
     if is_foreign(path) {
         return None;
     }
-    // What stands in a folder of templates is to be copied.
+    // What is in a folder of templates is to be copied.
     let is_skill = path.file_name().eq_ignore_ascii_case(SKILL) && !is_template(path);
     Some(if is_skill {
         ClientFilePart::Prompt

@@ -1,4 +1,4 @@
-//! From the readings of all files to a [`Library`]: names that are unique, skills with their files.
+//! Combines the readings of all files into a [`Library`]: unique names, skills with their files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -126,7 +126,7 @@ fn drop_twins(
         let is_twin = name != SKILL && name.eq_ignore_ascii_case(SKILL);
         let is_left = is_twin && exact.contains(path.folder());
         if is_left {
-            let why = "stands beside the `SKILL.md` of its folder";
+            let why = "is next to the `SKILL.md` of its folder";
             problems.extend(super::skipped(folder, path, why).problems);
         }
         !is_left

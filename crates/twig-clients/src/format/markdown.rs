@@ -1,4 +1,4 @@
-//! The kinds that are Markdown files: commands, prompts, workflows and skills.
+//! The formats that are Markdown files: commands, prompts, workflows and skills.
 
 use super::about::{TextAbout, title};
 use super::arguments::{Taken, take};

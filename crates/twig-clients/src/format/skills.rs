@@ -1,4 +1,4 @@
-//! Skills of a library: where their files are found, and the list of each.
+//! Skills of a library: finds their files and lists the files of each.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -208,7 +208,6 @@ fn unlisted(
         &file,
         message,
     );
-    problems
-        .push(problem.with_help("it is served without the list; take out what it does not need"));
+    problems.push(problem.with_help("it is served without the list; remove what it does not need"));
     true
 }

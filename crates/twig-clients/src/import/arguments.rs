@@ -1,4 +1,4 @@
-//! Names that other formats give to what is filled in, as arguments that a template can use.
+//! Turns the names of placeholders in other formats into arguments that a template can use.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ impl DraftArguments {
         });
     }
 
-    /// The name that a template has for an argument; `None` where there are too many.
+    /// The name that a template has for an argument; `None` if there are too many.
     pub(super) fn used(&mut self, written: &str) -> Option<String> {
         let count = self.known.iter().filter(|known| known.is_used).count();
         let found = self.find(written);
@@ -76,7 +76,7 @@ impl DraftArguments {
         Some(self.known[at].argument.name.to_string())
     }
 
-    /// Whether an argument of that name stands in the text.
+    /// Whether an argument of that name is in the text.
     pub(super) fn is_used(&self, written: &str) -> bool {
         self.find(written).is_some_and(|at| self.known[at].is_used)
     }
@@ -148,7 +148,7 @@ impl DraftArguments {
             if !is_used {
                 if is_declared {
                     changes.push(format!(
-                        "`{written}` stands nowhere in its text and is no argument"
+                        "`{written}` does not occur in its text and is no argument"
                     ));
                 }
                 continue;

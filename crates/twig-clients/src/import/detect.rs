@@ -1,4 +1,4 @@
-//! What a file was written for, told by its name and by how it begins.
+//! Detects the format of a file by its name and its first lines.
 
 use super::front::{split_and_read, split_preamble};
 use super::minipuft::is_manifest;
@@ -22,7 +22,7 @@ pub fn detect(file: &SourceFile) -> Result<ImportFormat, String> {
             Ok(ImportFormat::Minipuft)
         }
         _ if !go_template::end_of(path).is_empty() => Ok(ImportFormat::GoTemplates),
-        _ => Err("no format is known that looks like this; say it with `--format`".to_owned()),
+        _ => Err("the format is not recognised; give it with `--format`".to_owned()),
     }
 }
 

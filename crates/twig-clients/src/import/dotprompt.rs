@@ -13,7 +13,7 @@ const END: &str = ".prompt";
 /// Reads one file; partials only stand in others.
 pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem> {
     if stem(&file.path, END).starts_with('_') {
-        let why = "a partial: it stands in the prompts that use it";
+        let why = "a partial: it is included in the prompts that use it";
         return vec![ImportItem::left(&file.path, why)];
     }
     let front = split_and_read(&file.text, batch.limits);
@@ -32,7 +32,7 @@ pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem>
         .iter()
         .any(|key| fields.get(key).is_some())
     {
-        let note = "has tools or outputs of its own, which are not kept";
+        let note = "has its own tools or outputs, which are not imported";
         draft.notes.push(note.to_owned());
     }
     let input = fields.get("input");

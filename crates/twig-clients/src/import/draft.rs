@@ -1,4 +1,4 @@
-//! A prompt as a format has read it, and how it becomes one that can be kept and served.
+//! A prompt as a format has read it, and how it becomes a prompt that can be stored and served.
 
 use std::collections::BTreeSet;
 

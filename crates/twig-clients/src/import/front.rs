@@ -1,5 +1,5 @@
-//! Front matter of files that other tools read, and the two ways to cut it off that are theirs alone:
-//! between `+++` lines, and as a preamble without an opening line.
+//! Front matter of files for other tools, including two delimiters that only they use: `+++` lines,
+//! and a preamble without an opening line.
 
 use twig_core::front_matter::{FrontMatterError, FrontMatterFields, read_block, split};
 use twig_core::limits::Limits;

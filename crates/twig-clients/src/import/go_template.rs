@@ -20,7 +20,7 @@ const INLINED: usize = 64;
 pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem> {
     let end = end_of(&file.path);
     if stem(&file.path, end).starts_with('_') {
-        let why = "a partial: it stands in the prompts that use it";
+        let why = "a partial: it is included in the prompts that use it";
         return vec![ImportItem::left(&file.path, why)];
     }
     let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
@@ -100,8 +100,8 @@ impl GoTemplateReader<'_> {
         let (steps, end) = self.steps(&tokens, &mut at, &mut scope, depth)?;
         match end {
             GoListEnd::Source => Ok(steps),
-            GoListEnd::Block => Err("an `{{end}}` ends what did not begin".to_owned()),
-            GoListEnd::Else(_) => Err("an `{{else}}` stands outside of a block".to_owned()),
+            GoListEnd::Block => Err("an `{{end}}` has no matching start".to_owned()),
+            GoListEnd::Else(_) => Err("an `{{else}}` is outside of a block".to_owned()),
         }
     }
 

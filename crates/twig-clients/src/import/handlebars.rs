@@ -26,7 +26,7 @@ pub(super) fn parse(
     reader.template(source, &HandlebarsScope::root(), 0)
 }
 
-/// What a name means where it stands.
+/// What a name means where it is.
 #[derive(Clone)]
 struct HandlebarsScope {
     /// What `this` is; nothing outside of blocks that change it.
@@ -152,9 +152,9 @@ impl HandlebarsReader<'_> {
         let (steps, end) = self.steps(&tokens, &mut at, scope, depth)?;
         match end {
             HandlebarsListEnd::Source => Ok(steps),
-            HandlebarsListEnd::Else(_) => Err("an `{{else}}` stands outside of a block".to_owned()),
+            HandlebarsListEnd::Else(_) => Err("an `{{else}}` is outside of a block".to_owned()),
             HandlebarsListEnd::Close(name) => {
-                Err(format!("`{{{{/{name}}}}}` ends what did not begin"))
+                Err(format!("`{{{{/{name}}}}}` has no matching start"))
             }
         }
     }
@@ -346,7 +346,7 @@ impl HandlebarsReader<'_> {
         match end {
             HandlebarsListEnd::Close(name) if name == helper => {}
             HandlebarsListEnd::Close(name) => {
-                return Err(format!("`{{{{/{name}}}}}` ends what did not begin"));
+                return Err(format!("`{{{{/{name}}}}}` has no matching start"));
             }
             HandlebarsListEnd::Source | HandlebarsListEnd::Else(_) => {
                 return Err(format!("`{{{{#{helper}}}}}` does not end"));
@@ -382,7 +382,7 @@ fn unquoted(word: &str) -> Option<&str> {
     inner.next()
 }
 
-/// The words of a tag; what stands in quotes or brackets is one.
+/// The words of a tag; what is in quotes or brackets is one.
 fn split(inner: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut start = None;

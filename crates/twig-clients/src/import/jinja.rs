@@ -1,7 +1,8 @@
-//! Templates that are Jinja already, or nearly: kept, but for what arguments cannot be.
+//! Templates that are Jinja already, or nearly: kept, except for variables that cannot be
+//! arguments.
 //!
 //! Arguments are texts. A field of one (`customer.name`) becomes an argument of its own, and a list
-//! that a loop goes over is given one item a line.
+//! that a loop iterates over takes one item per line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -51,14 +52,14 @@ pub(super) fn convert(
     Ok(words)
 }
 
-/// A tag, where it stands and what stands in it.
+/// A tag, where it is and what is in it.
 struct TagTokens<'s> {
     tag: TagKind,
     range: Range<usize>,
     tokens: Vec<TemplateToken<'s>>,
 }
 
-/// The tags of a template with what stands in them.
+/// The tags of a template with what is in them.
 fn tags(source: &str) -> Vec<TagTokens<'_>> {
     let mut tags: Vec<TagTokens<'_>> = Vec::new();
     for token in Tokens::new(source) {
@@ -182,7 +183,9 @@ impl<'s> JinjaRewriter<'s, '_> {
             .bound
             .contains(list.split('.').next().unwrap_or_default())
         {
-            return Err(format!("`{list}` is a field of what a text cannot hold"));
+            return Err(format!(
+                "`{list}` is a field of a value that a text cannot hold"
+            ));
         }
         let own = self.arguments.used(&list);
         let own = own.ok_or("it has too many placeholders")?;
@@ -266,7 +269,7 @@ impl<'s> JinjaRewriter<'s, '_> {
         if self.bound.contains(name) {
             if path.len() > 1 {
                 return Err(format!(
-                    "`{}` is a field of what a text cannot hold",
+                    "`{}` is a field of a value that a text cannot hold",
                     path.join(".")
                 ));
             }
@@ -279,7 +282,7 @@ impl<'s> JinjaRewriter<'s, '_> {
         let is_whole = end == tokens.len();
         if is_list && is_whole {
             if self.lists.insert(written.clone()) {
-                let change = format!("`{written}` is a list: it takes one item a line");
+                let change = format!("`{written}` is a list: it takes one item per line");
                 self.changes.push(change);
                 self.arguments.describe(&written, "One item a line");
             }

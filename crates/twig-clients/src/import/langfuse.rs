@@ -214,7 +214,7 @@ fn item(from: &str, version: &LangfuseVersion, limits: &Limits) -> ImportItem {
     if config.is_some_and(|config| !config.is_empty()) {
         draft
             .notes
-            .push("has settings for a model, which are not kept".to_owned());
+            .push("has settings for a model, which are not imported".to_owned());
     }
     let turns = match fields.get("prompt") {
         Some(FrontMatterValue::Text(text)) => {
@@ -261,7 +261,7 @@ fn turns(
         }
         let role = message.word_at("role").unwrap_or_default();
         let speaker = Speaker::parse(&role).unwrap_or_else(|| {
-            let change = format!("what `{role}` says is said by the user");
+            let change = format!("messages of `{role}` become messages of the user");
             draft.changes.push(change);
             Speaker::User
         });

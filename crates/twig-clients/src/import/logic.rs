@@ -1,7 +1,8 @@
-//! What templates of other tools do, apart from how they are written: print, branch, repeat.
+//! What templates of other tools do, independent of their syntax: print, branch, repeat.
 //!
-//! Handlebars and Go templates are read into [`Step`]s; here these become Jinja. Arguments are texts,
-//! so a list is given one item a line, and a list whose items have fields is given as one text.
+//! Handlebars and Go templates are parsed into [`Step`]s; this module turns these into Jinja.
+//! Arguments are texts, so a list takes one item per line, and a list whose items have fields
+//! becomes one text.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +18,7 @@ pub(super) const DEPTH: usize = 30;
 pub(super) enum LogicStep {
     /// Says something.
     Text(String),
-    /// Prints a value; what was written there stands in for one that has no name.
+    /// Prints a value; if it has no name, the original text is printed.
     Print(LogicValue, String),
     /// Another role speaks from here on.
     Role(Speaker),
@@ -143,7 +144,7 @@ impl JinjaWriter<'_> {
     ) -> Result<(), String> {
         match step {
             LogicStep::Text(text) | LogicStep::Print(LogicValue::Text(text), _) => words.text(text),
-            LogicStep::Role(_) => return Err("who speaks depends on a condition".to_owned()),
+            LogicStep::Role(_) => return Err("a role depends on a condition".to_owned()),
             LogicStep::Print(value, written) => match self.expression(value) {
                 Some(code) => words.value(&code),
                 None => words.text(written),
@@ -177,7 +178,7 @@ impl JinjaWriter<'_> {
         words: &mut EscapedWords,
     ) -> Result<(), String> {
         let LogicValue::Argument(path) = list else {
-            return Err("a loop goes over what is no argument".to_owned());
+            return Err("a loop iterates over something that is not an argument".to_owned());
         };
         let written = path.join(".");
         let name = self.name(path).ok_or("it has too many placeholders")?;
@@ -190,7 +191,7 @@ impl JinjaWriter<'_> {
         } else {
             let about = "One item a line";
             self.changes
-                .push(format!("`{written}` is a list: it takes one item a line"));
+                .push(format!("`{written}` is a list: it takes one item per line"));
             self.arguments.describe(&written, about);
             let item = item_name(level + 1);
             words.code(format!("{{% for {item} in {name}.splitlines() %}}"));

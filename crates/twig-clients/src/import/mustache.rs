@@ -1,4 +1,4 @@
-//! `{{name}}`, and nothing else: where no value is given, what was written stays.
+//! `{{name}}`, and nothing else: without a value, the original text stays.
 
 use super::arguments::DraftArguments;
 use super::words::EscapedWords;

@@ -1,4 +1,4 @@
-//! What a dotprompt file says of its input: Picoschema, or JSON Schema.
+//! The input schema of a dotprompt file: Picoschema, or JSON Schema.
 
 use twig_core::argument::Argument;
 use twig_core::front_matter::FrontMatterValue;

@@ -1,4 +1,4 @@
-//! The catalogue of prompts.chat: CSV, a prompt a row, `${name}` and `${name:default}` in it.
+//! The catalogue of prompts.chat: CSV, one prompt per row, with `${name}` and `${name:default}`.
 
 mod code;
 mod table;
@@ -67,7 +67,7 @@ fn row_item(from: &str, title: &str, text: &str, kind: &str, limits: &Limits) ->
     match kind.trim() {
         "IMAGE" => draft
             .notes
-            .push("is for models that make pictures".to_owned()),
+            .push("is for models that generate images".to_owned()),
         "STRUCTURED" => draft
             .notes
             .push("is structured data, such as JSON".to_owned()),
@@ -123,7 +123,7 @@ fn placeholders(text: &str, draft: &mut ImportDraft) -> EscapedWords {
     words
 }
 
-/// A placeholder where it stands.
+/// A placeholder where it is.
 struct FoundPlaceholder<'t> {
     start: usize,
     written: &'t str,

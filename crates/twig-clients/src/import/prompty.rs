@@ -22,7 +22,7 @@ pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem>
         .iter()
         .any(|key| fields.get(key).is_some())
     {
-        let note = "has tools or outputs of its own, which are not kept";
+        let note = "has its own tools or outputs, which are not imported";
         draft.notes.push(note.to_owned());
     }
     inputs(fields, &mut draft);

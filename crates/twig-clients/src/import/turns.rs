@@ -1,9 +1,9 @@
-//! Who says what. MCP knows people and models; what a system says stands first in what a person says.
+//! Roles of messages. MCP has users and assistants; system text goes first in the user's message.
 
 use super::words::EscapedWords;
 use twig_core::model::Role;
 
-/// Who speaks in other formats.
+/// The role of a speaker in other formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speaker {
     System,
@@ -64,7 +64,10 @@ pub(super) fn fold(
         messages.push((Role::User, first));
     }
     if is_moved {
-        changes.push("its system text is said by the user, as MCP knows no system".to_owned());
+        changes.push(
+            "its system text becomes part of the user's message, as MCP has no system role"
+                .to_owned(),
+        );
     }
     messages
 }

@@ -1,7 +1,7 @@
-//! What a message says: text that stands for itself, and code that stands for something else.
+//! The text of a message: literal text, and code that is replaced.
 //!
-//! Every brace of the text that Jinja would take for its own is escaped, so that a template renders
-//! to the very text with the values in their places.
+//! Every brace of the literal text that Jinja would interpret is escaped, so that a template
+//! renders to exactly that text with the values in their places.
 
 /// Text and code in turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl EscapedWords {
         texts.collect()
     }
 
-    /// Takes blanks off the end of the text that was added last.
+    /// Takes spaces off the end of the text that was added last.
     pub(super) fn trim_end(&mut self, is_blank: impl Fn(char) -> bool) {
         if let Some(WordsPiece::Text(text)) = self.pieces.last_mut() {
             let length = text.trim_end_matches(is_blank).len();

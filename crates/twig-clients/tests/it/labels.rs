@@ -95,7 +95,7 @@ fn what_people_write_is_served_byte_for_byte() {
 #[test]
 fn the_problem_points_at_the_character() {
     let front = markdown("description", "|\n  one\n  tw\u{200b}o");
-    let hint = "has an invisible character (U+200B), which people do not see; take it out";
+    let hint = "has an invisible character (U+200B), which people do not see; remove it";
     assert_eq!(
         front.problems[0].to_string(),
         format!("/lib/p.md:4:5: error[hidden-text]: the description of prompt `p` {hint}")
@@ -104,7 +104,7 @@ fn the_problem_points_at_the_character() {
         front.prompts[0].unavailable.as_deref(),
         Some(
             "Prompt `p` is refused: the description has an invisible character (U+200B) at line \
-             2, column 3, which people do not see: take it out"
+             2, column 3, which people do not see: remove it"
         )
     );
 }

@@ -1,4 +1,4 @@
-//! The one table from errors of reading to problems: code, severity, sentence and advice.
+//! The one table from read errors to problems: code, severity, message and help.
 
 use super::{BodyError, NotAFile};
 use crate::problem::{Problem, ProblemCode, Severity};
@@ -70,7 +70,7 @@ impl BodyError {
         }
     }
 
-    /// What is wrong; reads on after the path.
+    /// What is wrong; follows the path.
     fn what(&self, role: FileRole) -> String {
         let what = match (self, role) {
             (Self::NotFound | Self::NotAFile(_), FileRole::Folder) => "is not a folder",
@@ -84,7 +84,7 @@ impl BodyError {
             (_, FileRole::LinkedFolder) => {
                 "is a symlink to a folder of this library, which is read where it is"
             }
-            (Self::Outside, FileRole::Document) => "leads outside the documents folder",
+            (Self::Outside, FileRole::Document) => "points outside the documents folder",
             (Self::Unreadable(_) | Self::Loop, FileRole::Folder) => {
                 return format!("cannot be listed: {self}");
             }
@@ -100,7 +100,7 @@ impl BodyError {
         };
         let (code, help) = match (self, role) {
             (Self::Outside, LinkedFolder) => {
-                let help = "add the folder that it leads to with `twig library add`";
+                let help = "add the folder that it points to with `twig library add`";
                 return (ProblemCode::OutsideLibrary, Severity::Warning, help);
             }
             (_, LinkedFolder) => {

@@ -1,4 +1,4 @@
-//! From text to nodes: one pass, each byte looked at a bounded number of times, no recursion.
+//! Parses text into nodes: one pass, each byte read a bounded number of times, no recursion.
 
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ pub(super) fn scan(source: &str, arguments: &[Argument]) -> (Vec<BraceNode>, Vec
     (nodes, mistakes)
 }
 
-/// A name between double braces, blanks around it allowed.
+/// A name between double braces, spaces around it allowed.
 pub(super) struct Slot<'s> {
     pub(super) name: &'s str,
     pub(super) range: Range<usize>,
@@ -148,7 +148,7 @@ fn slot(
     let end = start + word.len();
     if word == "resource" {
         let help = "write `{{resource:architecture://folder/name}}`";
-        let message = "`resource` takes a URI behind a colon".to_owned();
+        let message = "`resource` takes a URI after a colon".to_owned();
         refuse(ProblemCode::BadResource, open..end, message, help);
     } else if arguments.iter().any(|known| *known.name == *word)
         && mistakes

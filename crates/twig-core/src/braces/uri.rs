@@ -1,4 +1,4 @@
-//! URIs of documents in which arguments may stand, and which may end in `/*` for a whole folder.
+//! URIs of documents that may contain arguments, and may end in `/*` for a whole folder.
 
 use super::BraceError;
 use super::scan::{Slot, name_at, undeclared};
@@ -102,7 +102,7 @@ impl UriPattern {
         }
     }
 
-    /// Reads a whole text as a pattern, as it stands in a field of its own.
+    /// Reads a whole text as a pattern, as it is in a field of its own.
     pub(crate) fn parse(source: &str, arguments: &[Argument]) -> (Option<Self>, Vec<BraceError>) {
         let mut mistakes = Vec::new();
         let (pattern, _) = read(source, 0, None, arguments, &mut mistakes);

@@ -1,7 +1,6 @@
-//! Folders of documents: what is right inside of one.
+//! Folders of documents: the direct children of one.
 //!
-//! There are no folders in a catalog, only URIs with parts. A folder is the beginning that some of
-//! them share.
+//! A catalog has no folders, only URIs with segments. A folder is a prefix that several URIs share.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -37,7 +36,7 @@ impl<'c> Child<'c> {
 }
 
 impl Catalog {
-    /// What is right inside of the folder with this URI, sorted by URI; `None` where there is no such
+    /// What is right inside of the folder with this URI, sorted by URI; `None` if there is no such
     /// folder. Folders have no `/` at their end.
     ///
     /// What is in a skill's folder are that skill's files, as its list has them: nothing else that

@@ -113,7 +113,7 @@ impl Catalog {
     }
 
     /// The names that an argument may have which stands for a document in one of a prompt's URIs,
-    /// sorted: those in the folder where it stands.
+    /// sorted: those in the folder where it is.
     pub fn names_for(&self, prompt: &Prompt, argument: &str) -> Vec<Cow<'_, str>> {
         let Some(at) = prompt.arguments.iter().position(|a| *a.name == *argument) else {
             return Vec::new();

@@ -64,7 +64,7 @@ pub(super) fn embedded<'u>(
     }
 }
 
-/// Checks the rest of a prompt in the `{{name}}` dialect: its pictures and its arguments. Its texts
+/// Checks the rest of a prompt in the `{{name}}` dialect: its images and its arguments. Its texts
 /// were read when it was loaded.
 pub(super) fn prompt(
     world: World<'_>,

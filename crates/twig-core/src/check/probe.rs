@@ -1,4 +1,4 @@
-//! Whether a template would be served, asked before it is written.
+//! Checks whether a template would be served, before it is written.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Prompts of a library that are no templates: whether their texts and pictures can be had.
+//! Checks prompts that are no templates: whether their texts and images can be read.
 
 use std::sync::Arc;
 

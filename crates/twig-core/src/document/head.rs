@@ -1,4 +1,4 @@
-//! What is known of a document from how it begins: its type and its title.
+//! The type and title of a document, from its first bytes.
 
 use super::mime::{is_text, mime_of};
 use crate::problem::shorten;

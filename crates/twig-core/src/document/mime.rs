@@ -1,8 +1,8 @@
-//! What a document's bytes are: by the end of its name, else by how it begins.
+//! The MIME type of a document: by its extension, else by its first bytes.
 
 use crate::media::MediaKind;
 
-/// Endings of names and what stands behind them; [`MediaKind`] knows those of pictures and sounds.
+/// Extensions and their MIME types; [`MediaKind`] knows those of images and audio.
 const ENDINGS: &[(&str, &str)] = &[
     ("adoc", "text/asciidoc"),
     ("css", "text/css"),

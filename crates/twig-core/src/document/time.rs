@@ -1,4 +1,4 @@
-//! Moments as the protocol writes them: RFC 3339, in UTC.
+//! Timestamps as the protocol writes them: RFC 3339, in UTC.
 
 /// A moment in seconds since 1970, such as `2026-11-15T12:00:00Z`; `None` outside the years 1 to
 /// 9999, which no clock that works gives.

@@ -1,4 +1,4 @@
-//! What front matter says: keys in their order, values as they were written.
+//! The fields of front matter: keys in their order, values as they were written.
 
 /// The entries of front matter, in the author's order.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -8,7 +8,7 @@ pub struct FrontMatterFields(Vec<(Box<str>, Field)>);
 #[derive(Debug, Clone, PartialEq)]
 struct Field {
     value: FrontMatterValue,
-    /// The value as it stands in the file, where it is plain text on the line of its key.
+    /// The value as it is in the file, where it is plain text on the line of its key.
     written: Option<Box<str>>,
 }
 
@@ -182,7 +182,7 @@ impl FrontMatterFields {
     }
 
     /// A key's value as text, as its author wrote it: `[a] | [b]`, `no`, `017` and `Fix #12` stay
-    /// what they are. `None` where there is nothing but blanks.
+    /// what they are. `None` if there is nothing but spaces.
     pub fn text(&self, key: &str) -> Option<&str> {
         let field = self.field(key)?;
         let text = match (&field.written, &field.value) {

@@ -1,4 +1,4 @@
-//! Front matter read line by line: for what is not YAML, and for what stands in the file itself.
+//! Reads front matter line by line: for text that is not YAML, and for values as the file has them.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -26,7 +26,7 @@ pub(super) struct FrontMatterEntry<'t> {
 
 impl FrontMatterEntry<'_> {
     /// The value as its author wrote it: plain text on one line as it stands there, a block without
-    /// the line ends after it. `None` where it is what YAML says.
+    /// the line ends after it. `None` if it is what YAML says.
     pub(super) fn written<'v>(&'v self, value: &'v FrontMatterValue) -> Option<&'v str> {
         if let (true, FrontMatterValue::Text(text)) = (self.inline.starts_with(['|', '>']), value) {
             return Some(text.trim_end_matches('\n'));

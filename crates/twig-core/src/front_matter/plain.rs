@@ -1,11 +1,11 @@
 //! The regular part of front matter, read in one pass: `key: value` lines with plain or quoted text
-//! and short lists. Whatever is anything else is left to the YAML reader; a property test holds both
-//! to one result.
+//! and short lists. The YAML reader handles everything else; a property test checks that both give
+//! the same result.
 
 use super::fields::FrontMatterValue;
 use super::yaml::core;
 
-/// Reads a block of regular lines; `None` where one of them is not.
+/// Reads a block of regular lines; `None` if one of them is not.
 pub(super) fn read(front: &str) -> Option<Vec<(Box<str>, FrontMatterValue)>> {
     let mut entries: Vec<(Box<str>, FrontMatterValue)> = Vec::new();
     for line in front.split('\n') {

@@ -8,7 +8,7 @@ use crate::problem::Severity;
 /// A file cut in two.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split<'t> {
-    /// Where the text between the fences stands; `None` where there is no front matter.
+    /// Where the text between the fences is; `None` if there is no front matter.
     pub front: Option<Range<usize>>,
     /// What follows, byte for byte.
     pub body: &'t str,
@@ -20,7 +20,7 @@ pub struct Split<'t> {
 
 /// Cuts a file into front matter and body.
 ///
-/// The block stands between a line `---` (blanks after it do not count) and the next one that is
+/// The block stands between a line `---` (spaces after it do not count) and the next one that is
 /// `---` or `...`. Blank lines and `#` lines may come before it, and all of the file may stand in a
 /// fence of backticks. What has no end, or nothing that could be `key: value`, is no front matter.
 pub fn split(text: &str) -> Split<'_> {
@@ -34,7 +34,7 @@ pub fn split(text: &str) -> Split<'_> {
     let (found, end) = match fenced(text, all.clone()) {
         Some((fence, inside)) => match block(text, inside.clone()) {
             TopOfText::Block(block) => {
-                let message = "the whole file stands in a code fence, which was taken off";
+                let message = "the whole file is in a code fence, which was removed";
                 repairs.push(Repair::new(fence, message));
                 (TopOfText::Block(block), inside.end)
             }
@@ -45,19 +45,19 @@ pub fn split(text: &str) -> Split<'_> {
     let (front, start) = match found {
         TopOfText::Block(BlockBounds { lead, front, body }) => {
             if !lead.is_empty() {
-                let message = "lines before the front matter were left off";
+                let message = "lines before the front matter were ignored";
                 repairs.push(Repair::new(lead, message));
             }
             (Some(front), body)
         }
         TopOfText::Open(line) => {
-            let message = "the front matter has no closing `---` line: all of the file is its body";
+            let message = "the front matter has no closing `---` line: the whole file is its body";
             repairs.push(Repair::new(line, message));
             (None, mark)
         }
         TopOfText::Prose(line) => {
             let message =
-                "between the `---` lines stands no `key: value`: all of the file is its body";
+                "there is no `key: value` between the `---` lines: the whole file is its body";
             repairs.push(Repair::new(line, message));
             (None, mark)
         }
@@ -152,7 +152,7 @@ fn has_fields(front: &str) -> bool {
     is_empty || lines::has_key(front) || yaml::is_mapping(front)
 }
 
-/// The first line of a fence around all of a text, and what stands in it.
+/// The first line of a fence around all of a text, and what is in it.
 fn fenced(text: &str, range: Range<usize>) -> Option<(Range<usize>, Range<usize>)> {
     let part = &text[range.clone()];
     let lead = part.len() - part.trim_start().len();

@@ -1,7 +1,7 @@
 //! Front matter as strict YAML, within a budget.
 //!
-//! What a plain word means is decided here and not by the reader: `null`, `true`, numbers and text
-//! by the core schema of YAML 1.2, as most clients read it.
+//! This module decides what a plain word means, not the YAML library: `null`, `true`, numbers and
+//! text by the core schema of YAML 1.2, as most clients read it.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::limits::YAML_NESTING;
 /// A block that is longer than this is not asked whether it is YAML.
 const LONGEST: usize = 64 * 1024;
 
-/// Why a text cannot be read; reads on after "the front matter ".
+/// Why a text cannot be read; follows "the front matter ".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum YamlError {
     /// It is no YAML.

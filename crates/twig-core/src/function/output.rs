@@ -1,5 +1,5 @@
-//! What a function printed, held against its contract: one JSON object, nothing else in it and
-//! nothing after it.
+//! Checks the output of a function against its contract: exactly one JSON object with known
+//! members, and nothing after it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct Finished {
     pub messages: Vec<Message>,
 }
 
-/// Reads what a function printed; the error reads on after "The function of prompt `…` ".
+/// Reads what a function printed; the error follows "The function of prompt `…` ".
 pub fn read_output(bytes: &[u8]) -> Result<Finished, String> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err("printed nothing; it has to print one JSON object with `messages`".to_owned());
@@ -38,10 +38,10 @@ pub fn read_output(bytes: &[u8]) -> Result<Finished, String> {
         let error = error.to_string();
         match error.strip_prefix("trailing characters") {
             Some(place) => format!("printed something after its JSON object ({})", place.trim()),
-            None => format!("printed what is not valid JSON: {error}"),
+            None => format!("printed invalid JSON: {error}"),
         }
     })?;
-    read(&At::root(&value)).map_err(|mistake| format!("printed what is no prompt: {mistake}"))
+    read(&At::root(&value)).map_err(|mistake| format!("printed no valid prompt: {mistake}"))
 }
 
 fn read(root: &At<'_>) -> Result<Finished, LocatedError> {
@@ -125,7 +125,7 @@ fn resource(members: &LocatedMembers<'_>) -> Result<Block, LocatedError> {
         (Some(_), Some(data)) => {
             let path = data.path_or("data");
             return Err(format!(
-                "`{path}` stands beside `text`; a resource has one of them"
+                "`{path}` is given together with `text`; a resource has only one of them"
             ));
         }
         (Some(text), None) => Contents::Text(clean(&text)?.to_owned()),
@@ -346,7 +346,7 @@ mod tests {
             ),
             (
                 message(r#"{"type":"resource","resource":{"uri":"a:b","text":"","data":""}}"#),
-                "stands beside",
+                "is given together",
             ),
             (
                 message(r#"{"type":"resource","resource":{"uri":"a:b\nc","text":""}}"#),

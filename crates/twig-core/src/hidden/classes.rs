@@ -1,4 +1,4 @@
-//! What a character is: its script as far as it matters here, emoji, and whether it is one at all.
+//! Classes of characters: script (as far as needed), emoji, and whether the code point is assigned.
 
 /// Letters that are read from right to left.
 pub(super) fn is_rtl_letter(c: char) -> bool {
@@ -7,7 +7,7 @@ pub(super) fn is_rtl_letter(c: char) -> bool {
     is_rtl_block && c.is_alphabetic()
 }
 
-/// What an emoji sequence is made of: pictures, arrows and signs that can be shown as one.
+/// The parts of an emoji sequence: pictographs, arrows and signs that can be shown as one.
 pub(super) fn is_emoji(c: char) -> bool {
     matches!(c, '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}'
         | '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}' | '\u{24c2}' | '\u{25a0}'..='\u{27bf}'

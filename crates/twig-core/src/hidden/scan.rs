@@ -1,4 +1,4 @@
-//! The rules, character by character. What the neighbours of a character decide is decided here.
+//! The rules, character by character, including those that depend on neighbouring characters.
 
 use super::classes::{
     is_duployan, is_emoji, is_hebrew, is_khmer, is_meaningless, is_mongolian, is_music,
@@ -148,7 +148,7 @@ fn is_joiner(c: char) -> bool {
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}')
 }
 
-/// Whether a joiner has something to do where it stands; several in a row never have.
+/// Whether a joiner has something to do where it is; several in a row never have.
 fn joins(before: Option<char>, joiner: char, after: Option<char>) -> bool {
     if before.is_some_and(is_joiner) {
         return false;

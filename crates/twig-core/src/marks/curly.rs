@@ -1,7 +1,7 @@
 //! Marks in double braces: `{{args}}` of commands, `{{name}}` of patterns and of other prompts.
 //!
-//! Braces mean many things in prompts (workflows, Helm, JSX, Vue), so that each format's own rule
-//! is kept to the letter and all else is text.
+//! Braces mean many things in prompts (workflows, Helm, JSX, Vue), so each format's own rule is
+//! followed to the letter and everything else is text.
 
 use super::MarkedPiece;
 use crate::argument::Argument;
@@ -17,7 +17,7 @@ pub const INPUT: &str = "input";
 /// A text in which any pair of braces holds something else than a name was not written for Fabric's
 /// engine, which would refuse it: there every brace is text. Calls of plugins are text everywhere.
 ///
-/// `None` where that is so. No more than `most` names are looked for.
+/// `None` if that is so. No more than `most` names are looked for.
 pub fn pattern_names(text: &str, most: usize) -> Option<Vec<&str>> {
     let mut names = Vec::new();
     for CurlyPair { inside, .. } in pairs(text) {
@@ -47,12 +47,12 @@ pub fn variable_names<'t>(text: &'t str, most: usize, names: &mut Vec<&'t str>) 
     }
 }
 
-/// Cuts a text at `{{name}}`, the very name of an argument without blanks.
+/// Cuts a text at `{{name}}`, the very name of an argument without spaces.
 pub fn exact<'t>(arguments: &[Argument], text: &'t str) -> Vec<MarkedPiece<'t>> {
     cut(arguments, text, |pair| Some(pair.inside))
 }
 
-/// Cuts a text at `{{ name }}`, with blanks or without, but not at `${{ name }}`.
+/// Cuts a text at `{{ name }}`, with spaces or without, but not at `${{ name }}`.
 pub fn variables<'t>(arguments: &[Argument], text: &'t str) -> Vec<MarkedPiece<'t>> {
     cut(arguments, text, variable)
 }
@@ -87,7 +87,7 @@ fn cut<'t>(
 struct CurlyPair<'t> {
     start: usize,
     inside: &'t str,
-    /// Whether a `$` stands before it, as in workflows.
+    /// True if a `$` comes before it, as in workflows.
     is_expression: bool,
 }
 

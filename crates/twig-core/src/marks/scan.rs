@@ -1,4 +1,4 @@
-//! Where in a Markdown text something stands: in prose, or in code.
+//! Whether a place in a Markdown text is prose or code.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub enum DollarContext {
     Quoted,
 }
 
-/// Every `$` of a text and where it stands, in order. Takes time by the length of the text.
+/// Every `$` of a text and where it is, in order. Takes time by the length of the text.
 pub fn dollars(text: &str) -> Vec<(usize, DollarContext)> {
     let mut found = Vec::new();
     // Most texts have none.

@@ -1,4 +1,4 @@
-//! From the files of a documents folder to documents with URIs.
+//! Turns the files of a documents folder into documents with URIs.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::uri::encode;
 pub struct DocumentLayout {
     /// Folders, from the library's own: the first that is there holds the documents.
     pub folders: Vec<RelativePath>,
-    /// What stands in front of a path: `architecture://`.
+    /// What is in front of a path: `architecture://`.
     pub prefix: Box<str>,
     /// Templates that clients may fill; where there are none, [`templates`] makes one.
     pub templates: Vec<UriTemplate>,

@@ -1,6 +1,6 @@
 //! `prompts.json`: prompts whose messages the bash functions of `prompts.bash` print.
 //!
-//! A mistake in one prompt makes that prompt unavailable and leaves the others alone.
+//! A mistake in one prompt makes that prompt unavailable and does not affect the others.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,7 +1,7 @@
-//! JSON that remembers the order and the doubles of its keys; places are looked up when needed.
+//! JSON that keeps the order of its keys and duplicate keys. Places are looked up when needed.
 //!
-//! `serde_json` says what is JSON. It keeps no places, and most files need none: one is found by
-//! walking the text again, for a file that has a mistake.
+//! `serde_json` does the parsing. It keeps no places, and most files need none: for a file that has
+//! a mistake, the place is found by walking the text again.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -130,7 +130,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// Where a byte of a string's text stands in the string as it is written, quotes and all.
+/// Where a byte of a string's text is in the string as it is written, quotes and all.
 pub(super) fn written_at(written: &str, offset: usize) -> usize {
     let mut chars = written.char_indices().skip(1);
     let mut decoded = 0;

@@ -1,5 +1,5 @@
-//! Titles and descriptions, looked at once they are read, whichever reader read them: what people
-//! choose by hides nothing.
+//! Checks titles and descriptions for hidden characters after any reader has read them: people
+//! choose prompts by them.
 
 use std::fmt;
 use std::ops::Range;
@@ -53,7 +53,7 @@ pub(super) fn clean(path: &str, text: &str, about: &mut LibraryAbout, problems: 
         ("homepage", homepage),
     ] {
         if let Some((text, found)) = look(label.as_deref()) {
-            let whose = format!("the library's {what} is left off: it");
+            let whose = format!("the library's {what} is ignored: it");
             problems.push(file.problem(Severity::Warning, &whose, text, found));
             *label = None;
         }
@@ -79,12 +79,12 @@ pub fn clean_documents(root: &str, documents: &mut Vec<Document>, problems: &mut
             return false;
         }
         if let Some((_, found)) = look(document.title.as_deref()) {
-            let whose = "the document's title is left off: it";
+            let whose = "the document's title is ignored: it";
             tell(document.place(), Severity::Warning, whose, found);
             document.title = None;
         }
         if let Some((_, found)) = look(document.description.as_deref()) {
-            let whose = "the document's description is left off: it";
+            let whose = "the document's description is ignored: it";
             tell(document.place(), Severity::Warning, whose, found);
             document.description = None;
         }
@@ -153,7 +153,7 @@ fn look(label: Option<&str>) -> Option<(&str, HiddenCharacter)> {
     hidden::find(label, TextPlace::Label).map(|found| (label, found))
 }
 
-/// Where a text's bad character stands in the file it was read from, written as it is or escaped.
+/// Where a text's bad character is in the file it was read from, written as it is or escaped.
 pub(crate) fn place(file: &str, text: &str, found: HiddenCharacter) -> Option<Range<usize>> {
     let (before, after) = text.split_at(found.offset);
     // A text of several lines may be indented in the file.

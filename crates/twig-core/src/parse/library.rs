@@ -1,4 +1,4 @@
-//! From a folder's documents to a [`Library`]: loading never fails, it reports.
+//! Turns a folder's documents into a [`Library`]. Loading never fails; it reports problems.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,9 +27,9 @@ pub struct LibraryRoot {
     pub name: LibraryName,
     /// The folder, absolute.
     pub root: Box<str>,
-    /// The folder as people like to read it (`~` for home).
+    /// The folder in messages for people (`~` for home).
     pub shown_root: Box<str>,
-    /// What stands in front of a prompt's name: `library:`, or nothing for a project's own.
+    /// What is in front of a prompt's name: `library:`, or nothing for a project's own.
     pub prefix: Box<str>,
 }
 
@@ -39,7 +39,7 @@ impl LibraryRoot {
         format!("{}/{file}", self.root)
     }
 
-    /// The same as people like to read it.
+    /// The same in messages for people.
     pub fn shown_path_of(&self, file: impl fmt::Display) -> String {
         format!("{}/{file}", self.shown_root)
     }
@@ -90,7 +90,7 @@ pub fn twig_library(
     twig_layout(folder, manifest, files, limits).0
 }
 
-/// The same, and where its documents are; `None` where the text cannot be read.
+/// The same, and where its documents are; `None` if the text cannot be read.
 pub fn twig_layout(
     folder: &LibraryRoot,
     manifest: &str,

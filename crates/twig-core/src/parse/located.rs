@@ -1,4 +1,4 @@
-//! JSON values that know their path, so that a mistake can be told with it.
+//! JSON values that know their path, so that a problem can name it.
 
 use serde_json::{Map, Value};
 

@@ -1,6 +1,6 @@
 //! `twig.toml`: from a TOML tree to prompts, with a problem for each mistake.
 //!
-//! A mistake in one prompt makes that prompt unavailable and leaves the others alone.
+//! A mistake in one prompt makes that prompt unavailable and does not affect the others.
 
 mod argument;
 mod command;

@@ -1,8 +1,8 @@
 //! A TOML document as a tree of borrowed values, each with its place in the text.
 //!
-//! The `toml` crate reads everything. Most manifests use a small, regular part of the language, and
-//! a server with thousands of prompts spends its start on them, so [`plain`] is asked first: it
-//! reads that part ten times faster and declines whatever else it meets.
+//! The `toml` crate can read everything. Most manifests use a small, regular part of the language,
+//! and a server with thousands of prompts spends its start on them. So [`plain`] tries first: it
+//! reads that part ten times faster and declines everything else.
 
 mod plain;
 
@@ -13,7 +13,7 @@ use ::toml::de::{DeTable, DeValue};
 
 use crate::depth;
 
-/// A value and where it stands.
+/// A value and where it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TomlItem<'a> {
     /// The value.

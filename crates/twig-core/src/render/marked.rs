@@ -114,7 +114,7 @@ fn write(
     }
 }
 
-/// A pattern that does not say where its input goes has it at the end, after a blank line.
+/// A pattern that does not say where its input goes has it at the end, after an empty line.
 fn append_input(
     output: &mut LimitedText,
     arguments: &[Argument],

@@ -15,7 +15,7 @@ pub fn stand_in(value: &str) -> Option<char> {
     char::from_u32(FIRST + number(value)?)
 }
 
-/// The number of the mark that a character stands in for.
+/// The number of the mark that a character stands for.
 pub fn stood_for(character: char) -> Option<u32> {
     let number = u32::from(character).checked_sub(FIRST)?;
     (number < MARKS).then_some(number)
@@ -31,7 +31,7 @@ pub fn number(value: &str) -> Option<u32> {
     (number < MARKS).then_some(number)
 }
 
-/// True if a text has a character that stands in for a mark.
+/// True if a text has a character that stands for a mark.
 pub fn has_stand_in(text: &str) -> bool {
     // All of them begin with the byte of the last planes, which ordinary text does not have.
     text.as_bytes().contains(&0xf4) && text.contains(|one| stood_for(one).is_some())

@@ -201,7 +201,7 @@ pub enum StoreError {
     DiskFull,
     /// The file is not the one that was opened.
     #[error(
-        "The file of workspace '{workspace}' was removed or replaced while it was open, so the change is not kept: try again"
+        "The file of workspace '{workspace}' was removed or replaced while it was open, so the change was not saved: try again"
     )]
     Moved {
         /// Which workspace.

@@ -45,7 +45,7 @@ pub struct ExportedItem {
     pub sha256: Option<Digest>,
 }
 
-/// Why a `project.json` cannot be one; reads on after its path.
+/// Why a `project.json` cannot be one; follows its path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FolderError {
@@ -59,7 +59,7 @@ pub enum FolderError {
     #[error("has a name that cannot be: {0}")]
     Name(StoreError),
     /// A path that cannot be one.
-    #[error("has a path that does not lead to a file inside the folder: `{}`", shorten(.0, 200))]
+    #[error("has a path that does not point to a file inside the folder: `{}`", shorten(.0, 200))]
     Path(Box<str>),
     /// A path to something that is none of a project's files.
     #[error("names a file that is not taken: `{}`; files of a project are beneath prompts/ or resources/, and no part of their path begins with a dot", shorten(.0, 200))]

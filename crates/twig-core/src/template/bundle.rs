@@ -1,4 +1,4 @@
-//! A template together with everything it includes, extends and imports, compiled and sorted.
+//! A template together with everything it includes, extends and imports, compiled and classified.
 
 mod documents;
 mod gather;
@@ -24,19 +24,19 @@ use crate::name::RelativePath;
 use crate::problem::{Problem, ProblemCode, Severity};
 use crate::render_error::{RenderError, body_error};
 
-/// A template and its closure, compiled and sorted.
+/// A template and everything it refers to, compiled and classified.
 #[derive(Debug)]
 pub struct Bundle {
     main: String,
-    /// Where the main template's lines stand in its file.
+    /// How the main template's lines map to its file.
     pub(crate) lines: TemplateLines,
     content: Compiled,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) has_references: bool,
-    /// Documents whose text has to stand beside the arguments.
+    /// Documents whose text is passed to the template like the arguments.
     pub(crate) documents: Vec<Embed>,
     pub(crate) weight: usize,
-    /// The name of each source and what it counts.
+    /// The name of each source and the bytes it counts as.
     pub(crate) sizes: Vec<(Box<str>, usize)>,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct Dependency {
 /// Why a bundle could not be made.
 #[derive(Debug)]
 pub(crate) enum BundleError {
-    /// A file cannot be had.
+    /// A file cannot be read.
     Body {
         library: Arc<Library>,
         path: RelativePath,
@@ -89,7 +89,7 @@ pub(crate) enum BundleError {
 }
 
 impl Bundle {
-    /// Whether it renders in place.
+    /// True if it renders on the calling thread.
     pub fn is_plain(&self) -> bool {
         matches!(self.content, Compiled::Plain(_))
     }
@@ -132,7 +132,7 @@ impl Bundle {
 }
 
 impl BundleError {
-    /// Says whether it happened in the template that was asked for.
+    /// Records whether it happened in the requested template.
     fn seen_from(mut self, main: &str) -> Self {
         if let Self::Template {
             source, failure, ..
@@ -143,7 +143,7 @@ impl BundleError {
         self
     }
 
-    /// As a client reads it.
+    /// The error for a client.
     pub(crate) fn into_render_error(self) -> RenderError {
         match self {
             Self::Body {
@@ -162,7 +162,7 @@ impl BundleError {
         }
     }
 
-    /// As `check` reports it.
+    /// The problem for `check`.
     pub(crate) fn into_problem(self) -> Problem {
         match self {
             Self::Body {
@@ -193,7 +193,7 @@ impl BundleError {
 }
 
 impl Source {
-    /// What works but is likely not meant.
+    /// Things that work but are probably mistakes.
     fn remarks(&self) -> Vec<Problem> {
         let mut remarks = Vec::new();
         let mut remark = |code, severity, message: &str, help: &str| {
@@ -201,7 +201,7 @@ impl Source {
             remarks.push(problem.with_help(help));
         };
         if self.has_mark {
-            let message = "the file begins with a byte-order mark, which is left off";
+            let message = "the file begins with a byte-order mark, which is ignored";
             remark(
                 ProblemCode::ByteOrderMark,
                 Severity::Note,
@@ -239,7 +239,7 @@ impl Source {
         problem
     }
 
-    /// A problem at a place in this source, told by its place in the file.
+    /// A problem at a place in this source, mapped to its place in the file.
     pub(crate) fn problem(
         &self,
         code: ProblemCode,
@@ -262,7 +262,7 @@ impl Source {
     }
 }
 
-/// What `check` wants to know of a template that compiles.
+/// What `check` needs to know about a template that compiles.
 #[derive(Debug)]
 pub(crate) struct Inspection {
     /// Variables that have to come from outside, with their places.
@@ -273,7 +273,7 @@ pub(crate) struct Inspection {
     pub(crate) unknown: Vec<Problem>,
     /// How many more of those there are.
     pub(crate) more: usize,
-    /// What is odd about the files themselves.
+    /// Remarks on the files themselves.
     pub(crate) remarks: Vec<Problem>,
     /// What it embeds.
     pub(crate) documents: Vec<Embed>,
@@ -294,13 +294,13 @@ impl Free {
         &self.found.name
     }
 
-    /// The problem that it is where it is called like a function.
+    /// The problem to report if it is called like a function.
     pub(crate) fn unknown_function(&self) -> Option<Problem> {
         let unknown = self.found.as_function()?;
         Some(self.source.unknown(unknown))
     }
 
-    /// The problem that it is as a variable.
+    /// The problem to report if it is used as a variable.
     pub(crate) fn unknown_variable(&self, message: String) -> Problem {
         let range = Some(self.found.range.clone());
         self.source.problem(
@@ -312,7 +312,7 @@ impl Free {
     }
 }
 
-/// Compiles a template the way rendering does, and looks at the names that it uses.
+/// Compiles a template as rendering does, and collects the names that it uses.
 pub(crate) fn inspect(
     files: TemplateFiles<'_>,
     library: &Arc<Library>,
@@ -339,7 +339,7 @@ pub(crate) fn inspect(
         let at = find(&unknown.template)?;
         Some((at, unknown))
     });
-    // To find a place is to walk through the source.
+    // Finding a place means walking through the source.
     let told = unknown.by_ref().take(PROBLEMS);
     let told: Vec<Problem> = told.map(|(at, it)| sources[at].unknown(it)).collect();
     let more = unknown.count();
@@ -364,8 +364,8 @@ pub(crate) fn closure(
     gather(files, library, content, prompt).map_err(BundleError::into_render_error)
 }
 
-/// What the templates of one prompt have in common: a file is compiled once, whichever of them
-/// includes it.
+/// What the templates of one prompt share: a file is compiled once, even if several of them include
+/// it.
 #[derive(Debug, Default)]
 pub(crate) struct SharedEngines {
     plain: Option<Engine>,
@@ -393,7 +393,7 @@ pub(crate) fn compile(closure: Closure, shared: &mut SharedEngines) -> Result<Bu
         lines: sources[0].lines,
         content: match sort {
             Sort::Plain => Compiled::Plain(Box::new(engine)),
-            // The engine has shown that it compiles; the worker makes its own.
+            // It compiles, as the engine has shown; the worker compiles its own copy.
             Sort::Computed => Compiled::Computed { sources, links },
         },
         dependencies,

@@ -1,4 +1,4 @@
-//! Compiled templates, kept until a file they were made from changes.
+//! A cache of compiled templates. An entry is valid until one of its files changes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,10 +15,10 @@ use crate::render_error::RenderError;
 /// Roughly how many bytes of compiled templates are kept.
 const ROOM: usize = 1024 * 1024;
 
-/// Bytes of sources that are compiled at once, wherever that is.
+/// Bytes of sources that may be compiled on the calling thread.
 const LIGHT: usize = 64 * 1024;
 
-/// The templates of a prompt as they are found: compiled already, or read.
+/// The templates of a prompt: compiled already, or read and still to be compiled.
 #[derive(Debug)]
 pub(crate) struct GatheredTemplates {
     parts: Vec<TemplatePart>,
@@ -34,7 +34,7 @@ enum TemplatePart {
 }
 
 impl GatheredTemplates {
-    /// Whether compiling them takes so much that it should not be done beside others.
+    /// True if compiling them takes so long that it should not delay other requests.
     pub(crate) fn is_heavy(&self) -> bool {
         self.new > LIGHT
     }
@@ -83,7 +83,7 @@ impl Templates {
         &self.documents
     }
 
-    /// The templates of one prompt, fresh: a file that changed is read again.
+    /// The current templates of one prompt: a file that changed is read again.
     pub(crate) fn gather<'c>(
         &self,
         files: TemplateFiles<'_>,
@@ -103,7 +103,7 @@ impl Templates {
             };
             let kept = path.and_then(|path| self.cached(files, &library.root, path.as_str()));
             let part = if let Some(bundle) = kept {
-                // One that stands alone was counted when it was compiled.
+                // A single template was counted when it was compiled.
                 if !gathered.parts.is_empty() || contents.peek().is_some() {
                     for (name, bytes) in &bundle.sizes {
                         let counted = sources.count(name, *bytes, &self.limits);
@@ -122,7 +122,7 @@ impl Templates {
         Ok(gathered)
     }
 
-    /// Compiles what is not compiled yet, each file once.
+    /// Compiles the templates that are not compiled yet, each file once.
     pub(crate) fn compile(
         &self,
         files: TemplateFiles<'_>,

@@ -20,7 +20,7 @@ pub(crate) use self::undeclared::Undeclared;
 pub(crate) use self::unknown::Unknown;
 use super::values::{self, TemplateValues};
 
-/// Which template a reference in another one means: `(parent, written name)` to its own name.
+/// Resolves a reference in a template: `(parent, written name)` to the name of the template.
 pub(crate) type Links = BTreeMap<(String, String), String>;
 
 /// Steps that one render may take.
@@ -40,12 +40,12 @@ pub(crate) struct TextRoom {
 }
 
 impl TextRoom {
-    /// All of it.
+    /// The whole limit.
     pub(crate) fn new(limit: usize) -> Self {
         Self { left: limit, limit }
     }
 
-    /// So many bytes less.
+    /// Subtracts bytes.
     pub(crate) fn take(&mut self, bytes: usize) {
         self.left = self.left.saturating_sub(bytes);
     }
@@ -58,7 +58,7 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// An engine that knows nothing that multiplies.
+    /// An engine without anything that multiplies.
     pub(crate) fn plain(sources: &[(&str, &str)], links: Links) -> Result<Self, Failure> {
         Self::build(PLAIN.clone(), sources, links)
     }
@@ -68,7 +68,7 @@ impl Engine {
         Self::build(COMPUTED.clone(), sources, links)
     }
 
-    /// The same with further templates; those that it has already are not compiled again.
+    /// The same engine with further templates; those that it already has are not compiled again.
     pub(crate) fn with(&self, sources: &[(&str, &str)], links: Links) -> Result<Self, Failure> {
         Self::build(self.environment.clone(), sources, links)
     }
@@ -142,7 +142,7 @@ impl Engine {
     }
 }
 
-/// Takes so many bytes and no more.
+/// A buffer with a limit.
 struct Bounded {
     bytes: Vec<u8>,
     room: usize,
@@ -164,7 +164,7 @@ impl io::Write for Bounded {
     }
 }
 
-/// Only what a plain template may use: one that was sorted wrongly fails instead of running.
+/// Only what a plain template may use: one that was classified wrongly fails instead of running.
 fn plain_environment() -> Environment<'static> {
     let mut environment = Environment::empty();
     metered::add_filters(&mut environment);
@@ -189,7 +189,7 @@ fn computed_environment() -> Environment<'static> {
     let mut environment = Environment::new();
     // It prints the internals of the engine, which no prompt needs.
     environment.remove_global("debug");
-    // What people know from Jinja2: the rest of its text filters, and Python's methods.
+    // Known from Jinja2: the rest of its text filters, and Python's methods.
     environment.add_filter("filesizeformat", minijinja_contrib::filters::filesizeformat);
     environment.add_filter("striptags", minijinja_contrib::filters::striptags);
     environment.add_filter("truncate", minijinja_contrib::filters::truncate);
@@ -199,7 +199,7 @@ fn computed_environment() -> Environment<'static> {
     environment
 }
 
-/// What both have in common.
+/// Settings of both engines.
 fn set_up(environment: &mut Environment<'static>) {
     environment.add_filter("default", values::default);
     environment.add_filter("d", values::default);
@@ -208,7 +208,7 @@ fn set_up(environment: &mut Environment<'static>) {
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_fuel(Some(FUEL));
-    // Costs nothing until something is undefined, and then knows its name.
+    // Costs nothing until something is undefined; then the error has its name.
     environment.set_debug(true);
     // Standard delimiters cannot clash; were they refused, tests of line ends would fail.
     if let Ok(syntax) = SyntaxConfig::builder().keep_trailing_newline(true).build() {

@@ -1,4 +1,4 @@
-//! A computed template on its way to a render worker, and what comes back.
+//! A job for a render worker: a computed template, and its result.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,20 +14,20 @@ use super::values::TemplateValues;
 pub struct ComputedJob {
     /// The template of each message, by its name.
     mains: Vec<(String, TemplateLines)>,
-    /// All of them and what they refer to, each once.
+    /// All templates and what they refer to, each once.
     sources: BTreeMap<String, String>,
     links: Vec<(String, String, String)>,
     values: Vec<(String, Option<String>)>,
-    /// What the texts may take.
+    /// The bytes that the texts may have.
     room: TextRoom,
     /// How long the worker may take before it is killed.
     pub millis: u64,
 }
 
-/// What came of a job: a text for each message, or why there is none.
+/// The result of a job: a text for each message, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JobOutcome {
-    /// One text a message.
+    /// One text per message.
     Texts(Vec<String>),
     /// The first failure.
     Failed(Box<Failure>),
@@ -79,7 +79,7 @@ impl ComputedJob {
 }
 
 impl JobOutcome {
-    /// The job ended without an answer: it ran into a limit and its process was killed.
+    /// The job ended without an answer: it reached a limit and its process was killed.
     pub fn limit(message: impl Into<String>) -> Self {
         Self::Failed(Box::new(Failure::limit(message)))
     }
@@ -92,8 +92,8 @@ impl JobOutcome {
     }
 }
 
-/// Renders a job. Only for a process that may be killed: a computed template can take all the
-/// memory and time that it is given.
+/// Renders a job. Only for a process that can be killed: a computed template can take all the
+/// memory and time that it gets.
 pub fn run(job: &ComputedJob) -> JobOutcome {
     let values = TemplateValues::new(job.values.iter().map(|(n, v)| (n.as_str(), v.as_deref())));
     let mut room = job.room;

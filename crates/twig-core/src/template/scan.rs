@@ -1,8 +1,8 @@
-//! A linear look at a template's source before the parser sees it.
+//! Scans a template's source in linear time before the parser sees it.
 //!
-//! It finds what the template refers to, refuses chains and nesting that would overflow the
-//! parser's stack, and sorts plain templates from computed ones. It reads tokens, not grammar:
-//! whatever it does not know to be harmless makes a template computed.
+//! The scan finds the references of the template, refuses chains and nesting that would overflow
+//! the parser's stack, and separates plain templates from computed ones. It reads tokens, not
+//! grammar: anything that it does not know to be harmless makes a template computed.
 
 mod measure;
 pub(crate) mod names;
@@ -21,7 +21,7 @@ use self::reference::reference;
 pub(crate) use self::reference::unquote;
 pub use self::tokens::{TagKind, TemplateToken, TokenKind, Tokens};
 
-/// Whether a template may be rendered in place.
+/// Whether a template may be rendered on the calling thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Sort {
     /// Prints, branches and includes only.
@@ -31,7 +31,7 @@ pub(crate) enum Sort {
     Computed,
 }
 
-/// How one template brings in another.
+/// How one template refers to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
     /// `{% include %}`
@@ -49,22 +49,22 @@ pub(crate) struct TemplateReference {
     pub(crate) how: How,
     /// The names, as written, with their places in the source (quotes included).
     pub(crate) names: Vec<(String, Range<usize>)>,
-    /// Whether a missing one is fine.
+    /// True if a missing template is no error.
     pub(crate) ignore_missing: bool,
 }
 
 /// What the scan found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TemplateScan {
-    /// The sort of this source by itself.
+    /// The class of this source alone.
     pub(crate) sort: Sort,
-    /// What it refers to, in order.
+    /// Its references, in order.
     pub(crate) references: Vec<TemplateReference>,
-    /// Filters, tests and comparisons: what costs time by the length of a value.
+    /// Filters, tests and comparisons: their time depends on the length of a value.
     pub(crate) operations: usize,
-    /// Tokens in tags, from which follows what the compiled template takes.
+    /// Tokens in tags, which determine the size of the compiled template.
     pub(crate) tokens: usize,
-    /// Named blocks, which are compiled each by itself.
+    /// Named blocks, which are compiled separately.
     pub(crate) named_blocks: usize,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct TemplateError {
 }
 
 impl TemplateError {
-    /// Whether it is what a template would do, not how it is written, that goes too far.
+    /// True if the template is well formed but would do too much.
     pub(crate) fn is_limit(&self) -> bool {
         self.code == ProblemCode::ConstantTooLarge
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use minijinja::value::{Enumerator, Object, ObjectRepr, Rest};
 use minijinja::{Error, ErrorKind, State, Value};
 
-/// Declared arguments and what was given for them.
+/// Declared arguments and their values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TemplateValues<'a> {
     pairs: Vec<(&'a str, Option<&'a str>)>,
@@ -32,7 +32,7 @@ impl<'a> TemplateValues<'a> {
             .sum()
     }
 
-    /// The values as a template looks them up: copied once, shared after that.
+    /// The values as a template looks them up: copied once, then shared.
     pub(crate) fn to_context(&self) -> Value {
         Value::from_object(ValuesContext(
             self.iter()
@@ -68,8 +68,8 @@ impl Object for ValuesContext {
 
 static ABSENT: LazyLock<Value> = LazyLock::new(|| Value::from_object(Absent));
 
-/// A declared argument without a value: prints as nothing, is false and empty, and so is
-/// whatever is looked up in it. An undeclared variable, in contrast, is an error.
+/// A declared argument without a value: it prints as nothing, is false and empty, and so are its
+/// attributes. An undeclared variable, in contrast, is an error.
 #[derive(Debug)]
 struct Absent;
 
@@ -118,7 +118,7 @@ pub(crate) fn is_undefined(value: &Value) -> bool {
     is_absent(value)
 }
 
-/// The filter `default`, which knows an argument without a value.
+/// The filter `default`, which also applies to an argument without a value.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "minijinja hands arguments over by value"

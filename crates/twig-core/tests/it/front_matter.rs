@@ -71,7 +71,7 @@ fn lines_before_it_are_left_off_and_told() {
         "# Copyright\n#\n# Licence\n\n---\na: 1\nb:\n  - c\n---\nbody",
     ] {
         assert_eq!(cut(text).1, "body");
-        assert_eq!(said(text), ["lines before the front matter were left off"]);
+        assert_eq!(said(text), ["lines before the front matter were ignored"]);
     }
     // A heading and a rule are no comment and no fence.
     for text in [
@@ -91,13 +91,13 @@ fn what_is_no_front_matter_stays_in_the_body() {
     assert_eq!(cut(text), (None, text));
     assert_eq!(
         said(text),
-        ["the front matter has no closing `---` line: all of the file is its body"]
+        ["the front matter has no closing `---` line: the whole file is its body"]
     );
     let text = "---\n\nA quotation, and a rule above it.\n\n---\nmore\n";
     assert_eq!(cut(text), (None, text));
     assert_eq!(
         said(text),
-        ["between the `---` lines stands no `key: value`: all of the file is its body"]
+        ["there is no `key: value` between the `---` lines: the whole file is its body"]
     );
 }
 
@@ -116,7 +116,7 @@ fn a_fence_around_all_is_taken_off() {
         assert_eq!(body, &inside[13..], "{open}");
         assert_eq!(
             said(&text),
-            ["the whole file stands in a code fence, which was taken off"]
+            ["the whole file is in a code fence, which was removed"]
         );
     }
     for text in [

@@ -81,30 +81,30 @@ fn every_letter_of_a_name_is_seen() {
 fn the_sentence_says_what_where_and_what_to_do() {
     assert_eq!(
         sentence("Größe\u{200b}", TextPlace::Label),
-        "has an invisible character (U+200B) at position 6, which people do not see: take it out"
+        "has an invisible character (U+200B) at position 6, which people do not see: remove it"
     );
     assert_eq!(
         sentence("# One\n\nzwei ü\u{1b}[31m\n", TextPlace::Body),
-        "has a control character (U+001B) at line 3, column 7, which terminals obey: take it out"
+        "has a control character (U+001B) at line 3, column 7, which terminals obey: remove it"
     );
     assert_eq!(
         sentence("one\nשלום \u{2067}x\n", TextPlace::Body),
         "has a direction control (U+2067) at line 2, column 6, which changes the order in which \
-         people read: take it out, or end it on its own line, among right-to-left letters"
+         people read: remove it, or end it on its own line, among right-to-left letters"
     );
     assert_eq!(
         sentence("a\u{e0041}", TextPlace::Label),
-        "has a tag character (U+E0041) at position 2, which people do not see: take it out"
+        "has a tag character (U+E0041) at position 2, which people do not see: remove it"
     );
     assert_eq!(
         sentence("a\u{200d}b", TextPlace::Body),
-        "has an invisible joiner (U+200D) at position 2, which joins nothing there: take it out, \
+        "has an invisible joiner (U+200D) at position 2, which joins nothing there: remove it, \
          or put it between emoji or letters that need it"
     );
     assert_eq!(
         sentence("\u{e000}", TextPlace::Label),
         "has a character without a common meaning (U+E000) at position 1, which each reader sees \
-         differently: take it out"
+         differently: remove it"
     );
 }
 

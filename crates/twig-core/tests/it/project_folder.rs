@@ -189,10 +189,10 @@ fn what_cannot_be_is_refused_with_its_reason() {
     has a name that cannot be: Project name '../p' contains invalid characters. Allowed: a-z, A-Z, 0-9, -, _, .
     is not a project's: unknown field `fil`, expected one of `name`, `description`, `file`, `sha256` at line 1 column 51
     has a name that cannot be: Prompt name 'a/b' contains invalid characters. Allowed: a-z, A-Z, 0-9, -, _, .
-    has a path that does not lead to a file inside the folder: `../a`
-    has a path that does not lead to a file inside the folder: `/etc/passwd`
-    has a path that does not lead to a file inside the folder: `C:/a`
-    has a path that does not lead to a file inside the folder: `x\a`
+    has a path that does not point to a file inside the folder: `../a`
+    has a path that does not point to a file inside the folder: `/etc/passwd`
+    has a path that does not point to a file inside the folder: `C:/a`
+    has a path that does not point to a file inside the folder: `x\a`
     names a file that is not taken: `.git/config`; files of a project are beneath prompts/ or resources/, and no part of their path begins with a dot
     names a file that is not taken: `prompts/.env`; files of a project are beneath prompts/ or resources/, and no part of their path begins with a dot
     names a file that is not taken: `prompts/.ssh/key`; files of a project are beneath prompts/ or resources/, and no part of their path begins with a dot

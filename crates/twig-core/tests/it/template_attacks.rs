@@ -78,7 +78,7 @@ fn a_file_outside_the_library_is_refused_without_its_path() {
         Case::new("{% include 'link.md' %}", &[]).with("lib:link.md", Err(BodyError::Outside));
     assert_eq!(
         outside.error(),
-        "Prompt content file ~/lib/link.md leads outside the library's folder"
+        "Prompt content file ~/lib/link.md points outside the library's folder"
     );
     let other = Case::new("{% include 'other:secret.md' %}", &[])
         .with("lib:secret.md", Ok("of this library"));

@@ -1,4 +1,4 @@
-//! The headers that MCP gives a meaning to, and whether they say what the message says.
+//! The headers that MCP defines, and whether they match the message.
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::value::RawValue;
@@ -91,7 +91,7 @@ fn check(header: &str, value: Option<&str>, expected: Option<&str>) -> Result<()
             return Err(Refusal::Header(format!("The header `{header}` is missing")));
         }
         (Some(_), None) => {
-            let what = format!("The header `{header}` names what the message does not");
+            let what = format!("The header `{header}` is set, but the message has no such value");
             return Err(Refusal::Header(what));
         }
         (Some(value), Some(expected)) => (value, expected),
@@ -105,7 +105,7 @@ fn check(header: &str, value: Option<&str>, expected: Option<&str>) -> Result<()
     if is_same {
         return Ok(());
     }
-    let what = format!("The header `{header}` does not say what the message says");
+    let what = format!("The header `{header}` does not match the message");
     Err(Refusal::Header(what))
 }
 

@@ -1,4 +1,4 @@
-//! What a transport has to refuse by itself, in words of the protocol.
+//! Refusals by the transport itself, as messages of the protocol.
 
 use super::{Headers, Reply};
 use crate::connection::write_refusal;

@@ -1,4 +1,4 @@
-//! `list_prompts`: every prompt, for clients that know no prompts.
+//! `list_prompts`: every prompt, for clients without prompts.
 
 use twig_core::{Catalog, Prompt};
 

@@ -28,7 +28,7 @@ const SLOT: &str = "{{input}}";
 enum Tail {
     /// There is none.
     None,
-    /// It follows after a blank line.
+    /// It follows after an empty line.
     Append(String),
     /// It stands wherever the text has `{{input}}`; where it has none, it follows.
     Slot(String),

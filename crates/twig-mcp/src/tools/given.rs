@@ -1,4 +1,4 @@
-//! The arguments of a tool, held against its schema.
+//! The arguments of a tool, checked against its schema.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -72,7 +72,7 @@ pub(super) fn read<'a>(
 }
 
 impl ToolArguments<'_> {
-    /// The text of an argument; empty where it was not given.
+    /// The text of an argument; empty if it was not given.
     pub(super) fn text(&self, name: &str) -> &str {
         self.maybe_text(name).unwrap_or_default()
     }

@@ -1,7 +1,7 @@
-//! Reading what a user wrote after a command: `key=value` pairs, and the rest.
+//! Parses what a user wrote after a command: `key=value` pairs, and the rest.
 //!
-//! Nothing gets lost: what is no value of an argument is in the rest, in its order and with its own
-//! spacing.
+//! Nothing gets lost: text that is no value of an argument goes to the rest, in order and with its
+//! whitespace.
 
 /// What was written.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! How results of tools look.
+//! The format of tool results.
 
 use crate::json::{self, Object};
 

@@ -1,4 +1,4 @@
-//! `search`: prompts and documents by their words. The index is kept elsewhere.
+//! `search`: prompts and documents by their words. Another crate keeps the index.
 
 use twig_core::search::{Hit, Query, SearchScope, SearchTarget};
 

@@ -1,7 +1,7 @@
 //! The tools, in the order in which they are listed.
 //!
-//! Names, descriptions and arguments are promises to clients: those of the first two and of the last
-//! six are the words that such clients were written for.
+//! Names, descriptions and arguments are promises to clients: existing clients depend on the exact
+//! words of the first two and of the last six.
 
 use twig_core::store::ItemKind::{Prompt, Resource};
 

@@ -1,4 +1,4 @@
-//! What a tool is: its words for models, its schema, and what it does.
+//! A tool: its description for models, its schema, and its function.
 
 use twig_core::store::ItemKind;
 

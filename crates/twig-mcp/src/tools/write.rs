@@ -1,4 +1,5 @@
-//! The tools that write to the project: the change goes out as a job, and what came of it is said.
+//! The tools that write to the project: the change is sent as a job, and the reply reports its
+//! result.
 
 use twig_core::store::{
     Author, Change, GivenContent as Content, ItemDraft, ItemKind, ItemWrite, Patch, StoreError,
@@ -93,7 +94,7 @@ fn author(call: &Call<'_>) -> Author {
 }
 
 impl WriteCall {
-    /// Writes what came of it.
+    /// Writes its result.
     fn finish(self, outcome: Result<Written, StoreError>, result: &mut Object<'_>) {
         let Self { kind, name, .. } = &self;
         match outcome {

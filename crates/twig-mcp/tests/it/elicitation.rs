@@ -42,7 +42,7 @@ fn one_form_names_every_missing_argument() {
                 "method": "elicitation/create",
                 "params": {
                     "mode": "form",
-                    "message": "`l:ask` needs values to go on",
+                    "message": "`l:ask` needs values to continue",
                     "requestedSchema": {
                         "type": "object",
                         "properties": {

@@ -81,7 +81,7 @@ fn what_goes_wrong_is_not_the_callers_mistake() {
     let cases: [(WorkOutcome, &str); 4] = [
         (
             printed("x").into(),
-            "The function of prompt `l:run` printed what is not valid JSON: expected value at line 1 column 1",
+            "The function of prompt `l:run` printed invalid JSON: expected value at line 1 column 1",
         ),
         (
             FunctionOutcome::Failed("took too long".to_owned()).into(),

@@ -65,7 +65,7 @@ fn files_past_the_total_wait_for_room() {
     assert!(refresh(root, &mut tree, &limits).0);
     assert_eq!(problems(&tree).len(), 1);
     assert!(
-        problems(&tree)[0].message.contains("100 bytes together"),
+        problems(&tree)[0].message.contains("100 bytes in total"),
         "{:?}",
         problems(&tree)
     );

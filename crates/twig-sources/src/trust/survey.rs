@@ -292,7 +292,7 @@ mod tests {
         assert!(files["bin/link"].ends_with(&files["bin/run"]));
         assert_eq!(
             files["bin/out"],
-            "link to /etc/passwd: leads outside the library's folder"
+            "link to /etc/passwd: points outside the library's folder"
         );
         assert_eq!(program(root, "bin/run").unwrap().1, files["bin/run"]);
         fs::set_permissions(root.join("a.md"), fs::Permissions::from_mode(0o755)).unwrap();

@@ -116,12 +116,12 @@ fn utf16_and_loops_are_told_with_what_to_do() {
     let expected = [
         (
             "link-loop",
-            "Prompt content file ~/data/lib/prompts/a.md is a link that leads to itself",
+            "Prompt content file ~/data/lib/prompts/a.md is a symlink that points to itself",
             "replace the symlink with a file",
         ),
         (
             "link-loop",
-            "~/data/round/twig.toml is a link that leads to itself",
+            "~/data/round/twig.toml is a symlink that points to itself",
             "replace the symlink with a file",
         ),
         (

@@ -196,7 +196,7 @@ Review this {{ langauge }} code.
       |        ^^^^^^^^^^^^^^^^^^^^
       = help: create the file, or name another with `file`
 
-    error[outside-library]: `../../secret.md` has a `..`; paths lead down from the library's folder
+    error[outside-library]: `../../secret.md` has a `..`; paths stay inside the library's folder
       --> [data]/lib/twig.toml:11:8
        |
     11 | file = "../../secret.md"

@@ -21,7 +21,7 @@ fn a_prompt_that_hides_something_in_its_title_is_not_listed() {
     assert_eq!(names, ["lib:good"]);
     let answer = client.request("prompts/get", json!({"name": "lib:bad"}));
     let sentence = "Prompt `lib:bad` is refused: the title has a tag character (U+E0069) at \
-                    position 7, which people do not see: take it out";
+                    position 7, which people do not see: remove it";
     assert_eq!(answer["error"]["message"], sentence);
     insta::assert_snapshot!(env.run(["check"]), @r#"
     error[hidden-text]: the title of prompt `lib:bad` has a tag character (U+E0069), which people do not see
@@ -29,7 +29,7 @@ fn a_prompt_that_hides_something_in_its_title_is_not_listed() {
       |
     3 | title = "Review<U+E0069><U+E0067>"
       |                ^^^^^^^^^
-      = help: take it out
+      = help: remove it
     --- stderr
     checked 2 prompts in 1 library: 1 error
     --- exit 1
@@ -57,21 +57,21 @@ fn local_texts_are_served_as_they_are_and_told_of() {
       |
     2 | A zero<U+200B>width space
       |       ^^^^^^^^
-      = help: take it out
+      = help: remove it
 
     warning[hidden-text]: the text has a direction control (U+202E), which changes the order in which people read
      --> [data]/lib/docs/guide.md:3:4
       |
     3 | if <U+202E>eslaf<U+202C> then
       |    ^^^^^^^^
-      = help: take it out, or end it on its own line, among right-to-left letters
+      = help: remove it, or end it on its own line, among right-to-left letters
 
     warning[hidden-text]: the text has an invisible character (U+2060), which people do not see
      --> [data]/service/prompts/review.json:2:41
       |
     2 |   "content": {"type": "text", "text": "a\u2060b"}}]}
       |                                         ^^^^^^
-      = help: take it out
+      = help: remove it
     --- stderr
     checked 2 prompts and 1 document in 2 libraries: 3 warnings
     --- exit 0
@@ -82,7 +82,7 @@ fn local_texts_are_served_as_they_are_and_told_of() {
       |
     5 | soft<U+00AD>hyphen {{input}}
       |     ^^^^^^^^
-      = help: take it out
+      = help: remove it
     --- stderr
     checked 1 prompt in 1 library: 1 warning
     --- exit 0

@@ -242,7 +242,7 @@ fn odd_files_are_diagnosed_one_by_one() {
     --> [data]/odd/prompts/binary.md
      = help: it has to be text; remove the NUL bytes
 
-    note[byte-order-mark]: the file begins with a byte-order mark, which is left off
+    note[byte-order-mark]: the file begins with a byte-order mark, which is ignored
     --> [data]/odd/prompts/bom.md
      = help: save it as UTF-8 without one
 

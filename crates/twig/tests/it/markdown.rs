@@ -178,7 +178,7 @@ fn files_with_broken_front_matter_or_none_are_served_and_told_of() {
     2 | description: [a
       |              ^
 
-    note[front-matter]: the front matter has no closing `---` line: all of the file is its body
+    note[front-matter]: the front matter has no closing `---` line: the whole file is its body
      --> [work]/agents/open.md:1:1
       |
     1 | ---

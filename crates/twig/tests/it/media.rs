@@ -120,11 +120,11 @@ fn there_is_room_for_so_many_bytes_and_not_for_one_more() {
     env.write("lib/answer.mp3", b"ID3!");
     insta::assert_snapshot!(env.run(["render", "look", "page=this"]), @"
     --- stderr
-    error: The pictures and sounds of a prompt may hold 13 bytes together; with ~/.local/share/twig/prompts/lib/answer.mp3 they hold more
+    error: The images and audio of a prompt may hold 13 bytes in total; with ~/.local/share/twig/prompts/lib/answer.mp3 they hold more
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["check"]), @"
-    error[media-too-large]: The pictures and sounds of a prompt may hold 13 bytes together; with ~/.local/share/twig/prompts/lib/answer.mp3 they hold more
+    error[media-too-large]: The images and audio of a prompt may hold 13 bytes in total; with ~/.local/share/twig/prompts/lib/answer.mp3 they hold more
     --> [data]/lib/answer.mp3
     --- stderr
     checked 1 prompt in 1 library: 1 error

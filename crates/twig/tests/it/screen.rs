@@ -68,7 +68,7 @@ fn list_says_why_a_prompt_that_hides_something_is_not_there() {
     assert_eq!(
         env.run(["list", "--all"]).stdout,
         "lib:p    (not served: Prompt `lib:p` is refused: the description has a control \
-         character (U+001B) at position 2, which terminals obey: take it out)\n"
+         character (U+001B) at position 2, which terminals obey: remove it)\n"
     );
 }
 

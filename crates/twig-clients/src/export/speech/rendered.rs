@@ -1,7 +1,7 @@
-//! Dialects with rules of their own: what may be written down, and what it says.
+//! Dialects with their own rules: what can be exported, and its text.
 //!
-//! The prompt is rendered with values that stand nowhere in it, and cut where they came out: what Twig
-//! would say is what is written, to the byte.
+//! The prompt is rendered with values that do not occur in it, and the result is split at these
+//! values: the export has exactly the text that Twig would serve.
 
 use std::borrow::Cow;
 
@@ -111,7 +111,7 @@ pub(super) fn rendered(
             return Ok(cut(&text, salts[0], found.prompt.arguments.len()));
         }
     }
-    Err("its text cannot be told from the places of its arguments".to_owned())
+    Err("its text cannot be distinguished from the places of its arguments".to_owned())
 }
 
 fn mark(salt: u64) -> String {

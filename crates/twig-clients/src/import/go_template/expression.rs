@@ -1,4 +1,4 @@
-//! What stands in an action: fields, variables, texts, and the few functions that a test needs.
+//! Expressions in an action: fields, variables, texts, and the few functions that a test needs.
 
 use crate::import::logic::{DEPTH, LogicValue, Test};
 
@@ -205,7 +205,7 @@ pub(super) fn unquoted(word: &str) -> Option<String> {
     serde_json::from_str(&format!("\"{inner}\"")).ok()
 }
 
-/// The words of an action; what stands in quotes or brackets is one.
+/// The words of an action; what is in quotes or brackets is one.
 fn split(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut start = None;

@@ -1,4 +1,4 @@
-//! Cuts a Go template into text and actions, blanks that actions trim taken off.
+//! Splits a Go template into text and actions, and removes the whitespace that actions trim.
 
 /// A piece of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub(super) enum GoToken<'t> {
     Text(&'t str),
     /// A comment, without its signs.
     Comment(&'t str),
-    /// An action: what stands in it, and all of it.
+    /// An action: what is in it, and all of it.
     Tag(&'t str, &'t str),
 }
 
@@ -51,7 +51,7 @@ fn places(source: &str) -> Vec<(GoToken<'_>, (usize, usize))> {
     tokens
 }
 
-/// What stands in the action that a text starts with, and where it ends.
+/// What is in the action that a text starts with, and where it ends.
 fn action(text: &str) -> Option<(&str, usize)> {
     let body = &text[2..];
     let bare = body.strip_prefix('-').unwrap_or(body).trim_start();

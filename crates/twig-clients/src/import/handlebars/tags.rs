@@ -1,11 +1,11 @@
-//! Cuts a Handlebars template into text and tags, blanks that tags swallow taken off.
+//! Splits a Handlebars template into text and tags, and removes the whitespace that tags trim.
 
 /// A piece of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum HandlebarsToken<'t> {
     /// Text as it is.
     Text(&'t str),
-    /// A tag: what it is, what stands in it behind its sign, and all of it.
+    /// A tag: what it is, what is in it behind its sign, and all of it.
     Tag(HandlebarsTag, &'t str, &'t str),
 }
 
@@ -28,7 +28,7 @@ const LONGEST: usize = 1024;
 pub(super) fn tokens(source: &str) -> Result<Vec<HandlebarsToken<'_>>, String> {
     let mut tokens = Vec::new();
     let mut at = 0;
-    // Where text starts, once blanks are taken off that the tag before it swallows.
+    // Where text starts, once spaces are removed that the tag before it swallows.
     let mut text = 0;
     // Found once, so that a missing end of a comment is not searched for again and again.
     let last_comment = source.rfind("--}}").max(source.rfind("--~}}"));
@@ -83,13 +83,13 @@ struct FoundTag<'t> {
     kind: HandlebarsTag,
     inner: &'t str,
     end: usize,
-    /// Whether blanks before and behind it are taken off.
+    /// Whether spaces before and behind it are removed.
     trims: (bool, bool),
     is_escaped: bool,
     is_raw: bool,
 }
 
-/// The tag that starts at a place; `None` where it does not end.
+/// The tag that starts at a place; `None` if it does not end.
 fn tag(source: &str, start: usize, last_comment: Option<usize>) -> Option<FoundTag<'_>> {
     let rest = &source[start..];
     let is_escaped = source[..start].ends_with(['\\', '$']);

@@ -40,7 +40,7 @@ impl Code {
         Self(stretches)
     }
 
-    /// Whether a placeholder stands in code.
+    /// Whether a placeholder is in code.
     pub(super) fn covers(&self, found: &FoundPlaceholder<'_>) -> bool {
         let after = self.0.partition_point(|range| range.end <= found.start);
         self.0

@@ -1,10 +1,10 @@
-//! Rows of CSV, quotes and line ends inside them included. Any text has rows; none is a mistake.
+//! Rows of CSV, including quotes and line ends inside them. Any text is valid CSV.
 
 use csv_core::{ReadRecordResult, Reader};
 
 /// One row.
 pub(super) struct PromptsChatRow {
-    /// What stands in it.
+    /// What is in it.
     pub(super) cells: Vec<String>,
     /// The line of a quote in it that does not close: then all after it is in its last cell.
     pub(super) open_quote: Option<usize>,

@@ -1,4 +1,4 @@
-//! The messages of a definition and what they carry.
+//! The messages of a definition and their content.
 
 use super::reader::{DefinitionFields, DefinitionReader};
 use crate::argument::Argument;
@@ -66,7 +66,7 @@ impl DefinitionReader<'_> {
             return None;
         }
         let keys = ["type", "text", "file", "uri"];
-        let fields = self.object(&path, content, "what a message carries", &keys)?;
+        let fields = self.object(&path, content, "the content of a message", &keys)?;
         let kind = fields.required(self, "type");
         let kind = self.text(&path.key("type"), kind)?;
         let content = match &*kind {
@@ -207,7 +207,7 @@ impl DefinitionReader<'_> {
         for (at, argument) in arguments.iter().enumerate() {
             if !argument.required && uri.uses(at) {
                 let message = format!(
-                    "`{}` is optional, but `{}` leads nowhere without it",
+                    "`{}` is optional, but `{}` needs it",
                     argument.name,
                     crate::problem::shorten(uri.as_str(), 100)
                 );

@@ -1,4 +1,4 @@
-//! What reading a definition needs at every turn: fields by name, types, and problems with places.
+//! Helpers for reading a definition: fields by name, types, and problems with places.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! `[documents]`: where a library's documents are and how their URIs begin.
+//! `[documents]`: where a library's documents are and the prefix of their URIs.
 
 use super::Manifest;
 use super::fields::ManifestFields;

@@ -1,4 +1,4 @@
-//! A table's fields, taken one by one; what is left over was not meant for us.
+//! The fields of a table, taken one by one; the remaining fields are unknown.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The messages of a prompt: a template, and pictures, sounds and documents beside it.
+//! The messages of a prompt: a template, and images, audio and documents with it.
 
 use crate::body::FileRole;
 use std::ops::Range;

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::{Table, TomlEntry, TomlItem, TomlValue};
 use crate::limits::NESTING;
 
-/// Reads a plain document; `None` where it is not plain, or not TOML at all.
+/// Reads a plain document; `None` if it is not plain, or not TOML at all.
 pub(super) fn read(text: &str) -> Option<Table<'_>> {
     let mut reader = PlainTomlReader {
         root: Table::default(),
@@ -45,7 +45,7 @@ struct PlainTomlReader<'a> {
 }
 
 struct Header<'a> {
-    /// Between the brackets: bare keys, dots and blanks.
+    /// Between the brackets: bare keys, dots and spaces.
     keys: &'a str,
     /// Where that starts.
     at: usize,

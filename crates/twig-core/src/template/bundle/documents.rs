@@ -1,8 +1,8 @@
 //! `resource("URI")` in a template: documents that are known before it is rendered.
 //!
-//! A call with a quoted URI becomes a variable of the same length, so that places stay what they
-//! are; its value is put beside the arguments. A document is a value then: it is printed once, it
-//! bounds what a plain template prints, and it goes to a worker as the arguments do.
+//! A call with a quoted URI is replaced by a variable of the same length, so that places stay the
+//! same; its value is passed with the arguments. A document is then a value: it is printed once, it
+//! bounds the output of a plain template, and it is sent to a worker like the arguments.
 
 use crate::problem::ProblemCode;
 use std::fmt::Write;
@@ -24,7 +24,7 @@ pub(crate) struct Embed {
 /// Different URIs in one template and what it includes: far more than may be embedded.
 const MOST: usize = 256;
 
-/// Adds what an included template embeds; the error says that it is too much.
+/// Adds the documents of an included template; the error says that there are too many.
 pub(super) fn merge(known: &mut Vec<Embed>, more: &[Embed]) -> Result<(), String> {
     for embed in more {
         if known.contains(embed) {
@@ -42,7 +42,7 @@ fn too_many() -> String {
     format!("more than {MOST} resources in one template")
 }
 
-/// The template with variables in place of its calls; `None` where it has none.
+/// The template with variables in place of its calls; `None` if it has none.
 pub(super) fn take(text: &str, known: &mut Vec<Embed>) -> Result<Option<String>, TemplateError> {
     // Hardly any template embeds documents.
     if !text.contains("resource") {
@@ -83,8 +83,8 @@ pub(super) fn take(text: &str, known: &mut Vec<Embed>) -> Result<Option<String>,
     for (range, variable) in taken {
         rewritten.push_str(&text[from..range.start]);
         rewritten.push_str(&variable);
-        // Lines stay where they are, whatever stands between the brackets. A call is longer than its
-        // variable by more than its line ends.
+        // Keep the line ends inside the brackets, so that later lines keep their numbers. A call is
+        // longer than its variable by more than its line ends.
         let lines = text[range.clone()].matches('\n').count();
         let blanks = range.len().saturating_sub(variable.len() + lines);
         rewritten.extend(std::iter::repeat_n(' ', blanks));

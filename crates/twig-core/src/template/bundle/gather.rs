@@ -1,4 +1,4 @@
-//! Reading a template and all that it refers to: what a name means, circles, and how much it costs.
+//! Reads a template and everything it refers to: resolves names, finds cycles, and counts the cost.
 
 use crate::problem::ProblemCode;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,23 +16,24 @@ use crate::template::TemplateFiles;
 use crate::template::engine::{Failure, Links, TemplateLines};
 use crate::template::scan::{How, Sort, TemplateError, TemplateReference, TemplateScan, scan};
 
-/// Filters, tests and comparisons that a plain template may have, includes counted in: each costs
-/// time by the length of a value, and together they have to stay far below the render limit.
+/// Filters, tests and comparisons that a plain template may have, including those of its includes.
+/// Each takes time in proportion to a value's length; together they have to stay far below the
+/// render limit.
 const PLAIN_OPERATIONS: usize = 256;
 
-/// Roughly what the engine takes for a small compiled template besides its text.
+/// Approximate memory of a small compiled template besides its text.
 const COMPILED_WEIGHT: usize = 12 * 1024;
 
-/// Roughly what it takes for a token of a large one.
+/// Approximate memory per token of a large template.
 const TOKEN_WEIGHT: usize = 64;
 
-/// Roughly what it takes for a named block.
+/// Approximate memory of a named block.
 const BLOCK_WEIGHT: usize = 8 * 1024;
 
-/// What a named block counts besides its text.
+/// Bytes that a named block counts as, besides its text.
 const BLOCK_SIZE: usize = 2048;
 
-/// What is built before it is compiled: kept apart so that `check` can look at the sources.
+/// The result before compilation, separate so that `check` can inspect the sources.
 #[derive(Debug)]
 pub(crate) struct Closure {
     pub(super) sources: Vec<Source>,
@@ -40,27 +41,27 @@ pub(crate) struct Closure {
     pub(super) dependencies: Vec<Dependency>,
     pub(super) sort: Sort,
     pub(super) has_references: bool,
-    /// What its templates embed.
+    /// The documents that its templates embed.
     pub(super) documents: Vec<Embed>,
-    /// Roughly what the engine takes for it.
+    /// Approximate memory that the engine needs for it.
     pub(super) weight: usize,
-    /// What each source counts.
+    /// The bytes that each source counts as.
     pub(super) sizes: Vec<usize>,
 }
 
-/// A source that was looked at.
+/// A source that was scanned.
 #[derive(Debug)]
 struct Scanned {
-    /// With variables in place of calls for documents.
+    /// The text with variables in place of calls for documents.
     text: Arc<str>,
     embeds: Vec<Embed>,
     scan: TemplateScan,
 }
 
 impl Scanned {
-    /// What it counts of the bytes that the templates of a prompt may have. Where tags stand close
-    /// together that is more than its length, since each token takes some fifty bytes once it is
-    /// compiled, and each named block some thousands.
+    /// The bytes it counts as, out of those that the templates of a prompt may have. With many tags
+    /// that is more than its length, since each token takes some fifty bytes once it is compiled,
+    /// and each named block some thousands.
     fn size(&self) -> usize {
         self.text.len().max(self.scan.tokens * 2) + self.scan.named_blocks * BLOCK_SIZE
     }
@@ -76,15 +77,15 @@ impl Scanned {
     }
 }
 
-/// The sources of one prompt's templates: each file is read and counted once, whichever message
-/// brings it in.
+/// The sources of one prompt's templates: each file is read and counted once, even if several
+/// messages use it.
 #[derive(Debug, Default)]
 pub(crate) struct PromptSources {
     files: BTreeMap<String, (Source, Stamp)>,
     scanned: BTreeMap<String, Arc<Scanned>>,
     counted: BTreeSet<Box<str>>,
     bytes: usize,
-    /// Texts of the manifest so far.
+    /// How many texts of the manifest there are so far.
     inline: usize,
 }
 
@@ -110,7 +111,7 @@ impl PromptSources {
         ))
     }
 
-    /// A name of its own for a text that stands in a manifest: several may stand in one line.
+    /// A unique name for a text in a manifest: one line may have several.
     fn inline_name(&mut self, place: &str) -> String {
         self.inline += 1;
         match self.inline {
@@ -119,7 +120,7 @@ impl PromptSources {
         }
     }
 
-    /// What was counted.
+    /// The bytes counted so far.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -158,7 +159,7 @@ pub(super) fn gather(
         Content::File(path) | Content::Media { path, .. } => builder.read(library, path)?,
         // Programs are run, not expanded, so this is never reached.
         Content::Function(function) => builder.read(library, function.file())?,
-        // These are no templates, so they are not asked for here.
+        // These are no templates, so this is never reached.
         Content::Stored(_) => Source {
             name: builder.prompt.inline_name(library.name.as_str()),
             text: Arc::from(""),
@@ -217,7 +218,7 @@ struct Builder<'w> {
     stack: Vec<String>,
 }
 
-/// What including a template once more costs, everything below it counted.
+/// The cost of including a template once more, with everything below it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cost {
     includes: usize,
@@ -237,7 +238,7 @@ impl Builder<'_> {
         let limit = self.limits.template_source;
         let body = self.files.bodies.read(library, path).map_err(|error| {
             let (library, path) = (Arc::clone(library), path.clone());
-            // Files are read up to a limit of their own; what counts here is the templates'.
+            // Reading has a limit of its own; the limit that applies here is that of templates.
             let error = match error {
                 BodyError::TooLarge { size, .. } => BodyError::TooLarge { size, limit },
                 error => error,
@@ -370,7 +371,7 @@ impl Builder<'_> {
         Ok(cost)
     }
 
-    /// Looks at a source, unless another message of the prompt brought it in already.
+    /// Scans a source, unless another message of the prompt already uses it.
     fn scanned(&mut self, source: &Source) -> Result<Arc<Scanned>, TemplateError> {
         if let Some(scanned) = self.prompt.scanned.get(&source.name) {
             return Ok(Arc::clone(scanned));
@@ -414,7 +415,8 @@ impl Builder<'_> {
                 .links
                 .insert((from.name.clone(), name.clone()), target.name.clone());
             let child = self.enter(from, range, target)?;
-            // Of several names only the first that exists is used, but which one is not known here.
+            // Of several names only the first that exists is used, but it is not known here which
+            // one.
             cost.includes = cost.includes.max(child.includes + 1);
             cost.operations = cost.operations.max(child.operations);
             cost.height = cost.height.max(child.height + 1);
@@ -475,8 +477,9 @@ impl Builder<'_> {
         }
     }
 
-    /// Finds what a name in a template means: a prompt of the library, a file from its root, from
-    /// its `prompts` folder or from beside the template; `other:name` looks in another library.
+    /// Resolves a name in a template: a prompt of the library, or a file relative to the library's
+    /// root, its `prompts` folder or the folder of the template; `other:name` looks in another
+    /// library.
     fn resolve(
         &mut self,
         from: &Source,
@@ -502,7 +505,7 @@ impl Builder<'_> {
         let path = match RelativePath::parse(own) {
             Ok(path) => path,
             Err(error) => {
-                // What the author wrote may be a path of this machine: it is not repeated to clients.
+                // The name may be a path of this machine, so clients do not get it.
                 let message = format!("the name {error}");
                 return Err(fault(
                     from.clone(),
@@ -528,7 +531,7 @@ impl Builder<'_> {
                     continue;
                 };
                 match self.read_known(&library, &candidate) {
-                    // A folder may well have the name of a file elsewhere.
+                    // A folder may have the name of a file elsewhere.
                     Err(BundleError::Body {
                         error: BodyError::NotFound | BodyError::NotAFile(NotAFile::Folder),
                         ..

@@ -1,4 +1,4 @@
-//! Whether a template does nothing but print: then its text can be written in another syntax.
+//! Whether a template only prints: then its text can be exported in another syntax.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::render_error::RenderError;
 use crate::template::TemplateFiles;
 use crate::template::scan::{TagKind, TemplateToken, TokenKind, Tokens, unquote};
 
-/// What a template and what it includes do.
+/// What a template and its includes do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Printing {
     /// Names that are printed with `default("…")`, and that text.
@@ -20,7 +20,7 @@ pub struct Printing {
     pub documents: bool,
 }
 
-/// Looks at a template without rendering it.
+/// Inspects a template without rendering it.
 pub fn printing(
     files: TemplateFiles<'_>,
     library: &Arc<Library>,

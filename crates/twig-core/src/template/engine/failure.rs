@@ -17,9 +17,9 @@ use crate::suggest::did_you_mean;
 /// Why a template could not be compiled or rendered.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Failure {
-    /// The template it happened in (`library:path`), empty where that is unknown.
+    /// The template it happened in (`library:path`), empty if that is unknown.
     pub template: String,
-    /// Whether it is the template that was asked for, not one it includes.
+    /// True if it is the requested template, not one it includes.
     pub in_main: bool,
     /// The line in that template, from 1.
     pub line: Option<u32>,
@@ -27,9 +27,9 @@ pub struct Failure {
     pub range: Option<Range<usize>>,
     /// What happened, such as `undefined variable 'x'`.
     pub message: String,
-    /// Whether a limit ended it, not a mistake.
+    /// True if a limit ended it, not a mistake.
     pub is_limit: bool,
-    /// The variable that is not defined, where that is what happened.
+    /// The undefined variable, if that was the failure.
     pub undefined: Option<String>,
 }
 
@@ -43,12 +43,12 @@ impl From<Failure> for RenderError {
     }
 }
 
-/// Where the lines of a template stand in its file.
+/// How the lines of a template map to its file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct TemplateLines {
     /// Lines of the file before the template's first.
     pub(crate) before: u32,
-    /// All of it stands on one line there, its line ends written as escapes.
+    /// True if the file has all of it on one line, with escaped line ends.
     pub(crate) folded: bool,
 }
 
@@ -102,7 +102,7 @@ impl Failure {
         }
     }
 
-    /// Takes minijinja's error apart; `source_of` gives a template's text by its name.
+    /// Converts minijinja's error; `source_of` returns a template's text by its name.
     pub(super) fn from_error(
         error: &Error,
         recursion_limit: usize,
@@ -149,7 +149,7 @@ impl Failure {
     }
 }
 
-/// The error where it happened, not the includes and blocks around it.
+/// The innermost error, without the includes and blocks around it.
 fn innermost(error: &Error) -> &Error {
     let mut error = error;
     while let Some(inner) = error.source().and_then(|source| source.downcast_ref()) {
@@ -225,7 +225,7 @@ fn lower_first(text: &str) -> String {
     }
 }
 
-/// Blanks what is quoted unless it stands in the template.
+/// Hides quoted text unless the template itself contains it.
 fn hide_values(detail: &str, source: &str) -> String {
     let mut shown = String::with_capacity(detail.len());
     let mut rest = detail;
@@ -249,7 +249,7 @@ fn hide_values(detail: &str, source: &str) -> String {
     shown
 }
 
-/// The filters of minijinja, for suggestions; a test holds them against the engine.
+/// The filters of minijinja, for suggestions; a test compares them with the engine.
 pub(super) const FILTERS: [&str; 53] = [
     "abs",
     "attr",
@@ -306,7 +306,7 @@ pub(super) const FILTERS: [&str; 53] = [
     "zip",
 ];
 
-/// The tests of minijinja that have a name of their own.
+/// The named tests of minijinja.
 pub(super) const TESTS: [&str; 24] = [
     "boolean",
     "defined",

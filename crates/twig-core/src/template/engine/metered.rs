@@ -12,7 +12,7 @@ use minijinja::{Environment, Error, ErrorKind, State, Value, filters};
 /// Bytes that all filters of one render may work on.
 const BYTES: usize = 4 * 1024 * 1024;
 
-/// What is left of them.
+/// The remaining bytes.
 struct Meter(usize);
 
 /// Adds the filters that cannot multiply.

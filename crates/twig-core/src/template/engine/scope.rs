@@ -1,15 +1,15 @@
-//! Which variables nothing has bound where they are used.
+//! Which variables are unbound where they are used.
 //!
-//! Blocks open and end as they do in a render. Where it depends on values whether a name is bound,
-//! as with a `set` in an `if`, it counts as bound.
+//! Blocks open and end as they do in a render. If values decide whether a name is bound, as with a
+//! `set` in an `if`, it counts as bound.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::template::scan::names::{BlockScope, By, NameEvent, Use};
 
-/// The variables that nothing in their template has bound where they are used.
+/// The variables that are unbound where they are used.
 pub(super) fn free<'e, 's>(events: &'e [NameEvent<'s>]) -> impl Iterator<Item = &'e Use<'s>> {
-    // What a macro uses may be set behind it.
+    // A variable in a macro may be set after the macro.
     let late: HashSet<&str> = events
         .iter()
         .filter_map(|event| match event {
@@ -40,7 +40,7 @@ pub(super) fn free<'e, 's>(events: &'e [NameEvent<'s>]) -> impl Iterator<Item = 
 struct Scopes<'s> {
     /// Blocks that are open, with the names that end with each.
     open: Vec<(BlockScope, Vec<&'s str>)>,
-    /// How many open blocks bind a name; what is bound outside all blocks stays.
+    /// How many open blocks bind a name; a name bound outside all blocks stays bound.
     bound: HashMap<&'s str, usize>,
     deferred: usize,
 }
@@ -66,7 +66,7 @@ impl<'s> Scopes<'s> {
         }
     }
 
-    /// `else` of a loop runs where there was nothing to bind; what it binds itself holds after it.
+    /// `else` of a loop runs without the loop's bindings; its own bindings stay in effect after it.
     fn otherwise(&mut self) {
         if let Some((block @ BlockScope::Loop, names)) = self.open.last_mut() {
             *block = BlockScope::Transparent;

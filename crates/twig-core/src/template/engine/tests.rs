@@ -210,7 +210,7 @@ fn reached() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(5_000))]
 
-    /// Where a render would stop, `check` points first; and nowhere else.
+    /// `check` points first at the place where a render would stop; and nowhere else.
     #[test]
     fn the_first_undeclared_variable_is_where_a_render_stops(source in reached()) {
         let Ok(engine) = Engine::computed(&[("t", &source)], Links::new()) else {

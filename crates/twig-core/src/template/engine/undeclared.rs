@@ -17,7 +17,7 @@ pub(crate) struct Undeclared {
     pub(crate) name: String,
     /// The first place where it is used.
     pub(crate) range: Range<usize>,
-    /// Whether it is called there, as a function is.
+    /// True if it is called there, like a function.
     pub(crate) is_called: bool,
 }
 
@@ -27,7 +27,7 @@ impl Engine {
         let mut used = BTreeSet::new();
         for (_, template) in self.environment.templates() {
             used.extend(template.undeclared_variables(false));
-            // minijinja overlooks a few places, such as what is sliced.
+            // minijinja misses a few places, such as a sliced value.
             let events = names(template.source());
             used.extend(free(&events).map(|found| found.name.to_owned()));
         }
@@ -102,7 +102,7 @@ enum Setters {
 
 #[cfg(test)]
 impl Engine {
-    /// What minijinja itself takes for variables of a template.
+    /// The names that minijinja itself considers variables of a template.
     pub(crate) fn names(&self, template: &str) -> Vec<String> {
         let template = self
             .environment
@@ -138,7 +138,7 @@ pub(super) fn place_of(
     })?;
     let start = tokens[at].range.start;
     let whole = start..start + name.len();
-    // A name with its attributes is shown whole where it is written without gaps.
+    // A name with its attributes is shown whole if it is written without gaps.
     match source.get(whole.clone()) {
         Some(text) if text == name => Some(whole),
         _ => Some(tokens[at].range.clone()),

@@ -1,4 +1,4 @@
-//! Filters, tests and functions that the engine does not have, found before a render trips over them.
+//! Finds filters, tests and functions that the engine does not have, before a render fails on them.
 
 use crate::problem::ProblemCode;
 use std::collections::HashSet;
@@ -21,14 +21,14 @@ pub(crate) struct Unknown {
     pub(crate) template: String,
     /// The first place where it is used.
     pub(crate) range: Range<usize>,
-    /// What it is, in the words of a render.
+    /// The message, in the words of a render.
     pub(crate) message: String,
     /// What was likely meant.
     pub(crate) help: Option<String>,
 }
 
 impl Engine {
-    /// Filters and tests that are not there, each where a template first uses it.
+    /// Unknown filters and tests, each where a template first uses it.
     pub(crate) fn unknown(&self) -> Vec<Unknown> {
         let mut unknown = Vec::new();
         for (template, compiled) in self.environment.templates() {
@@ -51,7 +51,7 @@ impl Engine {
 }
 
 impl Undeclared {
-    /// The function that it was taken for; nothing where it is used like any variable.
+    /// The function that it was meant to be; `None` if it is used like a variable.
     pub(crate) fn as_function(&self) -> Option<Unknown> {
         self.is_called.then(|| Unknown {
             code: ProblemCode::UnknownFunction,
@@ -64,7 +64,7 @@ impl Undeclared {
     }
 }
 
-/// Something that the engine has under a name.
+/// Something that the engine knows by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum EngineItem {
     Filter,
@@ -79,7 +79,7 @@ impl EngineItem {
             Self::Test => "test",
         };
         let mut state = COMPUTED.empty_state();
-        // Both tests are the engine's own; without them nothing could be said.
+        // Both tests are built into the engine.
         state
             .perform_test(test, &[Value::from(name)])
             .unwrap_or(true)

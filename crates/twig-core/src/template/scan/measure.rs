@@ -1,8 +1,8 @@
-//! How deep and how long: what is counted before the parser sees a template.
+//! Measures depth and length before the parser sees a template.
 //!
 //! minijinja parses, compiles and drops expressions by recursion and folds constants while it
 //! compiles, so a few kilobytes of operators end the process and a short product takes gigabytes.
-//! The limits lie far below what a 2 MiB stack takes.
+//! The limits are far below what overflows a 2 MiB stack.
 
 use crate::problem::ProblemCode;
 use std::ops::Range;
@@ -10,20 +10,20 @@ use std::ops::Range;
 use super::TemplateError;
 use super::tokens::{TemplateToken, TokenKind};
 
-/// Operators that hang together in one expression.
+/// Operators chained in one expression.
 pub(crate) const OPERATORS: usize = 200;
-/// Brackets inside each other.
+/// Nested brackets.
 pub(crate) const BRACKETS: usize = 32;
-/// Blocks inside each other.
+/// Nested blocks.
 pub(crate) const BLOCKS: usize = 32;
 /// `elif` branches of one `if`.
 pub(crate) const BRANCHES: usize = 100;
-/// Bytes that the constant products of one source may come to.
+/// Bytes that the constant products of one source may have.
 pub(crate) const CONSTANTS: usize = 64 * 1024;
 
 /// Refuses an expression that is too long or nests too deep.
 pub(crate) fn expression(tokens: &[TemplateToken<'_>]) -> Result<(), TemplateError> {
-    // One counter for each open bracket: an expression inside hangs below all that is around it.
+    // One counter for each open bracket: an inner expression is nested below everything around it.
     let mut levels = vec![0];
     let mut total = 0;
     for token in tokens {
@@ -76,7 +76,7 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Takes a block tag in.
+    /// Enters a block tag.
     pub(crate) fn enter(&mut self, tokens: &[TemplateToken<'_>]) -> Result<(), TemplateError> {
         let Some(TemplateToken {
             kind: TokenKind::Name(keyword),
@@ -115,7 +115,7 @@ impl Blocks {
             }
             _ => {}
         }
-        // The parser goes one level down for each `elif`, too.
+        // The parser also recurses for each `elif`.
         if self.open.len() > BLOCKS || self.open.len() + self.branches > BLOCKS + BRANCHES {
             return Err(too_deep(range, "blocks", BLOCKS));
         }
@@ -132,10 +132,10 @@ fn too_deep(range: &Range<usize>, what: &str, limit: usize) -> TemplateError {
     }
 }
 
-/// At most how many bytes the constant products in a tag come to when they are compiled.
+/// An upper bound for the bytes of the constant products in a tag when they are compiled.
 ///
-/// `"-" * 40` is computed by the compiler, and so would be `"x" * 99999999`. Only a product of
-/// two constants counts; what is multiplied is guessed from above, from all literals of the tag.
+/// `"-" * 40` is computed by the compiler, and so would be `"x" * 99999999`. Only a product of two
+/// constants counts; the factors are estimated from above, from all literals of the tag.
 pub(crate) fn constant_bytes(tokens: &[TemplateToken<'_>]) -> usize {
     if !multiplies_constants(tokens) {
         return 0;
@@ -158,7 +158,7 @@ pub(crate) fn constant_bytes(tokens: &[TemplateToken<'_>]) -> usize {
 fn size(number: &str) -> usize {
     let plain = number.replace('_', "");
     plain.parse().unwrap_or_else(|_| {
-        // Only whole floats that are not huge are left; all else counts as endless.
+        // Only whole floats of moderate size remain; everything else counts as infinite.
         match plain.split_once('.') {
             Some((whole, fraction)) if fraction.bytes().all(|b| b.is_ascii_digit()) => whole
                 .parse()
@@ -169,7 +169,7 @@ fn size(number: &str) -> usize {
 }
 
 fn multiplies_constants(tokens: &[TemplateToken<'_>]) -> bool {
-    // Whether each open bracket may still turn out to hold constants only.
+    // For each open bracket, whether it can still hold only constants.
     let mut groups: Vec<bool> = Vec::new();
     let mut constant = false;
     for (at, token) in tokens.iter().enumerate() {
@@ -187,7 +187,7 @@ fn multiplies_constants(tokens: &[TemplateToken<'_>]) -> bool {
                 }
             }
             TokenKind::Sign("(" | "[" | "{") => {
-                // Behind an operand it is a call or a subscript, and those are not folded.
+                // After an operand it is a call or a subscript, and those are not folded.
                 groups.push(match at.checked_sub(1).map(|before| tokens[before].kind) {
                     Some(TokenKind::Name("and" | "or" | "not" | "if" | "elif" | "else" | "in")) => {
                         true

@@ -1,4 +1,4 @@
-//! Which tags are harmless: what they print is bounded by what they are given.
+//! Which tags are plain: their output is bounded by their input.
 
 use super::tokens::{TemplateToken, TokenKind};
 

@@ -15,7 +15,7 @@ use minijinja::syntax::SyntaxConfig;
 pub struct TemplateToken<'s> {
     /// What it is.
     pub kind: TokenKind<'s>,
-    /// Where it stands.
+    /// Where it is.
     pub range: Range<usize>,
 }
 
@@ -36,7 +36,7 @@ pub enum TokenKind<'s> {
     Sign(&'s str),
 }
 
-/// Which tag a token stands in.
+/// Which tag a token is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TagKind {
     /// `{{ … }}`

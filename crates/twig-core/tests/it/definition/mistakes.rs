@@ -66,7 +66,7 @@ fn each_mistake_has_its_path() {
     14:42: error[bad-content]: $.messages[2].content.type: expected one of "text", "image", "audio", "resource", "resource_link", found "video"
     15:33: error[missing-field]: $.messages[3].content: expected a field `text`, found none
     16:5: error[missing-field]: $.messages[4]: expected a field `role`, found none
-    16:43: error[bad-path]: $.messages[4].content.file: `../x.png` has a `..`; paths lead down from the library's folder
+    16:43: error[bad-path]: $.messages[4].content.file: `../x.png` has a `..`; paths stay inside the library's folder
     17:59: error[unknown-media]: $.messages[5].content.file: expected a file whose name ends in one of png, jpg, jpeg, gif, webp, avif, svg, found `x.txt`
     18:59: error[missing-file]: $.messages[6].content.file: Prompt content file not found: ~gone.mp3
     19:61: error[bad-resource]: $.messages[7].content.uri: expected the URI of one document, found a whole folder; embed a folder in a text: `{{resource:…/*}}`
@@ -136,7 +136,7 @@ fn text_that_means_nothing_here_is_told() {
     3:10: error[bad-resource]: $.messages[0].content.text: `{{resource:` has no closing `}}`; write `architecture://folder/name`, or `architecture://folder/*` for all of a folder
     3:10: error[bad-resource]: $.messages[0].content.text: a document's URI begins with its scheme, such as `architecture://`; write `architecture://folder/name`, or `architecture://folder/*` for all of a folder
     3:38: error[unknown-variable]: $.messages[0].content.text: `nope` is used but not declared in `arguments`; declare it: {"name": "nope", "required": true}
-    3:10: error[bad-resource]: $.messages[0].content.text: `resource` takes a URI behind a colon; write `{{resource:architecture://folder/name}}`
+    3:10: error[bad-resource]: $.messages[0].content.text: `resource` takes a URI after a colon; write `{{resource:architecture://folder/name}}`
     3:10: warning[literal-braces]: $.messages[0].content.text: `{{language` and what follows is text: only `{{language}}` is replaced; write `{{language}}`, or set "template": "jinja" for filters and fields
      warning[unused-argument]: argument `language` of `p` is never used; write {{ language }} where it belongs
     3:10: warning[literal-braces]: $.messages[0].content.text: `{% … %}` is text here; set "template": "jinja" beside "name" to have it run
@@ -188,7 +188,7 @@ fn of_two_with_one_name_the_one_that_works_is_served() {
 fn unused_and_optional_arguments_are_warned_of() {
     let definition = Definitions::text("{{resource:architecture://x/{{a}}}}", &["a", "b"]);
     insta::assert_snapshot!(definition.problems().join("\n"), @"
-    prompts/p.json:1:107: warning[optional-in-uri]: $.messages[0].content.text: `a` is optional, but `architecture://x/{{a}}` leads nowhere without it; make it required
+    prompts/p.json:1:107: warning[optional-in-uri]: $.messages[0].content.text: `a` is optional, but `architecture://x/{{a}}` needs it; make it required
     prompts/p.json: warning[unused-argument]: argument `b` of `p` is never used; write {{ b }} where it belongs
     ");
 }

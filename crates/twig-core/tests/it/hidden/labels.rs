@@ -159,7 +159,7 @@ fn what_people_write_is_served_byte_for_byte() {
 #[test]
 fn the_problem_points_at_the_character() {
     let told = |library: &Library| library.problems[0].to_string();
-    let hint = "has an invisible character (U+200B), which people do not see; take it out";
+    let hint = "has an invisible character (U+200B), which people do not see; remove it";
     let literal = twig(Field::Title, "\"Größe\u{200b}\"");
     assert_eq!(
         told(&literal),
@@ -181,8 +181,8 @@ fn a_library_that_hides_something_of_itself_is_served_without() {
     assert_eq!(library.prompts[0].unavailable, None);
     assert_eq!(
         library.problems[0].to_string(),
-        "/lib/twig.toml:2:11: warning[hidden-text]: the library's title is left off: it has a \
-         direction control (U+202E), which changes the order in which people read; take it out"
+        "/lib/twig.toml:2:11: warning[hidden-text]: the library's title is ignored: it has a \
+         direction control (U+202E), which changes the order in which people read; remove it"
     );
 }
 

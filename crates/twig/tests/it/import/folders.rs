@@ -27,7 +27,7 @@ fn a_folder_is_read_whole_and_nothing_else() {
     symlink("../beyond", env.work().join("kit/folder")).unwrap();
     symlink(".", env.work().join("kit/circle")).unwrap();
     insta::assert_snapshot!(env.run(["import", "kit"]), @"
-    left  -  b/_part.prompt   a partial: it stands in the prompts that use it
+    left  -  b/_part.prompt   a partial: it is included in the prompts that use it
     left  -  rules/three.mdc  the rule goes with files (`globs: *.rs`): it is context, not a prompt
     left  -  latin.mdc        it is not UTF-8 text (byte 3)
     left  -  link.mdc         it leads outside the folder that is imported

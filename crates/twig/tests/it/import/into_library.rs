@@ -15,7 +15,7 @@ fn a_catalogue_becomes_a_library() {
     left     -                  My Prompts.csv, row 4  says the same as My Prompts.csv, row 1
     --- stderr
     new library `my_prompts`: 1 taken as they are, 2 taken with changes, 1 left
-    note: 1 × is for models that make pictures
+    note: 1 × is for models that generate images
     --- exit 0
     ");
     insta::assert_snapshot!(fs::read_to_string(env.data().join("my_prompts/twig.toml")).unwrap(), @r#"

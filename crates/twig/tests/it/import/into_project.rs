@@ -19,7 +19,7 @@ fn texts_go_into_a_project_as_they_were_written() {
     left     -                  a.csv, row 4  says the same as a.csv, row 1
     --- stderr
     project 'garden': 0 taken as they are, 3 taken with changes, 1 left
-    note: 1 × is for models that make pictures
+    note: 1 × is for models that generate images
     --- exit 0
     ");
     let shown = env.run(["prompt", "show", "life-coach"]);
