@@ -10,15 +10,15 @@ use crate::hidden::is_filler;
 /// The longest name of a library, prompt or argument, in bytes.
 pub const NAME_LIMIT: usize = 128;
 
-/// A library's name: its folder's, made safe for every client.
+/// A library's name: the name of its folder, made safe for every client.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LibraryName(Box<str>);
 
 impl LibraryName {
-    /// Makes a library name out of a folder's name, or `None` if nothing would be left of it.
+    /// Makes a library name from a folder's name; `None` if nothing remains.
     ///
-    /// Lowercased, composed (NFC), whatever is not a letter, a digit or `_` becomes `_`, and `_` is
-    /// trimmed at both ends; runs stay as they are.
+    /// Lowercased and composed (NFC); characters other than letters, digits and `_` become `_`, and
+    /// `_` is trimmed at both ends; runs stay as they are.
     pub fn from_folder(folder: &str) -> Option<Self> {
         let lowered: String = folder.nfc().flat_map(char::to_lowercase).collect();
         let mapped: String = lowered
@@ -41,7 +41,7 @@ impl fmt::Display for LibraryName {
     }
 }
 
-/// Why a name or path was refused; follows "`…` ".
+/// Why a name or path was refused; the message follows "`…` ".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
@@ -51,21 +51,21 @@ pub enum NameError {
     /// Longer than [`NAME_LIMIT`].
     #[error("is longer than 128 bytes")]
     TooLong,
-    /// A path longer than any file system takes.
+    /// A path longer than file systems allow.
     #[error("is longer than 1024 bytes")]
     PathTooLong,
-    /// A character that names cannot have.
+    /// A character that names must not have.
     #[error(
         "may only have letters, digits, `_`, `-` and `.`, and starts with none of the last two"
     )]
     Character,
-    /// A character that names of definitions cannot have.
+    /// A character that names of definitions must not have.
     #[error("has other characters")]
     DefinitionCharacter,
     /// Names that a template cannot refer to.
     #[error("may only have the letters a to z, digits and `_`, and starts with no digit")]
     NotAnIdentifier,
-    /// Names that mean something else in a template.
+    /// Names with another meaning in a template.
     #[error("is a word of the template language; choose another")]
     Reserved,
     /// `/etc/passwd`, `C:\x`.
@@ -115,12 +115,12 @@ impl PromptName {
         Ok(Self(text.into()))
     }
 
-    /// A name made of what another client calls a prompt.
+    /// A name made from the name of a prompt in another client.
     pub fn of_format(id: &str) -> Self {
         Self(crate::slug::slug(id).into())
     }
 
-    /// The name of a project's prompt, which was checked by another rule.
+    /// The name of a project's prompt, which the store has checked.
     pub(crate) fn of_store(name: &str) -> Self {
         Self(name.into())
     }
@@ -132,8 +132,8 @@ impl PromptName {
 }
 
 impl PromptName {
-    /// The name as a key in a manifest: bare where TOML lets it be. Names have nothing in them that
-    /// would have to be escaped.
+    /// The name as a key in a manifest: bare if TOML allows it. Names contain nothing that needs
+    /// escaping.
     pub fn as_toml_key(&self) -> Cow<'_, str> {
         let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         if self.0.chars().all(is_bare) {
@@ -150,7 +150,7 @@ impl fmt::Display for PromptName {
     }
 }
 
-/// A letter or digit of any script that people can see.
+/// A visible letter or digit of any script.
 fn is_letter(c: char) -> bool {
     c.is_alphanumeric() && !is_filler(c)
 }
@@ -182,7 +182,7 @@ pub fn check_argument_name(text: &str) -> Result<(), NameError> {
     Ok(())
 }
 
-/// A key under which two names are the same to a careless file system: case folded and composed.
+/// Two names with the same key collide on some file systems: case folded and composed.
 pub fn twin_key(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase();
@@ -190,7 +190,7 @@ pub fn twin_key(name: &str) -> String {
     name.nfc().flat_map(char::to_lowercase).nfc().collect()
 }
 
-/// What a name becomes in clients that map everything outside `[A-Za-z0-9_-]` to `_`.
+/// The name in clients that map everything outside `[A-Za-z0-9_-]` to `_`.
 pub fn client_key(name: &str) -> String {
     client_chars(name).collect()
 }
@@ -223,7 +223,7 @@ impl RelativePath {
         if text.chars().any(|c| c.is_control() || c == '\\') {
             return Err(NameError::PathCharacter);
         }
-        // Nearly every path is written as it is kept.
+        // Nearly every path is already normalised.
         let is_odd = |part: &str| matches!(part, "" | "." | "..");
         if !text.split('/').any(is_odd) && !text.starts_with('~') && !is_drive(text) {
             return Ok(Self(text.into()));
@@ -267,7 +267,7 @@ impl fmt::Display for RelativePath {
     }
 }
 
-/// Whether a path starts at a drive of Windows; `a:b.md` is a name elsewhere.
+/// True if a path starts with a Windows drive; elsewhere, `a:b.md` is an ordinary name.
 fn is_drive(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_named = bytes.len() >= 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':';

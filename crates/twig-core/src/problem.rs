@@ -10,12 +10,12 @@ pub use self::code::ProblemCode;
 pub use self::of_file::LineStarts;
 pub(crate) use self::of_file::{FileProblems, more_problems};
 
-/// How bad a problem is.
+/// The severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Something is not served.
     Error,
-    /// Served, but likely not as meant.
+    /// It is served, but probably not as intended.
     Warning,
     /// Worth knowing.
     Note,
@@ -39,7 +39,7 @@ pub struct Problem {
     pub code: ProblemCode,
     /// How bad it is.
     pub severity: Severity,
-    /// The file it is in, absolute where the source is a folder.
+    /// The file it is in; absolute if the source is a folder.
     pub path: Box<str>,
     /// Its line, from 1.
     pub line: Option<u32>,
@@ -49,9 +49,9 @@ pub struct Problem {
     pub message: String,
     /// What to do next.
     pub help: Option<String>,
-    /// The line itself, with the part that is meant.
+    /// The line itself, with the affected part.
     pub excerpt: Option<Excerpt>,
-    /// The folder of another library that has a part in it, such as the one that is served instead.
+    /// The folder of another library that is involved, such as the one that is served instead.
     pub other_library: Option<Box<str>>,
 }
 
@@ -66,7 +66,7 @@ pub struct Excerpt {
     pub width: usize,
 }
 
-/// The longest excerpt that is kept, in characters: a minified file should not flood a terminal.
+/// The longest excerpt, in characters: a minified file should not flood a terminal.
 const EXCERPT_LIMIT: usize = 200;
 
 impl Problem {
@@ -142,7 +142,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Where a range of bytes is, for people.
+/// The place of a range of bytes, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     /// Line, from 1.

@@ -35,10 +35,10 @@ use crate::world::World;
 /// Arguments as a client gave them.
 pub type GivenArguments<'a> = [(Cow<'a, str>, Cow<'a, str>)];
 
-/// A finished prompt, or work for a process of its own.
+/// A finished prompt, or work that has to run elsewhere.
 #[derive(Debug)]
 pub enum Rendering {
-    /// Rendered in place.
+    /// Rendered on the calling thread.
     Done(Vec<Message>),
     /// A render worker has to run it; [`Unfinished::finish`] takes its result.
     Computed(ComputedRender),
@@ -46,16 +46,16 @@ pub enum Rendering {
     Function(Box<FunctionCall>),
 }
 
-/// A render under way elsewhere.
+/// A render that runs elsewhere.
 #[derive(Debug)]
 pub struct ComputedRender {
     /// What to send to the worker.
     pub job: ComputedJob,
-    /// What stays here meanwhile.
+    /// What stays here until the worker is done.
     pub rest: Unfinished,
 }
 
-/// The messages of a render under way: some are whole already, the others wait for their text.
+/// The messages of a running render: some are complete, the others wait for their text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unfinished(Vec<(Role, Option<Block>)>);
 
@@ -71,7 +71,7 @@ impl Unfinished {
         Ok(messages.collect())
     }
 
-    /// Bytes of text, media and documents that it holds.
+    /// Bytes of text, media and documents in it.
     pub fn held(&self) -> usize {
         let blocks = self.0.iter().filter_map(|(_, block)| block.as_ref());
         let held = blocks.map(|block| match block {
@@ -84,21 +84,21 @@ impl Unfinished {
     }
 }
 
-/// Whether a prompt refuses arguments that it does not have; others drop them.
+/// True if a prompt refuses unknown arguments; others ignore them.
 pub fn refuses_unknown(found: PromptRef<'_>) -> bool {
     found.library.kind == LibraryKind::Definitions || found.prompt.dialect == Dialect::Function
 }
 
-/// Who a prompt is rendered for.
+/// The client that a prompt is rendered for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Audience {
-    /// Which values it gives in earnest.
+    /// Which of its values are checked.
     pub checked: Checked,
-    /// It may be on another machine, where this one's folders are of no use.
+    /// True if it may be on another machine, where paths of this one are of no use.
     pub is_remote: bool,
 }
 
-/// Which values have to be what their argument takes: one of its choices, as long as it may be.
+/// Which values have to meet the rules of their argument, such as its choices and maximum length.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Checked {
     /// All of them.
@@ -106,7 +106,7 @@ pub enum Checked {
     All,
     /// All but each [`stand_in`], whose value a client fills in later.
     AllButStandIns,
-    /// None: they are marks of the caller's own.
+    /// None: they are marks of the caller.
     None,
 }
 
@@ -135,7 +135,7 @@ pub fn render_for(
         refuse_unknown(&prompt.arguments, given)?;
     }
     let limits = world.templates.limits();
-    // A program gets the values as they were given, so they have to be what it takes.
+    // A program gets the values as they were given, so they have to be valid.
     let checked = match (prompt.dialect, audience.checked) {
         (Dialect::Function, Checked::AllButStandIns) => Checked::All,
         (_, checked) => checked,
@@ -188,7 +188,7 @@ fn jinja(
     rendering.unwrap_or_else(|| Err(RenderError::Limit(TOO_MANY_WAIT.to_owned())))
 }
 
-/// Compiles the templates of a prompt where that is still to be done, and renders them.
+/// Compiles the templates of a prompt if necessary, and renders them.
 fn expand(
     world: World<'_>,
     found: PromptRef<'_>,
@@ -235,7 +235,7 @@ fn expand(
         .iter()
         .map(|(name, text)| (&**name, Some(&**text)));
     let values = TemplateValues::new(arguments.into_iter().chain(embedded));
-    // What documents hold has a limit of its own.
+    // The content of documents has a limit of its own.
     let embedded: usize = documents.iter().map(|(_, text)| text.len()).sum();
     let mut room = TextRoom::new(limits.rendered + embedded);
     let mut bundles = bundles.into_iter();
@@ -259,7 +259,7 @@ fn expand(
     Ok(Rendering::Computed(ComputedRender { job, rest }))
 }
 
-/// The image or audio of a message that carries one, within the room that is left for them.
+/// The image or audio of a message, if it has one, within the remaining limit.
 pub(crate) fn media(
     world: World<'_>,
     library: &Arc<Library>,
@@ -281,7 +281,7 @@ pub(crate) fn media(
         error => body_error(library, path, error),
     })?;
     *room -= bytes.len().min(*room);
-    // What the bytes say counts more than what the file is called.
+    // The content decides, not the file's name.
     let family = |mime: &&str| mime.starts_with(kind.as_str());
     let mime = sniff(&bytes).filter(family).unwrap_or(mime);
     Ok(Some(Media {
@@ -291,7 +291,7 @@ pub(crate) fn media(
     }))
 }
 
-/// What a program has to be told; it is run elsewhere.
+/// The input for a program; another crate runs it.
 fn function(
     world: World<'_>,
     found: PromptRef<'_>,
@@ -361,7 +361,7 @@ fn input(
     Ok(messages)
 }
 
-/// A prompt that is no template: what its author wrote is what is said, braces and all.
+/// A prompt that is no template: its text is served as its author wrote it, including braces.
 fn verbatim(world: World<'_>, found: PromptRef<'_>) -> Result<Vec<Message>, RenderError> {
     let mut media_room = world.templates.limits().media;
     let mut embedding = Embedding::new(world);
@@ -389,7 +389,7 @@ pub(crate) fn verbatim_text(
 ) -> Result<String, RenderError> {
     let limit = world.templates.limits().verbatim;
     let text = match content {
-        // It was measured when it was written.
+        // Its size was checked when it was written.
         Content::Stored(version) => return stored(world, library, version),
         Content::Text { text, .. } => text.to_string(),
         content => match content.file() {

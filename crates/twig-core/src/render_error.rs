@@ -14,10 +14,10 @@ pub enum RenderError {
     /// Required arguments without a value, all of them.
     #[error("{}", missing_sentence(.0))]
     MissingArguments(Vec<Argument>),
-    /// The same in the words of definitions, which say it in the plural always.
+    /// The same in the words of definitions, which always use the plural.
     #[error("Missing required arguments: {}", names(.0))]
     MissingRequired(Vec<Argument>),
-    /// Arguments that the prompt does not have, where that is refused.
+    /// Unknown arguments, if the prompt refuses them.
     #[error("Unknown arguments: {}{}", .names.join(", "), near_sentence(.near.as_deref()))]
     UnknownArguments {
         /// All of them, as they were given.
@@ -25,10 +25,10 @@ pub enum RenderError {
         /// What was most likely meant.
         near: Option<String>,
     },
-    /// A document that is not there.
+    /// A document that does not exist.
     #[error("Resource not found: {uri}")]
     MissingDocument {
-        /// Its URI, shortened where it is long.
+        /// Its URI, shortened if it is long.
         uri: String,
     },
     /// A value that is none of the choices.
@@ -36,7 +36,7 @@ pub enum RenderError {
     NotAChoice {
         /// The argument.
         argument: Box<str>,
-        /// What it takes.
+        /// The allowed values.
         choices: Vec<Box<str>>,
     },
     /// More characters than allowed.
@@ -46,7 +46,7 @@ pub enum RenderError {
         argument: Box<str>,
         /// Its length.
         length: usize,
-        /// What it may be.
+        /// The maximum length.
         limit: u32,
     },
     /// The same in the words of definitions.
@@ -54,7 +54,7 @@ pub enum RenderError {
     ExceedsLength {
         /// The argument.
         argument: Box<str>,
-        /// What its length may be.
+        /// The maximum length.
         limit: u32,
     },
     /// A value that does not match its pattern.
@@ -65,7 +65,7 @@ pub enum RenderError {
         /// The pattern.
         pattern: Box<str>,
     },
-    /// More bytes than the server takes.
+    /// More bytes than the server accepts.
     #[error("{what} exceeds the limit of {limit} bytes")]
     ValueTooLarge {
         /// What is too large.
@@ -76,19 +76,19 @@ pub enum RenderError {
     /// A body that cannot be read.
     #[error("{}", .error.sentence(FileRole::PromptText, .path))]
     Body {
-        /// The file, as people read it.
+        /// The file, as shown to people.
         path: String,
         /// What is wrong with it.
         error: BodyError,
     },
-    /// The template is wrong, or trips over these values.
+    /// The template is wrong, or fails with these values.
     #[error("{0}")]
     Template(String),
-    /// A prompt function that gave no prompt; not the caller's mistake.
+    /// A prompt function that printed no prompt; not the caller's mistake.
     #[error("{0}")]
     Function(String),
-    /// The same, where it printed something that is none; what is wrong may quote what it printed,
-    /// and so the values that it was told.
+    /// The same if its output is invalid. The message may quote the output, and so the values of
+    /// the arguments.
     #[error("The function of prompt `{prompt}` {what}")]
     FunctionOutput {
         /// The prompt.
@@ -130,7 +130,7 @@ impl RenderError {
         }
     }
 
-    /// The error as the contract of a library's kind words it.
+    /// The error in the words of the contract of a library's kind.
     pub(crate) fn worded_for(self, kind: LibraryKind) -> Self {
         match (kind, self) {
             (LibraryKind::Definitions, Self::MissingArguments(missing)) => {

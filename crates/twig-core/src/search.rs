@@ -1,17 +1,17 @@
 //! Search for prompts and documents: the query and the results. Another crate keeps the index.
 
-/// What to look for.
+/// A search query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     /// Words, or the beginnings of words; each has to be found.
     pub text: String,
-    /// What to look through.
+    /// What to search.
     pub scope: SearchScope,
-    /// The most that is wanted.
+    /// The maximum number of results.
     pub limit: usize,
 }
 
-/// What is looked through.
+/// What is searched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SearchScope {
     /// Prompts and documents.
@@ -32,7 +32,7 @@ pub struct Hit {
     pub title: Option<Box<str>>,
     /// What it is for.
     pub description: Option<Box<str>>,
-    /// Where the words stand, with `…` for what was left out.
+    /// The text around the words, with `…` for what was left out.
     pub snippet: Box<str>,
 }
 
@@ -43,9 +43,9 @@ pub enum SearchTarget {
     Prompt(Box<str>),
     /// A document.
     Document {
-        /// By what it is read.
+        /// Its URI, to read it.
         uri: Box<str>,
-        /// By what a project's document is changed.
+        /// Its name, to change a project's document.
         name: Box<str>,
     },
 }

@@ -11,10 +11,10 @@ use sha2::{Digest, Sha256};
 /// The longest name, in bytes.
 pub const LIMIT: usize = 64;
 
-/// A name made of a title, a file's name or anything else.
+/// A name made from a title, a file's name or any other text.
 ///
-/// Letters of other scripts are written in Latin ones, runs of what is left become one `-`. A text
-/// of which too much or nothing is left gets a part of its digest.
+/// Letters of other scripts are transliterated to Latin ones, and runs of other characters become
+/// one `-`. If the result is too long or empty, a part of the text's digest is added.
 pub fn slug(text: &str) -> String {
     let latin = deunicode::deunicode_with_tofu(text, "-");
     let mut name = String::with_capacity(latin.len().min(2 * LIMIT));
@@ -35,19 +35,19 @@ pub fn slug(text: &str) -> String {
     with_digest(name, &digest(text, 4))
 }
 
-/// Hands out the names of one library: none twice, not even with other capitals.
+/// Assigns the names of one library: unique, ignoring case.
 #[derive(Debug, Clone, Default)]
 pub struct Unique {
     taken: BTreeSet<String>,
 }
 
 impl Unique {
-    /// No name is taken yet.
+    /// Starts without any taken name.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Marks a name that is there already.
+    /// Marks a name as taken.
     pub fn reserve(&mut self, name: &str) {
         self.taken.insert(name.to_lowercase());
     }
@@ -79,7 +79,7 @@ impl Unique {
     }
 }
 
-/// A name with a digest behind it, cut so that both fit.
+/// A name followed by a digest, cut so that both fit.
 fn with_digest(name: &str, digest: &str) -> String {
     let room = LIMIT - digest.len() - 1;
     let end = (0..=room.min(name.len()))

@@ -8,12 +8,12 @@ use std::borrow::Cow;
 use crate::front_matter;
 use crate::model::{FileForm, LibraryKind, Role};
 
-/// One message as a file has it, its marks still in it.
+/// One message as a file has it, with its marks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileMessage<'t> {
-    /// Who says it.
+    /// Its role.
     pub role: Role,
-    /// What is said.
+    /// Its text.
     pub text: Cow<'t, str>,
 }
 
@@ -29,7 +29,7 @@ pub fn bodies(kind: LibraryKind, text: &str) -> Result<Vec<FileMessage<'_>>, Str
             return Ok(prompt.spoken());
         }
         FileForm::Toml => toml_prompt::read(text).map_err(|error| error.why)?.prompt,
-        // A rule at its top is text.
+        // A `---` line at its top is text.
         FileForm::Whole => Cow::Borrowed(text),
         FileForm::Markdown => Cow::Borrowed(front_matter::split(text).body),
     };

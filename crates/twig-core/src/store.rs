@@ -38,20 +38,20 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// The workspace's name.
     fn workspace(&self) -> &StoreName;
 
-    /// A number that grows with every write of this process or another, perhaps more often. Only numbers
-    /// of one store can be compared. Cheap: every request asks for it first.
+    /// A number that grows with every write of any process, perhaps more often. Only numbers of one
+    /// store can be compared. Cheap: every request asks for it first.
     fn revision(&self) -> Result<u64, StoreError>;
 
     /// The projects, sorted by name.
     fn projects(&self) -> Result<Vec<Summary>, StoreError>;
 
-    /// A project with all that it holds now, as of one moment; `None` if there is none.
+    /// A project with its current content, as of one moment; `None` if it does not exist.
     fn project(&self, name: &StoreName) -> Result<Option<Project>, StoreError>;
 
-    /// What some version holds, by its digest, with which it was compared.
+    /// The content with this digest; the digest is verified.
     fn content(&self, digest: &Digest) -> Result<Vec<u8>, StoreError>;
 
-    /// Every version of a prompt or resource, oldest first, also of one that was deleted.
+    /// Every version of a prompt or resource, oldest first, also if it was deleted.
     fn history(
         &self,
         project: &StoreName,

@@ -12,14 +12,14 @@ use twig_core::problem::shorten;
 use crate::error::Refusal;
 use crate::id;
 
-/// Pairs past this number are counted but not kept: no configuration comes near it.
+/// Pairs past this number are counted but not stored: no configuration comes near it.
 const KEPT: usize = 1024;
 
 /// A name and its value.
 pub(crate) type ArgumentPair<'a> = (Cow<'a, str>, Cow<'a, str>);
 
-/// The `arguments` of a request, with what is wrong with them kept for later: whether the request
-/// is to be answered at all is decided before.
+/// The `arguments` of a request. Mistakes are kept for later, because other checks decide first
+/// whether the request is answered at all.
 #[derive(Debug, Default)]
 pub(crate) struct RequestArguments<'a> {
     pairs: Vec<ArgumentPair<'a>>,
@@ -34,7 +34,7 @@ enum ArgumentsError {
 }
 
 impl<'a> RequestArguments<'a> {
-    /// The pairs, once it is clear that nothing is wrong with them.
+    /// The pairs, or the first mistake.
     pub(crate) fn into_pairs(self, limits: &Limits) -> Result<Vec<ArgumentPair<'a>>, Refusal> {
         let sentence = match self.fault {
             Some(ArgumentsError::NotAnObject) => "`arguments` must be an object".to_owned(),
@@ -67,7 +67,7 @@ impl<'a> RequestArguments<'a> {
     }
 }
 
-/// A value that is no text and cannot become one.
+/// A value that cannot become text.
 struct NotText;
 
 /// A value's text: strings as they are, numbers and booleans as written, null as absent.
@@ -81,8 +81,8 @@ fn coerce(json: &str) -> Result<Option<Cow<'_, str>>, NotText> {
 }
 
 fn twice<'p>(pairs: &'p [ArgumentPair<'_>]) -> Option<&'p str> {
-    // At most a few dozen pairs get here: comparing them all is cheaper than hashing. Names of one
-    // length mostly differ at their end, which saves looking at the rest.
+    // At most a few dozen pairs get here: comparing them all is cheaper than hashing. Names of
+    // equal length mostly differ at their end, which saves comparing the rest.
     let is_same = |one: &str, two: &str| {
         one.len() == two.len() && one.as_bytes().last() == two.as_bytes().last() && one == two
     };

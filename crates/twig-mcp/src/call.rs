@@ -12,38 +12,38 @@ use crate::outbox::SharedPart;
 use crate::server::Server;
 use crate::subscriptions::SubscriptionFilter;
 
-/// What a handler answers from.
+/// Everything that a handler needs for its answer.
 pub(crate) struct Call<'a> {
     pub(crate) server: &'a Server,
     pub(crate) world: World<'a>,
     pub(crate) era: Era,
     pub(crate) meta: Meta<'a>,
-    /// What a legacy client called itself before.
+    /// The name that a legacy client gave when it initialized.
     pub(crate) client: Option<&'a str>,
     /// True if an unknown client asked for a prompt as `command_clients` do.
     pub(crate) fills_in: &'a Cell<bool>,
 }
 
-/// What became of a request, beside what was written as its result.
+/// The outcome of a request, in addition to the result that was written.
 pub(crate) enum CallOutcome {
     /// The result is complete.
     Complete,
-    /// The same, and it is this version of what a store holds.
+    /// The same, and the result is this version of stored content.
     Stored(u64),
-    /// The same, and something that replies share belongs into it.
+    /// The same, and the result includes a part that replies share.
     Shared {
         part: SharedPart,
         version: Option<u64>,
     },
-    /// The result is complete, and a legacy version was agreed on with a client of this name.
+    /// The result is complete, and a client of this name agreed on a legacy version.
     Initialized { client: Option<Box<str>> },
     /// The result asks the client for more.
     InputRequired,
-    /// The result is this page, nothing else.
+    /// The result is exactly this page.
     Page(Arc<Vec<u8>>),
-    /// There is no result before a job was run.
+    /// The result comes after a job has run.
     Job(Box<PendingJob>),
-    /// There is no result before the subscription ends.
+    /// The result comes when the subscription ends.
     Listen(SubscriptionFilter),
     /// The result is empty, and the client is notified of this document from now on.
     Subscribe(Box<str>),

@@ -11,7 +11,7 @@ use crate::params::ObjectMembers;
 /// The name of a client that gave none.
 pub(crate) const UNKNOWN: &str = "unknown";
 
-/// The name in a client's description of itself; `None` if there is none that people could read.
+/// The name in a client's description of itself; `None` if there is no readable one.
 pub(crate) fn name(info: Option<&RawValue>) -> Option<Box<str>> {
     #[derive(Deserialize)]
     struct Info<'a> {

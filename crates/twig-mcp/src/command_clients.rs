@@ -10,8 +10,8 @@ use twig_core::Prompt;
 use crate::call::Call;
 use crate::client;
 
-/// The guard of a request, if its client is one of these. The values that are marks may come back
-/// as their stand-ins.
+/// The guard of a request, if its client is one of these. Values that are marks may be replaced by
+/// their stand-ins.
 pub(crate) fn guard(
     call: &Call<'_>,
     prompt: &Prompt,
@@ -22,8 +22,8 @@ pub(crate) fn guard(
     is_guarded(call, name, prompt, given).then(|| CommandGuard::new(prompt, given))
 }
 
-/// Whether a request comes from such a client: by its name, or by what it or an earlier request of
-/// the same connection asked for.
+/// True if a request comes from such a client: by its name, or by the values of this or an earlier
+/// request of the same connection.
 fn is_guarded(
     call: &Call<'_>,
     name: Option<&str>,

@@ -33,7 +33,7 @@ struct CompletionArgument<'a> {
     value: Option<&'a RawValue>,
 }
 
-/// What the client knows of the other arguments.
+/// The other arguments, as far as the client knows them.
 #[derive(Default, Deserialize)]
 struct CompletionContext<'a> {
     #[serde(borrow, default)]
@@ -81,8 +81,8 @@ pub(crate) fn complete(
     Ok(CallOutcome::Complete)
 }
 
-/// What stands for a variable in the URIs of documents that fit a template and agree with what is
-/// known of the other variables: sorted, each once.
+/// The values of a variable in the URIs of documents that match a template and the known values of
+/// the other variables: sorted, each once.
 fn parts<'c>(
     call: &Call<'c>,
     uri: &str,
@@ -105,7 +105,7 @@ fn parts<'c>(
     let mut parts = BTreeSet::new();
     for values in uris.filter_map(|uri| template.values(uri)) {
         let mut wanted = None;
-        // A client encodes what it puts into a template: values are meant without that.
+        // A client encodes values when it fills in a template: compare them decoded.
         let agrees = template.variables().zip(values).all(|(variable, value)| {
             let value = decode(value);
             if variable != name {

@@ -19,21 +19,21 @@ use crate::schema;
 use crate::server::Server;
 use crate::subscriptions::{self, Subscriptions};
 
-/// A buffer that grew past this is given back after the message that needed it.
+/// A buffer that grew past this is freed after the message that needed it.
 const BUFFER: usize = 64 * 1024;
 
-/// The state of one client: what it has spoken, and what it still waits for.
+/// The state of one client: the eras it has used, and its open requests.
 #[derive(Debug)]
 pub struct Connection {
     server: Arc<Server>,
     spoken: SpokenEras,
-    /// What a legacy client called itself.
+    /// The name that a legacy client gave itself.
     client: Option<Box<str>>,
     /// True if an unknown client asked for a prompt as `command_clients` do.
     fills_in: Cell<bool>,
     subscriptions: Subscriptions,
     in_flight: InFlight,
-    /// The reply that is being written; kept for the next one.
+    /// The reply that is being written; reused for the next one.
     buffer: Vec<u8>,
 }
 
@@ -45,7 +45,7 @@ struct SpokenEras {
 }
 
 impl Connection {
-    /// A connection on which nothing was said yet.
+    /// A connection before its first message.
     pub fn new(server: Arc<Server>) -> Self {
         Self {
             server,
@@ -58,10 +58,10 @@ impl Connection {
         }
     }
 
-    /// Takes one message, without its newline, and writes what is to be answered now.
+    /// Reads one message, without its newline, and writes the answers that are ready.
     ///
-    /// What cannot be answered at once (computed templates, prompt functions, writes, searches) comes
-    /// back as a job: it is to be run elsewhere and answered through [`Connection::finish`].
+    /// Slow work (computed templates, prompt functions, writes, searches) is returned as a job: the
+    /// caller runs it elsewhere and passes the result to [`Connection::finish`].
     pub fn receive(
         &mut self,
         message: &[u8],
@@ -85,7 +85,7 @@ impl Connection {
         None
     }
 
-    /// Says that a message was over the limit; the transport skipped it.
+    /// Replies that a message was over the limit; the transport skipped it.
     pub fn oversized(&mut self, out: &mut impl Outbox) {
         let refusal = Refusal::TooLong(self.server.limits.message);
         self.refuse(None, &refusal, out);
@@ -123,18 +123,18 @@ impl Connection {
         self.in_flight.clear();
     }
 
-    /// Whether a job's request still wants an answer: not once it was cancelled or finished.
+    /// True if a job's request still waits for an answer: it was neither cancelled nor finished.
     pub fn wants(&self, ticket: Ticket) -> bool {
         self.in_flight.wants(ticket)
     }
 
-    /// Jobs that were handed out and are still wanted, and writes that are not done yet.
+    /// Jobs that are running and still wanted, and writes that are not done yet.
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
     }
 
-    /// Announces what is new in a catalog: to a legacy peer once it has initialized, and on each
-    /// subscription what it asked for. What was announced is not announced again.
+    /// Announces the changes of a catalog: to a legacy client once it has initialized, and on each
+    /// subscription what it asked for. Each change is announced once.
     pub fn catch_up(&mut self, catalog: &Catalog, out: &mut impl Outbox) {
         let revisions = self.server.revisions(catalog);
         self.subscriptions
@@ -155,14 +155,14 @@ impl Connection {
         }
     }
 
-    /// Answers one request, and says how.
+    /// Answers one request; returns how it was answered.
     pub(crate) fn answer(
         &mut self,
         request: &Request<'_>,
         world: World<'_>,
         out: &mut impl Outbox,
     ) -> Answered {
-        // The buffer is cleared before each use and all else is changed only after the handler
+        // The buffer is cleared before each use and all other state changes only after the handler
         // returned, so a panic leaves nothing half done.
         let answered = catch_unwind(AssertUnwindSafe(|| self.write_answer(request, world)));
         match answered.unwrap_or(Err(Refusal::Panic)) {
@@ -269,7 +269,7 @@ impl Connection {
         Ok(WrittenAnswer::Job(self.in_flight.start(id, era, job)))
     }
 
-    /// Takes what is never answered.
+    /// Handles a notification, which is never answered.
     pub(crate) fn notice(&mut self, method: &str, params: Option<&RawValue>) {
         if method == "notifications/cancelled"
             && let Some(id) = subscriptions::cancelled(params)
@@ -306,7 +306,7 @@ impl Connection {
 pub(crate) enum Answered {
     /// With its result.
     Replied,
-    /// With an error that says this.
+    /// With this error.
     Refused(Refusal),
     /// With the acknowledgement of a subscription, which is open now.
     Listening,
@@ -314,21 +314,21 @@ pub(crate) enum Answered {
     Job(Job),
 }
 
-/// What the buffer holds once a request was handled.
+/// The content of the buffer after a request was handled.
 enum WrittenAnswer {
     /// A whole message.
     Reply,
-    /// A whole message, and a subscription has begun with it.
+    /// A whole message, which opens a subscription.
     Opening,
-    /// A whole message but for this part.
+    /// A whole message except for this part.
     Shared(SharedPart),
-    /// The start of one that goes on with a page.
+    /// The start of a message that continues with a page.
     Page(Arc<Vec<u8>>),
     /// Nothing yet.
     Job(Job),
 }
 
-/// Writes an error; without an id where there is none to write.
+/// Writes an error, without an id if there is none.
 pub(crate) fn write_refusal(id: Option<&str>, refusal: &Refusal, buffer: &mut Vec<u8>) {
     json::object(buffer, |message| {
         message.raw("jsonrpc", "\"2.0\"");

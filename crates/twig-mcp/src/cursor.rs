@@ -26,14 +26,14 @@ impl List {
     ];
 }
 
-/// Where a listing goes on.
+/// Where a listing continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cursor {
     /// The first bytes of the snapshot's fingerprint.
     pub(crate) snapshot: [u8; 8],
     /// What is listed.
     pub(crate) list: List,
-    /// Items that were listed already.
+    /// Items before this place.
     pub(crate) offset: u32,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Cursor {
 const DIGITS: usize = 16 + 1 + 8;
 
 impl Cursor {
-    /// The cursor of a place in a snapshot; `None` past what anyone could list.
+    /// The cursor of a place in a snapshot; `None` if the offset is too large.
     pub(crate) fn new(fingerprint: &[u8; 32], list: List, offset: usize) -> Option<Self> {
         Some(Self {
             snapshot: snapshot_of(fingerprint),
@@ -50,7 +50,7 @@ impl Cursor {
         })
     }
 
-    /// Reads a cursor; only what was written by [`fmt::Display`] is one.
+    /// Parses a cursor; only text written by [`fmt::Display`] is accepted.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         if text.len() != DIGITS || !text.bytes().all(is_digit) {
@@ -73,14 +73,14 @@ impl fmt::Display for Cursor {
     }
 }
 
-/// What a cursor keeps of a fingerprint.
+/// The part of a fingerprint that a cursor has.
 pub(crate) fn snapshot_of(fingerprint: &[u8; 32]) -> [u8; 8] {
     let mut snapshot = [0; 8];
     snapshot.copy_from_slice(&fingerprint[..8]);
     snapshot
 }
 
-/// What the cursor of a folder keeps of a fingerprint: another thing for each folder.
+/// The part of a fingerprint that the cursor of a folder has: different for each folder.
 pub(crate) fn snapshot_in(fingerprint: &[u8; 32], folder: &str) -> [u8; 8] {
     let mut hasher = DefaultHasher::new();
     hasher.write(fingerprint);

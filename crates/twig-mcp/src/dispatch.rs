@@ -29,7 +29,7 @@ pub(crate) struct ReadyRequest<'a> {
     meta: Meta<'a>,
 }
 
-/// What is asked for: `prompts/get` has params of its own.
+/// The parsed params: `prompts/get` has params of its own.
 enum Asked<'a> {
     PromptsGet(GetParams<'a>),
     Other(Method, ParamFields<'a>),
@@ -69,7 +69,7 @@ pub(crate) fn read<'a>(request: &Request<'a>) -> Result<ReadyRequest<'a>, Refusa
                 let meta = meta(fields.meta.as_ref());
                 (method.map(|method| Asked::Other(method, fields)), meta)
             }
-            // What params an unknown method takes is unknown, too.
+            // The params of an unknown method are unknown, too.
             Err(refusal) => return Err(method.err().unwrap_or(refusal)),
         }
     };
@@ -162,7 +162,7 @@ impl Method {
         })
     }
 
-    /// Refuses what the request's era does not have.
+    /// Refuses methods that the request's era does not have.
     fn check_era(self, meta: &Meta<'_>) -> Result<(), Refusal> {
         let removed = match self {
             Self::Discover | Self::Listen => return meta.check_modern(),

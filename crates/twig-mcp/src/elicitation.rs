@@ -11,21 +11,21 @@ use crate::json::Object;
 use crate::params::{self, ObjectMembers};
 use crate::schema;
 
-/// The key of the one form that is ever sent.
+/// The key of the only form that is sent.
 const KEY: &str = "arguments";
 
-/// What the client made of the form.
+/// The client's response to the form.
 #[derive(Debug)]
 pub(crate) enum Response<'a> {
-    /// It was not asked yet.
+    /// The client was not asked yet.
     None,
     /// These values.
     Accepted(Vec<ArgumentPair<'a>>),
-    /// The person would rather not.
+    /// The person declined.
     Refused,
 }
 
-/// Whether a client can show a form. An empty `elicitation` means forms, as does one that says so.
+/// True if a client can show a form. An empty `elicitation` means forms, as does one that says so.
 pub(crate) fn is_offered(capabilities: Option<&str>) -> bool {
     #[derive(Deserialize)]
     struct Capabilities<'a> {

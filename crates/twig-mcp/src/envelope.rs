@@ -23,11 +23,11 @@ pub(crate) enum Incoming<'a> {
         method: Cow<'a, str>,
         params: Option<&'a RawValue>,
     },
-    /// A blank line, or an answer to a question that was never asked.
+    /// An empty line, or a response to a request that was never sent.
     Nothing,
 }
 
-/// A message that wants an answer.
+/// A message that expects an answer.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
     pub(crate) id: &'a str,
@@ -35,7 +35,7 @@ pub(crate) struct Request<'a> {
     pub(crate) params: Option<&'a RawValue>,
 }
 
-/// A message that cannot be taken, and the id to say so under where one could be read.
+/// An invalid message, and its id if one could be read.
 #[derive(Debug)]
 pub(crate) struct RefusedMessage<'a> {
     pub(crate) id: Option<&'a str>,
@@ -85,7 +85,7 @@ fn not_json(error: &serde_json::Error) -> RefusedMessage<'static> {
     refuse(None, Refusal::Parse(error.to_string()))
 }
 
-/// The members of a message that mean something, as they were written.
+/// The known members of a message, as they were written.
 #[derive(Debug, Default)]
 struct EnvelopeMembers<'a> {
     jsonrpc: Option<&'a RawValue>,
@@ -109,7 +109,8 @@ enum EnvelopeKey {
 impl<'a> EnvelopeMembers<'a> {
     fn sort(self) -> Result<Incoming<'a>, RefusedMessage<'a>> {
         if self.method.is_none() && self.is_response {
-            // Answering an answer could go on forever, however wrong it is.
+            // Two peers that answer each other's answers would never stop, so even a wrong one is
+            // ignored.
             return Ok(Incoming::Nothing);
         }
         let readable = self
@@ -207,13 +208,14 @@ impl<'de> Deserialize<'de> for EnvelopeKey {
 
 /// Whether valid JSON nests deeper than a limit.
 fn is_deeper(json: &str, limit: usize) -> bool {
-    // Nesting needs brackets: most messages have too few to look any closer.
+    // Nesting needs brackets: most messages have too few to need the exact count.
     brackets(json) > limit && depth(json) > limit
 }
 
 /// How many brackets open in JSON, in strings too.
 fn brackets(json: &str) -> usize {
-    // Counting in bytes, a block that cannot overflow them at a time, uses wide registers well.
+    // Counting in bytes, one block at a time that cannot overflow them, lets the compiler
+    // vectorise.
     let count = |block: &[u8]| -> u8 {
         let opens = |byte: &u8| u8::from(matches!(byte, b'{' | b'['));
         block.iter().map(opens).sum()

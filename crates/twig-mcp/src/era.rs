@@ -2,7 +2,7 @@
 
 use crate::json::Object;
 
-/// The version in which every request says its version.
+/// The version in which every request names its version.
 pub(crate) const MODERN: &str = "2026-07-28";
 
 /// The newest version that starts with `initialize`.
@@ -22,7 +22,7 @@ pub(crate) const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabil
 pub(crate) const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
 pub(crate) const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// Whose rules a request is answered by.
+/// The rules that a request is answered by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Era {
     /// 2024-11-05 to 2025-11-25.
@@ -31,14 +31,14 @@ pub(crate) enum Era {
     Modern,
 }
 
-/// How long a listing may be kept, in milliseconds; changes are announced besides.
+/// How long a client may cache a listing, in milliseconds; changes are also announced.
 const LIST_MILLIS: i32 = 5_000;
 
-/// How long what the server says of itself may be kept, in milliseconds.
+/// How long a client may cache the server's description, in milliseconds.
 const DISCOVER_MILLIS: i32 = 60_000;
 
 impl Era {
-    /// What stands for an id that could not be read: the modern era leaves it out.
+    /// The value for an id that could not be read: the modern era omits it.
     pub(crate) fn unreadable_id(self) -> Option<&'static str> {
         match self {
             Self::Legacy => Some("null"),
@@ -46,12 +46,12 @@ impl Era {
         }
     }
 
-    /// Says how long a listing may be kept, where the era wants to know.
+    /// Writes how long a listing may be cached, if the era has that member.
     pub(crate) fn keep_list(self, result: &mut Object<'_>) {
         self.keep(LIST_MILLIS, result);
     }
 
-    /// Says how long the server's description of itself may be kept.
+    /// Writes how long the server's description may be cached.
     pub(crate) fn keep_discovery(self, result: &mut Object<'_>) {
         self.keep(DISCOVER_MILLIS, result);
     }

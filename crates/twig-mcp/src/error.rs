@@ -32,7 +32,7 @@ pub(crate) enum Refusal {
     ModernInitialize,
     #[error("{}", shorten(.0, 2 * QUOTED))]
     Params(String),
-    /// What every modern request has to carry is not there, or is not what it has to be.
+    /// A member that every modern request needs is missing or invalid.
     #[error("{0}")]
     Meta(String),
     /// A header does not match the message.
@@ -41,7 +41,7 @@ pub(crate) enum Refusal {
     #[error("{}", not_found("Prompt", .name, .project.as_deref()))]
     Prompt {
         name: String,
-        /// The project that was looked through, where it could have had such a prompt.
+        /// The project that was searched, if it could have had such a prompt.
         project: Option<Box<str>>,
         suggestions: Vec<String>,
     },
@@ -50,7 +50,7 @@ pub(crate) enum Refusal {
     #[error("{}", not_found("Resource", .uri, .project.as_deref()))]
     Resource {
         uri: String,
-        /// The project that was looked through.
+        /// The project that was searched.
         project: Option<Box<str>>,
         suggestions: Vec<String>,
     },
@@ -73,14 +73,14 @@ pub(crate) enum Refusal {
     )]
     Directory {
         uri: String,
-        /// Whether it is something else.
+        /// True if it is a document.
         is_document: bool,
         suggestions: Vec<String>,
     },
     #[error("Unknown tool: {}{}", shorten(.name, QUOTED), .hint.unwrap_or_default())]
     Tool {
         name: String,
-        /// What would offer it; follows its name.
+        /// How to enable it; follows its name.
         hint: Option<&'static str>,
         suggestions: Vec<String>,
     },
@@ -150,7 +150,7 @@ impl Refusal {
         }
     }
 
-    /// The status that HTTP answers with. What a handler refused is an answer like any other.
+    /// The HTTP status. A refusal by a handler is an ordinary answer.
     pub(crate) fn status(&self, era: Era) -> u16 {
         match self {
             Self::Parse(_)
@@ -192,8 +192,8 @@ impl Refusal {
                     data.text("uri", &shorten(uri, 2048));
                 }
                 Self::Version { requested } => {
-                    // The older ones are agreed on by `initialize`: a client that put one of them here
-                    // would be refused again.
+                    // Older versions are agreed on by `initialize`: a client that put one of them
+                    // here would be refused again.
                     data.texts("supported", [MODERN]);
                     data.text("requested", &shorten(requested, QUOTED));
                 }

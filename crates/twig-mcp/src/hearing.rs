@@ -13,21 +13,21 @@ use twig_core::{Catalog, Revisions};
 
 use crate::error::Refusal;
 
-/// What one listener is notified of.
+/// What one client is notified of.
 #[derive(Debug, Default)]
 pub(crate) struct ListenerState {
-    /// The list of prompts that they know; `None` if they do not listen for it.
+    /// The last revision of the list of prompts that it knows; `None` if it did not ask for it.
     pub(crate) prompts: Option<u64>,
     /// The same for documents.
     pub(crate) documents: Option<u64>,
     /// The same for tools.
     pub(crate) tools: Option<u64>,
-    /// What documents held when those that are watched were last compared.
+    /// The revision of contents when the watched documents were last compared.
     pub(crate) contents: u64,
     pub(crate) watched: Vec<Watched>,
 }
 
-/// A document that is watched.
+/// A watched document.
 #[derive(Debug)]
 pub(crate) struct Watched {
     pub(crate) uri: Box<str>,
@@ -35,7 +35,7 @@ pub(crate) struct Watched {
     version: Option<u64>,
 }
 
-/// Something to tell.
+/// A change to announce.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum News<'a> {
     /// The list of prompts changed.
@@ -49,7 +49,7 @@ pub(crate) enum News<'a> {
 }
 
 impl ListenerState {
-    /// Tells what is new in a catalog.
+    /// Announces the changes of a catalog.
     pub(crate) fn catch_up(
         &mut self,
         catalog: &Catalog,
@@ -114,7 +114,8 @@ pub(crate) fn watched(
     })
 }
 
-/// Keeps what there is; a list of millions takes no more memory than one of none.
+/// Stores only URIs of existing documents; a list of millions takes no more memory than an empty
+/// one.
 struct Keeper<'c> {
     catalog: &'c Catalog,
     limit: usize,
@@ -131,7 +132,7 @@ impl<'de> Visitor<'de> for Keeper<'_> {
         let mut kept = ListenerState::default();
         while let Some(uri) = uris.next_element::<Cow<'de, str>>()? {
             if self.catalog.document(&uri).is_some() {
-                // Past the limit nothing more is honoured, which the acknowledgement says.
+                // Past the limit no more documents are watched; the acknowledgement shows that.
                 let _ = kept.watch(uri.into(), self.catalog, self.limit);
             }
         }

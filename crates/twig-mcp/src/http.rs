@@ -25,29 +25,29 @@ use crate::params::{self, ObjectMembers, ParamFields};
 use crate::server::Server;
 use crate::tools::expand;
 
-/// What is answered at once: a status and JSON, or nothing.
+/// An immediate answer: a status and JSON, or nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     /// The status.
     pub status: u16,
-    /// The body; where it is empty there is none.
+    /// The body; empty if there is none.
     pub body: Vec<u8>,
-    /// What belongs into the body and is shared with other replies: it is long, and not copied.
+    /// A long part of the body that is shared with other replies, to avoid copies.
     pub shared: Option<SharedPart>,
 }
 
-/// Which connection an exchange wants.
+/// Which connection an exchange needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionKind<'a> {
-    /// A new one, to be forgotten afterwards: the modern era has no sessions.
+    /// A new one, dropped afterwards: the modern era has no sessions.
     Fresh,
-    /// A new one, to be kept as a session if the answer says so.
+    /// A new one, kept as a session if the answer says so.
     New,
     /// That of a session.
     Session(&'a str),
 }
 
-/// A message that was let in.
+/// A message that was accepted.
 #[derive(Debug)]
 pub struct Exchange<'a> {
     incoming: Incoming<'a>,
@@ -55,20 +55,20 @@ pub struct Exchange<'a> {
     seat: ConnectionKind<'a>,
 }
 
-/// What becomes of an exchange.
+/// How an exchange continues.
 #[derive(Debug)]
 pub enum HttpAnswer {
     /// It is over.
     Reply(Reply),
     /// It is over, and a session has begun: its id goes into `Mcp-Session-Id`.
     Session(Reply),
-    /// A stream of messages begins with this one; the connection is to be kept for the others.
+    /// A stream of messages begins with this one; keep the connection for the others.
     Stream(Vec<u8>),
-    /// A job is to be run and handed to [`finish`].
+    /// Run this job and pass its result to [`finish`].
     Job(Job),
 }
 
-/// Reads a POST: decides its era and whether its headers fit its message.
+/// Reads a POST: decides its era and whether its headers match its message.
 pub fn post<'a>(
     server: &Server,
     headers: &Headers<'a>,
@@ -88,7 +88,7 @@ pub fn post<'a>(
             .map_err(|(era, refusal)| refuse(era, Some(request.id), &refusal))?,
         Incoming::Notification { method, .. } => {
             check_version(headers).map_err(|refusal| refuse(header_era, None, &refusal))?;
-            // The revision asks for the header on requests only, so it may be left out.
+            // The revision requires the header on requests only, so it may be missing.
             if header_era == Era::Modern && headers.method.is_some() {
                 headers
                     .check_method(method)
@@ -137,7 +137,7 @@ pub fn session<'a>(headers: &Headers<'a>) -> Result<&'a str, Reply> {
             check_version(headers).map_err(|refusal| refuse(Era::Legacy, None, &refusal))?;
             Ok(session)
         }
-        // The modern era has neither; and without a session there is nothing to hear or to end.
+        // The modern era has neither; and without a session there is no stream to open or to end.
         _ => Err(HttpRefusal::Method.reply(headers)),
     }
 }
@@ -153,7 +153,7 @@ pub fn finish(connection: &mut Connection, ticket: Ticket, done: impl Into<WorkO
 }
 
 impl<'a> Exchange<'a> {
-    /// Which connection this wants.
+    /// Which connection it needs.
     pub fn seat(&self) -> ConnectionKind<'a> {
         self.seat
     }
@@ -181,8 +181,8 @@ impl<'a> Exchange<'a> {
         HttpAnswer::Reply(out.reply(status))
     }
 
-    /// Roughly the bytes of the reply, where it is a long document; and what it is, for those who
-    /// ask for it at the same time.
+    /// The approximate size of the reply if it is a long document, and a key for requests that ask
+    /// for the same one.
     pub fn long_document(&self, catalog: impl FnOnce() -> Arc<Catalog>) -> Option<(String, usize)> {
         let Incoming::Request(request) = &self.incoming else {
             return None;
@@ -194,11 +194,11 @@ impl<'a> Exchange<'a> {
         let uri = params::text(fields.uri, "uri").ok()?;
         let size = catalog().document(&uri)?.document.size;
         let size = usize::try_from(size).ok().filter(|size| *size > LONG)?;
-        // As Base64, or as text with some of it escaped.
+        // As Base64, or as text with some escapes.
         Some((uri.into_owned(), size.saturating_add(size / 3)))
     }
 
-    /// The prompt that it asks for, where that has images or audio.
+    /// The requested prompt, if it has images or audio.
     pub fn media_prompt(&self, catalog: impl FnOnce() -> Arc<Catalog>) -> Option<String> {
         let Incoming::Request(request) = &self.incoming else {
             return None;
@@ -218,7 +218,7 @@ impl<'a> Exchange<'a> {
         has_media.then(|| found.prompt.full_name.to_string())
     }
 
-    /// Says that the transport cannot let it be answered.
+    /// A refusal by the transport.
     pub fn refuse(&self, trouble: HttpRefusal) -> Reply {
         trouble.reply_to(self.era, self.incoming.id())
     }
@@ -233,7 +233,7 @@ impl Reply {
         }
     }
 
-    /// Taken, and nothing to say about it.
+    /// Accepted, without a body.
     pub fn accepted() -> Self {
         Self::new(202, Vec::new())
     }
@@ -248,7 +248,7 @@ impl Incoming<'_> {
     }
 }
 
-/// The era of a request, once its headers were found to fit it.
+/// The era of a request, after its headers were checked against it.
 fn request_era(headers: &Headers<'_>, request: &Request<'_>) -> Result<Era, (Era, Refusal)> {
     let header_era = headers.era();
     let fields: ParamFields<'_> = match params::read(request.params) {
@@ -275,7 +275,7 @@ fn request_era(headers: &Headers<'_>, request: &Request<'_>) -> Result<Era, (Era
     let name = match &*request.method {
         "prompts/get" | "tools/call" => fields.name,
         "resources/read" => fields.uri,
-        // The extension asks for no such header; one that comes has to be right.
+        // The extension requires no such header; if there is one, it has to match.
         "resources/directory/read" | "skills/get" if headers.name.is_some() => fields.uri,
         _ => return Ok(Era::Modern),
     };
@@ -300,7 +300,7 @@ fn refuse(era: Era, id: Option<&str>, refusal: &Refusal) -> Reply {
 }
 
 impl Headers<'_> {
-    /// The era that the version header says.
+    /// The era of the version header.
     fn era(&self) -> Era {
         match self.version {
             Some(MODERN) => Era::Modern,
@@ -331,7 +331,7 @@ impl Outbox for ReplyBody {
     }
 
     fn shared(&mut self, page: &Arc<Vec<u8>>) {
-        // To copy a few bytes costs less than to send three pieces.
+        // Copying a few bytes costs less than sending three pieces.
         if page.len() <= LONG || self.shared.is_some() {
             return self.bytes(page);
         }

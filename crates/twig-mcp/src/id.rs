@@ -2,17 +2,17 @@
 
 use std::borrow::Cow;
 
-/// Whether a JSON token may be an id: a string, or a whole number of any size.
+/// True if a JSON token may be an id: a string, or a whole number of any size.
 pub(crate) fn is_id(token: &str) -> bool {
     if token.starts_with('"') {
-        // Half of a surrogate pair passes the reader but is no text: it could not be echoed.
+        // Half of a surrogate pair passes the JSON reader but is not text: it could not be echoed.
         return !token.contains('\\') || decode(token).is_some();
     }
     let digits = token.strip_prefix('-').unwrap_or(token);
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether two tokens are one id: strings may be escaped differently.
+/// True if two tokens are the same id: strings may be escaped differently.
 pub(crate) fn is_same(one: &str, two: &str) -> bool {
     if one == two {
         return true;
@@ -21,7 +21,7 @@ pub(crate) fn is_same(one: &str, two: &str) -> bool {
     is_escaped && matches!((decode(one), decode(two)), (Some(a), Some(b)) if a == b)
 }
 
-/// The text of a JSON string, borrowed where nothing in it is escaped.
+/// The text of a JSON string, borrowed if nothing in it is escaped.
 pub(crate) fn decode(token: &str) -> Option<Cow<'_, str>> {
     let inner = token.strip_prefix('"')?.strip_suffix('"')?;
     if inner.contains('\\') {

@@ -16,42 +16,42 @@ use crate::id;
 use crate::json::Object;
 use crate::server::Server;
 
-/// Names one job of one connection.
+/// Identifies one job of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(u64);
 
-/// Something for the transport to run.
+/// Work for the transport to run.
 ///
-/// One that is not wanted any more may be dropped or finished, whichever comes easier: it does not
-/// count as under way. A write is carried out and finished always.
+/// A job that is no longer wanted may be dropped or finished: it does not count as in flight. A
+/// write is always performed and finished.
 #[derive(Debug)]
 pub struct Job {
-    /// What to say when it is done.
+    /// Passed back with the result.
     pub ticket: Ticket,
     /// What to run.
     pub work: Work,
     /// The prompt that it is for, if it is for one.
     pub prompt: Option<Box<str>>,
-    /// Bytes that are held until it is done, here and in the work. Those of a write are its store's
-    /// business.
+    /// Bytes that are held until it is done, here and in the work. Those of a write are counted by
+    /// its store.
     pub held: usize,
 }
 
-/// What a job is.
+/// The work of a job.
 #[derive(Debug)]
 pub enum Work {
     /// A computed template, for a render worker.
     Render(ComputedJob),
-    /// A program. One that is not wanted any more has to be ended.
+    /// A program. It has to be killed if it is no longer wanted.
     Function(Box<FunctionCall>),
-    /// A write to the project, for its store. One that is not wanted any more is carried out all the
-    /// same, and counts as under way until it is finished or abandoned.
+    /// A write to the project, for its store. It is performed even if it is no longer wanted, and
+    /// counts as in flight until it is finished or abandoned.
     Write(Box<ItemWrite>),
     /// A search, for the index.
     Search(Query),
 }
 
-/// Which of them.
+/// The kind of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkKind {
     /// A computed template.
@@ -73,7 +73,7 @@ pub enum WorkOutcome {
     Function(FunctionOutcome),
     /// Of a write.
     Write(Result<Written, StoreError>),
-    /// Of a search; a sentence where it could not be made.
+    /// Of a search; a sentence if it failed.
     Search(Result<Vec<Hit>, String>),
 }
 
@@ -98,7 +98,7 @@ impl Work {
 }
 
 impl WorkKind {
-    /// What comes of work that is not run to its end; the sentence says why.
+    /// The outcome of work that did not complete; the sentence says why.
     pub fn refused(self, sentence: impl Into<String>) -> WorkOutcome {
         let sentence = sentence.into();
         match self {
@@ -132,11 +132,11 @@ impl From<FunctionOutcome> for WorkOutcome {
     }
 }
 
-/// Writes the members of the result that a job's outcome makes.
+/// Writes the members of the result from a job's outcome.
 type FinishJob =
     Box<dyn FnOnce(WorkOutcome, &Server, &mut Object<'_>) -> Result<(), Refusal> + Send>;
 
-/// A job that is to be started, and what its outcome is made into.
+/// A job that is to be started, and how its outcome becomes a result.
 pub(crate) struct PendingJob {
     work: Work,
     prompt: Option<Box<str>>,
@@ -144,13 +144,13 @@ pub(crate) struct PendingJob {
     finish: FinishJob,
 }
 
-/// A transport that mixes its jobs up is not trusted, but told.
+/// A transport that confuses its jobs gets an error.
 fn mixed_up() -> RenderError {
     RenderError::Limit("The job came back as another".to_owned())
 }
 
 impl PendingJob {
-    /// What a prompt still needs before it is rendered. A template's messages wait in `rest`.
+    /// The work that a prompt needs before it is rendered. A template's messages wait in `rest`.
     pub(crate) fn render(
         found: PromptRef<'_>,
         work: Work,
@@ -241,7 +241,7 @@ pub(crate) struct WaitingRequest {
     pub(crate) era: Era,
     pub(crate) finish: FinishJob,
     kind: WorkKind,
-    /// The client does not want the answer any more; only a write is kept all the same.
+    /// True if the client no longer wants the answer; only a write stays in the list.
     is_cancelled: bool,
 }
 
@@ -255,7 +255,8 @@ impl fmt::Debug for WaitingRequest {
 }
 
 impl InFlight {
-    /// Takes the ids of all requests that still wait, oldest first, and what to tell their clients.
+    /// Removes all waiting requests; returns their ids, oldest first, and the messages for their
+    /// clients.
     pub(crate) fn take(&mut self) -> impl Iterator<Item = (Box<str>, &'static str)> + use<> {
         let waiting = std::mem::take(&mut self.waiting).into_values();
         let wanted = waiting.filter(|waiting| !waiting.is_cancelled);
@@ -266,7 +267,7 @@ impl InFlight {
         self.waiting.len()
     }
 
-    /// Keeps what will be needed for the answer.
+    /// Stores what the answer will need.
     pub(crate) fn start(&mut self, id: &str, era: Era, job: PendingJob) -> Job {
         let ticket = Ticket(self.next);
         self.next += 1;
@@ -292,7 +293,7 @@ impl InFlight {
         }
     }
 
-    /// Whether an answer is still wanted.
+    /// True if an answer is still wanted.
     pub(crate) fn wants(&self, ticket: Ticket) -> bool {
         let waiting = self.waiting.get(&ticket);
         waiting.is_some_and(|waiting| !waiting.is_cancelled)
@@ -303,8 +304,8 @@ impl InFlight {
         self.waiting.clear();
     }
 
-    /// Forgets every request with this id: its client does not wait any more. A write goes on and
-    /// counts until it is done: cancelling makes no room for another.
+    /// Forgets every request with this id: its client no longer waits. A write continues and counts
+    /// until it is done: cancelling makes no room for another.
     pub(crate) fn cancel(&mut self, id: &str) {
         self.waiting.retain(|_, waiting| {
             let is_meant = id::is_same(&waiting.id, id);
@@ -313,7 +314,7 @@ impl InFlight {
         });
     }
 
-    /// Takes a request whose job came back, unless it was cancelled or never started.
+    /// Removes a request whose job finished, unless it was cancelled or never started.
     pub(crate) fn finish(&mut self, ticket: Ticket) -> Option<WaitingRequest> {
         let waiting = self.waiting.remove(&ticket);
         waiting.filter(|waiting| !waiting.is_cancelled)

@@ -20,7 +20,7 @@ impl<'b> Object<'b> {
         }
     }
 
-    /// Writes a key that needs no escaping; its value is to be written to what comes back.
+    /// Writes a key that needs no escaping; the caller writes the value to the returned buffer.
     pub(crate) fn key(&mut self, key: &'static str) -> &mut Vec<u8> {
         self.comma();
         self.buffer.push(b'"');
@@ -29,7 +29,7 @@ impl<'b> Object<'b> {
         self.buffer
     }
 
-    /// Writes a key that may hold anything.
+    /// Writes a key that may contain any text.
     pub(crate) fn any_key(&mut self, key: &str) -> &mut Vec<u8> {
         self.comma();
         text(self.buffer, key);
@@ -42,7 +42,7 @@ impl<'b> Object<'b> {
         text(self.key(key), value);
     }
 
-    /// A member whose value is text, left out where there is none.
+    /// A member whose value is text, omitted if there is none.
     pub(crate) fn maybe(&mut self, key: &'static str, value: Option<&str>) {
         if let Some(value) = value {
             self.text(key, value);
@@ -60,7 +60,7 @@ impl<'b> Object<'b> {
         buffer.push(b'"');
     }
 
-    /// A member whose value is JSON already.
+    /// A member whose value is already JSON.
     pub(crate) fn raw(&mut self, key: &'static str, json: &str) {
         self.key(key).extend_from_slice(json.as_bytes());
     }
@@ -99,7 +99,7 @@ impl<'b> Object<'b> {
         self.list(key, items, |buffer, item| text(buffer, item.as_ref()));
     }
 
-    /// Leaves a place for a member that [`member`] wrote; says where it is in the buffer.
+    /// Reserves the place of a member that [`member`] wrote; returns its position in the buffer.
     pub(crate) fn place(&mut self) -> usize {
         self.comma();
         self.buffer.len()
@@ -173,9 +173,9 @@ pub(crate) fn text(buffer: &mut Vec<u8>, value: &str) {
     buffer.push(b'"');
 }
 
-/// Where the first byte is that cannot stand in quotes as it is.
+/// The position of the first byte that has to be escaped.
 fn first_special(bytes: &[u8]) -> Option<usize> {
-    // Whole blocks are looked at without branches, so that the compiler can use wide registers.
+    // Whole blocks are checked without branches, so that the compiler can vectorise.
     const BLOCK: usize = 16;
     let mut clean = 0;
     for block in bytes.chunks_exact(BLOCK) {

@@ -7,7 +7,7 @@ use crate::error::Refusal;
 use crate::json::Object;
 use crate::params::{self, ParamFields};
 
-/// What the server can do. It is all declared while some of it is empty, so that what comes later
+/// What the server can do. Everything is declared, even lists that are empty, so that later changes
 /// can be announced.
 const CAPABILITIES: &str = r#"{"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"tools":{"listChanged":true},"completions":{},"extensions":{"io.modelcontextprotocol/skills":{"directoryRead":true}}}"#;
 
@@ -33,7 +33,7 @@ pub(crate) fn initialize(
     })
 }
 
-/// `server/discover`: says the same to everyone.
+/// `server/discover`: the same answer for every client.
 pub(crate) fn discover(call: &Call<'_>, result: &mut Object<'_>) -> CallOutcome {
     result.texts("supportedVersions", SUPPORTED_VERSIONS);
     result.raw("capabilities", CAPABILITIES);

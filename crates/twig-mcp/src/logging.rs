@@ -8,7 +8,7 @@ use crate::call::CallOutcome;
 use crate::error::Refusal;
 use crate::params::{self, ParamFields};
 
-/// The levels, from the most to the least that a client hears.
+/// The levels, from the most to the least verbose.
 const LEVELS: [&str; 8] = [
     "debug",
     "info",

@@ -10,7 +10,7 @@ use crate::json;
 /// Documents of more bytes than this are shared.
 pub(crate) const LONG: usize = 64 * 1024;
 
-/// The documents that replies under way have in them.
+/// The documents in the replies that are being sent.
 #[derive(Debug, Default)]
 pub(crate) struct LongDocuments {
     shared: Mutex<Vec<LongDocument>>,
@@ -24,7 +24,7 @@ struct LongDocument {
     json: Weak<Vec<u8>>,
 }
 
-/// What a document holds, as it goes into a reply.
+/// The contents of a document, for a reply.
 pub(crate) enum EncodedDocument {
     /// Still to be written.
     Short(Arc<Contents>),
@@ -33,7 +33,8 @@ pub(crate) enum EncodedDocument {
 }
 
 impl LongDocuments {
-    /// Reads a document of at most so many bytes, unless it is long and a reply under way has it as it is now.
+    /// Reads a document of at most `limit` bytes, unless it is long and a reply in progress has its
+    /// current contents.
     pub(crate) fn read(
         &self,
         world: World<'_>,

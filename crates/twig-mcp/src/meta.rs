@@ -7,7 +7,7 @@ use crate::era::{CAPABILITIES_KEY, Era, MODERN, VERSION_KEY};
 use crate::error::Refusal;
 use crate::id;
 
-/// What Twig reads of `params._meta`.
+/// The known members of `params._meta`.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub(crate) struct Meta<'a> {
     #[serde(
@@ -24,7 +24,7 @@ pub(crate) struct Meta<'a> {
 }
 
 impl<'a> Meta<'a> {
-    /// The era of the request; it says so itself.
+    /// The era of the request, from its own version.
     pub(crate) fn era(&self) -> Era {
         match self.version {
             Some(_) => Era::Modern,
@@ -32,9 +32,9 @@ impl<'a> Meta<'a> {
         }
     }
 
-    /// Refuses a version that is not spoken.
+    /// Refuses an unsupported version.
     ///
-    /// Legacy versions are agreed on by `initialize` and know nothing of this key.
+    /// Legacy versions are agreed on by `initialize` and do not use this key.
     pub(crate) fn check_version(&self) -> Result<(), Refusal> {
         let Some(version) = self.version.map(RawValue::get) else {
             return Ok(());
@@ -48,7 +48,7 @@ impl<'a> Meta<'a> {
         }
     }
 
-    /// Refuses a modern request that does not say what its client can do.
+    /// Refuses a modern request without its client's capabilities.
     pub(crate) fn check_capabilities(&self) -> Result<(), Refusal> {
         if self.era() == Era::Legacy {
             return Ok(());
@@ -70,17 +70,17 @@ impl<'a> Meta<'a> {
         }
     }
 
-    /// The version that the request says, as JSON.
+    /// The version of the request, as JSON.
     pub(crate) fn version(&self) -> Option<&'a str> {
         self.version.map(RawValue::get)
     }
 
-    /// Who the client says that it is, as JSON.
+    /// The client's description of itself, as JSON.
     pub(crate) fn client_info(&self) -> Option<&'a RawValue> {
         self.client_info
     }
 
-    /// What the client says that it can do, as JSON.
+    /// The client's capabilities, as JSON.
     pub(crate) fn capabilities(&self) -> Option<&'a str> {
         self.capabilities.map(RawValue::get)
     }

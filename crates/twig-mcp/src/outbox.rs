@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-/// A part of a message that many replies share, and where it belongs among the other bytes.
+/// A part of a message that many replies share, and its position among the other bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedPart {
-    /// So many of the other bytes come before it.
+    /// How many of the other bytes come before it.
     pub at: usize,
     /// The part.
     pub bytes: Arc<Vec<u8>>,
 }
 
-/// Takes the bytes of replies and notifications.
+/// Receives the bytes of replies and notifications.
 ///
 /// A message comes in one or more pieces and ends with one [`Outbox::message_end`].
 pub trait Outbox {
-    /// Takes the next piece of a message.
+    /// Receives the next piece of a message.
     fn bytes(&mut self, bytes: &[u8]);
 
-    /// Takes a piece that many replies share; a transport that can keep it need not copy it.
+    /// Receives a piece that many replies share; a transport that can keep it need not copy it.
     fn shared(&mut self, page: &Arc<Vec<u8>>) {
         self.bytes(page);
     }

@@ -11,15 +11,15 @@ use crate::era::Era;
 use crate::json;
 use crate::schema;
 
-/// What a result has beside its items: its id, which can be long, and what seals it.
+/// Bytes of a result beside its items: its id, which can be long, and its last members.
 const ENVELOPE: usize = 16 * 1024;
 
-/// Bytes that the items of one page may have together, so that the message is not over its limit.
+/// Total bytes of the items of one page, so that the message stays within its limit.
 pub(crate) fn page_bytes(limits: &Limits) -> usize {
     limits.message.saturating_sub(ENVELOPE)
 }
 
-/// Snapshots that are kept so that a listing under way goes on when the catalog changes.
+/// Snapshots that are kept so that a started listing can continue when the catalog changes.
 const SNAPSHOTS: usize = 2;
 
 /// The pages of recent snapshots.
@@ -30,11 +30,11 @@ pub(crate) struct Pages {
     snapshots: VecDeque<Snapshot>,
 }
 
-/// What one page may hold.
+/// The limits of one page.
 #[derive(Debug, Clone, Copy)]
 struct PageRoom {
     items: usize,
-    /// Bytes, where items can be as long as a message.
+    /// Bytes, because an item can be as long as a message.
     bytes: usize,
 }
 
@@ -43,14 +43,15 @@ struct Snapshot {
     catalog: Arc<Catalog>,
     /// By list, era and offset.
     pages: BTreeMap<(List, Era, usize), Arc<Vec<u8>>>,
-    /// What the tool `list_prompts` answers, by era.
+    /// The results of the tool `list_prompts`, by era.
     commands: BTreeMap<Era, Arc<Vec<u8>>>,
-    /// Whether some client may come back for the next page.
+    /// True if a client may ask for the next page.
     gave_cursor: bool,
 }
 
 impl Pages {
-    /// No pages yet; each is to have this many items, and no more bytes than a message.
+    /// Starts without pages; each will have at most this many items, and no more bytes than a
+    /// message.
     pub(crate) fn new(limits: &Limits) -> Self {
         Self {
             room: PageRoom {
@@ -89,7 +90,7 @@ impl Pages {
         is_start.then(|| snapshot.page(info, era, cursor.list, offset, room))
     }
 
-    /// The catalog, recent or of now, that a cursor was made of.
+    /// The catalog, recent or current, that a cursor was made from.
     pub(crate) fn catalog(
         &mut self,
         now: &Arc<Catalog>,
@@ -119,7 +120,7 @@ impl Pages {
         Some(self.snapshot(&catalog))
     }
 
-    /// What the tool `list_prompts` answers, as the JSON of a result.
+    /// The result of the tool `list_prompts`, as JSON.
     pub(crate) fn commands(
         &mut self,
         catalog: &Arc<Catalog>,
@@ -182,7 +183,7 @@ impl List {
         }
     }
 
-    /// Where the page ends that starts at an offset.
+    /// The end of the page that starts at an offset.
     fn end(self, catalog: &Catalog, offset: usize, room: PageRoom) -> usize {
         let end = offset.saturating_add(room.items).min(self.len(catalog));
         match self {
@@ -191,7 +192,7 @@ impl List {
         }
     }
 
-    /// Whether a page other than the first starts there: no cursor leads elsewhere.
+    /// True if a page other than the first starts there: no cursor has another offset.
     fn is_start(self, catalog: &Catalog, offset: usize, room: PageRoom) -> bool {
         let is_within = offset > 0 && offset < self.len(catalog);
         is_within
@@ -207,7 +208,7 @@ impl List {
             }
     }
 
-    /// Roughly the bytes of a long item.
+    /// The approximate size of a long item in bytes.
     fn item(self) -> usize {
         match self {
             Self::Prompts => 1024,
@@ -219,7 +220,7 @@ impl List {
 
 fn write(info: &str, catalog: &Catalog, era: Era, list: List, range: Range<usize>) -> Arc<Vec<u8>> {
     let (offset, count) = (range.start, range.len());
-    // A list that outgrows its buffer is copied each time; what is not written takes no memory.
+    // A list that outgrows its buffer is copied each time; unused capacity takes no memory.
     let mut page = Vec::with_capacity(count * list.item());
     json::object(&mut page, |result| {
         match list {
@@ -259,7 +260,7 @@ fn write(info: &str, catalog: &Catalog, era: Era, list: List, range: Range<usize
     Arc::new(page)
 }
 
-/// Where the entries end of which a page has room, from the start of a range on; always one at least.
+/// The end of the entries that fit on a page, from the start of a range; always at least one.
 fn fitting_skills(catalog: &Catalog, range: Range<usize>, bytes: usize) -> usize {
     let mut room = bytes;
     let mut end = range.start;
@@ -274,9 +275,9 @@ fn fitting_skills(catalog: &Catalog, range: Range<usize>, bytes: usize) -> usize
     end
 }
 
-/// At most so many bytes has the entry of a skill.
+/// An upper bound for the bytes of a skill's entry.
 fn skill_bytes(skill: &Skill) -> usize {
-    /// Names, quotes, commas, a digest and a number: more than all of them.
+    /// More than names, quotes, commas, a digest and a number take.
     const AROUND: usize = 160;
     // URIs hold nothing that JSON escapes, unless a client invented them.
     let text = |text: &str| 2 * text.len() + AROUND;

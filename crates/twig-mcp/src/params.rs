@@ -27,7 +27,7 @@ pub(crate) struct GetParams<'a> {
     pub(crate) input_responses: Option<&'a RawValue>,
 }
 
-/// The members that the other methods know. `null` counts as absent.
+/// The members of the other methods. `null` counts as absent.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ParamFields<'a> {
@@ -61,7 +61,7 @@ pub(crate) struct ParamFields<'a> {
     pub(crate) uri: Option<&'a RawValue>,
 }
 
-/// Reads params, or anything else that is made of members; absent ones are empty.
+/// Reads params, or any other object; a missing one counts as empty.
 pub(crate) fn read<'a, T: Deserialize<'a> + Default>(
     json: Option<&'a RawValue>,
 ) -> Result<T, Refusal> {
@@ -73,7 +73,7 @@ pub(crate) fn read<'a, T: Deserialize<'a> + Default>(
         .map_err(|error| Refusal::Params(format!("The params are malformed: {error}")))
 }
 
-/// Members that were written as an object: a derived struct would take a list as well.
+/// Members that were written as an object: a derived struct would accept a list as well.
 #[derive(Debug, Default)]
 pub(crate) struct ObjectMembers<T>(pub(crate) T);
 
@@ -105,7 +105,7 @@ pub(crate) fn text<'a>(
         .ok_or_else(|| Refusal::Params(format!("`{name}` must be a string")))
 }
 
-/// A member that has to be an object, or absent where that is allowed.
+/// A member that has to be an object, or absent if that is allowed.
 pub(crate) fn check_object(member: Option<&RawValue>, name: &'static str) -> Result<(), Refusal> {
     match member {
         Some(json) if !json.get().starts_with('{') => {

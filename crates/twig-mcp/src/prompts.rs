@@ -1,4 +1,4 @@
-//! `prompts/get`, and how messages look.
+//! `prompts/get`, and the JSON of messages.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub(crate) fn get(
         Response::None => {}
         Response::Refused => may_ask = false,
         Response::Accepted(answers) => {
-            // Only what was missing was asked for: what was given stays as it was given.
+            // The form asked only for missing values: given values stay as they are.
             for (name, value) in answers {
                 if given.iter().all(|(known, _)| *known != name) {
                     given.push((name, value));
@@ -109,7 +109,7 @@ pub(crate) fn get(
     Ok(CallOutcome::Job(Box::new(job)))
 }
 
-/// Writes the members of what `prompts/get` answers.
+/// Writes the members of the result of `prompts/get`.
 pub(crate) fn messages(description: Option<&str>, messages: &[Message], result: &mut Object<'_>) {
     result.maybe("description", description);
     result.list("messages", messages, |buffer, message| {
@@ -120,7 +120,7 @@ pub(crate) fn messages(description: Option<&str>, messages: &[Message], result: 
     });
 }
 
-/// What a message carries, as clients get it.
+/// The content of a message, as clients get it.
 pub fn content(carried: &Block) -> Box<RawValue> {
     let mut buffer = Vec::new();
     json::object(&mut buffer, |content| block(carried, content));
@@ -168,7 +168,7 @@ pub(crate) fn block(block: &Block, content: &mut Object<'_>) {
     }
 }
 
-/// Finds a prompt, or says what else there is.
+/// Finds a prompt; the refusal suggests others.
 pub(crate) fn find<'a>(call: &Call<'a>, name: &str) -> Result<PromptRef<'a>, Refusal> {
     let World {
         catalog, bodies, ..
@@ -196,7 +196,7 @@ pub(crate) fn find<'a>(call: &Call<'a>, name: &str) -> Result<PromptRef<'a>, Ref
     }
 }
 
-/// The name of the project that is served, if one is.
+/// The name of the project that is served, if there is one.
 pub(crate) fn project(catalog: &Catalog) -> Option<Box<str>> {
     catalog.project().and_then(|it| it.about.title.clone())
 }

@@ -11,7 +11,7 @@ use crate::params::{self, ParamFields};
 use crate::prompts;
 use crate::schema;
 
-/// `resources/read`: what a document holds, under the URI that was asked for.
+/// `resources/read`: the contents of a document, under the requested URI.
 pub(crate) fn read(
     call: &Call<'_>,
     fields: &ParamFields<'_>,
@@ -24,7 +24,7 @@ pub(crate) fn read(
         .long_documents
         .read(call.world, call.server.limits.document, &found);
     let read = read.map_err(|error| match error {
-        // It went away, and the next catalog will not have it.
+        // It was removed, and the next catalog will not have it.
         BodyError::NotFound => not_found(call, &uri),
         error => Refusal::Document {
             uri: uri.to_string(),
@@ -51,14 +51,14 @@ pub(crate) fn read(
     })
 }
 
-/// `resources/subscribe`: a document that is there.
+/// `resources/subscribe`: only for a document that exists.
 pub(crate) fn subscribe(call: &Call<'_>, fields: &ParamFields<'_>) -> Result<CallOutcome, Refusal> {
     let uri = params::text(fields.uri, "uri")?;
     find(call, &uri)?;
     Ok(CallOutcome::Subscribe(uri.into()))
 }
 
-/// `resources/unsubscribe`: whatever was not subscribed to is not any more.
+/// `resources/unsubscribe`: also succeeds without a subscription.
 pub(crate) fn unsubscribe(fields: &ParamFields<'_>) -> Result<CallOutcome, Refusal> {
     let uri = params::text(fields.uri, "uri")?;
     Ok(CallOutcome::Unsubscribe(uri.into()))

@@ -8,10 +8,10 @@ use twig_core::{Argument, Child, Contents, DocumentRef, PromptRef, Skill, SkillF
 use crate::era::{Era, SERVER_INFO_KEY};
 use crate::json::{self, Object};
 
-/// Where a listed prompt says that asking for it runs a program, and which file of its library.
+/// The key that marks a prompt that runs a program; its value names the file in its library.
 pub(crate) const RUNS_KEY: &str = "twig/runs";
 
-/// Where a project's prompt or resource says which version it is.
+/// The key of the version of a project's prompt or resource.
 pub(crate) const STORED_KEY: &str = "twig/version";
 
 /// The version of a project's prompt; `None` for all others.
@@ -44,7 +44,7 @@ pub(crate) fn document(found: DocumentRef<'_>, item: &mut Object<'_>) {
     }
 }
 
-/// What clients know a folder by.
+/// The MIME type of a folder.
 const FOLDER_MIME: &str = "inode/directory";
 
 /// Writes the members of an item of `resources/directory/read`.
@@ -125,7 +125,7 @@ pub(crate) fn arguments(arguments: &[Argument], item: &mut Object<'_>) {
 
 /// Writes the members of a form that asks for these arguments.
 ///
-/// Clients know fewer words here than in a JSON Schema: no pattern, and no length beside choices.
+/// Forms support less than JSON Schema: no pattern, and no length beside choices.
 pub(crate) fn form(arguments: &[Argument], schema: &mut Object<'_>) {
     schema.text("type", "object");
     properties(arguments, schema, |argument, property| {

@@ -31,7 +31,7 @@ pub(crate) fn get(
     Ok(CallOutcome::Complete)
 }
 
-/// `resources/directory/read`: what is right inside of a folder.
+/// `resources/directory/read`: the direct children of a folder.
 pub(crate) fn read_directory(
     call: &Call<'_>,
     fields: &ParamFields<'_>,
@@ -43,7 +43,8 @@ pub(crate) fn read_directory(
         None => (Arc::clone(now), 0),
         Some(cursor) => {
             let cursor = params::text(Some(cursor), "cursor")?;
-            // Whatever the list: a folder's cursors have snapshots that no list's has.
+            // The list does not matter: a folder's cursors have snapshots that no list's cursor
+            // has.
             let cursor = Cursor::parse(&cursor).ok_or(Refusal::Cursor)?;
             let is_meant = |of: &Catalog| snapshot_in(of.fingerprint(), &uri) == cursor.snapshot;
             let catalog = call.server.pages().catalog(now, is_meant);
@@ -89,7 +90,7 @@ pub(crate) fn read_directory(
         result.text("nextCursor", &cursor.to_string());
         call.server.pages().keep(&catalog);
     }
-    // The extension does not ask for it here; there are clients that do.
+    // The extension does not require it here, but some clients do.
     call.era.keep_list(result);
     Ok(CallOutcome::Complete)
 }

@@ -13,7 +13,7 @@ use crate::outbox::Outbox;
 use crate::params::{self, ParamFields};
 use crate::server::Server;
 
-/// The longest id of a subscription, in bytes: it is kept, and repeated in every notification.
+/// The longest id of a subscription, in bytes: it is stored, and repeated in every notification.
 const ID_LIMIT: usize = 1024;
 
 /// What a client wants to be notified of, as it is written.
@@ -27,7 +27,7 @@ struct Filter<'a> {
     resource_subscriptions: Option<&'a RawValue>,
 }
 
-/// What of it is honoured: all that there is.
+/// The part of it that is granted: everything that exists.
 #[derive(Debug)]
 pub(crate) struct SubscriptionFilter {
     prompts: bool,
@@ -37,7 +37,7 @@ pub(crate) struct SubscriptionFilter {
     watched: Option<Vec<Watched>>,
 }
 
-/// The subscriptions of one client that are open.
+/// The open subscriptions of one client.
 #[derive(Debug, Default)]
 pub(crate) struct Subscriptions {
     open: Vec<Subscription>,
@@ -51,7 +51,7 @@ struct Subscription {
     hearing: ListenerState,
 }
 
-/// Reads what a client asks for, and keeps what it can have.
+/// Reads what a client asks for, and keeps what can be granted.
 pub(crate) fn read(
     catalog: &Catalog,
     limit: usize,
@@ -133,12 +133,12 @@ impl Subscriptions {
         self.legacy.watch(uri, catalog, limit)
     }
 
-    /// And no more.
+    /// Stops these notifications.
     pub(crate) fn unsubscribe(&mut self, uri: &str) {
         self.legacy.watched.retain(|known| *known.uri != *uri);
     }
 
-    /// Writes all that has changed since it was last written, one message at a time.
+    /// Writes all changes since the last call, one message at a time.
     pub(crate) fn catch_up(
         &mut self,
         catalog: &Catalog,
@@ -159,7 +159,7 @@ impl Subscriptions {
         }
     }
 
-    /// Takes all of them, oldest first.
+    /// Removes all of them, oldest first.
     pub(crate) fn take(&mut self) -> impl Iterator<Item = Box<str>> + use<> {
         std::mem::take(&mut self.open)
             .into_iter()
@@ -184,7 +184,7 @@ impl SubscriptionFilter {
     }
 }
 
-/// Writes what changed, on a subscription or to a legacy peer.
+/// Writes a change, on a subscription or to a legacy client.
 fn announcement(news: News<'_>, subscription: Option<&str>, buffer: &mut Vec<u8>) {
     let (method, uri) = match news {
         News::Prompts => ("notifications/prompts/list_changed", None),
@@ -222,7 +222,7 @@ pub(crate) fn completed(id: &str, server: &Server, buffer: &mut Vec<u8>) {
     });
 }
 
-/// The request that a `notifications/cancelled` means.
+/// The request that a `notifications/cancelled` names.
 pub(crate) fn cancelled(params: Option<&RawValue>) -> Option<&str> {
     let fields: ParamFields<'_> = params::read(params).ok()?;
     fields.request_id.map(RawValue::get)

@@ -22,10 +22,10 @@ use crate::error::Refusal;
 use crate::json::{self, Object};
 use crate::params::{self, ParamFields};
 
-/// What a tool answers; otherwise a sentence that says what went wrong, and nothing was written.
+/// The answer of a tool; otherwise a sentence that says what went wrong, and nothing was written.
 type ToolAnswer = Result<CallOutcome, String>;
 
-/// `tools/list`: all of them, always in one order.
+/// `tools/list`: all tools, always in the same order.
 pub(crate) fn list(
     call: &Call<'_>,
     fields: &ParamFields<'_>,
@@ -51,7 +51,7 @@ pub(crate) fn call(
 ) -> Result<CallOutcome, Refusal> {
     let name = params::text(fields.name, "name")?;
     let found = TOOLS.iter().find(|tool| tool.name == name);
-    // Whether the project is still there is the store's to say: a write needs no catalog.
+    // The store checks whether the project still exists: a write needs no catalog.
     let may_write = call.server.tools.writes && call.server.tools.project.is_some();
     let found = found.filter(|tool| may_write || !tool.writes());
     let tool = found.ok_or_else(|| unknown(call, &name))?;
@@ -67,13 +67,13 @@ pub(crate) fn call(
     }))
 }
 
-/// The tools that there are now.
+/// The tools that are currently available.
 fn offered(call: &Call<'_>) -> impl Iterator<Item = &'static Tool> + use<> {
     let writes = call.server.tools.writes && call.world.catalog.project().is_some();
     TOOLS.iter().filter(move |tool| writes || !tool.writes())
 }
 
-/// Says that there is no such tool, and what would offer it.
+/// Refuses an unknown tool, and says how to enable it.
 fn unknown(call: &Call<'_>, name: &str) -> Refusal {
     let is_known = TOOLS.iter().any(|tool| tool.name == name);
     let hint = match (is_known, call.server.tools.writes) {
@@ -90,7 +90,7 @@ fn unknown(call: &Call<'_>, name: &str) -> Refusal {
     }
 }
 
-/// What stands before a prompt's name in a message that means it.
+/// The prefix of a prompt's name in a message that invokes it.
 fn trigger<'a>(call: &Call<'a>) -> &'a str {
     match &*call.server.tools.trigger {
         "" => ":",

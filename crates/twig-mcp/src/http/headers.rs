@@ -9,8 +9,8 @@ use crate::id;
 
 /// The headers of one request, as they were written.
 ///
-/// A header that came twice, or is not text, is to be handed in as something that is not ASCII: it
-/// then never fits.
+/// The caller passes a header that occurs twice, or is not text, as something that is not ASCII: it
+/// then never matches.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Headers<'a> {
     /// `MCP-Protocol-Version`
@@ -31,13 +31,13 @@ const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 
 impl Headers<'_> {
-    /// Whether the client takes a stream of events.
+    /// True if the client accepts a stream of events.
     pub fn accepts_stream(&self) -> bool {
         self.accepts(EVENTS)
     }
 
-    /// Refuses a body that does not call itself JSON (which a page of another site could send
-    /// unasked), and a client that would not take JSON back.
+    /// Refuses a body that is not declared as JSON (a page of another site could send it unasked),
+    /// and a client that does not accept JSON.
     pub(super) fn check_media(&self) -> Result<(), HttpRefusal> {
         let essence = self.content_type.map(essence).unwrap_or_default();
         if !essence.eq_ignore_ascii_case(JSON) {
@@ -49,7 +49,7 @@ impl Headers<'_> {
         Ok(())
     }
 
-    /// Compares the version with the one that the message says, as JSON.
+    /// Compares the version with that of the message, as JSON.
     pub(super) fn check_body_version(&self, version: &str) -> Result<(), Refusal> {
         let version = id::decode(version);
         check("MCP-Protocol-Version", self.version, version.as_deref())
@@ -59,7 +59,7 @@ impl Headers<'_> {
         check("Mcp-Method", self.method, Some(method))
     }
 
-    /// Compares the name; one that the message lacks is for its handler to miss.
+    /// Compares the name; if the message has none, its handler reports that.
     pub(super) fn check_name(&self, name: Option<&RawValue>) -> Result<(), Refusal> {
         let name = name.and_then(|name| id::decode(name.get()));
         check("Mcp-Name", self.name, name.as_deref())

@@ -5,30 +5,30 @@ use crate::connection::write_refusal;
 use crate::era::Era;
 use crate::error::Refusal;
 
-/// Why a request goes no further.
+/// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HttpRefusal {
-    /// The body cannot be read to its end.
+    /// The body could not be read to its end.
     Body,
     /// There is no valid token.
     Token,
-    /// The host that the client thinks it speaks to is not this one.
+    /// The `Host` header names another host.
     Host,
-    /// A page of a site that is not allowed sent it.
+    /// The `Origin` header names a site that is not allowed.
     Origin,
-    /// The endpoint does not know the HTTP method, in this era or at all.
+    /// The endpoint does not support the HTTP method, in this era or at all.
     Method,
-    /// The client does not take what would be answered.
+    /// The client does not accept the type of the answer.
     NotAcceptable,
     /// The body took too long.
     Slow,
     /// The body is longer than this many bytes.
     TooLarge(usize),
-    /// The body is not JSON by its own word.
+    /// The content type of the body is not JSON.
     MediaType,
     /// There is no such session.
     NoSession,
-    /// Too many requests wait.
+    /// Too many requests are waiting.
     Busy,
     /// There are this many sessions already.
     Sessions(usize),
@@ -37,7 +37,7 @@ pub enum HttpRefusal {
 }
 
 impl HttpRefusal {
-    /// Says it where the message was not read.
+    /// The reply if the message was not read.
     pub fn reply(self, headers: &Headers<'_>) -> Reply {
         self.reply_to(headers.era(), None)
     }

@@ -7,7 +7,7 @@ use crate::call::{Call, CallOutcome};
 use crate::json;
 use crate::schema;
 
-/// Answers with all prompts; what is answered is written once for each snapshot and era.
+/// Answers with all prompts; the answer is written once for each snapshot and era.
 pub(super) fn call(call: &Call<'_>) -> CallOutcome {
     let Call { server, era, .. } = *call;
     let catalog = call.world.catalog;
@@ -17,7 +17,7 @@ pub(super) fn call(call: &Call<'_>) -> CallOutcome {
             reply::structured(|content| write(catalog, content), result);
             schema::seal(era, &server.info, "complete", None, result);
         });
-        // It is kept as long as the snapshot is.
+        // It is kept as long as the snapshot.
         page.shrink_to_fit();
         page
     });
@@ -42,7 +42,7 @@ fn write(catalog: &Catalog, content: &mut json::Object<'_>) {
     });
 }
 
-/// Whether all that there is to say goes into `input`.
+/// True if `input` is its only argument.
 fn takes_input_alone(prompt: &Prompt) -> bool {
     match &*prompt.arguments {
         [] => true,

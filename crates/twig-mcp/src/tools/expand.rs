@@ -17,20 +17,20 @@ use crate::params::{self, ParamFields};
 use crate::prompts;
 use crate::schema;
 
-/// What the tool is called.
+/// The name of the tool.
 pub(super) const NAME: &str = "expand_prompt";
 
-/// Where a stored prompt wants what the user wrote.
+/// The placeholder for the user's text in a stored prompt.
 const SLOT: &str = "{{input}}";
 
-/// What becomes of the text that no argument took.
+/// What happens to the text that is no value of an argument.
 #[derive(Debug, PartialEq, Eq)]
 enum Tail {
     /// There is none.
     None,
     /// It follows after an empty line.
     Append(String),
-    /// It stands wherever the text has `{{input}}`; where it has none, it follows.
+    /// It replaces every `{{input}}` of the text; if there is none, it is appended.
     Slot(String),
 }
 
@@ -85,7 +85,7 @@ pub(super) fn call(
     Ok(CallOutcome::Job(Box::new(job)))
 }
 
-/// The prompt that a `tools/call` wants expanded, as far as that can be said without its trigger.
+/// The prompt that a `tools/call` expands, as far as it is known without the trigger.
 pub(crate) fn command<'a>(fields: &ParamFields<'a>) -> Option<Cow<'a, str>> {
     #[derive(serde::Deserialize)]
     struct ExpandArguments<'a> {
@@ -99,7 +99,7 @@ pub(crate) fn command<'a>(fields: &ParamFields<'a>) -> Option<Cow<'a, str>> {
     Some(arguments.command)
 }
 
-/// Finds the prompt that a command means, with or without the trigger in front.
+/// Finds the prompt of a command, with or without the trigger.
 fn find<'a>(call: &Call<'a>, command: &str) -> Result<PromptRef<'a>, String> {
     let command = command.trim();
     let catalog = call.world.catalog;
@@ -125,7 +125,7 @@ fn find<'a>(call: &Call<'a>, command: &str) -> Result<PromptRef<'a>, String> {
 
 type ExpandValues<'v> = Vec<(Cow<'v, str>, Cow<'v, str>)>;
 
-/// The values of a prompt's arguments, and what remains.
+/// The values of a prompt's arguments, and the remaining text.
 fn arguments<'v>(found: PromptRef<'v>, text: &'v str) -> (ExpandValues<'v>, Tail) {
     let append = |rest: String| {
         if rest.is_empty() {
@@ -160,7 +160,7 @@ fn arguments<'v>(found: PromptRef<'v>, text: &'v str) -> (ExpandValues<'v>, Tail
     }
 }
 
-/// Says what is missing, and all that the prompt takes.
+/// Names the missing arguments, and lists all arguments of the prompt.
 fn missing(prompt: &Prompt, error: &RenderError) -> String {
     let mut sentence = format!(
         "{error}\nGive them in `input` as key=value or key=\"several words\". `{}` takes:",
@@ -178,7 +178,7 @@ fn missing(prompt: &Prompt, error: &RenderError) -> String {
     sentence
 }
 
-/// Refuses what many slots would make too long: a whole prompt and one input always fit.
+/// Refuses a text that many slots would make too long: a whole prompt and one input always fit.
 fn check_room(messages: &[Message], tail: &Tail, limits: &Limits) -> Result<(), String> {
     let Tail::Slot(input) = tail else {
         return Ok(());
@@ -202,7 +202,7 @@ fn check_room(messages: &[Message], tail: &Tail, limits: &Limits) -> Result<(), 
     Ok(())
 }
 
-/// Writes a rendered prompt: its texts as one, and behind it whatever else there is.
+/// Writes a rendered prompt: its texts as one, followed by the other content.
 fn write(mut messages: Vec<Message>, tail: Tail, result: &mut Object<'_>) {
     place(&mut messages, tail);
     let prompt = join(&messages);
@@ -217,7 +217,7 @@ fn write(mut messages: Vec<Message>, tail: Tail, result: &mut Object<'_>) {
     );
 }
 
-/// Puts what remained of the input into the messages.
+/// Inserts the remaining input into the messages.
 fn place(messages: &mut Vec<Message>, tail: Tail) {
     let input = match tail {
         Tail::None => return,
@@ -254,7 +254,7 @@ fn place(messages: &mut Vec<Message>, tail: Tail) {
     });
 }
 
-/// The texts as one; who speaks is said only where a model does.
+/// The texts as one; a role is named only if it is the model.
 fn join(messages: &[Message]) -> String {
     let texts = || {
         messages.iter().filter_map(|message| match &message.block {

@@ -16,7 +16,7 @@ use crate::id;
 /// The longest name of an argument that a sentence repeats, in characters.
 const QUOTED: usize = 64;
 
-/// Arguments that fit their tool's schema.
+/// Arguments that match their tool's schema.
 #[derive(Debug)]
 pub(super) struct ToolArguments<'a> {
     values: Vec<(&'static str, ToolArgument<'a>)>,
@@ -28,7 +28,7 @@ enum ToolArgument<'a> {
     Number(u64),
 }
 
-/// Reads arguments; a sentence says which of them does not fit. `null` counts as absent.
+/// Reads arguments; the error says which of them is invalid. `null` counts as absent.
 pub(super) fn read<'a>(
     arguments: Option<&'a RawValue>,
     tool: &'static Tool,
@@ -104,7 +104,7 @@ impl Parameter {
         let name = self.name;
         let text = || {
             id::decode(json).ok_or_else(|| {
-                // All else that is wrong with a string was found when the message was read.
+                // All other mistakes in a string were found when the message was read.
                 let fault = if json.starts_with('"') {
                     "has half of a surrogate pair, which is no character"
                 } else {
@@ -144,7 +144,7 @@ impl Parameter {
     }
 }
 
-/// A whole number; a schema takes `3.0` for one, too.
+/// A whole number; JSON Schema accepts `3.0` as one, too.
 fn whole(json: &str) -> Option<u64> {
     let digits = match json.split_once('.') {
         Some((digits, zeros)) if zeros.bytes().all(|byte| byte == b'0') => digits,
@@ -153,7 +153,7 @@ fn whole(json: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// The members of the arguments: however many there are, no more is kept than a tool has.
+/// The members of the arguments: stores no more of them than the tool has.
 struct ToolArgumentMembers<'a> {
     values: Vec<Option<&'a RawValue>>,
     twice: Option<&'static str>,

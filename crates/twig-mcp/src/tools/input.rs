@@ -3,17 +3,17 @@
 //! Nothing gets lost: text that is no value of an argument goes to the rest, in order and with its
 //! whitespace.
 
-/// What was written.
+/// The parsed text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct WrittenInput<'n> {
     /// The name of an argument and its value, each name once.
     pub(super) values: Vec<(&'n str, String)>,
-    /// All else, without spaces at its ends.
+    /// Everything else, trimmed.
     pub(super) rest: String,
 }
 
 /// Reads pairs whose key is one of these names: `key=value`, `key="several words"` or the same in
-/// single quotes. Of two pairs with one key the second stays in the rest.
+/// single quotes. If a key occurs twice, the second pair stays in the rest.
 pub(super) fn read<'n>(text: &str, names: &[&'n str]) -> WrittenInput<'n> {
     let mut values = Vec::new();
     let mut rest = String::new();
@@ -24,7 +24,7 @@ pub(super) fn read<'n>(text: &str, names: &[&'n str]) -> WrittenInput<'n> {
         if is_word_start && let Some((name, value, after)) = pair(left, &free) {
             values.push((name, value));
             free.retain(|other| *other != name);
-            // The space before the pair stays: the one behind it would be too much.
+            // Keep the whitespace before the pair and drop that after it.
             left = after.trim_start();
             is_word_start = left.len() < after.len();
             continue;
@@ -44,8 +44,8 @@ fn is_space(c: char) -> bool {
     c.is_whitespace()
 }
 
-/// The pair that a text starts with, and what follows it. A name that is found once is not looked for
-/// again, so quotes without an end are searched for as often as there are names, not words.
+/// The pair that a text starts with, and what follows it. A name that was found is not searched for
+/// again, so unterminated quotes are searched for once per name, not once per word.
 fn pair<'t, 'n>(text: &'t str, names: &[&'n str]) -> Option<(&'n str, String, &'t str)> {
     let (name, value) = names.iter().find_map(|name| {
         let value = text.strip_prefix(name)?.strip_prefix('=')?;
@@ -56,11 +56,11 @@ fn pair<'t, 'n>(text: &'t str, names: &[&'n str]) -> Option<(&'n str, String, &'
     }
     let end = value.find(is_space).unwrap_or(value.len());
     let (value, after) = value.split_at(end);
-    // A name and `=` alone is no value: an empty one is written in quotes.
+    // A name and `=` alone is no value: an empty value is written in quotes.
     (!value.is_empty()).then(|| (name, value.to_owned(), after))
 }
 
-/// A value in quotes, and what follows it. A quote ends it where a space, a comma, a semicolon or
+/// A value in quotes, and what follows it. A quote ends it if whitespace, a comma, a semicolon or
 /// nothing follows; `\"` is a quote and `\\` a backslash in it.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut characters = text.chars();
@@ -157,7 +157,7 @@ mod tests {
         ] {
             check(text, &[], text);
         }
-        // Without an end, a quote is a character like any other.
+        // An unterminated quote is an ordinary character.
         check("code=\"a b", &[("code", "\"a")], "b");
         check("code=a code=b", &[("code", "a")], "code=b");
     }

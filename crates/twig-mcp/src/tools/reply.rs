@@ -2,7 +2,7 @@
 
 use crate::json::{self, Object};
 
-/// Writes the members of a result that says what went wrong.
+/// Writes the members of a failed result.
 pub(crate) fn failed(sentence: &str, result: &mut Object<'_>) {
     says(&format!("Error: {sentence}"), result);
     result.flag("isError", true);
@@ -18,7 +18,7 @@ pub(super) fn structured(fill: impl FnOnce(&mut Object<'_>), result: &mut Object
     structured_with(fill, &[], |_, &()| {}, result);
 }
 
-/// The same, with further blocks of content behind the text, one for each item.
+/// The same, followed by further blocks of content, one for each item.
 pub(super) fn structured_with<T>(
     fill: impl FnOnce(&mut Object<'_>),
     more: &[T],

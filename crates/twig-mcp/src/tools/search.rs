@@ -11,10 +11,10 @@ use crate::json::{self, Object};
 /// The longest query, in characters.
 pub(super) const LONGEST: usize = 1000;
 
-/// The most results where no number is asked for.
+/// The maximum number of results if the caller gives none.
 pub(super) const LIMIT: u64 = 10;
 
-/// Hands the question over.
+/// Starts the search.
 pub(super) fn call(given: &ToolArguments<'_>) -> ToolAnswer {
     let text = given.text("query").trim();
     if text.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn call(given: &ToolArguments<'_>) -> ToolAnswer {
     ))))
 }
 
-/// Writes what was found.
+/// Writes the results.
 fn finish(outcome: Result<Vec<Hit>, String>, result: &mut Object<'_>) {
     match outcome {
         Ok(hits) => reply::structured(

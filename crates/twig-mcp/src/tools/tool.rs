@@ -13,16 +13,16 @@ pub(super) struct Tool {
     /// The description for models, with [`TRIGGER`] and [`TRIGGER_WORD`] in it.
     pub(super) description: &'static str,
     pub(super) parameters: &'static [Parameter],
-    /// Whether arguments that it does not have are refused.
+    /// True if unknown arguments are refused.
     pub(super) is_strict: bool,
     /// The JSON Schema of its structured content.
     pub(super) output: &'static str,
     pub(super) does: Does,
 }
 
-/// Stands for what users write before a command.
+/// Placeholder for the prefix that users write before a command.
 pub(super) const TRIGGER: &str = "{trigger}";
-/// Stands for the same as a word.
+/// Placeholder for the same as a word.
 pub(super) const TRIGGER_WORD: &str = "{trigger word}";
 
 /// What a tool does.
@@ -51,19 +51,19 @@ pub(super) struct Parameter {
     pub(super) is_required: bool,
 }
 
-/// What an argument takes.
+/// The type of an argument.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Takes {
     Text,
-    /// Text of at most so many characters.
+    /// Text of at most this many characters.
     Line(usize),
-    /// A whole number from the first to the second, if there is one, and what is meant without it.
+    /// A whole number: minimum, maximum if there is one, and default.
     Number(u64, Option<u64>, Option<u64>),
     Choice(&'static [&'static str]),
 }
 
 impl Tool {
-    /// Whether it changes anything.
+    /// True if it changes anything.
     pub(super) fn writes(&self) -> bool {
         matches!(self.does, Does::Write(..))
     }
@@ -93,7 +93,7 @@ impl Tool {
             ":" => "colon".to_owned(),
             other => format!("`{other}`"),
         };
-        // The trigger goes in last: it is text, whatever it says.
+        // Insert the trigger last: it is text, whatever it contains.
         let description = self.description.replace(TRIGGER_WORD, &word);
         description.replace(TRIGGER, trigger)
     }

@@ -15,7 +15,7 @@ use crate::client;
 use crate::in_flight::PendingJob;
 use crate::json::Object;
 
-/// A write under way: what its answer says.
+/// A write in progress: what its answer will say.
 #[derive(Debug)]
 struct WriteCall {
     verb: Verb,
@@ -26,7 +26,7 @@ struct WriteCall {
     resource: Option<(Box<str>, Box<str>)>,
 }
 
-/// Hands the change over.
+/// Starts the change.
 pub(super) fn call(
     call: &Call<'_>,
     kind: ItemKind,
@@ -86,7 +86,7 @@ pub(super) fn call(
     Ok(CallOutcome::Job(Box::new(job)))
 }
 
-/// Whose write it is.
+/// The author of the write.
 fn author(call: &Call<'_>) -> Author {
     let said = client::name(call.meta.client_info());
     let said = said.or_else(|| call.client.map(Box::from));
