@@ -16,9 +16,9 @@ pub use self::table::{CLIENTS, CONNECTED};
 /// A program that has prompts of its own, starts servers such as Twig, or does both.
 #[derive(Debug)]
 pub struct KnownClient {
-    /// Its name on the command line, where it can be connected.
+    /// Its name on the command line, if it can be connected.
     pub id: &'static str,
-    /// Other usual spellings of that: small letters and digits alone.
+    /// Other usual spellings: only lowercase letters and digits.
     pub aliases: &'static [&'static str],
     /// The name that people know it by.
     pub title: &'static str,
@@ -41,22 +41,22 @@ pub struct PromptFolder {
     pub path: &'static str,
     /// How its files are read.
     pub kind: LibraryKind,
-    /// What a library there is called.
+    /// The name of a library there.
     pub name: &'static str,
 }
 
 /// The files of a client's prompts.
 #[derive(Debug)]
 pub struct PromptFormat {
-    /// What core has to know.
+    /// The part that core needs.
     pub files: ClientFiles,
-    /// What the files end in, the longest first.
+    /// The endings of the files' names, the longest first.
     pub endings: &'static [&'static str],
-    /// What a prompt is called.
+    /// How a prompt gets its name.
     pub(crate) names: NameRule,
-    /// What of its text is replaced.
+    /// Which marks in its text are replaced.
     pub(crate) marks: MarkRule,
-    /// Why files in subfolders are no prompts, where they are none.
+    /// Why files in subfolders are no prompts, if they are none.
     pub(crate) subfolders: Option<&'static str>,
 }
 
@@ -67,7 +67,7 @@ impl PromptFormat {
     }
 }
 
-/// What a client calls the prompt in a file.
+/// How a client names the prompt in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NameRule {
     /// Its path without the ending.
@@ -82,12 +82,12 @@ pub(crate) enum NameRule {
     Folder,
 }
 
-/// What a client replaces in a prompt's text.
+/// Which marks a client replaces in a prompt's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MarkRule {
-    /// `$ARGUMENTS`, numbers from 0 or 1, declared names; a backslash keeps a mark from being one.
+    /// `$ARGUMENTS`, numbers from 0 or 1, declared names; a backslash escapes a mark.
     Dollars,
-    /// `$ARGUMENTS` and numbers from 1, the last of which takes all that is left. There are no
+    /// `$ARGUMENTS` and numbers from 1, the last of which takes all remaining words. There are no
     /// backslashes.
     GreedyDollars,
     /// `$NAME` in capitals, `$ARGUMENTS` and numbers from 1.
@@ -103,44 +103,44 @@ pub(crate) enum MarkRule {
 pub struct ExportRules {
     /// The format of the files.
     pub format: ExportFormat,
-    /// Where a project keeps them.
+    /// The folder in a project.
     pub folder: &'static str,
-    /// Where a person keeps them.
+    /// The folder of a person.
     pub user: Candidates,
-    /// The most characters that a file may have.
+    /// The maximum number of characters in a file.
     pub longest: Option<usize>,
-    /// Whether what front matter says to this client alone is written for it again.
+    /// True if front matter keys that only this client reads are exported again.
     pub keeps_keys: bool,
 }
 
-/// The file in which a client keeps its servers.
+/// The file in which a client configures its servers.
 #[derive(Debug)]
 pub struct ServerFile {
-    /// How it is written.
+    /// Its syntax.
     pub syntax: ConfigSyntax,
-    /// A person's own.
+    /// A person's own file.
     pub user: Candidates,
-    /// A project's, from its folder.
+    /// A project's file, relative to its folder.
     pub project: Option<&'static str>,
     /// Whether the file may end in `.jsonc` as well as in `.json`.
     pub is_jsonc: bool,
-    /// The keys that lead to the servers, and the words of an entry there.
+    /// The keys of the table of servers, and the form of an entry there.
     pub layout: (&'static [&'static str], EntryForm),
     /// The same in a newer version, which has the servers one key deeper.
     pub newer_layout: Option<(&'static [&'static str], EntryForm)>,
-    /// What the client became.
+    /// The client under its later name.
     pub successor: Option<Successor>,
-    /// Folders and files, one of which is there where the client is installed.
+    /// Folders and files, one of which exists if the client is installed.
     pub installed: &'static [Candidates],
-    /// Programs, one of which is there where the client is installed.
+    /// Programs, one of which exists if the client is installed.
     pub programs: &'static [&'static str],
-    /// What a person has to do or know once their own file is written.
+    /// What a person has to do or know after their own file was written.
     pub next: &'static str,
-    /// The same of a project's file, where it differs.
+    /// The same for a project's file, if it differs.
     pub next_in_project: Option<&'static str>,
 }
 
-/// A client under a later name, with files of its own. They count once its folder is there.
+/// A client under a later name, with its own files. They count if its folder exists.
 #[derive(Debug)]
 pub struct Successor {
     /// Its folder.
@@ -151,7 +151,7 @@ pub struct Successor {
     pub project: &'static str,
 }
 
-/// A path, from the first of these folders that is known.
+/// A path, relative to the first of these folders that is known.
 pub type Candidates = &'static [(BaseFolder, &'static str)];
 
 /// A folder of the person.
@@ -163,13 +163,13 @@ pub enum BaseFolder {
     Home,
     /// `~/.config`, on every system.
     Config,
-    /// Where applications with windows keep theirs on this system.
+    /// The folder for settings of desktop applications on this system.
     Applications,
-    /// `~/.config`, but on Windows where applications keep theirs.
+    /// `~/.config`, but on Windows the folder for settings of applications.
     Settings,
 }
 
-/// How a file of servers is written.
+/// The syntax of a file of servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfigSyntax {
     /// JSON, with comments or without.
@@ -178,7 +178,7 @@ pub enum ConfigSyntax {
     Toml,
 }
 
-/// The keys with which a client's entry is written.
+/// The form of a client's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryForm {
     /// `command`, `args` and `env`.
@@ -222,13 +222,13 @@ pub fn kind(word: &str) -> Option<LibraryKind> {
     kinds().find(|kind| kind.as_str() == word)
 }
 
-/// Every folder that a client reads, in the order in which libraries of one project come. Of two that
-/// are links to one folder the first is read.
+/// Every folder that a client reads, in the order of the libraries of one project. If two are
+/// symlinks to the same folder, the first is read.
 pub fn prompt_folders() -> impl Iterator<Item = &'static PromptFolder> {
     CLIENTS.iter().flat_map(|client| client.folders)
 }
 
-/// The client of a name on the command line, also in other usual spellings of it.
+/// Finds a client by its name on the command line or another usual spelling of it.
 pub fn connected(name: &str) -> Option<&'static KnownClient> {
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     let plain: String = letters.map(|c| c.to_ascii_lowercase()).collect();
@@ -239,9 +239,9 @@ pub fn connected(name: &str) -> Option<&'static KnownClient> {
     })
 }
 
-/// The kind of prompts that files of a name are of, wherever they lie.
+/// The kind of prompt files with this name, in any folder.
 ///
-/// `in_subfolder` is true if the file lies below the folder that is scanned: a kind that is
+/// `in_subfolder` is true if the file is below the folder that is scanned: a kind that is
 /// recognised by its folder's name does not exist at the top.
 pub fn kind_of_file(name: &str, in_subfolder: bool) -> Option<LibraryKind> {
     let ends = |ending: &str| {
@@ -260,7 +260,7 @@ pub fn kind_of_file(name: &str, in_subfolder: bool) -> Option<LibraryKind> {
     formats.next().map(PromptFormat::kind)
 }
 
-/// The kind of a folder called `commands`, by how many files of it are TOML and Markdown.
+/// The kind of a folder called `commands`, by the numbers of its TOML and Markdown files.
 pub fn kind_of_commands(toml: usize, markdown: usize) -> LibraryKind {
     if toml > markdown {
         formats::GEMINI.kind()

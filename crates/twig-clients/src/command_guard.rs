@@ -18,10 +18,10 @@ use twig_core::render::stand_in::{has_stand_in, number, stand_in, stood_for};
 use twig_core::render::{Block, Checked, Message, RenderError};
 use twig_core::{Dialect, Prompt};
 
-/// What such clients call themselves: opencode, Kilo Code, `MiMo` Code, Altimate Code.
+/// Names of such clients: opencode, Kilo Code, `MiMo` Code, Altimate Code.
 const COMMAND_CLIENTS: [&str; 4] = ["opencode", "kilo", "mimocode", "altimate"];
 
-/// Clients that are known to leave a prompt's text alone, whatever they ask for.
+/// Clients that are known not to change a prompt's text, whatever values they send.
 const OTHER_CLIENTS: [&str; 30] = [
     "@cline/core",
     "claude-ai",
@@ -55,7 +55,7 @@ const OTHER_CLIENTS: [&str; 30] = [
     "zed",
 ];
 
-/// The other mark that they put a person's words in for.
+/// The other mark that they replace by a person's words.
 const ARGUMENTS: &str = "ARGUMENTS";
 
 /// How marks that were given as values are distinguished from text of an author.
@@ -63,19 +63,19 @@ const ARGUMENTS: &str = "ARGUMENTS";
 pub enum CommandGuard {
     /// The values were rendered as their stand-ins.
     StandIns,
-    /// The values were rendered as they are: the marks with these numbers are theirs.
+    /// The values were rendered as they are: the marks with these numbers are values.
     Numbers(Vec<u32>),
 }
 
 impl CommandGuard {
-    /// The guard of a request. The values that are marks may come back as their stand-ins.
+    /// The guard of a request. Values that are marks may be replaced by their stand-ins.
     pub fn new(prompt: &Prompt, given: &mut [(Cow<'_, str>, Cow<'_, str>)]) -> Self {
         // A program gets the values as they were given.
         if prompt.dialect == Dialect::Function {
             let numbers = given.iter().filter_map(|(_, value)| number(value));
             return Self::Numbers(numbers.collect());
         }
-        // These clients give marks and nothing else: with such a character, it is all data.
+        // These clients send only marks: with such a character, all values are data.
         if given.iter().any(|(_, value)| has_stand_in(value)) {
             return Self::Numbers(Vec::new());
         }
@@ -87,7 +87,7 @@ impl CommandGuard {
         Self::StandIns
     }
 
-    /// Which values have to be what their argument takes.
+    /// Which values have to meet the rules of their argument.
     pub fn checked(guard: Option<&Self>) -> Checked {
         match guard {
             Some(Self::StandIns) => Checked::AllButStandIns,
@@ -152,7 +152,7 @@ impl CommandGuard {
             return (one.into(), is_far(rest), rest);
         }
         if first == Some('!') {
-            // A person's words may begin with a command in quotes, and mean no more than that.
+            // A person's words may begin with a quoted command.
             let is_command =
                 |next: char| matches!(next, '`' | '$') || self.stood_for(next).is_some();
             return (one.into(), rest.starts_with(is_command), rest);
@@ -168,18 +168,18 @@ impl CommandGuard {
     }
 }
 
-/// Whether a client of this name is such a client; `configured` are names that the person added.
+/// True if a client of this name is such a client; `configured` are names that the person added.
 pub fn is_command_client<'n>(name: &str, configured: impl Iterator<Item = &'n str>) -> bool {
     let mut known = COMMAND_CLIENTS.into_iter().chain(configured);
     known.any(|known| is_called(name, known))
 }
 
-/// Whether a client of this name is known to leave a prompt's text alone.
+/// True if a client of this name is known not to change a prompt's text.
 pub fn is_other_client(name: &str) -> bool {
     OTHER_CLIENTS.iter().any(|known| is_called(name, known))
 }
 
-/// Whether each argument that was given is `$` and its own number, counted from 1 as they are listed.
+/// True if each given argument is `$` and its own number, counted from 1 in the listed order.
 pub fn asks_with_marks(prompt: &Prompt, given: &[(Cow<'_, str>, Cow<'_, str>)]) -> bool {
     let is_own_mark = |name: &str, value: &str| {
         let place = number(value).and_then(|number| usize::try_from(number).ok());
@@ -189,7 +189,7 @@ pub fn asks_with_marks(prompt: &Prompt, given: &[(Cow<'_, str>, Cow<'_, str>)]) 
     !given.is_empty() && given.iter().all(|(name, value)| is_own_mark(name, value))
 }
 
-/// Whether a name is a known one, perhaps with more after it: `name`, `name-server`, `name (build)`.
+/// True if a name is a known one, perhaps with a suffix: `name`, `name-server`, `name (build)`.
 fn is_called(name: &str, known: &str) -> bool {
     let (Some(begins), Some(rest)) = (name.get(..known.len()), name.get(known.len()..)) else {
         return false;
@@ -197,19 +197,19 @@ fn is_called(name: &str, known: &str) -> bool {
     begins.eq_ignore_ascii_case(known) && (rest.is_empty() || rest.starts_with(['-', ' ']))
 }
 
-/// Whether a path after an `@`, whose file is attached, leads out of the project: to home, to the
-/// root, to a folder above.
+/// True if a path after an `@`, whose file is attached, is outside the project: in home, at the
+/// root, or in a parent folder.
 fn is_far(rest: &str) -> bool {
     rest.starts_with(['/', '~', '\\']) || rest.starts_with("..")
 }
 
-/// Whether a mark and what follows would be read as one: a longer number, or, where a person's words
-/// end in `!` or `$`, a command or the other mark.
+/// True if a mark and the text after it would be read as one: a longer number, or, if a person's
+/// words end in `!` or `$`, a command or the other mark.
 fn touches(rest: &str, digits: usize) -> bool {
     digits > 0 || rest.starts_with('`') || rest.starts_with(ARGUMENTS)
 }
 
-/// An error as it would be without stand-ins, where a guard put some in.
+/// An error with the original marks instead of stand-ins.
 pub fn error(guard: Option<&CommandGuard>, error: RenderError) -> RenderError {
     let sentence = error.to_string();
     if !matches!(guard, Some(CommandGuard::StandIns)) || !has_stand_in(&sentence) {
@@ -223,7 +223,7 @@ pub fn error(guard: Option<&CommandGuard>, error: RenderError) -> RenderError {
     }
 }
 
-/// A text with the marks that stand-ins stood for.
+/// A text with the original marks instead of stand-ins.
 fn restored(text: &str) -> String {
     let pieces = text.chars().map(|character| match stood_for(character) {
         Some(number) => format!("${number}"),
@@ -257,7 +257,7 @@ mod tests {
             ("`!` means `not`", "`! ` means `not`"),
             ("{a} then {b}", "$1 then $2"),
             ("{a} costs $1", "$1 costs $ 1"),
-            // What a person writes is put in later, and may end in `!` or begin with a quote.
+            // A person's words are inserted later, and may end in `!` or begin with a quote.
             ("{a}`ls`", "$1 `ls`"),
             ("!{a}`ls`", "! $1 `ls`"),
             ("!{a}", "! $1"),
@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(untouched, missing().to_string());
     }
 
-    /// What such a client makes of a template: the text that it would look for commands in.
+    /// The text in which such a client would look for commands.
     fn filled(template: &str, words: &[&str]) -> String {
         let mut filled = String::new();
         let mut rest = template;

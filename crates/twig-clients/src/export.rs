@@ -29,7 +29,7 @@ use twig_core::model::{Content, Library, LibraryKind};
 use twig_core::name::RelativePath;
 use twig_core::template::{ComputedJob, JobOutcome};
 
-/// What is to be written.
+/// What an export writes.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// A file for each prompt, or a folder, in the order of the prompts.
@@ -45,54 +45,54 @@ pub struct ExportItem {
     pub prompt: Box<str>,
     /// Where it is written, from the client's folder.
     pub path: String,
-    /// All of the file, its marker too.
+    /// The whole file, including its marker.
     pub text: String,
-    /// The files that a skill brings.
+    /// The other files of a skill.
     pub bundled: Vec<BundledFile>,
-    /// The file that the prompt was read from, where it is one.
+    /// The file that the prompt was read from, if there is one.
     pub source: Option<String>,
     /// What the format does not hold, and what was changed.
     pub notes: Vec<String>,
 }
 
-/// A file that a skill brings, copied as it is.
+/// A file of a skill, copied as it is.
 #[derive(Debug, Clone)]
 pub struct BundledFile {
-    /// Whose it is.
+    /// Its library.
     pub library: Arc<Library>,
-    /// Where it is there.
+    /// Its path in the library.
     pub path: RelativePath,
     /// Where it is written, from the skill's folder.
     pub to: String,
     /// SHA-256 of its bytes.
     pub digest: [u8; 32],
-    /// How many there are.
+    /// Its size in bytes.
     pub size: u64,
 }
 
-/// A prompt that is not written.
+/// A prompt that is not exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
     /// Its full name.
     pub prompt: Box<str>,
-    /// Why; follows the name and a colon.
+    /// The reason; follows the name and a colon.
     pub why: String,
 }
 
-/// Who renders a computed template for an export.
+/// Renders a computed template for an export.
 pub type Compute<'c> = dyn FnMut(&ComputedJob) -> JobOutcome + 'c;
 
-/// A file's text before its marker, and what is to be said of it.
+/// A file's text before its marker, and the notes on it.
 #[derive(Debug, Default)]
 struct ExportDraft {
     text: String,
     notes: Vec<String>,
 }
 
-/// Makes files of prompts.
+/// Turns prompts into files.
 ///
-/// `names` are those of everything that the catalog serves, so that a prompt's file is called the same
-/// whatever else is written with it.
+/// `names` are those of everything that the catalog serves, so that the name of a prompt's file
+/// does not depend on what else is exported.
 pub fn plan<'c>(
     world: World<'_>,
     client: ExportFormat,
@@ -124,7 +124,7 @@ fn item(
     let file = names.of(found);
     let mut speech = speech::of(world, found, compute)?;
     let is_skill = client == ExportFormat::Skills && found.library.kind == LibraryKind::Skills;
-    // Claude Code does it by itself, and a skill is copied as it is.
+    // Claude Code does that itself, and a skill is copied as it is.
     if client != ExportFormat::Claude && !is_skill {
         speech.append();
     }
@@ -186,7 +186,7 @@ fn item(
     })
 }
 
-/// The file that a prompt was read from, as the source knows it.
+/// The path of the file that a prompt was read from, as the source knows it.
 fn source(found: PromptRef<'_>) -> Option<String> {
     let message = found.prompt.messages.first()?;
     match &message.content {

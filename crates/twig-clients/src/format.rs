@@ -39,19 +39,19 @@ use twig_core::problem::{Problem, ProblemCode, Severity};
 pub enum ClientFilePart {
     /// A prompt: its text is read.
     Prompt,
-    /// Text that says something of prompts, such as Fabric's list of descriptions.
+    /// Text about prompts, such as Fabric's list of descriptions.
     Aside,
-    /// A file that a skill may bring.
+    /// A file that may belong to a skill.
     Bundled,
-    /// A file of the right type that is no prompt all the same; why, as words that
-    /// read on after its name; [`skipped`] says so.
+    /// A file of the right type that is no prompt. The words say why, and follow its name;
+    /// [`skipped`] reports it.
     Skipped(&'static str),
 }
 
-/// What one file says.
+/// The content of one file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
-    /// The prompt, under the name that it wishes for.
+    /// The prompt, under the name that its file asks for.
     pub prompt: Option<Arc<Prompt>>,
     /// The front matter of a skill that can be served as one.
     pub skill: Option<SkillHead>,
@@ -62,13 +62,13 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// A prompt, once its labels were looked at.
+    /// A prompt, after its labels were checked.
     fn of(folder: &LibraryRoot, path: &RelativePath, text: &str, mut prompt: Prompt) -> Self {
         let file = folder.path_of(path);
         let mut problems = Vec::new();
         let prompts = std::slice::from_mut(&mut prompt);
         labels::check(&file, text, prompts, &mut problems);
-        // There may be thousands of them, and room for arguments that never come adds up.
+        // There may be thousands of them, and spare capacity adds up.
         prompt.arguments.shrink_to_fit();
         Self {
             prompt: Some(Arc::new(prompt)),
@@ -77,7 +77,7 @@ impl Reading {
         }
     }
 
-    /// The same, and what else is worth knowing: code, severity, sentence.
+    /// The same with a further remark: code, severity, message.
     fn with(
         mut self,
         folder: &LibraryRoot,
@@ -93,7 +93,7 @@ impl Reading {
     }
 }
 
-/// What a skill's front matter says.
+/// The front matter of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillHead {
     /// Its name, by the rules of skills.
@@ -104,14 +104,14 @@ pub struct SkillHead {
     pub front_matter: Box<str>,
 }
 
-/// What a person said about how a library is read.
+/// A person's settings for how a library is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The number of the first argument, where the text does not tell: 0 or 1.
+    /// The number of the first argument, 0 or 1, if the text does not show it.
     pub first_argument: Option<u8>,
 }
 
-/// What a file of a library is; `None` for files that are none of its business.
+/// What a file of a library is; `None` for files that do not matter to it.
 pub fn part(kind: LibraryKind, path: &RelativePath) -> Option<ClientFilePart> {
     if kind == LibraryKind::Skills {
         return files::skills(path);
@@ -141,7 +141,7 @@ pub fn skipped(folder: &LibraryRoot, path: &RelativePath, why: &str) -> Reading 
     }
 }
 
-/// Makes a prompt of one file, or says why there is none. Never fails, whatever the bytes are.
+/// Reads a prompt from one file, or reports why there is none. Never fails, whatever the bytes are.
 pub fn read(
     kind: LibraryKind,
     folder: &LibraryRoot,
@@ -162,7 +162,7 @@ pub fn read(
     }
 }
 
-/// A file of the right type that its client would not take: a prompt that cannot be served.
+/// A file of the right type that its client would refuse: a prompt that cannot be served.
 fn refused(
     kind: LibraryKind,
     folder: &LibraryRoot,
@@ -222,7 +222,7 @@ fn unreadable(
     }
 }
 
-/// A prompt that says what its file says, known by what its client calls it.
+/// A prompt whose message is the text of its file, under its client's name for it.
 fn draft(kind: LibraryKind, folder: &LibraryRoot, path: &RelativePath, id: &str) -> Prompt {
     let name = PromptName::of_format(id);
     Prompt {
@@ -240,7 +240,7 @@ fn draft(kind: LibraryKind, folder: &LibraryRoot, path: &RelativePath, id: &str)
     }
 }
 
-/// The name that clients use; those of plain Markdown files are theirs alone.
+/// The name that clients use; prompts of plain Markdown files have no prefix.
 fn full_name(kind: LibraryKind, folder: &LibraryRoot, name: &PromptName) -> Box<str> {
     match kind {
         LibraryKind::Markdown => name.as_str().into(),

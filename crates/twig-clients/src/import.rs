@@ -40,7 +40,7 @@ use twig_core::slug::{Unique, slug};
 use self::detect::fits;
 pub use self::detect::{detect, is_candidate};
 
-/// What a file was written for.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum ImportFormat {
@@ -90,30 +90,30 @@ impl ImportFormat {
     }
 }
 
-/// One file that is read.
+/// One file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Its path from where the import starts, `/` between its parts.
+    /// Its path relative to the start of the import, `/` between its parts.
     pub path: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
-/// The result of one prompt, or of one file that holds none.
+/// The result for one prompt, or for one file without any.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportItem {
-    /// Where it stood, such as `prompts.csv, row 12`.
+    /// Where it was found, such as `prompts.csv, row 12`.
     pub from: String,
-    /// The prompt, or why it is left.
+    /// The prompt, or why it is skipped.
     pub prompt: Result<ImportedPrompt, String>,
-    /// What is not as it was, one sentence each.
+    /// What was changed, one sentence each.
     pub changes: Vec<String>,
-    /// What is as it was and still worth knowing.
+    /// What was not changed and is still worth knowing.
     pub notes: Vec<String>,
 }
 
 impl ImportItem {
-    /// One that is left.
+    /// A skipped prompt.
     pub fn left(from: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
             from: from.into(),
@@ -124,14 +124,14 @@ impl ImportItem {
     }
 }
 
-/// A prompt as it will be kept.
+/// A prompt as it will be stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportedPrompt {
     /// Its name, unique in the import: `[a-z0-9_-]`, 1 to 64 long.
     pub name: String,
-    /// What it was called; names are made of this.
+    /// Its original name, from which its name is made.
     wished: String,
-    /// What tells it from others of the same name.
+    /// Distinguishes it from others of the same name.
     key: String,
     /// A name for people.
     pub title: Option<String>,
@@ -141,9 +141,9 @@ pub struct ImportedPrompt {
     pub arguments: Vec<Argument>,
     /// What it says.
     pub messages: Vec<ImportedMessage>,
-    /// Whether the texts are Jinja templates; all of them or none.
+    /// True if the texts are Jinja templates; all of them or none.
     pub is_template: bool,
-    /// The text as it was written, placeholders and all.
+    /// The original text with its placeholders.
     pub original: String,
 }
 
@@ -156,7 +156,7 @@ impl ImportedPrompt {
             .collect()
     }
 
-    /// Who says what is in which file; nothing where it is the usual file.
+    /// The role and file of each message; empty for the default file.
     fn listed_messages(&self) -> Vec<(Role, String)> {
         match self.messages.as_slice() {
             [message] if message.role == Role::User => Vec::new(),
@@ -169,7 +169,7 @@ impl ImportedPrompt {
         }
     }
 
-    /// What a library's manifest says of it, under a name that was checked.
+    /// Its table in a library's manifest, under a name that was checked.
     pub fn table(&self, name: &PromptName) -> String {
         table(&PromptTable {
             name,
@@ -192,36 +192,36 @@ impl ImportedPrompt {
 /// One message of an imported prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedMessage {
-    /// Who says it.
+    /// Its role.
     pub role: Role,
     /// The template, or the text itself.
     pub text: String,
 }
 
-/// How a change begins that says which name a prompt got instead of its own.
+/// The start of a change that reports a prompt's new name.
 pub const NAMED: &str = "another prompt is called";
 
-/// What the person asked for.
+/// The person's options.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ImportRequest {
     /// The format of all files; if `None`, each file's format is detected.
     pub format: Option<ImportFormat>,
-    /// Whether rules are prompts that apply by themselves, too.
+    /// True if rules that apply automatically are prompts, too.
     pub all_rules: bool,
 }
 
-/// What was found in files.
+/// The prompts that were found in files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ImportOutcome {
     /// Every prompt, and every file that should have held one.
     pub items: Vec<ImportItem>,
-    /// Files that lie there for another reason, and what they are not.
+    /// Files that are there for another reason, and why they are no prompts.
     pub others: Vec<(String, String)>,
 }
 
-/// Reads prompts out of files, all of one format or each by its own look.
+/// Reads prompts from files, all of one format or each with its detected format.
 ///
-/// Files are looked at in the order given, which decides who keeps a name; give them sorted.
+/// If two prompts want the same name, the first file gets it; pass the files sorted.
 pub fn read(files: &[SourceFile], wish: ImportRequest, limits: &Limits) -> ImportOutcome {
     let mut items = Vec::new();
     let mut others = Vec::new();
@@ -255,7 +255,7 @@ pub fn read(files: &[SourceFile], wish: ImportRequest, limits: &Limits) -> Impor
     ImportOutcome { items, others }
 }
 
-/// All that is read together.
+/// All files that are read together.
 #[derive(Clone, Copy)]
 struct ImportBatch<'b> {
     files: &'b [SourceFile],
@@ -269,7 +269,7 @@ impl<'b> ImportBatch<'b> {
     }
 }
 
-/// Gives each prompt a name of its own. One that is there twice, word for word, is taken once.
+/// Gives each prompt a unique name. An exact duplicate is imported once.
 fn give_names(items: &mut [ImportItem]) {
     let mut names = Unique::new();
     let mut seen: BTreeMap<(String, [u8; 32]), String> = BTreeMap::new();
@@ -300,7 +300,7 @@ fn stem<'p>(path: &'p str, end: &str) -> &'p str {
     file.strip_suffix(end).unwrap_or(file)
 }
 
-/// A path without `end` and without folders that only say what a tool keeps there.
+/// A path without `end` and without folders that only name a tool.
 fn wished_name(path: &str, end: &str) -> String {
     let path = path.strip_suffix(end).unwrap_or(path);
     let is_told = |part: &&str| {

@@ -172,7 +172,7 @@ pub(crate) fn contents(uri: &str, mime: &str, contents: &Contents, item: &mut Ob
     }
 }
 
-/// The same, but for what it holds.
+/// The same without the contents.
 pub(crate) fn about_contents(uri: &str, mime: &str, item: &mut Object<'_>) {
     item.text("uri", uri);
     item.text("mimeType", mime);
@@ -195,7 +195,7 @@ pub(crate) fn skill(skill: &Skill, item: &mut Object<'_>) {
     });
 }
 
-/// A file's digest as clients compare it.
+/// A file's digest in the form that clients compare.
 fn digest(file: &SkillFile) -> String {
     let mut digest = String::with_capacity(7 + 64);
     digest.push_str("sha256:");

@@ -12,7 +12,7 @@ use crate::json;
 use crate::long_documents::LongDocuments;
 use crate::pages::Pages;
 
-/// Who the server says that it is.
+/// The identity of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerIdentity {
     /// The program's name.
@@ -30,9 +30,9 @@ pub struct ServerIdentity {
 pub struct Tools {
     /// The project that tools write to; without one there are no such tools.
     pub project: Option<StoreName>,
-    /// Whether they may.
+    /// True if they may write.
     pub writes: bool,
-    /// What stands before a prompt's name in a message that means it; `:` where this is empty.
+    /// The prefix of a prompt's name in a message that invokes it; `:` if this is empty.
     pub trigger: String,
 }
 
@@ -60,15 +60,16 @@ pub struct Server {
     pub(crate) info: Box<str>,
     pages: Mutex<Pages>,
     pub(crate) long_documents: LongDocuments,
-    /// What was logged of prompts that could not be rendered; nothing but the prompt for functions.
+    /// Failed prompts that were logged, each with its message; functions only with the prompt.
     told: Mutex<BTreeSet<(String, String)>>,
 }
 
-/// The most mistakes of templates that are logged: each once, since clients ask again and again.
+/// The maximum number of template mistakes that are logged: each once, since clients ask
+/// repeatedly.
 const TOLD: usize = 256;
 
 impl Server {
-    /// A server that has not answered anyone yet.
+    /// A server before its first answer.
     pub fn new(identity: ServerIdentity, limits: Limits, tools: Tools) -> Self {
         let mut info = Vec::new();
         json::object(&mut info, |info| {
@@ -89,14 +90,14 @@ impl Server {
         }
     }
 
-    /// The same, where clients of these names take prompts for templates of commands, too.
+    /// The same, with further clients that use prompts as templates of commands.
     #[must_use]
     pub fn with_command_clients(mut self, names: Vec<String>) -> Self {
         self.command_clients = names;
         self
     }
 
-    /// The same, for clients that may be on other machines: what they read names libraries, not the
+    /// The same, for clients that may be on other machines: messages name libraries, not the
     /// folders of this machine.
     #[must_use]
     pub fn for_remote_clients(mut self) -> Self {
@@ -104,7 +105,7 @@ impl Server {
         self
     }
 
-    /// An error of a prompt as clients may read it; what is wrong with the prompt is logged.
+    /// An error of a prompt as clients may read it; mistakes in the prompt are logged.
     pub(crate) fn report<'l>(
         &self,
         prompt: &str,
@@ -121,12 +122,12 @@ impl Server {
 
     /// Locks the pages of recent listings.
     pub(crate) fn pages(&self) -> MutexGuard<'_, Pages> {
-        // A panic while the lock was held left at worst a page to be written again.
+        // After a panic with the lock held, at worst a page has to be written again.
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Logs what is wrong with a prompt, the first time that it comes up. Mistakes of the caller are
-    /// the caller's business.
+    /// Logs what is wrong with a prompt, the first time that it comes up. Mistakes of the caller
+    /// are not logged.
     fn log(&self, prompt: &str, error: &RenderError) {
         if !self.is_news(prompt, error) {
             return;
@@ -146,7 +147,7 @@ impl Server {
         use RenderError::{Body, Function, FunctionOutput, Limit, Template};
         let what = match error {
             Body { .. } | Limit(_) | Template(_) => error.to_string(),
-            // What a program says can be another thing each time, and would take all the room.
+            // The output of a program can differ each time, and would fill the set.
             Function(_) | FunctionOutput { .. } => String::new(),
             _ => return false,
         };

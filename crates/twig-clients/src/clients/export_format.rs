@@ -5,7 +5,7 @@ use twig_core::model::LibraryKind;
 
 use super::{CLIENTS, ExportRules, KnownClient, PromptFormat};
 
-/// How files are written.
+/// The format of exported files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ExportFormat {
     /// Folders with a `SKILL.md`, which many clients read.
@@ -46,7 +46,7 @@ impl ExportFormat {
         row.expect("every format is one client's")
     }
 
-    /// Whose files they are.
+    /// The client that they belong to.
     pub fn client(self) -> &'static KnownClient {
         self.row().0
     }
@@ -56,12 +56,12 @@ impl ExportFormat {
         self.client().title
     }
 
-    /// Where they are, and what is special about them.
+    /// Where they are, and their special rules.
     pub fn rules(self) -> &'static ExportRules {
         self.row().1
     }
 
-    /// The word for it in flags and listings: that of the kind of library that its files make.
+    /// The word for it in flags and listings: that of the kind of library that its files form.
     pub fn as_str(self) -> &'static str {
         self.kind().as_str()
     }
@@ -73,7 +73,7 @@ impl ExportFormat {
             .map_or(LibraryKind::Skills, PromptFormat::kind)
     }
 
-    /// The format of the files that a kind of library is made of.
+    /// The format of the files of a kind of library.
     pub(crate) fn of(kind: LibraryKind) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.kind() == kind)
     }
@@ -83,7 +83,7 @@ impl ExportFormat {
         format!("{name}{}", self.ending())
     }
 
-    /// What its files end in.
+    /// The ending of its files' names.
     pub fn ending(self) -> &'static str {
         match self.client().reads {
             Some(format) => format.endings[0],

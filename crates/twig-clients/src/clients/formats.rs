@@ -4,7 +4,7 @@ use twig_core::{ClientFiles, FileForm};
 
 use super::{MarkRule, NameRule, PromptFormat};
 
-/// Markdown files called by their path, of which nothing is replaced; others differ from this.
+/// Markdown files named by their path, without marks; the others differ from this.
 const PLAIN: PromptFormat = PromptFormat {
     files: ClientFiles {
         id: "markdown",
@@ -20,13 +20,13 @@ const fn files(id: &'static str, form: FileForm) -> ClientFiles {
     ClientFiles { id, form }
 }
 
-/// Plain Markdown files, which are no client's.
+/// Plain Markdown files, which belong to no client.
 pub(crate) static MARKDOWN: PromptFormat = PromptFormat {
     marks: MarkRule::Dollars,
     ..PLAIN
 };
 
-/// Folders with a `SKILL.md`, which are many clients'.
+/// Folders with a `SKILL.md`, which many clients read.
 pub(crate) static SKILLS: PromptFormat = PromptFormat {
     names: NameRule::Folder,
     marks: MarkRule::Dollars,

@@ -27,7 +27,7 @@ pub static CLIENTS: [&KnownClient; 15] = [
     &GITHUB_MODELS,
 ];
 
-/// Clients whose files of servers Twig writes itself into, in the order in which they are offered.
+/// Clients that Twig can add itself to as a server, in the order in which they are offered.
 pub const CONNECTED: [&KnownClient; 9] = [
     &CLAUDE_CODE,
     &CLAUDE_DESKTOP,
@@ -40,7 +40,7 @@ pub const CONNECTED: [&KnownClient; 9] = [
     &WINDSURF,
 ];
 
-/// A client of which nothing is known but its name.
+/// A client of which only the name is known.
 const fn named(id: &'static str, title: &'static str) -> KnownClient {
     KnownClient {
         id,
@@ -69,7 +69,7 @@ const JSON: ServerFile = ServerFile {
     next_in_project: None,
 };
 
-/// Files that may be of any length.
+/// Files of any length.
 const EXPORT: ExportRules = ExportRules {
     format: ExportFormat::Skills,
     folder: "",
@@ -82,7 +82,7 @@ const fn folder(path: &'static str, kind: LibraryKind, name: &'static str) -> Pr
     PromptFolder { path, kind, name }
 }
 
-/// A folder of prompts, whose library is called like their format.
+/// A folder of prompts, whose library is named like their format.
 const fn prompts(path: &'static str, format: &'static PromptFormat) -> PromptFolder {
     folder(path, format.kind(), format.files.id)
 }
@@ -91,8 +91,8 @@ const fn skills(path: &'static str, name: &'static str) -> PromptFolder {
     folder(path, LibraryKind::Skills, name)
 }
 
-/// Folders with a `SKILL.md`, which many clients read. Their folder stands with Claude Code's, since
-/// it comes before that one's skills, which often are a link to it.
+/// Folders with a `SKILL.md`, which many clients read. Their folder is next to Claude Code's, since
+/// it comes before that one's skills, which often are a symlink to it.
 static SKILLS: KnownClient = KnownClient {
     writes: Some(ExportRules {
         format: ExportFormat::Skills,
@@ -278,7 +278,7 @@ static OPENCODE: KnownClient = KnownClient {
         project: Some("opencode.json"),
         is_jsonc: true,
         layout: (&["mcp"], EntryForm::Enabled),
-        // The second opencode reads the first one's form as well; the first does not read the
+        // The second opencode also reads the first one's form; the first does not read the
         // second's.
         newer_layout: Some((&["mcp", "servers"], EntryForm::Local)),
         installed: &[&[(Config, "opencode")]],

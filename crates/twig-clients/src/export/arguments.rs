@@ -7,7 +7,7 @@ use twig_core::argument::Argument;
 use twig_core::model::Prompt;
 use twig_core::problem::shorten;
 
-/// What a format may hold of a prompt and its arguments.
+/// Parts of a prompt and its arguments that a format may be able to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Held {
     Title,
@@ -18,7 +18,7 @@ pub(super) enum Held {
     Values,
 }
 
-/// One sentence about what is lost; nothing where nothing is.
+/// One sentence about what is lost; `None` if nothing is.
 pub(super) fn lost(speech: &Speech, held: &[Held]) -> Option<String> {
     let holds = |what: Held| held.contains(&what);
     let mut lost: Vec<String> = Vec::new();
@@ -62,7 +62,7 @@ pub(super) fn lost(speech: &Speech, held: &[Held]) -> Option<String> {
     (!lost.is_empty()).then(|| format!("does not hold {}", lost.join(", ")))
 }
 
-/// What a prompt is for: what it says of itself, else how it begins.
+/// What a prompt is for: its description, else the start of its text.
 pub(super) fn description(prompt: &Prompt, speech: &Speech) -> String {
     let own = prompt.description.as_deref().or(prompt.title.as_deref());
     if let Some(own) = own.filter(|own| !own.trim().is_empty()) {
@@ -88,7 +88,7 @@ pub(super) fn description(prompt: &Prompt, speech: &Speech) -> String {
     first.map_or_else(|| prompt.name.to_string(), |line| shorten(line, 200))
 }
 
-/// What people read who are about to give values: `<code> [language]`.
+/// A hint for a person who gives values: `<code> [language]`.
 pub(super) fn hint(arguments: &[Argument]) -> String {
     let hints = arguments.iter().map(|argument| {
         let name = &argument.name;
@@ -128,7 +128,7 @@ pub(super) fn list(heading: &str, arguments: &[Argument]) -> String {
     text
 }
 
-/// A text with the marks of a client; `mark` sees what follows its place.
+/// A text with the marks of a client; `mark` gets the text after its place.
 pub(super) fn write(
     parts: &[SpeechPart],
     mut text: impl FnMut(&str) -> String,

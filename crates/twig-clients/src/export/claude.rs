@@ -78,7 +78,7 @@ pub(super) fn body(
     Ok((join(&parts), notes))
 }
 
-/// Names that `$name` can be made of, each its own.
+/// Unique names for `$name` marks.
 fn names(arguments: &[Argument]) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(arguments.len());
     for argument in arguments {
@@ -95,9 +95,9 @@ fn names(arguments: &[Argument]) -> Vec<String> {
     names
 }
 
-/// The mark of an argument: one that ends where the text goes on.
+/// The mark of an argument, in a form that ends where the text continues.
 ///
-/// A single argument is all that was typed: people do not quote what has no end.
+/// A single argument is everything that was typed: people do not quote it.
 fn mark(at: Option<usize>, names: &[String], after: &str) -> String {
     let runs_on = after.starts_with(|c: char| c.is_alphanumeric() || c == '_');
     match at {
@@ -111,7 +111,7 @@ fn mark(at: Option<usize>, names: &[String], after: &str) -> String {
 pub(super) const ALL: &str = "$ARGUMENTS";
 
 /// Escapes text with a backslash so that it is no mark. Returns whether the text already had such a
-/// backslash, which the client would take for its own.
+/// backslash, which the client would interpret.
 ///
 /// Without arguments, numbers need no escape: the client leaves them as they are.
 fn escape(text: &str, names: &[String], has_arguments: bool) -> (String, bool) {

@@ -46,7 +46,7 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> ExportDraft {
     ExportDraft { text, notes }
 }
 
-/// The arguments in the order in which the text has them, which is the only one that there is.
+/// The arguments in the order of the text, which is the only order in this format.
 fn order(speech: &Speech) -> Vec<usize> {
     let mut order = Vec::with_capacity(speech.arguments.len());
     for part in &speech.parts {
@@ -68,7 +68,7 @@ fn input(argument: &Argument) -> String {
     // A brace would end the mark, and a line's end would break it.
     let clean = |text: &str| {
         let words: Vec<&str> = text.split_whitespace().collect();
-        // Longer marks are none, neither here nor there.
+        // Neither Twig nor VS Code accepts longer marks.
         shorten(&words.join(" ").replace(['{', '}'], ""), 100)
     };
     let name = clean(&argument.name).replace(':', "_");

@@ -13,7 +13,7 @@ const ARGS: &str = "{{args}}";
 pub(super) fn write(prompt: &Prompt, speech: &Speech) -> ExportDraft {
     let arguments = &speech.arguments;
     let is_single = arguments.len() == 1;
-    // Blanks keep a name that happens to be `args` from being the mark.
+    // The spaces prevent a name that happens to be `args` from being the mark.
     let by_name = |name: &str| format!("{{{{ {name} }}}}");
     let mark = |at: Option<usize>, _: &str| match at {
         Some(at) if !is_single => arguments
@@ -57,7 +57,7 @@ fn ends_line(parts: &[WrittenPart]) -> bool {
     matches!(parts.last(), Some(WrittenPart::Text(text)) if text.ends_with('\n'))
 }
 
-/// A text of several lines: byte for byte where TOML lets it be.
+/// A text of several lines: unchanged if TOML allows it.
 fn lines(text: &str) -> String {
     let is_odd = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     if !text.contains("'''") && !text.contains(is_odd) && !text.ends_with('\'') {

@@ -20,19 +20,19 @@ enum Cell {
 /// What was found, and how often.
 #[derive(Debug, Default)]
 pub(super) struct HazardCount {
-    /// Places that a client would run or replace: they have a space now.
+    /// Places that a client would run or replace: each has a space now.
     pub(super) kept: usize,
     /// The first of them as it was.
     pub(super) first: String,
-    /// Files of the project that a client may attach; they are left.
+    /// Files of the project that a client may attach; they are not changed.
     pub(super) files: Vec<String>,
 }
 
 impl HazardCount {
-    /// What is to be said about it.
+    /// The notes on it.
     pub(super) fn notes(&self, title: &str) -> Vec<String> {
         let mut notes = Vec::new();
-        // Backticks around backticks would tell nothing.
+        // Backticks around backticks would not be readable.
         let first = if self.first.contains('`') {
             format!("\"{}\"", self.first)
         } else {
@@ -65,7 +65,7 @@ pub(super) fn claude(parts: &mut [WrittenPart]) -> HazardCount {
         match cells[at] {
             Cell::Char('!') => {
                 let is_command = next(cells, at) == Some('`') && after_blank(cells, at);
-                // A fence whose word is `!`; the blank goes before it.
+                // A fence whose language is `!`; the space goes before it.
                 is_command
                     .then_some(at + 1)
                     .or_else(|| after_fence(cells, at).then_some(at))
@@ -78,8 +78,9 @@ pub(super) fn claude(parts: &mut [WrittenPart]) -> HazardCount {
     found
 }
 
-/// Commands and files of opencode: `` !`…` `` anywhere, and numbers. Its marks are numbers where there
-/// are several, and a value may end in `!`: what follows a mark is parted from it, too.
+/// Commands and files of opencode: `` !`…` `` anywhere, and numbers. Its marks are numbers if there
+/// are several, and a value may end in `!`: so a space also separates a mark from the text after
+/// it.
 pub(super) fn opencode(parts: &mut [WrittenPart], has_numbers: bool) -> HazardCount {
     let is_quoted = quoted(&cells_of(parts));
     let mut found = keep(parts, |cells, at| match cells[at] {
@@ -167,7 +168,7 @@ fn keep(parts: &mut [WrittenPart], place: impl Fn(&[Cell], usize) -> Option<usiz
     let mut at = 0;
     for part in parts.iter_mut() {
         let WrittenPart::Text(text) = part else {
-            // A blank before a mark is the end of the text before it, which has been written.
+            // A space before a mark belongs to the text before it, which is already written.
             at += 1;
             continue;
         };
@@ -187,9 +188,9 @@ fn keep(parts: &mut [WrittenPart], place: impl Fn(&[Cell], usize) -> Option<usiz
     found
 }
 
-/// What begins at a place, as far as it belongs together; values are left out.
+/// The text at a place, as far as it belongs together, without values.
 fn excerpt(cells: &[Cell], at: usize) -> String {
-    // A fence's word is nothing without the fence.
+    // A fence's language is shown with its fence.
     let is_fence = cells[at] == Cell::Char('!') && after_fence(cells, at);
     let start = if is_fence { at.saturating_sub(3) } else { at };
     let chars = cells[start..].iter().map(|cell| match cell {
@@ -203,7 +204,7 @@ fn excerpt(cells: &[Cell], at: usize) -> String {
         _ => ' ',
     };
     let mut text = String::new();
-    // The first two open what is looked for the end of.
+    // The first two characters open what the loop searches the end of.
     for (count, c) in chars.enumerate() {
         if c.is_control() || (end == ' ' && c.is_whitespace()) {
             break;
@@ -244,7 +245,7 @@ fn quoted(cells: &[Cell]) -> Vec<bool> {
     all
 }
 
-/// Whether a space, a line's beginning or a value stands before.
+/// True if whitespace, a line's beginning or a value comes before.
 fn after_blank(cells: &[Cell], at: usize) -> bool {
     match at.checked_sub(1).map(|before| cells[before]) {
         None | Some(Cell::Mark) => true,
@@ -252,7 +253,7 @@ fn after_blank(cells: &[Cell], at: usize) -> bool {
     }
 }
 
-/// Whether three backticks stand before.
+/// True if three backticks come before.
 fn after_fence(cells: &[Cell], at: usize) -> bool {
     let before = cells[..at].iter().rev().filter(|cell| **cell != Cell::Mark);
     before
@@ -262,7 +263,7 @@ fn after_fence(cells: &[Cell], at: usize) -> bool {
         == 3
 }
 
-/// Whether an `@` leads out of the project: to home, to the root, to a folder above.
+/// True if an `@` path is outside the project: in home, at the root, or in a parent folder.
 fn is_far(cells: &[Cell], at: usize) -> bool {
     let mut rest = cells[at + 1..].iter().filter_map(|cell| match cell {
         Cell::Char(c) => Some(*c),
@@ -281,7 +282,7 @@ fn is_far(cells: &[Cell], at: usize) -> bool {
         }
 }
 
-/// The paths that a text mentions with an `@`, as far as they look like such.
+/// Words after an `@` that look like paths.
 fn files(parts: &[WrittenPart]) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
     let mut known = HashSet::new();
@@ -316,7 +317,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes moments where the work grows with the text, and minutes where it grows with its square.
+    /// Takes moments if the work is linear in the text, and minutes if it is quadratic.
     #[track_caller]
     fn in_moments(parts: &[WrittenPart]) -> Vec<HazardCount> {
         let mut found = Vec::new();

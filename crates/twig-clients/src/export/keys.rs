@@ -8,12 +8,12 @@ use crate::clients::ExportFormat;
 use twig_core::catalog::PromptRef;
 use twig_core::front_matter::FrontMatterValue;
 
-/// Programs that a client runs by itself: not what a text brings along.
+/// Programs that a client runs by itself: an exported text must not bring them.
 const RUN: &str = "hooks";
-/// What a model may do without being asked about.
+/// What a model may do without asking.
 pub(super) const TOOLS: &str = "allowed-tools";
 
-/// Writes the keys of a file into one of the same format, as it said them.
+/// Copies the keys of a file to one of the same format, unchanged.
 pub(super) fn keep(
     client: ExportFormat,
     found: PromptRef<'_>,
@@ -62,12 +62,12 @@ pub(super) fn tools(
     (!tools.is_empty()).then_some(tools)
 }
 
-/// What is said of tools that are kept.
+/// The note on tools that are kept.
 pub(super) fn note(tools: &str) -> String {
     format!("keeps `{TOOLS}: {tools}`, which clients may not ask about")
 }
 
-/// Tools that have commas or spaces between them; those in parentheses are a tool's own.
+/// Splits tools at commas or spaces, except in parentheses, which belong to a tool.
 fn parted(text: &str) -> String {
     let mut depth = 0_usize;
     let parts = text.split(|c: char| {

@@ -12,7 +12,7 @@ use super::BundledFile;
 use crate::clients::ExportFormat;
 use twig_core::name::RelativePath;
 
-/// What the line begins with, behind what makes it a comment.
+/// The start of the line, after the comment sign.
 const WORD: &str = "twig:export sha256:";
 /// The same as a key of a skill's metadata.
 const KEY: &str = "  twig-export: \"sha256:";
@@ -24,14 +24,14 @@ pub(super) const FILES: &str = "twig-files";
 /// Hexadecimal digits of the digest.
 const DIGITS: usize = 32;
 
-/// What a file's marker says.
+/// The content of a file's marker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marker<'t> {
-    /// The full name of the prompt that was written there.
+    /// The full name of the exported prompt.
     pub prompt: &'t str,
-    /// The digest that it had then.
+    /// The digest at the time of the export.
     pub digest: &'t str,
-    /// Whether nothing was changed since.
+    /// True if nothing was changed since.
     pub is_intact: bool,
 }
 
@@ -84,7 +84,7 @@ fn parts(client: ExportFormat, line: &str) -> Option<(&str, &str)> {
     rest.split_once(' ')
 }
 
-/// The files that came with a skill, from its folder: a line of its metadata says so.
+/// The files that came with a skill, relative to its folder, from a line of its metadata.
 pub fn bundled_of(text: &str) -> Vec<RelativePath> {
     let text = text.trim_start_matches('\u{feff}');
     let front = &text[..front_end(text).unwrap_or_default()];
@@ -98,7 +98,7 @@ pub fn bundled_of(text: &str) -> Vec<RelativePath> {
         .collect()
 }
 
-/// That line; nothing where nothing comes with it.
+/// That line; empty if no files come with the skill.
 pub(super) fn bundled_line(bundled: &[BundledFile]) -> String {
     if bundled.is_empty() {
         return String::new();
@@ -128,7 +128,7 @@ fn decoded(path: &str) -> String {
     path
 }
 
-/// A prompt's name as markers have it.
+/// A prompt's name as it is written in markers.
 pub fn marked_name(name: &str) -> String {
     let is_bad =
         |c: char| c.is_control() || c.is_whitespace() || matches!(c, '"' | '\\' | '<' | '>');
@@ -158,14 +158,14 @@ pub(super) fn seal<'b>(
 fn place(client: ExportFormat, text: &str) -> usize {
     match client {
         ExportFormat::Gemini => 0,
-        // What begins like front matter may not come first in a file.
+        // Text that looks like front matter must not come first in a file.
         ExportFormat::Cursor if text.trim_start().starts_with(['-', '`', '#']) && opens(text) => 0,
         ExportFormat::Cursor => text.len(),
         _ => front_end(text).unwrap_or_default(),
     }
 }
 
-/// Whether a text would be taken for more than text at the top of a file.
+/// True if a text at the top of a file would be read as more than text.
 fn opens(text: &str) -> bool {
     let first = text.lines().find(|line| {
         let line = line.trim();
@@ -192,12 +192,12 @@ pub(super) fn front_end(text: &str) -> Option<usize> {
 
 struct MarkerLine<'t> {
     at: usize,
-    /// Its line end counted in.
+    /// Including its line end.
     length: usize,
     text: &'t str,
 }
 
-/// The marker's line, where this client's files have it.
+/// The marker's line, at its place in this client's files.
 fn find(client: ExportFormat, text: &str) -> Option<MarkerLine<'_>> {
     let skip = text.len() - text.trim_start_matches('\u{feff}').len();
     let end = match client {
@@ -222,7 +222,7 @@ fn find(client: ExportFormat, text: &str) -> Option<MarkerLine<'_>> {
         at += line.len();
     }
     match client {
-        // The text itself may have such a line anywhere else.
+        // The text itself may have such a line elsewhere.
         ExportFormat::Cursor => {
             let is_last = |line: &MarkerLine<'_>| text[line.at + line.length..].trim().is_empty();
             let last = lines.pop_if(|line| is_last(line));
@@ -233,7 +233,7 @@ fn find(client: ExportFormat, text: &str) -> Option<MarkerLine<'_>> {
     }
 }
 
-/// A digest of a file without its marker, of the prompt's name, and of what a skill brings.
+/// A digest of a file without its marker, of the prompt's name, and of the files of a skill.
 fn digest<'b>(
     before: &str,
     after: &str,

@@ -15,7 +15,7 @@ pub struct FileNames {
     names: BTreeMap<Box<str>, FileName>,
 }
 
-/// What one prompt's file is called.
+/// The file name of one prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FileName {
     pub(crate) name: String,
@@ -23,15 +23,15 @@ pub(crate) struct FileName {
 }
 
 impl FileNames {
-    /// Names for every prompt of a catalog: the same whichever of them are written. Earlier exports
-    /// that are served as well do not count, since they are never written.
+    /// Names for every prompt of a catalog, independent of which of them are exported. Earlier
+    /// exports that are served as well do not count, since they are never exported.
     pub fn new(world: World<'_>, client: ExportFormat) -> Self {
         let mut wishes: BTreeMap<String, Vec<PromptRef<'_>>> = BTreeMap::new();
         for found in world.catalog.prompts(0) {
             let wish = file_name(client, found.prompt.name.as_str());
             wishes.entry(wish).or_default().push(found);
         }
-        // Files are only read where there is something to choose.
+        // Files are only read if several prompts want the same name.
         for takers in wishes.values_mut().filter(|takers| takers.len() > 1) {
             takers.retain(|found| !speech::is_export(world, *found));
         }
@@ -60,7 +60,7 @@ impl FileNames {
         Self { names }
     }
 
-    /// What a prompt's file is called.
+    /// The file name of a prompt.
     pub(crate) fn of(&self, found: PromptRef<'_>) -> FileName {
         let known = self.names.get(&found.prompt.full_name);
         known.cloned().unwrap_or_else(|| FileName {
@@ -70,7 +70,7 @@ impl FileNames {
     }
 }
 
-/// A name that is a file's on every system; skills take no `_`.
+/// A file name that works on every system; skills do not allow `_`.
 fn file_name(client: ExportFormat, name: &str) -> String {
     let mut name = slug(name);
     if client == ExportFormat::Skills {
@@ -89,7 +89,7 @@ fn file_name(client: ExportFormat, name: &str) -> String {
     name
 }
 
-/// Windows knows devices by these names, whatever they end in.
+/// On Windows these names are devices, whatever their extension.
 fn is_reserved(name: &str) -> bool {
     let numbered = |device: &str| {
         name.strip_prefix(device)

@@ -7,14 +7,14 @@ use super::{ExportDraft, yaml};
 use twig_core::argument::Argument;
 use twig_core::model::Prompt;
 
-/// A command of Cursor: `.cursor/commands/NAME.md`, text and nothing else.
+/// A command of Cursor: `.cursor/commands/NAME.md`, only text.
 pub(super) fn cursor(prompt: &Prompt, speech: &Speech) -> ExportDraft {
     let mut draft = named(speech, "Cursor");
     if prompt.description.is_some() {
         draft.notes.push("does not hold the description".to_owned());
     }
     let body = draft.text.trim_start_matches('\u{feff}').to_owned();
-    // A blank line before the marker, which is the last one.
+    // An empty line before the marker, which is the last line.
     draft.text = format!("{body}\n");
     draft
 }

@@ -18,13 +18,13 @@ const DESCRIPTION: usize = 1024;
 /// Characters of `compatibility`.
 const COMPATIBILITY: usize = 500;
 
-/// What a skill's own front matter says.
+/// The fields of a skill's own front matter.
 pub(super) type SkillAbout = Map<String, Value>;
 
-/// What is at the top of a skill.
+/// The top of a skill's file.
 pub(super) struct Top<'h> {
     pub(super) name: &'h str,
-    /// What its own front matter says, where it is a skill already.
+    /// Its own front matter, if it is already a skill.
     pub(super) about: Option<&'h SkillAbout>,
     /// The tools of a command.
     pub(super) tools: Option<String>,
@@ -79,7 +79,7 @@ pub(super) fn write(
     Ok(ExportDraft { text, notes })
 }
 
-/// What the author of a skill, or of a library, says of it.
+/// What the author of a skill, or of a library, says about it.
 fn fields(text: &mut String, found: PromptRef<'_>, top: &Top<'_>, notes: &mut Vec<String>) {
     let about = top.about;
     let said = |key: &str| about.and_then(|about| about.get(key)).and_then(words);
@@ -170,7 +170,7 @@ fn shortened(what: &str, text: &str, limit: usize, notes: &mut Vec<String>) -> S
     format!("{}…", cut.trim_end())
 }
 
-/// The files that a skill brings beside its `SKILL.md`, and what its front matter says.
+/// The files of a skill beside its `SKILL.md`, and its front matter.
 pub(super) fn bundled(
     world: World<'_>,
     found: PromptRef<'_>,

@@ -15,23 +15,23 @@ use twig_core::model::{Content, Dialect, LibraryKind, Marks, MessageSource, Role
 use twig_core::render;
 use twig_core::spoken;
 
-/// A prompt's text and what was said about it.
+/// A prompt's text with its arguments and notes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Speech {
     pub(super) parts: Vec<SpeechPart>,
-    /// Those that stand in the text, in the prompt's order: parts count these.
+    /// The arguments that the text uses, in the prompt's order: parts refer to them by index.
     pub(super) arguments: Vec<Argument>,
-    /// Whether it has a title that its text does not tell.
+    /// True if it has a title that is not in its text.
     pub(super) has_title: bool,
-    /// What its front matter says that only its own client follows.
+    /// Front matter keys that only its own client follows.
     pub(super) keys: Vec<(&'static str, FrontMatterValue)>,
-    /// Whether all values come behind the text, as Claude Code puts them.
+    /// True if all values are appended to the text, as Claude Code does.
     pub(super) is_appended: bool,
     pub(super) notes: Vec<String>,
 }
 
 impl Speech {
-    /// Writes down what would come behind the text by itself.
+    /// Makes an implicitly appended value explicit.
     pub(super) fn append(&mut self) {
         if !self.is_appended {
             return;
@@ -51,11 +51,11 @@ pub(super) enum SpeechPart {
     Text(String),
     /// The value of an argument.
     Argument(usize),
-    /// All values as they were typed; only where there are several.
+    /// All values as they were typed; only if there are several.
     All,
 }
 
-/// What a prompt says, or why it cannot be written down.
+/// The text of a prompt, or why it cannot be exported.
 pub(super) fn of(
     world: World<'_>,
     found: PromptRef<'_>,
@@ -101,7 +101,8 @@ pub(super) fn of(
     Ok(speech)
 }
 
-/// Joins texts, counts only the arguments that are kept, and calls all of one by its name.
+/// Merges adjacent texts, renumbers the arguments that are kept, and replaces "all" by the only
+/// one.
 fn tidy(parts: Vec<SpeechPart>, kept: &[usize]) -> Vec<SpeechPart> {
     let mut tidied: Vec<SpeechPart> = Vec::with_capacity(parts.len());
     for part in parts {
@@ -121,7 +122,7 @@ fn tidy(parts: Vec<SpeechPart>, kept: &[usize]) -> Vec<SpeechPart> {
     tidied
 }
 
-/// The text of a file of another client, cut at its own marks.
+/// The text of a file of another client, split at its own marks.
 fn marked(
     world: World<'_>,
     found: PromptRef<'_>,
@@ -167,7 +168,7 @@ fn marked(
     Ok(parts)
 }
 
-/// A pattern that does not say where its input goes has it at the end.
+/// A pattern that does not say where its input goes gets it at the end.
 fn append_input(arguments: &[Argument], parts: &mut Vec<SpeechPart>) {
     let input = arguments
         .iter()
@@ -187,7 +188,7 @@ fn blank_line(part: Option<&SpeechPart>) -> &'static str {
     }
 }
 
-/// Whether a prompt is read from a file that was exported.
+/// True if a prompt was read from an exported file.
 pub(super) fn is_export(world: World<'_>, found: PromptRef<'_>) -> bool {
     let kind = found.library.kind;
     let message = found.prompt.messages.first();
@@ -200,17 +201,17 @@ pub(super) fn is_export(world: World<'_>, found: PromptRef<'_>) -> bool {
     }
 }
 
-/// What was exported once is not exported from there: it would come back under other names.
+/// An exported file is not exported again: the prompt would come back under other names.
 fn refuse_exported(kind: LibraryKind, text: &str) -> Result<(), String> {
     let client = ExportFormat::of(kind);
-    // Whatever else a skill brings, it is an export.
+    // It is an export, whatever other files the skill has.
     match client.and_then(|client| marker_of(client, text, [])) {
         Some(marker) => Err(format!("is itself an export of `{}`", marker.prompt)),
         None => Ok(()),
     }
 }
 
-/// Several messages become one; what a model is said to have said cannot.
+/// Several messages become one; messages of a model cannot.
 fn fold(roles: &[Role], notes: &mut Vec<String>) -> Result<(), String> {
     if roles.contains(&Role::Assistant) {
         return Err("has messages of the assistant, which a file cannot hold".to_owned());

@@ -25,7 +25,7 @@ pub(super) fn value(value: &FrontMatterValue) -> String {
     }
 }
 
-/// A value inside of another, where more than letters may be taken for something else.
+/// A value inside another, where more characters have a meaning.
 fn inner(value: &FrontMatterValue) -> String {
     match value {
         FrontMatterValue::Null | FrontMatterValue::Flag(_) | FrontMatterValue::Number(_) => {
@@ -71,7 +71,7 @@ pub(super) fn quoted(value: &str) -> String {
     text
 }
 
-/// Characters that a YAML file may not have, and those that end lines in some readers.
+/// Characters that a YAML file must not have, and those that end lines in some readers.
 fn is_odd(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -80,7 +80,7 @@ fn is_odd(c: char) -> bool {
         )
 }
 
-/// Whether a text means itself to strict readers and to those that go line by line.
+/// True if strict readers and line-by-line readers both read a text as itself.
 fn is_plain(value: &str) -> bool {
     let starts_well = value.starts_with(char::is_alphabetic);
     let is_risky = |c: char| is_odd(c) || matches!(c, '#' | '"' | '\'' | '\\');
@@ -92,7 +92,7 @@ fn is_plain(value: &str) -> bool {
         && !is_word(value)
 }
 
-/// Words that YAML takes for something else than text.
+/// Words that YAML does not read as text.
 fn is_word(value: &str) -> bool {
     let words = [
         "true", "false", "yes", "no", "on", "off", "null", "y", "n", "nan", "inf",

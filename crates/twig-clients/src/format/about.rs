@@ -3,23 +3,23 @@
 use twig_core::hidden::{self, TextPlace};
 use twig_core::marks::scan::lines;
 
-/// Characters of a description that was made of the text.
+/// The longest description made from the text, in characters.
 const DESCRIPTION: usize = 1024;
 
-/// Characters of a title that was made of the text or of a file's name.
+/// The longest title made from the text or a file's name, in characters.
 const TITLE: usize = 200;
 
 /// The first heading and the first paragraph of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct TextAbout {
     heading: Option<String>,
-    /// Whether that is one of the first level: others are headings of a part.
+    /// True if the heading is of the first level: others are headings of a section.
     is_title: bool,
     paragraph: Option<String>,
 }
 
 impl TextAbout {
-    /// Looks at a Markdown text, outside of its code.
+    /// Reads a Markdown text, ignoring its code.
     pub(super) fn of(body: &str) -> Self {
         let mut about = Self::default();
         let mut paragraph = String::new();
@@ -42,14 +42,14 @@ impl TextAbout {
                     continue;
                 }
             }
-            // What an underline makes a heading is none of the text.
+            // The underline of a heading is not part of the text.
             let is_underlined = !line.is_code && said.starts_with("==") && is_rule(said);
             if is_underlined && about.heading.is_none() {
                 about.heading = Some(std::mem::take(&mut paragraph));
                 about.is_title = true;
             }
             if says_something(&paragraph) {
-                // A heading after the first paragraph is no title any more.
+                // A heading after the first paragraph is not a title.
                 break;
             }
             paragraph.clear();
@@ -62,13 +62,13 @@ impl TextAbout {
         about
     }
 
-    /// The first heading, where it is one of all the text.
+    /// The first heading, if it is a title of the whole text.
     pub(super) fn title(&self) -> Option<String> {
         let heading = self.heading.as_deref().filter(|_| self.is_title);
         heading.and_then(title)
     }
 
-    /// A description, whatever there is.
+    /// A description from whatever there is.
     pub(super) fn description(&self, title: &str) -> String {
         let shown = |text: &Option<String>| label(text.as_deref()?, DESCRIPTION);
         let said = shown(&self.paragraph).or_else(|| shown(&self.heading));
@@ -76,12 +76,12 @@ impl TextAbout {
     }
 }
 
-/// A title made of a text or of a file's name; `None` if nothing of it can be seen.
+/// A title made from a text or a file's name; `None` if nothing visible remains.
 pub(super) fn title(text: &str) -> Option<String> {
     label(text, TITLE)
 }
 
-/// One more line of a paragraph.
+/// Adds a line to a paragraph.
 fn add(paragraph: &mut String, line: &str) {
     let line = line.trim_start_matches(['>', ' ']);
     let bullet = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -98,7 +98,7 @@ fn add(paragraph: &mut String, line: &str) {
     paragraph.push_str(line);
 }
 
-/// Whether a paragraph says something in words.
+/// True if a paragraph contains words.
 fn says_something(paragraph: &str) -> bool {
     let has_words = paragraph
         .chars()
@@ -139,10 +139,10 @@ fn label(text: &str, limit: usize) -> Option<String> {
     (!plain.is_empty()).then_some(plain)
 }
 
-/// The longest link that is looked for.
+/// The longest link that is recognised, in bytes.
 const LINK: usize = 512;
 
-/// What people see of a link or image that starts here, and what follows it.
+/// The visible text of a link or image that starts here, and what follows it.
 fn link(text: &str) -> Option<(&str, &str)> {
     let inside = text.strip_prefix("![").or_else(|| text.strip_prefix('['))?;
     let near = |text: &str, c: u8| text.bytes().take(LINK).position(|byte| byte == c);
@@ -152,7 +152,7 @@ fn link(text: &str) -> Option<(&str, &str)> {
     Some((&inside[..shown], &target[end + 1..]))
 }
 
-/// At most so many characters, the last of them `…` where something was omitted.
+/// At most `limit` characters, the last of them `…` if something was omitted.
 fn shortened(text: &str, limit: usize) -> String {
     if text.chars().nth(limit).is_none() {
         return text.to_owned();
@@ -170,12 +170,12 @@ fn heading(line: &str) -> Option<&str> {
     (is_heading && !title.is_empty()).then_some(title)
 }
 
-/// A line of nothing but `---`, `***`, `===`, `|---|` and the like.
+/// A line with only `---`, `***`, `===`, `|---|` and the like.
 fn is_rule(line: &str) -> bool {
     line.len() > 1 && line.bytes().all(|byte| b"-*_=| :+".contains(&byte))
 }
 
-/// A line that is a tag and nothing else.
+/// A line with only a tag.
 fn is_tag(line: &str) -> bool {
     let inside = line.strip_prefix('<').and_then(|it| it.strip_suffix('>'));
     inside.is_some_and(|inside| !inside.contains(['<', '>', ' ']))

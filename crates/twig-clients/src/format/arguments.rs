@@ -22,7 +22,7 @@ use twig_core::slug::slug;
 pub(super) struct Taken {
     pub(super) arguments: Vec<Argument>,
     pub(super) marks: Marks,
-    /// What is worth knowing about it: code, severity, sentence.
+    /// Remarks on it: code, severity, message.
     pub(super) remarks: Vec<(ProblemCode, Severity, String)>,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn take(
         taken.arguments = declared(value, limits, &mut taken.remarks);
     }
     let found = match rule {
-        // There is no `$` with a number in what this client replaces.
+        // This client replaces no `$` with a number.
         MarkRule::Inputs => ArgumentMarks::default(),
         _ => ArgumentMarks::of(rule, body),
     };
@@ -67,7 +67,7 @@ pub(super) fn take(
     if taken.arguments.is_empty() {
         taken.marks = Marks::None;
     }
-    // These clients replace nothing: what is typed after a command goes to the model with it.
+    // These clients replace nothing: text typed after a command goes to the model with it.
     if taken.arguments.is_empty() && rule != MarkRule::Nothing {
         dollar(rule, &found, hint, options, &mut taken);
     }
@@ -78,7 +78,7 @@ pub(super) fn take(
     taken
 }
 
-/// What is said of a prompt with more arguments than one may have.
+/// The remark on a prompt with too many arguments.
 pub(super) fn too_many(limits: &Limits) -> (ProblemCode, Severity, String) {
     let message = format!(
         "the prompt has too many arguments: those after the first {} are ignored",
@@ -87,7 +87,7 @@ pub(super) fn too_many(limits: &Limits) -> (ProblemCode, Severity, String) {
     (ProblemCode::TooManyArguments, Severity::Warning, message)
 }
 
-/// The author's hint, in the form in which it is shown.
+/// The author's hint, as it is shown.
 fn hint(fields: &FrontMatterFields) -> Option<String> {
     let keys = ["argument-hint", "argument_hint"];
     keys.into_iter().find_map(|key| match fields.value(key)? {
@@ -104,7 +104,7 @@ fn hint(fields: &FrontMatterFields) -> Option<String> {
 #[derive(Debug, Default)]
 struct ArgumentMarks {
     has_all: bool,
-    /// Whether a number is in `$ARGUMENTS[N]`.
+    /// True if a number is in `$ARGUMENTS[N]`.
     has_place: bool,
     numbers: BTreeSet<usize>,
 }
@@ -114,7 +114,7 @@ impl ArgumentMarks {
         let mut found = Self::default();
         let has_escapes = rule != MarkRule::GreedyDollars;
         let counts = |at: usize| !(has_escapes && is_escaped(&body[..at]));
-        // What is in code matters for numbers only, and few texts have a first one.
+        // Code only matters for numbers, and few texts have one.
         let mut has_numbers = false;
         for (at, _) in body.match_indices('$') {
             match body.as_bytes().get(at + 1) {
@@ -138,7 +138,7 @@ impl ArgumentMarks {
             Vec::new()
         };
         for (at, place) in places {
-            // In a block of code they are a shell's, a database's or a pattern's.
+            // In a code block, such numbers belong to a shell, a database or a pattern.
             if let Some(Word::Number { number, .. }) = word(&body[at..])
                 && place != DollarContext::Block
                 && is_number_mark(place, &body[..at])
@@ -150,8 +150,8 @@ impl ArgumentMarks {
         found
     }
 
-    /// How many numbers in a row count as arguments, and which is the first.
-    /// A hint that has a word for each counts where some number is not used.
+    /// How many consecutive numbers count as arguments, and which is the first. A hint that has a
+    /// word for each counts if some number is not used.
     fn positions(
         &self,
         rule: MarkRule,
@@ -203,7 +203,7 @@ impl Positions {
     }
 }
 
-/// Numbers, else `$ARGUMENTS`, else what a hint promises.
+/// Numbers, else `$ARGUMENTS`, else the names in a hint.
 fn dollar(
     rule: MarkRule,
     found: &ArgumentMarks,
@@ -240,7 +240,7 @@ fn dollar(
     }
 }
 
-/// The names in a hint such as `[pull request] <branch>`; none where one of them is no name.
+/// The names in a hint such as `[pull request] <branch>`; empty if one of them is not a valid name.
 fn tokens(hint: &str) -> Vec<(String, String)> {
     let mut names: Vec<(String, String)> = Vec::new();
     let mut rest = hint;
@@ -266,7 +266,7 @@ fn tokens(hint: &str) -> Vec<(String, String)> {
     names
 }
 
-/// Whether an argument may be called this.
+/// True if an argument may have this name.
 pub(super) fn is_argument_name(name: &str) -> bool {
     let first = |c: char| c.is_ascii_alphabetic() || c == '_';
     let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
@@ -287,7 +287,7 @@ fn inputs(body: &str, limits: &Limits, taken: &mut Taken) {
         let Some(found) = input(&body[at..]) else {
             continue;
         };
-        // One more than there may be is enough to tell.
+        // One more than the limit is enough to report it.
         let has_room = taken.arguments.len() <= limits.arguments;
         let known = taken
             .arguments

@@ -10,7 +10,7 @@ use twig_core::marks::{NAME, capitals};
 use twig_core::model::Marks;
 use twig_core::problem::{ProblemCode, Severity};
 
-/// What a shell has without being told, and what programs around it set.
+/// Variables that a shell sets itself, and those that common programs set.
 const SHELL: [&str; 34] = [
     "BASH",
     "CI",
@@ -48,12 +48,13 @@ const SHELL: [&str; 34] = [
     "VISUAL",
 ];
 
-/// Beginnings of names that other programs set.
+/// Prefixes of variables that other programs set.
 const FAMILIES: [&str; 5] = ["BASH_", "GITHUB_", "LC_", "NPM_", "XDG_"];
 
-/// Every `$NAME` that is not the shell's, in the order of the text: the client asks for all of them.
+/// Every `$NAME` that is not a shell variable, in the order of the text: the client asks for all of
+/// them.
 ///
-/// Where an author takes all as `$ARGUMENTS`, names in blocks of code are that code's.
+/// If an author uses `$ARGUMENTS`, names in code blocks belong to the code.
 pub(super) fn names(body: &str, has_all: bool, limits: &Limits, taken: &mut Taken) {
     let own = assigned(body);
     let mut left = BTreeSet::new();

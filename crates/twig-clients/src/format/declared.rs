@@ -6,7 +6,7 @@ use twig_core::front_matter::FrontMatterValue;
 use twig_core::limits::Limits;
 use twig_core::problem::{ProblemCode, Severity, shorten};
 
-/// What is worth knowing: code, severity, sentence.
+/// Remarks: code, severity, message.
 type Remarks = Vec<(ProblemCode, Severity, String)>;
 
 /// Remarks on one file that are reported.
@@ -86,7 +86,7 @@ fn named(name: &str) -> Argument {
     }
 }
 
-/// An argument with all that is said of it.
+/// An argument with all its fields.
 fn object(name: Option<&str>, about: &FrontMatterValue, remarks: &mut Remarks) -> Argument {
     let word = |key: &str| about.word_at(key);
     let name = name.map(str::to_owned).or_else(|| word("name"));

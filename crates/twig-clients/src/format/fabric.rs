@@ -11,7 +11,7 @@ use twig_core::name::RelativePath;
 use twig_core::parse::library::LibraryRoot;
 use twig_core::problem::{Problem, ProblemCode, Severity};
 
-/// Makes a prompt of a pattern's file, or takes from another what it says of patterns.
+/// Reads a prompt from a pattern's file, or descriptions of patterns from another file.
 pub(super) fn read(
     kind: LibraryKind,
     folder: &LibraryRoot,
@@ -74,7 +74,7 @@ fn pattern(
     Reading::of(folder, path, text, prompt).with(folder, path, remarks)
 }
 
-/// The note about a text that is beside a pattern.
+/// The note about a text next to a pattern.
 fn beside(folder: &LibraryRoot, path: &RelativePath, text: &str) -> Option<Problem> {
     if text.trim().is_empty() {
         return None;
@@ -85,7 +85,7 @@ fn beside(folder: &LibraryRoot, path: &RelativePath, text: &str) -> Option<Probl
     Some(note.with_help("move what it says to `system.md`"))
 }
 
-/// The file that says what each pattern does, in the folder of patterns.
+/// The file in the folder of patterns that describes each of them.
 pub(super) const EXPLANATIONS: &str = "pattern_explanations.md";
 
 /// Descriptions by the names of their patterns: lines like `12. **name**: what it does`.

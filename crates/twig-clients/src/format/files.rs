@@ -6,13 +6,13 @@ use crate::clients::{PromptFormat, format_of};
 use twig_core::model::{FileForm, LibraryKind};
 use twig_core::name::RelativePath;
 
-/// Files that speak of a folder, not prompts in it.
+/// Files that describe a folder, and are no prompts.
 const NOTES: [&str; 3] = ["README.md", "CLAUDE.md", "AGENTS.md"];
 
-/// Folders with other people's files.
+/// Folders with files of third parties.
 const FOREIGN: [&str; 2] = ["node_modules", ".git"];
 
-/// The file by which a skill is known.
+/// The file that marks a folder as a skill.
 pub(super) const SKILL: &str = "SKILL.md";
 
 /// What a file of a folder of skills is.
@@ -20,7 +20,7 @@ pub(super) fn skills(path: &RelativePath) -> Option<ClientFilePart> {
     if is_foreign(path) {
         return None;
     }
-    // What is in a folder of templates is to be copied.
+    // Files in a folder of templates are meant to be copied.
     let is_skill = path.file_name().eq_ignore_ascii_case(SKILL) && !is_template(path);
     Some(if is_skill {
         ClientFilePart::Prompt
@@ -29,7 +29,7 @@ pub(super) fn skills(path: &RelativePath) -> Option<ClientFilePart> {
     })
 }
 
-/// Why a Markdown file that no skill brings is no prompt; `None` for other files.
+/// Why a Markdown file that belongs to no skill is no prompt; `None` for other files.
 pub(super) fn outside_skills(path: &RelativePath) -> Option<&'static str> {
     let name = path.file_name();
     let is_note = is_note(name);
@@ -79,7 +79,7 @@ pub(super) fn fabric(path: &RelativePath) -> Option<ClientFilePart> {
 pub(super) fn other(format: &PromptFormat, path: &RelativePath) -> Option<ClientFilePart> {
     let name = path.file_name();
     let is_prompt = has_ending(format, name);
-    // Plain Markdown beside them is likely meant to be something.
+    // Plain Markdown beside them is probably meant as a prompt.
     if !(is_prompt || ends(name, ".md")) || is_foreign(path) {
         return None;
     }
@@ -114,7 +114,7 @@ pub(super) fn without_ending(kind: LibraryKind, path: &RelativePath) -> &str {
     &path[..path.len() - known.map_or_else(last, |ending| ending.len())]
 }
 
-/// Whether a name has an ending, and more than that.
+/// True if a name has an ending, and something before it.
 fn ends(name: &str, ending: &str) -> bool {
     name.len() > ending.len()
         && name.is_char_boundary(name.len() - ending.len())

@@ -10,7 +10,7 @@ use twig_core::name::RelativePath;
 use twig_core::parse::library::LibraryRoot;
 use twig_core::spoken::toml_prompt::{self, NoTomlPrompt};
 
-/// Makes a prompt of a command's file.
+/// Reads a prompt from a command's file.
 pub(super) fn read(
     kind: LibraryKind,
     folder: &LibraryRoot,

@@ -17,12 +17,12 @@ use twig_core::parse::library::{LibraryRoot, empty_library};
 use twig_core::problem::{Problem, ProblemCode, Severity};
 use twig_core::slug::Unique;
 
-/// A file that a skill may bring, as a source found it.
+/// A file that may belong to a skill, as a source found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillFileFound {
-    /// From the library's folder.
+    /// Relative to the library's folder.
     pub path: RelativePath,
-    /// What its first bytes tell.
+    /// What its first bytes show.
     pub head: Head,
     /// SHA-256 of all its bytes.
     pub digest: [u8; 32],
@@ -34,9 +34,9 @@ pub struct SkillFileFound {
     pub version: u64,
 }
 
-/// Makes a library of what its files say; the order in which they come does not matter.
+/// Combines the readings of files into a library; their order does not matter.
 ///
-/// `bundled` are all files of a library of skills, `SKILL.md` too; elsewhere there are none.
+/// `bundled` are all files of a library of skills, including `SKILL.md`; other libraries have none.
 pub fn library<'r>(
     folder: &LibraryRoot,
     kind: LibraryKind,
@@ -110,7 +110,7 @@ pub fn library<'r>(
     library
 }
 
-/// Of `SKILL.md` and `skill.md` in one folder the first is the skill's.
+/// If a folder has both `SKILL.md` and `skill.md`, the first is the skill.
 fn drop_twins(
     folder: &LibraryRoot,
     readings: &mut Vec<(&RelativePath, &Reading)>,
@@ -133,8 +133,8 @@ fn drop_twins(
     });
 }
 
-/// The name of each prompt. A file that is called just so keeps its name whatever comes beside it; of
-/// the others the first by path does.
+/// The name of each prompt. A file whose own name is the wanted name keeps it whatever other files
+/// there are; among the others, the first by path gets it.
 fn names(
     kind: LibraryKind,
     folder: &LibraryRoot,
@@ -176,10 +176,10 @@ fn renamed(
     problem.with_help("rename one of the two")
 }
 
-/// The note about what clients cannot be told, once for all files.
+/// The note about keys that clients do not get, one for all files.
 #[derive(Default)]
 struct Unserved {
-    /// Where the first is among the problems.
+    /// The index of the first one among the problems.
     first: Option<usize>,
     others: usize,
 }
@@ -206,7 +206,7 @@ impl Unserved {
     }
 }
 
-/// A digest of all that a client can see in the lists of a library.
+/// A digest of everything that a client can see in the lists of a library.
 fn digest(library: &Library) -> [u8; 32] {
     let mut hash = Sha256::new();
     let mut put = |part: &[u8]| {

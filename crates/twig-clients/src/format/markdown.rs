@@ -15,7 +15,7 @@ use twig_core::parse::labels;
 use twig_core::parse::library::LibraryRoot;
 use twig_core::problem::{Problem, ProblemCode, Severity};
 
-/// Keys that mean something to their client, and nothing that a prompt could carry.
+/// Keys with a meaning to their client that a prompt cannot carry.
 pub(crate) const UNSERVED: [&str; 15] = [
     "agent",
     "allowed-tools",
@@ -34,13 +34,13 @@ pub(crate) const UNSERVED: [&str; 15] = [
     "variant",
 ];
 
-/// The most characters that the description of a skill should have.
+/// The maximum length of a skill's description, in characters.
 const DESCRIPTION: usize = 1024;
 
-/// The words by which a file asks for Jinja.
+/// The values that select Jinja.
 const JINJA: [&str; 3] = ["jinja", "jinja2", "minijinja"];
 
-/// Makes a prompt of a file.
+/// Reads a prompt from a file.
 pub(super) fn read(
     kind: LibraryKind,
     folder: &LibraryRoot,
@@ -150,7 +150,7 @@ pub(super) fn read(
     reading
 }
 
-/// What the client calls it.
+/// The client's name for it.
 fn id(
     kind: LibraryKind,
     folder: &LibraryRoot,
@@ -167,7 +167,7 @@ fn id(
         NameRule::Path => stem.to_owned(),
         NameRule::Folder => {
             let here = folder_name(folder, path);
-            // There the folder's name counts, and that in the file is a label.
+            // There the folder's name counts, and the name in the file is a label.
             let is_claude = folder.root.split(['/', '\\']).any(|part| part == ".claude");
             let named = named.filter(|name| !is_claude && is_skill_name(name));
             named.unwrap_or(here).to_owned()
@@ -187,7 +187,7 @@ pub(super) fn folder_name<'p>(folder: &'p LibraryRoot, path: &'p RelativePath) -
     all.rsplit(['/', '\\']).next().unwrap_or(all)
 }
 
-/// Gives a prompt a title and a description: what its author says, else what can be seen.
+/// Sets a prompt's title and description: from its author, else from its text.
 fn label(prompt: &mut Prompt, fields: &FrontMatterFields, about: &TextAbout, id: &str) {
     let is_renamed = *prompt.name.as_str() != *id;
     let seen = || {
@@ -201,7 +201,7 @@ fn label(prompt: &mut Prompt, fields: &FrontMatterFields, about: &TextAbout, id:
         named.and_then(title).or_else(|| about.title()).or(id)
     };
     let title = fields.text("title").map(str::to_owned).or_else(seen);
-    // A name without a library's before it says as much by itself.
+    // A title that equals the full name adds nothing.
     let title = title.filter(|title| **title != *prompt.full_name);
     let description = match fields.text("description") {
         Some(said) => said.to_owned(),
@@ -211,10 +211,10 @@ fn label(prompt: &mut Prompt, fields: &FrontMatterFields, about: &TextAbout, id:
     prompt.description = Some(description.into());
 }
 
-/// What makes a file a skill, or why it is none.
+/// The head of a skill, or why the file is none.
 fn skill(fields: &FrontMatterFields, is_mended: bool) -> Result<SkillHead, String> {
     if is_mended {
-        // Hosts read the file themselves and refuse what they read otherwise.
+        // Hosts read the file themselves and refuse what differs.
         return Err("its front matter is not plain YAML at the top of the file".into());
     }
     let Some(name) = fields.word("name") else {
@@ -237,7 +237,7 @@ fn skill(fields: &FrontMatterFields, is_mended: bool) -> Result<SkillHead, Strin
     })
 }
 
-/// Whether a skill may be called this.
+/// True if a skill may have this name.
 fn is_skill_name(name: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     (1..=64).contains(&name.len())

@@ -12,7 +12,7 @@ use twig_core::name::RelativePath;
 use twig_core::parse::library::LibraryRoot;
 use twig_core::spoken::yaml_messages::{self, NoYamlMessages};
 
-/// Makes a prompt of a file.
+/// Reads a prompt from a file.
 pub(super) fn read(
     kind: LibraryKind,
     folder: &LibraryRoot,
@@ -50,7 +50,7 @@ pub(super) fn read(
         names.truncate(limits.arguments);
         remarks.push(too_many(limits));
     }
-    // What is free text comes last: several clients give it all that is left of a line.
+    // Free text comes last: several clients give it the rest of the line.
     names.sort_by_key(|name| *name == curly::INPUT);
     prompt.dialect = Dialect::Marks(match names[..] {
         [] => Marks::None,

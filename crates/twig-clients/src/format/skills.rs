@@ -17,10 +17,10 @@ use twig_core::problem::{Problem, ProblemCode, Severity, shorten};
 use twig_core::slug::digest;
 use twig_core::uri::encode;
 
-/// A `SKILL.md`, and what it says where it is one that can be served as a skill.
+/// A `SKILL.md`, and its head if it can be served as a skill.
 pub(super) type FoundSkill<'r> = (&'r RelativePath, Option<&'r SkillHead>);
 
-/// Gives a library its skills and the files of them. `missing` are files that could not be read.
+/// Adds the skills and their files to a library. `missing` are files that could not be read.
 pub(super) fn add(
     library: &mut Library,
     folder: &LibraryRoot,
@@ -65,7 +65,7 @@ pub(super) fn add(
         let find = |uri: &str| known.binary_search_by(|it| (*it.uri).cmp(uri)).is_ok();
         let all = files.len();
         files.retain(|file| find(&file.uri));
-        // A list is complete or there is none: hosts rely on it.
+        // A list is complete or absent: hosts rely on it.
         let is_whole =
             files.len() == all && !missing.iter().any(|lost| is_beneath(lost, path.folder()));
         let is_unlisted =
@@ -96,8 +96,8 @@ fn is_beneath(path: &RelativePath, folder: &str) -> bool {
     folder.is_empty() || after.is_some_and(|after| after.starts_with('/'))
 }
 
-/// What the URIs of a skill start with, its last part its name. One that others have already gets
-/// the name of its own folder before it.
+/// The prefix of a skill's URIs, whose last segment is its name. If it is taken, the name of the
+/// skill's own folder is put before it.
 fn base(
     folder: &LibraryRoot,
     path: &RelativePath,
@@ -135,7 +135,7 @@ fn segment(text: &str) -> String {
     encode(text).replace('/', "%2F")
 }
 
-/// The URI of a file of the skill whose `SKILL.md` stands at `skill`.
+/// The URI of a file of the skill whose `SKILL.md` is at `skill`.
 fn uri(base: &str, skill: &RelativePath, file: &RelativePath) -> Box<str> {
     if file == skill {
         return format!("{base}/{SKILL}").into();
@@ -181,7 +181,7 @@ fn document(
     }
 }
 
-/// Whether a skill has more files than a list may have.
+/// True if a skill has more files than a list may have.
 fn unlisted(
     folder: &LibraryRoot,
     path: &RelativePath,

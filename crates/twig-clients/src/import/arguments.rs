@@ -6,10 +6,10 @@ use twig_core::argument::Argument;
 use twig_core::name::check_argument_name;
 use twig_core::render::check_value;
 
-/// The longest name that is made of other words.
+/// The longest name made from other words.
 const LENGTH: usize = 64;
 
-/// The arguments of one prompt, in the making.
+/// The arguments of one prompt while it is read.
 #[derive(Debug)]
 pub(super) struct DraftArguments {
     known: Vec<KnownArgument>,
@@ -34,7 +34,7 @@ impl DraftArguments {
         }
     }
 
-    /// Takes in what a file says of an argument; the first word on it counts.
+    /// Adds the declaration of an argument; the first one counts.
     pub(super) fn declare(&mut self, written: &str, argument: Argument) {
         if self.find(written).is_some() || self.known.len() >= 4 * self.limit {
             return;
@@ -51,7 +51,7 @@ impl DraftArguments {
         });
     }
 
-    /// The name that a template has for an argument; `None` if there are too many.
+    /// The name of an argument in the template; `None` if there are too many.
     pub(super) fn used(&mut self, written: &str) -> Option<String> {
         let count = self.known.iter().filter(|known| known.is_used).count();
         let found = self.find(written);
@@ -76,18 +76,18 @@ impl DraftArguments {
         Some(self.known[at].argument.name.to_string())
     }
 
-    /// Whether an argument of that name is in the text.
+    /// True if the text uses an argument of that name.
     pub(super) fn is_used(&self, written: &str) -> bool {
         self.find(written).is_some_and(|at| self.known[at].is_used)
     }
 
-    /// Whether there is a value even where none is given.
+    /// True if the argument has a default.
     pub(super) fn has_default(&self, written: &str) -> bool {
         let found = self.find(written);
         found.is_some_and(|at| self.known[at].argument.default.is_some())
     }
 
-    /// Gives a default to an argument that has none; says whether it has that one now.
+    /// Sets the default of an argument that has none; returns whether it has this default now.
     pub(super) fn offer_default(&mut self, written: &str, default: &str) -> bool {
         let Some(at) = self.find(written) else {
             return false;
@@ -96,7 +96,7 @@ impl DraftArguments {
         &**argument.default.get_or_insert_with(|| default.into()) == default
     }
 
-    /// Says what to put there, where nothing is said yet.
+    /// Sets the description of an argument that has none.
     pub(super) fn describe(&mut self, written: &str, description: &str) {
         if let Some(at) = self.find(written) {
             let argument = &mut self.known[at].argument;
@@ -106,7 +106,8 @@ impl DraftArguments {
         }
     }
 
-    /// Forgets declared fields and objects of which only the other is used: a schema names both.
+    /// A schema declares both objects and their fields: removes those of which only the other is
+    /// used.
     pub(super) fn drop_unused_parts(&mut self) {
         let used: Vec<String> = self
             .known
@@ -127,7 +128,7 @@ impl DraftArguments {
             .retain(|known| known.is_used || !is_near(&known.written));
     }
 
-    /// Those that are used, declared ones first, and what had to change.
+    /// The used arguments, declared ones first; reports changes.
     pub(super) fn finish(self, changes: &mut Vec<String>) -> Vec<Argument> {
         if self.is_full {
             changes.push(format!(
@@ -183,7 +184,7 @@ impl DraftArguments {
     }
 }
 
-/// A name that templates can use: as it is where it is one already.
+/// A name that templates can use: unchanged if it is valid already.
 fn identifier(written: &str) -> String {
     if written.len() <= LENGTH && check_argument_name(written).is_ok() {
         return written.to_owned();
@@ -212,7 +213,7 @@ fn identifier(written: &str) -> String {
     }
 }
 
-/// Drops what breaks the argument's own rules: such a prompt would not be served.
+/// Removes values that break the argument's own rules: such a prompt would not be served.
 fn settle(argument: &mut Argument, changes: &mut Vec<String>) {
     let Argument { name, .. } = &*argument;
     let name = name.clone();

@@ -32,7 +32,7 @@ pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem>
     vec![draft.finish(batch.limits)]
 }
 
-/// What stands between `<system>` and `</system>`, and the text without it.
+/// The text between `<system>` and `</system>`, and the text without it.
 fn system(body: &str) -> (Option<&str>, String) {
     let found = body.find("<system>").and_then(|start| {
         let inner = start + "<system>".len();

@@ -14,7 +14,7 @@ use twig_core::model::{Content, Prompt, Role};
 use twig_core::render::{self, Audience, Block, Checked, Message, RenderError, Rendering};
 use twig_core::template::{Printing, printing};
 
-/// Templates that only print can be written with other marks; others would have to be run.
+/// Templates that only print can be exported with other marks; others would have to be run.
 pub(super) fn look_at_templates(
     world: World<'_>,
     found: PromptRef<'_>,
@@ -59,7 +59,7 @@ pub(super) fn look_at_templates(
 
 const DOCUMENTS: &str = "the documents in it are written out as they are now";
 
-/// A value that chooses a document cannot be put into a file.
+/// A value that chooses a document cannot be exported.
 pub(super) fn look_at_patterns(prompt: &Prompt, notes: &mut Vec<String>) -> Result<(), String> {
     let mut has_documents = false;
     for message in &prompt.messages {
@@ -84,7 +84,7 @@ pub(super) fn look_at_patterns(prompt: &Prompt, notes: &mut Vec<String>) -> Resu
     Ok(())
 }
 
-/// The messages of a prompt whose values are marks, cut at those.
+/// The messages of a prompt rendered with marks as values, split at these.
 pub(super) fn rendered(
     world: World<'_>,
     found: PromptRef<'_>,
@@ -179,7 +179,7 @@ fn text_of(
     Ok(texts.join("\n\n"))
 }
 
-/// Cuts a text where the values came out.
+/// Splits a text at the values.
 fn cut(text: &str, salt: u64, arguments: usize) -> Vec<SpeechPart> {
     let mark = mark(salt);
     let mut parts = Vec::new();
