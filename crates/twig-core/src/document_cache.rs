@@ -10,10 +10,10 @@ use crate::stored_version::StoredVersion;
 
 /// How many bytes of contents are kept.
 const ROOM: usize = 4 * 1024 * 1024;
-/// How many are left when there was no room: less, so that the next few find some.
+/// How many bytes remain after eviction: less than the limit, so that the next few documents fit.
 const LEFT: usize = ROOM / 4 * 3;
 
-/// Reads documents on demand and keeps what was read last.
+/// Reads documents on demand and keeps the most recent ones.
 #[derive(Debug, Default)]
 pub struct DocumentCache {
     kept: Mutex<CachedContents>,
@@ -35,7 +35,7 @@ struct CachedDocument {
 }
 
 impl DocumentCache {
-    /// The contents of a document, fresh: one that changed is read again.
+    /// The current contents of a document: one that changed is read again.
     pub fn read(
         &self,
         bodies: &dyn Bodies,
@@ -55,9 +55,9 @@ impl DocumentCache {
         document: &Document,
         limit: usize,
     ) -> Result<(Arc<Contents>, Stamp), BodyError> {
-        // A name in a store stands for what its last version holds, whose stamp says which that is.
+        // A name in a store means its last version; the stamp says which one that is.
         let path = document.place();
-        // Found first and compared after: the lock is not held while the disk is asked.
+        // Look up first and compare afterwards: the lock is not held while the disk is read.
         let found = self.lock().find(&library.root, path);
         if let Some((contents, stamp)) = found
             && document_stamp(bodies, library, document)? == stamp
@@ -67,7 +67,7 @@ impl DocumentCache {
         }
         let read = document_bytes(bodies, library, document, limit)?;
         let contents = Arc::new(match (&document.source, document.is_text) {
-            // What was stored is served as it was stored, a byte-order mark and all.
+            // Stored content is served as it was stored, including a byte-order mark.
             (DocumentSource::Stored(_), false) => Contents::Bytes(read.bytes),
             (DocumentSource::Stored(_), true) => Contents::exactly(read.bytes),
             // So is a skill's file: clients compare it with the digest in the skill's list.
@@ -82,7 +82,7 @@ impl DocumentCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, CachedContents> {
-        // A panic while the lock was held left at worst a missing entry.
+        // After a panic with the lock held, at worst an entry is missing.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -115,7 +115,7 @@ impl CachedContents {
         }
     }
 
-    /// Forgets what was not used for the longest time, until little enough is left.
+    /// Evicts the least recently used entries until few enough bytes remain.
     fn forget_oldest(&mut self) {
         let entries = self.entries.values().flat_map(HashMap::values);
         let mut by_use: Vec<(u64, usize)> = entries
@@ -130,7 +130,7 @@ impl CachedContents {
             self.weight -= length;
             newest_to_go = used;
         }
-        // No two were used at the same time: each use has its own tick of the clock.
+        // No two were used at the same time: each use has its own tick.
         self.entries.retain(|_, of_library| {
             of_library.retain(|_, entry| entry.used > newest_to_go);
             !of_library.is_empty()

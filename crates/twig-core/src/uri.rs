@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
-/// A path as a URI has it: what a URI cannot hold as it is stands there as `%` and two digits.
+/// A path for a URI, percent-encoded.
 pub fn encode(path: &str) -> Cow<'_, str> {
     if path.bytes().all(is_plain) {
         return Cow::Borrowed(path);
@@ -22,7 +22,7 @@ pub fn encode(path: &str) -> Cow<'_, str> {
     Cow::Owned(encoded)
 }
 
-/// What [`encode`] was given; anything else comes back as it is.
+/// Reverses [`encode`]; any other text is returned as it is.
 pub fn decode(encoded: &str) -> Cow<'_, str> {
     if !encoded.contains('%') {
         return Cow::Borrowed(encoded);
@@ -38,7 +38,7 @@ pub fn decode(encoded: &str) -> Cow<'_, str> {
     String::from_utf8(bytes).map_or(Cow::Borrowed(encoded), Cow::Owned)
 }
 
-/// Whether a byte means itself in every part of a URI.
+/// True if a byte needs no encoding in any part of a URI.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~/!$&'()*+,;=".contains(&byte)
 }

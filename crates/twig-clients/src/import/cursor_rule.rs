@@ -27,13 +27,13 @@ pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile, takes_all: bool) -
     let wished = wished_name(&file.path, ".mdc");
     let mut draft = ImportDraft::new(&file.path, &wished, front.body, batch.limits);
     draft.description = fields.text("description").map(Into::into);
-    // Cursor writes `globs: **/*` itself, which is no YAML: nothing of the prompt is changed by it.
+    // Cursor itself writes `globs: **/*`, which is not YAML: that does not affect the prompt.
     draft.notes = front.repairs;
     draft.messages = vec![(Role::User, EscapedWords::of(front.body))];
     vec![draft.finish(batch.limits)]
 }
 
-/// What a rule names files with: a list, or one text with commas in it.
+/// The file patterns of a rule: a list, or one text with commas.
 fn globs(value: &FrontMatterValue) -> Vec<String> {
     match value {
         FrontMatterValue::List(items) => items.iter().filter_map(FrontMatterValue::word).collect(),
@@ -41,7 +41,7 @@ fn globs(value: &FrontMatterValue) -> Vec<String> {
     }
 }
 
-/// Whether patterns keep a rule to some files: there are any, and none of them matches every file.
+/// True if patterns limit a rule to some files: there are any, and none of them matches every file.
 fn is_narrow(globs: &[String]) -> bool {
     let around = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '[' | ']');
     let patterns = globs.iter().flat_map(|text| text.split(','));

@@ -26,7 +26,7 @@ pub fn detect(file: &SourceFile) -> Result<ImportFormat, String> {
     }
 }
 
-/// Whether a file in a folder is looked at: others lie there for reasons of their own.
+/// True if a file in a folder is read: others are there for other reasons.
 pub fn is_candidate(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let end = name.rsplit_once('.').map_or("", |(_, end)| end);
@@ -37,7 +37,7 @@ pub fn is_candidate(path: &str) -> bool {
     ) || !go_template::end_of(path).is_empty()
 }
 
-/// Whether a file is called like one of a format.
+/// True if a file's name fits a format.
 pub(super) fn fits(format: ImportFormat, path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let ends = |ends: &[&str]| ends.iter().any(|end| path.ends_with(end));
@@ -55,7 +55,7 @@ pub(super) fn fits(format: ImportFormat, path: &str) -> bool {
     }
 }
 
-/// Two tools call their files `.prompt`: dotprompt has an opening line or none at all.
+/// Two tools use `.prompt`: dotprompt files have an opening line or no front matter at all.
 fn prompt_file(file: &SourceFile) -> ImportFormat {
     let limits = Limits::default();
     let is_home = |part: &str| matches!(part, ".continue" | ".prompts");

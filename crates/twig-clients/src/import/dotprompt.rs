@@ -7,10 +7,10 @@ use super::turns::{Speaker, fold};
 use super::{ImportBatch, ImportItem, SourceFile, handlebars, logic, stem, wished_name};
 use twig_core::argument::Argument;
 
-/// How files end.
+/// The ending of the files' names.
 const END: &str = ".prompt";
 
-/// Reads one file; partials only stand in others.
+/// Reads one file; partials are only included in others.
 pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem> {
     if stem(&file.path, END).starts_with('_') {
         let why = "a partial: it is included in the prompts that use it";
@@ -85,7 +85,7 @@ fn partial(batch: ImportBatch<'_>, file: &SourceFile, name: &str) -> Option<Stri
     };
     let found = batch.file(&beside).or_else(anywhere)?;
     let body = split_and_read(&found.text, batch.limits).body;
-    // The line end of a file is no part of what it says in the middle of a line.
+    // The final line end of a partial does not belong in the middle of a line.
     let body = body.strip_suffix('\n').unwrap_or(body);
     Some(body.strip_suffix('\r').unwrap_or(body).to_owned())
 }

@@ -13,7 +13,7 @@ use twig_core::model::Role;
 /// The longest title and description, in characters.
 const TITLE: usize = 256;
 const DESCRIPTION: usize = 1024;
-/// The longest description that is made of the text, in characters.
+/// The longest description made from the text, in characters.
 const SUMMARY: usize = 200;
 
 /// Changes of one prompt that are reported.
@@ -21,35 +21,35 @@ const TOLD: usize = 12;
 /// The longest change that is reported in full, in characters.
 const CHANGE: usize = 300;
 
-/// Says that a text is no template here, and why.
+/// The change that reports that a text is no template here, and why.
 fn as_it_is(why: &str) -> String {
     format!("it is taken as it is, without arguments: {why}")
 }
 
-/// A prompt in the making.
+/// A prompt that is being imported.
 pub(super) struct ImportDraft {
-    /// Where it stood.
+    /// Where it was found.
     pub(super) from: String,
-    /// What its name is made of.
+    /// The text that its name is made from.
     pub(super) wished: String,
-    /// What tells it from others with that name.
+    /// Distinguishes it from others with that name.
     pub(super) key: String,
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
     pub(super) arguments: DraftArguments,
     pub(super) messages: Vec<(Role, EscapedWords)>,
-    /// The text as it was written.
+    /// The original text.
     pub(super) original: String,
-    /// How its file had to be read.
+    /// Repairs of its file.
     pub(super) repairs: Vec<String>,
-    /// Whether that text can be read by people, braces and all.
+    /// True if people can read that text, including its braces.
     pub(super) is_literal: bool,
     pub(super) changes: Vec<String>,
     pub(super) notes: Vec<String>,
 }
 
 impl ImportDraft {
-    /// A draft that says nothing yet.
+    /// An empty draft.
     pub(super) fn new(from: &str, wished: &str, original: &str, limits: &Limits) -> Self {
         Self {
             from: from.to_owned(),
@@ -67,7 +67,7 @@ impl ImportDraft {
         }
     }
 
-    /// Whether the text is too long for a template: then it is not even read as one.
+    /// Refuses a text that is too long for a template: then it is not parsed.
     pub(super) fn check_length(&self, limits: &Limits) -> Result<(), String> {
         let limit = limits.template_source;
         if self.original.len() > limit {
@@ -76,14 +76,14 @@ impl ImportDraft {
         Ok(())
     }
 
-    /// Gives up reading it as a template.
+    /// Keeps the text as it is instead of as a template.
     pub(super) fn keep_as_it_is(&mut self, why: &str, limits: &Limits) {
         self.changes = vec![as_it_is(why)];
         self.arguments = DraftArguments::new(limits.arguments);
         self.messages = vec![(Role::User, EscapedWords::of(&self.original))];
     }
 
-    /// The prompt, or why it is left.
+    /// The prompt, or why it is skipped.
     pub(super) fn finish(mut self, limits: &Limits) -> ImportItem {
         let mut changes = std::mem::take(&mut self.changes);
         let mut arguments = self.arguments.finish(&mut changes);
@@ -187,7 +187,7 @@ impl ImportDraft {
     }
 }
 
-/// What messages are about.
+/// A description from the messages.
 fn about(messages: &[ImportedMessage]) -> Option<String> {
     let mut texts = messages.iter().map(|message| message.text.as_str());
     texts.find_map(|text| {
@@ -199,7 +199,7 @@ fn about(messages: &[ImportedMessage]) -> Option<String> {
     })
 }
 
-/// Why messages cannot be kept.
+/// Why messages cannot be stored.
 fn refusal(messages: &[ImportedMessage], limits: &Limits) -> Option<String> {
     if messages
         .iter()
@@ -253,7 +253,7 @@ fn cut(text: &str, limit: usize) -> String {
     format!("{}…", kept[..word.unwrap_or(kept.len())].trim_end())
 }
 
-/// A sentence; of one that quotes too much, its beginning and its end.
+/// A sentence; if it is too long, its beginning and its end.
 fn cut_middle(text: &str) -> String {
     let length = text.chars().count();
     if length <= CHANGE {

@@ -4,23 +4,23 @@
 use twig_core::front_matter::{FrontMatterError, FrontMatterFields, read_block, split};
 use twig_core::limits::Limits;
 
-/// A file cut in two.
+/// A file split in two.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct SplitFile<'t> {
-    /// What the front matter says, in its order.
+    /// The fields of the front matter, in order.
     pub(super) fields: FrontMatterFields,
-    /// Whether there is any.
+    /// True if there is front matter.
     pub(super) is_there: bool,
-    /// What follows.
+    /// The rest of the file.
     pub(super) body: &'t str,
-    /// What could not be read as it was meant, one sentence each.
+    /// Parts that could not be read as intended, one sentence each.
     pub(super) repairs: Vec<String>,
 }
 
-/// Cuts a file into front matter and body and reads the first.
+/// Splits a file into front matter and body and parses the first.
 pub(super) fn split_and_read<'t>(text: &'t str, limits: &Limits) -> SplitFile<'t> {
     let cut = split(text);
-    // Comments before front matter are no part of what a file says.
+    // Comments before front matter are not part of the text.
     let is_comment = |line: &str| line.trim().is_empty() || line.starts_with('#');
     let repairs = cut.repairs.into_iter();
     let repairs = repairs.filter(|repair| !text[repair.at.clone()].lines().all(is_comment));

@@ -10,13 +10,13 @@ use super::logic::{self, DEPTH, LogicStep, LogicValue, Test};
 use super::turns::{Speaker, fold};
 use super::{ImportBatch, ImportItem, SourceFile, stem, wished_name};
 
-/// How files end.
+/// The endings of the files' names.
 const ENDS: [&str; 3] = [".tmpl", ".gotmpl", ".tpl"];
 
-/// Templates that may stand in one prompt, each counted as often as it stands there.
+/// Templates that one prompt may include, counting repetitions.
 const INLINED: usize = 64;
 
-/// Reads one file; partials only stand in others.
+/// Reads one file; partials are only included in others.
 pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem> {
     let end = end_of(&file.path);
     if stem(&file.path, end).starts_with('_') {
@@ -32,7 +32,7 @@ pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem>
             _ => None,
         });
         draft.description = comment;
-        // A file may define what it is called: then that is what it says.
+        // A file may define a template of its own name: then that is its text.
         let own = tags::defined(text, stem(&file.path, end));
         let own = own.or_else(|| tags::defined(text, stem(&file.path, "")));
         let mut reader = GoTemplateReader {
@@ -65,7 +65,7 @@ pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem>
     vec![draft.finish(batch.limits)]
 }
 
-/// How this file ends.
+/// The ending of this file's name.
 pub(super) fn end_of(path: &str) -> &'static str {
     let found = ENDS.into_iter().find(|end| path.ends_with(end));
     found.unwrap_or_default()
@@ -83,7 +83,7 @@ enum GoListEnd<'t> {
     Source,
     /// `{{end}}`
     Block,
-    /// `{{else}}`, and what it goes on with.
+    /// `{{else}}`, and what follows in its tag.
     Else(&'t str),
 }
 
@@ -261,7 +261,7 @@ impl GoTemplateReader<'_> {
         }
     }
 
-    /// The steps of another template.
+    /// The steps of an included template.
     fn inline(
         &mut self,
         name: &str,

@@ -6,7 +6,7 @@ use self::tags::{HandlebarsTag, HandlebarsToken, tokens};
 use super::logic::{DEPTH, LogicStep, LogicValue, Test};
 use super::turns::Speaker;
 
-/// Partials that may stand in one prompt, each counted as often as it stands there.
+/// Partials that one prompt may include, counting repetitions.
 const PARTIALS: usize = 64;
 
 /// Finds the text of a partial.
@@ -26,18 +26,18 @@ pub(super) fn parse(
     reader.template(source, &HandlebarsScope::root(), 0)
 }
 
-/// What a name means where it is.
+/// What names mean in a block.
 #[derive(Clone)]
 struct HandlebarsScope {
-    /// What `this` is; nothing outside of blocks that change it.
+    /// The value of `this`; `None` outside of blocks that change it.
     this: Option<LogicValue>,
-    /// Whether a bare name is a field of `this`.
+    /// True if a bare name is a field of `this`.
     has_fields: bool,
-    /// Loops around.
+    /// The number of enclosing loops.
     level: usize,
-    /// The scope around.
+    /// The enclosing scope.
     parent: Option<Box<HandlebarsScope>>,
-    /// What a partial was given.
+    /// The parameters of a partial.
     given: Vec<(String, LogicValue)>,
 }
 
@@ -62,7 +62,7 @@ impl HandlebarsScope {
         }
     }
 
-    /// The value of a path; `None` for what has no counterpart.
+    /// The value of a path; `None` if it has no counterpart.
     fn value(&self, path: &str) -> Option<LogicValue> {
         let mut scope = self;
         let mut path = path;
@@ -134,7 +134,7 @@ struct HandlebarsReader<'r> {
 enum HandlebarsListEnd<'t> {
     /// With the template.
     Source,
-    /// With `{{else}}`, and what it goes on with.
+    /// With `{{else}}`, and what follows in its tag.
     Else(&'t str),
     /// With `{{/name}}`.
     Close(&'t str),
@@ -225,7 +225,7 @@ impl HandlebarsReader<'_> {
         }
     }
 
-    /// What has no counterpart here.
+    /// A step without a counterpart, kept as text.
     fn literal(&mut self, written: &str) -> LogicStep {
         self.changes
             .push(format!("`{written}` has no counterpart and stays as it is"));
@@ -359,7 +359,7 @@ impl HandlebarsReader<'_> {
     }
 }
 
-/// Names that are no variables, even where they stand alone.
+/// Names that are no variables, even if they stand alone.
 fn is_helper(word: &str) -> bool {
     matches!(
         word,
@@ -382,7 +382,7 @@ fn unquoted(word: &str) -> Option<&str> {
     inner.next()
 }
 
-/// The words of a tag; what is in quotes or brackets is one.
+/// The words of a tag; quoted or bracketed text is one word.
 fn split(inner: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut start = None;

@@ -11,7 +11,7 @@ use super::arguments::DraftArguments;
 use super::words::EscapedWords;
 use twig_core::template::{TagKind, TemplateToken, TokenKind, Tokens};
 
-/// Takes a template over; the error says what in it has no counterpart.
+/// Converts a template; the error says what in it has no counterpart.
 pub(super) fn convert(
     source: &str,
     arguments: &mut DraftArguments,
@@ -52,14 +52,14 @@ pub(super) fn convert(
     Ok(words)
 }
 
-/// A tag, where it is and what is in it.
+/// A tag, its place and its tokens.
 struct TagTokens<'s> {
     tag: TagKind,
     range: Range<usize>,
     tokens: Vec<TemplateToken<'s>>,
 }
 
-/// The tags of a template with what is in them.
+/// The tags of a template with their tokens.
 fn tags(source: &str) -> Vec<TagTokens<'_>> {
     let mut tags: Vec<TagTokens<'_>> = Vec::new();
     for token in Tokens::new(source) {
@@ -77,13 +77,13 @@ fn tags(source: &str) -> Vec<TagTokens<'_>> {
     tags
 }
 
-/// A loop that asks its items for fields: from its first tag to its last, and over what it goes.
+/// A loop that uses fields of its items: its first and last tag, and its list.
 struct ObjectLoop {
     range: Range<usize>,
     list: String,
 }
 
-/// Where each loop ends, by where it begins.
+/// The end of each loop, by its start.
 fn ends(tags: &[TagTokens<'_>]) -> BTreeMap<usize, usize> {
     let mut ends = BTreeMap::new();
     let mut open = Vec::new();
@@ -99,7 +99,7 @@ fn ends(tags: &[TagTokens<'_>]) -> BTreeMap<usize, usize> {
     ends
 }
 
-/// The outermost loops over lists of objects, which no text can be.
+/// The outermost loops over lists of objects, which a text cannot hold.
 fn object_loops(tags: &[TagTokens<'_>]) -> Vec<ObjectLoop> {
     let ends = ends(tags);
     let mut found: Vec<ObjectLoop> = Vec::new();
@@ -145,7 +145,7 @@ fn object_loops(tags: &[TagTokens<'_>]) -> Vec<ObjectLoop> {
     found
 }
 
-/// Names to which a block tag gives a value.
+/// Names that a block tag binds.
 fn bound<'s>(tokens: &[TemplateToken<'s>]) -> Vec<&'s str> {
     let names = |tokens: &[TemplateToken<'s>]| -> Vec<&'s str> {
         let names = tokens.iter().filter_map(|token| match token.kind {
@@ -176,7 +176,7 @@ struct JinjaRewriter<'s, 'r> {
 }
 
 impl<'s> JinjaRewriter<'s, '_> {
-    /// Prints the text that is given for a list in the place of a loop.
+    /// Replaces a loop by the text that is given for its list.
     fn print_list(&mut self, found: ObjectLoop) -> Result<(), String> {
         let ObjectLoop { range, list } = found;
         if self
@@ -229,7 +229,7 @@ impl<'s> JinjaRewriter<'s, '_> {
         Ok(())
     }
 
-    /// Looks at one token; says at which to go on.
+    /// Handles one token; returns the index of the next.
     fn token(
         &mut self,
         tokens: &[TemplateToken<'s>],
@@ -294,7 +294,7 @@ impl<'s> JinjaRewriter<'s, '_> {
     }
 }
 
-/// Words of the language itself.
+/// Keywords of the language.
 fn is_word(name: &str) -> bool {
     matches!(
         name,

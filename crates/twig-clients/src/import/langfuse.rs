@@ -11,7 +11,7 @@ use twig_core::depth;
 use twig_core::front_matter::FrontMatterValue;
 use twig_core::limits::Limits;
 
-/// Reads every prompt of a file; of several versions that which is in use.
+/// Reads every prompt of a file; of several versions, the one in use.
 pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem> {
     let read = match objects(&file.text) {
         Ok(read) => read,
@@ -55,7 +55,7 @@ pub(super) fn read(batch: ImportBatch<'_>, file: &SourceFile) -> Vec<ImportItem>
     items
 }
 
-/// Whether a text could hold prompts of Langfuse.
+/// True if a text could hold prompts of Langfuse.
 pub(super) fn is_export(text: &str) -> bool {
     objects(text).is_ok_and(|found| !found.versions.is_empty())
 }
@@ -70,7 +70,7 @@ struct LangfuseVersion {
 }
 
 impl LangfuseVersion {
-    /// Who is in use comes first, then who is newest.
+    /// The version in use comes first, then the newest.
     fn rank(&self) -> (bool, bool, u64, usize) {
         let has = |label: &str| self.labels.iter().any(|own| own == label);
         let number = self.number.unwrap_or_default();
@@ -89,11 +89,11 @@ impl LangfuseVersion {
     }
 }
 
-/// What a file holds, in its order.
+/// The content of a file, in order.
 #[derive(Default)]
 struct LangfuseFile {
     versions: Vec<LangfuseVersion>,
-    /// Entries that are no prompts: which, and why.
+    /// Entries that are no prompts, and why.
     left: Vec<(String, String)>,
 }
 
@@ -107,7 +107,7 @@ impl LangfuseFile {
 fn objects(text: &str) -> Result<LangfuseFile, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let root = json(text).or_else(|error| {
-        // Exports also come as one object a line.
+        // Some exports have one object per line.
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         let lines: Result<Vec<FrontMatterValue>, String> = lines.map(json).collect();
         let lines = lines.ok().filter(|lines| lines.len() > 1);
@@ -137,7 +137,7 @@ fn collect(value: &FrontMatterValue, name: Option<&str>, depth: usize, found: &m
         for (at, item) in items.iter().enumerate() {
             let before = found.count();
             collect(item, name, depth + 1, found);
-            // Listings have the numbers of versions where exports have versions.
+            // Listings have version numbers where exports have versions.
             let is_number = item.word().is_some() && !matches!(item, FrontMatterValue::Text(_));
             if found.count() == before && !is_number {
                 let own = item.word_at("name");
@@ -178,7 +178,7 @@ fn collect(value: &FrontMatterValue, name: Option<&str>, depth: usize, found: &m
     }
 }
 
-/// Whether an entry should be a prompt, be it `null`.
+/// True if an entry has a prompt, even `null`.
 fn has_prompt(entry: &FrontMatterValue) -> bool {
     let entries = entry.entries().unwrap_or_default();
     entries.iter().any(|(key, _)| &**key == "prompt")
@@ -275,7 +275,7 @@ fn turns(
     turns
 }
 
-/// What a message says: a text, or parts of which some are text.
+/// The text of a message: a text, or parts of which some are text.
 fn content(content: Option<&FrontMatterValue>, draft: &mut ImportDraft) -> String {
     match content {
         Some(FrontMatterValue::List(parts)) => {

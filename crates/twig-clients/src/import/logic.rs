@@ -10,13 +10,13 @@ use super::arguments::DraftArguments;
 use super::turns::Speaker;
 use super::words::{EscapedWords, quote};
 
-/// How deep blocks may nest; the template engine takes no more either.
+/// How deep blocks may nest; the template engine has the same limit.
 pub(super) const DEPTH: usize = 30;
 
-/// One thing that a template does.
+/// One step of a template.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum LogicStep {
-    /// Says something.
+    /// Prints a text.
     Text(String),
     /// Prints a value; if it has no name, the original text is printed.
     Print(LogicValue, String),
@@ -24,7 +24,7 @@ pub(super) enum LogicStep {
     Role(Speaker),
     /// The first branch whose test holds, else the last steps.
     If(Vec<(Test, Vec<LogicStep>)>, Vec<LogicStep>),
-    /// Once for each item of a list, or else the last steps.
+    /// Once for each item of a list, or the last steps if it is empty.
     Each(LogicValue, Vec<LogicStep>, Vec<LogicStep>),
 }
 
@@ -35,7 +35,7 @@ pub(super) enum LogicValue {
     Argument(Vec<String>),
     /// A field of the item of a loop, or the item itself; loops are counted from the outermost.
     Item(usize, Vec<String>),
-    /// What a loop knows of itself: the engine's word for it.
+    /// A property of a loop: the engine's word for it.
     Loop(&'static str),
     /// A text.
     Text(String),
@@ -53,7 +53,7 @@ impl LogicValue {
     }
 }
 
-/// What a branch depends on.
+/// The condition of a branch.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Test {
     Has(LogicValue),
@@ -63,7 +63,7 @@ pub(super) enum Test {
     Any(Vec<Test>),
 }
 
-/// Writes steps as what is said by whom; the error says what has no counterpart.
+/// Turns steps into messages with roles; the error says what has no counterpart.
 pub(super) fn write(
     steps: &[LogicStep],
     first: Speaker,
@@ -97,11 +97,11 @@ pub(super) fn write(
 struct JinjaWriter<'w> {
     arguments: &'w mut DraftArguments,
     changes: &'w mut Vec<String>,
-    /// The arguments and fields that stand somewhere in the text.
+    /// The arguments and fields that the text uses.
     printed: BTreeSet<Vec<String>>,
 }
 
-/// Every argument and field that is printed or gone over.
+/// Collects every argument and field that is printed or iterated over.
 fn collect(steps: &[LogicStep], printed: &mut BTreeSet<Vec<String>>) {
     for step in steps {
         match step {
@@ -228,7 +228,7 @@ impl JinjaWriter<'_> {
         Ok(match test {
             Test::Has(LogicValue::Argument(path)) => match self.fields(path).as_slice() {
                 [] => name(self.name(path))?,
-                // Something that is only known by its fields is there if one of them is.
+                // An object that is only used through its fields exists if one of them does.
                 fields => {
                     let fields = fields.iter().map(|path| self.name(path));
                     fields
@@ -248,7 +248,7 @@ impl JinjaWriter<'_> {
         })
     }
 
-    /// The fields by which an argument is known that never stands for itself.
+    /// The fields of an argument that is never used itself.
     fn fields(&self, path: &[String]) -> Vec<Vec<String>> {
         if self.printed.contains(path) {
             return Vec::new();
@@ -270,7 +270,7 @@ fn item_name(level: usize) -> String {
     format!("_item{level}")
 }
 
-/// Whether steps ask for a field of the item of that loop, or go over the item itself.
+/// True if steps use a field of the item of that loop, or iterate over the item itself.
 fn needs_fields(steps: &[LogicStep], level: usize) -> bool {
     let asks = |value: &LogicValue| matches!(value, LogicValue::Item(at, path) if *at == level && !path.is_empty());
     steps.iter().any(|step| match step {

@@ -10,7 +10,7 @@ use super::{ImportBatch, ImportItem, SourceFile};
 use twig_core::argument::{Argument, Pattern};
 use twig_core::front_matter::{FrontMatterValue, YamlError, read_yaml};
 
-/// Prompts that may stand in another, each counted as often as it stands there.
+/// Prompts that another one may include, counting repetitions.
 const REFERENCES: usize = 32;
 
 /// Reads one `prompt.yaml`.
@@ -98,7 +98,7 @@ fn turns(
     turns.collect()
 }
 
-/// Whether YAML could be a prompt of this kind.
+/// True if YAML could be a prompt of this kind.
 pub(super) fn is_prompt(text: &str) -> bool {
     let is_key = |line: &str| {
         ["userMessageTemplate", "systemMessage", "chainSteps"]
@@ -153,12 +153,12 @@ fn part(
     Ok(usual.map(|file| file.text.clone()))
 }
 
-/// Whether a file of that name stands for its folder.
+/// True if a file of that name represents its folder.
 pub(super) fn is_manifest(name: &str) -> bool {
     matches!(name, "prompt.yaml" | "prompt.yml")
 }
 
-/// What a prompt is called: its id, else its folder or file.
+/// The name of a prompt: its id, else its folder or file.
 fn id_of(file: &SourceFile, fields: &FrontMatterValue) -> String {
     fields.word_at("id").unwrap_or_else(|| {
         let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
@@ -209,7 +209,7 @@ fn declare(fields: &FrontMatterValue, draft: &mut ImportDraft) {
     }
 }
 
-/// Puts other prompts in where `{{ref:id}}` stands; what is not there stays as it is.
+/// Replaces `{{ref:id}}` by other prompts; references that are not found stay as they are.
 fn references(batch: ImportBatch<'_>, text: &str, draft: &mut ImportDraft) -> String {
     let mut result = String::with_capacity(text.len());
     let mut count = 0;
@@ -262,7 +262,7 @@ fn expand(
     result.push_str(rest);
 }
 
-/// The text of another prompt of the import, whose arguments are taken in too.
+/// The text of another prompt of the import; its arguments are added too.
 fn other(batch: ImportBatch<'_>, id: &str, draft: &mut ImportDraft) -> Option<String> {
     let mut files = batch.files.iter();
     files.find_map(|file| {

@@ -3,7 +3,7 @@
 use super::arguments::DraftArguments;
 use super::words::EscapedWords;
 
-/// The longest variable, braces included.
+/// The longest variable, including braces.
 const LONGEST: usize = 128;
 
 /// Reads a text whose variables are single names.

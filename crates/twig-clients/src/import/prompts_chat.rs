@@ -84,12 +84,12 @@ fn row_item(from: &str, title: &str, text: &str, kind: &str, limits: &Limits) ->
     draft.finish(limits)
 }
 
-/// Finds `${name}` and `${name:default}`; what is a piece of code stays as it is.
+/// Finds `${name}` and `${name:default}`; code stays as it is.
 fn placeholders(text: &str, draft: &mut ImportDraft) -> EscapedWords {
     let mut words = EscapedWords::default();
     let code = Code::of(text);
     let all: Vec<FoundPlaceholder<'_>> = find(text).collect();
-    // No language writes `${name:some words}`: who has a default is meant, in code too.
+    // No language writes `${name:some words}`: such a placeholder counts even in code.
     let with_words = all.iter().filter(|found| found.has_words());
     let with_words: BTreeSet<&str> = with_words.map(|found| found.name).collect();
     let is_meant = |name: &str| name.contains(' ') || with_words.contains(name);
@@ -113,7 +113,7 @@ fn placeholders(text: &str, draft: &mut ImportDraft) -> EscapedWords {
         words.text(&text[at..found.start]);
         at = found.start + found.written.len();
         match draft.arguments.used(found.name) {
-            // Where no value is given there is still the default.
+            // Without a value, there is still the default.
             Some(argument) if draft.arguments.has_default(found.name) => words.value(&argument),
             Some(argument) => words.value_or(&argument, found.written),
             None => words.text(found.written),
@@ -123,7 +123,7 @@ fn placeholders(text: &str, draft: &mut ImportDraft) -> EscapedWords {
     words
 }
 
-/// A placeholder where it is.
+/// A placeholder and its place.
 struct FoundPlaceholder<'t> {
     start: usize,
     written: &'t str,
@@ -132,14 +132,14 @@ struct FoundPlaceholder<'t> {
 }
 
 impl FoundPlaceholder<'_> {
-    /// Whether it has a default that no language would read as an operator.
+    /// True if it has a default that no language would read as an operator.
     fn has_words(&self) -> bool {
         let first = self.default.and_then(|default| default.chars().next());
         first.is_some_and(char::is_alphabetic)
     }
 }
 
-/// All that looks like a placeholder, in order.
+/// Everything that looks like a placeholder, in order.
 fn find(text: &str) -> impl Iterator<Item = FoundPlaceholder<'_>> {
     text.match_indices("${").filter_map(|(start, _)| {
         let inner = &text[start + 2..];
@@ -153,7 +153,7 @@ fn find(text: &str) -> impl Iterator<Item = FoundPlaceholder<'_>> {
             None => (inner, None),
         };
         let name = name.trim();
-        // `${NAME:-text}` is a shell's.
+        // `${NAME:-text}` is shell syntax.
         let is_shell = default.is_some_and(|text| text.starts_with(['-', '=', '?', '+']));
         (is_name(name) && !is_shell).then(|| FoundPlaceholder {
             start,

@@ -71,7 +71,7 @@ fn markers(body: &str, draft: &mut ImportDraft) -> Result<Vec<(Speaker, EscapedW
     turns.collect()
 }
 
-/// Who says what: a line with nothing but a role begins what that role says.
+/// Splits a text by roles: a line with only a role starts a message of that role.
 fn segments(body: &str) -> Vec<(Speaker, &str)> {
     let mut segments = Vec::new();
     let mut speaker = Speaker::System;
@@ -111,7 +111,7 @@ fn marker(line: &str) -> Option<Speaker> {
     }
 }
 
-/// Declares what `inputs` says, as a list, a map, or a map of values.
+/// Declares the arguments in `inputs`: a list, a map, or a map of values.
 fn inputs(fields: &FrontMatterFields, draft: &mut ImportDraft) {
     let given = fields.get("inputs").or_else(|| fields.get("inputSchema"));
     let inner = given.and_then(|node| node.get("properties"));
@@ -188,7 +188,7 @@ fn declare(name: &str, input: &FrontMatterValue, draft: &mut ImportDraft) {
     draft.arguments.declare(name, argument);
 }
 
-/// A default, unless it is no value: `${env:NAME}` and `${file:path}` would have to be looked up.
+/// A default, unless it has to be looked up: `${env:NAME}` and `${file:path}`.
 fn plain(name: &str, default: Option<String>, changes: &mut Vec<String>) -> Option<Box<str>> {
     let default = default?;
     if default.contains("${env:") || default.contains("${file:") {

@@ -1,12 +1,12 @@
 //! What a prompt is about, taken from its text if it has no description.
 
-/// The longest text that is looked at, in characters.
+/// The part of a text that is read, in characters.
 const LOOKED_AT: usize = 16 * 1024;
-/// The longest paragraph that is gathered, in bytes.
+/// The longest paragraph, in bytes.
 const PARAGRAPH: usize = 1600;
-/// Letters that a sentence has at least to tell something.
+/// Minimum number of letters of a useful sentence.
 const LETTERS: usize = 6;
-/// Stands for code that decides what is said.
+/// Replaces code that decides about the text.
 const CODE: char = '\u{1}';
 
 /// The first paragraph that is no heading, else the first heading.
@@ -15,14 +15,14 @@ pub(super) fn of_text(text: &str) -> Option<String> {
     paragraphs.into_iter().next().or(heading)
 }
 
-/// The first sentence of a template that says the same whatever is decided in it; values are `…`.
+/// The first sentence of a template that does not depend on a condition; values are `…`.
 pub(super) fn of_template(text: &str) -> Option<String> {
     let (paragraphs, heading) = paragraphs(&without_code(text));
     let mut all = paragraphs.iter().chain(&heading);
     all.find_map(|paragraph| sentences(paragraph).find_map(whole))
 }
 
-/// Whether a text has tags in it.
+/// True if a text has tags.
 pub(super) fn has_tags(text: &str) -> bool {
     text.contains("{{") || text.contains("{%")
 }
@@ -90,7 +90,7 @@ fn without_code(text: &str) -> String {
     literal
 }
 
-/// Whether the inside of `{{…}}` is a name, with dots in it and filters after it or not.
+/// True if the inside of `{{…}}` is a name, optionally with dots and filters.
 fn is_value(inner: &str) -> bool {
     let inner = inner.trim_matches(|c: char| c.is_whitespace() || matches!(c, '-' | '~' | '{'));
     let name = inner.split('|').next().unwrap_or_default().trim();
@@ -100,7 +100,7 @@ fn is_value(inner: &str) -> bool {
         && !matches!(name, "else" | "end" | "history" | "break" | "continue")
 }
 
-/// A paragraph cut behind each sentence.
+/// A paragraph split after each sentence.
 fn sentences(paragraph: &str) -> impl Iterator<Item = &str> {
     let is_end = |at: usize, c: char| {
         let next = paragraph[at + c.len_utf8()..].chars().next();
@@ -118,7 +118,7 @@ fn sentences(paragraph: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A sentence in which no code decides anything; one that code cuts off is none.
+/// A sentence that contains no code and is not cut off by code.
 fn whole(sentence: &str) -> Option<String> {
     let is_outside = |c: char| c == CODE || c.is_whitespace();
     let bare = sentence.trim_start_matches(is_outside).trim_end();

@@ -12,7 +12,7 @@ pub(super) enum Speaker {
 }
 
 impl Speaker {
-    /// Reads the word for it.
+    /// Parses a role.
     pub(super) fn parse(text: &str) -> Option<Self> {
         match text.to_ascii_lowercase().as_str() {
             "system" | "developer" => Some(Self::System),
@@ -23,7 +23,7 @@ impl Speaker {
     }
 }
 
-/// Makes messages of turns. Blank ones are dropped.
+/// Turns turns into messages. Blank ones are dropped.
 pub(super) fn fold(
     turns: Vec<(Speaker, EscapedWords)>,
     changes: &mut Vec<String>,

@@ -3,7 +3,7 @@
 //! Every brace of the literal text that Jinja would interpret is escaped, so that a template
 //! renders to exactly that text with the values in their places.
 
-/// Text and code in turn.
+/// Text and code, alternating.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct EscapedWords {
     pieces: Vec<WordsPiece>,
@@ -16,7 +16,7 @@ enum WordsPiece {
 }
 
 impl EscapedWords {
-    /// Text alone.
+    /// Only text.
     pub(super) fn of(text: &str) -> Self {
         let mut words = Self::default();
         words.text(text);
@@ -37,12 +37,12 @@ impl EscapedWords {
         self.pieces.push(WordsPiece::Code(jinja.into()));
     }
 
-    /// Adds an argument's value; nothing where there is none.
+    /// Adds an argument's value; nothing if there is none.
     pub(super) fn value(&mut self, argument: &str) {
         self.code(format!("{{{{ {argument} }}}}"));
     }
 
-    /// Adds an argument's value; where there is none, what was written there.
+    /// Adds an argument's value; if there is none, the original text.
     pub(super) fn value_or(&mut self, argument: &str, written: &str) {
         self.code(format!(
             "{{{{ {argument} | default({}) }}}}",
@@ -50,7 +50,7 @@ impl EscapedWords {
         ));
     }
 
-    /// Adds all of another one.
+    /// Appends another one.
     pub(super) fn append(&mut self, other: Self) {
         for piece in other.pieces {
             match piece {
@@ -60,20 +60,20 @@ impl EscapedWords {
         }
     }
 
-    /// Whether there is no code in it.
+    /// True if it has no code.
     pub(super) fn is_plain(&self) -> bool {
         let is_text = |piece: &WordsPiece| matches!(piece, WordsPiece::Text(_));
         self.pieces.iter().all(is_text)
     }
 
-    /// Whether nothing would be seen of it.
+    /// True if it is only whitespace.
     pub(super) fn is_blank(&self) -> bool {
         let is_blank =
             |piece: &WordsPiece| matches!(piece, WordsPiece::Text(text) if text.trim().is_empty());
         self.pieces.iter().all(is_blank)
     }
 
-    /// The text of what has no code.
+    /// The text, if there is no code.
     pub(super) fn plain(&self) -> String {
         let texts = self.pieces.iter().map(|piece| match piece {
             WordsPiece::Text(text) => text.as_str(),
@@ -82,7 +82,7 @@ impl EscapedWords {
         texts.collect()
     }
 
-    /// Takes spaces off the end of the text that was added last.
+    /// Removes whitespace from the end of the text that was added last.
     pub(super) fn trim_end(&mut self, is_blank: impl Fn(char) -> bool) {
         if let Some(WordsPiece::Text(text)) = self.pieces.last_mut() {
             let length = text.trim_end_matches(is_blank).len();
@@ -93,7 +93,7 @@ impl EscapedWords {
         }
     }
 
-    /// Takes line ends off both ends.
+    /// Removes line ends at both ends.
     pub(super) fn trim_lines(&mut self) {
         self.trim_end(is_line_end);
         if let Some(WordsPiece::Text(text)) = self.pieces.first_mut() {
@@ -122,7 +122,7 @@ fn is_line_end(c: char) -> bool {
     c == '\n' || c == '\r'
 }
 
-/// Writes a run of braces as a string where Jinja would read it as the start of a tag.
+/// Writes a run of braces as a string if Jinja would read it as the start of a tag.
 fn escape(text: &str, before_code: bool, template: &mut String) {
     let mut rest = text;
     while let Some(at) = rest.find('{') {

@@ -3,7 +3,7 @@
 use super::{BodyError, NotAFile};
 use crate::problem::{Problem, ProblemCode, Severity};
 
-/// What a file is to its library: the same error needs other advice for each.
+/// What a file is to its library: the same error needs different advice for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileRole {
@@ -21,16 +21,16 @@ pub enum FileRole {
     Program,
     /// A document.
     Document,
-    /// A file that a skill brings.
+    /// A file of a skill.
     SkillFile,
     /// A folder whose files matter.
     Folder,
-    /// A folder that only a symlink in the library leads to.
+    /// A folder that only a symlink in the library points to.
     LinkedFolder,
 }
 
 impl FileRole {
-    /// True for files that were found in a listing: one that is missing is a broken symlink.
+    /// True for files that were found in a listing: if one is missing, it is a broken symlink.
     fn is_listed(self) -> bool {
         use FileRole::{ClientPrompt, Definition, Document, Manifest, SkillFile};
         matches!(
@@ -41,7 +41,7 @@ impl FileRole {
 }
 
 impl BodyError {
-    /// The problem of a file at `path`, which people read as `shown`.
+    /// The problem of a file at `path`, which is shown to people as `shown`.
     pub fn problem(&self, role: FileRole, path: &str, shown: &str) -> Problem {
         let (code, severity, help) = self.advice(role);
         let help = match self {
@@ -51,7 +51,7 @@ impl BodyError {
         Problem::of_file(code, severity, path, self.sentence(role, shown)).with_help(help)
     }
 
-    /// What is wrong, in one sentence, the same at load and at get.
+    /// What is wrong, in one sentence, the same when loading and when rendering.
     pub fn sentence(&self, role: FileRole, shown: &str) -> String {
         match (role, self) {
             (_, Self::Store(error)) => error.clone(),
@@ -152,7 +152,7 @@ impl BodyError {
                     Document | SkillFile => "split it, or set `document` under [limits]",
                     Manifest | Functions => "split the library in two",
                     Definition => "make it shorter",
-                    // Such a file includes no other.
+                    // Such a file cannot include others.
                     ClientPrompt => "split it in two, or raise `verbatim` under [limits]",
                     _ => "make it smaller",
                 };

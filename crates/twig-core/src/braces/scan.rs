@@ -30,7 +30,8 @@ pub(super) fn scan(source: &str, arguments: &[Argument]) -> (Vec<BraceNode>, Vec
             }
             (None, end) => at = end,
         }
-        // A warning comes once at most, so that many mistakes are errors: the rest is of no use.
+        // There is at most one warning, so with this many mistakes some are errors, and the result
+        // is not used.
         if mistakes.len() > TOLD {
             break;
         }
@@ -47,7 +48,7 @@ pub(super) fn scan(source: &str, arguments: &[Argument]) -> (Vec<BraceNode>, Vec
 pub(super) struct Slot<'s> {
     pub(super) name: &'s str,
     pub(super) range: Range<usize>,
-    /// Behind the closing braces.
+    /// After the closing braces.
     pub(super) end: usize,
 }
 
@@ -85,7 +86,7 @@ pub(super) fn undeclared(name: &str, range: Range<usize>, arguments: &[Argument]
 
 const CONDITIONS: &str = "write instructions that hold for any input, or set \"template\": \"jinja\" and use `{% if name %}…{% endif %}`";
 
-/// Reads what opens at a byte: a node, or nothing, and where to go on.
+/// Reads a slot that opens at a byte: a node, or nothing, and where to continue.
 fn slot(
     source: &str,
     open: usize,
@@ -176,7 +177,7 @@ fn word(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// A Jinja statement, which is mere text here.
+/// A Jinja statement, which is plain text here.
 fn statement(source: &str) -> Option<BraceError> {
     let start = source.find("{%")?;
     let end = start + source[start..].find("%}")? + 2;

@@ -6,12 +6,12 @@ use crate::argument::Argument;
 use crate::problem::{ProblemCode, Severity, shorten};
 use crate::uri::encode;
 
-/// A document's URI, or a folder's and `*`; arguments may stand in it.
+/// A document's URI, or a folder's with `*`; it may contain arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UriPattern {
     source: Box<str>,
     parts: Vec<UriPart>,
-    /// Whether it means every document directly in a folder: the `*` itself is no part.
+    /// True if it means every document directly in a folder: the `*` itself is no part.
     pub(crate) is_folder: bool,
 }
 
@@ -21,7 +21,7 @@ pub(crate) enum UriPart {
     Argument(usize),
 }
 
-/// Characters of a URI that an answer repeats.
+/// Characters of a URI that an error repeats.
 const SHOWN: usize = 200;
 /// The longest URI, in bytes, that is looked up.
 const LONGEST: usize = 4096;
@@ -32,23 +32,23 @@ impl UriPattern {
         &self.source
     }
 
-    /// Whether the argument at this place is used.
+    /// True if the argument with this index is used.
     pub(crate) fn uses(&self, argument: usize) -> bool {
         self.parts.contains(&UriPart::Argument(argument))
     }
 
-    /// Whether any argument is used.
+    /// True if no argument is used.
     pub fn is_constant(&self) -> bool {
         self.parts
             .iter()
             .all(|part| matches!(part, UriPart::Text(_)))
     }
 
-    /// The URI, or that of the folder with its `/`, once values stand in it.
+    /// The URI with values filled in; for a folder, with its `/`.
     ///
-    /// A value is a single plain name: it can choose among what is beside each other and lead nowhere
-    /// else. One that stands for the whole URI is what the client could read by itself; it is looked
-    /// up as it is. The error is the URI that does not exist, as it may be repeated.
+    /// A value is a single plain name: it can choose among siblings and reach nothing else. A value
+    /// that is the whole URI is something the client could read by itself; it is looked up as it
+    /// is. The error is the URI that does not exist, in a form that may be repeated.
     pub(crate) fn fill(&self, values: &[Option<&str>]) -> Result<String, String> {
         if let [UriPart::Argument(at)] = *self.parts {
             let value = values.get(at).copied().flatten().unwrap_or_default();
@@ -83,13 +83,13 @@ impl UriPattern {
         Err(self.shown(&uri))
     }
 
-    /// A filled URI as an answer repeats it.
+    /// A filled URI in the form that an error repeats.
     pub(crate) fn shown(&self, uri: &str) -> String {
         let star = if self.is_folder { "*" } else { "" };
         shorten(&format!("{uri}{star}"), SHOWN)
     }
 
-    /// What stands before the argument, if the argument is the whole name of a document in a folder
+    /// The URI before the argument, if the argument is the whole name of a document in a folder
     /// that is known beforehand.
     pub(crate) fn folder_before(&self, argument: usize) -> Option<&str> {
         match self.parts.as_slice() {
@@ -102,7 +102,7 @@ impl UriPattern {
         }
     }
 
-    /// Reads a whole text as a pattern, as it is in a field of its own.
+    /// Reads a whole field as a pattern.
     pub(crate) fn parse(source: &str, arguments: &[Argument]) -> (Option<Self>, Vec<BraceError>) {
         let mut mistakes = Vec::new();
         let (pattern, _) = read(source, 0, None, arguments, &mut mistakes);
@@ -110,14 +110,14 @@ impl UriPattern {
     }
 }
 
-/// Whether a value is one plain name of a path.
+/// True if a value is one plain path segment.
 fn is_name(value: &str) -> bool {
     let is_bad = |c: char| c.is_control() || matches!(c, '/' | '\\' | '*' | '%' | '?' | '#');
     !value.is_empty() && !value.contains("..") && value != "." && !value.contains(is_bad)
 }
 
 /// Reads a pattern that starts at a byte of a text: up to the `}}` of the slot that opened at
-/// `slot`, or to the end of the text where there is no slot. Says where to go on.
+/// `slot`, or to the end of the text if there is no slot. Returns where to continue.
 pub(super) fn read(
     source: &str,
     start: usize,
@@ -199,7 +199,7 @@ pub(super) fn read(
     ((mistakes.len() == known).then_some(pattern), next)
 }
 
-/// Takes the `*` off the end of a pattern that has one; anywhere else there is none.
+/// Removes the `*` at the end of a pattern; it is not allowed anywhere else.
 fn stars(parts: &mut [UriPart]) -> Result<bool, &'static str> {
     let has_star = |part: &UriPart| matches!(part, UriPart::Text(text) if text.contains('*'));
     let mut is_folder = false;

@@ -10,7 +10,7 @@ use super::documents::DocumentRef;
 use super::skills::SkillRef;
 use crate::uri::decode;
 
-/// What is right inside of a folder.
+/// A direct child of a folder.
 #[derive(Debug, Clone, Copy)]
 pub enum Child<'c> {
     /// A document.
@@ -28,7 +28,7 @@ impl<'c> Child<'c> {
         }
     }
 
-    /// The last part of its URI, as people read it.
+    /// The last segment of its URI, decoded for people.
     pub fn name(self) -> std::borrow::Cow<'c, str> {
         let uri = self.uri();
         decode(uri.rsplit_once('/').map_or(uri, |(_, name)| name))
@@ -36,11 +36,11 @@ impl<'c> Child<'c> {
 }
 
 impl Catalog {
-    /// What is right inside of the folder with this URI, sorted by URI; `None` if there is no such
+    /// The direct children of the folder with this URI, sorted by URI; `None` if there is no such
     /// folder. Folders have no `/` at their end.
     ///
-    /// What is in a skill's folder are that skill's files, as its list has them: nothing else that
-    /// happens to have such a URI.
+    /// A skill's folder has exactly the files in that skill's list, and nothing else that happens
+    /// to have such a URI.
     pub fn directory(&self, uri: &str) -> Option<Vec<Child<'_>>> {
         let (scheme, path) = uri.split_once("://")?;
         if scheme.is_empty() || path.is_empty() || path.ends_with('/') {
@@ -48,11 +48,11 @@ impl Catalog {
         }
         let folder = format!("{uri}/");
         let mut rest = self.below(&folder, 0..self.document_count());
-        // A document is no folder, whatever else begins like it.
+        // A document is no folder, even if other URIs start with it.
         if rest.is_empty() || self.document(uri).is_some() {
             return None;
         }
-        // Only now is it known to be no longer than the URI of some document.
+        // Only now it is known to be no longer than the URI of some document.
         let owner = self.skill_around(uri);
         let mut children: Vec<Child<'_>> = Vec::new();
         while !rest.is_empty() {
@@ -78,7 +78,7 @@ impl Catalog {
         (!children.is_empty()).then_some(children)
     }
 
-    /// Folders near to one that is not there.
+    /// Folders similar to one that does not exist.
     pub fn near_directories(&self, uri: &str) -> Vec<String> {
         let wanted = uri.trim_end_matches('/');
         if wanted != uri && self.directory(wanted).is_some() {
@@ -90,7 +90,7 @@ impl Catalog {
             let Some((folder, _)) = uri.rsplit_once('/') else {
                 continue;
             };
-            // They come sorted: neighbours are mostly in one folder.
+            // They are sorted: neighbours are mostly in the same folder.
             if folders.last() != Some(&folder) && !folder.ends_with('/') {
                 folders.push(folder);
             }
@@ -99,7 +99,7 @@ impl Catalog {
         crate::suggest::near(wanted, folders)
     }
 
-    /// Those of the listed documents in a range whose URI begins like this.
+    /// The listed documents in a range whose URI has this prefix.
     fn below(&self, beginning: &str, within: Range<usize>) -> Range<usize> {
         let uri = |at: usize| &*self.listed_document(at).document.uri;
         let start = point(within.clone(), |at| uri(at) < beginning);
@@ -108,7 +108,7 @@ impl Catalog {
     }
 }
 
-/// Whether a document is one of a skill's files, or there is no skill to ask.
+/// True if a document is one of a skill's files, or there is no skill.
 fn is_of(owner: Option<SkillRef<'_>>, found: DocumentRef<'_>) -> bool {
     let Some(SkillRef { library, skill }) = owner else {
         return true;
@@ -118,7 +118,7 @@ fn is_of(owner: Option<SkillRef<'_>>, found: DocumentRef<'_>) -> bool {
     Arc::ptr_eq(library, found.library) && (skill.is_unlisted || mine().is_ok())
 }
 
-/// The first place in a range at which something stops being true.
+/// The first index in a range at which a condition stops being true.
 fn point(mut range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
     while !range.is_empty() {
         let middle = usize::midpoint(range.start, range.end);

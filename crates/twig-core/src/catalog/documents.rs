@@ -44,7 +44,8 @@ struct DocumentPosition {
 }
 
 impl DocumentIndex {
-    /// Indexes documents; of two with one URI that of the more important library is kept.
+    /// Indexes documents; if two have the same URI, the one of the more important library is
+    /// served.
     pub(super) fn new(libraries: &[Arc<Library>], problems: &mut Vec<Problem>) -> Self {
         let mut index = Self::default();
         let at = |place: DocumentPosition| &libraries[place.library as usize];
@@ -62,7 +63,7 @@ impl DocumentIndex {
                 index.listed.push(place);
             }
         }
-        // Short ones come last: they never stand in the way of a whole one.
+        // Short ones come last: they never replace a full one.
         for place in &index.listed {
             let document = &at(*place).documents[place.document as usize];
             if let Some(short) = &document.short_uri {
@@ -92,13 +93,13 @@ impl Catalog {
         rest.iter().map(|place| self.document_at(*place))
     }
 
-    /// The document that a URI means, byte for byte; a short URI of a decision means it too.
+    /// The document with exactly this URI, or a decision with this short URI.
     pub fn document(&self, uri: &str) -> Option<DocumentRef<'_>> {
         let place = self.documents.by_uri.get(uri)?;
         Some(self.document_at(*place))
     }
 
-    /// The documents whose URI is this one and a single name behind it, sorted.
+    /// The documents whose URI is this one followed by a single name, sorted.
     pub fn documents_in<'c, 'f>(
         &'c self,
         folder: &'f str,
@@ -112,15 +113,15 @@ impl Catalog {
             .filter(move |found| !found.document.uri[folder.len()..].contains('/'))
     }
 
-    /// The names that an argument may have which stands for a document in one of a prompt's URIs,
-    /// sorted: those in the folder where it is.
+    /// The possible values of an argument that is a document's name in one of a prompt's URIs,
+    /// sorted: the documents in that folder.
     pub fn names_for(&self, prompt: &Prompt, argument: &str) -> Vec<Cow<'_, str>> {
         let Some(at) = prompt.arguments.iter().position(|a| *a.name == *argument) else {
             return Vec::new();
         };
         let mut names: Vec<Cow<'_, str>> = Vec::new();
         for message in &prompt.messages {
-            // What a text cannot embed is not offered for it.
+            // Documents that a text cannot embed are not offered for it.
             let is_text = matches!(message.content, Content::Braces { .. });
             let fits = |found: &DocumentRef<'_>| found.document.is_text || !is_text;
             for folder in message.content.folders(at) {
@@ -150,18 +151,18 @@ impl Catalog {
         })
     }
 
-    /// The template that is written like this.
+    /// The template with exactly this text.
     pub fn template(&self, source: &str) -> Option<TemplateRef<'_>> {
         self.templates()
             .find(|found| found.template.as_str() == source)
     }
 
-    /// URIs near to one that was not found.
+    /// URIs similar to one that was not found.
     pub fn near_documents(&self, uri: &str) -> Vec<String> {
         suggest::near(uri, self.documents(0).map(|found| &*found.document.uri))
     }
 
-    /// The document at a place of the list, which has to be within it.
+    /// The document at an index of the list, which has to exist.
     pub(super) fn listed_document(&self, at: usize) -> DocumentRef<'_> {
         self.document_at(self.documents.listed[at])
     }

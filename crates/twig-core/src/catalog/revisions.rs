@@ -10,16 +10,16 @@ use crate::document::Document;
 use crate::model::{Function, Prompt, Skill};
 use crate::name::RelativePath;
 
-/// Numbers that grow from one published catalog to the next where something differs.
+/// Numbers that grow from one published catalog to the next if something differs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Revisions {
     /// Of the list of prompts.
     pub prompts: u64,
     /// Of the list of documents, of their templates, and of the lists of skills.
     pub documents: u64,
-    /// Of what documents hold, any of them.
+    /// Of the contents of all documents.
     pub contents: u64,
-    /// Of whether a project is selected, and so of the tools that write to it.
+    /// Of the selected project, and so of the tools that write to it.
     pub tools: u64,
 }
 
@@ -29,7 +29,7 @@ impl Catalog {
         self.revisions
     }
 
-    /// This catalog as the one that is published after another.
+    /// This catalog with the counters of one that is published after another.
     #[must_use]
     pub fn after(mut self, before: &Catalog) -> Self {
         let next = |number: u64, is_same: bool| number + u64::from(!is_same);
@@ -54,11 +54,11 @@ impl Catalog {
         self
     }
 
-    /// Whether a client that listed the prompts of both would see no difference.
+    /// True if a client that listed the prompts of both would see no difference.
     pub fn lists_the_same(&self, other: &Catalog) -> bool {
         self.listed.len() == other.listed.len()
             && self.prompts(0).zip(other.prompts(0)).all(|(one, two)| {
-                // Libraries that did not change are the same allocation: nothing to compare.
+                // Unchanged libraries share the same allocation: nothing to compare.
                 std::ptr::eq(one.prompt, two.prompt)
                     || (one.prompt.full_name == two.prompt.full_name
                         && one.prompt.title == two.prompt.title
@@ -87,8 +87,8 @@ impl Catalog {
         }
     }
 
-    /// Whether the lists of all skills are the same, digests too: who holds one would refuse a file
-    /// that changed since.
+    /// True if the lists of all skills are the same, including digests: a client with an old list
+    /// would refuse a file that changed since.
     fn has_the_same_skills(&self, other: &Catalog) -> bool {
         let skills = |of: &Catalog| -> Vec<Arc<Skill>> {
             let libraries = of.libraries().iter();
@@ -99,7 +99,7 @@ impl Catalog {
         skills(self) == skills(other)
     }
 
-    /// Whether every URI means a file that did not change.
+    /// True if every URI means a file that did not change.
     fn holds_the_same(&self, other: &Catalog) -> bool {
         self.all_documents(other, |one, two| {
             one.version == two.version && one.uri == two.uri && one.short_uri == two.short_uri

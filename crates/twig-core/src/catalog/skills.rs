@@ -34,8 +34,8 @@ struct SkillPosition {
 }
 
 impl SkillIndex {
-    /// Indexes skills. One whose files are not all its own library's to serve is left out: a client
-    /// that checks what it reads would get something else than the list of its files says.
+    /// Indexes skills. A skill is omitted if its own library does not serve all of its files: a
+    /// client that verifies them would get content that differs from the list.
     pub(super) fn new(
         libraries: &[Arc<Library>],
         documents: &DocumentIndex,
@@ -87,7 +87,7 @@ impl Catalog {
         Some(self.skill_at(*place))
     }
 
-    /// URIs near to one that is no skill's; that of the skill whose folder it is comes first.
+    /// URIs similar to one that is no skill; the skill that contains it comes first.
     pub fn near_skills(&self, uri: &str) -> Vec<String> {
         let folder = uri.trim_end_matches('/');
         if let Some(found) = self.skill(&format!("{folder}/{SKILL_FILE}")) {
@@ -96,7 +96,7 @@ impl Catalog {
         suggest::near(uri, self.skills(0).map(|found| &*found.skill.uri))
     }
 
-    /// The innermost skill that a folder is, or is in.
+    /// The innermost skill whose folder is this one or contains it.
     pub(super) fn skill_around(&self, folder: &str) -> Option<SkillRef<'_>> {
         let mut folder = folder;
         while !folder.is_empty() {

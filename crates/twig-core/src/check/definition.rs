@@ -11,7 +11,7 @@ use crate::render::{Embedding, NOTHING_GIVEN, RenderError, media};
 use crate::suggest;
 use crate::world::World;
 
-/// Looks for the documents of a prompt, as rendering does. Those whose URI depends on an argument
+/// Checks the documents of a prompt, as rendering does. Those whose URI depends on an argument
 /// cannot be known beforehand.
 pub(super) fn documents(
     world: World<'_>,
@@ -29,7 +29,7 @@ pub(super) fn documents(
             let path = library.path_of(file);
             let is_limit = matches!(error, RenderError::Limit(_));
             problems.push(problem(world, &path, pattern, &error));
-            // What comes after the limit would only say it again.
+            // Further documents would only repeat the report.
             !is_limit
         };
         let goes_on = match &message.content {
@@ -49,7 +49,7 @@ pub(super) fn documents(
     }
 }
 
-/// Looks for what a template embeds.
+/// Checks the documents that a template embeds.
 pub(super) fn embedded<'u>(
     world: World<'_>,
     path: &str,
@@ -65,7 +65,7 @@ pub(super) fn embedded<'u>(
 }
 
 /// Checks the rest of a prompt in the `{{name}}` dialect: its images and its arguments. Its texts
-/// were read when it was loaded.
+/// were parsed when it was loaded.
 pub(super) fn prompt(
     world: World<'_>,
     library: &Arc<Library>,
@@ -88,7 +88,7 @@ pub(super) fn prompt(
     super::unused_arguments(library, prompt, &used, problems);
 }
 
-/// The arguments that stand in the URI of a message.
+/// The arguments in the URI of a message.
 pub(super) fn used_in_uri<'a>(
     content: &'a Content,
     arguments: &'a [Argument],

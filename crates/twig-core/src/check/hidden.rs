@@ -10,7 +10,7 @@ use crate::parse::labels::place;
 use crate::problem::{Problem, ProblemCode, Severity};
 use crate::world::World;
 
-/// Looks at the texts of a prompt; those of Jinja templates are looked at with all they include.
+/// Checks the texts of a prompt; Jinja templates are checked with everything they include.
 pub(super) fn prompt(
     world: World<'_>,
     library: &Arc<Library>,
@@ -38,7 +38,7 @@ pub(super) fn prompt(
     }
 }
 
-/// Looks at the documents of a library; what is in a store was looked at when it was written.
+/// Checks the documents of a library; stored ones were checked when they were written.
 pub(super) fn documents(world: World<'_>, library: &Arc<Library>, problems: &mut Vec<Problem>) {
     let limit = world.templates.limits().document;
     for document in library.documents.iter().filter(|known| known.is_text) {

@@ -11,7 +11,7 @@ use crate::name::{LibraryName, RelativePath};
 use crate::parse::library::{LibraryRoot, empty_library};
 use crate::template::{BundleError, PromptSources, TemplateFiles, inspect};
 
-/// Says what is wrong with a template, as `check` would.
+/// Reports what is wrong with a template, as `check` would.
 pub fn probe(source: &str, arguments: &[Argument], limits: &Limits) -> Result<(), String> {
     let Some(name) = LibraryName::from_folder("import") else {
         return Ok(());
@@ -46,7 +46,7 @@ pub fn probe(source: &str, arguments: &[Argument], limits: &Limits) -> Result<()
     }
 }
 
-/// A place without files.
+/// A source without files.
 struct Nothing;
 
 impl Bodies for Nothing {

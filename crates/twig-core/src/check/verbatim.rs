@@ -10,7 +10,7 @@ use crate::problem::{Problem, ProblemCode, Severity};
 use crate::render::{RenderError, media, verbatim_text};
 use crate::world::World;
 
-/// Looks at each message as rendering does.
+/// Checks each message as rendering does.
 pub(super) fn prompt(
     world: World<'_>,
     library: &Arc<Library>,
@@ -19,7 +19,7 @@ pub(super) fn prompt(
 ) {
     let mut media_room = world.templates.limits().media;
     for message in &prompt.messages {
-        // What a store holds was checked when it was written.
+        // Stored content was checked when it was written.
         if message.content.stored().is_some() {
             continue;
         }

@@ -3,25 +3,25 @@
 use super::mime::{is_text, mime_of};
 use crate::problem::shorten;
 
-/// What the first bytes of a file tell, so that the bytes themselves need not be kept.
+/// What the first bytes of a file show, so that the bytes themselves need not be kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// The first heading, if there is one.
     pub heading: Option<Box<str>>,
-    /// What the file's bytes are.
+    /// The MIME type.
     pub mime: &'static str,
     /// Whether it looks like text.
     pub is_text: bool,
 }
 
-/// As many bytes of a file are looked at.
+/// How many bytes of a file are read for this.
 pub const HEAD: usize = 2048;
 
 /// Characters of a title.
 pub const TITLE: usize = 200;
 
 impl Head {
-    /// Looks at the first bytes of a file; `is_whole` says whether they are all it has.
+    /// Reads the first bytes of a file; `is_whole` is true if they are the whole file.
     pub fn read(file_name: &str, bytes: &[u8], is_whole: bool) -> Self {
         let mime = mime_of(file_name, bytes);
         let is_text = is_text(bytes);
@@ -138,7 +138,7 @@ mod tests {
             }
         }
 
-        /// More text after what was seen never changes a title that was found.
+        /// More text after the first bytes never changes a title that was found.
         #[test]
         fn a_title_stays_when_the_text_goes_on(text in "[#= ab\n]{0,40}", more in "[#= ab\n]{0,40}") {
             let short = Head::read("a.md", text.as_bytes(), false).heading;

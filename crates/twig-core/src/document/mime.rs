@@ -34,10 +34,10 @@ const ENDINGS: &[(&str, &str)] = &[
     ("zip", "application/zip"),
 ];
 
-/// Endings that are more usual than others of the same type.
+/// Extensions that are more common than others of the same type.
 const USUAL: [&str; 2] = ["html", "md"];
 
-/// First bytes and what they stand for.
+/// Magic bytes and their MIME types.
 const BEGINNINGS: &[(&[u8], &str)] = &[
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -56,14 +56,14 @@ pub fn mime_of(file_name: &str, head: &[u8]) -> &'static str {
     mime_of_name(file_name).unwrap_or_else(|| by_beginning(head))
 }
 
-/// The MIME type of a file with this name, where its ending tells.
+/// The MIME type of a file with this name, if its extension is known.
 pub fn mime_of_name(file_name: &str) -> Option<&'static str> {
     let mut kinds = [MediaKind::Image, MediaKind::Audio].into_iter();
     let by_kind = kinds.find_map(|kind| kind.mime_of(file_name));
     by_kind.or_else(|| by_ending(file_name))
 }
 
-/// The ending that files of a MIME type have, without its dot; parameters do not matter.
+/// The usual extension of a MIME type, without its dot; parameters do not matter.
 pub fn ending_of(mime: &str) -> Option<&'static str> {
     let essence = mime.split(';').next().unwrap_or_default().trim();
     let kinds = [MediaKind::Image, MediaKind::Audio].map(MediaKind::endings);
@@ -88,9 +88,9 @@ fn by_beginning(head: &[u8]) -> &'static str {
     }
 }
 
-/// What bytes are for sure, by how they begin.
+/// The MIME type if the first bytes are conclusive.
 pub(crate) fn sniff(head: &[u8]) -> Option<&'static str> {
-    // Containers say what they hold a few bytes later.
+    // Containers name their content a few bytes later.
     match (head.get(..4), head.get(8..12)) {
         (Some(b"RIFF"), Some(b"WAVE")) => return Some("audio/wav"),
         (Some(b"RIFF"), Some(b"WEBP")) => return Some("image/webp"),
@@ -102,7 +102,7 @@ pub(crate) fn sniff(head: &[u8]) -> Option<&'static str> {
     known.find_map(|(start, mime)| head.starts_with(start).then_some(*mime))
 }
 
-/// Whether bytes look like the beginning of a text; its last character may be cut.
+/// True if bytes look like the beginning of a text; its last character may be cut.
 pub(crate) fn is_text(head: &[u8]) -> bool {
     if head.contains(&0) {
         return false;

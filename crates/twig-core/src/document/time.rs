@@ -1,7 +1,7 @@
 //! Timestamps as the protocol writes them: RFC 3339, in UTC.
 
-/// A moment in seconds since 1970, such as `2026-11-15T12:00:00Z`; `None` outside the years 1 to
-/// 9999, which no clock that works gives.
+/// A time in seconds since 1970 as text, such as `2026-11-15T12:00:00Z`; `None` outside the years 1
+/// to 9999, which no working clock gives.
 pub fn rfc3339(seconds: i64) -> Option<String> {
     let (days, time) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let (year, month, day) = civil(days)?;
@@ -13,8 +13,8 @@ pub fn rfc3339(seconds: i64) -> Option<String> {
 
 /// Year, month and day of a number of days since 1970.
 ///
-/// Years begin in March here, so that the day that comes every four years is the last of one; 400
-/// years always have the same number of days.
+/// Years begin in March here, so that the leap day is the last day of a year; 400 years always have
+/// the same number of days.
 fn civil(days: i64) -> Option<(i64, i64, i64)> {
     let days = days.checked_add(719_468)?;
     let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));

@@ -1,6 +1,6 @@
 //! URI templates of the simplest form (RFC 6570, level 1): `scheme://{category}/{name}`.
 
-/// A template whose variables stand for parts of a path, each without a `/`.
+/// A template whose variables are path segments, each without a `/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UriTemplate {
     source: Box<str>,
@@ -61,8 +61,8 @@ impl UriTemplate {
         })
     }
 
-    /// The values of its variables in a URI that fits it. Each takes as little as it can, and the
-    /// last one all that is left, so that this is linear in the URI.
+    /// The values of its variables in a URI that matches. Each takes as little as it can, and the
+    /// last one the rest, so that this is linear in the URI.
     pub fn values<'u>(&self, uri: &'u str) -> Option<Vec<&'u str>> {
         let mut values = Vec::new();
         let mut rest = uri;

@@ -8,7 +8,7 @@ pub struct FrontMatterFields(Vec<(Box<str>, Field)>);
 #[derive(Debug, Clone, PartialEq)]
 struct Field {
     value: FrontMatterValue,
-    /// The value as it is in the file, where it is plain text on the line of its key.
+    /// The value as it is in the file, if it is plain text on the line of its key.
     written: Option<Box<str>>,
 }
 
@@ -19,7 +19,7 @@ pub enum FrontMatterValue {
     Null,
     /// `true` or `false`.
     Flag(bool),
-    /// A number, as it was written where JSON can hold it.
+    /// A number, as it was written if JSON can hold it.
     Number(serde_json::Number),
     /// Text.
     Text(Box<str>),
@@ -69,7 +69,7 @@ impl FrontMatterValue {
         }
     }
 
-    /// Any value as text: lists one item a line, maps as JSON.
+    /// Any value as text: lists with one item per line, maps as JSON.
     pub fn to_text(&self) -> String {
         match self {
             Self::Null => String::new(),
@@ -82,7 +82,7 @@ impl FrontMatterValue {
         }
     }
 
-    /// The entry of a map, unless it is nothing.
+    /// The entry of a map, unless it is null.
     pub fn get(&self, key: &str) -> Option<&FrontMatterValue> {
         let (_, value) = self.entries()?.iter().find(|(name, _)| **name == *key)?;
         (*value != Self::Null).then_some(value)
@@ -101,7 +101,7 @@ impl FrontMatterValue {
         }
     }
 
-    /// The items of a list; what is no list has none.
+    /// The items of a list; empty for other values.
     pub fn items(&self) -> &[FrontMatterValue] {
         match self {
             Self::List(items) => items,
@@ -109,7 +109,7 @@ impl FrontMatterValue {
         }
     }
 
-    /// Yes or no, however people write it.
+    /// Yes or no, in any usual spelling.
     pub fn flag(&self) -> Option<bool> {
         match &*self.word()?.trim().to_ascii_lowercase() {
             "true" | "yes" | "on" | "1" => Some(true),
@@ -165,7 +165,7 @@ impl FrontMatterFields {
         self.0.push((key.into(), Field { value, written }));
     }
 
-    /// Whether there is none.
+    /// True if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -175,14 +175,14 @@ impl FrontMatterFields {
         self.field(key).map(|field| &field.value)
     }
 
-    /// The value of a key, unless it is nothing.
+    /// The value of a key, unless it is null.
     pub fn get(&self, key: &str) -> Option<&FrontMatterValue> {
         self.value(key)
             .filter(|value| **value != FrontMatterValue::Null)
     }
 
     /// A key's value as text, as its author wrote it: `[a] | [b]`, `no`, `017` and `Fix #12` stay
-    /// what they are. `None` if there is nothing but spaces.
+    /// as they are. `None` if there is only whitespace.
     pub fn text(&self, key: &str) -> Option<&str> {
         let field = self.field(key)?;
         let text = match (&field.written, &field.value) {
@@ -194,8 +194,8 @@ impl FrontMatterFields {
         Some(&**text).filter(|text| !text.trim().is_empty())
     }
 
-    /// A key's value as one word, as YAML means it: a comment behind it is none of it, and a number
-    /// is what its author wrote.
+    /// A key's value as one word, as YAML reads it: without a comment after it, and a number as its
+    /// author wrote it.
     pub fn word(&self, key: &str) -> Option<&str> {
         let field = self.field(key)?;
         let text = match &field.value {
@@ -219,14 +219,14 @@ impl FrontMatterFields {
         self.0.iter().map(|(key, field)| (&**key, &field.value))
     }
 
-    /// All of it as a JSON object, words as the core schema of YAML 1.2 means them.
+    /// All of it as a JSON object, words as the core schema of YAML 1.2 reads them.
     pub fn to_json(&self) -> String {
         let mut json = String::new();
         write_map(self.iter(), &mut json);
         json
     }
 
-    /// Keys are compared as they are written, and only then without regard to capitals.
+    /// Keys are compared exactly first, and then ignoring case.
     fn field(&self, key: &str) -> Option<&Field> {
         let with = |is_it: fn(&str, &str) -> bool| {
             let mut entries = self.0.iter();

@@ -9,7 +9,7 @@ use super::yaml;
 /// The longest key.
 const KEY: usize = 128;
 
-/// So many entries of broken front matter are tried as YAML, each by itself.
+/// How many entries of broken front matter are tried as YAML, one by one.
 const TRIED: usize = 256;
 
 /// One `key: value` and the lines that belong to it.
@@ -18,15 +18,15 @@ pub(super) struct FrontMatterEntry<'t> {
     pub(super) key: Cow<'t, str>,
     /// All its lines.
     all: Range<usize>,
-    /// What stands on the line of the key.
+    /// The text on the line of the key.
     inline: &'t str,
     /// The lines after it.
     rest: &'t str,
 }
 
 impl FrontMatterEntry<'_> {
-    /// The value as its author wrote it: plain text on one line as it stands there, a block without
-    /// the line ends after it. `None` if it is what YAML says.
+    /// The value as its author wrote it: plain text on one line as it is there, a block without the
+    /// line ends after it. `None` if it equals the value that YAML reads.
     pub(super) fn written<'v>(&'v self, value: &'v FrontMatterValue) -> Option<&'v str> {
         if let (true, FrontMatterValue::Text(text)) = (self.inline.starts_with(['|', '>']), value) {
             return Some(text.trim_end_matches('\n'));
@@ -43,8 +43,8 @@ impl FrontMatterEntry<'_> {
     }
 }
 
-/// Reads what has a key at the start of a line; every value is text, or a list of texts, where it
-/// is no YAML by itself.
+/// Reads entries with a key at the start of a line; every value that is not YAML by itself is text,
+/// or a list of texts.
 pub(super) fn read(front: &str) -> FrontMatterFields {
     let mut fields = FrontMatterFields::default();
     for (at, entry) in entries(front).into_iter().enumerate() {
@@ -89,12 +89,12 @@ pub(super) fn entries(front: &str) -> Vec<FrontMatterEntry<'_>> {
     entries
 }
 
-/// Whether a line of a block starts with a key.
+/// True if a line of a block starts with a key.
 pub(super) fn has_key(front: &str) -> bool {
     front.lines().any(|line| key(line).is_some())
 }
 
-/// Whether a block can be nothing else: every line at its edge has a key that is no word of prose.
+/// True if a block is certainly front matter: every unindented line has a key that is no prose.
 pub(super) fn is_surely(front: &str) -> bool {
     let mut lines = front
         .lines()
@@ -119,7 +119,7 @@ fn key(line: &str) -> Option<(Cow<'_, str>, &str)> {
     let value = after.trim_start_matches([' ', '\t']).strip_prefix(':')?;
     let starts = key.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '@'));
     let is_apart = value.is_empty() || value.starts_with([' ', '\t']);
-    // `description:text` is no YAML, and meant all the same; `https://…` and `12:30` are not.
+    // `description:text` is not YAML, but meant as a field; `https://…` and `12:30` are not.
     let is_meant = key
         .bytes()
         .all(|byte| byte.is_ascii_lowercase() || b"-_".contains(&byte))
@@ -127,7 +127,7 @@ fn key(line: &str) -> Option<(Cow<'_, str>, &str)> {
     (starts && key.len() <= KEY && (is_apart || is_meant)).then_some((key.into(), value))
 }
 
-/// A value that is no YAML.
+/// A value that is not YAML.
 fn plain(entry: &FrontMatterEntry<'_>) -> FrontMatterValue {
     let rest = entry.rest.lines().filter(|line| !line.starts_with('#'));
     let said: Vec<&str> = rest
@@ -178,7 +178,7 @@ fn plain(entry: &FrontMatterEntry<'_>) -> FrontMatterValue {
     FrontMatterValue::Text(unquoted(&text).into())
 }
 
-/// A text without the quotes around it; in `"a" and "b"` they are not around it.
+/// A text without the quotes around it; `"a" and "b"` is not quoted as a whole.
 fn unquoted(text: &str) -> &str {
     for quote in ['"', '\''] {
         let inner = text

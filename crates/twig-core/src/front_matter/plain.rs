@@ -5,7 +5,7 @@
 use super::fields::FrontMatterValue;
 use super::yaml::core;
 
-/// Reads a block of regular lines; `None` if one of them is not.
+/// Reads a block of regular lines; `None` if one of them is irregular.
 pub(super) fn read(front: &str) -> Option<Vec<(Box<str>, FrontMatterValue)>> {
     let mut entries: Vec<(Box<str>, FrontMatterValue)> = Vec::new();
     for line in front.split('\n') {
@@ -28,14 +28,14 @@ pub(super) fn read(front: &str) -> Option<Vec<(Box<str>, FrontMatterValue)>> {
     Some(entries)
 }
 
-/// So many entries are looked through for a double.
+/// How many entries are searched for a duplicate.
 const MOST: usize = 32;
 
 fn is_key(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
-/// Characters that mean themselves wherever YAML has them.
+/// Characters without a special meaning anywhere in YAML.
 fn is_usual(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{a0}'..='\u{2027}' | '\u{202a}'..='\u{d7ff}' | '\u{10000}'..)
 }

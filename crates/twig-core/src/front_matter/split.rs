@@ -5,24 +5,25 @@ use std::ops::Range;
 use super::{Repair, lines, yaml};
 use crate::problem::Severity;
 
-/// A file cut in two.
+/// A file split in two.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Split<'t> {
     /// Where the text between the fences is; `None` if there is no front matter.
     pub front: Option<Range<usize>>,
     /// What follows, byte for byte.
     pub body: &'t str,
-    /// How many bytes of the file stand before the body.
+    /// How many bytes of the file come before the body.
     pub body_start: usize,
     /// What had to be repaired.
     pub repairs: Vec<Repair>,
 }
 
-/// Cuts a file into front matter and body.
+/// Splits a file into front matter and body.
 ///
-/// The block stands between a line `---` (spaces after it do not count) and the next one that is
-/// `---` or `...`. Blank lines and `#` lines may come before it, and all of the file may stand in a
-/// fence of backticks. What has no end, or nothing that could be `key: value`, is no front matter.
+/// The block is between a line `---` (spaces after it do not count) and the next line that is `---`
+/// or `...`. Blank lines and `#` lines may come before it, and the whole file may be in a fence of
+/// backticks. A block without an end, or without anything that could be `key: value`, is no front
+/// matter.
 pub fn split(text: &str) -> Split<'_> {
     let mark = if text.starts_with('\u{feff}') {
         '\u{feff}'.len_utf8()
@@ -81,10 +82,10 @@ impl Repair {
     }
 }
 
-/// What stands at the top of a text.
+/// What is at the top of a text.
 enum TopOfText {
     Block(BlockBounds),
-    /// A first line of which no second one is the end.
+    /// A first line without a second one that ends the block.
     Open(Range<usize>),
     /// Two lines with something else between them.
     Prose(Range<usize>),
@@ -145,14 +146,14 @@ fn block(text: &str, range: Range<usize>) -> TopOfText {
     }
 }
 
-/// Whether a block says something, or nothing at all.
+/// True if a block has fields, or is empty.
 fn has_fields(front: &str) -> bool {
     let mut said = front.lines().map(str::trim);
     let is_empty = said.all(|line| line.is_empty() || line.starts_with('#'));
     is_empty || lines::has_key(front) || yaml::is_mapping(front)
 }
 
-/// The first line of a fence around all of a text, and what is in it.
+/// The first line of a fence around the whole text, and its inside.
 fn fenced(text: &str, range: Range<usize>) -> Option<(Range<usize>, Range<usize>)> {
     let part = &text[range.clone()];
     let lead = part.len() - part.trim_start().len();
@@ -168,7 +169,7 @@ fn fenced(text: &str, range: Range<usize>) -> Option<(Range<usize>, Range<usize>
     }
     let last = part.trim_end();
     let last_line = last.rfind('\n').map_or(0, |at| at + 1);
-    // The fence that ends it is the first that ends no other.
+    // The closing fence is the first one that does not close another.
     let mut at = inside;
     let mut inner = None;
     for line in part[inside..].split_inclusive('\n') {

@@ -12,21 +12,21 @@ use super::fields::FrontMatterValue;
 use super::plain;
 use crate::limits::YAML_NESTING;
 
-/// A block that is longer than this is not asked whether it is YAML.
+/// A longer block is not tried as YAML.
 const LONGEST: usize = 64 * 1024;
 
 /// Why a text cannot be read; follows "the front matter ".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum YamlError {
-    /// It is no YAML.
+    /// It is not YAML.
     #[error("is not valid YAML ({reason})")]
     NotYaml {
-        /// What the reader says.
+        /// The reader's message.
         reason: String,
         /// Bytes of the text before it.
         offset: Option<usize>,
     },
-    /// It is something else than keys with values.
+    /// It is not a mapping.
     #[error("is no list of `key: value`")]
     NoMap,
 }
@@ -49,7 +49,7 @@ pub fn read(front: &str) -> Result<Vec<(Box<str>, FrontMatterValue)>, YamlError>
     }
 }
 
-/// The same, whatever it is.
+/// The same without the limit on length.
 pub(super) fn strict(front: &str) -> Result<Vec<(Box<str>, FrontMatterValue)>, YamlError> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_aliases: 0, max_anchors: 64, max_depth: YAML_NESTING },
@@ -85,12 +85,12 @@ fn offset(front: &str, line: u64, column: u64) -> Option<usize> {
     Some(before + within.map_or(line.len(), |(at, _)| at))
 }
 
-/// Whether a block is a mapping that says something.
+/// True if a block is a mapping with entries.
 pub(super) fn is_mapping(front: &str) -> bool {
     front.len() <= LONGEST && read(front).is_ok_and(|entries| !entries.is_empty())
 }
 
-/// Whether a block can be nothing else, though a value of it goes on at the edge of a line.
+/// True if a block is certainly front matter, although a value continues at the edge of a line.
 pub(super) fn is_surely(front: &str) -> bool {
     let is_lower = |key: &str| key.starts_with(|c: char| c.is_ascii_lowercase());
     let is_sure = |entries: Vec<(Box<str>, FrontMatterValue)>| {
@@ -99,7 +99,7 @@ pub(super) fn is_surely(front: &str) -> bool {
     front.len() <= LONGEST && read(front).is_ok_and(is_sure)
 }
 
-/// What the reader says, in words for people.
+/// The reader's message, in words for people.
 fn in_words(message: &str) -> String {
     // The place is reported separately, in the file's own lines.
     let message = message
@@ -115,13 +115,13 @@ fn in_words(message: &str) -> String {
     if line.contains("budget breached") {
         return "there is more in it than is read".to_owned();
     }
-    // What follows is meant for programmers.
+    // The rest of the message is for programmers.
     let line = line.split_once(';').map_or(line, |(said, _)| said);
     let line = line.split_once(", set ").map_or(line, |(said, _)| said);
     line.trim_end_matches('.').to_owned()
 }
 
-/// What the reader hands over.
+/// A node from the YAML reader.
 enum YamlNode {
     Null,
     Text(Box<str>),
@@ -129,7 +129,7 @@ enum YamlNode {
     Map(Vec<(Spanned<YamlNode>, Spanned<YamlNode>)>),
 }
 
-/// What a node means.
+/// The value of a node.
 fn value(front: &str, node: Spanned<YamlNode>) -> FrontMatterValue {
     let span = node.defined.span();
     let start = span.byte_offset().and_then(|at| usize::try_from(at).ok());
@@ -161,13 +161,13 @@ fn value(front: &str, node: Spanned<YamlNode>) -> FrontMatterValue {
     }
 }
 
-/// The longest tag that is looked for.
+/// The longest tag that is recognised.
 const TAG: usize = 64;
 
-/// Whether a scalar is written without quotes, block sign or tag.
+/// True if a scalar is written without quotes, block sign or tag.
 fn is_plain(front: &str, start: usize, source: &str) -> bool {
     let before = front[..start].trim_end_matches([' ', '\t']);
-    // A tag is short, and a block may have thousands of scalars and no blank between them.
+    // A tag is short, and a block may have thousands of scalars without a space between them.
     let near = before.char_indices().rev().take(TAG);
     let near = near.take_while(|(_, c)| !matches!(c, ' ' | '\t' | '\n' | ',' | '[' | '{'));
     let word = near.last().map_or("", |(at, _)| &before[at..]);
@@ -177,7 +177,7 @@ fn is_plain(front: &str, start: usize, source: &str) -> bool {
         && !before.ends_with(['|', '>'])
 }
 
-/// A word that is no text in the core schema.
+/// A word that is not text in the core schema.
 pub(super) fn core(word: &str) -> Option<FrontMatterValue> {
     match word {
         "~" | "null" | "Null" | "NULL" => return Some(FrontMatterValue::Null),
@@ -220,7 +220,7 @@ pub(super) fn core(word: &str) -> Option<FrontMatterValue> {
     float.map(FrontMatterValue::Number)
 }
 
-/// A key as JSON has it.
+/// A key as JSON text.
 fn key_text(key: FrontMatterValue) -> Box<str> {
     match key {
         FrontMatterValue::Text(text) => text,

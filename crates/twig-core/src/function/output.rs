@@ -14,7 +14,7 @@ use crate::message::{Block, Message};
 use crate::model::Role;
 use crate::parse::located::{At, LocatedError, LocatedMembers};
 
-/// The most messages that one function may print.
+/// The maximum number of messages that one function may print.
 const MESSAGES: usize = 64;
 /// The longest URI, MIME type or name, in bytes.
 const NAME: usize = 2048;
@@ -22,13 +22,13 @@ const NAME: usize = 2048;
 /// The prompt that a function made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
-    /// What it says of itself; otherwise what was known of the prompt holds.
+    /// Its description; without one, that of the prompt applies.
     pub description: Option<Box<str>>,
     /// Its messages.
     pub messages: Vec<Message>,
 }
 
-/// Reads what a function printed; the error follows "The function of prompt `…` ".
+/// Parses the output of a function; the error follows "The function of prompt `…` ".
 pub fn read_output(bytes: &[u8]) -> Result<Finished, String> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Err("printed nothing; it has to print one JSON object with `messages`".to_owned());

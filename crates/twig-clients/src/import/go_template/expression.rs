@@ -5,24 +5,24 @@ use crate::import::logic::{DEPTH, LogicValue, Test};
 /// How deep brackets may nest.
 const BRACKETS: usize = 16;
 
-/// What `.` is.
+/// The value of `.`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Dot {
     /// All arguments.
     Root,
     /// One value.
     Value(LogicValue),
-    /// What `dict` made.
+    /// The result of `dict`.
     Dict(Vec<(String, LogicValue)>),
 }
 
-/// What names mean where they stand.
+/// What names mean in a block.
 #[derive(Debug, Clone)]
 pub(super) struct GoScope {
     dot: Dot,
     root: Dot,
     variables: Vec<(String, LogicValue)>,
-    /// Loops around.
+    /// The number of enclosing loops.
     pub(super) level: usize,
 }
 
@@ -31,7 +31,7 @@ impl GoScope {
         Self::of(Dot::Root)
     }
 
-    /// What a template sees that is called with this.
+    /// The scope of a template that is called with this value.
     pub(super) fn of(dot: Dot) -> Self {
         Self {
             root: dot.clone(),
@@ -52,7 +52,7 @@ impl GoScope {
         self.variables.insert(0, (name.to_owned(), value));
     }
 
-    /// Takes in `$name := value`; says whether that is what it was.
+    /// Handles `$name := value`; returns whether it was one.
     pub(super) fn assign(&mut self, inner: &str) -> Result<bool, String> {
         if !inner.starts_with('$') {
             return Ok(false);
@@ -114,7 +114,7 @@ impl GoScope {
         Some(fields.iter().fold(first, |value, name| value.field(name)))
     }
 
-    /// What a branch depends on.
+    /// The condition of a branch.
     pub(super) fn test(&self, condition: &str) -> Result<Test, String> {
         self.test_inside(condition, BRACKETS)
     }
@@ -152,7 +152,7 @@ impl GoScope {
         }
     }
 
-    /// The name of a template that is called, and what it is given.
+    /// The name of a called template, and its argument.
     pub(super) fn call(&self, rest: &str) -> Result<(String, Dot), String> {
         let words = split(rest);
         let trouble = || format!("`template {}` has no counterpart", rest.trim());
@@ -195,17 +195,17 @@ pub(super) fn declared(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// What a text in quotes says.
+/// The content of a quoted text.
 pub(super) fn unquoted(word: &str) -> Option<String> {
     if let Some(raw) = word.strip_prefix('`').and_then(|it| it.strip_suffix('`')) {
         return (!raw.contains('`')).then(|| raw.to_owned());
     }
     let inner = word.strip_prefix('"')?.strip_suffix('"')?;
-    // Go's escapes and those of JSON agree in all that people write.
+    // Go's escapes and those of JSON agree in practice.
     serde_json::from_str(&format!("\"{inner}\"")).ok()
 }
 
-/// The words of an action; what is in quotes or brackets is one.
+/// The words of an action; quoted or bracketed text is one word.
 fn split(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut start = None;

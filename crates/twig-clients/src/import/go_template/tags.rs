@@ -7,16 +7,16 @@ pub(super) enum GoToken<'t> {
     Text(&'t str),
     /// A comment, without its signs.
     Comment(&'t str),
-    /// An action: what is in it, and all of it.
+    /// An action: its inside, and all of it.
     Tag(&'t str, &'t str),
 }
 
-/// Cuts a template. An action that does not end is text, and so is all after it.
+/// Splits a template. An unterminated action is text, and so is everything after it.
 pub(super) fn tokens(source: &str) -> Vec<GoToken<'_>> {
     places(source).into_iter().map(|(token, _)| token).collect()
 }
 
-/// The same with where each action starts and ends.
+/// The same with the start and end of each action.
 fn places(source: &str) -> Vec<(GoToken<'_>, (usize, usize))> {
     let mut tokens = Vec::new();
     let mut text = 0;
@@ -51,7 +51,7 @@ fn places(source: &str) -> Vec<(GoToken<'_>, (usize, usize))> {
     tokens
 }
 
-/// What is in the action that a text starts with, and where it ends.
+/// The inside of the action that a text starts with, and its end.
 fn action(text: &str) -> Option<(&str, usize)> {
     let body = &text[2..];
     let bare = body.strip_prefix('-').unwrap_or(body).trim_start();

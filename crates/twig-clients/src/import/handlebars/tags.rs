@@ -5,7 +5,7 @@
 pub(super) enum HandlebarsToken<'t> {
     /// Text as it is.
     Text(&'t str),
-    /// A tag: what it is, what is in it behind its sign, and all of it.
+    /// A tag: its kind, its inside after its sign, and all of it.
     Tag(HandlebarsTag, &'t str, &'t str),
 }
 
@@ -24,18 +24,18 @@ pub(super) enum HandlebarsTag {
 /// The longest tag that is no comment, in characters.
 const LONGEST: usize = 1024;
 
-/// Cuts a template; the error says what cannot be cut.
+/// Splits a template; the error says what is malformed.
 pub(super) fn tokens(source: &str) -> Result<Vec<HandlebarsToken<'_>>, String> {
     let mut tokens = Vec::new();
     let mut at = 0;
-    // Where text starts, once spaces are removed that the tag before it swallows.
+    // Where text starts, after the whitespace that the tag before it trims.
     let mut text = 0;
     // Found once, so that a missing end of a comment is not searched for again and again.
     let last_comment = source.rfind("--}}").max(source.rfind("--~}}"));
     while let Some(found) = source[at..].find("{{") {
         let start = at + found;
         let Some(found) = tag(source, start, last_comment) else {
-            // Nothing ends it, so it is text, and all that follows is looked at again.
+            // It is not terminated, so it is text, and scanning continues after its braces.
             at = start + 2;
             continue;
         };
@@ -83,7 +83,7 @@ struct FoundTag<'t> {
     kind: HandlebarsTag,
     inner: &'t str,
     end: usize,
-    /// Whether spaces before and behind it are removed.
+    /// Whether it trims the whitespace before and after it.
     trims: (bool, bool),
     is_escaped: bool,
     is_raw: bool,
@@ -153,7 +153,7 @@ fn strip(text: &str, sign: char) -> (bool, &str) {
     }
 }
 
-/// Where an end stands that is not in quotes.
+/// Finds an end that is not in quotes.
 fn unquoted_find(text: &str, end: &str) -> Option<usize> {
     let window = text.char_indices().nth(LONGEST);
     let text = window.map_or(text, |(end, _)| &text[..end]);
@@ -166,11 +166,11 @@ fn unquoted_find(text: &str, end: &str) -> Option<usize> {
             _ => {}
         }
     }
-    // A quote that is only an apostrophe ends nowhere.
+    // The quote was only an apostrophe.
     text.find(end)
 }
 
-/// A tag that has its line for itself swallows it: where the line starts and where the next does.
+/// A tag alone on its line removes the line: the start of the line and of the next.
 fn own_line(source: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     let blank = [' ', '\t'];
     let before = source[..start].trim_end_matches(blank);

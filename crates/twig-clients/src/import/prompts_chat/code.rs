@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::FoundPlaceholder;
 
-/// Stretches of a text in which no placeholder is looked for.
+/// Ranges of a text in which `${…}` is no placeholder.
 pub(super) struct Code(Vec<Range<usize>>);
 
 impl Code {
@@ -40,7 +40,7 @@ impl Code {
         Self(stretches)
     }
 
-    /// Whether a placeholder is in code.
+    /// True if a placeholder is in code.
     pub(super) fn covers(&self, found: &FoundPlaceholder<'_>) -> bool {
         let after = self.0.partition_point(|range| range.end <= found.start);
         self.0
@@ -94,13 +94,14 @@ fn is_foreign(info: &str) -> bool {
     )
 }
 
-/// Whether a line outside of fences is one of code: an expression, and what only code ends with.
+/// True if a line outside of fences is code: it has an expression, and an ending that only code
+/// has.
 fn is_code(line: &str) -> bool {
     let looks = line.contains('`') || line.trim_end().ends_with([';', '{', '(', ',']);
     looks && has_expression(line)
 }
 
-/// Whether a text has `${…}` with an expression in it: a call, a member, an operator.
+/// True if a text has `${…}` with an expression in it: a call, a member, an operator.
 fn has_expression(text: &str) -> bool {
     text.match_indices("${").any(|(start, _)| {
         let inner = &text[start + 2..];

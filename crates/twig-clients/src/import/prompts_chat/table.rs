@@ -4,9 +4,9 @@ use csv_core::{ReadRecordResult, Reader};
 
 /// One row.
 pub(super) struct PromptsChatRow {
-    /// What is in it.
+    /// Its cells.
     pub(super) cells: Vec<String>,
-    /// The line of a quote in it that does not close: then all after it is in its last cell.
+    /// The line of an unclosed quote: everything after it is in the last cell.
     pub(super) open_quote: Option<usize>,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn rows(text: &str) -> impl Iterator<Item = PromptsChatRow> + '_ {
     })
 }
 
-/// Where a cell is read.
+/// The state of reading a cell.
 #[derive(Clone, Copy)]
 enum CellPosition {
     Start,
@@ -55,7 +55,7 @@ enum CellPosition {
     Closed(usize),
 }
 
-/// Where a quote opens in the last row of a text that does not close.
+/// The position of an unclosed quote in the last row of a text.
 fn open_quote(row: &[u8]) -> Option<usize> {
     let mut place = CellPosition::Start;
     for (at, byte) in row.iter().enumerate() {
@@ -85,7 +85,7 @@ fn cells(output: &[u8], ends: &[usize]) -> Vec<String> {
     cells.collect()
 }
 
-/// Whether a text begins like the catalogue.
+/// True if a text begins like the catalogue.
 pub(in crate::import) fn is_catalogue(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first = text.lines().next().unwrap_or_default();
