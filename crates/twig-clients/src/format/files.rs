@@ -34,7 +34,7 @@ pub(super) fn outside_skills(path: &RelativePath) -> Option<&'static str> {
     let name = path.file_name();
     let is_note = is_note(name);
     let why = if is_note {
-        "speaks of its folder"
+        "describes its folder"
     } else {
         "is in no folder with a `SKILL.md`"
     };
@@ -48,7 +48,7 @@ pub(super) fn markdown(format: &PromptFormat, path: &RelativePath) -> Option<Cli
         return None;
     }
     Some(if is_note(name) {
-        ClientFilePart::Skipped("speaks of its folder")
+        ClientFilePart::Skipped("describes its folder")
     } else if is_template(path) {
         ClientFilePart::Skipped("is in a folder of templates")
     } else if let Some(why) = format.subfolders.filter(|_| !path.folder().is_empty()) {
@@ -70,7 +70,7 @@ pub(super) fn fabric(path: &RelativePath) -> Option<ClientFilePart> {
         ("system.md", folder) if !folder.is_empty() => ClientFilePart::Prompt,
         ("user.md", folder) if !folder.is_empty() => ClientFilePart::Aside,
         (EXPLANATIONS, "") => ClientFilePart::Aside,
-        (name, _) if is_note(name) => ClientFilePart::Skipped("speaks of its folder"),
+        (name, _) if is_note(name) => ClientFilePart::Skipped("describes its folder"),
         _ => ClientFilePart::Skipped("is not a pattern's `system.md`"),
     })
 }
@@ -84,7 +84,7 @@ pub(super) fn other(format: &PromptFormat, path: &RelativePath) -> Option<Client
         return None;
     }
     Some(if is_note(name) {
-        ClientFilePart::Skipped("speaks of its folder")
+        ClientFilePart::Skipped("describes its folder")
     } else if !is_prompt && format.files.form == FileForm::Toml {
         ClientFilePart::Skipped("does not end in `.toml`")
     } else if !is_prompt {

@@ -49,7 +49,7 @@ pub fn read(front: &str) -> Result<Vec<(Box<str>, FrontMatterValue)>, YamlError>
     }
 }
 
-/// The same without the limit on length.
+/// The same, always with the YAML reader.
 pub(super) fn strict(front: &str) -> Result<Vec<(Box<str>, FrontMatterValue)>, YamlError> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_aliases: 0, max_anchors: 64, max_depth: YAML_NESTING },

@@ -116,7 +116,8 @@ fn media(content: &LocatedMembers<'_>, kind: MediaKind) -> Result<Block, Located
     }))
 }
 
-/// The contract has names and `data` in here, MCP has `blob`: both are taken, MCP's is given.
+/// The contract has names and `data` here, MCP has `blob`: both are accepted, and MCP's form is
+/// sent.
 fn resource(members: &LocatedMembers<'_>) -> Result<Block, LocatedError> {
     let known = ["uri", "name", "title", "mimeType", "text", "data", "blob"];
     only(members, &known)?;
@@ -130,7 +131,7 @@ fn resource(members: &LocatedMembers<'_>) -> Result<Block, LocatedError> {
         }
         (Some(text), None) => Contents::Text(clean(&text)?.to_owned()),
         (None, Some(data)) => Contents::Bytes(bytes(&data)?),
-        // Nothing is embedded, so all that is said is where it is.
+        // Nothing is embedded, so it is a link.
         (None, None) => return link(members),
     };
     for key in ["name", "title"] {
@@ -184,7 +185,7 @@ fn maybe_short<'v>(
     members.maybe(key).map(|at| short(&at)).transpose()
 }
 
-/// One line that is no novel.
+/// One short line.
 fn short<'v>(at: &At<'v>) -> Result<&'v str, LocatedError> {
     let text = clean(at)?;
     if text.is_empty() || text.len() > NAME || text.contains(['\n', '\r', '\t']) {
@@ -210,7 +211,7 @@ fn only(members: &LocatedMembers<'_>, known: &[&str]) -> Result<(), LocatedError
     }
 }
 
-/// A text without what drives a terminal or hides from people who read it.
+/// A text without terminal controls and hidden characters.
 fn clean<'v>(at: &At<'v>) -> Result<&'v str, LocatedError> {
     let text = at.text()?;
     let hidden = text.char_indices().find(|(place, c)| match c {
@@ -228,10 +229,10 @@ fn clean<'v>(at: &At<'v>) -> Result<&'v str, LocatedError> {
     }
 }
 
-/// Whether a tag character belongs to an emoji flag: a black flag, a region's few tags, their end.
+/// True if a tag character belongs to an emoji flag: a black flag, a region's few tags, their end.
 fn is_in_flag(text: &str, at: usize) -> bool {
     let is_tag = |c: char| ('\u{e0020}'..='\u{e007e}').contains(&c);
-    // Looking no further than a region goes keeps this linear.
+    // A bounded search keeps this linear.
     let mut before = text[..at].chars().rev().take(7).skip_while(|c| is_tag(*c));
     let mut after = text[at..].chars().take(7).skip_while(|c| is_tag(*c));
     before.next() == Some('\u{1f3f4}') && after.next() == Some('\u{e007f}')
@@ -288,7 +289,7 @@ mod tests {
         let cases = [
             (String::new(), "printed nothing"),
             (" \n".to_owned(), "printed nothing"),
-            ("hello".to_owned(), "not valid JSON"),
+            ("hello".to_owned(), "invalid JSON"),
             (format!("{one}{one}"), "after its JSON object"),
             (format!("{one} x"), "after its JSON object"),
             (

@@ -15,7 +15,7 @@ pub(super) fn is_emoji(c: char) -> bool {
         | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Scripts whose letters join, and those that stack them: there a joiner is seen.
+/// Scripts whose letters join or stack: there a joiner is visible.
 pub(super) fn needs_joiners(c: char) -> bool {
     // Ordered: Arabic to Mandaic and Arabic again; Devanagari to Sinhala; Tibetan and Myanmar;
     // Khmer and Mongolian; those of South and South-East Asia; forms of Arabic letters; and the
@@ -51,13 +51,13 @@ pub(super) fn is_music(c: char) -> bool {
     matches!(c, '\u{1d100}'..='\u{1d172}' | '\u{1d17b}'..='\u{1d1ff}')
 }
 
-/// Private use, no character, or none that this build knows.
+/// Private use, a non-character, or unknown to this build.
 pub(super) fn is_meaningless(c: char) -> bool {
-    // The cheap answers first: nearly every character of nearly every text gets one.
+    // The cheap checks first: they decide for nearly every character.
     !(is_full(c) || c.is_alphanumeric() || c.is_whitespace() || is_format_sign(c) || is_known(c))
 }
 
-/// Blocks that are much used and in which every place is taken.
+/// Common blocks in which every code point is assigned.
 fn is_full(c: char) -> bool {
     matches!(c, '\u{a1}'..='\u{377}' | '\u{400}'..='\u{52f}' | '\u{591}'..='\u{5c7}'
         | '\u{600}'..='\u{70d}' | '\u{900}'..='\u{983}' | '\u{e01}'..='\u{e3a}'
@@ -67,7 +67,7 @@ fn is_full(c: char) -> bool {
         | '\u{ff01}'..='\u{ffbe}' | '\u{1f300}'..='\u{1f64f}')
 }
 
-/// Signs that enclose numbers or arrange hieroglyphs: seen, though counted among the formats.
+/// Signs that enclose numbers or arrange hieroglyphs: visible, though of the format category.
 fn is_format_sign(c: char) -> bool {
     matches!(
         c,
@@ -76,8 +76,8 @@ fn is_format_sign(c: char) -> bool {
     )
 }
 
-/// Whether the standard library would print it: its tables are those of the newest Unicode that the
-/// compiler knows. Behind another character nothing else is a reason for it to escape one.
+/// True if the standard library would print it: its tables are those of the newest Unicode version
+/// that the compiler knows. After another character it escapes a character for no other reason.
 fn is_known(c: char) -> bool {
     let text: String = ['x', c].iter().collect();
     text.escape_debug().nth(1) != Some('\\')

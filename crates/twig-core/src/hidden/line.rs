@@ -2,18 +2,18 @@
 
 use super::classes::is_rtl_letter;
 
-/// What decides over the direction controls of a line.
+/// What decides about the direction controls of a line.
 pub(super) struct DirectionLine {
     /// Where it ends, in bytes of the text.
     pub(super) end: usize,
-    /// Whether it has letters that are read from right to left.
+    /// True if it has letters that are read from right to left.
     pub(super) has_rtl: bool,
-    /// The first control that nothing ends, or that ends nothing.
+    /// The first control without an end, or the first end without a control.
     loose: Option<usize>,
 }
 
 impl DirectionLine {
-    /// Looks at the line of a place in a text.
+    /// Reads the line of a place in a text.
     pub(super) fn at(text: &str, at: usize) -> Self {
         let start = text[..at].rfind(is_line_end);
         let start = start.map_or(0, |at| {
@@ -52,13 +52,13 @@ impl DirectionLine {
         }
     }
 
-    /// Whether the direction control at this place may be there.
+    /// True if the direction control at this place is allowed.
     pub(super) fn allows(&self, at: usize) -> bool {
         self.has_rtl && self.loose != Some(at)
     }
 }
 
-/// Controls that are open end here, at the latest in some program that shows the text.
+/// Open controls end here, at least in some programs that show the text.
 fn is_line_end(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

@@ -41,7 +41,7 @@ pub(super) fn first(text: &str, place: TextPlace, from: usize) -> Option<(usize,
 struct HiddenScan<'t> {
     text: &'t str,
     place: TextPlace,
-    /// The line that was last looked at.
+    /// The last line that was read.
     line: Option<DirectionLine>,
 }
 
@@ -49,16 +49,16 @@ struct HiddenScan<'t> {
 const FLAG_END: char = '\u{e007f}';
 
 impl HiddenScan<'_> {
-    /// Whether a character may be there; of a flag that starts with it, how long that is.
+    /// Whether a character is allowed; if a flag starts with it, the length of the flag.
     fn judge(&mut self, at: usize, c: char, before: Option<char>) -> Result<Option<usize>, Why> {
         let is_label = self.place == TextPlace::Label;
         let fine = |is_fine: bool, why: Why| if is_fine { Ok(None) } else { Err(why) };
         match c {
-            // What begins an order to a terminal: ESC, and DCS, SOS, CSI, OSC, PM, APC in one.
+            // Start of a terminal sequence: ESC, and DCS, SOS, CSI, OSC, PM, APC as one character.
             '\0' | '\u{1b}' | '\u{90}' | '\u{98}' | '\u{9b}' | '\u{9d}'..='\u{9f}' => {
                 Err(Why::Control)
             }
-            // A file from another system ends its lines so.
+            // Files from Windows end their lines with it.
             '\r' => fine(!is_label || self.after(at, c) == Some('\n'), Why::Control),
             '\u{1}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => {
                 fine(!is_label, Why::Control)
@@ -70,7 +70,7 @@ impl HiddenScan<'_> {
                 let is_fine = !is_label && self.line(at).allows(at);
                 fine(is_fine, Why::Direction(self.place))
             }
-            // These only say on which side a sign belongs; one is enough.
+            // These only set the side of a neutral character; one is enough.
             '\u{200e}' | '\u{200f}' => {
                 let is_one = !matches!(before, Some('\u{200e}' | '\u{200f}'));
                 let is_fine = is_one && self.line(at).has_rtl;
@@ -84,7 +84,7 @@ impl HiddenScan<'_> {
         }
     }
 
-    /// The character after the one that stands here.
+    /// The character after the one at this place.
     fn after(&self, at: usize, c: char) -> Option<char> {
         self.text[at + c.len_utf8()..].chars().next()
     }
@@ -131,7 +131,7 @@ fn is_region(text: &str) -> bool {
         && text.bytes().all(is_part)
 }
 
-/// Letters that look like nothing.
+/// Letters that are drawn as nothing.
 pub(crate) fn is_filler(c: char) -> bool {
     matches!(c, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
 }
@@ -148,7 +148,7 @@ fn is_joiner(c: char) -> bool {
         | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}')
 }
 
-/// Whether a joiner has something to do where it is; several in a row never have.
+/// True if a joiner has an effect where it is; several in a row never have.
 fn joins(before: Option<char>, joiner: char, after: Option<char>) -> bool {
     if before.is_some_and(is_joiner) {
         return false;
@@ -170,13 +170,13 @@ fn joins(before: Option<char>, joiner: char, after: Option<char>) -> bool {
     }
 }
 
-/// Characters that choose how the one before them looks.
+/// Characters that select the appearance of the one before them.
 fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{180b}'..='\u{180d}' | '\u{180f}')
 }
 
-/// Whether there is something to choose. Text or emoji may be said of anything: programs that
-/// take emoji off often leave it.
+/// True if there is something to select. Text or emoji style is allowed after anything: programs
+/// that remove emoji often leave it behind.
 fn selects(before: Option<char>, selector: char) -> bool {
     let Some(before) = before else {
         return matches!(selector, '\u{fe0e}' | '\u{fe0f}');

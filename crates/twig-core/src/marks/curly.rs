@@ -6,18 +6,19 @@
 use super::MarkedPiece;
 use crate::argument::Argument;
 
-/// The argument of a command: all that is typed after it.
+/// The argument of a command: everything typed after it.
 pub const ARGS: &str = "args";
-/// The argument that every pattern of Fabric takes: what the person wants it applied to.
+/// The argument of every Fabric pattern: the text that it is applied to.
 pub const INPUT: &str = "input";
 
 /// The names in double braces that are variables of a Fabric pattern, each once, in the order of
 /// the text, without `input`.
 ///
-/// A text in which any pair of braces holds something else than a name was not written for Fabric's
-/// engine, which would refuse it: there every brace is text. Calls of plugins are text everywhere.
+/// `None` if any pair of braces holds something else than a name: such a text was not written for
+/// Fabric's engine, which would refuse it, and every brace is text. Calls of plugins are always
+/// text.
 ///
-/// `None` if that is so. No more than `most` names are looked for.
+/// At most `most` names are returned.
 pub fn pattern_names(text: &str, most: usize) -> Option<Vec<&str>> {
     let mut names = Vec::new();
     for CurlyPair { inside, .. } in pairs(text) {
@@ -35,7 +36,7 @@ pub fn pattern_names(text: &str, most: usize) -> Option<Vec<&str>> {
 }
 
 /// Adds the variables of a GitHub Models prompt, each once, in the order of the text, until there
-/// are as many as that.
+/// are `most`.
 pub fn variable_names<'t>(text: &'t str, most: usize, names: &mut Vec<&'t str>) {
     for name in pairs(text).filter_map(variable) {
         if names.len() == most {
@@ -47,12 +48,12 @@ pub fn variable_names<'t>(text: &'t str, most: usize, names: &mut Vec<&'t str>) 
     }
 }
 
-/// Cuts a text at `{{name}}`, the very name of an argument without spaces.
+/// Splits a text at `{{name}}`, exactly the name of an argument without spaces.
 pub fn exact<'t>(arguments: &[Argument], text: &'t str) -> Vec<MarkedPiece<'t>> {
     cut(arguments, text, |pair| Some(pair.inside))
 }
 
-/// Cuts a text at `{{ name }}`, with spaces or without, but not at `${{ name }}`.
+/// Splits a text at `{{ name }}`, with or without spaces, but not at `${{ name }}`.
 pub fn variables<'t>(arguments: &[Argument], text: &'t str) -> Vec<MarkedPiece<'t>> {
     cut(arguments, text, variable)
 }
@@ -91,7 +92,7 @@ struct CurlyPair<'t> {
     is_expression: bool,
 }
 
-/// Every pair of double braces, the innermost where they nest, in one pass.
+/// Every pair of double braces, the innermost if they nest, in one pass.
 fn pairs(text: &str) -> impl Iterator<Item = CurlyPair<'_>> {
     let mut from = 0;
     std::iter::from_fn(move || {

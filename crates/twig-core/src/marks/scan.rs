@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// Where a `$` stands.
+/// Where a `$` is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DollarContext {
     /// Among words.
@@ -11,11 +11,11 @@ pub enum DollarContext {
     Inline,
     /// In a block of code.
     Block,
-    /// In code, between single quotes: there a shell leaves it to another program.
+    /// In code, between single quotes: there a shell passes it to another program.
     Quoted,
 }
 
-/// Every `$` of a text and where it is, in order. Takes time by the length of the text.
+/// Every `$` of a text with its context, in order. Linear in the length of the text.
 pub fn dollars(text: &str) -> Vec<(usize, DollarContext)> {
     let mut found = Vec::new();
     // Most texts have none.
@@ -35,11 +35,11 @@ pub fn dollars(text: &str) -> Vec<(usize, DollarContext)> {
 /// A line of a text.
 #[derive(Debug, Clone, Copy)]
 pub struct TextLine<'t> {
-    /// What it says, its end included.
+    /// The line, including its end.
     pub text: &'t str,
     /// Bytes before it.
     pub start: usize,
-    /// Whether it belongs to a block of code, the fences too.
+    /// True if it belongs to a code block, including the fences.
     pub is_code: bool,
 }
 
@@ -48,7 +48,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = TextLine<'_>> {
     let mut fence: Option<(char, usize)> = None;
     let mut start = 0;
     text.split_inclusive('\n').map(move |line| {
-        // Nearly no line is a fence: the first byte that is no blank tells.
+        // Hardly any line is a fence: the first byte that is not whitespace shows it.
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
         let margin = line.bytes().take_while(blank).count();
         let mark = match line.as_bytes().get(margin) {
@@ -79,7 +79,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = TextLine<'_>> {
     })
 }
 
-/// Looks at a line with code in backticks.
+/// Scans a line with code in backticks.
 fn inline(line: &str, start: usize, found: &mut Vec<(usize, DollarContext)>) {
     let runs = runs(line);
     let mut at = 0;
@@ -103,7 +103,7 @@ fn inline(line: &str, start: usize, found: &mut Vec<(usize, DollarContext)>) {
     prose(&line[at..], start + at, found);
 }
 
-/// Backticks side by side.
+/// Adjacent backticks.
 struct Run {
     at: usize,
     length: usize,
@@ -142,7 +142,7 @@ fn within(part: &str, start: usize, place: DollarContext, found: &mut Vec<(usize
         match byte {
             b'\'' => {
                 left -= 1;
-                // A quote that none follows is an apostrophe.
+                // A quote without a second one is an apostrophe.
                 is_quoted = !is_quoted && left > 0;
             }
             b'$' if is_quoted => found.push((start + at, DollarContext::Quoted)),

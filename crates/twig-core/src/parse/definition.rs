@@ -17,7 +17,7 @@ use crate::suggest;
 /// A file and its text, or why it has none.
 pub type DefinitionFile<'f> = (&'f RelativePath, Result<&'f str, &'f BodyError>);
 
-/// What all definitions of a folder are read with.
+/// The context for reading all definitions of a folder.
 #[derive(Clone, Copy)]
 pub(super) struct DefinitionContext<'c> {
     pub(super) folder: &'c LibraryRoot,
@@ -35,7 +35,7 @@ const FIELDS: [&str; 7] = [
     "$schema",
 ];
 
-/// Reads one file; problems are added, and a prompt that cannot be served says why.
+/// Reads one file and adds its problems; a prompt that cannot be served says why.
 pub(super) fn read(
     context: DefinitionContext<'_>,
     (path, text): &DefinitionFile<'_>,
@@ -92,7 +92,7 @@ pub(super) fn read(
     }
 }
 
-/// A prompt that is known by its file's name only.
+/// A prompt of which only the file's name is known.
 fn refused(path: &RelativePath, sentence: &str) -> Option<Prompt> {
     let name = PromptName::of_definition(stem(path)).ok()?;
     Some(Prompt {
@@ -107,7 +107,7 @@ fn refused(path: &RelativePath, sentence: &str) -> Option<Prompt> {
     })
 }
 
-/// What stands for the messages of a prompt that is not served: people look for its file.
+/// The message source of a prompt that is not served: it shows people the file.
 fn whole(path: &RelativePath) -> MessageSource {
     MessageSource {
         role: Role::User,
@@ -121,7 +121,7 @@ fn stem(path: &RelativePath) -> &str {
 }
 
 impl DefinitionReader<'_> {
-    /// The prompt, if it has a name; whether it may be served says `refusal`.
+    /// The prompt, if it has a name; `refusal` says whether it may be served.
     fn prompt(&mut self, root: &Json<'_>) -> Option<Prompt> {
         let path = Path::Root;
         let fields = self.object(&path, root, "a definition", &FIELDS)?;

@@ -9,39 +9,39 @@ use crate::name::RelativePath;
 use crate::problem::{Problem, ProblemCode, Severity, shorten};
 use crate::uri::encode;
 
-/// Where a library keeps its documents and how their URIs begin.
+/// Where a library has its documents, and the prefix of their URIs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentLayout {
-    /// Folders, from the library's own: the first that is there holds the documents.
+    /// Folders, relative to the library's: the first that exists holds the documents.
     pub folders: Vec<RelativePath>,
-    /// What is in front of a path: `architecture://`.
+    /// The prefix of a path: `architecture://`.
     pub prefix: Box<str>,
-    /// Templates that clients may fill; where there are none, [`templates`] makes one.
+    /// Templates that clients may fill; if there are none, [`templates`] makes one.
     pub templates: Vec<UriTemplate>,
 }
 
 /// A file that a source found in the documents folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundDocument {
-    /// From the library's folder.
+    /// Relative to the library's folder.
     pub path: RelativePath,
-    /// What its first bytes tell.
+    /// What its first bytes show.
     pub head: Head,
     /// Its length.
     pub size: u64,
     /// When it was last written, in seconds since 1970.
     pub modified: Option<i64>,
-    /// Differs where the file does.
+    /// Differs if the file differs.
     pub version: u64,
 }
 
 /// The folders whose numbered files are decisions.
 const DECISIONS: [&str; 3] = ["adr", "adrs", "decisions"];
 
-/// As many names stand in a problem.
+/// How many names a problem lists.
 const NAMED: usize = 8;
 
-/// Makes documents of files, sorted by URI. The files are those of `base`, in the order of their
+/// Turns files into documents, sorted by URI. The files are those of `base`, in the order of their
 /// paths.
 pub fn documents<'f>(
     folder: &LibraryRoot,
@@ -108,7 +108,7 @@ fn number_of(name: &str) -> Option<&str> {
     (is_decision && has_more).then(|| &name[..=folder.len() + digits])
 }
 
-/// Of two files with one URI (`a` and `a.md`) the first path is kept.
+/// If two files have the same URI (`a` and `a.md`), the first path is served.
 fn drop_doubles(folder: &LibraryRoot, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
     documents.dedup_by(|later, earlier| {
         let is_double = later.uri == earlier.uri;
@@ -127,7 +127,8 @@ fn drop_doubles(folder: &LibraryRoot, documents: &mut Vec<Document>, problems: &
     });
 }
 
-/// A number that two decisions have means neither, and a file of that very name comes first.
+/// A number that two decisions share means neither of them, and a file with exactly that name has
+/// priority.
 fn drop_unclear_numbers(
     folder: &LibraryRoot,
     documents: &mut [Document],

@@ -18,23 +18,23 @@ use crate::name::{NAME_LIMIT, PromptName, RelativePath};
 use crate::problem::{Problem, ProblemCode, Severity};
 use crate::suggest;
 
-/// The list of prompts, by which such a library is known.
+/// The list of prompts, which identifies such a library.
 pub const LIST: &str = "prompts.json";
 /// The script with their functions.
 pub const SCRIPT: &str = "prompts.bash";
 
-/// What a source read of such a library.
+/// The files of such a library, as a source read them.
 #[derive(Debug)]
 pub struct FunctionFiles<'f> {
     /// The text of `prompts.json`.
     pub list: &'f str,
     /// The text of `prompts.bash`.
     pub script: Result<&'f str, &'f BodyError>,
-    /// What the names of its functions begin with.
+    /// The prefix of its functions' names.
     pub prefix: &'f str,
 }
 
-/// Reads prompts off the list.
+/// Reads prompts from the list.
 pub(super) struct FunctionListReader<'r> {
     pub(super) folder: &'r LibraryRoot,
     /// The path of `prompts.json`, for problems.
@@ -42,12 +42,12 @@ pub(super) struct FunctionListReader<'r> {
     pub(super) files: &'r FunctionFiles<'r>,
     pub(super) limits: &'r Limits,
     pub(super) problems: Vec<Problem>,
-    /// How many of them are unknown fields; counted alone, so that these hide no error.
+    /// How many of them are unknown fields; counted separately, so that these hide no error.
     pub(super) unknown_fields: usize,
 }
 
 impl FunctionListReader<'_> {
-    /// Reads the whole list; an error where none of it can be understood.
+    /// Reads the whole list; an error if none of it can be read.
     pub(super) fn read(&mut self, script: &RelativePath) -> Result<Vec<Prompt>, Box<Problem>> {
         let list = self.files.list;
         let wrong = |at: usize, why: &dyn fmt::Display| {
@@ -103,7 +103,7 @@ impl FunctionListReader<'_> {
         Ok(prompts)
     }
 
-    /// A prompt, if it has a name to be asked for by.
+    /// A prompt, if it has a name.
     fn named(&mut self, entry: &At<'_>, script: &RelativePath) -> Result<Prompt, LocatedError> {
         let members = entry.object()?;
         let at = members.need("name")?;
@@ -170,7 +170,7 @@ impl FunctionListReader<'_> {
         Ok(())
     }
 
-    /// The bash function of a prompt: bash takes no `-` where POSIX names are wanted.
+    /// The bash function of a prompt: in POSIX mode, bash names have no `-`.
     fn function(&self, name: &PromptName) -> Result<String, LocatedError> {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         if !name.as_str().chars().all(fits) {

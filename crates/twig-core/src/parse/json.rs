@@ -27,7 +27,7 @@ pub(super) enum Json<'a> {
     Object(Vec<(Cow<'a, str>, Json<'a>)>),
 }
 
-/// Why a text is no JSON, and where.
+/// Why a text is not JSON, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct JsonSyntaxError {
     pub(super) message: String,
@@ -58,7 +58,7 @@ pub(super) fn read(text: &str) -> Result<Json<'_>, JsonSyntaxError> {
 }
 
 impl Json<'_> {
-    /// What it is, for people.
+    /// Its type, for people.
     pub(super) fn type_name(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -71,7 +71,7 @@ impl Json<'_> {
     }
 }
 
-/// The way from the root to a value.
+/// The path from the root to a value.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Path<'p> {
     Root,
@@ -88,7 +88,7 @@ impl<'p> Path<'p> {
         Self::Index(self, at)
     }
 
-    /// The bytes of the value in the text it was read from; of two with one key the last counts.
+    /// The bytes of the value in its text; if a key occurs twice, the last one counts.
     pub(super) fn find(&self, text: &str) -> Option<Range<usize>> {
         let raw = self.raw(text)?;
         let start = raw.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
@@ -130,7 +130,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// Where a byte of a string's text is in the string as it is written, quotes and all.
+/// The position of a byte of a string's text in the string as it is written, including quotes.
 pub(super) fn written_at(written: &str, offset: usize) -> usize {
     let mut chars = written.char_indices().skip(1);
     let mut decoded = 0;
@@ -148,7 +148,7 @@ pub(super) fn written_at(written: &str, offset: usize) -> usize {
         };
         let digits = written.get(at + 2..at + 6).unwrap_or_default();
         let unit = u32::from_str_radix(digits, 16).unwrap_or(0);
-        // Half of a pair stands for two of its four bytes.
+        // Half of a pair counts as two of its four bytes.
         decoded += char::from_u32(unit).map_or(2, char::len_utf8);
         chars.by_ref().take(4).for_each(drop);
     }

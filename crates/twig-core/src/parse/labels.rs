@@ -10,7 +10,7 @@ use crate::hidden::{self, HiddenCharacter, TextPlace};
 use crate::model::{LibraryAbout, Prompt};
 use crate::problem::{Problem, ProblemCode, Severity};
 
-/// Makes prompts of a file unavailable that hide something in a text by which they are chosen.
+/// Makes prompts unavailable whose title or description hides something.
 pub fn check(path: &str, text: &str, prompts: &mut [Prompt], problems: &mut Vec<Problem>) {
     let mut file = File::new(path, text);
     for prompt in prompts {
@@ -35,7 +35,7 @@ pub fn check(path: &str, text: &str, prompts: &mut [Prompt], problems: &mut Vec<
     }
 }
 
-/// Leaves off what hides something of what a library says of itself.
+/// Removes hidden text from a library's description of itself.
 pub(super) fn clean(path: &str, text: &str, about: &mut LibraryAbout, problems: &mut Vec<Problem>) {
     let mut file = File::new(path, text);
     let LibraryAbout {
@@ -60,7 +60,7 @@ pub(super) fn clean(path: &str, text: &str, about: &mut LibraryAbout, problems: 
     }
 }
 
-/// Leaves off titles of documents that hide something, and documents whose names do.
+/// Removes titles of documents that hide something, and documents whose names do.
 pub fn clean_documents(root: &str, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
     documents.retain_mut(|document| {
         let mut tell = |place: &str, severity, whose: &str, found: HiddenCharacter| {
@@ -113,7 +113,7 @@ impl fmt::Display for Label<'_> {
 struct File<'f> {
     path: &'f str,
     text: &'f str,
-    /// How many places were looked for in the text: each costs a walk through it.
+    /// How many places were searched in the text: each costs a walk through it.
     places: usize,
 }
 
@@ -153,7 +153,7 @@ fn look(label: Option<&str>) -> Option<(&str, HiddenCharacter)> {
     hidden::find(label, TextPlace::Label).map(|found| (label, found))
 }
 
-/// Where a text's bad character is in the file it was read from, written as it is or escaped.
+/// The place of a text's bad character in its file, written literally or escaped.
 pub(crate) fn place(file: &str, text: &str, found: HiddenCharacter) -> Option<Range<usize>> {
     let (before, after) = text.split_at(found.offset);
     // A text of several lines may be indented in the file.
@@ -166,7 +166,7 @@ pub(crate) fn place(file: &str, text: &str, found: HiddenCharacter) -> Option<Ra
             return Some(at..at + found.character.len_utf8());
         }
     }
-    // Only what is surely written as it reads helps to find it.
+    // Only text that is certainly written literally helps to find it.
     let may_be_escaped =
         |c: char| !c.is_ascii() || c.is_ascii_control() || matches!(c, '"' | '\'' | '\\');
     let before = before.rsplit(may_be_escaped).next().unwrap_or_default();
@@ -176,7 +176,7 @@ pub(crate) fn place(file: &str, text: &str, found: HiddenCharacter) -> Option<Ra
     })
 }
 
-/// The ways in which TOML, JSON and YAML write a character.
+/// How TOML, JSON and YAML may write a character.
 fn spellings(c: char) -> Vec<String> {
     let code = u32::from(c);
     let mut units = [0; 2];

@@ -17,7 +17,7 @@ use crate::model::{Content, Library, LibraryAbout, LibraryKind, LibraryOrigin, P
 use crate::name::{LibraryName, RelativePath};
 use crate::problem::{FileProblems, Problem, ProblemCode, Severity};
 
-/// The manifest's file name, by which a Twig library is known.
+/// The manifest's file name, which identifies a Twig library.
 pub const MANIFEST: &str = "twig.toml";
 
 /// What a source knows of a library's folder.
@@ -29,7 +29,7 @@ pub struct LibraryRoot {
     pub root: Box<str>,
     /// The folder in messages for people (`~` for home).
     pub shown_root: Box<str>,
-    /// What is in front of a prompt's name: `library:`, or nothing for a project's own.
+    /// The prefix of a prompt's name: `library:`, or empty for a project's own.
     pub prefix: Box<str>,
 }
 
@@ -45,9 +45,9 @@ impl LibraryRoot {
     }
 }
 
-/// The file to ask whether a prompt is still what was read. None where all of its texts are files of
-/// their own, which are asked when it is rendered: the manifest beside them is left to the watcher,
-/// since one more `stat` would cost every such request a sixth of its time.
+/// The file that shows whether a prompt is current. `None` if all of its texts are files of their
+/// own, which are checked when it is rendered: the watcher handles the manifest beside them, since
+/// one more `stat` would cost every such request a sixth of its time.
 pub fn source_of<'p>(library: &Library, prompt: &'p Prompt) -> Option<&'p str> {
     let file = |content: &'p Content| match content {
         Content::File(file)
@@ -69,18 +69,18 @@ pub fn source_of<'p>(library: &Library, prompt: &'p Prompt) -> Option<&'p str> {
     }
 }
 
-/// Says what stands at a path of the library, without reading it.
+/// Checks what is at a path of the library, without reading it.
 pub trait Files {
     /// `Ok` for a regular file inside the library's folder.
     fn look(&self, path: &RelativePath) -> Result<(), BodyError>;
 
-    /// `Ok` for such a file that the system would start.
+    /// `Ok` for such a file that the system can execute.
     fn look_program(&self, path: &RelativePath) -> Result<(), BodyError> {
         self.look(path)
     }
 }
 
-/// Makes a library of `twig.toml`'s text, without its documents.
+/// Builds a library from the text of `twig.toml`, without its documents.
 pub fn twig_library(
     folder: &LibraryRoot,
     manifest: &str,
@@ -137,7 +137,7 @@ pub fn twig_layout(
     (library, layout)
 }
 
-/// Gives a library its documents. What they hold is not in its digest: an edit of one changes no
+/// Adds the documents to a library. Their contents are not in its digest: an edit of one changes no
 /// list.
 pub fn add_documents(library: &mut Library, layout: &DocumentLayout, mut documents: Vec<Document>) {
     labels::clean_documents(&library.root, &mut documents, &mut library.problems);
@@ -154,9 +154,10 @@ pub fn add_documents(library: &mut Library, layout: &DocumentLayout, mut documen
     library.documents = documents;
 }
 
-/// Makes a library of definitions, each a JSON file with its text or why it has none.
+/// Builds a library from definitions, each a JSON file with its text or why it has none.
 ///
-/// Of two prompts with one name that of the first file is kept, unless only the other can be served.
+/// If two prompts have the same name, the one of the first file is kept, unless only the other can
+/// be served.
 pub fn definitions_library(
     folder: &LibraryRoot,
     definitions: &[DefinitionFile<'_>],
@@ -178,7 +179,7 @@ pub fn definitions_library(
         labels::check(&path, text, prompt.as_mut_slice(), &mut library.problems);
         prompts.extend(prompt.map(|prompt| (file.0, prompt)));
     }
-    // The sort keeps the order of files with one name; those that can be served come first.
+    // The sort keeps the order of files with the same name; those that can be served come first.
     prompts.sort_by(|(_, one), (_, two)| {
         let key = |prompt: &Prompt| prompt.unavailable.is_some();
         one.name.cmp(&two.name).then(key(one).cmp(&key(two)))
@@ -208,7 +209,7 @@ pub fn definitions_library(
     library
 }
 
-/// Makes a library of `prompts.json` and the script with its functions.
+/// Builds a library from `prompts.json` and the script with its functions.
 pub fn functions_library(
     folder: &LibraryRoot,
     files: &FunctionFiles<'_>,
@@ -266,7 +267,7 @@ pub fn empty_library(folder: &LibraryRoot, kind: LibraryKind, problems: Vec<Prob
     }
 }
 
-/// Prompts as libraries hold them: one that did not change is shared by the next catalog.
+/// Prompts as libraries hold them: an unchanged one is shared with the next catalog.
 fn shared(prompts: impl IntoIterator<Item = Prompt>) -> Vec<Arc<Prompt>> {
     prompts.into_iter().map(Arc::new).collect()
 }

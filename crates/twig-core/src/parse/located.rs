@@ -7,7 +7,7 @@ use crate::problem::shorten;
 /// The longest part of a value that a sentence repeats, in characters.
 const QUOTED: usize = 60;
 
-/// A value and the way that leads to it, such as `messages[0].role`.
+/// A value and its path, such as `messages[0].role`.
 #[derive(Debug, Clone)]
 pub(crate) struct At<'v> {
     pub(crate) value: &'v Value,
@@ -35,7 +35,7 @@ impl<'v> At<'v> {
         }
     }
 
-    /// The mistake of being something else.
+    /// The mistake of having another type.
     pub(crate) fn expected(&self, what: &str) -> LocatedError {
         let path = self.path_or("the document");
         format!("`{path}` has to be {what}, not {}", shown(self.value))
@@ -87,7 +87,7 @@ impl<'v> LocatedMembers<'v> {
         })
     }
 
-    /// A member that has to be there.
+    /// A member that has to exist.
     pub(crate) fn need(&self, key: &str) -> Result<At<'v>, LocatedError> {
         self.maybe(key)
             .ok_or_else(|| format!("`{}` is missing", self.path_of(key)))
@@ -98,7 +98,7 @@ impl<'v> LocatedMembers<'v> {
         self.maybe(key).map(|at| at.text()).transpose()
     }
 
-    /// Paths of the members that are none of these.
+    /// Paths of the unknown members.
     pub(crate) fn others(&self, known: &[&str]) -> Vec<String> {
         let keys = self.map.keys().filter(|key| !known.contains(&key.as_str()));
         keys.map(|key| self.path_of(&shorten(key, QUOTED)))
@@ -115,7 +115,7 @@ impl<'v> LocatedMembers<'v> {
     }
 }
 
-/// What a value is, for a sentence that says what was found.
+/// A value in a sentence that says what was found.
 pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),

@@ -20,7 +20,7 @@ use crate::model::{Dialect, LibraryAbout, Prompt, Role};
 use crate::name::{PromptName, RelativePath, twin_key};
 use crate::problem::{FileProblems, ProblemCode};
 
-/// Reads prompts off a manifest's tree.
+/// Reads prompts from a manifest's tree.
 pub(super) struct Manifest<'m> {
     pub(super) folder: &'m LibraryRoot,
     /// The manifest's own path, for problems.
@@ -31,12 +31,12 @@ pub(super) struct Manifest<'m> {
     pub(super) problems: FileProblems<'m>,
 }
 
-/// What a manifest says.
+/// The content of a manifest.
 pub(super) struct ManifestContents {
     pub(super) about: LibraryAbout,
     /// Sorted by name.
     pub(super) prompts: Vec<Prompt>,
-    /// Where documents are, and how they are called.
+    /// Where documents are, and their URIs.
     pub(super) layout: DocumentLayout,
 }
 
@@ -72,7 +72,7 @@ impl Manifest<'_> {
         }
     }
 
-    /// Reads a tree that names a library and its documents, and no prompts.
+    /// Reads a tree that describes a library and its documents, without prompts.
     pub(super) fn read_config(
         &mut self,
         root: &Table<'_>,
@@ -113,10 +113,10 @@ impl Manifest<'_> {
     fn prompts(&mut self, table: &Table<'_>) -> Vec<Prompt> {
         let mut prompts: Vec<Prompt> = Vec::with_capacity(table.entries.len());
         let mut twins: BTreeMap<String, &str> = BTreeMap::new();
-        // Of two that cannot both be there the first in the file is kept, whichever reader read it.
+        // If two entries conflict, the first in the file is kept, whichever reader was used.
         let mut entries: Vec<&TomlEntry<'_>> = table.entries.iter().collect();
         entries.sort_by_key(|entry| entry.key_span.start);
-        // Keys differ; only capitals and letters beyond ASCII can make them twins.
+        // Keys differ; only uppercase and non-ASCII letters can make them collide.
         let may_twin = |byte: u8| !byte.is_ascii() || byte.is_ascii_uppercase();
         let has_twins = entries.iter().any(|entry| entry.key.bytes().any(may_twin));
         for entry in entries {
@@ -208,7 +208,7 @@ impl Manifest<'_> {
             (None, Some(item)) => prompt.messages = self.messages(item, &prompt.arguments)?,
             (Some(item), None) => {
                 let path = self.path_field("file", item)?;
-                // A list that is pushed to would take room for four.
+                // Pushing to a list would allocate for four.
                 prompt.messages = vec![self.file_message(Role::User, path, item.span.clone())?];
             }
             (None, None) => {
@@ -232,7 +232,7 @@ impl Manifest<'_> {
         Ok(())
     }
 
-    /// `template = "none"`: the text is served as it is, braces and all.
+    /// `template = "none"`: the text is served as it is, including braces.
     fn dialect(
         &mut self,
         item: &TomlItem<'_>,

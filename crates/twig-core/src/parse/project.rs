@@ -15,10 +15,10 @@ use crate::problem::{FileProblems, Problem, ProblemCode, Severity};
 /// The file's name.
 pub const CONFIG: &str = "config.toml";
 
-/// What the file says, or would say if it were there.
+/// The content of the file, or the defaults without it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectConfig {
-    /// What the library is called.
+    /// The library's name and description.
     pub about: LibraryAbout,
     /// Where its documents are.
     pub layout: DocumentLayout,
@@ -26,7 +26,7 @@ pub struct ProjectConfig {
     pub problems: Vec<Problem>,
 }
 
-/// Reads the file's text; what it does not say is as usual.
+/// Reads the file's text; missing values have their defaults.
 pub fn project_config(
     folder: &LibraryRoot,
     text: &str,

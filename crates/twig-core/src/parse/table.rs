@@ -7,7 +7,7 @@ use crate::argument::{Argument, Pattern};
 use crate::model::Role;
 use crate::name::PromptName;
 
-/// What is written of a prompt.
+/// A prompt as it is written.
 #[derive(Debug, Clone)]
 pub struct PromptTable<'a> {
     /// Its name.
@@ -16,21 +16,21 @@ pub struct PromptTable<'a> {
     pub title: Option<&'a str>,
     /// What it does.
     pub description: Option<&'a str>,
-    /// Whether its text is a Jinja template.
+    /// True if its text is a Jinja template.
     pub is_template: bool,
-    /// Who says what is in which file; nothing for `prompts/NAME.md`.
+    /// The role and file of each message; empty for `prompts/NAME.md`.
     pub messages: &'a [(Role, String)],
     /// What it takes.
     pub arguments: &'a [Argument],
 }
 
-/// A manifest with more prompts, in its own line ends.
+/// A manifest with more prompts, with its own line ends.
 pub fn with_prompts(manifest: &str, prompts: &[PromptTable<'_>]) -> String {
     let tables: Vec<String> = prompts.iter().map(table).collect();
     append(manifest, &tables.join("\n"))
 }
 
-/// A manifest with the text of more tables, in its own line ends.
+/// A manifest with the text of more tables, with its own line ends.
 pub fn append(manifest: &str, tables: &str) -> String {
     if tables.is_empty() {
         return manifest.to_owned();
@@ -42,7 +42,7 @@ pub fn append(manifest: &str, tables: &str) -> String {
         manifest if manifest.ends_with('\n') => end.to_owned(),
         _ => end.repeat(2),
     };
-    // Values are on one line each, so that every line end here is ours.
+    // Each value is on one line, so every line end here is ours.
     format!("{manifest}{gap}{}", tables.replace('\n', end))
 }
 
@@ -100,7 +100,7 @@ fn field(text: &mut String, key: &str, value: Option<&str>) {
 }
 
 fn basic_string(text: &str) -> String {
-    // JSON's escapes are a part of TOML's.
+    // JSON's escapes are a subset of TOML's.
     serde_json::Value::from(text)
         .to_string()
         .replace('\u{7f}', "\\u007f")

@@ -22,10 +22,10 @@ pub struct TomlItem<'a> {
     pub span: Range<usize>,
 }
 
-/// What manifests are made of.
+/// The values of manifests.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TomlValue<'a> {
-    /// A string of any of the four sorts.
+    /// A string in any of the four forms.
     Text(Cow<'a, str>),
     /// `true` or `false`.
     Bool(bool),
@@ -35,7 +35,7 @@ pub enum TomlValue<'a> {
     List(Vec<TomlItem<'a>>),
     /// A table.
     Table(Table<'a>),
-    /// Anything that manifests have no use for, by its name.
+    /// Any other type, by its name.
     Other(&'static str),
 }
 
@@ -162,8 +162,8 @@ mod tests {
 
     use super::*;
 
-    /// Spans differ between the two readers where tables are built from several headers, and entry
-    /// order is the file's in one and sorted in the other: neither is promised.
+    /// The readers' spans differ if tables are built from several headers, and one keeps the order
+    /// of the file while the other sorts: neither is promised.
     fn normal(table: &Table<'_>) -> Vec<(String, String)> {
         let mut entries: Vec<(String, String)> = table
             .entries

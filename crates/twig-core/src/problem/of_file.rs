@@ -1,4 +1,4 @@
-//! The problems of one file: places found in one pass, and only so many of them told.
+//! The problems of one file: places are found in one pass, and the number of reports is limited.
 
 use crate::problem::ProblemCode;
 use std::cell::OnceCell;
@@ -7,12 +7,12 @@ use std::ops::Range;
 use super::{Location, Problem, Severity, location};
 use crate::limits::PROBLEMS;
 
-/// Where the lines of a text begin: made once, it finds any number of places.
+/// The starts of the lines of a text: computed once, it finds any number of places.
 #[derive(Debug)]
 pub struct LineStarts(Vec<usize>);
 
 impl LineStarts {
-    /// Looks through a text.
+    /// Scans a text.
     pub fn new(text: &str) -> Self {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         Self([0].into_iter().chain(ends.map(|(at, _)| at + 1)).collect())
@@ -47,7 +47,7 @@ pub(crate) struct FileProblems<'f> {
 }
 
 impl<'f> FileProblems<'f> {
-    /// No problems of a file with this text.
+    /// Starts without problems, for a file with this text.
     pub(crate) fn new(path: &'f str, text: &'f str) -> Self {
         Self {
             path,
@@ -79,7 +79,7 @@ impl<'f> FileProblems<'f> {
         self.add_found(Problem::of_file(code, severity, self.path, message), range);
     }
 
-    /// Adds a problem that is there already, at some bytes of the file.
+    /// Adds an existing problem, at some bytes of the file.
     pub(crate) fn add_found(&mut self, problem: Problem, range: Range<usize>) {
         self.is_told = self.has_room(problem.severity);
         if self.is_told {
@@ -88,7 +88,7 @@ impl<'f> FileProblems<'f> {
         }
     }
 
-    /// Says what to do about the problem that was added last.
+    /// Adds help to the last problem.
     pub(crate) fn help(&mut self, help: impl Into<Option<String>>) {
         if let Some(problem) = self.problems.last_mut().filter(|_| self.is_told) {
             problem.help = help.into();
@@ -129,7 +129,7 @@ impl<'f> FileProblems<'f> {
     }
 }
 
-/// The problem that stands for those that are only counted.
+/// The problem that reports how many others were only counted.
 pub(crate) fn more_problems(path: &str, severity: Severity, more: usize) -> Option<Problem> {
     let mistakes = if more == 1 { "mistake" } else { "mistakes" };
     let message = format!("and {more} more {mistakes} in this file");

@@ -19,7 +19,7 @@ pub fn missing(arguments: &[Argument], given: &GivenArguments<'_>) -> Vec<Argume
         .collect()
 }
 
-/// Names that were given although the prompt has no such argument.
+/// Given names that are no arguments of the prompt.
 pub fn unknown<'a>(arguments: &[Argument], given: &'a GivenArguments<'_>) -> Vec<&'a str> {
     given
         .iter()
@@ -28,7 +28,7 @@ pub fn unknown<'a>(arguments: &[Argument], given: &'a GivenArguments<'_>) -> Vec
         .collect()
 }
 
-/// Refuses arguments that the prompt does not have, and says what may have been meant.
+/// Refuses unknown arguments, and suggests similar names.
 pub(super) fn refuse_unknown(
     arguments: &[Argument],
     given: &GivenArguments<'_>,
@@ -39,13 +39,13 @@ pub(super) fn refuse_unknown(
     };
     let names = arguments.iter().map(|argument| &*argument.name);
     let near = suggest::did_you_mean(first, names);
-    // A request may bring thousands of names; a sentence of a few is enough to act on.
+    // A request may have thousands of names; a few are enough to act on.
     let names = unknown.iter().take(16).map(|name| shorten(name, 64));
     let names = names.collect();
     Err(RenderError::UnknownArguments { names, near })
 }
 
-/// Clients send arguments in the order they were listed: the same place is looked at first.
+/// Clients send arguments in the listed order: try the same index first.
 pub(super) fn value_at<'a>(
     given: &'a GivenArguments<'_>,
     at: usize,

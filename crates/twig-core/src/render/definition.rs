@@ -1,5 +1,4 @@
-//! The `{{name}}` dialect, rendered: values and documents stand between the text, each put there
-//! once.
+//! Renders the `{{name}}` dialect: values and documents are inserted into the text, each once.
 
 use std::sync::Arc;
 
@@ -11,12 +10,12 @@ use crate::document::{Contents, Document};
 use crate::model::Content;
 use crate::world::World;
 
-/// What stands between two documents of one folder.
+/// The separator between two documents of one folder.
 const RULE: &str = "\n\n---\n\n";
 const SOURCE: &str = "\nSource: ";
 const BLANK_LINE: &str = "\n\n";
 
-/// A part of what is about to be a message.
+/// A part of a message.
 enum MessagePiece<'a> {
     Text(&'a str),
     Document(&'a Document, Arc<Contents>),
@@ -58,14 +57,14 @@ pub(super) fn render(
     Ok(messages)
 }
 
-/// The text of the documents that a constant pattern means, as they stand in a prompt.
+/// The text of the documents of a constant pattern, as a prompt contains them.
 pub(super) fn documents(
     embedding: &mut Embedding<'_>,
     pattern: &UriPattern,
 ) -> Result<String, RenderError> {
     let mut pieces = Vec::new();
     embed(pattern, NOTHING_GIVEN, embedding, &mut pieces)?;
-    // What a template prints is bounded where it is rendered.
+    // The output of a template is bounded when it is rendered.
     let mut room = usize::MAX;
     join(&pieces, &mut room, usize::MAX)
 }
@@ -107,8 +106,8 @@ fn pieces<'a>(
     Ok(pieces)
 }
 
-/// Joins pieces in one allocation. Room is taken for all but what the documents hold: for that
-/// there is a limit of its own.
+/// Joins pieces in one allocation. The contents of documents do not count here: they have a limit
+/// of their own.
 fn join(
     pieces: &[MessagePiece<'_>],
     room: &mut usize,

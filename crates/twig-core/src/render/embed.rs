@@ -1,6 +1,6 @@
-//! Documents in prompts: found by URI, read fresh, counted.
+//! Documents in prompts: found by URI, read when needed, counted.
 //!
-//! `check` asks here too, so that what it finds is what a client would be told.
+//! `check` uses this too, so that it reports what a client would get.
 
 use std::sync::Arc;
 
@@ -19,20 +19,20 @@ pub(crate) const NOTHING_GIVEN: &[Option<&str>] = &[];
 /// What one prompt may still embed.
 pub(crate) struct Embedding<'w> {
     world: World<'w>,
-    /// Documents that there is still room for.
+    /// The remaining number of documents.
     count: usize,
-    /// Bytes that there is still room for.
+    /// The remaining bytes.
     bytes: usize,
 }
 
-/// A document and what it holds.
+/// A document and its contents.
 pub(crate) struct Embedded<'w> {
     pub(crate) document: &'w Document,
     pub(crate) contents: Arc<Contents>,
 }
 
 impl<'w> Embedding<'w> {
-    /// Room as the limits have it.
+    /// Starts with the limits.
     pub(crate) fn new(world: World<'w>) -> Self {
         let limits = world.templates.limits();
         Self {
@@ -42,7 +42,7 @@ impl<'w> Embedding<'w> {
         }
     }
 
-    /// Hands over the texts that a pattern means, sorted by URI: at least one.
+    /// Passes on the texts of a pattern's documents, sorted by URI: at least one.
     pub(crate) fn texts(
         &mut self,
         pattern: &UriPattern,
@@ -67,11 +67,11 @@ impl<'w> Embedding<'w> {
         }
         let mut is_empty = true;
         for found in self.world.catalog.documents_in(&uri) {
-            // Pictures and the like have no place in a text.
+            // Images and other binary data cannot be part of a text.
             if !found.document.is_text {
                 continue;
             }
-            // One that went away since the catalog was made is not in the folder any more.
+            // A document that was removed since the catalog was made is no longer in the folder.
             let Some(contents) = self.read(found)? else {
                 continue;
             };
@@ -120,7 +120,7 @@ impl<'w> Embedding<'w> {
         self.world.catalog.document(uri).ok_or_else(|| missing(uri))
     }
 
-    /// What a document holds, within the room that is left; nothing where its file is gone.
+    /// The contents of a document, within the remaining limit; `None` if its file is gone.
     fn read(&mut self, found: DocumentRef<'w>) -> Result<Option<Arc<Contents>>, RenderError> {
         let limits = self.world.templates.limits();
         if self.count == 0 {

@@ -10,18 +10,19 @@ use crate::name::RelativePath;
 use crate::spoken;
 use crate::world::World;
 
-/// What a skill's text calls the folder of its files.
+/// The variable for the folder of a skill's files.
 const SKILL_FOLDER: &str = "${CLAUDE_SKILL_DIR}";
 
-/// What is said of a skill's files where the client can open them, and where it reads resources.
+/// The hint about a skill's files, for clients that can open them and for those that read
+/// resources.
 const FILES: &str = "\nRelative paths in this skill are relative to this base directory.\n";
 const RESOURCES: &str = "\nRelative paths in this skill are relative to this base directory; read these files as resources.\n";
 
 /// Renders a prompt whose text has marks for its arguments.
 ///
-/// Where no value is given, `$1` and `${input:x}` stay as they are, as their clients leave them;
-/// `$ARGUMENTS` and names become nothing. Each argument has one value: that a
-/// last number takes all that is left to take happens where a line is cut into values.
+/// Without a value, `$1` and `${input:x}` stay as they are, as their clients leave them;
+/// `$ARGUMENTS` and names become empty. Each argument has one value: a last number that takes all
+/// remaining words is handled where a line is split into values.
 pub(super) fn render(
     world: World<'_>,
     found: PromptRef<'_>,
@@ -63,7 +64,7 @@ pub(super) fn render(
                 output.push(folder)?;
                 output.push(if is_remote { RESOURCES } else { FILES })?;
             }
-            // Some clients give every argument, most of them empty.
+            // Some clients send every argument, most of them empty.
             if marks == Marks::Appended && values.iter().flatten().any(|it| !it.is_empty()) {
                 output.line_end()?;
                 output.push("\nARGUMENTS: ")?;
@@ -153,7 +154,7 @@ impl LimitedText {
         Ok(())
     }
 
-    /// Every value that was given, as it was typed: one blank between two.
+    /// Every given value, as it was typed: one space between two.
     fn all(&mut self, values: &[Option<&str>]) -> Result<(), RenderError> {
         let typed = values.iter().flatten().filter(|value| !value.is_empty());
         for (at, value) in typed.enumerate() {
@@ -165,7 +166,7 @@ impl LimitedText {
         Ok(())
     }
 
-    /// What follows starts on a line of its own.
+    /// Starts a new line for what follows.
     fn line_end(&mut self) -> Result<(), RenderError> {
         if self.text.is_empty() || self.text.ends_with('\n') {
             return Ok(());
@@ -174,7 +175,7 @@ impl LimitedText {
     }
 }
 
-/// The folder of a skill: absolute, or what the URIs of its files begin with.
+/// The folder of a skill: absolute, or the prefix of its files' URIs.
 fn base(library: &Library, path: &RelativePath, is_remote: bool) -> String {
     if is_remote {
         return base_uri(library, path).map_or_else(|| library.name.to_string(), ToOwned::to_owned);
@@ -185,7 +186,7 @@ fn base(library: &Library, path: &RelativePath, is_remote: bool) -> String {
     }
 }
 
-/// What the URIs of a skill's files begin with, without the `/` at its end.
+/// The prefix of the URIs of a skill's files, without the final `/`.
 fn base_uri<'l>(library: &'l Library, path: &RelativePath) -> Option<&'l str> {
     let own = library
         .documents
@@ -194,7 +195,7 @@ fn base_uri<'l>(library: &'l Library, path: &RelativePath) -> Option<&'l str> {
     own.and_then(|own| own.uri.rsplit_once('/').map(|(base, _)| base))
 }
 
-/// Links to the files that a skill brings, itself left out.
+/// Links to the other files of a skill.
 fn links(library: &Library, path: &RelativePath) -> impl Iterator<Item = Message> {
     let base = base_uri(library, path).map_or_else(|| "\0".to_owned(), |base| format!("{base}/"));
     let start = library.documents.partition_point(|it| *it.uri < *base);

@@ -21,7 +21,7 @@ pub fn stood_for(character: char) -> Option<u32> {
     (number < MARKS).then_some(number)
 }
 
-/// The number of a mark, where a value is one and nothing else: `$1` to `$999`.
+/// The number of a mark, if a value is exactly a mark: `$1` to `$999`.
 pub fn number(value: &str) -> Option<u32> {
     let digits = value.strip_prefix('$')?;
     // A sign is no digit, though numbers parse with one; and `$01` is no mark.
@@ -33,7 +33,7 @@ pub fn number(value: &str) -> Option<u32> {
 
 /// True if a text has a character that stands for a mark.
 pub fn has_stand_in(text: &str) -> bool {
-    // All of them begin with the byte of the last planes, which ordinary text does not have.
+    // All of them begin with a byte of the last planes, which ordinary text does not have.
     text.as_bytes().contains(&0xf4) && text.contains(|one| stood_for(one).is_some())
 }
 

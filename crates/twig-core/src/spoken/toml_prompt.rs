@@ -5,19 +5,19 @@ use std::ops::Range;
 
 use crate::parse::{TomlValue, read_toml};
 
-/// What such a file holds.
+/// The content of such a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TomlPrompt<'t> {
-    /// What is said.
+    /// The text of the prompt.
     pub prompt: Cow<'t, str>,
-    /// What it does, where the file says so.
+    /// What it does, if the file says so.
     pub description: Option<Cow<'t, str>>,
 }
 
-/// A file that holds no prompt: why, and where.
+/// Why a file holds no prompt, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoTomlPrompt {
-    /// Reads on after the file's path.
+    /// The reason; follows the file's path.
     pub why: String,
     /// Where in the file.
     pub at: Range<usize>,

@@ -6,7 +6,7 @@ use super::FileMessage;
 use crate::front_matter::{FrontMatterValue, read_yaml};
 use crate::model::Role;
 
-/// What a file holds; settings of the model and tests of the prompt are its author's business.
+/// The content of a file; settings of the model and tests of the prompt are ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct YamlMessages {
     /// A name for people.
@@ -22,10 +22,10 @@ struct Turn {
     content: Option<String>,
 }
 
-/// A file that is no prompt: why, and on which line.
+/// Why a file is no prompt, and on which line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoYamlMessages {
-    /// Reads on after the file's path.
+    /// The reason; follows the file's path.
     pub why: String,
     /// The line, from 1.
     pub line: Option<usize>,

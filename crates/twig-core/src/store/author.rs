@@ -1,14 +1,14 @@
-//! Who makes a version: the person at the command line, or a client over MCP.
+//! The author of a version: the person at the command line, or a client over MCP.
 
 use super::version::LONGEST_AUTHOR;
 
-/// How the person at the command line is listed.
+/// The listed name of the person at the command line.
 const PERSON: &str = "twig";
 
-/// What is listed behind the name of every client, so that none of them can pass for the person.
+/// The suffix of every client's name, so that no client can pass for the person.
 const CLIENT_MARK: &str = " (mcp)";
 
-/// Whose write it is.
+/// The author of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Author {
     /// The person at the command line.
@@ -18,9 +18,9 @@ pub enum Author {
 }
 
 impl Author {
-    /// The author as versions keep and list it: `twig`, or `NAME (mcp)`, whatever the name is.
+    /// The author as versions store and list it: `twig`, or `NAME (mcp)`, whatever the name is.
     ///
-    /// Versions that were written before clients were marked have the bare name of their client.
+    /// Versions from before this suffix have the bare name of their client.
     pub fn label(&self) -> Box<str> {
         match self {
             Self::Person => PERSON.into(),
@@ -29,7 +29,7 @@ impl Author {
     }
 }
 
-/// A name that a client gave itself, made fit for a listing.
+/// A name that a client gave itself, made safe for a listing.
 fn clean(name: &str) -> String {
     let kept = name.chars().filter(|c| !c.is_control());
     let kept: String = kept.take(LONGEST_AUTHOR).collect();

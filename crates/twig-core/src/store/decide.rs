@@ -1,4 +1,4 @@
-//! What a write makes of what is there: the next version, nothing, or a refusal.
+//! Decides the effect of a write on the current state: the next version, nothing, or a refusal.
 
 use sha2::{Digest as _, Sha256};
 
@@ -11,19 +11,19 @@ use crate::document::Contents;
 use crate::hidden::{self, TextPlace};
 use crate::limits::Limits;
 
-/// What is to be done.
+/// The effect of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// Nothing would differ: the last version stays the last.
     Unchanged,
-    /// Another version follows. Its number and time are the store's business.
+    /// Another version follows. The store sets its number and time.
     Append(Next),
 }
 
-/// A version that is to follow.
+/// The next version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Next {
-    /// How it comes to be.
+    /// How it was made.
     pub operation: Operation,
     /// What it is for.
     pub description: Option<Box<str>>,
@@ -31,14 +31,14 @@ pub struct Next {
     pub uri: Option<Box<str>>,
     /// A resource's MIME type.
     pub mime: Option<Box<str>>,
-    /// What it holds.
+    /// Its content.
     pub content: ContentInfo,
-    /// The content itself, where an earlier version may not have it.
+    /// The content itself, if an earlier version may not have it.
     pub new_content: Option<Vec<u8>>,
 }
 
-/// Decides what a write does. `head` is the last version, also of what was deleted; `wanted` is the
-/// version that a restore asks for, if there is such a one.
+/// Decides what a write does. `head` is the last version, also of a deleted item; `wanted` is the
+/// version that a restore asks for, if it exists.
 pub fn decide(
     write: &ItemWrite,
     head: Option<&Version>,
@@ -81,7 +81,7 @@ pub fn decide(
                 kind: write.kind,
                 name: write.name.clone(),
                 version: *version,
-                // A store that drops versions knows better.
+                // A store that drops versions sets this itself.
                 first: 1,
                 last: current,
             })?;
@@ -101,7 +101,7 @@ pub fn decide(
     })
 }
 
-/// The same once more.
+/// The same version again.
 fn same(version: &Version, operation: Operation) -> Next {
     Next {
         operation,
@@ -187,7 +187,7 @@ fn update(
     Ok(next)
 }
 
-/// What was given, measured and looked at.
+/// The given content, measured and checked.
 fn read(
     kind: ItemKind,
     given: &GivenContent,
@@ -253,7 +253,7 @@ fn check_labels(
     }
 }
 
-/// A URI is a key: all that matters is that it is one, and that it reads as what it is.
+/// A URI is a key: it only has to be a URI without hidden characters.
 fn check_uri(uri: &str) -> Result<(), StoreError> {
     let is_scheme = |scheme: &str| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -1,4 +1,4 @@
-//! Why a store could not do what it was asked, in sentences that read the same everywhere.
+//! Why a store could not do something, in sentences that read the same everywhere.
 
 use std::path::{Path, PathBuf};
 
@@ -8,12 +8,12 @@ use crate::problem::shorten;
 /// The longest part of a caller's own text that a sentence repeats, in characters.
 const QUOTED: usize = 200;
 
-/// Why something was not done. Where it was a write, nothing was written unless the sentence says
+/// Why something was not done. After a failed write, nothing was written unless the sentence says
 /// otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// A name that cannot be one.
+    /// An invalid name.
     #[error("{}", name_sentence(*.noun, .name, *.problem))]
     Name {
         /// What it should have named.
@@ -23,7 +23,7 @@ pub enum StoreError {
         /// What is wrong with it.
         problem: NameProblem,
     },
-    /// Something of that name is there already.
+    /// An item of that name already exists.
     #[error("{} '{name}' already exists in project '{project}'", .kind.noun())]
     Exists {
         /// What.
@@ -33,7 +33,7 @@ pub enum StoreError {
         /// Where.
         project: StoreName,
     },
-    /// Nothing of that name is there.
+    /// No item of that name exists.
     #[error("{} '{name}' does not exist in project '{project}'", .kind.noun())]
     Missing {
         /// What.
@@ -42,7 +42,7 @@ pub enum StoreError {
         name: StoreName,
         /// Where.
         project: StoreName,
-        /// Names near to it that are there, where the store looked for them.
+        /// Similar names that exist, if the store searched for them.
         near: Vec<Box<str>>,
     },
     /// Another resource has that URI.
@@ -50,7 +50,7 @@ pub enum StoreError {
     UriTaken {
         /// The URI.
         uri: Box<str>,
-        /// Whose it is.
+        /// The resource that has it.
         by: StoreName,
         /// Where.
         project: StoreName,
@@ -103,7 +103,7 @@ pub enum StoreError {
     NotBase64 {
         /// The type.
         mime: Box<str>,
-        /// Where it is not.
+        /// Where it is invalid.
         reason: Box<str>,
     },
     /// Content that should have been text.
@@ -111,10 +111,10 @@ pub enum StoreError {
     NotText {
         /// The type.
         mime: Box<str>,
-        /// The first byte that is not.
+        /// The first invalid byte.
         offset: usize,
     },
-    /// A type of the other sort, without content to go with it.
+    /// A type that changes between text and binary, without new content.
     #[error("MIME type '{}' does not fit the content, which is {}: give the content too", shorten(.mime, QUOTED), if *.is_text { "text" } else { "binary" })]
     MimeOfOther {
         /// The new type.
@@ -130,9 +130,9 @@ pub enum StoreError {
     TooLarge {
         /// What is too large.
         what: &'static str,
-        /// What it measures.
+        /// Its size.
         size: usize,
-        /// What it may measure.
+        /// The limit.
         limit: usize,
     },
     /// One prompt or resource too many.
@@ -175,10 +175,10 @@ pub enum StoreError {
     NoProject {
         /// Its name.
         project: StoreName,
-        /// Where it was looked for.
+        /// The workspace that was searched.
         workspace: StoreName,
     },
-    /// A project of that name is there already.
+    /// A project of that name already exists.
     #[error("Project '{project}' already exists in workspace '{workspace}'")]
     ProjectExists {
         /// Its name.
@@ -191,15 +191,15 @@ pub enum StoreError {
     Busy {
         /// Which workspace.
         workspace: StoreName,
-        /// How long was waited.
+        /// How long the caller waited.
         seconds: u64,
-        /// True if it was to be written, not only read.
+        /// True for a write, false for a read.
         is_write: bool,
     },
     /// No space left.
     #[error("The disk is full, nothing was written: make room, then try again")]
     DiskFull,
-    /// The file is not the one that was opened.
+    /// The file was removed or replaced since it was opened.
     #[error(
         "The file of workspace '{workspace}' was removed or replaced while it was open, so the change was not saved: try again"
     )]
@@ -207,26 +207,26 @@ pub enum StoreError {
         /// Which workspace.
         workspace: StoreName,
     },
-    /// The server offers nothing that writes.
+    /// The workspace is open for reading only.
     #[error("Workspace '{workspace}' is open for reading only")]
     ReadOnly {
         /// Which workspace.
         workspace: StoreName,
     },
-    /// What was read is not what was written.
+    /// The file is damaged.
     #[error("The file of workspace '{workspace}' is damaged ({what}); it was left as it is")]
     Damaged {
         /// Which workspace.
         workspace: StoreName,
-        /// What does not fit.
+        /// What is damaged.
         what: String,
         /// The file, for a person on its machine.
         path: PathBuf,
     },
-    /// A file that cannot be used as it should be.
+    /// A file that cannot be used.
     #[error("{sentence}")]
     File {
-        /// A whole sentence, which does not say where the file is.
+        /// A whole sentence, without the path of the file.
         sentence: String,
         /// The file or folder, for a person on its machine.
         path: PathBuf,

@@ -168,7 +168,7 @@ fn files_with_broken_front_matter_or_none_are_served_and_told_of() {
     let bare = "# Bare\n\nNo front matter here.";
     assert_eq!(get(&mut client, "bare", "x"), format!("{bare}\n\nx"));
     insta::assert_snapshot!(env.run(["check", "agents"]), @"
-    note[not-a-prompt]: README.md speaks of its folder, so it is no prompt
+    note[not-a-prompt]: README.md describes its folder, so it is no prompt
     --> [work]/agents/README.md
      = help: rename or move it if it is meant to be one
 

@@ -59,7 +59,7 @@ impl DefinitionReader<'_> {
         let max_length = self.max_length(&path.key("maxLength"), fields.get("maxLength"));
         let name = name?;
         match check_argument_name(&name) {
-            // Only templates have such words.
+            // Only templates have reserved words.
             Err(NameError::Reserved) if dialect == Dialect::Braces => {}
             Ok(()) => {}
             Err(error) => {
@@ -83,7 +83,7 @@ impl DefinitionReader<'_> {
         })
     }
 
-    /// An argument that does not say is optional: refusing the prompt for it would be of no use.
+    /// An argument without `required` is optional: refusing the prompt would help no one.
     fn required(&mut self, path: &Path<'_>, json: Option<&Json<'_>>) -> bool {
         match json {
             Some(Json::Bool(required)) => *required,
@@ -108,7 +108,7 @@ impl DefinitionReader<'_> {
 
     fn max_length(&mut self, path: &Path<'_>, json: Option<&Json<'_>>) -> Option<u32> {
         match json? {
-            // No value is longer than what fits anyway.
+            // Other limits keep values shorter anyway.
             Json::Whole(length @ 1..) => Some(u32::try_from(*length).unwrap_or(u32::MAX)),
             Json::Whole(_) | Json::Number => {
                 let message = "expected a whole number of 1 or more, found another number";

@@ -14,7 +14,7 @@ use crate::suggest;
 const TYPES: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];
 
 impl DefinitionReader<'_> {
-    /// The messages that are as they should be.
+    /// The valid messages.
     pub(super) fn messages(
         &mut self,
         path: &Path<'_>,
@@ -124,7 +124,8 @@ impl DefinitionReader<'_> {
         let text = self.text(&path, text)?;
         let file = self.path.clone();
         if dialect == Dialect::Jinja {
-            // To find a place is to read the file again, which a refused prompt has no use for.
+            // Finding a place means reading the file again, which is of no use for a refused
+            // prompt.
             let is_served = self.refusal.is_none();
             let range = is_served.then(|| path.find(self.source)).flatten();
             return Some(Content::Text {
@@ -202,7 +203,7 @@ impl DefinitionReader<'_> {
         Some(Content::Document { uri, is_link, file })
     }
 
-    /// Warns of an argument that may be absent although a URI cannot do without it.
+    /// Warns of an optional argument that a URI needs.
     fn optional_in(&mut self, path: &Path<'_>, uri: &UriPattern, arguments: &[Argument]) {
         for (at, argument) in arguments.iter().enumerate() {
             if !argument.required && uri.uses(at) {

@@ -13,17 +13,17 @@ use crate::suggest;
 /// Reads one definition.
 pub(super) struct DefinitionReader<'r> {
     pub(super) context: DefinitionContext<'r>,
-    /// The file, from the library's folder.
+    /// The file, relative to the library's folder.
     pub(super) path: &'r RelativePath,
     /// The file, absolute.
     file: String,
     pub(super) source: &'r str,
     pub(super) problems: Vec<Problem>,
-    /// The first mistake for which the prompt is not served.
+    /// The first mistake that keeps the prompt from being served.
     pub(super) refusal: Option<String>,
 }
 
-/// The members of an object, by name; of two with one name the last counts.
+/// The members of an object, by name; if a name occurs twice, the last one counts.
 pub(super) struct DefinitionFields<'j, 'a> {
     members: &'j [(std::borrow::Cow<'a, str>, Json<'a>)],
     path: &'j Path<'j>,
@@ -35,7 +35,7 @@ impl<'j, 'a> DefinitionFields<'j, 'a> {
         members.find(|(name, _)| name == key).map(|(_, json)| json)
     }
 
-    /// A member that has to be there.
+    /// A member that has to exist.
     pub(super) fn required(
         &self,
         reader: &mut DefinitionReader<'_>,
@@ -67,7 +67,7 @@ impl<'r> DefinitionReader<'r> {
         }
     }
 
-    /// Adds a problem for which the prompt is not served.
+    /// Adds a problem that keeps the prompt from being served.
     pub(super) fn error(
         &mut self,
         code: ProblemCode,
@@ -101,9 +101,10 @@ impl<'r> DefinitionReader<'r> {
         self.problems.push(Problem { help, ..problem });
     }
 
-    /// Adds what is wrong in the text at a path, each at its own place.
+    /// Adds the mistakes in the text at a path, each at its own place.
     pub(super) fn mistakes(&mut self, path: &Path<'_>, mistakes: Vec<BraceError>) {
-        // To find a place is to read the file again: once a text, and never for what is not told.
+        // Finding a place means reading the file again: at most once per text, and only if it is
+        // reported.
         let is_told = !mistakes.is_empty() && !self.is_full();
         let range = is_told.then(|| path.find(self.source)).flatten();
         for mistake in mistakes {
@@ -194,7 +195,7 @@ impl<'r> DefinitionReader<'r> {
         Some(DefinitionFields { members, path })
     }
 
-    /// A string, where there is one.
+    /// A string, if there is one.
     pub(super) fn text(&mut self, path: &Path<'_>, json: Option<&Json<'_>>) -> Option<Box<str>> {
         match json? {
             Json::Text(text) => Some(text.as_ref().into()),

@@ -170,7 +170,7 @@ impl Manifest<'_> {
     }
 }
 
-/// Values are strings; a bare number or boolean is taken for its text.
+/// Values are strings; a bare number or boolean becomes text.
 fn scalar(value: &TomlValue<'_>) -> Option<Box<str>> {
     match value {
         TomlValue::Text(text) => Some(text.as_ref().into()),

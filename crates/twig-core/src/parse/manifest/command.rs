@@ -6,7 +6,7 @@ use crate::model::{Content, Function, MessageSource, Role};
 use crate::parse::toml::{TomlItem, TomlValue};
 use crate::problem::ProblemCode;
 
-/// The most words that a command has.
+/// The maximum number of words in a command.
 const WORDS: usize = 64;
 
 impl Manifest<'_> {

@@ -10,12 +10,12 @@ use crate::parse::toml::{TomlItem, TomlValue};
 use crate::problem::{ProblemCode, shorten};
 use crate::uri::encode;
 
-/// Where documents are looked for, unless the manifest says.
+/// Where documents are by default.
 const FOLDERS: [&str; 2] = ["docs", "mcp/resources"];
-/// The most templates of a library, and the longest, in bytes.
+/// The maximum number of templates of a library, and their maximum length in bytes.
 const TEMPLATES: usize = 16;
 const TEMPLATE: usize = 256;
-/// Schemes that mean something else, to clients or to Twig itself.
+/// Schemes with another meaning, to clients or to Twig itself.
 const TAKEN: [&str; 10] = [
     "about",
     "blob",
@@ -30,7 +30,7 @@ const TAKEN: [&str; 10] = [
 ];
 
 impl DocumentLayout {
-    /// Documents in the usual folders, under URIs that begin like this.
+    /// Documents in the default folders, under URIs with this prefix.
     pub fn usual(prefix: &str, templates: Vec<UriTemplate>) -> Self {
         let folders = FOLDERS.into_iter();
         Self {
@@ -44,13 +44,13 @@ impl DocumentLayout {
 }
 
 impl Manifest<'_> {
-    /// Where the documents of a library are that does not say.
+    /// The default documents of a library.
     pub(super) fn usual(&self) -> DocumentLayout {
         let prefix = format!("twig://{}/", encode(self.folder.name.as_str()));
         DocumentLayout::usual(&prefix, Vec::new())
     }
 
-    /// Reads the table. What is wrong in it is a problem.
+    /// Reads the table and reports its mistakes.
     pub(super) fn documents(
         &mut self,
         item: Option<&TomlItem<'_>>,
@@ -65,7 +65,7 @@ impl Manifest<'_> {
         };
         let mut fields = ManifestFields::new(table);
         if let Some(item) = fields.take("folder") {
-            // One that cannot be means no documents, rather than others than were meant.
+            // An invalid folder means no documents, rather than the wrong ones.
             layout.folders.clear();
             if let Ok(path) = self.path_field("folder", item) {
                 self.look_at_folder(&path, item);
@@ -76,7 +76,7 @@ impl Manifest<'_> {
             match &item.value {
                 TomlValue::Text(scheme) if is_scheme(scheme) => {
                     layout.prefix = format!("{scheme}://").into();
-                    // Those that are usual have the usual scheme.
+                    // The default templates have the default scheme.
                     layout.templates.clear();
                 }
                 TomlValue::Text(scheme) => {

@@ -7,7 +7,7 @@ use crate::parse::toml::{Table, TomlItem, TomlValue};
 use crate::problem::{ProblemCode, Severity, shorten};
 use crate::suggest;
 
-/// The fields of one table and which of them were asked for.
+/// The fields of one table and which of them were read.
 pub(super) struct ManifestFields<'t, 'a> {
     table: &'t Table<'a>,
     /// No table has more fields than this; there are too many tables to allocate for each.
@@ -24,7 +24,7 @@ impl<'t, 'a> ManifestFields<'t, 'a> {
         }
     }
 
-    /// A field's value, if it is there.
+    /// A field's value, if it exists.
     pub(super) fn take(&mut self, key: &'static str) -> Option<&'t TomlItem<'a>> {
         if let Some(place) = self.asked.get_mut(self.count) {
             *place = key;
@@ -47,7 +47,7 @@ impl Manifest<'_> {
         refusal
     }
 
-    /// Says what to do about the problem that was told last.
+    /// Adds help to the last reported problem.
     pub(super) fn help(&mut self, help: String) {
         self.problems.help(help);
     }
@@ -105,7 +105,7 @@ impl Manifest<'_> {
         }
     }
 
-    /// `true` or `false`; `false` where it is absent.
+    /// `true` or `false`; `false` if it is absent.
     pub(super) fn flag_field(
         &mut self,
         fields: &mut ManifestFields<'_, '_>,

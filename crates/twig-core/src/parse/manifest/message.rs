@@ -14,7 +14,7 @@ use crate::parse::library::MANIFEST;
 use crate::parse::toml::{TomlItem, TomlValue};
 use crate::problem::ProblemCode;
 
-/// What a message can be made of.
+/// The keys for the content of a message.
 const SAID: [&str; 6] = [
     "file",
     "text",
@@ -136,7 +136,7 @@ impl Manifest<'_> {
         let mut refusal = None;
         for mistake in mistakes {
             let sentence = self.error(mistake.code, item.span.clone(), mistake.message);
-            // Arguments are declared otherwise in TOML than in JSON.
+            // TOML declares arguments differently than JSON.
             self.help(match mistake.code {
                 ProblemCode::BadResource => mistake.help,
                 _ => "declare it in the prompt's `arguments`".to_owned(),
@@ -181,7 +181,7 @@ impl Manifest<'_> {
         })
     }
 
-    /// The line on which a string's text starts: TOML drops a newline behind three quotes.
+    /// The line on which a string's text starts: TOML drops a newline after three quotes.
     fn place_of_text(&self, item: &TomlItem<'_>) -> (u32, TextForm) {
         let raw = &self.text[item.span.clone()];
         let line = self.problems.line(item.span.start);
@@ -229,7 +229,7 @@ impl Manifest<'_> {
         })
     }
 
-    /// Refuses a file that is not there to be read.
+    /// Refuses a file that cannot be read.
     fn look(&mut self, path: &RelativePath, span: Range<usize>) -> Result<(), UnavailablePrompt> {
         let Err(error) = self.files.look(path) else {
             return Ok(());

@@ -1,8 +1,8 @@
-//! The regular part of TOML: headers of bare keys, and one simple value a line.
+//! The regular part of TOML: headers of bare keys, and one simple value per line.
 //!
 //! Anything else (escapes, several lines, dotted keys, inline tables, keys set twice) is declined,
-//! never guessed at: [`read`] answers `None` and the `toml` crate decides. A property test holds
-//! both to the same result.
+//! never guessed: [`read`] returns `None` and the `toml` crate decides. A property test checks that
+//! both give the same result.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -40,21 +40,21 @@ pub(super) fn read(text: &str) -> Option<Table<'_>> {
 struct PlainTomlReader<'a> {
     root: Table<'a>,
     header: Option<Header<'a>>,
-    /// What came since the last header; attached to the tree when the next one comes.
+    /// The entries since the last header; attached to the tree when the next one comes.
     open: Table<'a>,
 }
 
 struct Header<'a> {
     /// Between the brackets: bare keys, dots and spaces.
     keys: &'a str,
-    /// Where that starts.
+    /// Its position.
     at: usize,
     is_list: bool,
     span: Range<usize>,
 }
 
 impl<'a> Header<'a> {
-    /// The keys with their places, in order. Cut again when they are needed: there are too many
+    /// The keys with their places, in order. Split again when they are needed: there are too many
     /// headers to allocate for each.
     fn keys(&self) -> impl Iterator<Item = (&'a str, Range<usize>)> + use<'a> {
         let mut at = self.at;
@@ -96,8 +96,8 @@ impl<'a> PlainTomlReader<'a> {
         }
     }
 
-    /// Attaches the open table. Only the newest entry of a table is ever looked at: a document
-    /// that comes back to an older one ends up with a key twice and is declined for that.
+    /// Attaches the open table. Only the newest entry of a table is ever considered: a document
+    /// that returns to an older one ends up with a duplicate key and is declined for that.
     fn close(&mut self) -> Option<()> {
         let open = std::mem::take(&mut self.open);
         let Some(header) = self.header.take() else {
@@ -225,7 +225,7 @@ impl<'a> LineCursor<'a> {
         }
     }
 
-    /// The rest of the line is blank or a comment.
+    /// Accepts only whitespace or a comment in the rest of the line.
     fn finish(&mut self) -> Option<()> {
         self.skip_blanks();
         match self.rest() {
@@ -321,7 +321,7 @@ impl<'a> LineCursor<'a> {
         let length = inner
             .iter()
             .position(|b| *b == quote || *b == b'\\' || (b.is_ascii_control() && *b != b'\t'))?;
-        // A backslash means an escape in one sort of string and itself in the other.
+        // A backslash is an escape in one form of string and literal in the other.
         let ends = inner[length] == quote;
         let is_long = length == 0 && inner.get(1) == Some(&quote);
         if !ends || is_long {
