@@ -129,7 +129,7 @@ pub fn part_outside_skills(path: &RelativePath) -> Option<ClientFilePart> {
     files::outside_skills(path).map(ClientFilePart::Skipped)
 }
 
-/// The report on a file that is [`Part::Skipped`]. The code that lists files passes it to
+/// The report on a file that is [`ClientFilePart::Skipped`]. The code that lists files passes it to
 /// [`library`] with the readings of the others.
 pub fn skipped(folder: &LibraryRoot, path: &RelativePath, why: &str) -> Reading {
     let file = folder.path_of(path);

@@ -7,8 +7,8 @@
 /// configured.
 pub const NESTING: usize = 32;
 
-/// Levels that a YAML text may nest. Its reader takes twice the time and memory for each level of maps
-/// that are keys of maps, so this is what keeps a few bytes from taking gigabytes.
+/// Levels that a YAML text may nest. Its reader takes twice the time and memory for each level of
+/// maps that are keys of maps, so without this limit a few bytes could take gigabytes.
 pub const YAML_NESTING: usize = 12;
 
 /// Bytes that are read of any file of a library, even where the configured limits are lower.
@@ -17,10 +17,10 @@ const LIBRARY_FILE: usize = 1024 * 1024;
 /// Errors of one file, and warnings, that are told one by one; more of them are counted.
 pub const PROBLEMS: usize = 300;
 
-/// What is answered where a request cannot wait any longer, or not at all.
+/// The refusal of a request that cannot wait any longer, or not at all.
 pub const TOO_MANY_WAIT: &str = "Too many requests are waiting: ask again in a moment";
 
-/// How much of anything is taken before it is refused with a sentence that names the limit.
+/// How much of anything is accepted before it is refused with a sentence that names the limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of one template's source.
@@ -32,9 +32,9 @@ pub struct Limits {
     pub template_sources: usize,
     /// Bytes of a manifest (`twig.toml`).
     ///
-    /// It has room for a whole catalogue that was imported: 1,470 prompts take 547 KB. Without titles
-    /// that only repeat the name and with one sentence of each description they would still take
-    /// 376 KB, and 310 KB with arguments in line: more than 256 KiB, and less to see in every list.
+    /// It is large enough for an imported catalogue: 1,470 prompts take 547 KB. Without titles that
+    /// only repeat the name and with one sentence of each description they would still take 376 KB,
+    /// and 310 KB with inline arguments: more than 256 KiB, and less to see in every list.
     pub manifest: usize,
     /// Bytes of front matter.
     pub front_matter: usize,
@@ -91,7 +91,7 @@ pub struct Limits {
     pub completions: usize,
     /// Open subscriptions of one client.
     pub subscriptions: usize,
-    /// Computed renders of one client that may be under way at once.
+    /// Computed renders of one client that may run at once.
     pub in_flight: usize,
 }
 

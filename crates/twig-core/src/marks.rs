@@ -7,7 +7,7 @@ use self::scan::{DollarContext, dollars};
 use crate::argument::Argument;
 use crate::model::Marks;
 
-/// The argument for all that is typed after a command.
+/// The argument for everything that is typed after a command.
 pub const ALL: &str = "arguments";
 
 /// The longest name of an argument.
@@ -22,18 +22,18 @@ pub enum MarkedPiece<'t> {
     Argument {
         /// Which of the prompt's arguments.
         at: usize,
-        /// What stands there.
+        /// The mark itself.
         mark: &'t str,
     },
-    /// The place of all arguments, as they were typed: one blank between two.
+    /// The place of all arguments, as they were typed: one space between two.
     All {
-        /// What stands there.
+        /// The mark itself.
         mark: &'t str,
     },
 }
 
-/// Cuts a text at its marks; put together again, the pieces are the text, but for backslashes that
-/// keep a mark from being one.
+/// Splits a text at its marks. The pieces add up to the text, except for backslashes that escape a
+/// mark.
 pub fn pieces<'t>(marks: Marks, arguments: &[Argument], text: &'t str) -> Vec<MarkedPiece<'t>> {
     match marks {
         Marks::Named => cut(text, true, |_, rest, _| match word(rest)? {
@@ -74,13 +74,14 @@ pub fn pieces<'t>(marks: Marks, arguments: &[Argument], text: &'t str) -> Vec<Ma
     }
 }
 
-/// What a mark stands for.
+/// The arguments that a mark stands for.
 enum MarkTarget {
     One(usize),
     All,
 }
 
-/// Cuts a text wherever `find` sees a mark: it gets the text from the `$` on, and the one before it.
+/// Splits a text wherever `find` sees a mark: it gets the text from the `$` on, and the text before
+/// it.
 fn cut<'t>(
     text: &'t str,
     has_escapes: bool,
@@ -99,7 +100,7 @@ fn cut<'t>(
         }
         let is_escaped = has_escapes && is_escaped(&text[..at]);
         let found = find(place, &text[at..], &text[..at]);
-        // Any number that its author kept from being a mark loses the backslash, as in the client.
+        // Any escaped number loses its backslash, as in the client.
         let number = || (is_escaped && starts_number(&text[at..])).then_some((1, MarkTarget::All));
         let Some((length, target)) = found.or_else(number) else {
             continue;
@@ -122,7 +123,7 @@ fn cut<'t>(
     pieces
 }
 
-/// Whether just one backslash stands before a mark.
+/// True if exactly one backslash comes before a mark.
 pub fn is_escaped(before: &str) -> bool {
     before.ends_with('\\') && !before.ends_with("\\\\")
 }
@@ -131,7 +132,7 @@ fn starts_number(rest: &str) -> bool {
     rest[1..].starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// What starts with a `$`.
+/// A word that starts with a `$`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
     /// `$ARGUMENTS`.
@@ -146,7 +147,7 @@ pub enum Word {
         /// Which argument.
         number: usize,
     },
-    /// `$2`, which is no price.
+    /// `$2`, if it is not a price.
     Number {
         /// Bytes of it.
         length: usize,
@@ -187,13 +188,13 @@ pub fn word(rest: &str) -> Option<Word> {
     })
 }
 
-/// Whether a number at this place means an argument: not `US$5`, not `$$1`, not awk's.
+/// True if a number at this place means an argument: not `US$5`, not `$$1`, not awk's.
 pub fn is_number_mark(place: DollarContext, before: &str) -> bool {
     let is_joined = before.ends_with(|c: char| c == '$' || c.is_ascii_uppercase());
     place != DollarContext::Quoted && !is_joined
 }
 
-/// The name of a mark in capitals, before which there is no other `$`.
+/// The name of a mark in capitals, without another `$` before it.
 pub fn capitals<'t>(rest: &'t str, before: &str) -> Option<&'t str> {
     let after = rest.strip_prefix('$')?;
     let is_inner = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
@@ -242,7 +243,7 @@ pub fn input(rest: &str) -> Option<InputMark<'_>> {
     })
 }
 
-/// The longest declared name that a `$` starts; the one argument that no author named has no mark.
+/// The longest declared name after a `$`; the one argument that no author named has no mark.
 fn name(rest: &str, arguments: &[Argument]) -> Option<(usize, MarkTarget)> {
     let after = rest.strip_prefix('$')?;
     let found = arguments.iter().enumerate().filter(|(_, argument)| {
@@ -263,7 +264,7 @@ fn small(digits: &str) -> Option<usize> {
     is_small.then(|| digits.parse().ok())?
 }
 
-/// Whether a word goes on.
+/// True if a word continues.
 fn goes_on(more: &str) -> bool {
     more.starts_with(|c: char| c.is_alphanumeric() || c == '_')
 }

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-/// How a client is to show bytes.
+/// How a client presents bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MediaKind {
     /// An image.
     Image,
-    /// A sound.
+    /// Audio.
     Audio,
 }
 
@@ -20,7 +20,7 @@ impl MediaKind {
         }
     }
 
-    /// The endings that files of this kind may have, each with its MIME type.
+    /// The extensions of files of this kind, each with its MIME type.
     pub fn endings(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Image => &[
@@ -44,7 +44,7 @@ impl MediaKind {
         }
     }
 
-    /// The MIME type of a file of this kind; none where its name ends otherwise.
+    /// The MIME type of a file of this kind; `None` for other extensions.
     pub fn mime_of(self, file_name: &str) -> Option<&'static str> {
         let (_, ending) = file_name.rsplit_once('.')?;
         let mut known = self.endings().iter();
@@ -52,12 +52,12 @@ impl MediaKind {
     }
 }
 
-/// An image or audio, as a message carries it.
+/// An image or audio in a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Media {
     /// Which of the two.
     pub kind: MediaKind,
-    /// What its bytes are.
+    /// The MIME type.
     pub mime: Cow<'static, str>,
     /// The bytes themselves.
     pub bytes: Vec<u8>,

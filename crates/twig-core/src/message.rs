@@ -10,26 +10,26 @@ use crate::model::Role;
 /// One finished message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Who says it.
+    /// Its role.
     pub role: Role,
-    /// What is said.
+    /// Its content.
     pub block: Block,
 }
 
-/// What one message carries.
+/// The content of one message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Block {
     /// Text.
     Text(String),
     /// An image or audio.
     Media(Media),
-    /// A document, whole.
+    /// A whole document.
     Resource {
         /// Its URI.
         uri: Box<str>,
-        /// What it is.
+        /// Its MIME type.
         mime: Cow<'static, str>,
-        /// What it holds.
+        /// Its contents.
         contents: Arc<Contents>,
     },
     /// A document that the client may read.
@@ -42,7 +42,7 @@ pub enum Block {
         title: Option<Box<str>>,
         /// What it is about.
         description: Option<Box<str>>,
-        /// What it is.
+        /// Its MIME type.
         mime: Option<Cow<'static, str>>,
     },
 }

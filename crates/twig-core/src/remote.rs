@@ -3,20 +3,20 @@
 
 use crate::model::Library;
 
-/// A sentence with the name of each library in place of its folder.
+/// A message with the name of each library in place of its folder.
 pub fn without_folders<'l>(
     libraries: impl IntoIterator<Item = &'l Library>,
     sentence: &str,
 ) -> String {
     let mut folders: Vec<(&str, &str)> = Vec::new();
     for library in libraries {
-        // A project of a store has no folder, and says so already.
+        // A project of a store has no folder.
         if library.stored().is_none() {
             let name = library.name.as_str();
             folders.extend([(&*library.root, name), (&*library.shown_root, name)]);
         }
     }
-    // A folder inside of another library's comes first.
+    // A folder inside another library's folder comes first.
     folders.sort_by_key(|(folder, _)| std::cmp::Reverse(folder.len()));
     let mut sentence = sentence.to_owned();
     for (folder, name) in folders {
@@ -27,14 +27,14 @@ pub fn without_folders<'l>(
     sentence
 }
 
-/// Replaces a folder wherever it is all of a path, or its beginning.
+/// Replaces a folder wherever it is a whole path, or the beginning of one.
 fn replace(sentence: &str, folder: &str, name: &str) -> String {
     let mut replaced = String::with_capacity(sentence.len());
     let mut rest = sentence;
     while let Some((before, after)) = rest.split_once(folder) {
         replaced.push_str(before);
         let goes_on = |next: char| next.is_alphanumeric() || matches!(next, '_' | '-');
-        // `/` and `~` alone are in many texts that are no paths.
+        // `/` and `~` alone occur in many texts that are no paths.
         let is_folder = match folder.len() {
             1 => after.starts_with('/'),
             _ => !after.starts_with(goes_on),

@@ -1,8 +1,8 @@
 //! Similar names: what a person most likely meant.
 
-/// The three names nearest to `wanted`, best first; none where nothing is near.
+/// The three names most similar to `wanted`, best first; empty if none is similar.
 ///
-/// Case and separators do not count, and a name that ends in what was asked for is near.
+/// Case and separators do not count, and a name that ends in `wanted` is similar.
 pub fn near<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let wanted_key = key(wanted);
     if wanted_key.is_empty() || wanted.len() > 256 {
@@ -33,7 +33,7 @@ fn score(wanted: &str, wanted_key: &str, name: &str) -> f64 {
     }
 }
 
-/// `did you mean …?`, or nothing where nothing is near.
+/// `did you mean …?`, or `None` if no name is similar.
 pub fn did_you_mean<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let near = near(wanted, names);
     let (last, rest) = near.split_last()?;

@@ -13,14 +13,14 @@ use crate::template::{TemplateFiles, Templates};
 pub struct World<'a> {
     /// The snapshot that the request takes when it first asks for it.
     pub catalog: &'a Latest<'a>,
-    /// Where bodies come from.
+    /// Reads bodies.
     pub bodies: &'a dyn Bodies,
-    /// Compiled templates, kept from one request to the next.
+    /// Compiled templates, shared by all requests.
     pub templates: &'a Templates,
 }
 
 impl<'a> World<'a> {
-    /// What templates are read from.
+    /// The files that templates are read from.
     pub fn template_files(self) -> TemplateFiles<'a> {
         TemplateFiles {
             catalog: self.catalog,
@@ -32,8 +32,8 @@ impl<'a> World<'a> {
 
 /// The catalog that a request is answered from: one snapshot, looked up when it is first needed.
 ///
-/// A write needs none: a client that writes a thousand prompts would otherwise have all of them read
-/// again after each.
+/// A write needs none: otherwise a client that writes a thousand prompts would cause all of them to
+/// be read again after each.
 pub struct Latest<'a> {
     first: LookedUpCatalog,
     look: &'a (dyn Fn() -> Arc<Catalog> + Sync),
@@ -42,12 +42,12 @@ pub struct Latest<'a> {
 #[derive(Debug, Default)]
 struct LookedUpCatalog {
     catalog: OnceLock<Arc<Catalog>>,
-    /// The next one, where this one was found to be old before anything was answered from it.
+    /// The next one, if this one turned out to be outdated before anything was answered from it.
     next: OnceLock<Box<Self>>,
 }
 
 impl<'a> Latest<'a> {
-    /// The catalog that `look` gives. It is called at most once, unless the catalog is renewed.
+    /// The catalog that `look` returns. It is called at most once, unless the catalog is renewed.
     pub fn new(look: &'a (dyn Fn() -> Arc<Catalog> + Sync)) -> Self {
         Self {
             first: LookedUpCatalog::default(),
@@ -55,7 +55,7 @@ impl<'a> Latest<'a> {
         }
     }
 
-    /// Looks again: from here on there is the catalog of then.
+    /// Looks up the catalog again; later calls get the new one.
     pub fn renew(&self) -> &Arc<Catalog> {
         let next = self.last().next.get_or_init(Box::default);
         next.catalog.get_or_init(self.look)
@@ -70,7 +70,7 @@ impl<'a> Latest<'a> {
     }
 }
 
-/// The catalog that is there already.
+/// An existing catalog.
 impl<C: Into<Arc<Catalog>>> From<C> for Latest<'_> {
     fn from(catalog: C) -> Self {
         Self {

@@ -2,7 +2,7 @@
 //!
 //! A transport reads a request and calls [`post`], finds the connection that the [`Exchange`]
 //! names, and lets it answer. The transport handles sockets, session ids and timeouts, streams, and
-//! access control; it writes its own refusals through [`Trouble`].
+//! access control; it writes its own refusals through [`HttpRefusal`].
 
 mod headers;
 mod trouble;

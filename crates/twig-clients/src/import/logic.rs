@@ -1,6 +1,6 @@
 //! What templates of other tools do, independent of their syntax: print, branch, repeat.
 //!
-//! Handlebars and Go templates are parsed into [`Step`]s; this module turns these into Jinja.
+//! Handlebars and Go templates are parsed into [`LogicStep`]s; this module turns these into Jinja.
 //! Arguments are texts, so a list takes one item per line, and a list whose items have fields
 //! becomes one text.
 

@@ -1,4 +1,4 @@
-//! What the files of an exported project are called: readable, and safe on every file system.
+//! File names of an exported project: readable, and safe on every file system.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,16 +9,16 @@ use super::name::ItemKind;
 use super::version::{Item, hex};
 use crate::document::{ending_of, mime_of_name};
 
-/// The longest stem, in bytes; what is longer is cut.
+/// The longest stem, in bytes; longer ones are cut.
 const LONGEST: usize = 100;
 
-/// Names that mean devices on some systems, whatever ending they have.
+/// Names of devices on some systems, with any extension.
 const DEVICES: [&str; 4] = ["aux", "con", "nul", "prn"];
 
 /// The path of each item's file, in the order of the items.
 ///
-/// A file is called like its item wherever that is safe. Elsewhere, and where two names would be one
-/// to a file system that knows no upper case, `~` and a digest of the name follow: no name has a `~`.
+/// A file is named like its item if that is safe. Otherwise, and if two names would collide on a
+/// case-insensitive file system, `~` and a digest of the name are added: no name has a `~`.
 pub(super) fn file_names(items: &[Item]) -> Vec<String> {
     let shapes: Vec<Shape<'_>> = items.iter().map(Shape::of).collect();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -82,7 +82,7 @@ impl<'i> Shape<'i> {
         }
     }
 
-    /// Whether some system or tool would take the name for something else, or not at all.
+    /// True if some system or tool would misread or refuse the name.
     fn is_odd(&self) -> bool {
         self.stem.is_empty()
             || self.stem.starts_with(['.', '-'])

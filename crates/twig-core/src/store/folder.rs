@@ -1,4 +1,4 @@
-//! A project as a folder of plain files: what its `project.json` says.
+//! A project as a folder of plain files: the content of its `project.json`.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::problem::shorten;
 /// The format that is written, and the only one that is read.
 const FORMAT: u64 = 1;
 
-/// An exported project, its contents aside.
+/// An exported project, without its contents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportedProject {
     /// The project's name.
@@ -41,33 +41,33 @@ pub struct ExportedItem {
     pub mime: Option<Box<str>>,
     /// The file with its content.
     pub file: RelativePath,
-    /// What the content was when it was exported, where that is known.
+    /// The digest of the content when it was exported, if that is known.
     pub sha256: Option<Digest>,
 }
 
-/// Why a `project.json` cannot be one; follows its path.
+/// Why a `project.json` is invalid; the message follows its path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FolderError {
-    /// No JSON, or not of the right shape.
+    /// Not JSON, or not of the right shape.
     #[error("is not a project's: {0}")]
     Shape(String),
     /// Another format.
     #[error("has format {0}; this version of Twig reads format {FORMAT}")]
     Format(u64),
-    /// A name that cannot be one.
+    /// An invalid name.
     #[error("has a name that cannot be: {0}")]
     Name(StoreError),
-    /// A path that cannot be one.
+    /// An invalid path.
     #[error("has a path that does not point to a file inside the folder: `{}`", shorten(.0, 200))]
     Path(Box<str>),
-    /// A path to something that is none of a project's files.
+    /// A path to something that is not a file of a project.
     #[error("names a file that is not taken: `{}`; files of a project are beneath prompts/ or resources/, and no part of their path begins with a dot", shorten(.0, 200))]
     NotTaken(Box<str>),
-    /// The same name or URI again.
+    /// A duplicate name or URI.
     #[error("names {what} '{}' twice", shorten(.name, 200))]
     Twice {
-        /// Of what.
+        /// What it belongs to.
         what: &'static str,
         /// The name or URI.
         name: Box<str>,
@@ -75,7 +75,7 @@ pub enum FolderError {
 }
 
 impl ExportedProject {
-    /// A project's folder; the same for the same project.
+    /// A project's folder; the same project always gives the same.
     pub fn of(project: &Project) -> Result<Self, FolderError> {
         let files = file_names(&project.items);
         let entries = project.items.iter().zip(&files).map(|(item, file)| {
@@ -119,7 +119,7 @@ impl ExportedProject {
         Ok(Self { name, entries })
     }
 
-    /// The `project.json`; the same for the same folder.
+    /// The `project.json`; the same folder always gives the same.
     pub fn to_json(&self) -> String {
         let of = |kind| self.entries.iter().filter(move |entry| entry.kind == kind);
         let written = WrittenItem {
@@ -136,7 +136,7 @@ impl ExportedProject {
 }
 
 impl ExportedItem {
-    /// What to make of it, with the content of its file.
+    /// The draft of an item, with the content of its file.
     pub fn draft(&self, content: Vec<u8>) -> ItemDraft {
         ItemDraft {
             content: GivenContent::Bytes(content),

@@ -7,7 +7,7 @@ use super::error::StoreError;
 /// The longest name, in bytes.
 const LONGEST: usize = 255;
 
-/// What a name is of.
+/// What a name belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noun {
     /// A workspace.
@@ -31,7 +31,7 @@ impl fmt::Display for Noun {
     }
 }
 
-/// What a project holds.
+/// The kinds of items in a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ItemKind {
     /// Text that is served verbatim.
@@ -61,11 +61,11 @@ impl ItemKind {
 /// Why a name was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameProblem {
-    /// Nothing there.
+    /// An empty name.
     Empty,
     /// Longer than 255.
     TooLong,
-    /// `.` and `..`, which mean folders.
+    /// `.` and `..`, which are folders.
     Dots,
     /// Anything but letters a to z, digits, `-`, `_` and `.`.
     Characters,

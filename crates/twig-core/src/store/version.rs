@@ -1,4 +1,4 @@
-//! What a project holds, and every version of it.
+//! The content of a project, and every version of it.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use crate::document::rfc3339;
 /// The SHA-256 of something.
 pub type Digest = [u8; 32];
 
-/// The most characters of a client's name that are kept.
+/// The maximum number of characters of a client's name that are stored.
 pub const LONGEST_AUTHOR: usize = 128;
 
-/// What every version counts for, whatever it holds: about what its rows take on a disk.
+/// Bytes that every version counts as, besides its content: about what its rows take on a disk.
 pub const VERSION_BYTES: u64 = 512;
 
 /// A digest as people write it: 64 digits.
@@ -21,7 +21,7 @@ pub fn hex(digest: &Digest) -> String {
     digits.collect()
 }
 
-/// A digest as people write it, read again.
+/// Parses a digest of 64 digits.
 pub(super) fn read_hex(text: &str) -> Option<Digest> {
     let mut digest = [0; 32];
     if text.len() != 2 * digest.len() {
@@ -34,7 +34,7 @@ pub(super) fn read_hex(text: &str) -> Option<Digest> {
     Some(digest)
 }
 
-/// A moment: milliseconds since 1970, UTC.
+/// A time: milliseconds since 1970, UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub i64);
 
@@ -62,7 +62,7 @@ pub struct Summary {
     pub created: Timestamp,
 }
 
-/// A project and what it holds at one moment.
+/// A project and its content at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     /// Its id, a UUID.
@@ -75,7 +75,7 @@ pub struct Project {
     pub items: Vec<Item>,
 }
 
-/// A prompt or a resource that is there now.
+/// A prompt or a resource that currently exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// Which of the two.
@@ -89,13 +89,13 @@ pub struct Item {
 /// What a write did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// Made it, also where one of that name was deleted before.
+    /// Created it, also if one of that name was deleted before.
     Create,
     /// Changed it.
     Update,
-    /// Took it away. The version holds what was there last.
+    /// Deleted it. The version has the last content.
     Delete,
-    /// Brought an earlier version back.
+    /// Restored an earlier version.
     Restore {
         /// Which one.
         from: u64,
@@ -114,12 +114,12 @@ impl Operation {
     }
 }
 
-/// One version; nothing of it ever changes.
+/// One version; it never changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
     /// 1 for the first, one more for each that follows.
     pub number: u64,
-    /// How it came to be.
+    /// How it was made.
     pub operation: Operation,
     /// What it is for.
     pub description: Option<Box<str>>,
@@ -127,11 +127,11 @@ pub struct Version {
     pub uri: Option<Box<str>>,
     /// A resource's MIME type.
     pub mime: Option<Box<str>>,
-    /// What it holds; of a deleted one, what it held.
+    /// Its content; for a deleted item, the last content.
     pub content: ContentInfo,
     /// When.
     pub at: Timestamp,
-    /// Whose write it was ([`Author::label`](super::Author::label)).
+    /// The author of the write ([`Author::label`](super::Author::label)).
     pub author: Box<str>,
 }
 
@@ -144,13 +144,13 @@ impl Version {
     }
 }
 
-/// Where to find what a version holds, and what to expect there.
+/// Identifies the content of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContentInfo {
     /// Its SHA-256.
     pub digest: Digest,
     /// Its length in bytes.
     pub size: u64,
-    /// Whether it is text.
+    /// True if it is text.
     pub is_text: bool,
 }

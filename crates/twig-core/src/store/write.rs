@@ -1,4 +1,4 @@
-//! What can be asked of a store.
+//! The writes of a store.
 
 use super::author::Author;
 use super::given::GivenContent;
@@ -13,14 +13,14 @@ pub enum Write {
         /// Its name.
         name: StoreName,
     },
-    /// Another name for a project.
+    /// A new name for a project.
     RenameProject {
         /// The old one.
         name: StoreName,
         /// The new one.
         to: StoreName,
     },
-    /// The end of a project and of all that it holds, versions too.
+    /// Deletes a project and everything in it, including versions.
     DeleteProject {
         /// Its name.
         name: StoreName,
@@ -30,7 +30,7 @@ pub enum Write {
 }
 
 impl Write {
-    /// True if something is taken away, which has to work when there is no room for anything else.
+    /// True for deletions, which have to work even if there is no room for anything else.
     pub fn makes_room(&self) -> bool {
         match self {
             Self::DeleteProject { .. } => true,
@@ -49,49 +49,49 @@ pub struct ItemWrite {
     pub kind: ItemKind,
     /// Its name.
     pub name: StoreName,
-    /// What becomes of it.
+    /// The change.
     pub change: Change,
-    /// The version that the writer has read; any other one is refused.
+    /// The version that the writer has read; the write is refused if there is a newer one.
     pub expected: Option<u64>,
-    /// Whose write it is.
+    /// The author of the write.
     pub author: Author,
 }
 
-/// What becomes of a prompt or resource.
+/// A change of a prompt or resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// It is made.
+    /// Creates it.
     Create(ItemDraft),
-    /// Some of it changes.
+    /// Changes parts of it.
     Update(Patch),
-    /// It goes away; its versions stay.
+    /// Deletes it; its versions stay.
     Delete,
-    /// An earlier version comes back.
+    /// Restores an earlier version.
     Restore {
         /// Which one.
         version: u64,
     },
 }
 
-/// A prompt or resource to be made.
+/// A prompt or resource to be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemDraft {
-    /// What it holds.
+    /// Its content.
     pub content: GivenContent,
     /// What it is for.
     pub description: Option<Box<str>>,
     /// A resource's URI.
     pub uri: Option<Box<str>>,
-    /// A resource's MIME type; `text/plain` where none is given.
+    /// A resource's MIME type; `text/plain` if none is given.
     pub mime: Option<Box<str>>,
 }
 
 /// What changes; the rest stays.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Patch {
-    /// What it holds from now on.
+    /// Its new content.
     pub content: Option<GivenContent>,
-    /// What it is for; empty takes the description away.
+    /// What it is for; an empty text removes the description.
     pub description: Option<Box<str>>,
     /// A resource's URI.
     pub uri: Option<Box<str>>,
@@ -102,11 +102,11 @@ pub struct Patch {
 /// A write that is durable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// The version that is the last one now; 0 for a project.
+    /// The number of the last version; 0 for a project.
     pub version: u64,
-    /// How the last version came to be; `None` for a project.
+    /// How the last version was made; `None` for a project.
     pub operation: Option<Operation>,
-    /// Whether there is a new version: none is made where nothing would differ.
+    /// True if there is a new version: none is made if nothing would differ.
     pub is_new: bool,
     /// When the last version was made.
     pub at: Timestamp,

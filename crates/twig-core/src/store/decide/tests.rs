@@ -1,4 +1,4 @@
-//! What each write makes of each state.
+//! The effect of each write on each state.
 
 use super::super::author::Author;
 use super::super::name::{Noun, StoreName};
@@ -33,7 +33,7 @@ fn write(kind: ItemKind, change: Change) -> ItemWrite {
     }
 }
 
-/// The version that a decision leads to.
+/// The version that follows from a decision.
 fn version(number: u64, next: Next) -> Version {
     Version {
         number,
@@ -128,7 +128,7 @@ fn an_update_changes_what_was_given_and_nothing_else() {
         (next.content, next.new_content.is_some()),
         (head.content, false)
     );
-    // Nothing takes the description away.
+    // An empty text removes the description.
     let head = Version {
         description: Some("What it is".into()),
         ..head
@@ -236,7 +236,7 @@ fn a_version_that_was_expected_is_the_last_one_or_the_write_is_refused() {
         };
         assert_eq!(refused, expected);
     }
-    // What is not there has no version that could be stale.
+    // A missing item has no version that could be stale.
     assert!(matches!(
         decide(&wanted, None, None, &limits),
         Err(StoreError::Missing { .. })

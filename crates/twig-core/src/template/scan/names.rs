@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::tokens::{TagKind, TemplateToken, TokenKind, Tokens};
 
-/// One thing that happens to names, in the order in which a render meets it.
+/// One event in the life of a name, in the order of a render.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NameEvent<'s> {
     /// A variable is looked up.
@@ -38,7 +38,7 @@ pub(crate) struct Use<'s> {
 /// What is done with a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
-    /// Anything that fails where there is none.
+    /// Any use that fails if the variable is undefined.
     Read,
     /// Called like a function.
     Called,
@@ -51,22 +51,22 @@ pub(crate) enum Manner {
 /// How a name gets its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum By {
-    /// `for`, `with`, and what a macro takes: holds inside the block.
+    /// `for`, `with`, and the parameters of a macro: valid inside the block.
     Block,
-    /// `set`, `macro` and imports: holds from there on.
+    /// `set`, `macro` and imports: valid from there on.
     Statement,
 }
 
 /// What a block does to the names bound in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BlockScope {
-    /// They hold after it, as with `if`.
+    /// They stay bound after it, as with `if`.
     Transparent,
     /// They end with it.
     Scope,
     /// They end with it, or at its `else`.
     Loop,
-    /// They end with it; it runs later and sees what is set behind it.
+    /// They end with it; it runs later and sees names that are set after it.
     Deferred,
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn names(source: &str) -> Vec<NameEvent<'_>> {
 #[derive(Default)]
 struct NameReader<'s> {
     events: Vec<NameEvent<'s>>,
-    /// For each open block, what happens once it has ended: `set` binds then.
+    /// For each open block, the events after its end: `set` binds then.
     at_end: Vec<Vec<NameEvent<'s>>>,
     extends: bool,
 }
@@ -123,7 +123,7 @@ impl<'s> NameReader<'s> {
                 self.open(BlockScope::Transparent);
             }
             "extends" => self.extends = true,
-            // Where a template extends another, its blocks run after all else in it.
+            // If a template extends another, its blocks run after everything else in it.
             "block" if self.extends => self.open(BlockScope::Deferred),
             "block" => self.open(BlockScope::Scope),
             "macro" => self.macro_block(rest),
@@ -229,7 +229,7 @@ impl<'s> NameReader<'s> {
         }
     }
 
-    /// Names on the left of `=` or `in`; an attribute of a namespace is a look at the namespace.
+    /// Names on the left of `=` or `in`; an attribute of a namespace is a use of the namespace.
     fn targets(&mut self, tokens: &[TemplateToken<'s>], by: By) {
         for (at, token) in tokens.iter().enumerate() {
             let follows = |step: Option<usize>| {
@@ -260,7 +260,7 @@ impl<'s> NameReader<'s> {
                     at += self.filter(&tokens[at..]);
                     after_operand = true;
                 }
-                // Behind a dot stands an attribute.
+                // After a dot comes an attribute.
                 TokenKind::Sign(".") => {
                     at += 1;
                     after_operand = true;
@@ -275,7 +275,7 @@ impl<'s> NameReader<'s> {
                 TokenKind::Name("is") if after_operand => {
                     at += usize::from(tokens.get(at).is_some_and(|token| is_name(token, "not")));
                     at += self.test(&tokens[at..]);
-                    // An operand right behind a test is the test's.
+                    // An operand right after a test belongs to the test.
                     after_operand = !tokens.get(at).is_some_and(begins_operand);
                 }
                 TokenKind::Name("and" | "or" | "in" | "not" | "if" | "else") if after_operand => {
@@ -298,7 +298,7 @@ impl<'s> NameReader<'s> {
         }
     }
 
-    /// Takes a filter's name; returns how many tokens it has.
+    /// Reads a filter's name; returns how many tokens it has.
     fn filter(&mut self, tokens: &[TemplateToken<'s>]) -> usize {
         let (name, range, length) = dotted(tokens);
         if length == 0 {
@@ -370,7 +370,7 @@ fn dotted<'s>(tokens: &[TemplateToken<'s>]) -> (Cow<'s, str>, Range<usize>, usiz
     (name, range, length)
 }
 
-/// The string that is a whole argument at a place behind `(`, without its quotes.
+/// The string that is a whole argument at a place after `(`, without its quotes.
 fn literal<'s>(tokens: &[TemplateToken<'s>], at: usize) -> Option<(Cow<'s, str>, Range<usize>)> {
     let is_plain_list = tokens[..at.min(tokens.len())]
         .iter()
@@ -407,7 +407,7 @@ fn is_sign(token: &TemplateToken<'_>, sign: &str) -> bool {
     token.kind == TokenKind::Sign(sign)
 }
 
-/// What stands before and behind the first such token outside brackets.
+/// The tokens before and after the first such token outside brackets.
 fn split<'t, 's>(
     tokens: &'t [TemplateToken<'s>],
     is_border: impl Fn(&TemplateToken<'s>) -> bool,
@@ -424,7 +424,7 @@ fn split<'t, 's>(
     (tokens, &[])
 }
 
-/// What stands inside the brackets that open here, and behind them.
+/// The tokens inside the brackets that open here, and those after them.
 fn bracketed<'t, 's>(
     tokens: &'t [TemplateToken<'s>],
 ) -> (&'t [TemplateToken<'s>], &'t [TemplateToken<'s>]) {

@@ -2,7 +2,7 @@
 
 use super::tokens::{TemplateToken, TokenKind};
 
-/// Filters that return no more than a small multiple of what they get.
+/// Filters whose output is at most a small multiple of their input.
 pub(crate) const FILTERS: [&str; 9] = [
     "capitalize",
     "count",
@@ -15,7 +15,7 @@ pub(crate) const FILTERS: [&str; 9] = [
     "upper",
 ];
 
-/// Tests that look at a value's kind only.
+/// Tests that only check the type of a value.
 pub(crate) const TESTS: [&str; 14] = [
     "boolean",
     "defined",
@@ -33,10 +33,10 @@ pub(crate) const TESTS: [&str; 14] = [
     "undefined",
 ];
 
-/// Filters one after another on one value.
+/// Filters in a row on one value.
 const FILTER_CHAIN: usize = 4;
 
-/// Whether a block tag is harmless; a reference has been looked at before.
+/// True if a block tag is harmless; references are checked before.
 pub(crate) fn is_plain_block(tokens: &[TemplateToken<'_>]) -> bool {
     let Some((first, rest)) = tokens.split_first() else {
         return true;
@@ -48,7 +48,7 @@ pub(crate) fn is_plain_block(tokens: &[TemplateToken<'_>]) -> bool {
     }
 }
 
-/// Whether an expression is harmless. It need not be well formed: that is the parser's business.
+/// True if an expression is harmless. It need not be well formed: the parser checks that.
 pub(crate) fn is_plain_expression(tokens: &[TemplateToken<'_>]) -> bool {
     // For each open bracket, whether it holds a filter's arguments.
     let mut brackets: Vec<bool> = Vec::new();
@@ -85,7 +85,7 @@ pub(crate) fn is_plain_expression(tokens: &[TemplateToken<'_>]) -> bool {
                     return false;
                 };
                 at += 1;
-                // Anything else behind the name would be the test's argument.
+                // Anything else after the name would be the test's argument.
                 let ends = matches!(
                     kind(at),
                     None | Some(
@@ -109,7 +109,7 @@ pub(crate) fn is_plain_expression(tokens: &[TemplateToken<'_>]) -> bool {
             TokenKind::Name(name) if !name.is_ascii() => return false,
             TokenKind::Name(_) | TokenKind::Text(_) | TokenKind::Number(_) => after_operand = true,
             TokenKind::Sign("(") => {
-                // Behind an operand it is a call, and an empty pair is a tuple.
+                // After an operand it is a call, and an empty pair is a tuple.
                 if after_operand || kind(at) == Some(TokenKind::Sign(")")) {
                     return false;
                 }
@@ -131,7 +131,7 @@ pub(crate) fn is_plain_expression(tokens: &[TemplateToken<'_>]) -> bool {
     true
 }
 
-/// Filters, tests and comparisons in a tag: what costs time by the length of a value.
+/// Filters, tests and comparisons in a tag: their time depends on the length of a value.
 pub(crate) fn operations(tokens: &[TemplateToken<'_>]) -> usize {
     tokens
         .iter()

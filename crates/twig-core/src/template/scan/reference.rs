@@ -8,7 +8,7 @@ use minijinja::Environment;
 use super::tokens::{TemplateToken, TokenKind};
 use super::{How, TemplateError, TemplateReference};
 
-/// What a block tag refers to; nothing where it is another tag, or one that the parser refuses.
+/// The references of a block tag; `None` for other tags, and for those that the parser refuses.
 pub(crate) fn reference(
     tokens: &[TemplateToken<'_>],
 ) -> Result<Option<TemplateReference>, TemplateError> {
@@ -45,7 +45,7 @@ pub(crate) fn reference(
     }))
 }
 
-/// Whether a token behind a name makes an expression of it.
+/// True if a token after a name makes it an expression.
 fn continues(token: &TemplateToken<'_>) -> bool {
     matches!(
         token.kind,
@@ -95,11 +95,11 @@ fn names<'t, 's>(
             _ => return None,
         }
     }
-    // An empty list names nothing, which no author means.
+    // An empty list names nothing, which is surely a mistake.
     (!names.is_empty()).then(|| (names, &rest[1..]))
 }
 
-/// Strings side by side are one name, as in Python.
+/// Adjacent strings are one name, as in Python.
 fn name<'t, 's>(
     tokens: &'t [TemplateToken<'s>],
 ) -> Option<(ReferenceName, &'t [TemplateToken<'s>])> {
@@ -118,7 +118,7 @@ fn name<'t, 's>(
     Some(((name, range), rest))
 }
 
-/// The text between quotes, escapes resolved by minijinja so that both mean the same.
+/// The text between quotes; minijinja resolves the escapes, so that both agree.
 pub(crate) fn unquote(text: &str) -> String {
     let inner = &text[1..text.len() - 1];
     if !inner.contains('\\') {

@@ -1,4 +1,4 @@
-//! What the scan finds, refuses and sorts.
+//! What the scan finds, refuses and classifies.
 
 use super::measure::{BLOCKS, BRACKETS, BRANCHES, OPERATORS};
 use super::*;
@@ -230,7 +230,7 @@ fn what_the_parser_refuses_is_left_to_it() {
     }
 }
 
-/// The thirteen chains that are known to overflow the stack, with so many links.
+/// The thirteen chains that are known to overflow the stack, with this many links.
 fn chains(links: usize) -> Vec<(&'static str, String)> {
     let print = |text: String| format!("{{{{ {text} }}}}");
     vec![
