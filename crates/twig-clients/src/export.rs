@@ -35,7 +35,7 @@ pub struct Plan {
     /// A file for each prompt, or a folder, in the order of the prompts.
     pub items: Vec<ExportItem>,
     /// Prompts that the client's format cannot hold.
-    pub left: Vec<Left>,
+    pub left: Vec<SkippedPrompt>,
 }
 
 /// One prompt as a file.
@@ -72,7 +72,7 @@ pub struct BundledFile {
 
 /// A prompt that is not exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct SkippedPrompt {
     /// Its full name.
     pub prompt: Box<str>,
     /// The reason; follows the name and a colon.
@@ -104,7 +104,7 @@ pub fn plan<'c>(
     for found in prompts {
         match item(world, client, names, found, compute) {
             Ok(item) => plan.items.push(item),
-            Err(why) => plan.left.push(Left {
+            Err(why) => plan.left.push(SkippedPrompt {
                 prompt: found.prompt.full_name.clone(),
                 why,
             }),

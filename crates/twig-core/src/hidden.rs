@@ -34,12 +34,12 @@ pub struct HiddenCharacter {
     pub column: u32,
     /// Whether the text has more than one line.
     has_lines: bool,
-    why: Why,
+    why: HiddenReason,
 }
 
 /// What is wrong with a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Why {
+enum HiddenReason {
     Control,
     Tag,
     /// A direction control; in a body it may be allowed, depending on its place.
@@ -51,7 +51,7 @@ enum Why {
     Meaningless,
 }
 
-impl Why {
+impl HiddenReason {
     /// Its name, its effect, and the advice.
     fn words(self) -> [&'static str; 3] {
         let out = "remove it";

@@ -16,7 +16,7 @@ pub use bundle::{Bundle, Printing, Source, printing};
 pub(crate) use bundle::{BundleError, Inspection, PromptSources, inspect};
 pub(crate) use cache::GatheredTemplates;
 pub use cache::Templates;
-pub use engine::Failure;
+pub use engine::EngineError;
 pub(crate) use engine::TextRoom;
 pub use job::{ComputedJob, JobOutcome, run};
 pub use scan::{TagKind, TemplateToken, TokenKind, Tokens};

@@ -5,14 +5,14 @@
 //! access control; it writes its own refusals through [`HttpRefusal`].
 
 mod headers;
-mod trouble;
+mod http_refusal;
 
 use std::sync::Arc;
 
 use twig_core::{Catalog, Content, Lookup, MessageSource, World};
 
 pub use self::headers::Headers;
-pub use self::trouble::HttpRefusal;
+pub use self::http_refusal::HttpRefusal;
 use crate::connection::{Answered, Connection, write_refusal};
 use crate::envelope::{self, Incoming, Request};
 use crate::era::{Era, MODERN, SUPPORTED_VERSIONS, VERSION_KEY};

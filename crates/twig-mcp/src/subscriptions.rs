@@ -6,9 +6,9 @@ use twig_core::{Catalog, Revisions};
 
 use crate::era::{SERVER_INFO_KEY, SUBSCRIPTION_KEY};
 use crate::error::Refusal;
-use crate::hearing::{ListenerState, News, Watched, watched};
 use crate::id;
 use crate::json::{self, Object};
+use crate::listener_state::{ListenerState, News, Watched, watched};
 use crate::outbox::Outbox;
 use crate::params::{self, ParamFields};
 use crate::server::Server;
@@ -48,7 +48,7 @@ pub(crate) struct Subscriptions {
 #[derive(Debug)]
 struct Subscription {
     id: Box<str>,
-    hearing: ListenerState,
+    listener: ListenerState,
 }
 
 /// Reads what a client asks for, and keeps what can be granted.
@@ -99,7 +99,7 @@ impl Subscriptions {
         });
         self.open.push(Subscription {
             id: id.into(),
-            hearing: ListenerState {
+            listener: ListenerState {
                 prompts: wish.prompts.then_some(revisions.prompts),
                 documents: wish.documents.then_some(revisions.documents),
                 tools: wish.tools.then_some(revisions.tools),
@@ -148,9 +148,9 @@ impl Subscriptions {
     ) {
         let legacy = [(None, &mut self.legacy)];
         let open = self.open.iter_mut();
-        let open = open.map(|open| (Some(&*open.id), &mut open.hearing));
-        for (id, hearing) in legacy.into_iter().chain(open) {
-            hearing.catch_up(catalog, revisions, |news| {
+        let open = open.map(|open| (Some(&*open.id), &mut open.listener));
+        for (id, listener) in legacy.into_iter().chain(open) {
+            listener.catch_up(catalog, revisions, |news| {
                 buffer.clear();
                 announcement(news, id, buffer);
                 out.bytes(buffer);

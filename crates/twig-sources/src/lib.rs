@@ -51,7 +51,7 @@ mod search;
 // Where libraries are looked for, and how.
 mod settings;
 // All libraries of all places, in order, each kept until it changes.
-mod shelf;
+mod library_set;
 // The stamps of the files that each library was read from.
 mod source_files;
 // Whether a file is still the one that was read.

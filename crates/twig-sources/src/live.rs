@@ -10,11 +10,11 @@ use twig_core::store::StoreError;
 use twig_core::{Catalog, Library, Problem, Revisions};
 
 use crate::found::SearchedPlace;
+use crate::library_set::{Folders, LibrarySet};
 use crate::problem_log::ProblemLog;
 use crate::project::ProjectSource;
 use crate::reach::Reach;
 use crate::settings::Settings;
-use crate::shelf::{Folders, LibrarySet};
 use crate::source_files::AllSources;
 use crate::stamp::FileStamp;
 

@@ -46,6 +46,7 @@ impl NewFile {
 }
 
 /// What to do with an existing file.
+#[derive(Clone, Copy)]
 pub(crate) enum Existing<'c> {
     /// Replace it if this check, made at the last moment, succeeds.
     Replaced(&'c dyn Fn() -> io::Result<()>),

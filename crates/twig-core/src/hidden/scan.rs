@@ -5,10 +5,14 @@ use super::classes::{
     needs_joiners,
 };
 use super::line::DirectionLine;
-use super::{TextPlace, Why, is_odd};
+use super::{HiddenReason, TextPlace, is_odd};
 
 /// The first bad character at or after `from`, which is the start of a character.
-pub(super) fn first(text: &str, place: TextPlace, from: usize) -> Option<(usize, char, Why)> {
+pub(super) fn first(
+    text: &str,
+    place: TextPlace,
+    from: usize,
+) -> Option<(usize, char, HiddenReason)> {
     let mut scan = HiddenScan {
         text,
         place,
@@ -50,37 +54,45 @@ const FLAG_END: char = '\u{e007f}';
 
 impl HiddenScan<'_> {
     /// Whether a character is allowed; if a flag starts with it, the length of the flag.
-    fn judge(&mut self, at: usize, c: char, before: Option<char>) -> Result<Option<usize>, Why> {
+    fn judge(
+        &mut self,
+        at: usize,
+        c: char,
+        before: Option<char>,
+    ) -> Result<Option<usize>, HiddenReason> {
         let is_label = self.place == TextPlace::Label;
-        let fine = |is_fine: bool, why: Why| if is_fine { Ok(None) } else { Err(why) };
+        let fine = |is_fine: bool, why: HiddenReason| if is_fine { Ok(None) } else { Err(why) };
         match c {
             // Start of a terminal sequence: ESC, and DCS, SOS, CSI, OSC, PM, APC as one character.
             '\0' | '\u{1b}' | '\u{90}' | '\u{98}' | '\u{9b}' | '\u{9d}'..='\u{9f}' => {
-                Err(Why::Control)
+                Err(HiddenReason::Control)
             }
             // Files from Windows end their lines with it.
-            '\r' => fine(!is_label || self.after(at, c) == Some('\n'), Why::Control),
+            '\r' => fine(
+                !is_label || self.after(at, c) == Some('\n'),
+                HiddenReason::Control,
+            ),
             '\u{1}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => {
-                fine(!is_label, Why::Control)
+                fine(!is_label, HiddenReason::Control)
             }
             '\u{1f3f4}' => Ok(self.flag(at)),
-            '\u{e0000}'..='\u{e007f}' => Err(Why::Tag),
-            '\u{e0100}'..='\u{e01ef}' => Err(Why::Selector),
+            '\u{e0000}'..='\u{e007f}' => Err(HiddenReason::Tag),
+            '\u{e0100}'..='\u{e01ef}' => Err(HiddenReason::Selector),
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{61c}' => {
                 let is_fine = !is_label && self.line(at).allows(at);
-                fine(is_fine, Why::Direction(self.place))
+                fine(is_fine, HiddenReason::Direction(self.place))
             }
             // These only set the side of a neutral character; one is enough.
             '\u{200e}' | '\u{200f}' => {
                 let is_one = !matches!(before, Some('\u{200e}' | '\u{200f}'));
                 let is_fine = is_one && self.line(at).has_rtl;
-                fine(is_fine, Why::Invisible)
+                fine(is_fine, HiddenReason::Invisible)
             }
-            '\u{feff}' => fine(!is_label && at == 0, Why::Invisible),
-            c if is_invisible(c) || is_filler(c) => Err(Why::Invisible),
-            c if is_joiner(c) => fine(joins(before, c, self.after(at, c)), Why::Joiner),
-            c if is_selector(c) => fine(selects(before, c), Why::Selector),
-            c => fine(!is_label || !is_meaningless(c), Why::Meaningless),
+            '\u{feff}' => fine(!is_label && at == 0, HiddenReason::Invisible),
+            c if is_invisible(c) || is_filler(c) => Err(HiddenReason::Invisible),
+            c if is_joiner(c) => fine(joins(before, c, self.after(at, c)), HiddenReason::Joiner),
+            c if is_selector(c) => fine(selects(before, c), HiddenReason::Selector),
+            c => fine(!is_label || !is_meaningless(c), HiddenReason::Meaningless),
         }
     }
 

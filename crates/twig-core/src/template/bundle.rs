@@ -13,7 +13,7 @@ use self::gather::gather;
 pub(crate) use self::gather::{Closure, PromptSources};
 pub use self::printing::{Printing, printing};
 use super::TemplateFiles;
-use super::engine::{Engine, Failure, Links, TemplateLines, TextRoom, Undeclared, Unknown};
+use super::engine::{Engine, EngineError, Links, TemplateLines, TextRoom, Undeclared, Unknown};
 use super::scan::Sort;
 use super::values::TemplateValues;
 use crate::body::{BodyError, FileRole, Stamp};
@@ -83,7 +83,7 @@ pub(crate) enum BundleError {
     Template {
         source: Box<Source>,
         code: ProblemCode,
-        failure: Box<Failure>,
+        failure: Box<EngineError>,
         help: Option<String>,
     },
 }
@@ -119,9 +119,9 @@ impl Bundle {
         &self,
         values: &TemplateValues<'_>,
         room: TextRoom,
-    ) -> Result<String, Failure> {
+    ) -> Result<String, EngineError> {
         let Compiled::Plain(engine) = &self.content else {
-            return Err(Failure::limit(
+            return Err(EngineError::limit(
                 "computed templates are rendered by a worker",
             ));
         };

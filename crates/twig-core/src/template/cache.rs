@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::TemplateFiles;
 use super::bundle::{Bundle, BundleError, Closure, PromptSources, SharedEngines, closure, compile};
-use super::engine::Failure;
+use super::engine::EngineError;
 use crate::document_cache::DocumentCache;
 use crate::limits::Limits;
 use crate::model::{Content, Library};
@@ -220,5 +220,5 @@ impl Cache {
 }
 
 fn too_much(sentence: String) -> RenderError {
-    Failure::limit(sentence).into()
+    EngineError::limit(sentence).into()
 }

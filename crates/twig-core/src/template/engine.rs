@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, tests as checks};
 
-pub use self::failure::Failure;
+pub use self::failure::EngineError;
 pub(crate) use self::failure::TemplateLines;
 pub(crate) use self::undeclared::Undeclared;
 pub(crate) use self::unknown::Unknown;
@@ -59,17 +59,17 @@ pub(crate) struct Engine {
 
 impl Engine {
     /// An engine without anything that multiplies.
-    pub(crate) fn plain(sources: &[(&str, &str)], links: Links) -> Result<Self, Failure> {
+    pub(crate) fn plain(sources: &[(&str, &str)], links: Links) -> Result<Self, EngineError> {
         Self::build(PLAIN.clone(), sources, links)
     }
 
     /// An engine with everything, for a process that can be killed.
-    pub(crate) fn computed(sources: &[(&str, &str)], links: Links) -> Result<Self, Failure> {
+    pub(crate) fn computed(sources: &[(&str, &str)], links: Links) -> Result<Self, EngineError> {
         Self::build(COMPUTED.clone(), sources, links)
     }
 
     /// The same engine with further templates; those that it already has are not compiled again.
-    pub(crate) fn with(&self, sources: &[(&str, &str)], links: Links) -> Result<Self, Failure> {
+    pub(crate) fn with(&self, sources: &[(&str, &str)], links: Links) -> Result<Self, EngineError> {
         Self::build(self.environment.clone(), sources, links)
     }
 
@@ -77,7 +77,7 @@ impl Engine {
         mut environment: Environment<'static>,
         sources: &[(&str, &str)],
         links: Links,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, EngineError> {
         let mut by_parent: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
         for ((parent, name), target) in links {
             by_parent.entry(parent).or_default().insert(name, target);
@@ -96,7 +96,7 @@ impl Engine {
             environment
                 .add_template_owned((*name).to_owned(), (*source).to_owned())
                 .map_err(|error| {
-                    Failure::from_error(&error, limit, |_| Some((*source).to_owned()))
+                    EngineError::from_error(&error, limit, |_| Some((*source).to_owned()))
                 })?;
         }
         Ok(Self { environment })
@@ -108,10 +108,11 @@ impl Engine {
         main: &str,
         values: &TemplateValues<'_>,
         room: TextRoom,
-    ) -> Result<String, Failure> {
+    ) -> Result<String, EngineError> {
         let limit = self.environment.recursion_limit();
-        let failure =
-            |error: &minijinja::Error| Failure::from_error(error, limit, |name| self.source(name));
+        let failure = |error: &minijinja::Error| {
+            EngineError::from_error(error, limit, |name| self.source(name))
+        };
         let template = self
             .environment
             .get_template(main)
@@ -124,14 +125,14 @@ impl Engine {
         };
         let rendered = template.render_captured_to(values.to_context(), &mut output);
         if output.is_full {
-            return Err(Failure::limit(format!(
+            return Err(EngineError::limit(format!(
                 "the rendered prompt exceeds the limit of {} bytes",
                 room.limit
             )));
         }
         match rendered {
             Ok(_) => String::from_utf8(output.bytes)
-                .map_err(|_| Failure::limit("the rendered prompt is not UTF-8")),
+                .map_err(|_| EngineError::limit("the rendered prompt is not UTF-8")),
             Err(error) => Err(failure(&error)),
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::bundle::Bundle;
-use super::engine::{Engine, Failure, Links, TemplateLines, TextRoom};
+use super::engine::{Engine, EngineError, Links, TemplateLines, TextRoom};
 use super::values::TemplateValues;
 
 /// Everything that a worker needs to render one prompt.
@@ -30,7 +30,7 @@ pub enum JobOutcome {
     /// One text per message.
     Texts(Vec<String>),
     /// The first failure.
-    Failed(Box<Failure>),
+    Failed(Box<EngineError>),
 }
 
 impl ComputedJob {
@@ -81,10 +81,10 @@ impl ComputedJob {
 impl JobOutcome {
     /// The job ended without an answer: it reached a limit and its process was killed.
     pub fn limit(message: impl Into<String>) -> Self {
-        Self::Failed(Box::new(Failure::limit(message)))
+        Self::Failed(Box::new(EngineError::limit(message)))
     }
 
-    pub(crate) fn into_result(self) -> Result<Vec<String>, Failure> {
+    pub(crate) fn into_result(self) -> Result<Vec<String>, EngineError> {
         match self {
             Self::Texts(texts) => Ok(texts),
             Self::Failed(failure) => Err(*failure),

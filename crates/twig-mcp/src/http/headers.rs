@@ -3,7 +3,7 @@
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::value::RawValue;
 
-use super::trouble::HttpRefusal;
+use super::http_refusal::HttpRefusal;
 use crate::error::Refusal;
 use crate::id;
 

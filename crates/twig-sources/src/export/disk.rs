@@ -18,7 +18,7 @@ const LARGEST: u64 = 8 * 1024 * 1024;
 const ENTRIES: usize = 20_000;
 
 /// What is at a path instead of a file; continues a sentence after the path.
-pub(super) enum Obstacle {
+pub(super) enum ExportFileError {
     /// A symlink, a folder, a device.
     Other(String),
     /// The path points elsewhere, or the system refused.
@@ -59,29 +59,31 @@ impl<'r> ExportFolder<'r> {
     }
 
     /// The bytes of the file at a path, or `None`. The error says what else is there.
-    pub(super) fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Obstacle> {
+    pub(super) fn read(&self, path: &str) -> Result<Option<Vec<u8>>, ExportFileError> {
         let full = self.full(path);
-        let barred = |error: &BodyError| Obstacle::Barred(trouble(error));
+        let barred = |error: &BodyError| ExportFileError::Barred(trouble(error));
         match self.root.dir().symlink_metadata(&full) {
             Err(error) => match body_error(&error) {
                 BodyError::NotFound => return Ok(None),
                 error => return Err(barred(&error)),
             },
             Ok(metadata) if metadata.is_symlink() => {
-                return Err(Obstacle::Other("is a link".to_owned()));
+                return Err(ExportFileError::Other("is a link".to_owned()));
             }
             Ok(metadata) if metadata.len() > LARGEST && metadata.is_file() => {
-                return Err(Obstacle::Other("is too large to be an export".to_owned()));
+                return Err(ExportFileError::Other(
+                    "is too large to be an export".to_owned(),
+                ));
             }
             Ok(metadata) => {
                 let is_file = regular(metadata.file_type());
-                is_file.map_err(|error| Obstacle::Other(trouble(&error)))?;
+                is_file.map_err(|error| ExportFileError::Other(trouble(&error)))?;
             }
         }
         let file = self.root.open_file(&full).map_err(|error| barred(&error))?;
         let mut bytes = Vec::new();
         let read = file.take(LARGEST).read_to_end(&mut bytes);
-        read.map_err(|error| Obstacle::Barred(sentence(&error)))?;
+        read.map_err(|error| ExportFileError::Barred(sentence(&error)))?;
         Ok(Some(bytes))
     }
 
@@ -112,7 +114,7 @@ impl<'r> ExportFolder<'r> {
         let bytes = match self.read(path) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Ok(None),
-            Err(Obstacle::Other(why) | Obstacle::Barred(why)) => return Err(why),
+            Err(ExportFileError::Other(why) | ExportFileError::Barred(why)) => return Err(why),
         };
         let name = |turn: usize| match turn {
             0 => format!("{path}.bak"),

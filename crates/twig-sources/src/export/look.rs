@@ -5,7 +5,7 @@ use twig_clients::export::{ExportItem, Marker, bundled_of, marker_of};
 use twig_core::RelativePath;
 
 use super::ExportState;
-use super::disk::{ExportFolder, Obstacle};
+use super::disk::{ExportFileError, ExportFolder};
 
 /// What is there.
 pub(super) enum ExistingFile {
@@ -40,8 +40,8 @@ pub(super) fn at(disk: &ExportFolder<'_>, item: &ExportItem) -> ExistingFile {
     let bytes = match disk.read(&item.path) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return nothing(disk, item),
-        Err(Obstacle::Other(why)) => return ExistingFile::Other(why),
-        Err(Obstacle::Barred(why)) => return ExistingFile::Barred(why),
+        Err(ExportFileError::Other(why)) => return ExistingFile::Other(why),
+        Err(ExportFileError::Barred(why)) => return ExistingFile::Barred(why),
     };
     let Ok(text) = String::from_utf8(bytes) else {
         return ExistingFile::Foreign;

@@ -9,8 +9,8 @@ use std::time::SystemTime;
 use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::hints::{Hints, Interests};
+use crate::library_set::Folders;
 use crate::network::is_network;
-use crate::shelf::Folders;
 use crate::system_watcher::start_watcher;
 
 /// The system's watcher and what it watches.

@@ -11,14 +11,14 @@ use twig_sources::Remembered;
 use crate::places::Places;
 
 /// What is wrong, and where.
-type Wrong = (String, usize);
+type LibraryEntryError = (String, usize);
 
 /// Reads every entry; a relative path starts at the configuration's own folder.
 pub(super) fn read(
     places: &Places,
     config: &Path,
     item: &TomlItem<'_>,
-) -> Result<Vec<Remembered>, Wrong> {
+) -> Result<Vec<Remembered>, LibraryEntryError> {
     let expected = "`libraries` has to be tables: [[libraries]] with a `path` each";
     let TomlValue::List(items) = &item.value else {
         return Err((expected.to_owned(), item.span.start));
@@ -35,7 +35,7 @@ fn entry(
     config: &Path,
     table: &Table<'_>,
     start: usize,
-) -> Result<Remembered, Wrong> {
+) -> Result<Remembered, LibraryEntryError> {
     let mut remembered = Remembered::default();
     for entry in &table.entries {
         let at = entry.key_span.start;

@@ -16,12 +16,12 @@ use twig_mcp::http::{self, ConnectionKind, Exchange, HttpAnswer, HttpRefusal, Re
 
 use super::Shared;
 use super::bodies::pass_by;
-use super::elsewhere;
 use super::headers::{SESSION, accept, read_headers, with_headers};
 use super::heavy_work::HeavyTurn;
 use super::limits::SMALL_REPLY;
 use super::peers::HttpPeer;
 use super::replies::SentDocument;
+use super::request_jobs;
 use super::routes::{App, close_unless_known, peer};
 use super::sessions::Pending;
 use super::stream;
@@ -249,7 +249,7 @@ impl Shared {
         let Some(prompt) = exchange.media_prompt(|| self.catalog()) else {
             return Ok(None);
         };
-        let lane = elsewhere::lane(peer, None, Some(&prompt));
+        let lane = request_jobs::lane(peer, None, Some(&prompt));
         let turn = block_in_place(|| self.media.enter(lane));
         turn.map(Some)
             .ok_or_else(|| exchange.refuse(HttpRefusal::Busy))

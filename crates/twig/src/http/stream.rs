@@ -34,7 +34,7 @@ pub(super) fn subscription(
     first.bytes(acknowledgement);
     first.message_end();
     respond(Stream {
-        voice: Voice::Own(Box::new(connection)),
+        voice: StreamConnection::Own(Box::new(connection)),
         first: Some(first.0),
         changes,
         keep_alive: shared.limits.keep_alive,
@@ -49,7 +49,7 @@ pub(super) fn session(session: Arc<HttpSession>, shared: &Shared) -> Response {
     let ended = session.open_stream();
     let changes = session.inside().changes.clone();
     respond(Stream {
-        voice: Voice::Session(session),
+        voice: StreamConnection::Session(session),
         first: Some(COMMENT.to_vec()),
         changes,
         keep_alive: shared.limits.keep_alive,
@@ -79,7 +79,7 @@ fn respond(stream: Stream) -> Response {
 }
 
 struct Stream {
-    voice: Voice,
+    voice: StreamConnection,
     first: Option<Vec<u8>>,
     changes: watch::Receiver<Arc<Catalog>>,
     /// The keep-alive interval, and when the next one is due.
@@ -90,7 +90,7 @@ struct Stream {
 }
 
 /// The connection that a stream belongs to.
-enum Voice {
+enum StreamConnection {
     Own(Box<Connection>),
     Session(Arc<HttpSession>),
 }
@@ -130,7 +130,7 @@ impl Stream {
     }
 }
 
-impl Voice {
+impl StreamConnection {
     fn announce(&mut self, changes: &watch::Receiver<Arc<Catalog>>, out: &mut Events) {
         match self {
             Self::Own(connection) => connection.catch_up(&changes.borrow(), out),

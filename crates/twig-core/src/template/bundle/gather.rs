@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::model::{Content, Library, TextForm};
 use crate::name::RelativePath;
 use crate::template::TemplateFiles;
-use crate::template::engine::{Failure, Links, TemplateLines};
+use crate::template::engine::{EngineError, Links, TemplateLines};
 use crate::template::scan::{How, Sort, TemplateError, TemplateReference, TemplateScan, scan};
 
 /// Filters, tests and comparisons that a plain template may have, including those of its includes.
@@ -574,7 +574,7 @@ fn fault(
     let line = range
         .clone()
         .map(|range| crate::problem::locate(&source.text, range).line);
-    let failure = Failure {
+    let failure = EngineError {
         template: source.name.clone(),
         in_main: true,
         line,

@@ -16,7 +16,7 @@ use crate::suggest::did_you_mean;
 
 /// Why a template could not be compiled or rendered.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Failure {
+pub struct EngineError {
     /// The template it happened in (`library:path`), empty if that is unknown.
     pub template: String,
     /// True if it is the requested template, not one it includes.
@@ -34,8 +34,8 @@ pub struct Failure {
 }
 
 /// The error for the client that asked for the prompt.
-impl From<Failure> for RenderError {
-    fn from(failure: Failure) -> Self {
+impl From<EngineError> for RenderError {
+    fn from(failure: EngineError) -> Self {
         if failure.is_limit {
             return Self::Limit(failure.sentence());
         }
@@ -59,7 +59,7 @@ impl TemplateLines {
     }
 }
 
-impl Failure {
+impl EngineError {
     /// A limit was reached.
     pub fn limit(message: impl Into<String>) -> Self {
         Self {

@@ -6,7 +6,7 @@ use super::failure::{FILTERS, FUNCTIONS, TESTS};
 use super::*;
 use crate::template::scan::{Sort, scan};
 
-fn failure(source: &str, values: &[(&str, Option<&str>)]) -> Failure {
+fn failure(source: &str, values: &[(&str, Option<&str>)]) -> EngineError {
     let engine = Engine::computed(&[("t", source)], Links::new());
     let values = TemplateValues::new(values.iter().copied());
     engine

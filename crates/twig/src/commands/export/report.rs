@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use twig_clients::clients::ExportFormat;
-use twig_clients::export::Left;
+use twig_clients::export::SkippedPrompt;
 use twig_sources::{ExportAction, ExportMode, ExportState, ExportedFile};
 
 use super::ExportArgs;
@@ -18,7 +18,7 @@ pub(super) struct ExportReport<'r> {
     pub(super) target: &'r ExportDestination,
     pub(super) mode: ExportMode,
     pub(super) files: &'r [ExportedFile],
-    pub(super) left: &'r [Left],
+    pub(super) left: &'r [SkippedPrompt],
 }
 
 /// An export as scripts see it; this shape is stable.
