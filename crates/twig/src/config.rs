@@ -180,7 +180,7 @@ fn clients<'t, 'a>(table: &'t Table<'a>) -> Result<Vec<String>, (String, &'t Tom
         for item in items {
             match &item.value {
                 TomlValue::Text(name) if !name.trim().is_empty() => {
-                    names.push(name.trim().to_owned())
+                    names.push(name.trim().to_owned());
                 }
                 _ => return Err((expected.to_owned(), item)),
             }

@@ -161,7 +161,7 @@ impl<'t> TomlFile<'t> {
     /// The text with an entry added to a list.
     pub(crate) fn push(&self, list: &Array, entry: &str) -> Option<String> {
         let (end, separator) = match list.iter().last() {
-            Some(last) => (last.span()?.end, ", "),
+            Some(final_entry) => (final_entry.span()?.end, ", "),
             None => (list.span()?.start + 1, ""),
         };
         let (before, after) = self.text.split_at(end);
