@@ -26,7 +26,8 @@ fn every_type_has_a_name_of_its_own() {
     for (name, files) in crates() {
         for (path, text) in served(&files) {
             for defined in types(&text) {
-                let place = Path::new(&name).join("src").join(path);
+                let file = path.with_extension("rs");
+                let place = Path::new(&name).join("src").join(file);
                 places.entry(defined.to_owned()).or_default().push(place);
             }
         }
