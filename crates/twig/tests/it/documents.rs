@@ -165,7 +165,7 @@ fn the_walks_lead_through_the_code() {
         let (title, steps) = walk.split_once('\n').expect("steps");
         let (mut path, mut code) = ("", String::new());
         for word in steps.split('`').skip(1).step_by(2) {
-            if word.ends_with(".rs") {
+            if is_source(word) {
                 path = word;
                 code = read(&source_path(word));
             } else {
@@ -176,10 +176,16 @@ fn the_walks_lead_through_the_code() {
         }
     }
     // Files that are named elsewhere exist as well.
-    let named = text.split('`').filter(|word| word.ends_with(".rs"));
+    let named = text.split('`').filter(|word| is_source(word));
     for path in named.filter(|word| word.contains('/') && !word.starts_with("crates/")) {
         read(&source_path(path));
     }
+}
+
+fn is_source(word: &str) -> bool {
+    Path::new(word)
+        .extension()
+        .is_some_and(|extension| extension == "rs")
 }
 
 /// `twig-mcp/prompts.rs` is short for `crates/twig-mcp/src/prompts.rs`.
