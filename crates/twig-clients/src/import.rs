@@ -1,8 +1,8 @@
 //! Prompts that were written for other tools, as values that a library or a project can hold.
 //!
-//! [`read`] takes files as text and returns an [`ImportItem`] for each prompt that it finds: the imported
-//! prompt and its changes, or why it is skipped. It never fails as a whole, resolves nothing and
-//! runs nothing. Callers find the files and store the prompts.
+//! [`read`] takes files as text and returns an [`ImportItem`] for each prompt that it finds: the
+//! imported prompt and its changes, or why it is skipped. It never fails as a whole, resolves
+//! nothing and runs nothing. Callers find the files and store the prompts.
 
 mod arguments;
 mod continue_prompt;

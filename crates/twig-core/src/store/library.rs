@@ -15,8 +15,8 @@ use crate::model::{
 use crate::name::{LibraryName, PromptName};
 use crate::stored_version::StoredVersion;
 
-/// Builds a library from a project. Its name is stored in [`LibraryAbout::title`]: a library's own name
-/// allows fewer characters.
+/// Builds a library from a project. Its name is stored in [`LibraryAbout::title`]: a library's own
+/// name allows fewer characters.
 #[allow(clippy::missing_panics_doc, reason = "the word is a name")]
 pub fn library(project: &Project, workspace: &str) -> Library {
     let name = project.name.as_str();
