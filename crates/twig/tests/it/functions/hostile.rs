@@ -107,7 +107,7 @@ fn who_fails_is_told_of_with_its_own_words() {
         (
             "lines",
             "#!/bin/sh\necho hello\n",
-            "printed what is not valid JSON",
+            "printed invalid JSON",
         ),
         (
             "twice",

@@ -54,7 +54,7 @@ fn a_file_that_nobody_knows_is_told() {
     let outcome = env.run(["import", "notes.txt"]);
     assert_eq!(outcome.code, 1, "{outcome}");
     assert!(
-        outcome.stdout.contains("say it with `--format`"),
+        outcome.stdout.contains("give it with `--format`"),
         "{outcome}"
     );
     assert!(tree(&env.data()).is_empty());
