@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use twig_core::check::check;
-use twig_core::parse::library::{Files, Folder, definitions_library};
+use twig_core::parse::library::{Files, LibraryRoot, definitions_library};
 use twig_core::render::{Block, render};
 use twig_core::{Latest, World};
 use twig_core::template::Templates;
@@ -50,7 +50,7 @@ fuzz_target!(|bytes: &[u8]| {
     let text = &*text;
     let Some(name) = LibraryName::from_folder("lib") else { return };
     let Ok(path) = RelativePath::parse("prompts/p.json") else { return };
-    let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
+    let folder = LibraryRoot { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
     let files = [(&path, Ok(text))];
     let limits = Limits::default();
     let mut library = definitions_library(&folder, &files, &Service, &limits);

@@ -5,18 +5,18 @@ mod deep;
 
 use libfuzzer_sys::fuzz_target;
 use twig_clients::format::{Options, library, read};
-use twig_core::marks::{Piece, pieces};
-use twig_core::parse::library::Folder;
+use twig_core::marks::{MarkedPiece, pieces};
+use twig_core::parse::library::LibraryRoot;
 use twig_core::spoken::bodies;
-use twig_core::{Dialect, Kind, LibraryName, Limits, RelativePath};
+use twig_core::{Dialect, LibraryKind, LibraryName, Limits, RelativePath};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, rest)) = bytes.split_first() else { return };
     let Some(text) = deep::text(rest) else { return };
     let text = &*text;
-    let kinds: Vec<Kind> = twig_clients::clients::kinds().filter(|kind| kind.is_format()).collect();
+    let kinds: Vec<LibraryKind> = twig_clients::clients::kinds().filter(|kind| kind.is_format()).collect();
     let kind = kinds[usize::from(*first) % kinds.len()];
-    let folder = Folder {
+    let folder = LibraryRoot {
         name: LibraryName::from_folder("lib").expect("a name"),
         root: "/lib".into(),
         shown_root: "~/lib".into(),
@@ -33,8 +33,8 @@ fuzz_target!(|bytes: &[u8]| {
         for spoken in bodies(kind, text).into_iter().flatten() {
             let pieces = pieces(marks, &prompt.arguments, &spoken.text);
             let lengths = pieces.iter().map(|piece| match piece {
-                Piece::Text(text) => text.len(),
-                Piece::Argument { mark, .. } | Piece::All { mark } => mark.len(),
+                MarkedPiece::Text(text) => text.len(),
+                MarkedPiece::Argument { mark, .. } | MarkedPiece::All { mark } => mark.len(),
             });
             assert!(lengths.sum::<usize>() <= spoken.text.len());
         }

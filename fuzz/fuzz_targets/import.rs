@@ -4,7 +4,7 @@
 mod deep;
 
 use libfuzzer_sys::fuzz_target;
-use twig_clients::import::{Format, SourceFile, Wish, read};
+use twig_clients::import::{ImportFormat, SourceFile, ImportRequest, read};
 use twig_core::parse::read_toml;
 use twig_core::{Limits, PromptName};
 
@@ -12,18 +12,18 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((first, rest)) = bytes.split_first() else { return };
     let Some(text) = deep::text(rest) else { return };
     let text = &*text;
-    let format = Format::ALL[usize::from(*first) % Format::ALL.len()];
+    let format = ImportFormat::ALL[usize::from(*first) % ImportFormat::ALL.len()];
     let path = match format {
-        Format::PromptsChat => "a.csv",
-        Format::Langfuse => "a.json",
-        Format::Prompty => "a.prompty",
-        Format::Dotprompt | Format::Continue => "a.prompt",
-        Format::CursorRules => "a.mdc",
-        Format::GoTemplates => "a.tmpl",
+        ImportFormat::PromptsChat => "a.csv",
+        ImportFormat::Langfuse => "a.json",
+        ImportFormat::Prompty => "a.prompty",
+        ImportFormat::Dotprompt | ImportFormat::Continue => "a.prompt",
+        ImportFormat::CursorRules => "a.mdc",
+        ImportFormat::GoTemplates => "a.tmpl",
         _ => "a/prompt.yaml",
     };
     let file = SourceFile { path: path.to_owned(), text: text.to_owned() };
-    let wish = Wish { format: Some(format), all_rules: true };
+    let wish = ImportRequest { format: Some(format), all_rules: true };
     let found = read(&[file], wish, &Limits::default());
     assert!(found.others.is_empty());
     for item in &found.items {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use twig_core::parse::functions::FunctionFiles;
-use twig_core::parse::library::{Files, Folder, functions_library, twig_library};
+use twig_core::parse::library::{Files, LibraryRoot, functions_library, twig_library};
 use twig_core::{BodyError, Catalog, LibraryName, Limits, Lookup, RelativePath};
 
 struct EveryFile;
@@ -24,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(text) = deep::text(bytes) else { return };
     let text = &*text;
     let Some(name) = LibraryName::from_folder("lib") else { return };
-    let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
+    let folder = LibraryRoot { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
     let files = FunctionFiles { list: text, script: Ok(""), prefix: "prompt_" };
     for library in [
         twig_library(&folder, text, &EveryFile, &Limits::default()),

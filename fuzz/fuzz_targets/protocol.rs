@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use twig_core::document::Head;
-use twig_core::parse::documents::{FoundDocument, Layout, documents};
-use twig_core::parse::library::{Folder, add_documents, empty_library};
+use twig_core::parse::documents::{FoundDocument, DocumentLayout, documents};
+use twig_core::parse::library::{LibraryRoot, add_documents, empty_library};
 use twig_core::template::{JobOutcome, Templates};
 use twig_core::{
-    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Document, Kind, Latest, Library, LibraryName, Limits,
+    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Document, LibraryKind, Latest, Library, LibraryName, Limits,
     MessageSource, Prompt, PromptName, RelativePath, Role, Skill, SkillFile, Stamp, TextForm, World, DocumentSource, StoredVersion,
 };
-use twig_core::search::{Hit, Target};
+use twig_core::search::{Hit, SearchTarget};
 use twig_core::store::{ContentInfo, Item, ItemKind, Noun, Operation, Project, StoreError, StoreName, Timestamp, Version, Written};
 use twig_core::store::library as project_library;
-use twig_mcp::{Connection, Identity, Job, Server, Tools, Work, WorkOutcome};
+use twig_mcp::{Connection, ServerIdentity, Job, Server, Tools, Work, WorkOutcome};
 
 struct NoFiles;
 
@@ -127,7 +127,7 @@ fn outcome(job: &Job, at: usize) -> WorkOutcome {
             at: Timestamp(0),
         })),
         Work::Search(query) => WorkOutcome::Search(Ok(vec![Hit {
-            target: Target::Prompt(query.text.clone().into()),
+            target: SearchTarget::Prompt(query.text.clone().into()),
             title: None,
             description: Some("d".into()),
             snippet: query.text.clone().into(),
@@ -139,8 +139,8 @@ fn outcome(job: &Job, at: usize) -> WorkOutcome {
 
 fuzz_target!(|bytes: &[u8]| {
     let Some(name) = LibraryName::from_folder("lib") else { return };
-    let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
-    let mut library = empty_library(&folder, Kind::Twig, Vec::new());
+    let folder = LibraryRoot { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
+    let mut library = empty_library(&folder, LibraryKind::Twig, Vec::new());
     library.prompts.extend(prompt("p", "{{ x }}{{ y }}").map(Arc::new));
     library.prompts.extend(prompt("q", "{% for i in [1] %}{{ x }}{% endfor %}").map(Arc::new));
     let Ok(docs) = RelativePath::parse("docs") else { return };
@@ -149,7 +149,7 @@ fuzz_target!(|bytes: &[u8]| {
         .filter_map(|path| RelativePath::parse(path).ok())
         .map(|path| FoundDocument { path, head: Head::read("a.md", b"# A", true), size: 3, modified: Some(0), version: 1 })
         .collect();
-    let layout = Layout { folders: vec![docs.clone()], prefix: "a://".into(), templates: Vec::new() };
+    let layout = DocumentLayout { folders: vec![docs.clone()], prefix: "a://".into(), templates: Vec::new() };
     let made = documents(&folder, "a://", &docs, &found, &mut Vec::new());
     add_documents(&mut library, &layout, made);
     library.prompts.extend(prompt("r", "{{ x }} !`ls` $1 {{ y }}").map(Arc::new));
@@ -157,7 +157,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(project) = project() else { return };
     let catalog = Latest::from(Arc::new(Catalog::build(vec![Arc::new(project), Arc::new(library)])));
     let templates = Templates::default();
-    let identity = Identity { name: "f".into(), title: "F".into(), version: "0".into(), instructions: None };
+    let identity = ServerIdentity { name: "f".into(), title: "F".into(), version: "0".into(), instructions: None };
     let limits = Limits { page: 1, message: 1 << 16, ..Limits::default() };
     let mut connection = Connection::new(Arc::new(Server::new(identity, limits, Tools::default())));
     let world = World { catalog: &catalog, bodies: &NoFiles, templates: &templates };

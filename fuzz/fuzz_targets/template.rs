@@ -7,12 +7,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use twig_core::parse::library::{Folder, empty_library};
+use twig_core::parse::library::{LibraryRoot, empty_library};
 use twig_core::render::{Block, render};
 use twig_core::{Latest, World};
 use twig_core::template::Templates;
 use twig_core::{
-    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Kind, Library, LibraryName, Lookup,
+    Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, LibraryKind, Library, LibraryName, Lookup,
     MessageSource, Prompt, PromptName, RelativePath, Rendering, Role, Stamp, TextForm,
 };
 
@@ -45,8 +45,8 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(text) = deep::text(bytes) else { return };
     let text = &*text;
     let (Some(name), Ok(prompt)) = (LibraryName::from_folder("lib"), PromptName::parse("p")) else { return };
-    let folder = Folder { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
-    let mut library = empty_library(&folder, Kind::Twig, Vec::new());
+    let folder = LibraryRoot { name, root: "/lib".into(), shown_root: "~/lib".into(), prefix: "lib:".into() };
+    let mut library = empty_library(&folder, LibraryKind::Twig, Vec::new());
     library.prompts.push(Arc::new(Prompt {
         name: prompt,
         full_name: "lib:p".into(),
