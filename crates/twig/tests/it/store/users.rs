@@ -62,7 +62,7 @@ fn without_watches_every_write_is_still_announced() {
         assert!(ended.status.success(), "{}", ended.stderr);
         let warnings: Vec<&str> = ended.stderr.lines().collect();
         assert_eq!(warnings.len(), 1, "{warnings:?}");
-        assert!(warnings[0].contains("looking for"), "{warnings:?}");
+        assert!(warnings[0].contains("polling for changes"), "{warnings:?}");
     }
     holder.end();
 }

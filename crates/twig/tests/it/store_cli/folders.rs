@@ -417,7 +417,7 @@ fn a_folder_with_a_mistake_makes_no_project() {
     check(&|json| json["prompts"][1]["name"] = "a/b".into());
     insta::assert_snapshot!(told.concat(), @"
     error: [work]/out: prompts/link is a symlink, and symlinks are not imported: put the file itself there
-    error: [work]/out: project.json has a path that does not lead to a file inside the folder: `../secret`
+    error: [work]/out: project.json has a path that does not point to a file inside the folder: `../secret`
     error: [work]/out: prompts/gone is not there
     error: [work]/out: prompts/binary: Content of type 'text/plain' has to be UTF-8 text, which ends at byte 0
     error: [work]/out: prompts/large is 1048577 bytes long; the limit is 1048576
