@@ -104,11 +104,7 @@ fn who_fails_is_told_of_with_its_own_words() {
             "#!/bin/sh\nexec >&-\necho gone >&2\n",
             "printed nothing",
         ),
-        (
-            "lines",
-            "#!/bin/sh\necho hello\n",
-            "printed invalid JSON",
-        ),
+        ("lines", "#!/bin/sh\necho hello\n", "printed invalid JSON"),
         (
             "twice",
             &format!("{HELLO}{}", &HELLO[10..]),
