@@ -208,7 +208,7 @@ impl LiveCatalog {
 
     /// Logs each problem, of places and of libraries, that did not exist at the last call.
     ///
-    /// A [`CatalogWatch`] calls it after each check; call it directly to log the problems of the
+    /// A [`CatalogWatch`](crate::CatalogWatch) calls it after each check; call it directly to log the problems of the
     /// start earlier.
     pub fn log_problems(&self) {
         let mut log = lock(&self.log);

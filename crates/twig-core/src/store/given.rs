@@ -40,7 +40,7 @@ impl GivenContent {
     }
 }
 
-/// Bytes as text that [`Given::Text`] reads again.
+/// Bytes as text that [`GivenContent::Text`] reads again.
 pub fn base64(bytes: &[u8]) -> String {
     BASE64_STANDARD.encode(bytes)
 }
