@@ -1,4 +1,5 @@
-//! Reads one file of a library whole: never half a save, never outside, never for ever.
+//! Reads one file of a library whole: not half a save unless its writer pauses for 20 ms, never outside,
+//! never for ever.
 
 use std::fs::File;
 use std::io::{Read, Seek};

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Value, json};
-use twig_testkit::{TestClient, TestEnv};
+use twig_testkit::{TestClient, TestEnv, figure};
 
 use crate::env;
 
@@ -93,13 +93,20 @@ fn is_running(word: &str) -> bool {
     })
 }
 
+/// Longer than anything takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Waits until such a process runs, or until none does any more.
 fn wait_until(running: bool, word: &str, within: Duration) {
     let start = Instant::now();
     while is_running(word) != running {
-        assert!(start.elapsed() < within, "{word}: running is not {running}");
+        assert!(
+            start.elapsed() < PATIENCE,
+            "{word}: running is not {running}"
+        );
         std::thread::yield_now();
     }
+    figure(word, start.elapsed(), within);
 }
 
 /// A script that says something.

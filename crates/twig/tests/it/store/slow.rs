@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::io::ioctl_fionread;
 use rustix::pipe::fcntl_getpipe_size;
 use serde_json::{Value, json};
-use twig_testkit::{MODERN, TestEnv};
+use twig_testkit::{MODERN, TestEnv, figure};
 
 use super::support::wait_until;
 use super::{PROJECT, done, names, prompt, servers, with_project};
@@ -44,7 +44,11 @@ fn a_client_that_does_not_read_holds_up_nobody_and_misses_nothing() {
             other.notification(PROMPTS);
             assert_eq!(names(other).len(), round + 2);
         }
-        assert!(start.elapsed() < Duration::from_secs(2));
+        figure(
+            "a round beside slow clients",
+            start.elapsed(),
+            Duration::from_secs(2),
+        );
     }
     for (slow, before) in slow.iter().zip(before) {
         let now = slow.memory();

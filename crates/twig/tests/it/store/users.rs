@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use twig_testkit::TestEnv;
+use twig_testkit::{TestEnv, figure};
 
 use super::support::{User, ticks};
 use super::{names, prompt, with_project};
@@ -48,7 +48,11 @@ fn without_watches_every_write_is_still_announced() {
     }
     waits.sort_unstable();
     let nearly_all = waits[waits.len() * 95 / 100];
-    assert!(nearly_all < Duration::from_secs(1), "{nearly_all:?}");
+    figure(
+        "an announcement by polling",
+        nearly_all,
+        Duration::from_secs(1),
+    );
     // Idle from here on: all that is done is looking, and what that costs in a while is the point.
     let busy = servers.each_ref().map(|server| ticks(server.pid()));
     let watched = Instant::now();
@@ -57,7 +61,12 @@ fn without_watches_every_write_is_still_announced() {
     }
     for (server, before) in servers.into_iter().zip(busy) {
         let spent = ticks(server.pid()) - before;
-        assert!(spent < 20, "{spent} hundredths of a second in two seconds");
+        let spent = Duration::from_millis(10 * spent);
+        figure(
+            "two idle seconds of polling",
+            spent,
+            Duration::from_millis(200),
+        );
         let ended = server.close();
         assert!(ended.status.success(), "{}", ended.stderr);
         let warnings: Vec<&str> = ended.stderr.lines().collect();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use twig_testkit::TestClient;
+use twig_testkit::{TestClient, figure};
 
 use super::support::{Weight, log_bytes};
 use super::{done, prompt, serve, text, with_project};
@@ -96,7 +96,11 @@ fn a_flood_of_refused_writes_keeps_nobody_waiting() {
     }
     waits.sort_unstable();
     let nearly_all = waits[waits.len() * 90 / 100];
-    assert!(nearly_all < Duration::from_millis(200), "{waits:?}");
+    figure(
+        "a list beside refused writes",
+        nearly_all,
+        Duration::from_millis(200),
+    );
     let now = Weight::of(server.pid());
     assert!(now.memory < before.memory + 4 * 1024, "{before:?} {now:?}");
     done(&mut server, "delete_prompt", json!({"name": "p0"}));
