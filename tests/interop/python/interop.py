@@ -125,7 +125,7 @@ async def asks_for_what_is_missing(visit):
         assert texts(got) == [("user", "Greet Ada in french.\n")], got
         [form] = seen
         assert isinstance(form, ElicitRequestFormParams), form
-        assert form.message == "`greetings:greet` needs a value to go on", form
+        assert form.message == "`greetings:greet` needs a value to continue", form
         assert list(form.requested_schema["properties"]) == ["name"], form
         once = await client.session.get_prompt("greetings:greet", {}, allow_input_required=True)
         assert isinstance(once, InputRequiredResult), once

@@ -115,7 +115,7 @@ const checks = {
       const got = await get(client, "greet", { language: "french" });
       assert.deepEqual(texts(got), [["user", "Greet Ada in french.\n"]]);
       assert.equal(seen.length, 1);
-      assert.equal(seen[0].message, "`greetings:greet` needs a value to go on");
+      assert.equal(seen[0].message, "`greetings:greet` needs a value to continue");
       assert.deepEqual(Object.keys(seen[0].requestedSchema.properties), ["name"]);
     }
     await visit.leave(client);

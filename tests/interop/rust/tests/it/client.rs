@@ -61,7 +61,7 @@ impl ClientHandler for Person {
         else {
             panic!("a form was declared: {request:?}");
         };
-        assert_eq!(message, "`greetings:greet` needs a value to go on");
+        assert_eq!(message, "`greetings:greet` needs a value to continue");
         assert_eq!(
             requested_schema.required.as_deref(),
             Some(&["name".into()][..])
