@@ -102,7 +102,7 @@ impl Bodies for HttpBodies {
 
 /// Runs work on a new thread. A thread of the runtime would keep the memory that it once used; the
 /// memory of a thread that has ended is reused.
-fn on_own_thread(work: &mut (dyn FnMut() + Send)) {
+pub(super) fn on_own_thread(work: &mut (dyn FnMut() + Send)) {
     let done = thread::scope(|scope| {
         let thread = thread::Builder::new().name("twig-aside".to_owned());
         let spawned = thread.spawn_scoped(scope, &mut *work);

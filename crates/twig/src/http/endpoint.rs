@@ -16,6 +16,7 @@ use twig_mcp::http::{self, ConnectionKind, Exchange, HttpAnswer, HttpRefusal, Re
 
 use super::Shared;
 use super::bodies::pass_by;
+use super::disk::on_own_thread;
 use super::headers::{SESSION, accept, read_headers, with_headers};
 use super::heavy_work::HeavyTurn;
 use super::limits::SMALL_REPLY;
@@ -127,10 +128,11 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
         None => None,
     };
     let media = shared.media_turn(&exchange, peer)?;
+    let large = (turn.is_some(), media.is_some());
     match exchange.seat() {
         ConnectionKind::Fresh => {
             let mut connection = fresh();
-            let answer = shared.answer_document(&exchange, &mut connection, turn.is_some());
+            let answer = shared.answer_large(&exchange, &mut connection, large);
             drop((turn, media));
             match answer {
                 HttpAnswer::Reply(reply) | HttpAnswer::Session(reply) => {
@@ -176,7 +178,7 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
             let answer = {
                 let mut inside = session.inside();
                 let connection = &mut inside.connection;
-                let answer = shared.answer_document(&exchange, connection, turn.is_some());
+                let answer = shared.answer_large(&exchange, connection, large);
                 // This message may have cancelled another request.
                 inside.end_cancelled();
                 answer
@@ -255,17 +257,25 @@ impl Shared {
             .ok_or_else(|| exchange.refuse(HttpRefusal::Busy))
     }
 
-    /// Answers; encoding a long document does not hold up other requests.
-    fn answer_document(
+    /// Answers; encoding a long document, or images, does not hold up other requests. Images are
+    /// encoded on a thread that ends, so that its memory is reused.
+    fn answer_large(
         &self,
         exchange: &Exchange<'_>,
         connection: &mut Connection,
-        is_long: bool,
+        (is_long, has_media): (bool, bool),
     ) -> HttpAnswer {
-        if is_long {
-            return block_in_place(|| self.answer(exchange, connection));
+        if !is_long && !has_media {
+            return self.answer(exchange, connection);
         }
-        self.answer(exchange, connection)
+        block_in_place(|| {
+            if !has_media {
+                return self.answer(exchange, connection);
+            }
+            let mut answer = None;
+            on_own_thread(&mut || answer = Some(self.answer(exchange, connection)));
+            answer.unwrap_or_else(|| HttpAnswer::Reply(exchange.refuse(HttpRefusal::Panic)))
+        })
     }
 
     /// Answers from the current catalog.
