@@ -39,7 +39,7 @@ impl Section {
     }
 }
 
-/// Shows a text so that its line ends and blanks can be seen.
+/// Shows a text with visible line ends and spaces.
 pub(crate) fn lines(text: &str, shown: &mut String) {
     for line in text.split_inclusive('\n') {
         let _ = writeln!(shown, "    {line:?}");

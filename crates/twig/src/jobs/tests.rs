@@ -1,3 +1,5 @@
+//! The runner of jobs: turns, limits, cancellation and panics.
+
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use twig_core::parse::library::{LibraryRoot, empty_library};
