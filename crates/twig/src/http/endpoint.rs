@@ -258,7 +258,7 @@ impl Shared {
     }
 
     /// Answers; encoding a long document, or images, does not hold up other requests. Images are
-    /// encoded on a thread that ends, so that its memory is reused.
+    /// encoded on a thread that ends, so that the next one can reuse its memory.
     fn answer_large(
         &self,
         exchange: &Exchange<'_>,
