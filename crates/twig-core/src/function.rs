@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::output::read_text;
 pub use self::output::{Finished, read_output};
 use crate::catalog::PromptRef;
 use crate::limits::Limits;
@@ -35,6 +36,8 @@ pub struct FunctionCall {
 pub enum FunctionOutcome {
     /// It succeeded and printed this.
     Printed(Vec<u8>),
+    /// It succeeded, and what it printed is the text of the prompt.
+    PrintedText(Vec<u8>),
     /// It failed; the text follows "The function of prompt `…` ".
     Failed(String),
     /// It was not run at all: a whole sentence.
@@ -96,13 +99,13 @@ impl FunctionCall {
 pub fn finish(prompt: &str, outcome: FunctionOutcome) -> Result<Finished, RenderError> {
     let failed =
         |what: String| RenderError::Function(format!("The function of prompt `{prompt}` {what}"));
+    let misprinted = |what: String| RenderError::FunctionOutput {
+        prompt: prompt.into(),
+        what,
+    };
     match outcome {
-        FunctionOutcome::Printed(bytes) => {
-            read_output(&bytes).map_err(|what| RenderError::FunctionOutput {
-                prompt: prompt.into(),
-                what,
-            })
-        }
+        FunctionOutcome::Printed(bytes) => read_output(&bytes).map_err(misprinted),
+        FunctionOutcome::PrintedText(bytes) => read_text(bytes).map_err(misprinted),
         FunctionOutcome::Failed(what) => Err(failed(what)),
         FunctionOutcome::Refused(sentence) => Err(RenderError::Function(sentence)),
     }

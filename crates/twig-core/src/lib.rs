@@ -82,7 +82,7 @@ pub use limits::Limits;
 pub use media::{Media, MediaKind};
 pub use model::{
     ClientFiles, Content, Dialect, FileForm, Function, FunctionSource, Library, LibraryKind,
-    LibraryOrigin, Marks, MessageSource, Prompt, Role, Skill, SkillFile, TextForm,
+    LibraryOrigin, Marks, MessageSource, OutputForm, Prompt, Role, Skill, SkillFile, TextForm,
 };
 pub use name::{LibraryName, PromptName, RelativePath};
 pub use problem::{Excerpt, Problem, ProblemCode, Severity};

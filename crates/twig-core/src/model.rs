@@ -378,6 +378,8 @@ pub enum Function {
         program: RelativePath,
         /// The author's own arguments; those of a request are never passed this way.
         arguments: Vec<Box<str>>,
+        /// How its output is read.
+        output: OutputForm,
     },
     /// A function of a bash script.
     Bash {
@@ -388,7 +390,34 @@ pub enum Function {
     },
 }
 
+/// What a program prints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OutputForm {
+    /// One JSON object with messages.
+    #[default]
+    Json,
+    /// The text of one user message.
+    Text,
+}
+
 impl Function {
+    /// A file of the library that prints JSON and is started with these arguments.
+    pub fn command(program: RelativePath, arguments: Vec<Box<str>>) -> Self {
+        Self::Command {
+            program,
+            arguments,
+            output: OutputForm::default(),
+        }
+    }
+
+    /// How its output is read.
+    pub fn output(&self) -> OutputForm {
+        match self {
+            Self::Command { output, .. } => *output,
+            Self::Bash { .. } => OutputForm::Json,
+        }
+    }
+
     /// The file that holds the program.
     pub fn file(&self) -> &RelativePath {
         match self {

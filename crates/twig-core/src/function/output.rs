@@ -19,6 +19,9 @@ const MESSAGES: usize = 64;
 /// The longest URI, MIME type or name, in bytes.
 const NAME: usize = 2048;
 
+/// What an author who prints plain text can do.
+const INSTEAD: &str = "print {\"messages\":[{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"…\"}}]}, or set `output = \"text\"` in twig.toml to serve plain text";
+
 /// The prompt that a function made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
@@ -38,10 +41,37 @@ pub fn read_output(bytes: &[u8]) -> Result<Finished, String> {
         let error = error.to_string();
         match error.strip_prefix("trailing characters") {
             Some(place) => format!("printed something after its JSON object ({})", place.trim()),
-            None => format!("printed invalid JSON: {error}"),
+            // JSON with a mistake starts as JSON does.
+            None if bytes.trim_ascii_start().starts_with(b"{") => {
+                format!("printed invalid JSON: {error}")
+            }
+            None => format!("printed invalid JSON: {error}; {INSTEAD}"),
         }
     })?;
     read(&At::root(&value)).map_err(|mistake| format!("printed no valid prompt: {mistake}"))
+}
+
+/// Takes the output of a function as the text of one user message, without newlines at its end.
+pub(super) fn read_text(bytes: Vec<u8>) -> Result<Finished, String> {
+    let mut text =
+        String::from_utf8(bytes).map_err(|_| "printed text that is not UTF-8".to_owned())?;
+    text.truncate(text.trim_end_matches(['\n', '\r']).len());
+    if text.trim().is_empty() {
+        return Err("printed nothing; it has to print the text of the prompt".to_owned());
+    }
+    if let Some(c) = hidden_in(&text) {
+        return Err(format!(
+            "printed the character U+{:04X}, which is invisible",
+            c as u32
+        ));
+    }
+    Ok(Finished {
+        description: None,
+        messages: vec![Message {
+            role: Role::User,
+            block: Block::Text(text),
+        }],
+    })
 }
 
 fn read(root: &At<'_>) -> Result<Finished, LocatedError> {
@@ -214,19 +244,24 @@ fn only(members: &LocatedMembers<'_>, known: &[&str]) -> Result<(), LocatedError
 /// A text without terminal controls and hidden characters.
 fn clean<'v>(at: &At<'v>) -> Result<&'v str, LocatedError> {
     let text = at.text()?;
-    let hidden = text.char_indices().find(|(place, c)| match c {
-        '\n' | '\r' | '\t' => false,
-        '\u{e0000}'..='\u{e007f}' => !is_in_flag(text, *place),
-        c => c.is_control(),
-    });
-    match hidden {
+    match hidden_in(text) {
         None => Ok(text),
-        Some((_, c)) => Err(format!(
+        Some(c) => Err(format!(
             "`{}` has the character U+{:04X}, which is invisible",
             at.path_or("the document"),
             c as u32
         )),
     }
+}
+
+/// The first terminal control or hidden character of a text.
+fn hidden_in(text: &str) -> Option<char> {
+    let hidden = text.char_indices().find(|(place, c)| match c {
+        '\n' | '\r' | '\t' => false,
+        '\u{e0000}'..='\u{e007f}' => !is_in_flag(text, *place),
+        c => c.is_control(),
+    });
+    hidden.map(|(_, c)| c)
 }
 
 /// True if a tag character belongs to an emoji flag: a black flag, a region's few tags, their end.
@@ -275,6 +310,23 @@ mod tests {
         }
         let bare = block(r#"{"type":"resource","resource":{"uri":"a:b"}}"#);
         assert!(matches!(bare, Block::Link { name, .. } if &*name == "a:b"));
+    }
+
+    #[test]
+    fn plain_text_is_one_user_message() {
+        let finished = read_text(b"# Standup\n\n- one\n\n".to_vec()).expect("a text");
+        assert_eq!(finished.messages.len(), 1);
+        let message = &finished.messages[0];
+        assert_eq!(message.role, Role::User);
+        assert!(matches!(&message.block, Block::Text(text) if text == "# Standup\n\n- one"));
+        for (printed, expected) in [
+            (&b"\n \n"[..], "printed nothing"),
+            (b"a\xff", "not UTF-8"),
+            (b"\x1b[31mred", "U+001B"),
+        ] {
+            let mistake = read_text(printed.to_vec()).expect_err(expected);
+            assert!(mistake.contains(expected), "{mistake}");
+        }
     }
 
     #[test]

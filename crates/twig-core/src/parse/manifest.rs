@@ -192,10 +192,11 @@ impl Manifest<'_> {
                 ));
             }
             prompt.dialect = Dialect::Function;
-            prompt.messages = vec![self.command(command)?];
+            prompt.messages = vec![self.command(command, &mut fields)?];
             self.unknown(&fields, "a prompt");
             return Ok(());
         }
+        self.only_for_commands(&mut fields);
         match (file, messages) {
             (Some(file), Some(_)) => {
                 let message = "a prompt has either `file` or `messages`, not both";

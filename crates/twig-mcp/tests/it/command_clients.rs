@@ -17,10 +17,7 @@ fn peer() -> Peer {
     let function = Prompt {
         messages: vec![MessageSource {
             role: Role::User,
-            content: Content::Function(Function::Command {
-                program,
-                arguments: Vec::new(),
-            }),
+            content: Content::Function(Function::command(program, Vec::new())),
         }],
         dialect: Dialect::Function,
         ..prompt("function", vec![argument("what")])

@@ -14,10 +14,7 @@ fn function(name: &str) -> Prompt {
     Prompt {
         messages: vec![MessageSource {
             role: Role::User,
-            content: Content::Function(Function::Command {
-                program,
-                arguments: Vec::new(),
-            }),
+            content: Content::Function(Function::command(program, Vec::new())),
         }],
         dialect: Dialect::Function,
         description: Some("Of the list".into()),
@@ -80,8 +77,8 @@ fn what_goes_wrong_is_not_the_callers_mistake() {
     let mut peer = peer();
     let cases: [(WorkOutcome, &str); 4] = [
         (
-            printed("x").into(),
-            "The function of prompt `l:run` printed invalid JSON: expected value at line 1 column 1",
+            printed("{x").into(),
+            "The function of prompt `l:run` printed invalid JSON: key must be a string at line 1 column 2",
         ),
         (
             FunctionOutcome::Failed("took too long".to_owned()).into(),

@@ -108,8 +108,10 @@ fn list(sources: &SourceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, Comma
     let cells = rows.iter().map(|row| {
         let trusted = match (row.trusted, row.functions) {
             (None, _) => String::new(),
-            (Some(true), count) => format!("trusted: {}", counted(count, "runs", "run")),
-            (Some(false), count) => format!("not trusted: {count} would run a program"),
+            (Some(true), count) => format!("trusted ({})", counted(count, "command", "commands")),
+            (Some(false), count) => {
+                format!("not trusted ({})", counted(count, "command", "commands"))
+            }
         };
         vec![
             row.name.to_owned(),
@@ -288,7 +290,20 @@ fn distrust(named: &str, ui: &mut Ui) -> Result<ExitCode, CommandError> {
 /// The selected library: by its name if it is served anyway, else by its folder.
 fn find(named: &str) -> Result<(Places, Arc<Library>), CommandError> {
     let is_path = named.contains(std::path::MAIN_SEPARATOR) || named.starts_with('.');
-    let path = is_path.then(|| library_of(Path::new(named))).transpose()?;
+    if is_path {
+        return find_at(Some(named), named);
+    }
+    // A name wins over a folder beside it.
+    match find_at(None, named) {
+        Err(error) if !Path::new(named).is_dir() => Err(error),
+        Err(_) => find_at(Some(named), named),
+        found => found,
+    }
+}
+
+fn find_at(folder: Option<&str>, named: &str) -> Result<(Places, Arc<Library>), CommandError> {
+    let path = folder.map(|folder| library_of(Path::new(folder)));
+    let path = path.transpose()?;
     let sources = SourceArgs {
         library: path.iter().cloned().collect(),
         kind: path.as_deref().and_then(kind_of),

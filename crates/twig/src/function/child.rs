@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, getppid, kill_current_process_group, setsid};
 use signal_hook::consts::{SIGCHLD, SIGTERM};
@@ -103,6 +104,9 @@ fn start(task: &Task) -> Result<Child, StartRefusal> {
             io::ErrorKind::NotFound => {
                 "it, or the interpreter in its first line, does not exist".to_owned()
             }
+            _ if error.raw_os_error() == Some(Errno::NOEXEC.raw_os_error()) => {
+                "it is a script without a first line such as `#!/bin/sh`".to_owned()
+            }
             _ => reason(&error),
         };
         StartRefusal::NotStarted(why)
@@ -165,7 +169,7 @@ fn copy(_root: &Path, _file: &str, bytes: &[u8]) -> io::Result<Copy> {
     let flags = MemfdFlags::ALLOW_SEALING;
     let memory = match memfd_create(NAME, flags | MemfdFlags::EXEC) {
         // Kernels before 6.3 do not know this flag and always allow execution.
-        Err(rustix::io::Errno::INVAL) => memfd_create(NAME, flags)?,
+        Err(Errno::INVAL) => memfd_create(NAME, flags)?,
         memory => memory?,
     };
     let mut writer = std::fs::File::from(memory);

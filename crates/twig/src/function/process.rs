@@ -12,18 +12,21 @@ use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
 };
-use twig_core::{FunctionCall, FunctionOutcome};
+use twig_core::{FunctionCall, FunctionOutcome, OutputForm};
 
 use super::PATH;
 use super::group::{Excess, GroupWatch};
 use super::task::{REFUSED, StartRefusal, Task};
-use crate::ui::one_line;
+use crate::ui::{one_line, visible};
 use crate::worker::own_binary;
 
 /// How much of standard error is kept: its end, where programs say why they stop.
 const TALK: usize = 64 * 1024;
-/// How many characters of it a message quotes.
-const QUOTED: usize = 300;
+/// How many characters and lines of it a message quotes: enough for a traceback.
+const QUOTED: usize = 2000;
+const QUOTED_LINES: usize = 20;
+/// How a program that runs from a copy in memory is called in its own messages.
+const IN_MEMORY: &str = "/proc/self/fd/";
 /// How often to check for the end where the system cannot wake us for it.
 const TICK: Duration = Duration::from_millis(10);
 /// How long the pipes may take to close after everything was killed.
@@ -169,6 +172,7 @@ impl FunctionProcess {
         let status = self.child.wait();
         reap(self.pid);
         let talk = call.without_values(&String::from_utf8_lossy(&self.talk.bytes));
+        let talk = with_file_name(&talk, call.function.file().as_str());
         if !talk.trim().is_empty() {
             tracing::info!(prompt = %call.prompt, "a function says: {}", one_line(&talk));
         }
@@ -381,7 +385,10 @@ impl Pipe {
 fn said(call: &FunctionCall, code: Option<i32>, printed: Vec<u8>, talk: &str) -> FunctionOutcome {
     let failed = |what: String| FunctionOutcome::Failed(format!("{what}{}", quoted(talk)));
     match code {
-        Some(0) => FunctionOutcome::Printed(printed),
+        Some(0) => match call.function.output() {
+            OutputForm::Json => FunctionOutcome::Printed(printed),
+            OutputForm::Text => FunctionOutcome::PrintedText(printed),
+        },
         Some(REFUSED) => match serde_json::from_slice(&printed) {
             Ok(refused) => why_refused(call, refused),
             Err(_) => failed(format!("ended with exit code {REFUSED}")),
@@ -415,17 +422,42 @@ fn why_refused(call: &FunctionCall, refused: StartRefusal) -> FunctionOutcome {
     })
 }
 
-/// The end of a function's standard error, on one line and without control characters.
+/// The end of a function's standard error without control characters: after a colon if it is one
+/// line, else as the lines that it printed.
 fn quoted(talk: &str) -> String {
-    let talk = one_line(talk);
-    if talk.is_empty() {
-        return String::new();
+    let talk = visible(talk.trim_end()).into_owned();
+    let lines: Vec<&str> = talk
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let mut rest = lines[lines.len().saturating_sub(QUOTED_LINES)..].join("\n");
+    let length = rest.chars().count();
+    let is_cut = length > QUOTED || lines.len() > QUOTED_LINES;
+    if length > QUOTED {
+        rest = rest.chars().skip(length - QUOTED).collect();
     }
-    let length = talk.chars().count();
-    let skipped = length.saturating_sub(QUOTED);
-    let dots = if skipped > 0 { "…" } else { "" };
-    let rest: String = talk.chars().skip(skipped).collect();
-    format!(": {dots}{rest}")
+    let dots = if is_cut { "…" } else { "" };
+    match lines.len() {
+        0 => String::new(),
+        1 => format!(": {dots}{}", rest.trim_start()),
+        _ => format!(":\n{dots}{rest}"),
+    }
+}
+
+/// The words of a program with the name of its file instead of the place of its copy in memory.
+fn with_file_name(talk: &str, file: &str) -> String {
+    let mut parts = talk.split(IN_MEMORY);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        text.push_str(if rest.len() < part.len() {
+            file
+        } else {
+            IN_MEMORY
+        });
+        text.push_str(rest);
+    }
+    text
 }
 
 #[cfg(target_os = "linux")]
@@ -441,6 +473,23 @@ fn end_of(_pid: Pid) -> Option<OwnedFd> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_traceback_keeps_its_lines_and_the_name_of_the_script() {
+        let talk = "Traceback (most recent call last):\n  File \"/proc/self/fd/7\", line 4\n\x1b[31mKeyError\n";
+        let shown = quoted(&with_file_name(talk, "bin/x"));
+        let expected =
+            ":\nTraceback (most recent call last):\n  File \"bin/x\", line 4\n<U+001B>[31mKeyError";
+        assert_eq!(shown, expected);
+        assert_eq!(with_file_name("/proc/self/fd/x", "a"), "/proc/self/fd/x");
+        assert_eq!(quoted("  one\n\n"), ": one");
+        assert_eq!(quoted(" \n"), "");
+        let many = quoted(&"line\n".repeat(1000));
+        assert_eq!(many.lines().count(), QUOTED_LINES + 1);
+        assert!(many.starts_with(":\n…line"), "{many}");
+        let long = quoted(&"x".repeat(10_000));
+        assert_eq!(long.chars().count(), QUOTED + 3);
+    }
 
     #[test]
     fn a_process_that_cannot_be_followed_is_gone() {

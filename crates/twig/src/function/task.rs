@@ -60,7 +60,9 @@ pub(super) enum StartRefusal {
 impl Task {
     pub(super) fn new(call: &FunctionCall, approved: CodeFiles, unsandboxed: bool) -> Self {
         let program = match &call.function {
-            Function::Command { program, arguments } => FunctionProgram::Command {
+            Function::Command {
+                program, arguments, ..
+            } => FunctionProgram::Command {
                 file: program.as_str().to_owned(),
                 arguments: arguments.iter().map(ToString::to_string).collect(),
             },

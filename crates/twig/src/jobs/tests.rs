@@ -21,10 +21,7 @@ fn call() -> Work {
     Work::Function(Box::new(FunctionCall {
         prompt: "p".into(),
         library: Arc::new(library),
-        function: Function::Command {
-            program: RelativePath::parse("run").unwrap(),
-            arguments: Vec::new(),
-        },
+        function: Function::command(RelativePath::parse("run").unwrap(), Vec::new()),
         input: String::new(),
         millis: 1,
         output: 1,

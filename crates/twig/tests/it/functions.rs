@@ -1,5 +1,6 @@
 //! Prompt functions with real programs: trust, what they are told, what they may print.
 
+mod authoring;
 mod ending;
 mod hostile;
 mod mcbox;
@@ -159,7 +160,7 @@ fn nothing_runs_before_its_library_is_trusted() {
     assert!(
         env.run(["library", "list"])
             .stdout
-            .contains("not trusted: 2 would run")
+            .contains("not trusted (2 commands)")
     );
     let rendered = env.run(["render", "f:other"]);
     assert!(

@@ -1,23 +1,29 @@
 //! `command`: a program of the library that makes a prompt's messages.
 
+use super::fields::ManifestFields;
 use super::{Manifest, UnavailablePrompt};
 use crate::body::FileRole;
-use crate::model::{Content, Function, MessageSource, Role};
+use crate::model::{Content, Function, MessageSource, OutputForm, Role};
 use crate::parse::toml::{TomlItem, TomlValue};
 use crate::problem::ProblemCode;
 
 /// The maximum number of words in a command.
 const WORDS: usize = 64;
 
+/// Fields that only a prompt with a `command` has.
+const FOR_COMMANDS: [&str; 1] = ["output"];
+
 impl Manifest<'_> {
     pub(super) fn command(
         &mut self,
         item: &TomlItem<'_>,
+        fields: &mut ManifestFields<'_, '_>,
     ) -> Result<MessageSource, UnavailablePrompt> {
         const EXPECTED: &str = "an array of strings such as [\"./bin/standup\"]";
         let TomlValue::List(words) = &item.value else {
             return Err(self.wrong_type("command", EXPECTED, item));
         };
+        let output = self.output(fields)?;
         let Some((first, rest)) = words.split_first() else {
             let message = "`command` is empty; its first word is a file of the library";
             return Err(self.error(
@@ -51,7 +57,36 @@ impl Manifest<'_> {
         }
         Ok(MessageSource {
             role: Role::User,
-            content: Content::Function(Function::Command { program, arguments }),
+            content: Content::Function(Function::Command {
+                program,
+                arguments,
+                output,
+            }),
         })
+    }
+
+    /// `output = "text"`: what the program prints is one user message.
+    fn output(
+        &mut self,
+        fields: &mut ManifestFields<'_, '_>,
+    ) -> Result<OutputForm, UnavailablePrompt> {
+        match fields.take("output") {
+            None => Ok(OutputForm::default()),
+            Some(item) => match &item.value {
+                TomlValue::Text(text) if text == "json" => Ok(OutputForm::Json),
+                TomlValue::Text(text) if text == "text" => Ok(OutputForm::Text),
+                _ => Err(self.wrong_type("output", "\"text\" or \"json\"", item)),
+            },
+        }
+    }
+
+    /// Reports fields that say something only about a program.
+    pub(super) fn only_for_commands(&mut self, fields: &mut ManifestFields<'_, '_>) {
+        for key in FOR_COMMANDS {
+            if let Some(item) = fields.take(key) {
+                let message = format!("`{key}` is ignored: the prompt has no `command`");
+                self.warning(ProblemCode::UnknownField, item.span.clone(), message);
+            }
+        }
     }
 }

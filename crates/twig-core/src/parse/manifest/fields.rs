@@ -11,7 +11,7 @@ use crate::suggest;
 pub(super) struct ManifestFields<'t, 'a> {
     table: &'t Table<'a>,
     /// No table has more fields than this; there are too many tables to allocate for each.
-    asked: [&'static str; 10],
+    asked: [&'static str; 16],
     count: usize,
 }
 
@@ -19,7 +19,7 @@ impl<'t, 'a> ManifestFields<'t, 'a> {
     pub(super) fn new(table: &'t Table<'a>) -> Self {
         Self {
             table,
-            asked: [""; 10],
+            asked: [""; 16],
             count: 0,
         }
     }

@@ -346,10 +346,7 @@ fn function() -> Prompt {
     Prompt {
         messages: vec![MessageSource {
             role: Role::User,
-            content: Content::Function(Function::Command {
-                program,
-                arguments: Vec::new(),
-            }),
+            content: Content::Function(Function::command(program, Vec::new())),
         }],
         dialect: Dialect::Function,
         ..prompt("run", vec![argument("who")])

@@ -89,7 +89,7 @@ fn who_fails_is_told_of_with_its_own_words() {
         (
             "code",
             "#!/bin/sh\necho 'first' >&2\nprintf 'no \\033[31mluck\\n' >&2\nexit 3\n",
-            "ended with exit code 3: first no <U+001B>[31mluck",
+            "ended with exit code 3:\nfirst\nno <U+001B>[31mluck",
         ),
         ("silent", "#!/bin/sh\nexit 1\n", "ended with exit code 1"),
         ("dies", "#!/bin/sh\nkill -9 $$\n", "was ended by signal 9"),
@@ -140,7 +140,11 @@ fn who_fails_is_told_of_with_its_own_words() {
             "#!/no/such/program\n",
             "could not be started: bin/nobody",
         ),
-        ("empty", "", "could not be started"),
+        (
+            "empty",
+            "",
+            "a script without a first line such as `#!/bin/sh`",
+        ),
         (
             "memory",
             "#!/bin/sh\nexec awk 'BEGIN { s = \"x\"; while (1) s = s s }'\n",
