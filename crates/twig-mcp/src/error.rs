@@ -18,6 +18,11 @@ pub(crate) enum Refusal {
     Parse(String),
     #[error("{0}")]
     Invalid(&'static str),
+    #[error(
+        "The host `{host}` is not allowed: start the server with `--allow-host {host}` to answer to it",
+        host = shorten(.0, QUOTED)
+    )]
+    Host(String),
     #[error("The message nests deeper than the limit of {0} levels")]
     TooDeep(usize),
     #[error("The message is longer than the limit of {0} bytes")]
@@ -113,7 +118,11 @@ impl Refusal {
     pub(crate) fn code(&self) -> i32 {
         match self {
             Self::Parse(_) => -32700,
-            Self::Invalid(_) | Self::TooDeep(_) | Self::TooLong(_) | Self::Session => -32600,
+            Self::Invalid(_)
+            | Self::Host(_)
+            | Self::TooDeep(_)
+            | Self::TooLong(_)
+            | Self::Session => -32600,
             Self::Method(_) | Self::ModernInitialize => -32601,
             Self::Render(
                 RenderError::Limit(_)

@@ -219,7 +219,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// A refusal by the transport.
-    pub fn refuse(&self, trouble: HttpRefusal) -> Reply {
+    pub fn refuse(&self, trouble: &HttpRefusal) -> Reply {
         trouble.reply_to(self.era, self.incoming.id())
     }
 }

@@ -6,14 +6,15 @@ use crate::era::Era;
 use crate::error::Refusal;
 
 /// Why a request is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HttpRefusal {
     /// The body could not be read to its end.
     Body,
     /// There is no valid token.
     Token,
-    /// The `Host` header names another host.
-    Host,
+    /// The request names another host, which a flag would allow; `None` if it names none or
+    /// several.
+    Host(Option<String>),
     /// The `Origin` header names a site that is not allowed.
     Origin,
     /// The endpoint does not support the HTTP method, in this era or at all.
@@ -38,15 +39,19 @@ pub enum HttpRefusal {
 
 impl HttpRefusal {
     /// The reply if the message was not read.
-    pub fn reply(self, headers: &Headers<'_>) -> Reply {
+    pub fn reply(&self, headers: &Headers<'_>) -> Reply {
         self.reply_to(headers.era(), None)
     }
 
-    pub(super) fn reply_to(self, era: Era, id: Option<&str>) -> Reply {
+    pub(super) fn reply_to(&self, era: Era, id: Option<&str>) -> Reply {
         let (status, refusal) = match self {
             Self::Body => (400, Refusal::Invalid("The body could not be read")),
             Self::Token => (401, Refusal::Invalid("A valid bearer token is needed")),
-            Self::Host => (403, Refusal::Invalid("The host is not allowed")),
+            Self::Host(Some(host)) => (403, Refusal::Host(host.clone())),
+            Self::Host(None) => {
+                let what = "The request must name one host, in a single `Host` header";
+                (403, Refusal::Invalid(what))
+            }
             Self::Origin => (403, Refusal::Invalid("The origin is not allowed")),
             Self::Method => (405, Refusal::Invalid("Use POST to send a message")),
             Self::NotAcceptable => {
@@ -54,14 +59,14 @@ impl HttpRefusal {
                 (406, Refusal::Invalid(what))
             }
             Self::Slow => (408, Refusal::Invalid("The body took too long")),
-            Self::TooLarge(limit) => (413, Refusal::TooLong(limit)),
+            Self::TooLarge(limit) => (413, Refusal::TooLong(*limit)),
             Self::MediaType => {
                 let what = "`Content-Type` must be `application/json`";
                 (415, Refusal::Invalid(what))
             }
             Self::NoSession => (404, Refusal::Session),
             Self::Busy => (503, Refusal::TooManyWait),
-            Self::Sessions(limit) => (503, Refusal::Sessions(limit)),
+            Self::Sessions(limit) => (503, Refusal::Sessions(*limit)),
             Self::Panic => (500, Refusal::Panic),
         };
         let mut body = Vec::new();

@@ -319,7 +319,7 @@ fn legacy_requests_belong_to_a_session() {
     let headers = legacy(Some("abc"));
     let exchange = http::post(&peer.server, &headers, list.as_bytes()).unwrap();
     assert_eq!(exchange.seat(), ConnectionKind::Session("abc"));
-    let (status, body) = read(&exchange.refuse(HttpRefusal::NoSession));
+    let (status, body) = read(&exchange.refuse(&HttpRefusal::NoSession));
     assert_eq!((status, &body["id"]), (404, &json!(7)));
     // Errors of handlers are answers in the legacy era.
     let unknown = request(7, "no/such", json!({}));
@@ -334,7 +334,7 @@ fn initialize_starts_a_session_if_it_succeeds() {
     let headers = legacy(None);
     let exchange = http::post(&peer.server, &headers, body.as_bytes()).unwrap();
     assert_eq!(exchange.seat(), ConnectionKind::New);
-    let (status, refusal) = read(&exchange.refuse(HttpRefusal::Sessions(256)));
+    let (status, refusal) = read(&exchange.refuse(&HttpRefusal::Sessions(256)));
     assert_eq!((status, &refusal["id"]), (503, &json!(0)));
     let mut connection = Connection::new(Arc::clone(&peer.server));
     let answer = exchange.answer(&mut connection, peer.world());
@@ -434,7 +434,7 @@ fn what_the_transport_refuses_has_a_body_without_an_id() {
     for (trouble, status) in [
         (HttpRefusal::Body, 400),
         (HttpRefusal::Token, 401),
-        (HttpRefusal::Host, 403),
+        (HttpRefusal::Host(None), 403),
         (HttpRefusal::Origin, 403),
         (HttpRefusal::Method, 405),
         (HttpRefusal::Slow, 408),

@@ -138,11 +138,14 @@ impl Index {
                 fold_into(item.title().unwrap_or_default(), &mut text);
                 let has = |needle: &String| text.contains(needle);
                 if needles.iter().all(has) {
-                    spots.push(CatalogPosition {
-                        scope,
-                        place,
-                        is_whole: false,
-                    });
+                    spots.push(
+                        self,
+                        CatalogPosition {
+                            scope,
+                            place,
+                            is_whole: false,
+                        },
+                    );
                 }
                 if spots.is_full() {
                     return;
@@ -241,14 +244,24 @@ impl Spots {
             by_rank.then_with(|| key(one.1).cmp(&key(two.1)))
         });
         for (_, spot) in ranked {
-            self.push(spot);
+            self.push(index, spot);
         }
     }
 
-    fn push(&mut self, spot: CatalogPosition) {
+    /// A skill is both a prompt and a document: the prompt stands for both.
+    fn push(&mut self, index: &Index, spot: CatalogPosition) {
         let key = (spot.scope == SearchScope::Documents, spot.place);
-        if !self.is_full() && self.known.insert(key) {
-            self.list.push(spot);
+        if self.is_full() || !self.known.insert(key) {
+            return;
+        }
+        let file = index.item(spot).and_then(SearchItem::skill_file);
+        let is_other = |other: &&mut CatalogPosition| {
+            file.is_some() && index.item(**other).and_then(SearchItem::skill_file) == file
+        };
+        match self.list.iter_mut().find(is_other) {
+            Some(other) if spot.scope == SearchScope::Prompts => *other = spot,
+            Some(_) => {}
+            None => self.list.push(spot),
         }
     }
 }

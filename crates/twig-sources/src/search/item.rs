@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use twig_core::document_cache::document_bytes;
+use twig_core::model::SKILL_FILE;
 use twig_core::search::{Hit, SearchScope, SearchTarget};
 use twig_core::spoken;
 use twig_core::{
@@ -76,6 +77,20 @@ impl<'c> SearchItem<'c> {
             Self::Prompt(found) => found.prompt.description.as_deref(),
             Self::Document(found) => found.document.description.as_deref(),
         }
+    }
+
+    /// The folder of its library and the `SKILL.md` in it that it is made from, if it is a skill.
+    pub(super) fn skill_file(self) -> Option<(&'c str, &'c str)> {
+        let (library, file) = match self {
+            Self::Prompt(found) => match &found.prompt.messages.first()?.content {
+                Content::File(path) => (found.library, path),
+                _ => return None,
+            },
+            Self::Document(found) => (found.library, found.document.file()?),
+        };
+        let (root, file) = (&*library.root, file.as_str());
+        let is_skill = file == SKILL_FILE || file.ends_with("/SKILL.md");
+        is_skill.then_some((root, file))
     }
 
     pub(super) fn hit(self, snippet: String) -> Hit {

@@ -1,8 +1,10 @@
 //! Access control: the `Host` that a client names, the `Origin` of a web page, and the token.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
@@ -10,7 +12,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use subtle::ConstantTimeEq;
 use twig_mcp::http::HttpRefusal;
 
-use super::flags::HttpArgs;
+use super::flags::{HttpArgs, parse_host};
 use super::headers::one;
 use super::limits;
 use crate::command_error::{CommandError, reason};
@@ -32,6 +34,8 @@ pub(super) struct Door {
     hosts: Vec<String>,
     origins: Vec<String>,
     token: Option<BearerToken>,
+    /// Hosts whose refusal was logged.
+    logged: Mutex<BTreeSet<String>>,
 }
 
 /// A secret; it is compared and never shown.
@@ -59,6 +63,7 @@ impl Door {
             hosts,
             origins,
             token,
+            logged: Mutex::default(),
         }
     }
 
@@ -78,11 +83,26 @@ impl Door {
                 .any(|host| host.eq_ignore_ascii_case(name))
         };
         if !host.is_some_and(is_ours) || !target.is_none_or(is_ours) {
-            return Err(HttpRefusal::Host);
+            let mut other = [target, host].into_iter().flatten();
+            let other = other.find(|name| !is_ours(name));
+            let other = other.and_then(|name| parse_host(name).ok());
+            self.log_host(other.as_deref());
+            return Err(HttpRefusal::Host(other));
         }
         match one(&request.headers, header::ORIGIN) {
             Some(origin) if !self.has_origin(origin) => Err(HttpRefusal::Origin),
             _ => Ok(()),
+        }
+    }
+
+    /// Logs the refusal of a host, once: any web page can cause any number of them.
+    fn log_host(&self, host: Option<&str>) {
+        let Some(host) = host else { return };
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.len() < limits::LOGGED_HOSTS && logged.insert(host.to_owned()) {
+            tracing::warn!(
+                "refused a request to the host `{host}`: start the server with `--allow-host {host}` to answer to it"
+            );
         }
     }
 
@@ -143,17 +163,20 @@ impl BearerToken {
             let message = format!("the token in {place} has to be one word of ASCII characters");
             return Err(CommandError::fixable(message).hint(MAKE_TOKEN));
         }
-        if token.len() < limits::TOKEN {
-            let (length, least) = (token.len(), limits::TOKEN);
-            if !is_this_machine(address) {
+        if token.len() < limits::GOOD_TOKEN {
+            let (length, least, good) = (token.len(), limits::TOKEN, limits::GOOD_TOKEN);
+            if length < least && !is_this_machine(address) {
                 let message = format!(
                     "the token in {place} has {length} characters, and {address} needs one of at least {least}: others could guess it"
                 );
                 return Err(CommandError::fixable(message).hint(MAKE_TOKEN));
             }
             tracing::warn!(
-                "the token in {place} has {length} characters and is easy to guess: use at least {least}"
+                "the token in {place} has {length} characters and is easy to guess: use at least {good}; {MAKE_TOKEN}"
             );
+        }
+        if let Some(path) = file {
+            warn_if_shared(path);
         }
         Ok(Some(Self(token.as_bytes().into())))
     }
@@ -161,5 +184,17 @@ impl BearerToken {
     /// Compares in constant time.
     fn is(&self, shown: &[u8]) -> bool {
         bool::from(self.0.ct_eq(shown))
+    }
+}
+
+/// Warns about a file whose token every user of the machine can read.
+fn warn_if_shared(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let found = fs::metadata(path);
+    if found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o004 != 0) {
+        let path = path.display();
+        tracing::warn!(
+            "every user of this machine can read the token in {path}: run `chmod 600 {path}`"
+        );
     }
 }

@@ -115,11 +115,11 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
     let headers = read_headers(headers, accept.as_deref());
     let exchange = http::post(&shared.service.server, &headers, body.bytes())?;
     let fresh = || Connection::new(Arc::clone(&shared.service.server));
-    let busy = || exchange.refuse(HttpRefusal::Busy);
+    let busy = || exchange.refuse(&HttpRefusal::Busy);
     let document = match exchange.long_document(|| shared.catalog()) {
         Some((uri, bytes)) => {
             let document = shared.replies.document(uri, bytes).await;
-            Some(document.map_err(|trouble| exchange.refuse(trouble))?)
+            Some(document.map_err(|trouble| exchange.refuse(&trouble))?)
         }
         None => None,
     };
@@ -143,7 +143,7 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
                 }
                 HttpAnswer::Job(job) => {
                     let room = body.room_for_job(job.held);
-                    let room = room.map_err(|trouble| exchange.refuse(trouble))?;
+                    let room = room.map_err(|trouble| exchange.refuse(&trouble))?;
                     let busy = busy();
                     let held = (room, body.into_room());
                     let ticket = job.ticket;
@@ -155,7 +155,7 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
             }
         }
         ConnectionKind::New => {
-            let full = || exchange.refuse(HttpRefusal::Sessions(shared.sessions.limit()));
+            let full = || exchange.refuse(&HttpRefusal::Sessions(shared.sessions.limit()));
             if !shared.sessions.has_room() {
                 return Err(full());
             }
@@ -173,7 +173,7 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
         }
         ConnectionKind::Session(id) => {
             let Some(session) = shared.sessions.find(id) else {
-                return Err(exchange.refuse(HttpRefusal::NoSession));
+                return Err(exchange.refuse(&HttpRefusal::NoSession));
             };
             let answer = {
                 let mut inside = session.inside();
@@ -191,7 +191,7 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
             let ticket = job.ticket;
             let pending = Pending { session, ticket };
             let room = body.room_for_job(job.held);
-            let room = room.map_err(|trouble| exchange.refuse(trouble))?;
+            let room = room.map_err(|trouble| exchange.refuse(&trouble))?;
             let busy = busy();
             let held = (room, body.into_room());
             let done = shared.run(job, peer, Some(&pending.session)).await;
@@ -254,7 +254,7 @@ impl Shared {
         let lane = request_jobs::lane(peer, None, Some(&prompt));
         let turn = block_in_place(|| self.media.enter(lane));
         turn.map(Some)
-            .ok_or_else(|| exchange.refuse(HttpRefusal::Busy))
+            .ok_or_else(|| exchange.refuse(&HttpRefusal::Busy))
     }
 
     /// Answers; encoding a long document, or images, does not hold up other requests. Images are
@@ -274,7 +274,7 @@ impl Shared {
             }
             let mut answer = None;
             on_own_thread(&mut || answer = Some(self.answer(exchange, connection)));
-            answer.unwrap_or_else(|| HttpAnswer::Reply(exchange.refuse(HttpRefusal::Panic)))
+            answer.unwrap_or_else(|| HttpAnswer::Reply(exchange.refuse(&HttpRefusal::Panic)))
         })
     }
 
@@ -295,7 +295,7 @@ impl Shared {
 fn without_stream(answer: HttpAnswer, exchange: &Exchange<'_>) -> Reply {
     match answer {
         HttpAnswer::Reply(reply) | HttpAnswer::Session(reply) => reply,
-        HttpAnswer::Stream(_) | HttpAnswer::Job(_) => exchange.refuse(HttpRefusal::Panic),
+        HttpAnswer::Stream(_) | HttpAnswer::Job(_) => exchange.refuse(&HttpRefusal::Panic),
     }
 }
 

@@ -70,7 +70,7 @@ fn parse_origin(text: &str) -> Result<String, String> {
 }
 
 /// A host as clients write it: a name or an address, with or without a port.
-fn parse_host(text: &str) -> Result<String, String> {
+pub(super) fn parse_host(text: &str) -> Result<String, String> {
     let host = text.to_ascii_lowercase();
     if let Ok(address) = host.parse::<Ipv6Addr>() {
         return Ok(format!("[{address}]"));

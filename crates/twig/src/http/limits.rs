@@ -7,6 +7,10 @@ use std::time::Duration;
 
 /// The minimum length of a token, in characters, if other machines can connect.
 pub(super) const TOKEN: usize = 16;
+/// The length from which on a token gets no warning.
+pub(super) const GOOD_TOKEN: usize = 20;
+/// How many refused hosts are logged.
+pub(super) const LOGGED_HOSTS: usize = 32;
 /// Bytes that every body may have.
 pub(super) const SMALL_BODY: usize = 64 * 1024;
 /// Bytes of all longer bodies, and of jobs made from them, at once.

@@ -370,6 +370,30 @@ fn search_wants_every_word_and_puts_names_first() {
 }
 
 #[test]
+fn search_lists_a_skill_once() {
+    let env = env(
+        "//- code/skills/commit-style/SKILL.md\n---\nname: commit-style\ndescription: How commits look\n---\nWrite commit titles.\n//- code/skills/commit-style/more.md\nMore of commits.\n",
+    );
+    let found = json(&env.run(["search", "commit", "--json"]).stdout);
+    let mut found: Vec<&str> = found
+        .as_array()
+        .expect("hits")
+        .iter()
+        .filter_map(|hit| hit["uri"].as_str().or(hit["name"].as_str()))
+        .collect();
+    found.sort_unstable();
+    assert_eq!(
+        found,
+        [
+            "code:commit-style",
+            "skill://code/skills/commit-style/more.md"
+        ]
+    );
+    let text = env.run(["search", "commit"]).stdout;
+    assert!(!text.contains("SKILL.md"), "{text}");
+}
+
+#[test]
 fn search_shows_where_the_words_are_in_prompts_and_documents() {
     let env = env("");
     env.write(

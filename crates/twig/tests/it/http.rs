@@ -61,6 +61,8 @@ pub(super) struct Served {
     pub(super) env: TestEnv,
     child: Child,
     talk: BufReader<ChildStderr>,
+    /// What was logged before the address.
+    before: String,
     port: u16,
 }
 
@@ -110,9 +112,10 @@ impl Served {
             .spawn()
             .expect("the server starts");
         let mut talk = BufReader::new(child.stderr.take().expect("piped"));
-        let mut line = String::new();
+        let (mut line, mut before) = (String::new(), String::new());
         // The log may speak before.
         while !line.starts_with("http://") {
+            before.push_str(&line);
             line.clear();
             let length = talk.read_line(&mut line).expect("text");
             assert!(length > 0, "the server ended");
@@ -127,6 +130,7 @@ impl Served {
             env,
             child,
             talk,
+            before,
             port,
         }
     }

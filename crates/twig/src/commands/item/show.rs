@@ -181,7 +181,8 @@ pub(super) fn show(
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    if !is_text && io::stdout().is_terminal() {
+    let is_screen = io::stdout().is_terminal();
+    if !is_text && is_screen {
         let size = counted(bytes.len(), "byte", "bytes");
         let mime = version.mime.as_deref().unwrap_or_default();
         let message = format!("{} '{name}' is not text: {size} of {mime}", kind.noun());
@@ -189,6 +190,10 @@ pub(super) fn show(
         return Err(CommandError::fixable(message).hint(hint));
     }
     ui.bytes(&bytes)?;
+    // Otherwise the shell would write its prompt after the last word.
+    if is_screen && !bytes.is_empty() && !bytes.ends_with(b"\n") {
+        ui.raw("\n")?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

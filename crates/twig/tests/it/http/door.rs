@@ -104,6 +104,40 @@ fn only_our_own_names_are_hosts() {
 }
 
 #[test]
+fn the_refusal_of_a_host_names_the_flag_and_is_logged_once() {
+    let mut served = Served::new();
+    for _ in 0..3 {
+        let refused = ask(&served, "/mcp", b"host: Prompts.Example.com\r\n");
+        is_refused(&refused, "another name");
+        assert_eq!(
+            refused.json()["error"]["message"],
+            "The host `prompts.example.com` is not allowed: start the server with \
+             `--allow-host prompts.example.com` to answer to it"
+        );
+    }
+    for nobody in [&b""[..], b"host: a\r\nhost: b\r\n", b"host: a b\r\n"] {
+        let refused = ask(&served, "/mcp", nobody);
+        assert_eq!(
+            refused.json()["error"]["message"],
+            "The request must name one host, in a single `Host` header"
+        );
+    }
+    for number in 0..100 {
+        ask(
+            &served,
+            "/mcp",
+            format!("host: h{number}.example\r\n").as_bytes(),
+        );
+    }
+    served.signal(rustix::process::Signal::TERM);
+    let (_, _, talk) = served.ended();
+    let line = "refused a request to the host `prompts.example.com`: start the server with \
+                `--allow-host prompts.example.com` to answer to it";
+    assert_eq!(talk.matches(line).count(), 1, "{talk}");
+    assert_eq!(talk.matches("refused a request").count(), 32, "{talk}");
+}
+
+#[test]
 fn only_pages_of_ours_may_ask() {
     let served = Served::new();
     let port = served.port;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use rustix::process::Signal;
@@ -215,7 +216,9 @@ fn what_others_can_reach_needs_a_token() {
 #[test]
 fn a_token_that_can_be_guessed_is_refused_where_others_can_try() {
     let env = env("");
-    fs::write(env.work().join("short"), "fifteen-chars-x\n").expect("writable");
+    let short = env.work().join("short");
+    fs::write(&short, "fifteen-chars-x\n").expect("writable");
+    fs::set_permissions(&short, fs::Permissions::from_mode(0o644)).expect("ours");
     insta::assert_snapshot!(env.run(["serve", "--http", "0.0.0.0:0", "--token-file", "short"]), @r#"
     --- stderr
     error: the token in short has 15 characters, and 0.0.0.0:0 needs one of at least 16: others could guess it
@@ -234,8 +237,32 @@ fn a_token_that_can_be_guessed_is_refused_where_others_can_try() {
         first.contains("has 15 characters and is easy to guess"),
         "{first}"
     );
+    let second = talk.next().expect("a line").expect("text");
+    assert!(
+        second.contains(
+            "every user of this machine can read the token in short: run `chmod 600 short`"
+        ),
+        "{second}"
+    );
     let _ = child.kill();
     let _ = child.wait();
+}
+
+#[test]
+fn a_token_gets_a_warning_below_twenty_characters() {
+    for (token, is_short) in [
+        ("nineteen-characters", true),
+        ("twenty-characters-xx", false),
+    ] {
+        let mut served = Served::with(&[], &[("TWIG_TOKEN", token)]);
+        served.signal(Signal::TERM);
+        let (_, _, later) = served.ended();
+        let talk = format!("{}{later}", served.before);
+        let warning = "the token in TWIG_TOKEN has 19 characters and is easy to guess: use at least 20; \
+                       make one with `openssl rand -hex 32`";
+        assert_eq!(talk.contains(warning), is_short, "{talk}");
+        assert!(!talk.contains(token), "{talk}");
+    }
 }
 
 #[test]

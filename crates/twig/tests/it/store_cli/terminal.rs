@@ -1,7 +1,7 @@
 //! What is asked on a terminal, and what is not printed on one.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Command, Output};
 
@@ -92,4 +92,21 @@ fn bytes_are_not_thrown_at_a_terminal() {
     hint: write it to a file with `> FILE`, or use --json
     ");
     assert_eq!(shown.status.code(), Some(1));
+}
+
+#[test]
+fn a_text_on_a_terminal_ends_its_line() {
+    let env = garden();
+    for (name, text) in [("bare", "no line end"), ("ended", "a line end\n")] {
+        done(&env, &["prompt", "add", name, "-c", text]);
+        assert_eq!(done(&env, &["prompt", "show", name]), text);
+        let (mut near, far) = terminal();
+        let mut command = env.command(["prompt", "show", name]);
+        assert!(command.stdout(far).status().expect("it ends").success());
+        let mut shown = [0; 64];
+        let length = near.read(&mut shown).expect("what was shown");
+        let shown = String::from_utf8_lossy(&shown[..length]);
+        // A terminal writes a line end as two characters.
+        assert_eq!(shown, format!("{}\r\n", text.trim_end()));
+    }
 }
