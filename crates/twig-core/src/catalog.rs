@@ -2,11 +2,13 @@
 
 mod directory;
 mod documents;
+mod filter;
 mod revisions;
 mod skills;
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
+use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -14,10 +16,12 @@ use sha2::{Digest, Sha256};
 pub use self::directory::Child;
 use self::documents::DocumentIndex;
 pub use self::documents::{DocumentRef, TemplateRef};
+pub use self::filter::{CatalogFilter, is_match};
+use self::filter::{OfferedPart, matches_library};
 pub use self::revisions::Revisions;
 use self::skills::SkillIndex;
 pub use self::skills::SkillRef;
-use crate::model::{Library, Prompt};
+use crate::model::{Content, Library, Prompt};
 use crate::name::{client_chars, client_key};
 use crate::problem::{Problem, ProblemCode, Severity};
 use crate::suggest;
@@ -25,7 +29,11 @@ use crate::suggest;
 /// Every library, in order, and an index of their prompts and documents.
 #[derive(Debug, Default)]
 pub struct Catalog {
+    /// Those that are offered, in order; then those that others may only include and embed.
     libraries: Vec<Arc<Library>>,
+    /// How many of them are offered.
+    offered: usize,
+    filter: CatalogFilter,
     shadowed: Vec<Arc<Library>>,
     shadowed_prompts: Vec<PromptPosition>,
     /// Places of all prompts that can be served, sorted by full name.
@@ -71,19 +79,42 @@ impl Catalog {
     /// If two libraries have the same name, the first is served; the other is reported as a problem
     /// and listed by [`Catalog::shadowed`].
     pub fn build(libraries: impl IntoIterator<Item = Arc<Library>>) -> Self {
-        let mut catalog = Self::default();
+        Self::filtered(libraries, &CatalogFilter::default())
+    }
+
+    /// The same, offering only what a filter names.
+    pub fn filtered(
+        libraries: impl IntoIterator<Item = Arc<Library>>,
+        filter: &CatalogFilter,
+    ) -> Self {
+        let mut catalog = Self {
+            filter: filter.clone(),
+            ..Self::default()
+        };
+        let is_offered = |library: &Library| filter.part(library) != OfferedPart::Nothing;
         for library in libraries {
             let winner = catalog.library(library.name.as_str());
             match winner.filter(|winner| !winner.is_project() && !library.is_project()) {
                 None => catalog.libraries.push(library),
                 Some(winner) => {
-                    let problem = taken(&library, winner);
-                    catalog.problems.push(problem);
-                    catalog.shadowed.push(library);
+                    if is_offered(&library) || is_offered(winner) {
+                        let problem = taken(&library, winner);
+                        catalog.problems.push(problem);
+                    }
+                    if is_offered(&library) {
+                        catalog.shadowed.push(library);
+                    }
                 }
             }
         }
-        catalog.listed = index(&catalog.libraries);
+        // The sort is stable: otherwise the order stays.
+        catalog
+            .libraries
+            .sort_by_key(|library| !is_offered(library));
+        catalog.offered = catalog
+            .libraries
+            .partition_point(|library| is_offered(library));
+        catalog.listed = catalog.index();
         catalog.drop_shadowed_prompts();
         catalog.warn_about_collisions();
         catalog.by_name = catalog
@@ -91,16 +122,51 @@ impl Catalog {
             .iter()
             .map(|place| (catalog.at(*place).prompt.full_name.clone(), *place))
             .collect();
-        catalog.documents = DocumentIndex::new(&catalog.libraries, &mut catalog.problems);
-        let problems = &mut catalog.problems;
-        catalog.skills = SkillIndex::new(&catalog.libraries, &catalog.documents, problems);
+        let mut problems = std::mem::take(&mut catalog.problems);
+        catalog.documents = DocumentIndex::new(&catalog, &mut problems);
+        catalog.skills = SkillIndex::new(&catalog, &mut problems);
+        catalog.problems = problems;
         catalog.fingerprint = fingerprint(&catalog.libraries);
         catalog
     }
 
-    /// The libraries that are served.
+    /// The libraries that are offered, each at least in part.
     pub fn libraries(&self) -> &[Arc<Library>] {
-        &self.libraries
+        &self.libraries[..self.offered]
+    }
+
+    /// The prompts of a library that are offered, and those of them that cannot be served.
+    pub fn prompts_of<'l>(&self, library: &'l Library) -> impl Iterator<Item = &'l Arc<Prompt>> {
+        let is_whole = self.is_whole(library);
+        let prompts = library.prompts.iter();
+        prompts.filter(move |prompt| is_whole || self.filter.names_prompt(library, prompt))
+    }
+
+    /// True if a library is offered as a whole, with its documents.
+    pub fn is_whole(&self, library: &Library) -> bool {
+        self.filter.part(library) == OfferedPart::Whole
+    }
+
+    /// What the catalog offers.
+    pub fn filter(&self) -> &CatalogFilter {
+        &self.filter
+    }
+
+    /// The names in the filter that match nothing.
+    pub fn unmatched(&self) -> impl Iterator<Item = &str> {
+        let all = || self.libraries.iter().chain(&self.shadowed);
+        let names = self.filter.names();
+        names.filter(move |name| !all().any(|library| matches_library(library, name)))
+    }
+
+    /// True if a problem is about what is offered.
+    pub fn concerns(&self, problem: &Problem) -> bool {
+        let is_inside = |path: &str| {
+            let offered = self.libraries().iter().chain(&self.shadowed);
+            let mut roots = offered.map(|library| Path::new(&*library.root));
+            self.filter.has_path(path) || roots.any(|root| Path::new(path).starts_with(root))
+        };
+        is_inside(&problem.path) || problem.other_library.as_deref().is_some_and(is_inside)
     }
 
     /// The libraries that are hidden by another one of the same name.
@@ -173,8 +239,30 @@ impl Catalog {
 
     /// Every problem known without reading bodies, library by library.
     pub fn problems(&self) -> impl Iterator<Item = &Problem> {
-        let of_libraries = self.libraries.iter().flat_map(|library| &library.problems);
+        let of_libraries = self.libraries().iter().flat_map(|library| {
+            let files = self.files_of_others(library);
+            let problems = library.problems.iter();
+            problems.filter(move |problem| !files.iter().any(|file| **file == *problem.path))
+        });
         self.problems.iter().chain(of_libraries)
+    }
+
+    /// The files of those prompts of a library that are not offered.
+    fn files_of_others(&self, library: &Library) -> Vec<String> {
+        if self.is_whole(library) {
+            return Vec::new();
+        }
+        let files = |prompt: &Prompt| -> Vec<String> {
+            let contents = prompt.messages.iter().map(|message| &message.content);
+            let files = contents.filter_map(Content::file);
+            files.map(|file| library.path_of(file)).collect()
+        };
+        let named = |prompt: &Prompt| self.filter.names_prompt(library, prompt);
+        let (offered, others): (Vec<&Arc<Prompt>>, Vec<&Arc<Prompt>>) =
+            library.prompts.iter().partition(|prompt| named(prompt));
+        let offered: Vec<String> = offered.into_iter().flat_map(|it| files(it)).collect();
+        let others = others.into_iter().flat_map(|it| files(it));
+        others.filter(|file| !offered.contains(file)).collect()
     }
 
     /// A digest of the documents that the catalog was made from.
@@ -191,12 +279,31 @@ impl Catalog {
     }
 
     fn all(&self) -> impl Iterator<Item = PromptRef<'_>> {
-        self.libraries.iter().flat_map(|library| {
-            library
-                .prompts
-                .iter()
-                .map(move |prompt| PromptRef { library, prompt })
+        self.libraries().iter().flat_map(|library| {
+            let prompts = self.prompts_of(library);
+            prompts.map(move |prompt| PromptRef { library, prompt })
         })
+    }
+
+    /// The places of all prompts that can be served, sorted by full name.
+    fn index(&self) -> Vec<PromptPosition> {
+        let libraries = self.libraries();
+        let mut listed = Vec::with_capacity(libraries.iter().map(|l| l.prompts.len()).sum());
+        for (library_at, library) in (0..).zip(libraries) {
+            let is_whole = self.is_whole(library);
+            for (prompt_at, prompt) in (0..).zip(&library.prompts) {
+                let is_offered = is_whole || self.filter.names_prompt(library, prompt);
+                if prompt.unavailable.is_none() && is_offered {
+                    listed.push(PromptPosition {
+                        library: library_at,
+                        prompt: prompt_at,
+                    });
+                }
+            }
+        }
+        let name = |place: &PromptPosition| &*self.at(*place).prompt.full_name;
+        listed.sort_by(|one, two| name(one).cmp(name(two)));
+        listed
     }
 
     /// Libraries without a prefix can share a prompt name: the more important library wins.
@@ -284,25 +391,6 @@ fn taken(library: &Library, winner: &Library) -> Problem {
         other_library: Some(winner.root.clone()),
         ..Problem::of_file(code, severity, &library.root, message).with_help(help)
     }
-}
-
-fn index(libraries: &[Arc<Library>]) -> Vec<PromptPosition> {
-    let mut listed = Vec::with_capacity(libraries.iter().map(|l| l.prompts.len()).sum());
-    for (library_at, library) in (0..).zip(libraries) {
-        for (prompt_at, prompt) in (0..).zip(&library.prompts) {
-            if prompt.unavailable.is_none() {
-                listed.push(PromptPosition {
-                    library: library_at,
-                    prompt: prompt_at,
-                });
-            }
-        }
-    }
-    let name = |place: &PromptPosition| {
-        &*libraries[place.library as usize].prompts[place.prompt as usize].full_name
-    };
-    listed.sort_by(|one, two| name(one).cmp(name(two)));
-    listed
 }
 
 fn fingerprint(libraries: &[Arc<Library>]) -> [u8; 32] {

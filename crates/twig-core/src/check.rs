@@ -27,7 +27,7 @@ pub fn check(world: World<'_>) -> Vec<Problem> {
     let catalog: &Catalog = world.catalog;
     let mut problems: Vec<Problem> = catalog.problems().cloned().collect();
     for library in catalog.libraries().iter().chain(catalog.shadowed()) {
-        for prompt in &library.prompts {
+        for prompt in catalog.prompts_of(library) {
             if prompt.unavailable.is_some() {
                 continue;
             }
@@ -40,7 +40,9 @@ pub fn check(world: World<'_>) -> Vec<Problem> {
                 Dialect::Input | Dialect::Marks(_) | Dialect::Function => {}
             }
         }
-        hidden::documents(world, library, &mut problems);
+        if catalog.is_whole(library) {
+            hidden::documents(world, library, &mut problems);
+        }
     }
     once(problems)
 }

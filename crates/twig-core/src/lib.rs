@@ -74,7 +74,7 @@ pub use argument::Argument;
 pub use body::{Blob, Bodies, Body, BodyError, FileRole, NotAFile, Stamp};
 pub use braces::{Braces, UriPattern};
 pub use catalog::{
-    Catalog, Child, DocumentRef, Lookup, PromptRef, Revisions, SkillRef, TemplateRef,
+    Catalog, CatalogFilter, Child, DocumentRef, Lookup, PromptRef, Revisions, SkillRef, TemplateRef,
 };
 pub use document::{Contents, Document, DocumentSource, UriTemplate};
 pub use function::{FunctionCall, FunctionOutcome};

@@ -131,7 +131,7 @@ impl LiveCatalog {
         change(&mut parts);
         let libraries = parts.project.iter().chain(&parts.folders).cloned();
         let before = self.published();
-        let next = Catalog::build(libraries).after(&before);
+        let next = Catalog::filtered(libraries, &self.settings.only).after(&before);
         let (old, new) = (before.revisions(), next.revisions());
         *lock(&self.current) = Arc::new(next);
         drop(parts);
@@ -194,10 +194,15 @@ impl LiveCatalog {
         lock(&self.shelf).found(&self.settings)
     }
 
-    /// Problems of the places themselves; problems of libraries are in the catalog.
+    /// Problems of the places themselves, as far as they concern what is offered; problems of
+    /// libraries are in the catalog.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = lock(&self.shelf).problems.clone();
         problems.extend(self.project.as_ref().and_then(ProjectSource::problem));
+        if !self.settings.only.is_empty() {
+            let catalog = self.published();
+            problems.retain(|problem| catalog.concerns(problem));
+        }
         problems
     }
 

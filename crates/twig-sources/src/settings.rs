@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use twig_clients::format::Options;
 use twig_core::store::{Store, StoreName};
-use twig_core::{LibraryKind, LibraryName, Limits};
+use twig_core::{CatalogFilter, LibraryKind, LibraryName, Limits};
 
 /// Where libraries are searched for, and how.
 #[derive(Debug, Clone)]
@@ -38,6 +38,8 @@ pub struct Settings {
     pub function_prefix: String,
     /// The project of a workspace that is served, too, before everything else.
     pub project: Option<Selected>,
+    /// What of all this is offered.
+    pub only: CatalogFilter,
 }
 
 /// A folder that the user added.
@@ -77,6 +79,7 @@ impl Default for Settings {
             trust: None,
             function_prefix: "prompt_".to_owned(),
             project: None,
+            only: CatalogFilter::default(),
         }
     }
 }

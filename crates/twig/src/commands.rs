@@ -16,11 +16,13 @@ mod item;
 mod library;
 mod list;
 mod new;
+mod old_spelling;
 mod opened_catalog;
 mod origin;
 mod project;
 mod question;
 mod render;
+mod scope;
 mod search;
 mod serve;
 mod show;
@@ -28,6 +30,7 @@ mod store;
 mod transfer;
 mod workspace;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -71,6 +74,10 @@ use crate::worker;
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: TwigCommand,
+
+    /// Run as if started in this folder
+    #[arg(short = 'C', global = true, value_name = "DIR")]
+    pub(crate) working_folder: Option<PathBuf>,
 
     /// How much to log on stderr
     #[arg(long, global = true, value_enum, default_value_t = LogLevel::Warn, value_name = "LEVEL")]

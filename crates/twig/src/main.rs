@@ -36,13 +36,15 @@ mod ui;
 // Renders computed templates in a separate process with limits.
 mod worker;
 
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
 use signal_hook::consts::SIGXFSZ;
 
-use crate::command_error::CommandError;
+use crate::command_error::{CommandError, reason};
 use crate::commands::Cli;
 use crate::ui::Ui;
 
@@ -61,12 +63,25 @@ fn main() -> ExitCode {
     log::start(cli.log_level);
     survive_large_files();
     let mut ui = Ui::new();
-    let code = match commands::run(cli.command, &mut ui) {
+    let moved = cli.working_folder.as_deref().map_or(Ok(()), go_to);
+    let code = match moved.and_then(|()| commands::run(cli.command, &mut ui)) {
         Ok(code) => code,
         Err(error) => report(&error, &mut ui),
     };
     stderr::finish();
     code
+}
+
+/// Makes a folder the working folder, for everything that follows.
+fn go_to(folder: &Path) -> Result<(), CommandError> {
+    std::env::set_current_dir(folder).map_err(|error| {
+        let why = match error.kind() {
+            io::ErrorKind::NotFound => "there is no such folder".to_owned(),
+            io::ErrorKind::NotADirectory => "it is not a folder".to_owned(),
+            _ => reason(&error),
+        };
+        CommandError::fixable(format!("cannot run in `{}`: {why}", folder.display()))
+    })
 }
 
 /// What was open when this program was started is nothing to those that it starts.

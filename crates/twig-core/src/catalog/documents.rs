@@ -1,7 +1,7 @@
 //! The documents of all libraries, by URI.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::Catalog;
@@ -35,6 +35,8 @@ pub(super) struct DocumentIndex {
     listed: Vec<DocumentPosition>,
     /// The same by URI, short ones too.
     by_uri: HashMap<Box<str>, DocumentPosition>,
+    /// Documents that are not offered, but can be embedded, by URI.
+    unlisted: BTreeMap<Box<str>, DocumentPosition>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -46,15 +48,27 @@ struct DocumentPosition {
 impl DocumentIndex {
     /// Indexes documents; if two have the same URI, the one of the more important library is
     /// served.
-    pub(super) fn new(libraries: &[Arc<Library>], problems: &mut Vec<Problem>) -> Self {
+    pub(super) fn new(catalog: &Catalog, problems: &mut Vec<Problem>) -> Self {
         let mut index = Self::default();
+        let libraries = &catalog.libraries;
         let at = |place: DocumentPosition| &libraries[place.library as usize];
         for (library_at, library) in (0..).zip(libraries) {
+            let is_whole = catalog.is_whole(library);
+            let skills = catalog.offered_skills(library);
+            let is_offered =
+                |uri: &str| is_whole || skills.iter().any(|folder| uri.starts_with(folder));
             for (document_at, document) in (0..).zip(&library.documents) {
                 let place = DocumentPosition {
                     library: library_at,
                     document: document_at,
                 };
+                if !is_offered(&document.uri) {
+                    let uris = [Some(&document.uri), document.short_uri.as_ref()];
+                    for uri in uris.into_iter().flatten() {
+                        index.unlisted.entry(uri.clone()).or_insert(place);
+                    }
+                    continue;
+                }
                 if let Some(winner) = index.by_uri.get(&document.uri) {
                     problems.push(taken(library, document, at(*winner)));
                     continue;
@@ -99,7 +113,14 @@ impl Catalog {
         Some(self.document_at(*place))
     }
 
-    /// The documents whose URI is this one followed by a single name, sorted.
+    /// The same for a document that a prompt embeds: it need not be offered itself.
+    pub fn embedded_document(&self, uri: &str) -> Option<DocumentRef<'_>> {
+        let unlisted = || Some(self.document_at(*self.documents.unlisted.get(uri)?));
+        self.document(uri).or_else(unlisted)
+    }
+
+    /// The documents whose URI is this one followed by a single name, sorted, and after them those
+    /// that can only be embedded.
     pub fn documents_in<'c, 'f>(
         &'c self,
         folder: &'f str,
@@ -108,8 +129,12 @@ impl Catalog {
         let uri = |place: &DocumentPosition| &*self.document_at(*place).document.uri;
         let start = listed.partition_point(|place| uri(place) < folder);
         let below = listed[start..].iter().map(|place| self.document_at(*place));
+        let unlisted = self.documents.unlisted.values();
+        let unlisted = unlisted.map(|place| self.document_at(*place));
+        let unlisted = unlisted.filter(move |found| found.document.uri.starts_with(folder));
         below
             .take_while(move |found| found.document.uri.starts_with(folder))
+            .chain(unlisted)
             .filter(move |found| !found.document.uri[folder.len()..].contains('/'))
     }
 
@@ -142,7 +167,8 @@ impl Catalog {
                 .iter()
                 .map(move |template| TemplateRef { library, template })
         };
-        let all = self.libraries.iter().flat_map(of_library);
+        let whole = self.libraries().iter().filter(|it| self.is_whole(it));
+        let all = whole.flat_map(of_library);
         let mut known: Vec<&UriTemplate> = Vec::new();
         all.filter(move |found| {
             let is_new = !known.contains(&found.template);

@@ -5,8 +5,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use super::Catalog;
-use super::documents::DocumentIndex;
-use crate::model::{Library, SKILL_FILE, Skill};
+use crate::model::{Library, Prompt, SKILL_FILE, Skill};
 use crate::problem::{Problem, ProblemCode, Severity};
 use crate::suggest;
 
@@ -36,14 +35,14 @@ struct SkillPosition {
 impl SkillIndex {
     /// Indexes skills. A skill is omitted if its own library does not serve all of its files: a
     /// client that verifies them would get content that differs from the list.
-    pub(super) fn new(
-        libraries: &[Arc<Library>],
-        documents: &DocumentIndex,
-        problems: &mut Vec<Problem>,
-    ) -> Self {
+    pub(super) fn new(catalog: &Catalog, problems: &mut Vec<Problem>) -> Self {
         let mut index = Self::default();
+        let (libraries, documents) = (catalog.libraries(), &catalog.documents);
         for (library_at, library) in (0..).zip(libraries) {
             for (skill_at, skill) in (0..).zip(&library.skills) {
+                if !catalog.offers_skill(library, skill) {
+                    continue;
+                }
                 let mut uris = [&skill.uri]
                     .into_iter()
                     .chain(skill.files.iter().map(|it| &it.uri));
@@ -85,6 +84,34 @@ impl Catalog {
     pub fn skill(&self, uri: &str) -> Option<SkillRef<'_>> {
         let place = self.skills.by_uri.get(uri)?;
         Some(self.skill_at(*place))
+    }
+
+    /// True if a skill is offered: its library is, or the prompt in its `SKILL.md`.
+    fn offers_skill(&self, library: &Library, skill: &Skill) -> bool {
+        let own = || {
+            let mut documents = library.documents.iter();
+            documents.find(|it| it.uri == skill.uri)?.file()
+        };
+        self.is_whole(library)
+            || own().is_some_and(|file| {
+                let mut prompts = self.prompts_of(library);
+                let is_own = |prompt: &Prompt| {
+                    let mut messages = prompt.messages.iter();
+                    messages.any(|message| message.content.file() == Some(file))
+                };
+                prompts.any(|prompt| is_own(prompt))
+            })
+    }
+
+    /// The folders of a library's skills that are offered though their library is not.
+    pub(super) fn offered_skills<'l>(&self, library: &'l Library) -> Vec<&'l str> {
+        if self.is_whole(library) {
+            return Vec::new();
+        }
+        let skills = library.skills.iter();
+        let skills = skills.filter(|skill| self.offers_skill(library, skill));
+        let folders = skills.filter_map(|skill| skill.uri.strip_suffix(SKILL_FILE));
+        folders.collect()
     }
 
     /// URIs similar to one that is no skill; the skill that contains it comes first.

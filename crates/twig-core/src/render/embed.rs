@@ -117,7 +117,8 @@ impl<'w> Embedding<'w> {
     }
 
     fn find(&self, uri: &str) -> Result<DocumentRef<'w>, RenderError> {
-        self.world.catalog.document(uri).ok_or_else(|| missing(uri))
+        let found = self.world.catalog.embedded_document(uri);
+        found.ok_or_else(|| missing(uri))
     }
 
     /// The contents of a document, within the remaining limit; `None` if its file is gone.

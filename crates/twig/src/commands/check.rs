@@ -1,6 +1,6 @@
 //! `twig check`: reports problems, using the same code path as the server.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -9,21 +9,27 @@ use twig_core::Latest;
 use twig_core::check::check;
 use twig_core::{LibraryKind, Problem, Severity};
 
-use super::opened_catalog::{OpenedCatalog, SourceArgs, parse_kind};
+use super::old_spelling::changed;
+use super::opened_catalog::{OpenedCatalog, SourceArgs, parse_kind, parse_only};
 use crate::command_error::CommandError;
 use crate::ui::Ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// Libraries, or folders of libraries, to check instead of everything that is served
-    #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
+    /// What to check instead of everything: libraries by path or name, or prompts as LIBRARY:NAME;
+    /// `*` stands for any characters
+    #[arg(value_name = "PATH|NAME")]
+    names: Vec<String>,
 
-    /// Check this library (the same as PATH)
-    #[arg(long, value_name = "PATH")]
+    /// Check only these, by name
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = parse_only)]
+    only: Vec<String>,
+
+    /// The old spelling of a path.
+    #[arg(long, hide = true, value_name = "PATH")]
     library: Vec<PathBuf>,
 
-    /// The kind of their files, if their layout does not show it
+    /// The kind of the files in PATH, if their layout does not show it
     #[arg(long, value_name = "KIND", value_parser = parse_kind)]
     kind: Option<LibraryKind>,
 
@@ -59,27 +65,23 @@ impl<'p> From<&'p Problem> for ProblemRow<'p> {
 }
 
 pub(super) fn run(options: &CheckArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let named = options.paths.iter().chain(&options.library);
-    let opened = OpenedCatalog::open(&SourceArgs {
-        library: named.cloned().collect(),
+    if let Some(path) = options.library.first() {
+        let why = "`--library` adds a folder to what is served, and `check` does not serve";
+        let path = path.display();
+        return Err(changed(why).hint(format!(
+            "run `twig check {path}` to check that folder alone"
+        )));
+    }
+    let sources = SourceArgs {
+        only: options.only.clone(),
         kind: options.kind,
         ..SourceArgs::default()
-    })?;
-    let named = &opened.sources.library;
+    };
+    let opened = OpenedCatalog::open(&sources.restricted_to(&options.names)?)?;
     let catalog = Latest::from(opened.live.snapshot());
     let mut problems = opened.live.problems();
     problems.extend(check(opened.world(&catalog)));
-    // The other libraries are only loaded for includes; do not report their problems.
-    let is_meant =
-        |path: &str| named.is_empty() || named.iter().any(|root| Path::new(path).starts_with(root));
-    // A library that one of these shadows is reported, wherever it is.
-    let concerns = |problem: &Problem| problem.other_library.as_deref().is_some_and(is_meant);
-    problems.retain(|problem| is_meant(&problem.path) || concerns(problem));
-    let libraries: Vec<_> = catalog
-        .libraries()
-        .iter()
-        .filter(|library| is_meant(&library.root))
-        .collect();
+    let libraries = catalog.libraries();
 
     let errors = problems
         .iter()
@@ -92,8 +94,10 @@ pub(super) fn run(options: &CheckArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
             ui.problem(problem)?;
             ui.line("")?;
         }
-        let prompts: usize = libraries.iter().map(|library| library.prompts.len()).sum();
-        let documents: usize = libraries.iter().map(|it| it.documents.len()).sum();
+        let prompts = libraries.iter().flat_map(|it| catalog.prompts_of(it));
+        let prompts = prompts.count();
+        let whole = libraries.iter().filter(|it| catalog.is_whole(it));
+        let documents: usize = whole.map(|it| it.documents.len()).sum();
         ui.say(format!(
             "checked {} in {}: {}",
             contents(prompts, documents),

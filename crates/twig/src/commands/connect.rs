@@ -15,11 +15,13 @@ use twig_core::suggest::did_you_mean;
 use twig_sources::{LockError, LockedFile};
 
 use self::step::ConnectStep;
+use super::old_spelling::changed;
+use super::scope::ScopeArgs;
 use crate::command_error::{CommandError, ErrorKind, not_locked, reason};
 use crate::connect::{ClientConfig, ConfigError, ConfigScope, ConnectClient, link_out};
 use crate::edit_error::EditError;
 use crate::places::{ClientPlaces, Places, on_disk};
-use crate::ui::Ui;
+use crate::ui::{Ui, quoted};
 
 /// Adding Twig to a client's configuration.
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
@@ -29,13 +31,12 @@ pub(crate) struct ConnectArgs {
     /// The client; without one, lists all of them and what they have
     client: Option<String>,
 
-    /// Write the user's file, which applies to all projects (the default)
-    #[arg(long, conflicts_with = "project")]
-    user: bool,
+    #[command(flatten)]
+    scope: ScopeArgs,
 
-    /// Write the file of a project: of this folder unless you name one
-    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
-    project: Option<PathBuf>,
+    /// The old spelling of `--scope project`.
+    #[arg(long, hide = true, value_name = "DIR", num_args = 0..=1, default_missing_value = "")]
+    project: Option<String>,
 
     /// The name of the server there
     #[arg(long, value_name = "NAME", default_value = "twig", value_parser = parse_name)]
@@ -81,14 +82,12 @@ fn parse_name(text: &str) -> Result<String, String> {
 pub(super) fn run(options: &ConnectArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
     let homes = ClientPlaces::from_environment();
-    let (client, project) = subject(options);
-    let folder = on_disk(project.as_deref().unwrap_or(Path::new(".")));
-    let folder: PathBuf = folder.components().collect();
-    if project.is_some() && !folder.is_dir() {
-        let message = format!("{} is not a folder", places.shown(&folder));
-        return Err(CommandError::fixable(message).hint("name the folder of a project"));
+    if let Some(named) = &options.project {
+        return Err(old_project(options, named));
     }
-    let Some(client) = client else {
+    let folder = on_disk(Path::new("."));
+    let folder: PathBuf = folder.components().collect();
+    let Some(client) = options.client.as_deref() else {
         let is_about_one = options.print || options.remove || options.force;
         if is_about_one || !options.serve.is_empty() {
             let error = CommandError::new(ErrorKind::Usage, "no client is named");
@@ -97,10 +96,7 @@ pub(super) fn run(options: &ConnectArgs, ui: &mut Ui) -> Result<ExitCode, Comman
         return list::run(&places, &homes, &folder, options.json, ui);
     };
     let client = ConnectClient::of(client).ok_or_else(|| no_client(client))?;
-    let scope = match project {
-        Some(_) => ConfigScope::Project,
-        None => ConfigScope::User,
-    };
+    let scope = options.scope.get(ConfigScope::User, ui);
     let Some(path) = client.file(scope, &folder, &homes) else {
         return Err(no_file(client, scope));
     };
@@ -165,14 +161,24 @@ fn lock(
     .map(Some)
 }
 
-/// The selected client and project: `--project cursor` names a client, not a folder.
-fn subject(options: &ConnectArgs) -> (Option<&str>, Option<PathBuf>) {
-    let named = options.project.as_ref().and_then(|path| path.to_str());
-    let named = named.filter(|name| options.client.is_none() && !Path::new(name).exists());
-    match named.filter(|name| ConnectClient::of(name).is_some()) {
-        Some(client) => (Some(client), Some(PathBuf::from("."))),
-        None => (options.client.as_deref(), options.project.clone()),
-    }
+/// The error for `--project`, which was a folder here: it named one, or nothing, or came before the
+/// client.
+fn old_project(options: &ConnectArgs, named: &str) -> CommandError {
+    let is_client = options.client.is_none() && ConnectClient::of(named).is_some();
+    let client = Some(named).filter(|_| is_client);
+    let client = client.or(options.client.as_deref()).unwrap_or("CLIENT");
+    let folder = if is_client || matches!(named, "" | ".") {
+        String::new()
+    } else {
+        format!("-C {} ", quoted(named))
+    };
+    changed("`--project` is a project of the store, not a folder")
+        .hint(format!(
+            "run `twig {folder}connect {client} --scope project` to write the file of a folder"
+        ))
+        .hint(format!(
+            "run `twig connect {client} -- --project NAME` to serve a project of the store"
+        ))
 }
 
 fn no_client(name: &str) -> CommandError {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 use twig_core::Latest;
 use twig_core::check::check;
-use twig_core::{Library, Problem, Severity};
+use twig_core::{Catalog, Library, Problem, Severity};
 use twig_sources::{FoundState, SearchedPlace, SqliteStore};
 
 use super::check::{ProblemRow, contents, counted};
@@ -19,7 +19,7 @@ use super::workspace;
 use crate::command_error::CommandError;
 use crate::config::{self, Config};
 use crate::places::{ClientPlaces, Places};
-use crate::ui::Ui;
+use crate::ui::{Ui, quoted};
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
@@ -106,12 +106,12 @@ pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, Command
             .libraries()
             .iter()
             .filter(|library| library.stored().is_none())
-            .map(|library| library_row(library))
+            .map(|library| library_row(&catalog, library))
             .collect(),
         shadowed: catalog
             .shadowed()
             .iter()
-            .map(|library| library_row(library))
+            .map(|library| library_row(&catalog, library))
             .collect(),
         workspaces: workspaces(&opened)?,
         clients: clients::rows(&opened.places, &ClientPlaces::from_environment()),
@@ -187,17 +187,15 @@ fn project_row(library: &Library) -> Option<ProjectRow<'_>> {
     })
 }
 
-fn library_row(library: &Library) -> LibraryRow<'_> {
+fn library_row<'r>(catalog: &Catalog, library: &'r Library) -> LibraryRow<'r> {
+    let prompts = catalog.prompts_of(library);
+    let is_whole = catalog.is_whole(library);
     LibraryRow {
         name: library.name.as_str(),
         kind: library.kind.as_str(),
         path: &library.root,
-        prompts: library
-            .prompts
-            .iter()
-            .filter(|prompt| prompt.unavailable.is_none())
-            .count(),
-        documents: library.documents.len(),
+        prompts: prompts.filter(|it| it.unavailable.is_none()).count(),
+        documents: if is_whole { library.documents.len() } else { 0 },
     }
 }
 
@@ -267,6 +265,9 @@ fn print(
     }
     print_problems(report, problems, ui)?;
     let mut args = vec!["serve".to_owned()];
+    for name in &opened.sources.only {
+        args.extend(["--only".to_owned(), name.clone()]);
+    }
     for path in &opened.sources.library {
         args.extend(["--library".to_owned(), path.display().to_string()]);
     }
@@ -364,13 +365,4 @@ fn connect(launch: &ServerLaunch<'_>, ui: &mut Ui) -> Result<(), CommandError> {
         json!({"mcpServers": {"twig": server}})
     ))?;
     Ok(())
-}
-
-/// A word, quoted for a shell.
-fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%".contains(c);
-    if text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
 }

@@ -4,7 +4,7 @@ mod pick;
 mod report;
 mod target;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -18,10 +18,15 @@ use self::pick::Picked;
 use self::report::ExportReport;
 use self::target::ExportDestination;
 use super::list::nothing;
-use super::opened_catalog::{OpenedCatalog, SourceArgs, parse_kind, parse_known};
+use super::old_spelling::{changed, renamed};
+use super::opened_catalog::{
+    OpenedCatalog, SourceArgs, parse_folder, parse_kind, parse_known, parse_only,
+};
+use super::scope::ScopeArgs;
 use crate::command_error::CommandError;
+use crate::connect::ConfigScope;
 use crate::jobs::{JobSettings, Jobs};
-use crate::ui::Ui;
+use crate::ui::{Ui, quoted};
 
 #[derive(Debug, Args)]
 #[allow(
@@ -37,13 +42,8 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "CLIENT", value_parser = parse_client, help = to_help())]
     to: ExportFormat,
 
-    /// Write into this project [default: the working folder]
-    #[arg(long, value_name = "DIR", conflicts_with = "user")]
-    project: Option<PathBuf>,
-
-    /// Write to the client's folder for your own files, not to a project
-    #[arg(long)]
-    user: bool,
+    #[command(flatten)]
+    scope: ScopeArgs,
 
     /// Write into this folder of the project or of your home instead of the client's own
     #[arg(long = "in", value_name = "FOLDER")]
@@ -73,35 +73,67 @@ pub(crate) struct ExportArgs {
     json: bool,
 }
 
-/// Where prompts come from; `--project` says where they go.
+/// Where prompts come from: as in other commands, but `--project` named the folder for the files in
+/// earlier versions.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ExportSourceArgs {
-    /// Include this library, too, before those of the data folder (may be given several times)
-    #[arg(long, value_name = "PATH")]
+    /// Write only these: libraries and projects by name, or prompts as LIBRARY:NAME; `*` stands for
+    /// any characters (may be given several times)
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = parse_only)]
+    only: Vec<String>,
+
+    /// Add this folder of prompts for this run, before all others (may be given several times)
+    #[arg(long, value_name = "PATH", value_parser = parse_folder)]
     library: Vec<PathBuf>,
 
     /// The kind of --library's files, if their layout does not show it
     #[arg(long, value_name = "KIND", value_parser = parse_kind, requires = "library")]
     kind: Option<LibraryKind>,
 
-    /// Include this project of a workspace, too, before all libraries
-    #[arg(long, value_name = "NAME")]
+    /// Add this project of the store, before all libraries
+    #[arg(short = 'p', value_name = "NAME", group = "stored")]
+    stored_project: Option<String>,
+
+    /// The same; once a folder.
+    #[arg(long, hide = true, value_name = "NAME", group = "stored")]
+    project: Option<String>,
+
+    /// The old spelling of `-p`.
+    #[arg(long, hide = true, value_name = "NAME", group = "stored")]
     from_project: Option<String>,
 
     /// The workspace that the project is in
-    #[arg(short, long, value_name = "NAME", requires = "from_project")]
+    #[arg(short, long, value_name = "NAME", requires = "stored")]
     workspace: Option<String>,
 }
 
 impl ExportSourceArgs {
     /// The same as the arguments of other commands.
-    fn sources(&self) -> SourceArgs {
-        SourceArgs {
+    fn sources(&self, ui: &mut Ui) -> Result<SourceArgs, CommandError> {
+        if let Some(project) = &self.project {
+            let is_path = project.contains(['/', '\\']) || project.starts_with('.');
+            if is_path || Path::new(project).is_dir() {
+                let error = changed("`--project` is a project of the store, not a folder");
+                let folder = quoted(project);
+                return Err(error
+                    .hint(format!(
+                        "run `twig -C {folder} export …` to write into that folder"
+                    ))
+                    .hint("use `-p NAME` for a project of the store"));
+            }
+        }
+        if self.from_project.is_some() {
+            renamed("--from-project", "-p", ui);
+        }
+        let project = self.stored_project.as_ref().or(self.project.as_ref());
+        Ok(SourceArgs {
+            only: self.only.clone(),
             library: self.library.clone(),
             kind: self.kind,
-            project: self.from_project.clone(),
+            project: project.or(self.from_project.as_ref()).cloned(),
             workspace: self.workspace.clone(),
-        }
+            ..SourceArgs::default()
+        })
     }
 }
 
@@ -117,9 +149,10 @@ fn parse_client(text: &str) -> Result<ExportFormat, String> {
 }
 
 pub(super) fn run(options: &ExportArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let opened = OpenedCatalog::open(&options.from.sources())?;
+    let opened = OpenedCatalog::open(&options.from.sources(ui)?)?;
     let catalog = Latest::from(opened.live.snapshot());
-    let target = ExportDestination::find(options, &opened.places)?;
+    let scope = options.scope.get(ConfigScope::Project, ui);
+    let target = ExportDestination::find(options, scope, &opened.places)?;
     let picked = Picked::of(&catalog, &options.names)?;
     if catalog.is_empty() {
         ui.say(nothing(&opened));
@@ -139,7 +172,8 @@ pub(super) fn run(options: &ExportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     if !mode.is_dry {
         target.make_base()?;
     }
-    let is_meant = |name: &str| picked.is_meant(name);
+    let (filter, separator) = (catalog.filter(), &opened.config.separator);
+    let is_meant = |name: &str| picked.is_meant(name) && filter.has_name(name, separator);
     let files = export_prompts(target.get(options.to), &plan, &is_meant, &opened.live, mode);
     let files = files.map_err(|error| target.trouble(&opened.places, &error))?;
     let report = ExportReport {

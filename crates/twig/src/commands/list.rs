@@ -1,21 +1,28 @@
 //! `twig list`: lists the prompts or the documents.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
-use twig_core::{Argument, Catalog, Library, Prompt, Severity};
+use twig_core::{Argument, Catalog, Library, Problem, Prompt, Severity};
 
 use super::check::counted;
 use super::documents;
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
 use super::origin::{OriginRow, project_flags};
 use crate::command_error::CommandError;
-use crate::ui::Ui;
+use crate::places::working_folder;
+use crate::ui::{Ui, quoted};
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
+    /// What to list instead of everything: libraries by name or path, or prompts as LIBRARY:NAME;
+    /// `*` stands for any characters
+    #[arg(value_name = "NAME|PATH")]
+    names: Vec<String>,
+
     #[command(flatten)]
     sources: SourceArgs,
 
@@ -68,7 +75,8 @@ pub(super) struct ArgumentRow<'c> {
 }
 
 pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let opened = OpenedCatalog::open(&options.sources)?;
+    let sources = options.sources.clone().restricted_to(&options.names)?;
+    let opened = OpenedCatalog::open(&sources)?;
     if options.documents {
         documents::list(&opened, options.json, ui)?;
         return Ok(ExitCode::SUCCESS);
@@ -79,8 +87,9 @@ pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
         .map(|found| row(found.library, found.prompt, None))
         .collect();
     if options.all {
-        rows.extend(unserved(catalog.libraries(), None));
+        rows.extend(unserved(&catalog, catalog.libraries(), None));
         rows.extend(unserved(
+            &catalog,
             catalog.shadowed(),
             Some("shadowed by a library of the same name"),
         ));
@@ -103,12 +112,52 @@ pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
     let of_places = opened.live.problems();
     let problems = catalog.problems().chain(&of_places);
     // Notes are left for `twig check`.
-    let problems = problems.filter(|it| it.severity != Severity::Note).count();
-    if problems > 0 {
-        let count = counted(problems, "problem", "problems");
-        ui.say(format!("hint: {count} found; run `twig check`"));
+    let problems = problems.filter(|it| it.severity != Severity::Note);
+    let problems: Vec<&Problem> = problems.collect();
+    if !problems.is_empty() {
+        let count = counted(problems.len(), "problem", "problems");
+        let commands = checks(&opened, &options.names, &problems).join("` and `");
+        ui.say(format!("hint: {count} found; run `{commands}`"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The commands that report these problems: `twig check` alone does not look into folders that were
+/// added for this run.
+fn checks(opened: &OpenedCatalog, names: &[String], problems: &[&Problem]) -> Vec<String> {
+    let sources = &opened.sources;
+    let only = sources.only.iter().filter(|name| !names.contains(name));
+    let words = names.iter().chain(only).map(|word| quoted(word));
+    let words: Vec<String> = words.collect();
+    if !words.is_empty() {
+        return vec![format!("twig check {}", words.join(" "))];
+    }
+    let is_in = |problem: &Problem, folder: &Path| Path::new(&*problem.path).starts_with(folder);
+    let added = sources.library.iter();
+    let added = added.filter(|folder| problems.iter().any(|it| is_in(it, folder)));
+    let added: Vec<&PathBuf> = added.collect();
+    let is_elsewhere = |problem: &&&Problem| !added.iter().any(|folder| is_in(problem, folder));
+    let mut commands = Vec::new();
+    if problems.iter().any(|problem| is_elsewhere(&problem)) {
+        commands.push("twig check".to_owned());
+    }
+    if !added.is_empty() {
+        let folders = added.iter().map(|folder| quoted(&beside(folder)));
+        let folders: Vec<String> = folders.collect();
+        let kind = sources
+            .kind
+            .map(|kind| format!(" --kind {}", kind.as_str()));
+        let kind = kind.unwrap_or_default();
+        commands.push(format!("twig check {}{kind}", folders.join(" ")));
+    }
+    commands
+}
+
+/// A path as a user in the working folder would write it.
+fn beside(path: &Path) -> String {
+    let inner = working_folder().and_then(|here| Some(path.strip_prefix(here).ok()?.to_owned()));
+    let inner = inner.filter(|inner| !inner.as_os_str().is_empty());
+    inner.as_deref().unwrap_or(path).display().to_string()
 }
 
 /// The message for a selected project that has no prompts yet.
@@ -122,6 +171,13 @@ fn nothing_in_project(catalog: &Catalog) -> Option<String> {
 
 /// The message for a user who has no prompts yet.
 pub(super) fn nothing(opened: &OpenedCatalog) -> String {
+    let sources = &opened.sources;
+    let roots = sources.roots.iter().map(|root| opened.places.shown(root));
+    let named: Vec<String> = sources.only.iter().cloned().chain(roots).collect();
+    if !named.is_empty() {
+        let named = named.join("`, `");
+        return format!("no prompts in `{named}`\nhint: `twig check` says what is wrong");
+    }
     let data = opened
         .places
         .data
@@ -132,12 +188,13 @@ pub(super) fn nothing(opened: &OpenedCatalog) -> String {
 }
 
 fn unserved<'c>(
+    catalog: &'c Catalog,
     libraries: &'c [Arc<Library>],
     reason: Option<&'c str>,
 ) -> impl Iterator<Item = PromptRow<'c>> {
     let prompts = libraries
         .iter()
-        .flat_map(|l| l.prompts.iter().map(move |p| (l, p)));
+        .flat_map(|l| catalog.prompts_of(l).map(move |p| (l, p)));
     prompts.filter_map(move |(library, prompt)| {
         let reason = reason.or(prompt.unavailable.as_deref())?;
         Some(row(library, prompt, Some(reason.to_owned())))

@@ -9,12 +9,13 @@ use twig_clients::clients;
 use twig_core::World;
 use twig_core::parse::library::MANIFEST;
 use twig_core::store::StoreError;
+use twig_core::suggest::did_you_mean;
 use twig_core::template::Templates;
-use twig_core::{Latest, LibraryKind};
+use twig_core::{CatalogFilter, Latest, LibraryKind};
 use twig_sources::{Access, LiveCatalog, PROJECT, Selected, Settings, Watching, is_well_known};
 
 use super::store::{ProjectArgs, ProjectTarget, Stores, no_project};
-use crate::command_error::CommandError;
+use crate::command_error::{CommandError, ErrorKind};
 use crate::config::{self, Config};
 use crate::function::Allowed;
 use crate::places::{self, Places, on_disk};
@@ -22,21 +23,60 @@ use crate::places::{self, Places, on_disk};
 /// Where prompts come from.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SourceArgs {
-    /// Serve this library too, before those of the data folder (may be given several times)
-    #[arg(long, value_name = "PATH")]
+    /// Use only these: libraries and projects by name, or prompts as LIBRARY:NAME; `*` stands for
+    /// any characters (may be given several times)
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = parse_only)]
+    pub(super) only: Vec<String>,
+
+    /// Add this folder of prompts for this run, before all others (may be given several times)
+    #[arg(long, value_name = "PATH", value_parser = parse_folder)]
     pub(super) library: Vec<PathBuf>,
 
     /// The kind of --library's files, if their layout does not show it
     #[arg(long, value_name = "KIND", value_parser = parse_kind, requires = "library")]
     pub(super) kind: Option<LibraryKind>,
 
-    /// Serve this project too, before all libraries
+    /// Add this project of the store, before all libraries
     #[arg(short, long, value_name = "NAME")]
     pub(super) project: Option<String>,
 
     /// The workspace that the project is in
     #[arg(short, long, value_name = "NAME", requires = "project")]
     pub(super) workspace: Option<String>,
+
+    /// Folders that were named to use nothing else.
+    #[arg(skip)]
+    pub(super) roots: Vec<PathBuf>,
+}
+
+impl SourceArgs {
+    /// Restricts these sources to what words name: a path that exists, or else a name as after
+    /// `--only`.
+    pub(super) fn restricted_to(mut self, words: &[String]) -> Result<Self, CommandError> {
+        for word in words {
+            let path = Path::new(word);
+            let is_path = path.is_absolute() || path.starts_with(".") || path.starts_with("..");
+            if !is_path && !path.exists() {
+                let name = parse_only(word);
+                self.only.push(name.map_err(|why| {
+                    let message = format!("`{word}` names nothing: {why}");
+                    CommandError::new(ErrorKind::Usage, message)
+                })?);
+                continue;
+            }
+            let library = library_of(path)?;
+            self.roots.push(library.clone());
+            self.library.push(library);
+        }
+        Ok(self)
+    }
+
+    fn filter(&self) -> CatalogFilter {
+        let mut filter = CatalogFilter::default();
+        self.only.iter().for_each(|name| filter.add_name(name));
+        self.roots.iter().for_each(|root| filter.add_root(root));
+        filter
+    }
 }
 
 /// Programs that produce prompts.
@@ -78,13 +118,49 @@ impl OpenedCatalog {
             library: library.collect::<Result<_, _>>()?,
             ..sources.clone()
         };
-        Self::load(
+        let opened = Self::load(
             places,
             config,
             sources,
             Access::ReadOrUpdate,
             Watching::Auto,
-        )
+        )?;
+        match opened.live.published().unmatched().next() {
+            Some(name) => Err(opened.no_match(name)),
+            None => Ok(opened),
+        }
+    }
+
+    /// The error for a name in `--only` that matches nothing.
+    fn no_match(&self, name: &str) -> CommandError {
+        let everything = LiveCatalog::load(Settings {
+            only: CatalogFilter::default(),
+            ..self.live.settings().clone()
+        });
+        let catalog = everything.snapshot();
+        let error = CommandError::fixable(format!("nothing matches `{name}`"));
+        if name.contains(':') {
+            let near = catalog.suggestions(name);
+            return error.hint(match &*near {
+                [] => "run `twig list` to see every prompt".to_owned(),
+                near => format!("did you mean `{}`?", near.join("`, `")),
+            });
+        }
+        let libraries = catalog.libraries().iter();
+        let names: Vec<&str> = libraries.map(|library| library.name.as_str()).collect();
+        let prompt = || {
+            let mut prompts = catalog.prompts(0);
+            let found = prompts.find(|found| found.prompt.name.as_str() == name)?;
+            let library = &found.library.name;
+            Some(format!(
+                "a prompt is named with its library: `{library}:{name}`"
+            ))
+        };
+        let near = did_you_mean(name, names.iter().copied());
+        error.hint(near.or_else(prompt).unwrap_or_else(|| match &*names {
+            [] => "there are no libraries yet".to_owned(),
+            names => format!("libraries: {}", names.join(", ")),
+        }))
     }
 
     /// The same for a server: a library may be missing when it starts.
@@ -112,6 +188,7 @@ impl OpenedCatalog {
             trust: places.trust.clone(),
             function_prefix: function_prefix(&places),
             project: project.clone(),
+            only: sources.filter(),
         });
         match (live.check_project(), &project) {
             (Err(StoreError::NoProject { project, workspace }), Some(selected)) => {
@@ -225,6 +302,23 @@ fn is_library(folder: &Path) -> bool {
         || has("prompts.bash")
 }
 
+/// A folder that the user names. Nothing is fetched.
+pub(super) fn parse_folder(text: &str) -> Result<PathBuf, String> {
+    if text.contains("://") || text.starts_with("git@") {
+        return Err("nothing is fetched; clone it, then name the folder".to_owned());
+    }
+    Ok(PathBuf::from(text))
+}
+
+/// A name after `--only`.
+pub(super) fn parse_only(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("name a library, a project or a prompt".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 /// A kind of library, by its name in flags.
 pub(super) fn parse_kind(text: &str) -> Result<LibraryKind, String> {
     let kinds: Vec<LibraryKind> = clients::kinds().collect();
@@ -241,7 +335,7 @@ pub(super) fn parse_known<T: Copy>(
     let found = all.iter().find(|value| name(**value) == text);
     found.copied().ok_or_else(|| {
         let known: Vec<&str> = all.iter().map(|value| name(*value)).collect();
-        let near = twig_core::suggest::did_you_mean(text, known.iter().copied());
+        let near = did_you_mean(text, known.iter().copied());
         near.unwrap_or_else(|| format!("known {what}: {}", known.join(", ")))
     })
 }

@@ -70,6 +70,9 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     let live = Arc::new(live);
     let catalog = live.snapshot();
     live.log_problems();
+    for name in catalog.unmatched() {
+        tracing::warn!("nothing matches `--only {name}` yet");
+    }
     tracing::info!(
         "serving {} of {}{}",
         counted(catalog.len(), "prompt", "prompts"),

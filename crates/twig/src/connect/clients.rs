@@ -24,7 +24,7 @@ impl PartialEq for ConnectClient {
 }
 
 /// Who a file applies to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ConfigScope {
     /// This user, in every project.
     User,

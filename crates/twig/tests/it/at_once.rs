@@ -131,8 +131,8 @@ fn libraries_are_all_added_and_all_removed() {
 fn entries_of_one_client_are_all_written_and_all_removed() {
     let env = TestEnv::in_memory(TWIG);
     for (flag, path) in [
-        ("--user", env.home().join(".cursor/mcp.json")),
-        ("--project", env.work().join(".cursor/mcp.json")),
+        ("--scope=user", env.home().join(".cursor/mcp.json")),
+        ("--scope=project", env.work().join(".cursor/mcp.json")),
     ] {
         let own = "{\"mcpServers\": {\"mine\": {\"command\": \"x\"}}}\n";
         fs::create_dir_all(path.parent().expect("a folder")).expect("own folder");

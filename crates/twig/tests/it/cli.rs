@@ -241,7 +241,8 @@ fn check_of_a_good_library_says_so() {
     assert_eq!(env.run(["check", "--json"]).stdout, "[]\n");
     insta::assert_snapshot!(env.run(["check", "nowhere"]), @"
     --- stderr
-    error: there is nothing at [work]/nowhere
+    error: nothing matches `nowhere`
+    hint: libraries: lib
     --- exit 1
     ");
 }
@@ -259,11 +260,7 @@ fn a_library_may_be_anywhere() {
         "hello\n"
     );
     assert_eq!(env.run(["check", "mine"]).code, 0);
-    assert_eq!(
-        env.run(["check", "--library", "mine", "--kind", "twig"])
-            .code,
-        0
-    );
+    assert_eq!(env.run(["check", "mine", "--kind", "twig"]).code, 0);
     twig_testkit::write_fixture(
         &env.work(),
         "//- notes/research.md\n---\ndescription: Research a topic\n---\nTopic: {{input}}\n",
@@ -661,7 +658,7 @@ fn a_shadowed_library_is_told_of_when_the_other_is_named() {
         &env.work(),
         "//- one/twig.toml\n[prompts.q]\n//- one/prompts/q.md\nhi\n",
     );
-    insta::assert_snapshot!(env.run(["check", "--library", "one"]), @"
+    insta::assert_snapshot!(env.run(["check", "one"]), @"
     error[duplicate-library]: library `one` is already taken by [work]/one
     --> [data]/one
      = help: rename one of the folders: ~/.local/share/twig/prompts/one is not served

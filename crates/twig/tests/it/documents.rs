@@ -411,7 +411,7 @@ fn the_clients_in_the_documents_are_right() {
         let path = user.replacen('~', &env.home().display().to_string(), 1);
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
         assert!(text.contains(key), "{client}: {text}");
-        let outcome = env.run(["connect", client, "--project"]);
+        let outcome = env.run(["connect", client, "--scope=project"]);
         assert_eq!(outcome.code == 0, *project != "–", "{outcome}");
         assert!(
             *project == "–" || env.work().join(project).exists(),

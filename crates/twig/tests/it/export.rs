@@ -174,7 +174,7 @@ fn prompts_are_picked_by_name() {
     ");
     insta::assert_snapshot!(claude(&env, ["other:*"]), @"
     --- stderr
-    error: no prompt is called like `other:*`
+    error: nothing matches `other:*`
     hint: run `twig list` to see every prompt
     --- exit 1
     ");

@@ -39,6 +39,7 @@ mod store;
 mod store_cli;
 mod structure;
 mod unread;
+mod vocabulary;
 
 use std::fs;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};

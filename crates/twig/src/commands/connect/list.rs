@@ -95,7 +95,7 @@ pub(super) fn run(
         }
     }
     ui.say(
-        "hint: run `twig connect CLIENT`, or `twig connect CLIENT --project` for this folder alone",
+        "hint: run `twig connect CLIENT`, or `twig connect CLIENT --scope project` for this folder alone",
     );
     Ok(ExitCode::SUCCESS)
 }

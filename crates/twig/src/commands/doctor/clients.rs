@@ -189,7 +189,7 @@ fn is_harmless(launch: &ClientLaunch, entry: &ServerEntry) -> bool {
     let words = words.chain(launch.args.iter().map(String::as_str));
     let cli = Cli::try_parse_from(words);
     let serves = cli.is_ok_and(|cli| match cli.command {
-        TwigCommand::Serve(serve) => serve.http.address.is_none(),
+        TwigCommand::Serve(serve) => serve.http.address.is_none() && cli.working_folder.is_none(),
         _ => false,
     });
     serves && launch.env.is_empty() && entry.folder.is_none()
@@ -199,7 +199,7 @@ fn is_harmless(launch: &ClientLaunch, entry: &ServerEntry) -> bool {
 fn again(config: &ClientConfig, entry: &ServerEntry) -> String {
     let mut command = format!("twig connect {}", config.client.as_str());
     if config.scope == ConfigScope::Project {
-        command += " --project";
+        command += " --scope project";
     }
     if entry.name != "twig" {
         command = format!("{command} --name {}", entry.name);

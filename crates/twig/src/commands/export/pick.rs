@@ -1,6 +1,7 @@
 //! Selects prompts by name, or by a pattern with `*`.
 
 use twig_clients::export::marked_name;
+use twig_core::catalog::is_match;
 use twig_core::{Catalog, PromptRef};
 
 use crate::command_error::CommandError;
@@ -27,7 +28,7 @@ impl<'c> Picked<'c> {
             }
             let fits = |found: PromptRef<'_>| is_match(name, &found.prompt.full_name);
             if !catalog.prompts(0).any(fits) {
-                let message = format!("no prompt is called like `{name}`");
+                let message = format!("nothing matches `{name}`");
                 let hint = "run `twig list` to see every prompt";
                 return Err(CommandError::fixable(message).hint(hint));
             }
@@ -45,54 +46,5 @@ impl<'c> Picked<'c> {
     pub(super) fn is_meant(&self, name: &str) -> bool {
         let fits = |one: &String| is_match(&marked_name(one), name);
         self.wanted.is_empty() || self.wanted.iter().any(fits)
-    }
-}
-
-/// Whether a name matches a pattern in which `*` stands for any characters.
-fn is_match(pattern: &str, name: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else {
-        return pattern == name;
-    };
-    let Some(mut name) = name.strip_prefix(first) else {
-        return false;
-    };
-    let mut parts: Vec<&str> = rest.split('*').collect();
-    let last = parts.pop().unwrap_or_default();
-    for part in parts {
-        match name.find(part) {
-            Some(at) => name = &name[at + part.len()..],
-            None => return false,
-        }
-    }
-    name.ends_with(last)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stars_stand_for_any_letters() {
-        let fits = [
-            ("a", "a"),
-            ("*", ""),
-            ("*", "review:x"),
-            ("review:*", "review:x"),
-            ("*:x", "review:x"),
-            ("r*:*x", "review:abx"),
-            ("a*a", "aa"),
-            ("**", "q"),
-        ];
-        for (pattern, name) in fits {
-            assert!(is_match(pattern, name), "{pattern} {name}");
-        }
-        for (pattern, name) in [
-            ("a", "ab"),
-            ("a*a", "a"),
-            ("review:*", "reviews"),
-            ("*b*", "c"),
-        ] {
-            assert!(!is_match(pattern, name), "{pattern} {name}");
-        }
     }
 }

@@ -10,6 +10,7 @@ use twig_sources::{ExportError, ExportTarget};
 
 use super::ExportArgs;
 use crate::command_error::{CommandError, ErrorKind, reason};
+use crate::connect::ConfigScope;
 use crate::places::{ClientPlaces, Places, on_disk};
 
 /// A folder, and the base folder that writes to it may not leave.
@@ -21,23 +22,21 @@ pub(super) struct ExportDestination {
 }
 
 impl ExportDestination {
-    pub(super) fn find(options: &ExportArgs, places: &Places) -> Result<Self, CommandError> {
-        let mut target = if options.user {
-            user(options.to).ok_or_else(|| {
+    pub(super) fn find(
+        options: &ExportArgs,
+        scope: ConfigScope,
+        places: &Places,
+    ) -> Result<Self, CommandError> {
+        let mut target = match scope {
+            ConfigScope::User => user(options.to).ok_or_else(|| {
                 CommandError::fixable("your home is not known: HOME is not set")
-                    .hint("name a folder with `--project DIR`")
-            })?
-        } else {
-            let base = on_disk(options.project.as_deref().unwrap_or(Path::new(".")));
-            if !base.is_dir() {
-                let message = format!("there is no folder {}", places.shown(&base));
-                return Err(CommandError::fixable(message));
-            }
-            Self {
-                base,
+                    .hint("use `--scope project` to write into this folder")
+            })?,
+            ConfigScope::Project => Self {
+                base: on_disk(Path::new(".")),
                 folder: options.to.rules().folder.to_owned(),
                 is_made: false,
-            }
+            },
         };
         if let Some(folder) = &options.folder {
             let parsed = RelativePath::parse(folder).map_err(|_| {
@@ -45,7 +44,7 @@ impl ExportDestination {
                 CommandError::new(ErrorKind::Usage, message)
                     .hint("write it from there on, such as `--in .claude/skills`")
             })?;
-            folder_of(&mut target, &parsed, options.user, places);
+            folder_of(&mut target, &parsed, scope == ConfigScope::User, places);
         }
         Ok(target)
     }

@@ -14,7 +14,7 @@ fn without_a_client_all_are_listed() {
     put(&env, ".cursor/other.json", "{}");
     put(&env, ".config/zed/settings.json", "{\n  oops\n}");
     done(&env, &["gemini"]);
-    done(&env, &["codex", "--project", "--name", "prompts"]);
+    done(&env, &["codex", "--scope=project", "--name", "prompts"]);
     insta::assert_snapshot!(connect(&env, &[]), @"
     client          installed  has Twig  file
     claude-code     no         no        ~/.claude.json
@@ -28,7 +28,7 @@ fn without_a_client_all_are_listed() {
     windsurf        no         no        ~/.codeium/windsurf/mcp_config.json
     --- stderr
     zed: ~/.config/zed/settings.json cannot be read: line 2, column 3: expected string for object property
-    hint: run `twig connect CLIENT`, or `twig connect CLIENT --project` for this folder alone
+    hint: run `twig connect CLIENT`, or `twig connect CLIENT --scope project` for this folder alone
     --- exit 0
     ");
     let rows = json(&done(&env, &["--json"]));
@@ -65,12 +65,12 @@ fn every_client_takes_twig_and_gives_it_back() {
     let env = TestEnv::new(TWIG);
     for (client, user, project) in CLIENTS {
         let files = [
-            (Some(user), env.home(), "--user"),
-            (project, env.work(), "--project"),
+            (Some(user), env.home(), "--scope=user"),
+            (project, env.work(), "--scope=project"),
         ];
         for (file, base, scope) in files {
             let Some(file) = file else {
-                let outcome = connect(&env, &[client, "--project"]);
+                let outcome = connect(&env, &[client, "--scope=project"]);
                 assert_eq!(outcome.code, 1, "{outcome}");
                 assert!(
                     outcome
@@ -255,7 +255,7 @@ fn the_file_that_a_client_reads_is_the_one_that_is_there() {
     fs::create_dir_all(env.home().join(".config/devin")).expect("own folder");
     done(&env, &["devin"]);
     assert!(env.home().join(".config/devin/mcp_config.json").exists());
-    done(&env, &["windsurf", "--project"]);
+    done(&env, &["windsurf", "--scope=project"]);
     assert!(env.work().join(".devin/mcp_config.json").exists());
 }
 
@@ -276,10 +276,10 @@ fn names_that_are_nearly_right() {
     }
     assert_eq!(connect(&env, &["--remove"]).code, 2);
     assert_eq!(connect(&env, &["zed", "--name", "a b"]).code, 2);
-    let outcome = connect(&env, &["zed", "--project", "nowhere"]);
+    let outcome = connect(&env, &["zed", "--scope=project", "-C", "nowhere"]);
     assert_eq!(
         outcome.stderr,
-        "error: [work]/nowhere is not a folder\nhint: name the folder of a project\n"
+        "error: cannot run in `nowhere`: there is no such folder\n"
     );
 }
 
@@ -288,12 +288,11 @@ fn a_project_is_this_folder_or_the_one_that_is_named() {
     let env = TestEnv::new(TWIG);
     let file = |folder: &str| env.work().join(folder).join(".cursor/mcp.json").exists();
     fs::create_dir(env.work().join("inner")).expect("own folder");
-    done(&env, &["cursor", "--project", "inner"]);
+    done(&env, &["cursor", "--scope", "project", "-C", "inner"]);
     assert_eq!((file("inner"), file(".")), (true, false));
-    // A client after the flag is a client.
-    done(&env, &["--project", "cursor"]);
+    done(&env, &["--scope", "project", "cursor"]);
     assert!(file("."));
-    let rows = json(&done(&env, &["--project", "inner", "--json"]));
+    let rows = json(&done(&env, &["-C", "inner", "--json"]));
     assert_eq!(rows[3]["project"]["file"], "[work]/inner/.cursor/mcp.json");
     assert!(!env.home().join(".cursor").exists());
 }

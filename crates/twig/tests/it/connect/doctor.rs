@@ -37,7 +37,7 @@ fn every_client_reaches_the_prompts() {
     for (client, _, project) in CLIENTS {
         done(&env, &[client]);
         if project.is_some() {
-            done(&env, &[client, "--project"]);
+            done(&env, &[client, "--scope=project"]);
         }
     }
     let (code, rows) = clients(&env);

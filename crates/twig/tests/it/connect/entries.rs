@@ -30,11 +30,11 @@ fn the_program_is_named_so_that_it_is_found() {
     // The link stays when the program that it leads to is another version's.
     assert_eq!(run(&[]), Some(bin.join("twig").display().to_string()));
     // A project's file is read by others, who have it elsewhere.
-    assert_eq!(run(&["--project"]).as_deref(), Some("twig"));
+    assert_eq!(run(&["--scope=project"]).as_deref(), Some("twig"));
     // Another program of that name is not this one.
     fs::remove_file(bin.join("twig")).expect("own file");
     symlink("/bin/sh", bin.join("twig")).expect("own folder");
-    assert_eq!(run(&["--project"]).as_deref(), Some(TWIG));
+    assert_eq!(run(&["--scope=project"]).as_deref(), Some(TWIG));
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn what_serve_is_given_has_to_hold_elsewhere() {
         serde_json::json!(["serve", "--library", "[work]/lib", "--library=[work]/lib"])
     );
     assert_eq!(
-        given(&["--project", "--", "--library", "lib"]),
+        given(&["--scope=project", "--", "--library", "lib"]),
         serde_json::json!(["serve", "--library", "lib"])
     );
     for (args, code, message) in [
@@ -90,8 +90,11 @@ fn where_libraries_are_is_written_for_a_person_alone() {
         report["entry"]["env"].clone()
     };
     let data = env.work().join("data").display().to_string();
-    assert_eq!(run("--user"), serde_json::json!({"TWIG_DATA_DIR": data}));
-    assert_eq!(run("--project"), serde_json::Value::Null);
+    assert_eq!(
+        run("--scope=user"),
+        serde_json::json!({"TWIG_DATA_DIR": data})
+    );
+    assert_eq!(run("--scope=project"), serde_json::Value::Null);
 }
 
 #[test]

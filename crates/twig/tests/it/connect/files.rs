@@ -248,7 +248,7 @@ fn the_links_of_a_project_lead_nowhere_else() {
         ("gemini", ".gemini"),
     ] {
         for more in [&[][..], &["--force"], &["--print"], &["--remove"]] {
-            let outcome = connect(&env, &[&[client, "--project"], more].concat());
+            let outcome = connect(&env, &[&[client, "--scope=project"], more].concat());
             assert_eq!(outcome.code, 1, "{outcome}");
             let said = format!("the symlink [work]/{link} points out of the project\nhint: ");
             assert!(outcome.stderr.contains(&said), "{outcome}");
@@ -261,7 +261,8 @@ fn the_links_of_a_project_lead_nowhere_else() {
     symlink("shared", env.work().join(".zed")).expect("own folder");
     let way = env.home().join("way");
     symlink(env.work(), &way).expect("own folder");
-    done(&env, &["zed", "--project", way.to_str().expect("text")]);
+    let way = way.to_str().expect("text");
+    done(&env, &["zed", "--scope=project", "-C", way]);
     assert!(text(&env.work().join("shared/settings.json")).contains("serve"));
 }
 
@@ -368,5 +369,5 @@ fn without_a_home_only_projects_have_files() {
         said.contains("hint: set HOME to an absolute path"),
         "{said}"
     );
-    assert_eq!(run(&["--project"]).0, Some(0));
+    assert_eq!(run(&["--scope=project"]).0, Some(0));
 }

@@ -35,10 +35,10 @@ fn export<'a>(env: &TestEnv, more: impl IntoIterator<Item = &'a str>) -> Command
     let args = [
         "export",
         "--library",
-        "mine",
+        "../mine",
         "--kind",
         "skills",
-        "--project",
+        "-C",
         "app",
     ];
     env.run(args.into_iter().chain(more))

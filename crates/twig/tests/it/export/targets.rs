@@ -15,7 +15,7 @@ fn every_client_has_its_folder_in_a_project() {
     let env = env();
     fs::create_dir(env.work().join("app")).expect("writable");
     for client in CLIENTS {
-        let outcome = env.run(["export", "plan", "--to", client, "--project", "app"]);
+        let outcome = env.run(["export", "plan", "--to", client, "-C", "app"]);
         assert_eq!(outcome.code, 0, "{outcome}");
     }
     let expected = [
@@ -34,7 +34,7 @@ fn every_client_has_its_folder_in_a_project() {
 fn every_client_has_its_folder_at_home() {
     let env = env();
     for client in CLIENTS {
-        let outcome = env.run(["export", "plan", "--to", client, "--user"]);
+        let outcome = env.run(["export", "plan", "--to", client, "--scope=user"]);
         assert_eq!(outcome.code, 0, "{outcome}");
     }
     let mut expected = vec![
@@ -63,7 +63,7 @@ fn the_environment_may_name_folders() {
     let env = env();
     let root = env.root().to_owned();
     let run = |client: &str, name: &str, folder: &str| {
-        let mut command = env.command(["export", "plan", "--user", "--to", client]);
+        let mut command = env.command(["export", "plan", "--scope=user", "--to", client]);
         let output = command.env(name, root.join(folder)).output();
         assert!(output.expect("the binary starts").status.success());
     };
@@ -85,19 +85,10 @@ fn another_folder_may_be_named() {
     hint: write it from there on, such as `--in .claude/skills`
     --- exit 2
     ");
-    insta::assert_snapshot!(claude(&env, ["--project", "nowhere"]), @"
+    insta::assert_snapshot!(claude(&env, ["-C", "nowhere"]), @"
     --- stderr
-    error: there is no folder [work]/nowhere
+    error: cannot run in `nowhere`: there is no such folder
     --- exit 1
-    ");
-    insta::assert_snapshot!(claude(&env, ["--project", ".", "--user"]), @"
-    --- stderr
-    error: the argument '--project <DIR>' cannot be used with '--user'
-
-    Usage: twig export --to <CLIENT> --project <DIR> [NAME]...
-
-    For more information, try '--help'.
-    --- exit 2
     ");
 }
 
@@ -134,7 +125,7 @@ fn a_project_of_a_workspace_can_be_exported() {
         "-c",
         "Say {{what}} you did.\n",
     ]);
-    let states = states(&env, ["--from-project", "notes"]);
+    let states = states(&env, ["-p", "notes"]);
     assert_eq!(states, ["stand-up new written"]);
     let text = super::read(&env, ".claude/commands/stand-up.md");
     assert!(text.ends_with("---\nSay {{what}} you did.\n"), "{text}");
@@ -202,7 +193,7 @@ fn files_of_the_same_client_keep_what_it_follows() {
             file,
             &format!("---\ndescription: A\n{keys}---\nDo it.\n"),
         );
-        let from = ["--library", ".", "--project", "to"];
+        let from = ["--library", "..", "-C", "to"];
         let outcome = env.run(["export", "--to", client].into_iter().chain(from));
         assert_eq!(outcome.code, 0, "{outcome}");
         let text = super::read(&env, &format!("to/{file}"));

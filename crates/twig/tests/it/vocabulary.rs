@@ -1,0 +1,320 @@
+//! The words of the command line: one word means one thing in every command.
+
+use std::fs;
+
+use serde_json::Value;
+use twig_testkit::{TestEnv, write_fixture};
+
+use crate::{TWIG, env};
+
+/// Two libraries; a prompt of one uses the other.
+const TWO: &str = r#"
+//- team/twig.toml
+[prompts.review]
+description = "Reviews"
+
+[prompts.plan]
+description = "Plans"
+
+[prompts.cites]
+[[prompts.cites.messages]]
+resource = "twig://own/guide"
+//- team/prompts/review.md
+{% include "own:hello" %} Review.
+//- team/prompts/plan.md
+Plan.
+//- team/docs/rules.md
+# Rules
+//- own/twig.toml
+[prompts.hello]
+description = "Says hello"
+
+[prompts.broken]
+//- own/prompts/hello.md
+Hello.
+//- own/prompts/broken.md
+{{ oops }}
+//- own/docs/guide.md
+# Guide
+"#;
+
+fn names(env: &TestEnv, args: &[&str]) -> Vec<String> {
+    let outcome = env.run(["list", "--json"].iter().chain(args).copied());
+    assert_eq!(outcome.code, 0, "{outcome}");
+    let rows: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    let rows = rows.as_array().expect("rows").iter();
+    rows.map(|row| row["name"].as_str().expect("a name").to_owned())
+        .collect()
+}
+
+const TEAM: [&str; 3] = ["team:cites", "team:plan", "team:review"];
+const OWN: [&str; 2] = ["own:broken", "own:hello"];
+
+#[test]
+fn only_names_libraries_or_prompts() {
+    let env = env(TWO);
+    assert_eq!(names(&env, &["--only", "team"]), TEAM);
+    assert_eq!(names(&env, &["team"]), TEAM);
+    assert_eq!(names(&env, &["--only", "Team"]), TEAM);
+    assert_eq!(names(&env, &["o*"]), OWN);
+    assert_eq!(names(&env, &["--only", "own,team"]).len(), 5);
+    assert_eq!(
+        names(&env, &["--only", "own", "--only", "team:p*"]),
+        ["own:broken", "own:hello", "team:plan"]
+    );
+    assert_eq!(names(&env, &["own:hello"]), ["own:hello"]);
+    for (args, stderr) in [
+        (
+            ["list", "taem"],
+            "error: nothing matches `taem`\nhint: did you mean `team`?\n",
+        ),
+        (
+            ["check", "review"],
+            "error: nothing matches `review`\nhint: a prompt is named with its library: `team:review`\n",
+        ),
+        (
+            ["list", "team:revue"],
+            "error: nothing matches `team:revue`\nhint: did you mean `team:review`?\n",
+        ),
+        (
+            ["list", "zzzzzz"],
+            "error: nothing matches `zzzzzz`\nhint: libraries: own, team\n",
+        ),
+        (
+            ["check", "./nowhere"],
+            "error: there is nothing at [work]/nowhere\n",
+        ),
+    ] {
+        let outcome = env.run(args);
+        assert_eq!((outcome.stderr.as_str(), outcome.code), (stderr, 1));
+    }
+}
+
+#[test]
+fn an_existing_path_wins_over_a_name() {
+    let env = env(TWO);
+    write_fixture(
+        &env.work(),
+        "//- team/twig.toml\n[prompts.here]\n//- team/prompts/here.md\nHi.\n",
+    );
+    assert_eq!(names(&env, &["team"]), ["team:here"]);
+    assert_eq!(names(&env, &["./team", "own"]).len(), 3);
+    let outcome = env.run(["check", "team"]);
+    assert!(outcome.stderr.contains("checked 1 prompt in 1 library"));
+    let inner = env.run(["check", "team/prompts/here.md"]);
+    assert!(inner.stderr.contains("checked 1 prompt in 1 library"));
+}
+
+#[test]
+fn what_is_not_offered_can_still_be_included_and_embedded() {
+    let env = env(TWO);
+    let only = ["--only", "team"];
+    let run = |args: &[&str]| env.run(args.iter().chain(&only).copied());
+    assert_eq!(run(&["render", "review"]).stdout, "Hello.\n Review.\n");
+    let cited = run(&["render", "cites"]);
+    assert!(cited.stdout.starts_with("[twig://own/guide: "), "{cited}");
+    let missing = run(&["show", "own:hello"]);
+    assert_eq!(missing.code, 1, "{missing}");
+    assert!(!missing.stderr.contains("did you mean `own"), "{missing}");
+    assert_eq!(run(&["show", "twig://own/guide"]).code, 1);
+    let found = run(&["search", "hello"]).stdout;
+    assert!(
+        !found.lines().any(|line| line.starts_with("own:")),
+        "{found}"
+    );
+    assert_eq!(
+        run(&["list", "--documents"]).stdout,
+        "twig://team/rules  text/markdown  Rules\n"
+    );
+    let only = ["list", "--documents", "--only", "team:plan"];
+    assert_eq!(env.run(only).stdout, "", "a prompt alone has no documents");
+    let checked = run(&["check"]);
+    assert_eq!(checked.code, 0, "{checked}");
+    assert!(
+        checked
+            .stderr
+            .contains("checked 3 prompts and 1 document in 1 library")
+    );
+    let checked = env.run(["check", "own:hello"]);
+    assert_eq!(checked.code, 0, "the broken prompt is not meant: {checked}");
+    assert_eq!(env.run(["check", "own"]).code, 1);
+}
+
+#[test]
+fn a_server_offers_only_what_is_named() {
+    let env = env(TWO);
+    let mut client = env.serve_with(["--only", "team:review,own:hello"]);
+    client.initialize();
+    let listed = client.request("prompts/list", serde_json::json!({}));
+    let listed = listed["result"]["prompts"]
+        .as_array()
+        .expect("prompts")
+        .iter();
+    let listed: Vec<&Value> = listed.map(|it| &it["name"]).collect();
+    assert_eq!(listed, ["own:hello", "team:review"]);
+    let documents = client.request("resources/list", serde_json::json!({}));
+    assert_eq!(documents["result"]["resources"], serde_json::json!([]));
+    // A library may come later.
+    let mut client = env.serve_with(["--only", "late", "--poll"]);
+    client.initialize();
+    let listed = client.request("prompts/list", serde_json::json!({}));
+    assert_eq!(listed["result"]["prompts"], serde_json::json!([]));
+    env.write("late/prompts/x.md", "X.\n");
+    env.write("late/twig.toml", "[prompts.x]\n");
+    client.notification("notifications/prompts/list_changed");
+    let listed = client.request("prompts/list", serde_json::json!({}));
+    assert_eq!(listed["result"]["prompts"][0]["name"], "late:x");
+}
+
+#[test]
+fn doctor_and_export_know_only() {
+    let env = env(TWO);
+    let doctor = env.run(["doctor", "--only", "team"]);
+    assert_eq!(doctor.code, 0, "{doctor}");
+    assert!(!doctor.stdout.contains("own "), "{doctor}");
+    assert!(
+        doctor.stdout.contains("connect CLIENT -- --only team"),
+        "{doctor}"
+    );
+    let both = ["export", "--to", "claude"];
+    assert_eq!(env.run(both).code, 0);
+    // Files of prompts that are not meant stay.
+    let only = ["--only", "team", "--prune"];
+    let outcome = env.run(both.into_iter().chain(only));
+    assert!(!outcome.stdout.contains("own:hello"), "{outcome}");
+    assert!(env.work().join(".claude/commands/hello.md").exists());
+}
+
+#[test]
+fn a_skill_that_is_named_comes_with_its_files() {
+    let env = TestEnv::new(TWIG);
+    write_fixture(
+        &env.work(),
+        "//- s/pdf/SKILL.md\n---\nname: pdf\ndescription: Reads PDFs\n---\nSee notes.md.\n\
+         //- s/pdf/notes.md\nNotes.\n//- s/csv/SKILL.md\n---\nname: csv\ndescription: Reads CSV\n---\nx\n",
+    );
+    let only = ["list", "--library", "s", "--only", "s:pdf", "--documents"];
+    let outcome = env.run(only);
+    let uris = outcome
+        .stdout
+        .lines()
+        .filter_map(|line| line.split_once(' '));
+    let uris: Vec<&str> = uris.map(|(uri, _)| uri).collect();
+    assert_eq!(
+        uris,
+        ["skill://s/pdf/SKILL.md", "skill://s/pdf/notes.md"],
+        "{outcome}"
+    );
+}
+
+#[test]
+fn a_command_runs_in_another_folder() {
+    let env = TestEnv::new(TWIG);
+    write_fixture(
+        &env.work(),
+        "//- app/.twig/prompts/hi.json\n{\"name\": \"hi\", \"messages\": [{\"role\": \"user\", \"content\": {\"type\": \"text\", \"text\": \"Hi.\"}}]}\n//- app/x.txt\n",
+    );
+    assert_eq!(env.run(["render", "hi", "-C", "app"]).stdout, "Hi.\n");
+    assert_eq!(env.run(["-C", "app", "render", "hi"]).stdout, "Hi.\n");
+    assert_eq!(env.run(["render", "hi"]).code, 1);
+    for (folder, why) in [
+        ("app/x.txt", "it is not a folder"),
+        ("no", "there is no such folder"),
+    ] {
+        let outcome = env.run(["-C", folder, "list"]);
+        let said = format!("error: cannot run in `{folder}`: {why}\n");
+        assert_eq!((outcome.stderr, outcome.code), (said, 1));
+    }
+}
+
+#[test]
+fn nothing_is_fetched_for_a_library() {
+    let env = TestEnv::new(TWIG);
+    for address in ["https://example.com/prompts.git", "git@example.com:a/b"] {
+        let outcome = env.run(["list", "--library", address]);
+        assert_eq!(outcome.code, 2, "{outcome}");
+        let said = "nothing is fetched; clone it, then name the folder";
+        assert!(outcome.stderr.contains(said), "{outcome}");
+    }
+}
+
+#[test]
+fn old_spellings_say_what_they_are_called_now() {
+    let env = env(TWO);
+    for (args, hint) in [
+        (
+            &["connect", "cursor", "--user"][..],
+            "hint: `--user` is now `--scope user`\n",
+        ),
+        (
+            &["export", "--to", "cursor", "team:plan", "--user"],
+            "hint: `--user` is now `--scope user`\n",
+        ),
+    ] {
+        let outcome = env.run(args.iter().copied());
+        assert_eq!(outcome.code, 0, "{outcome}");
+        assert!(outcome.stderr.contains(hint), "{outcome}");
+    }
+    env.run(["project", "create", "notes"]);
+    env.run(["prompt", "add", "a", "-p", "notes", "-c", "Text."]);
+    let from = ["export", "--to", "claude", "--from-project", "notes", "a"];
+    let outcome = env.run(from);
+    assert_eq!(outcome.code, 0, "{outcome}");
+    let hint = "hint: `--from-project` is now `-p`\n";
+    assert!(outcome.stderr.contains(hint), "{outcome}");
+    let named = ["export", "--to", "claude", "--project", "notes", "a"];
+    assert_eq!(env.run(named).code, 0, "a name is a project of the store");
+}
+
+#[test]
+fn spellings_that_mean_something_else_now_are_refused() {
+    let env = env(TWO);
+    fs::create_dir(env.work().join("app")).expect("own folder");
+    insta::assert_snapshot!(env.run(["connect", "cursor", "--project"]), @"
+    --- stderr
+    error: `--project` is a project of the store, not a folder
+    hint: run `twig connect cursor --scope project` to write the file of a folder
+    hint: run `twig connect cursor -- --project NAME` to serve a project of the store
+    --- exit 2
+    ");
+    insta::assert_snapshot!(env.run(["connect", "--project", "cursor"]), @"
+    --- stderr
+    error: `--project` is a project of the store, not a folder
+    hint: run `twig connect cursor --scope project` to write the file of a folder
+    hint: run `twig connect cursor -- --project NAME` to serve a project of the store
+    --- exit 2
+    ");
+    insta::assert_snapshot!(env.run(["export", "--to", "claude", "--project", "app"]), @"
+    --- stderr
+    error: `--project` is a project of the store, not a folder
+    hint: run `twig -C app export …` to write into that folder
+    hint: use `-p NAME` for a project of the store
+    --- exit 2
+    ");
+    insta::assert_snapshot!(env.run(["check", "--library", "app"]), @"
+    --- stderr
+    error: `--library` adds a folder to what is served, and `check` does not serve
+    hint: run `twig check app` to check that folder alone
+    --- exit 2
+    ");
+    assert!(!env.work().join(".cursor").exists());
+    assert!(!env.work().join("app/.claude").exists());
+}
+
+#[test]
+fn the_hint_to_check_names_what_was_listed() {
+    let env = env(TWO);
+    fs::write(env.data().join("own/twig.toml"), "[prompts.gone]\n").expect("own file");
+    write_fixture(&env.work(), "//- bad/md/twig.toml\n[prompts.gone]\n");
+    let hint = |args: &[&str]| env.run(args.iter().copied()).stderr;
+    assert_eq!(hint(&["list"]), "hint: 1 problem found; run `twig check`\n");
+    assert_eq!(
+        hint(&["list", "--library", "bad/md"]),
+        "hint: 2 problems found; run `twig check` and `twig check bad/md`\n"
+    );
+    assert!(
+        hint(&["list", "bad/md"]).ends_with("hint: 1 problem found; run `twig check bad/md`\n")
+    );
+    assert!(hint(&["list", "--only", "own"]).ends_with("run `twig check own`\n"));
+    assert_eq!(env.run(["check", "bad/md"]).code, 1);
+}
