@@ -11,8 +11,8 @@ pub mod stand_in;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use self::arguments::{check_values, pattern_bytes, refuse_unknown, value_at, value_of};
-pub use self::arguments::{missing, unknown};
+use self::arguments::{check_values, pattern_bytes, value_at, value_of};
+pub use self::arguments::{missing, refuse_unknown, unknown};
 pub(crate) use self::embed::{Embedding, NOTHING_GIVEN};
 use crate::argument::PATTERN_AT_ONCE;
 pub use crate::argument_rules::check_value;
@@ -85,7 +85,7 @@ impl Unfinished {
 }
 
 /// True if a prompt refuses unknown arguments; others ignore them.
-pub fn refuses_unknown(found: PromptRef<'_>) -> bool {
+fn refuses_unknown(found: PromptRef<'_>) -> bool {
     found.library.kind == LibraryKind::Definitions || found.prompt.dialect == Dialect::Function
 }
 

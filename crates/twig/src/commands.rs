@@ -3,6 +3,7 @@
 
 mod check;
 mod client;
+mod clipboard;
 mod compact;
 mod connect;
 mod content;
@@ -28,6 +29,7 @@ mod serve;
 mod show;
 mod store;
 mod transfer;
+mod values;
 mod workspace;
 
 use std::path::PathBuf;

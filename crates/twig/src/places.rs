@@ -214,6 +214,16 @@ pub(crate) fn variable(name: &str) -> Option<OsString> {
     env::var_os(name)
 }
 
+/// A path that the user wrote after an `@`, where the shell does not expand `~/`.
+pub(crate) fn expanded(path: &str) -> PathBuf {
+    let home = || absolute("HOME").or_else(|| absolute("USERPROFILE"));
+    let below = path.strip_prefix("~/");
+    match below.and_then(|below| Some(home()?.join(below))) {
+        Some(path) => path,
+        None => path.into(),
+    }
+}
+
 /// The absolute form of a path that the user gave.
 pub(crate) fn on_disk(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 
 use serde::Serialize;
 use twig_core::Problem;
@@ -38,6 +38,14 @@ impl Ui {
     /// Data exactly as it is.
     pub(crate) fn raw(&mut self, text: &str) -> io::Result<()> {
         self.out.write_all(text.as_bytes())
+    }
+
+    /// Text exactly as it is; a terminal sees control characters spelled out.
+    pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
+        if self.out.get_ref().is_terminal() {
+            return self.raw(&visible(text));
+        }
+        self.raw(text)
     }
 
     /// Bytes exactly as they are.

@@ -29,7 +29,7 @@ pub fn unknown<'a>(arguments: &[Argument], given: &'a GivenArguments<'_>) -> Vec
 }
 
 /// Refuses unknown arguments, and suggests similar names.
-pub(super) fn refuse_unknown(
+pub fn refuse_unknown(
     arguments: &[Argument],
     given: &GivenArguments<'_>,
 ) -> Result<(), RenderError> {

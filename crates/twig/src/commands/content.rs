@@ -9,6 +9,7 @@ use twig_core::document::{mime_of, mime_of_name};
 use twig_core::store::{GivenContent, ItemKind};
 
 use crate::command_error::{CommandError, reason};
+use crate::places;
 
 /// How many bytes of a content are used to guess its type.
 const HEAD: usize = 4096;
@@ -20,15 +21,29 @@ pub(super) enum Spelled<'a> {
     Text(&'a str),
     /// `@FILE`: the file's content.
     File(&'a str),
+    /// `-` or `@-`: standard input.
+    Stdin,
 }
 
-/// `TEXT`, `@FILE`, or `@@TEXT` for a text that starts with an @.
+/// `TEXT`, `@FILE`, `-` for standard input, or `@@TEXT` for a text that starts with an @.
 pub(super) fn spelled(value: &str) -> Spelled<'_> {
     match value.strip_prefix('@') {
+        None if value == "-" => Spelled::Stdin,
         None => Spelled::Text(value),
+        Some("-") => Spelled::Stdin,
         Some(text) if text.starts_with('@') => Spelled::Text(text),
         Some(path) => Spelled::File(path),
     }
+}
+
+/// Reads a file, whose path may start with `~/`, to its end or to one byte past the limit.
+pub(super) fn read_file(path: &str, limit: usize) -> io::Result<Vec<u8>> {
+    read(File::open(places::expanded(path))?, limit)
+}
+
+/// Reads standard input to its end or to one byte past the limit.
+pub(super) fn read_stdin(limit: usize) -> io::Result<Vec<u8>> {
+    read(io::stdin().lock(), limit)
 }
 
 /// Reads the content that a value names; `-` is standard input. Never reads more than the limit.
@@ -42,12 +57,9 @@ pub(super) fn content(
         ItemKind::Resource => limits.document,
     };
     let (what, bytes) = match spelled(value) {
-        _ if value == "-" => ("standard input".to_owned(), read(io::stdin().lock(), limit)),
+        Spelled::Stdin => ("standard input".to_owned(), read_stdin(limit)),
         Spelled::Text(text) => return Ok(GivenContent::Text(text.to_owned())),
-        Spelled::File(path) => {
-            let bytes = File::open(path).and_then(|file| read(file, limit));
-            (format!("the file `{path}`"), bytes)
-        }
+        Spelled::File(path) => (format!("the file `{path}`"), read_file(path, limit)),
     };
     let bytes = bytes.map_err(|error| {
         let why = reason(&error);
@@ -73,7 +85,7 @@ pub(super) fn content(
 pub(super) fn guess(value: &str, uri: &str, given: &GivenContent) -> &'static str {
     let file = match spelled(value) {
         Spelled::File(path) => Path::new(path).file_name().and_then(|name| name.to_str()),
-        Spelled::Text(_) => None,
+        Spelled::Text(_) | Spelled::Stdin => None,
     };
     let path = uri.split(['?', '#']).next().unwrap_or_default();
     let last = path.rsplit(['/', ':']).next().unwrap_or_default();
@@ -102,6 +114,10 @@ mod tests {
         assert_eq!(spelled("@file"), Spelled::File("file"));
         assert_eq!(spelled("@@text"), Spelled::Text("@text"));
         assert_eq!(spelled("a@b"), Spelled::Text("a@b"));
+        assert_eq!(spelled("-"), Spelled::Stdin);
+        assert_eq!(spelled("@-"), Spelled::Stdin);
+        assert_eq!(spelled("--"), Spelled::Text("--"));
+        assert_eq!(spelled("@@-"), Spelled::Text("@-"));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! `twig render`: renders a prompt with its arguments, as a client would get it.
 
-use std::borrow::Cow;
-use std::fs;
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -9,23 +8,26 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use twig_core::Latest;
 use twig_core::render::{self, ComputedRender};
-use twig_core::{Block, Message, Prompt, RenderError, Rendering, function};
+use twig_core::{Block, Message, Prompt, PromptRef, Rendering, function};
 
-use super::content::{Spelled, spelled};
-use super::find;
 use super::opened_catalog::{FunctionArgs, OpenedCatalog, SourceArgs};
-use crate::command_error::{CommandError, ErrorKind, reason};
+use super::values::{self, GivenPair, ValueArgs};
+use super::{clipboard, find};
+use crate::command_error::CommandError;
 use crate::jobs::{JobSettings, Jobs};
-use crate::ui::Ui;
+use crate::ui::{Ui, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct RenderArgs {
     /// The prompt's name
     name: String,
 
-    /// Values for its arguments; KEY=@FILE reads a file, KEY=@@TEXT starts with an @
-    #[arg(value_name = "KEY=VALUE")]
-    arguments: Vec<String>,
+    #[command(flatten)]
+    values: ValueArgs,
+
+    /// Copy the text to the clipboard instead of printing it
+    #[arg(long, conflicts_with = "json")]
+    copy: bool,
 
     #[command(flatten)]
     sources: SourceArgs,
@@ -55,52 +57,48 @@ struct RenderedMessage {
     content: Option<Box<RawValue>>,
 }
 
-type GivenPair = (Cow<'static, str>, Cow<'static, str>);
-
 pub(super) fn run(options: &RenderArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let opened = OpenedCatalog::open(&options.sources)?;
     let catalog = Latest::from(opened.live.snapshot());
     let found = find(&catalog, &options.name)?;
-    let given: Vec<GivenPair> = options
-        .arguments
-        .iter()
-        .map(|text| pair(text))
-        .collect::<Result<_, _>>()?;
-    for (at, (name, _)) in given.iter().enumerate() {
-        if given[..at].iter().any(|(other, _)| other == name) {
-            return Err(CommandError::new(
-                ErrorKind::Usage,
-                format!("`{name}` is given twice"),
-            ));
-        }
-    }
-    // If unknown arguments are refused, the refusal says it all.
-    let dropped = if render::refuses_unknown(found) {
-        Vec::new()
+    let mut given = values::given(found.prompt, &options.values, &opened.config.limits, ui)?;
+    values::ask_for_missing(found.prompt, &mut given)?;
+    let rendered = rendered(&opened, &catalog, found, &given, &options.functions)?;
+    if options.json {
+        let messages = rendered.messages.into_iter().map(json_message);
+        ui.json(&Rendered {
+            name: &found.prompt.full_name,
+            description: rendered.description.as_deref(),
+            messages: messages.collect(),
+        })?;
     } else {
-        render::unknown(&found.prompt.arguments, &given)
-    };
-    for name in dropped {
-        let names = found
-            .prompt
-            .arguments
-            .iter()
-            .map(|argument| &*argument.name);
-        let near = twig_core::suggest::did_you_mean(name, names);
-        let near = near.map(|near| format!("; {near}")).unwrap_or_default();
-        ui.say(format!(
-            "warning: prompt `{}` has no argument `{name}`{near}",
-            options.name
-        ));
+        print(found.prompt, &rendered.messages, options.copy, ui)?;
     }
-    let world = opened.world(&catalog);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A prompt as a client would get it.
+pub(super) struct RenderedPrompt {
+    description: Option<Box<str>>,
+    pub(super) messages: Vec<Message>,
+}
+
+/// Renders a prompt, and waits for what computes it.
+pub(super) fn rendered(
+    opened: &OpenedCatalog,
+    catalog: &Latest<'_>,
+    found: PromptRef<'_>,
+    given: &[GivenPair],
+    functions: &FunctionArgs,
+) -> Result<RenderedPrompt, CommandError> {
+    let world = opened.world(catalog);
     let jobs = Jobs::new(JobSettings {
-        allowed: opened.allowed(&options.functions),
+        allowed: opened.allowed(functions),
         ..JobSettings::default()
     });
-    let explain = |error| explain(error, found.prompt);
+    let explain = |error| values::explain(error, found.prompt);
     let mut description = found.prompt.description.clone();
-    let messages = match render::render(world, found, &given).map_err(explain)? {
+    let messages = match render::render(world, found, given).map_err(explain)? {
         Rendering::Done(messages) => messages,
         Rendering::Computed(ComputedRender { job, rest }) => {
             let outcome = jobs.render(job);
@@ -112,46 +110,69 @@ pub(super) fn run(options: &RenderArgs, ui: &mut Ui) -> Result<ExitCode, Command
             finished.messages
         }
     };
-    print(options, found.prompt, description.as_deref(), messages, ui)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(RenderedPrompt {
+        description,
+        messages,
+    })
 }
 
-fn print(
-    options: &RenderArgs,
+/// Prints the text of messages, or copies it.
+pub(super) fn print(
     prompt: &Prompt,
-    description: Option<&str>,
-    messages: Vec<Message>,
+    messages: &[Message],
+    is_copied: bool,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
-    if options.json {
-        let messages = messages.into_iter().map(|message| {
-            let role = message.role.as_str();
-            let (text, content) = match message.block {
-                Block::Text(text) => (Some(text), None),
-                block => (None, Some(twig_mcp::content(&block))),
-            };
-            RenderedMessage {
-                role,
-                text,
-                content,
-            }
-        });
-        return ui.json(&Rendered {
-            name: &prompt.full_name,
-            description,
-            messages: messages.collect(),
-        });
+    let (text, links) = match one_text(messages) {
+        Some((text, links)) => (text.to_owned(), links),
+        None => (text_of(messages), Vec::new()),
+    };
+    if is_copied {
+        clipboard::copy(&text, ui)?;
+    } else {
+        ui.text(&text)?;
+        if !text.ends_with('\n') {
+            ui.raw("\n")?;
+        }
     }
-    let several = messages.len() > 1;
-    for message in &messages {
-        if several {
-            ui.line(format!("[{}]", message.role.as_str()))?;
+    if !links.is_empty() {
+        ui.say(format!(
+            "hint: `{}` also links to {}",
+            prompt.full_name,
+            links.join(", ")
+        ));
+    }
+    Ok(())
+}
+
+/// The only text of a prompt, and the links beside it; a skill has one to each of its files.
+fn one_text(messages: &[Message]) -> Option<(&str, Vec<&str>)> {
+    let first = messages.first()?;
+    let mut text = None;
+    let mut links = Vec::new();
+    for message in messages {
+        match &message.block {
+            _ if message.role != first.role => return None,
+            Block::Text(more) if text.is_none() => text = Some(&**more),
+            Block::Link { uri, .. } => links.push(&**uri),
+            _ => return None,
+        }
+    }
+    Some((text?, links))
+}
+
+/// All messages; several have their roles above them.
+fn text_of(messages: &[Message]) -> String {
+    let mut text = String::new();
+    for message in messages {
+        if messages.len() > 1 {
+            let _ = writeln!(text, "[{}]", message.role.as_str());
         }
         match &message.block {
-            Block::Text(text) => {
-                ui.raw(text)?;
-                if !text.ends_with('\n') {
-                    ui.raw("\n")?;
+            Block::Text(block) => {
+                text.push_str(block);
+                if !block.ends_with('\n') {
+                    text.push('\n');
                 }
             }
             Block::Resource {
@@ -159,51 +180,29 @@ fn print(
                 mime,
                 contents,
             } => {
-                ui.line(format!("[{uri}: {mime}, {} bytes]", contents.len()))?;
+                let (uri, mime) = (visible(uri), visible(mime));
+                let _ = writeln!(text, "[{uri}: {mime}, {} bytes]", contents.len());
             }
-            Block::Link { uri, .. } => ui.line(format!("[link to {uri}]"))?,
+            Block::Link { uri, .. } => {
+                let _ = writeln!(text, "[link to {}]", visible(uri));
+            }
             Block::Media(media) => {
-                ui.line(format!("[{}, {} bytes]", media.mime, media.bytes.len()))?;
+                let _ = writeln!(text, "[{}, {} bytes]", media.mime, media.bytes.len());
             }
         }
     }
-    Ok(())
+    text
 }
 
-/// `KEY=VALUE`, `KEY=@FILE` or `KEY=@@TEXT`.
-fn pair(text: &str) -> Result<GivenPair, CommandError> {
-    let Some((key, value)) = text.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-        let message = format!("`{text}` is not KEY=VALUE");
-        let error = CommandError::new(ErrorKind::Usage, message);
-        return Err(error.hint("put quotes round a value with spaces: KEY=\"several words\""));
+fn json_message(message: Message) -> RenderedMessage {
+    let role = message.role.as_str();
+    let (text, content) = match message.block {
+        Block::Text(text) => (Some(text), None),
+        block => (None, Some(twig_mcp::content(&block))),
     };
-    let value = match spelled(value) {
-        Spelled::Text(text) => text.to_owned(),
-        Spelled::File(path) => fs::read_to_string(path).map_err(|error| {
-            let why = reason(&error);
-            CommandError::fixable(format!(
-                "the file `{path}` for `{key}` cannot be read: {why}"
-            ))
-            .hint(format!("write {key}=@@… for a value that starts with an @"))
-        })?,
-    };
-    Ok((Cow::Owned(key.to_owned()), Cow::Owned(value)))
-}
-
-fn explain(error: RenderError, prompt: &Prompt) -> CommandError {
-    let hint = match error.missing_arguments() {
-        Some(missing) => {
-            let pairs: Vec<String> = missing
-                .iter()
-                .map(|argument| format!("{}=…", argument.name))
-                .collect();
-            Some(format!(
-                "twig render {} {}",
-                prompt.full_name,
-                pairs.join(" ")
-            ))
-        }
-        None => None,
-    };
-    hint.into_iter().fold(error.into(), CommandError::hint)
+    RenderedMessage {
+        role,
+        text,
+        content,
+    }
 }

@@ -314,6 +314,7 @@ fn the_terminal_shows_renders_and_finds_definitions() {
     insta::assert_snapshot!(env.run(["render", "review", "code=x", "lang=go"]), @"
     --- stderr
     error: Unknown arguments: lang; did you mean `language`?
+    hint: put a value that contains = after `--`: -- 'lang=go'
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["search", "following"]), @"

@@ -31,6 +31,7 @@ mod live;
 mod markdown;
 mod media;
 mod project;
+mod pty;
 mod remember;
 mod resources;
 mod saved;
@@ -39,6 +40,7 @@ mod store;
 mod store_cli;
 mod structure;
 mod unread;
+mod values;
 mod vocabulary;
 
 use std::fs;

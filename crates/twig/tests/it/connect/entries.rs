@@ -7,7 +7,7 @@ use twig_testkit::TestEnv;
 
 use super::{backup, connect, done, json, put, text};
 use crate::TWIG;
-use crate::store_cli::terminal::answered;
+use crate::pty::answered;
 
 #[test]
 fn the_program_is_named_so_that_it_is_found() {

@@ -1,37 +1,9 @@
 //! What is asked on a terminal, and what is not printed on one.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::process::{Command, Output};
+use std::io::Read;
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use twig_testkit::TestEnv;
-
+use crate::pty::{answered, terminal};
 use crate::store_cli::{done, garden, json};
-
-/// Both ends of a terminal; what is written to the first is typed on the second.
-fn terminal() -> (File, File) {
-    let near = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-    grantpt(&near).expect("ours");
-    unlockpt(&near).expect("ours");
-    let name = ptsname(&near, Vec::new()).expect("it has a name");
-    let far = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(rustix::fs::OFlags::NOCTTY.bits().cast_signed())
-        .open(name.to_str().expect("text"))
-        .expect("the other end");
-    (near.into(), far)
-}
-
-/// Runs a command and types an answer.
-pub(crate) fn answered(env: &TestEnv, args: &[&str], answer: &str) -> Output {
-    let (mut near, far) = terminal();
-    near.write_all(answer.as_bytes()).expect("typed");
-    let mut command: Command = env.command(args.iter().copied());
-    command.stdin(far).output().expect("the binary ends")
-}
 
 #[test]
 fn what_is_destroyed_is_asked_about_first() {
