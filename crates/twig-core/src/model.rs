@@ -212,6 +212,12 @@ impl Prompt {
                 _ => None,
             })
     }
+
+    /// True if it has images or audio.
+    pub fn has_media(&self) -> bool {
+        let is_media = |message: &MessageSource| matches!(message.content, Content::Media { .. });
+        self.messages.iter().any(is_media)
+    }
 }
 
 /// How a prompt's text becomes a message.

@@ -1,7 +1,7 @@
 //! A request that is being answered, as every handler sees it.
 
-use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use twig_core::World;
 
@@ -21,7 +21,7 @@ pub(crate) struct Call<'a> {
     /// The name that a legacy client gave when it initialized.
     pub(crate) client: Option<&'a str>,
     /// True if an unknown client asked for a prompt as `command_clients` do.
-    pub(crate) fills_in: &'a Cell<bool>,
+    pub(crate) fills_in: &'a AtomicBool,
 }
 
 /// The outcome of a request, in addition to the result that was written.

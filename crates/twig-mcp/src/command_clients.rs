@@ -2,6 +2,7 @@
 //! [`twig_clients::command_guard`] knows what they would run or replace in its text.
 
 use std::borrow::Cow;
+use std::sync::atomic::Ordering;
 
 pub(crate) use twig_clients::command_guard::{CommandGuard, error};
 use twig_clients::command_guard::{asks_with_marks, is_command_client, is_other_client};
@@ -35,9 +36,9 @@ fn is_guarded(
         return true;
     }
     let asks_so = asks_with_marks(prompt, given);
-    if (!asks_so && !call.fills_in.get()) || name.is_some_and(is_other_client) {
+    if (!asks_so && !call.fills_in.load(Ordering::Relaxed)) || name.is_some_and(is_other_client) {
         return false;
     }
-    call.fills_in.set(true);
+    call.fills_in.store(true, Ordering::Relaxed);
     true
 }

@@ -1,8 +1,9 @@
 //! One client's conversation: messages in, replies and notifications out.
 
-use std::cell::Cell;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use serde_json::value::RawValue;
 use twig_core::{Catalog, RenderError, World};
@@ -19,7 +20,7 @@ use crate::schema;
 use crate::server::Server;
 use crate::subscriptions::{self, Subscriptions};
 
-/// A buffer that grew past this is freed after the message that needed it.
+/// A buffer that grew past this is given away with the message that needed it.
 const BUFFER: usize = 64 * 1024;
 
 /// The state of one client: the eras it has used, and its open requests.
@@ -30,7 +31,7 @@ pub struct Connection {
     /// The name that a legacy client gave itself.
     client: Option<Box<str>>,
     /// True if an unknown client asked for a prompt as `command_clients` do.
-    fills_in: Cell<bool>,
+    fills_in: AtomicBool,
     subscriptions: Subscriptions,
     in_flight: InFlight,
     /// The reply that is being written; reused for the next one.
@@ -51,7 +52,7 @@ impl Connection {
             server,
             spoken: SpokenEras::default(),
             client: None,
-            fills_in: Cell::new(false),
+            fills_in: AtomicBool::new(false),
             subscriptions: Subscriptions::default(),
             in_flight: InFlight::default(),
             buffer: Vec::new(),
@@ -294,11 +295,12 @@ impl Connection {
     }
 
     fn send(&mut self, out: &mut impl Outbox) {
-        out.bytes(&self.buffer);
-        out.message_end();
         if self.buffer.capacity() > BUFFER {
-            self.buffer = Vec::new();
+            out.whole(mem::take(&mut self.buffer));
+        } else {
+            out.bytes(&self.buffer);
         }
+        out.message_end();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Calls the function that answers a method, if its era allows the method.
 
-use std::cell::Cell;
+use std::sync::atomic::AtomicBool;
 
 use twig_core::World;
 
@@ -91,7 +91,7 @@ impl<'a> ReadyRequest<'a> {
         server: &'a Server,
         world: World<'a>,
         client: Option<&'a str>,
-        fills_in: &'a Cell<bool>,
+        fills_in: &'a AtomicBool,
         result: &mut Object<'_>,
     ) -> Result<CallOutcome, Refusal> {
         self.meta.check_version()?;

@@ -169,6 +169,7 @@ impl Refusal {
             | Self::Header(_)
             | Self::Version { .. } => 400,
             Self::TooLong(_) => 413,
+            Self::TooManyWait => 503,
             Self::Method(_) | Self::ModernInitialize if era == Era::Modern => 404,
             _ => 200,
         }

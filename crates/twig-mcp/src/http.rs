@@ -9,7 +9,7 @@ mod http_refusal;
 
 use std::sync::Arc;
 
-use twig_core::{Catalog, Content, Lookup, MessageSource, World};
+use twig_core::{Catalog, World};
 
 pub use self::headers::Headers;
 pub use self::http_refusal::HttpRefusal;
@@ -23,7 +23,6 @@ use crate::meta;
 use crate::outbox::{Outbox, SharedPart};
 use crate::params::{self, ObjectMembers, ParamFields};
 use crate::server::Server;
-use crate::tools::expand;
 
 /// An immediate answer: a status and JSON, or nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -198,26 +197,6 @@ impl<'a> Exchange<'a> {
         Some((uri.into_owned(), size.saturating_add(size / 3)))
     }
 
-    /// The requested prompt, if it has images or audio.
-    pub fn media_prompt(&self, catalog: impl FnOnce() -> Arc<Catalog>) -> Option<String> {
-        let Incoming::Request(request) = &self.incoming else {
-            return None;
-        };
-        let fields = || params::read::<ParamFields<'_>>(request.params).ok();
-        let name = match &*request.method {
-            "prompts/get" => params::text(fields()?.name, "name").ok()?,
-            "tools/call" => expand::command(&fields()?)?,
-            _ => return None,
-        };
-        let catalog = catalog();
-        let Lookup::Found(found) = catalog.find(&name) else {
-            return None;
-        };
-        let is_media = |message: &MessageSource| matches!(message.content, Content::Media { .. });
-        let has_media = found.prompt.messages.iter().any(is_media);
-        has_media.then(|| found.prompt.full_name.to_string())
-    }
-
     /// A refusal by the transport.
     pub fn refuse(&self, trouble: &HttpRefusal) -> Reply {
         trouble.reply_to(self.era, self.incoming.id())
@@ -328,6 +307,14 @@ impl ReplyBody {
 impl Outbox for ReplyBody {
     fn bytes(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
+    }
+
+    fn whole(&mut self, message: Vec<u8>) {
+        if self.bytes.is_empty() {
+            self.bytes = message;
+        } else {
+            self.bytes(&message);
+        }
     }
 
     fn shared(&mut self, page: &Arc<Vec<u8>>) {

@@ -60,6 +60,12 @@ impl<'b> Object<'b> {
         buffer.push(b'"');
     }
 
+    /// Makes room for about this many more bytes at once, and no more: a long value that grows by
+    /// doubling would take twice its memory.
+    pub(crate) fn reserve(&mut self, bytes: usize) {
+        self.buffer.reserve_exact(bytes);
+    }
+
     /// A member whose value is already JSON.
     pub(crate) fn raw(&mut self, key: &'static str, json: &str) {
         self.key(key).extend_from_slice(json.as_bytes());

@@ -18,6 +18,11 @@ pub trait Outbox {
     /// Receives the next piece of a message.
     fn bytes(&mut self, bytes: &[u8]);
 
+    /// Receives a long message as a whole; a transport that can keep it need not copy it.
+    fn whole(&mut self, message: Vec<u8>) {
+        self.bytes(&message);
+    }
+
     /// Receives a piece that many replies share; a transport that can keep it need not copy it.
     fn shared(&mut self, page: &Arc<Vec<u8>>) {
         self.bytes(page);

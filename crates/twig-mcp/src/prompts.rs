@@ -1,5 +1,6 @@
 //! `prompts/get`, and the JSON of messages.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -58,6 +59,17 @@ pub(crate) fn get(
             tracing::debug!(prompt = %found.prompt.full_name, ?dropped, "arguments the prompt does not have");
         }
     }
+    in_turn(call, found, || answer(call, found, given, may_ask, result))?
+}
+
+/// Renders a prompt and writes it, asks for its missing arguments, or starts its job.
+fn answer(
+    call: &Call<'_>,
+    found: PromptRef<'_>,
+    mut given: Vec<(Cow<'_, str>, Cow<'_, str>)>,
+    may_ask: bool,
+    result: &mut Object<'_>,
+) -> Result<CallOutcome, Refusal> {
     let guard = command_clients::guard(call, found.prompt, &mut given);
     let audience = Audience {
         checked: CommandGuard::checked(guard.as_ref()),
@@ -109,8 +121,46 @@ pub(crate) fn get(
     Ok(CallOutcome::Job(Box::new(job)))
 }
 
+/// Runs the render of a prompt. Images and audio take much memory, so prompts that have them take
+/// turns where there are many clients.
+pub(crate) fn in_turn<T: Send>(
+    call: &Call<'_>,
+    found: PromptRef<'_>,
+    render: impl FnOnce() -> T + Send,
+) -> Result<T, Refusal> {
+    if !found.prompt.has_media() {
+        return Ok(render());
+    }
+    let (mut render, mut done) = (Some(render), None);
+    let bodies = call.world.bodies;
+    bodies.aside(found.prompt.name.as_str(), &mut || {
+        done = render.take().map(|render| render());
+    });
+    done.ok_or(Refusal::TooManyWait)
+}
+
+/// Makes room for messages that have images or audio.
+pub(crate) fn reserve(messages: &[Message], result: &mut Object<'_>) {
+    /// For the names and marks around a message.
+    const AROUND: usize = 256;
+    let (mut media, mut other) = (0, 0);
+    for message in messages {
+        match &message.block {
+            Block::Media(it) => media += it.bytes.len().div_ceil(3) * 4,
+            Block::Text(text) => other += text.len() + text.len() / 8,
+            Block::Resource { contents, .. } => other += contents.len() + contents.len() / 3,
+            Block::Link { .. } => {}
+        }
+        other += AROUND;
+    }
+    if media > 0 {
+        result.reserve(media + other + AROUND);
+    }
+}
+
 /// Writes the members of the result of `prompts/get`.
 pub(crate) fn messages(description: Option<&str>, messages: &[Message], result: &mut Object<'_>) {
+    reserve(messages, result);
     result.maybe("description", description);
     result.list("messages", messages, |buffer, message| {
         json::object(buffer, |entry| {

@@ -4,7 +4,7 @@
 //! an unknown tool is a protocol error.
 
 mod commands;
-pub(crate) mod expand;
+mod expand;
 mod given;
 mod input;
 mod reply;

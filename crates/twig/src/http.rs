@@ -35,7 +35,6 @@ use self::bodies::RequestBodies;
 use self::disk::HttpBodies;
 use self::door::{BearerToken, Door};
 pub(crate) use self::flags::HttpArgs;
-use self::heavy_work::HeavyWork;
 pub(crate) use self::limits::HttpLimits;
 use self::replies::Replies;
 use self::routes::Routes;
@@ -109,7 +108,6 @@ async fn run(service: Service, front: HttpFront, limits: HttpLimits) -> io::Resu
     let wait = Duration::from_millis(service.limits.queue_millis);
     let shared = Arc::new(Shared {
         disk: HttpBodies::new(Arc::clone(&service.live), wait),
-        media: HeavyWork::new(wait),
         service,
         bodies: RequestBodies::new(limits.body, wait),
         replies: Arc::new(Replies::new(limits.reply_bytes, wait)),
@@ -133,8 +131,6 @@ async fn run(service: Service, front: HttpFront, limits: HttpLimits) -> io::Resu
 struct Shared {
     service: Service,
     disk: HttpBodies,
-    /// Prompts with images are read and encoded one at a time: each takes many megabytes.
-    media: HeavyWork,
     limits: HttpLimits,
     bodies: RequestBodies,
     replies: Arc<Replies>,

@@ -13,7 +13,6 @@ use crate::call::{Call, CallOutcome};
 use crate::error::Refusal;
 use crate::in_flight::{PendingJob, Work};
 use crate::json::{self, Object};
-use crate::params::{self, ParamFields};
 use crate::prompts;
 use crate::schema;
 
@@ -50,6 +49,17 @@ pub(super) fn call(
         };
         return Err(error.to_string());
     }
+    let rendered = prompts::in_turn(call, found, || answer(call, found, text, result));
+    rendered.map_err(|refusal| refusal.to_string())?
+}
+
+/// Renders a prompt and writes it, or starts its job.
+fn answer(
+    call: &Call<'_>,
+    found: PromptRef<'_>,
+    text: &str,
+    result: &mut Object<'_>,
+) -> ToolAnswer {
     let prompt = found.prompt;
     let (values, tail) = arguments(found, text);
     let audience = Audience {
@@ -58,7 +68,7 @@ pub(super) fn call(
     };
     let (work, rest) = match render::render_for(audience, call.world, found, &values) {
         Ok(Rendering::Done(messages)) => {
-            check_room(&messages, &tail, limits)?;
+            check_room(&messages, &tail, &call.server.limits)?;
             write(messages, tail, result);
             return Ok(CallOutcome::Complete);
         }
@@ -83,20 +93,6 @@ pub(super) fn call(
         Ok(())
     });
     Ok(CallOutcome::Job(Box::new(job)))
-}
-
-/// The prompt that a `tools/call` expands, as far as it is known without the trigger.
-pub(crate) fn command<'a>(fields: &ParamFields<'a>) -> Option<Cow<'a, str>> {
-    #[derive(serde::Deserialize)]
-    struct ExpandArguments<'a> {
-        #[serde(borrow)]
-        command: Cow<'a, str>,
-    }
-    if params::text(fields.name, "name").ok()? != NAME {
-        return None;
-    }
-    let arguments: ExpandArguments<'a> = serde_json::from_str(fields.arguments?.get()).ok()?;
-    Some(arguments.command)
 }
 
 /// Finds the prompt of a command, with or without the trigger.
@@ -207,6 +203,7 @@ fn write(mut messages: Vec<Message>, tail: Tail, result: &mut Object<'_>) {
     place(&mut messages, tail);
     let prompt = join(&messages);
     messages.retain(|message| !matches!(message.block, Block::Text(_)));
+    prompts::reserve(&messages, result);
     reply::structured_with(
         |content| content.text("prompt", &prompt),
         &messages,

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use twig_core::Limits;
+use twig_core::{Content, Dialect, Limits, MediaKind, MessageSource, Prompt, RelativePath, Role};
 use twig_mcp::Connection;
 use twig_mcp::http::{self, ConnectionKind, Headers, HttpAnswer, HttpRefusal, Reply};
 
-use crate::support::{Peer, jinja, library, modern, request, sample};
+use crate::support::{Peer, jinja, library, modern, prompt, request, sample};
 
 const MODERN: &str = "2026-07-28";
 
@@ -475,5 +475,53 @@ proptest! {
         let (status, body) = post(&headers, body);
         prop_assert!([200, 202, 400, 404, 406].contains(&status), "{}", status);
         prop_assert_eq!(status == 202, body.is_null());
+    }
+}
+
+#[test]
+fn the_reply_with_an_image_takes_no_more_memory_than_it_has_bytes() {
+    const IMAGE: usize = 1024 * 1024;
+    let message = |path: &str| MessageSource {
+        role: Role::User,
+        content: Content::Media {
+            kind: MediaKind::Image,
+            mime: "image/png",
+            path: RelativePath::parse(path).unwrap(),
+        },
+    };
+    let pictures = Prompt {
+        messages: vec![message("a.png"), message("b.png")],
+        dialect: Dialect::Jinja,
+        ..prompt("pictures", Vec::new())
+    };
+    let mut peer = Peer::with(vec![library("lib", 1, vec![pictures])], Limits::default());
+    peer.bodies.insert("a.png", vec![7; IMAGE]);
+    peer.bodies.insert("b.png", vec![9; IMAGE]);
+    let mut connection = Connection::new(Arc::clone(&peer.server));
+    let calls = [
+        ("prompts/get", json!({"name": "lib:pictures"})),
+        (
+            "tools/call",
+            json!({"name": "expand_prompt", "arguments": {"command": "lib:pictures", "input": ""}}),
+        ),
+    ];
+    for (method, params) in calls {
+        let name = params["name"].as_str().unwrap().to_owned();
+        let headers = Headers {
+            name: Some(&name),
+            ..headers(method)
+        };
+        let body = ask(method, params);
+        let exchange = http::post(&peer.server, &headers, body.as_bytes()).unwrap();
+        let HttpAnswer::Reply(reply) = exchange.answer(&mut connection, peer.world()) else {
+            panic!("a job");
+        };
+        assert_eq!(reply.status, 200);
+        let (length, capacity) = (reply.body.len(), reply.body.capacity());
+        assert!(length > 2 * IMAGE, "{method}: {length}");
+        assert!(
+            capacity < length + 16 * 1024,
+            "{method}: {length}, {capacity}"
+        );
     }
 }

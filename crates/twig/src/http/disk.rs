@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::panic::resume_unwind;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread;
 use std::time::Duration;
 
@@ -19,14 +19,25 @@ use twig_core::{
 };
 use twig_sources::{LiveCatalog, is_network};
 
-use super::heavy_work::HeavyWork;
-use crate::fair_queue::Lane;
+use super::heavy_work::{HeavyTurn, HeavyWork};
+use super::peers::HttpPeer;
+use super::request_jobs::lane;
 
 pub(super) struct HttpBodies {
     live: Arc<LiveCatalog>,
     /// Whether a library's folder is on a network file system, by its path.
     far: RwLock<HashMap<Box<str>, bool>>,
     heavy: HeavyWork,
+}
+
+/// The same port, for one request.
+///
+/// Work that takes much time or memory waits for the request's turn, which ends when this is
+/// dropped.
+pub(super) struct RequestFiles<'s> {
+    shared: &'s HttpBodies,
+    peer: Option<&'s Arc<HttpPeer>>,
+    turn: Mutex<Option<HeavyTurn<'s>>>,
 }
 
 impl HttpBodies {
@@ -36,6 +47,14 @@ impl HttpBodies {
             live,
             far: RwLock::default(),
             heavy: HeavyWork::new(wait),
+        }
+    }
+
+    pub(super) fn for_request<'s>(&'s self, peer: Option<&'s Arc<HttpPeer>>) -> RequestFiles<'s> {
+        RequestFiles {
+            shared: self,
+            peer,
+            turn: Mutex::default(),
         }
     }
 
@@ -52,9 +71,9 @@ impl HttpBodies {
     }
 }
 
-impl Bodies for HttpBodies {
+impl Bodies for RequestFiles<'_> {
     fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
-        block_in_place(|| self.live.read(library, path))
+        block_in_place(|| self.shared.live.read(library, path))
     }
 
     fn bytes(
@@ -63,35 +82,40 @@ impl Bodies for HttpBodies {
         path: &RelativePath,
         limit: usize,
     ) -> Result<Blob, BodyError> {
-        block_in_place(|| self.live.bytes(library, path, limit))
+        block_in_place(|| self.shared.live.bytes(library, path, limit))
     }
 
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
-        if library.stored().is_none() && self.is_far(&library.root) {
-            return block_in_place(|| self.live.stamp(library, path));
+        if library.stored().is_none() && self.shared.is_far(&library.root) {
+            return block_in_place(|| self.shared.live.stamp(library, path));
         }
-        self.live.stamp(library, path)
+        self.shared.live.stamp(library, path)
     }
 
     fn stored(&self, version: &StoredVersion) -> Result<Vec<u8>, BodyError> {
-        block_in_place(|| self.live.stored(version))
+        block_in_place(|| self.shared.live.stored(version))
     }
 
     fn is_current(&self, library: &Library, prompt: &Prompt) -> bool {
-        if library.stored().is_none() && self.is_far(&library.root) {
-            return block_in_place(|| self.live.is_current(library, prompt));
+        if library.stored().is_none() && self.shared.is_far(&library.root) {
+            return block_in_place(|| self.shared.live.is_current(library, prompt));
         }
-        self.live.is_current(library, prompt)
+        self.shared.live.is_current(library, prompt)
     }
 
     fn renew(&self, library: &Library) {
-        block_in_place(|| self.live.renew(library));
+        block_in_place(|| self.shared.live.renew(library));
     }
 
     fn aside(&self, prompt: &str, work: &mut (dyn FnMut() + Send)) -> bool {
         block_in_place(|| {
-            let turn = self.heavy.enter(Lane::new((), prompt, ()));
+            let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            if turn.is_none() {
+                *turn = self.shared.heavy.enter(lane(self.peer, None, Some(prompt)));
+            }
             let has_turn = turn.is_some();
+            // The work may need its turn for another part.
+            drop(turn);
             if has_turn {
                 on_own_thread(work);
             }
@@ -102,7 +126,7 @@ impl Bodies for HttpBodies {
 
 /// Runs work on a new thread. A thread of the runtime would keep the memory that it once used; the
 /// memory of a thread that has ended is reused.
-pub(super) fn on_own_thread(work: &mut (dyn FnMut() + Send)) {
+fn on_own_thread(work: &mut (dyn FnMut() + Send)) {
     let done = thread::scope(|scope| {
         let thread = thread::Builder::new().name("twig-aside".to_owned());
         let spawned = thread.spawn_scoped(scope, &mut *work);

@@ -16,13 +16,11 @@ use twig_mcp::http::{self, ConnectionKind, Exchange, HttpAnswer, HttpRefusal, Re
 
 use super::Shared;
 use super::bodies::pass_by;
-use super::disk::on_own_thread;
+use super::disk::RequestFiles;
 use super::headers::{SESSION, accept, read_headers, with_headers};
-use super::heavy_work::HeavyTurn;
 use super::limits::SMALL_REPLY;
 use super::peers::HttpPeer;
 use super::replies::SentDocument;
-use super::request_jobs;
 use super::routes::{App, close_unless_known, peer};
 use super::sessions::Pending;
 use super::stream;
@@ -127,13 +125,14 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
         Some(document) => Some(document.turn.lock().await),
         None => None,
     };
-    let media = shared.media_turn(&exchange, peer)?;
-    let large = (turn.is_some(), media.is_some());
+    // Kept until there is memory for the reply: then the next large one is made.
+    let bodies = shared.disk.for_request(peer);
+    let is_long = turn.is_some();
     match exchange.seat() {
         ConnectionKind::Fresh => {
             let mut connection = fresh();
-            let answer = shared.answer_large(&exchange, &mut connection, large);
-            drop((turn, media));
+            let answer = shared.answer(&exchange, &mut connection, &bodies, is_long);
+            drop(turn);
             match answer {
                 HttpAnswer::Reply(reply) | HttpAnswer::Session(reply) => {
                     Ok(send(shared, reply, document, busy).await)
@@ -142,11 +141,10 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
                     Ok(stream::subscription(connection, &first, changes, shared))
                 }
                 HttpAnswer::Job(job) => {
-                    let room = body.room_for_job(job.held);
+                    drop(bodies);
+                    let (ticket, busy, room) = (job.ticket, busy(), body.room_for_job(job.held));
                     let room = room.map_err(|trouble| exchange.refuse(&trouble))?;
-                    let busy = busy();
                     let held = (room, body.into_room());
-                    let ticket = job.ticket;
                     let done = shared.run(job, peer, None).await;
                     drop(held);
                     let reply = http::finish(&mut connection, ticket, done);
@@ -160,7 +158,7 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
                 return Err(full());
             }
             let mut connection = fresh();
-            match shared.answer(&exchange, &mut connection) {
+            match shared.answer(&exchange, &mut connection, &bodies, false) {
                 HttpAnswer::Session(reply) => {
                     let id = shared.sessions.start(connection, changes);
                     let id = id.and_then(|id| HeaderValue::try_from(id).ok());
@@ -178,21 +176,20 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
             let answer = {
                 let mut inside = session.inside();
                 let connection = &mut inside.connection;
-                let answer = shared.answer_large(&exchange, connection, large);
+                let answer = shared.answer(&exchange, connection, &bodies, is_long);
                 // This message may have cancelled another request.
                 inside.end_cancelled();
                 answer
             };
-            drop((turn, media));
+            drop(turn);
             let HttpAnswer::Job(job) = answer else {
                 let reply = without_stream(answer, &exchange);
                 return Ok(send(shared, reply, document, busy).await);
             };
-            let ticket = job.ticket;
+            drop(bodies);
+            let (ticket, busy, room) = (job.ticket, busy(), body.room_for_job(job.held));
             let pending = Pending { session, ticket };
-            let room = body.room_for_job(job.held);
             let room = room.map_err(|trouble| exchange.refuse(&trouble))?;
-            let busy = busy();
             let held = (room, body.into_room());
             let done = shared.run(job, peer, Some(&pending.session)).await;
             drop(held);
@@ -242,51 +239,24 @@ impl Shared {
         }
     }
 
-    /// Waits for the turn to encode a prompt with images or audio.
-    fn media_turn(
-        &self,
-        exchange: &Exchange<'_>,
-        peer: Option<&Arc<HttpPeer>>,
-    ) -> Result<Option<HeavyTurn<'_>>, Reply> {
-        let Some(prompt) = exchange.media_prompt(|| self.catalog()) else {
-            return Ok(None);
-        };
-        let lane = request_jobs::lane(peer, None, Some(&prompt));
-        let turn = block_in_place(|| self.media.enter(lane));
-        turn.map(Some)
-            .ok_or_else(|| exchange.refuse(&HttpRefusal::Busy))
-    }
-
-    /// Answers; encoding a long document, or images, does not hold up other requests. Images are
-    /// encoded on a thread that ends, so that the next one can reuse its memory.
-    fn answer_large(
+    /// Answers from the current catalog; encoding a long document does not hold up other requests.
+    fn answer(
         &self,
         exchange: &Exchange<'_>,
         connection: &mut Connection,
-        (is_long, has_media): (bool, bool),
+        bodies: &RequestFiles<'_>,
+        is_long: bool,
     ) -> HttpAnswer {
-        if !is_long && !has_media {
-            return self.answer(exchange, connection);
-        }
-        block_in_place(|| {
-            if !has_media {
-                return self.answer(exchange, connection);
-            }
-            let mut answer = None;
-            on_own_thread(&mut || answer = Some(self.answer(exchange, connection)));
-            answer.unwrap_or_else(|| HttpAnswer::Reply(exchange.refuse(&HttpRefusal::Panic)))
-        })
-    }
-
-    /// Answers from the current catalog.
-    fn answer(&self, exchange: &Exchange<'_>, connection: &mut Connection) -> HttpAnswer {
         let look = || self.catalog();
         let catalog = Latest::new(&look);
         let world = World {
             catalog: &catalog,
-            bodies: &self.disk,
+            bodies,
             templates: &self.service.templates,
         };
+        if is_long {
+            return block_in_place(|| exchange.answer(connection, world));
+        }
         exchange.answer(connection, world)
     }
 }
