@@ -19,6 +19,8 @@ use crate::render_error::RenderError;
 pub struct FunctionCall {
     /// The prompt's full name.
     pub prompt: Box<str>,
+    /// The prompt's own name.
+    pub name: Box<str>,
     /// The library that the program belongs to, whose folder it works in.
     pub library: Arc<Library>,
     /// What to run.
@@ -59,6 +61,7 @@ impl FunctionCall {
         let arguments = pairs.join(",");
         Self {
             prompt: found.prompt.full_name.clone(),
+            name: found.prompt.name.as_str().into(),
             library: Arc::clone(found.library),
             function: function.clone(),
             input: format!("{{\"name\":{name},\"arguments\":{{{arguments}}}}}\n"),

@@ -27,6 +27,8 @@ pub mod document_cache;
 pub mod front_matter;
 // Prompt functions: the input of a program, and the prompt that its output makes.
 pub mod function;
+// What functions ask for beyond their library: files, the network, variables.
+mod grants;
 // Characters that hide text from people: control, invisible and direction characters.
 pub mod hidden;
 // Every limit that protects the server, with its default.
@@ -78,6 +80,7 @@ pub use catalog::{
 };
 pub use document::{Contents, Document, DocumentSource, UriTemplate};
 pub use function::{FunctionCall, FunctionOutcome};
+pub use grants::{Grant, Grants};
 pub use limits::Limits;
 pub use media::{Media, MediaKind};
 pub use model::{

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::argument::Argument;
 use crate::braces::{Braces, UriPattern};
 use crate::document::{Document, UriTemplate};
+use crate::grants::Grants;
 use crate::media::MediaKind;
 use crate::name::{LibraryName, PromptName, RelativePath};
 use crate::problem::Problem;
@@ -384,6 +385,8 @@ pub enum Function {
         program: RelativePath,
         /// The author's own arguments; those of a request are never passed this way.
         arguments: Vec<Box<str>>,
+        /// What it asks for beyond its library.
+        grants: Box<Grants>,
         /// How its output is read.
         output: OutputForm,
     },
@@ -412,7 +415,22 @@ impl Function {
         Self::Command {
             program,
             arguments,
+            grants: Box::default(),
             output: OutputForm::default(),
+        }
+    }
+
+    /// What it asks for beyond its library.
+    pub fn grants(&self) -> &Grants {
+        const NONE: &Grants = &Grants {
+            repository: false,
+            paths: Vec::new(),
+            network: false,
+            environment: Vec::new(),
+        };
+        match self {
+            Self::Command { grants, .. } => grants,
+            Self::Bash { .. } => NONE,
         }
     }
 

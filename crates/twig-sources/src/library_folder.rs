@@ -142,7 +142,9 @@ impl LibraryFolder {
                 self.whole = whole;
             }
         }
-        self.library = self.guard.pass(&self.whole, trust);
+        self.library = self
+            .guard
+            .pass(&self.whole, trust, settings.data.as_deref());
         self.candidate.clone_from(candidate);
         Some(self)
     }

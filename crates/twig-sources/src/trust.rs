@@ -3,10 +3,12 @@
 //! The record holds a digest of each file of a library that may be code. A library runs programs
 //! only while its files match the record.
 
+mod grants;
 pub(crate) mod guard;
+mod own;
 mod survey;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,8 +16,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use twig_core::Library;
 
+pub use self::grants::{LibraryGrants, RecordedGrants, asked_grants, covers, expanded, real_path};
+pub use self::own::why_not_own;
 use self::survey::written;
-pub use self::survey::{CodeFiles, program, survey};
+pub use self::survey::{CodeFiles, LibrarySurvey, examine, program, survey};
 use crate::locked_file::{LockError, LockedFile};
 use crate::write_file::NewFile;
 
@@ -25,6 +29,12 @@ use crate::write_file::NewFile;
 pub struct Trust {
     #[serde(default)]
     libraries: BTreeMap<String, CodeFiles>,
+    /// What their functions were granted. A record of a Twig that knew no grants has none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    grants: BTreeMap<String, LibraryGrants>,
+    /// Those that are the user's own: they stay trusted when the user edits them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    own: BTreeSet<String>,
 }
 
 /// Whether a library may run its programs.
@@ -37,6 +47,10 @@ pub enum TrustVerdict {
     New,
     /// These files were added, removed or changed since it was trusted.
     Changed(Vec<String>),
+    /// It asks for these grants, which it was not given.
+    Asks(Vec<String>),
+    /// It was trusted as the user's own, which it cannot be: why.
+    NotOwn(String),
     /// Its files cannot be read: why.
     Unreadable(String),
 }
@@ -71,21 +85,88 @@ impl Trust {
         }
     }
 
+    /// Whether a library may run its programs: its files are the trusted ones, or the user's own,
+    /// its functions were read from them, and they ask for nothing that was not granted.
+    pub fn library_verdict(
+        &self,
+        library: &Library,
+        survey: &LibrarySurvey,
+        data: Option<&Path>,
+    ) -> TrustVerdict {
+        let root = Path::new(&*library.root);
+        let verdict = if self.is_own(root) {
+            match why_not_own(root, data, survey) {
+                Some(why) => TrustVerdict::NotOwn(why),
+                None => TrustVerdict::Trusted,
+            }
+        } else {
+            self.verdict(root, &survey.files)
+        };
+        if verdict != TrustVerdict::Trusted {
+            return verdict;
+        }
+        // The files may be the trusted ones again, while the library was read just before, from
+        // other files.
+        if let Err(changed) = were_read_from(&function_sources(library), &survey.files) {
+            return TrustVerdict::Changed(changed);
+        }
+        let missing = grants::missing(library, &self.granted(root));
+        if missing.is_empty() {
+            TrustVerdict::Trusted
+        } else {
+            TrustVerdict::Asks(missing)
+        }
+    }
+
+    /// What a library's functions were granted.
+    pub fn granted(&self, root: &Path) -> LibraryGrants {
+        let granted = key(root).and_then(|key| self.grants.get(&key));
+        granted.cloned().unwrap_or_default()
+    }
+
+    /// Grants this to the functions of a trusted library.
+    pub fn grant(&mut self, root: &Path, grants: LibraryGrants) {
+        if let Some(key) = key(root).filter(|_| !grants.is_empty()) {
+            self.grants.insert(key, grants);
+        }
+    }
+
+    /// Keeps a trusted library trusted when the user edits it.
+    pub fn keep_as_own(&mut self, root: &Path) {
+        self.own.extend(key(root));
+    }
+
+    /// Whether a library is trusted as the user's own.
+    pub fn is_own(&self, root: &Path) -> bool {
+        key(root).is_some_and(|key| self.own.contains(&key))
+    }
+
+    /// The folders of the libraries that are trusted as the user's own.
+    pub fn own_libraries(&self) -> impl Iterator<Item = &str> {
+        self.own.iter().map(String::as_str)
+    }
+
     /// The files of a library as they were trusted.
     pub fn files(&self, root: &Path) -> Option<&CodeFiles> {
         self.libraries.get(&key(root)?)
     }
 
-    /// Trusts a library with these files, in place of its previous record.
+    /// Trusts a library with these files and without grants, in place of its previous record.
     pub fn trust(&mut self, root: &Path, files: CodeFiles) -> io::Result<()> {
         let key = key(root).ok_or_else(|| io::Error::other("its path is not UTF-8"))?;
+        self.grants.remove(&key);
+        self.own.remove(&key);
         self.libraries.insert(key, files);
         Ok(())
     }
 
     /// Removes a library from the record; returns whether it was trusted.
     pub fn forget(&mut self, root: &Path) -> bool {
-        key(root).is_some_and(|key| self.libraries.remove(&key).is_some())
+        key(root).is_some_and(|key| {
+            self.grants.remove(&key);
+            self.own.remove(&key);
+            self.libraries.remove(&key).is_some()
+        })
     }
 
     /// Reads the record, changes it and writes it, while no other command does the same.

@@ -6,34 +6,54 @@
 //! which checks that the program is the trusted one, applies limits and sandbox to itself, starts
 //! the program, and kills it if the server dies.
 
+mod cause;
 pub(crate) mod child;
+pub(crate) mod granted;
 mod group;
 mod process;
+mod repository;
 mod sandbox;
 mod task;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use twig_core::{FunctionCall, FunctionOutcome};
 use twig_sources::Trust;
 
+use self::cause::SandboxCause;
+use self::granted::CalledFrom;
 use self::process::FunctionProcess;
 pub(crate) use self::process::Stop;
-use self::task::Task;
+use self::task::{ApprovedFiles, Task};
+use crate::places::{self, Places};
 
 /// Where functions find programs.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
+/// The variable with the folder that a function is called from.
+const WORKING_FOLDER: &str = "TWIG_WORKING_FOLDER";
+
+/// For git in the repository: no configuration that the function cannot read, and no files of its
+/// own.
+const GIT: [(&str, &str); 4] = [
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+];
+
 /// What the user allows functions to do.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Allowed {
-    /// The record of trusted libraries.
-    pub(crate) trust: Option<PathBuf>,
-    /// Variables that functions get besides `PATH` and `LANG`.
+    /// The user's folders, with the record of trusted libraries.
+    pub(crate) places: Option<Places>,
+    /// Variables that all functions get besides `PATH` and `LANG`.
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// Whether functions may run where the system has no sandbox.
     pub(crate) unsandboxed: bool,
+    /// Whether callers are on other machines, perhaps: the working folder is not theirs.
+    pub(crate) is_remote: bool,
 }
 
 impl Allowed {
@@ -42,23 +62,75 @@ impl Allowed {
     /// Blocks: call it from a thread that has nothing else to do.
     pub(crate) fn run(&self, call: &FunctionCall, stop: &Stop) -> FunctionOutcome {
         let root = Path::new(&*call.library.root);
-        let trust = match &self.trust {
-            Some(path) => Trust::read(path),
-            None => Ok(Trust::default()),
-        };
-        let approved = trust.ok().and_then(|trust| trust.files(root).cloned());
-        let Some(approved) = approved else {
+        let name = &call.library.name;
+        let trust = self.places.as_ref().and_then(|places| {
+            let trust = Trust::read(places.trust.as_deref()?).ok()?;
+            Some((places, trust))
+        });
+        let approved = trust.and_then(|(places, trust)| {
+            let files = trust.files(root)?.clone();
+            let approved = if trust.is_own(root) {
+                let data = places.data.as_ref().and_then(|data| data.to_str());
+                ApprovedFiles::Own {
+                    data: data.map(str::to_owned),
+                }
+            } else {
+                ApprovedFiles::Trusted(files)
+            };
+            Some((places, trust.granted(root), approved))
+        });
+        let Some((places, recorded, approved)) = approved else {
             return FunctionOutcome::Refused(format!(
                 "Prompt `{}` runs {}, and library `{name}` is not trusted: look at it, then run `twig library trust {name}`",
                 call.prompt,
                 call.function.file(),
-                name = call.library.name,
             ));
         };
-        let task = Task::new(call, approved, self.unsandboxed);
-        match FunctionProcess::start(&task, &call.input, &self.environment, stop) {
-            Ok(process) => process.finish(call, stop),
+        let folder = places::working_folder().filter(|_| !self.is_remote);
+        let from = match &folder {
+            _ if self.is_remote => Some(CalledFrom::Http),
+            Some(folder) => Some(CalledFrom::Folder(folder)),
+            None => None,
+        };
+        let recorded = recorded.get(&*call.name).cloned().unwrap_or_default();
+        let grants = call.function.grants();
+        let granted = match granted::resolve(grants, &recorded, places, from) {
+            Ok(granted) => granted,
+            Err(why) => {
+                return FunctionOutcome::Refused(format!(
+                    "Prompt `{}` was not run: {why}",
+                    call.prompt
+                ));
+            }
+        };
+        let environment = self.environment_of(call, folder.as_deref());
+        let task = Task::new(call, approved, granted, self.unsandboxed);
+        let cause = SandboxCause {
+            call,
+            folder: folder.as_deref(),
+            home: places.home.as_deref(),
+        };
+        match FunctionProcess::start(&task, &call.input, &environment, stop) {
+            Ok(process) => process.finish(&cause, stop),
             Err(error) => FunctionOutcome::Failed(format!("could not be started: {error}")),
         }
+    }
+
+    /// The variables of one function besides `PATH` and `LANG`.
+    fn environment_of(
+        &self,
+        call: &FunctionCall,
+        folder: Option<&Path>,
+    ) -> Vec<(OsString, OsString)> {
+        let grants = call.function.grants();
+        let granted = grants.environment.iter();
+        let granted = granted.filter_map(|name| Some(((&**name).into(), places::variable(name)?)));
+        let mut environment = self.environment.clone();
+        environment.extend(granted);
+        if grants.repository {
+            environment.extend(GIT.map(|(name, value)| (name.into(), value.into())));
+        }
+        environment.extend(folder.map(|folder| (WORKING_FOLDER.into(), folder.into())));
+        environment
     }
 }

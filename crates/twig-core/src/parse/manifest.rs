@@ -6,6 +6,7 @@ mod argument;
 mod command;
 mod documents;
 mod fields;
+mod grants;
 mod message;
 
 use std::collections::BTreeMap;

@@ -48,6 +48,7 @@ codes! {
     BadContent = "bad-content",
     BadDefault = "bad-default",
     BadFileName = "bad-file-name",
+    BadGrant = "bad-grant",
     BadLength = "bad-length",
     BadLibraryName = "bad-library-name",
     BadMessage = "bad-message",

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use twig_core::{Library, Problem, ProblemCode, Severity};
 
 use super::survey::Surveyor;
-use super::{Trust, TrustVerdict, function_sources, were_read_from};
+use super::{Trust, TrustVerdict};
 
 /// Maximum number of folders that are watched for one library; the others are checked every few
 /// seconds.
@@ -26,22 +26,19 @@ pub(crate) struct Guard {
 
 impl Guard {
     /// The part of a library that may be served; the same allocation if nothing changed.
-    pub(crate) fn pass(&mut self, library: &Arc<Library>, trust: &Trust) -> Arc<Library> {
+    pub(crate) fn pass(
+        &mut self,
+        library: &Arc<Library>,
+        trust: &Trust,
+        data: Option<&Path>,
+    ) -> Arc<Library> {
         if !library.runs_functions() {
             *self = Self::default();
             return Arc::clone(library);
         }
         let root = Path::new(&*library.root);
-        let verdict = match self.surveyor.look(root) {
-            // The files may be the trusted ones again, while the library was read just before, from
-            // other files.
-            Ok(files) => match were_read_from(&function_sources(library), &files) {
-                Ok(()) => trust.verdict(root, &files),
-                Err(changed) => match trust.verdict(root, &files) {
-                    TrustVerdict::Trusted => TrustVerdict::Changed(changed),
-                    verdict => verdict,
-                },
-            },
+        let verdict = match self.surveyor.examine(root) {
+            Ok(survey) => trust.library_verdict(library, &survey, data),
             Err(why) => TrustVerdict::Unreadable(why),
         };
         if let Some((last, said, shown)) = &self.last
@@ -65,16 +62,32 @@ impl Guard {
     }
 }
 
+fn list(names: &[String]) -> String {
+    let mut list = names[..names.len().min(NAMED)].join(", ");
+    if names.len() > NAMED {
+        list.push_str(", …");
+    }
+    list
+}
+
 fn withhold(library: &Library, verdict: &TrustVerdict) -> Library {
     let mut shown = library.clone();
     let name = &library.name;
     let why = match verdict {
         TrustVerdict::Changed(files) => {
-            let mut list = files[..files.len().min(NAMED)].join(", ");
-            if files.len() > NAMED {
-                list.push_str(", …");
-            }
-            format!("library `{name}` changed since it was trusted ({list})")
+            format!(
+                "library `{name}` changed since it was trusted ({})",
+                list(files)
+            )
+        }
+        TrustVerdict::Asks(grants) => {
+            format!(
+                "library `{name}` asks for more than it was granted ({})",
+                list(grants)
+            )
+        }
+        TrustVerdict::NotOwn(why) => {
+            format!("library `{name}` cannot be trusted as yours any more: {why}")
         }
         TrustVerdict::Unreadable(why) => format!("library `{name}` cannot be trusted: {why}"),
         _ => format!("library `{name}` is not trusted"),
@@ -158,12 +171,15 @@ mod tests {
         trust.trust(root, survey(root).unwrap()).unwrap();
         let good = read(root);
         assert_eq!(good.function_sources.len(), 1);
-        assert!(Arc::ptr_eq(&Guard::default().pass(&good, &trust), &good));
+        assert!(Arc::ptr_eq(
+            &Guard::default().pass(&good, &trust, None),
+            &good
+        ));
         fs::write(root.join(MANIFEST), manifest("evil")).unwrap();
         let evil = read(root);
         // Changed back before the next check.
         fs::write(root.join(MANIFEST), manifest("good")).unwrap();
-        let shown = Guard::default().pass(&evil, &trust);
+        let shown = Guard::default().pass(&evil, &trust, None);
         let why = shown.prompts[0].unavailable.as_deref().unwrap_or_default();
         assert!(
             why.contains("changed since it was trusted (twig.toml)"),
@@ -174,18 +190,18 @@ mod tests {
         fs::write(root.join(MANIFEST), marked).unwrap();
         let marked = read(root);
         assert!(!Arc::ptr_eq(
-            &Guard::default().pass(&marked, &trust),
+            &Guard::default().pass(&marked, &trust, None),
             &marked
         ));
         trust.trust(root, survey(root).unwrap()).unwrap();
         assert!(Arc::ptr_eq(
-            &Guard::default().pass(&marked, &trust),
+            &Guard::default().pass(&marked, &trust, None),
             &marked
         ));
         // A library without known source files is never trusted.
         let mut unknown = Library::clone(&marked);
         unknown.function_sources.clear();
-        let shown = Guard::default().pass(&Arc::new(unknown), &trust);
+        let shown = Guard::default().pass(&Arc::new(unknown), &trust, None);
         assert!(shown.prompts[0].unavailable.is_some());
     }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use twig_core::{BodyError, MediaKind};
 
+use super::own::shared;
 use crate::root::{Root, body_error, digest};
 use crate::stamp::FileStamp;
 
@@ -24,6 +25,20 @@ const CODE_BYTES: usize = 64 * 1024 * 1024;
 const DATA: [&str; 11] = [
     "md", "markdown", "txt", "csv", "tsv", "html", "css", "pdf", "yaml", "yml", "lock",
 ];
+
+/// The files of a library that may be code, and whether anyone else can change it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LibrarySurvey {
+    /// Those that may be code.
+    pub files: CodeFiles,
+    /// The first file or folder that another user can change, and why.
+    pub shared: Option<String>,
+}
+
+/// Examines all files of a library, reads those that may be code, and sees who can change them.
+pub fn examine(root: &Path) -> Result<LibrarySurvey, String> {
+    Surveyor::default().examine(root)
+}
 
 /// Examines all files of a library and reads those that may be code.
 pub fn survey(root: &Path) -> Result<CodeFiles, String> {
@@ -54,9 +69,16 @@ pub(crate) struct Surveyor {
     known: BTreeMap<String, (FileStamp, String)>,
     /// The folders that were walked.
     pub(crate) folders: Vec<PathBuf>,
+    shared: Option<String>,
 }
 
 impl Surveyor {
+    pub(crate) fn examine(&mut self, root: &Path) -> Result<LibrarySurvey, String> {
+        let files = self.look(root)?;
+        let shared = self.shared.take();
+        Ok(LibrarySurvey { files, shared })
+    }
+
     pub(crate) fn look(&mut self, root: &Path) -> Result<CodeFiles, String> {
         let mut walk = Walk {
             root: Root::open(root).map_err(|error| format!("its folder {error}"))?,
@@ -65,12 +87,14 @@ impl Surveyor {
             known: std::mem::take(&mut self.known),
             next: BTreeMap::new(),
             folders: Vec::new(),
+            shared: None,
             entries: 0,
             bytes: 0,
         };
         let walked = walk.folder("", 0);
         self.known = walk.next;
         self.folders = walk.folders;
+        self.shared = walk.shared;
         walked.map(|()| walk.files)
     }
 }
@@ -82,6 +106,7 @@ struct Walk<'r> {
     known: BTreeMap<String, (FileStamp, String)>,
     next: BTreeMap<String, (FileStamp, String)>,
     folders: Vec<PathBuf>,
+    shared: Option<String>,
     entries: usize,
     bytes: u64,
 }
@@ -92,6 +117,11 @@ impl Walk<'_> {
             return Err(format!("its folders nest deeper than {DEPTH} levels"));
         }
         self.folders.push(self.path.join(folder));
+        // The library's own folder may be given by a symlink.
+        let metadata = std::fs::metadata(self.path.join(folder));
+        if let Ok(metadata) = metadata {
+            self.note_owner(folder, shared(&metadata));
+        }
         let wrong = |error: BodyError| {
             let shown = if folder.is_empty() {
                 "its folder"
@@ -128,14 +158,26 @@ impl Walk<'_> {
             } else if kind.is_file() {
                 self.file(path)?;
             } else {
+                self.note_owner(&path, Some("is not a file"));
                 self.files.insert(path, "not a file".to_owned());
             }
         }
         Ok(())
     }
 
+    /// Keeps the first reason why others can change the library.
+    fn note_owner(&mut self, path: &str, why: Option<&'static str>) {
+        if let (None, Some(why)) = (&self.shared, why) {
+            self.shared = Some(match path {
+                "" => format!("its folder {why}"),
+                path => format!("{path} {why}"),
+            });
+        }
+    }
+
     /// A symlink counts with its target's path and, if that is a file of the library, its digest.
     fn link(&mut self, path: String) -> Result<(), String> {
+        self.note_owner(&path, Some("is a symlink"));
         let target = std::fs::read_link(self.path.join(&path));
         let target = target.map_or_else(|_| String::new(), |target| target.display().to_string());
         let opened = self.root.open_file(&path).and_then(|file| {
@@ -156,6 +198,7 @@ impl Walk<'_> {
         let wrong = |error: BodyError| format!("{path} {error}");
         let metadata = std::fs::symlink_metadata(self.path.join(&path));
         let metadata = metadata.map_err(|error| wrong(body_error(&error)))?;
+        self.note_owner(&path, shared(&metadata));
         if !is_executable(&metadata) && is_data(&path) {
             return Ok(());
         }

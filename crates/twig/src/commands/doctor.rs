@@ -10,7 +10,7 @@ use serde_json::json;
 use twig_core::Latest;
 use twig_core::check::check;
 use twig_core::{Catalog, Library, Problem, Severity};
-use twig_sources::{FoundState, SearchedPlace, SqliteStore};
+use twig_sources::{FoundState, SearchedPlace, SqliteStore, Trust};
 
 use super::check::{ProblemRow, contents, counted};
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
@@ -43,6 +43,8 @@ struct DoctorReport<'r> {
     project: Option<ProjectRow<'r>>,
     libraries: Vec<LibraryRow<'r>>,
     shadowed: Vec<LibraryRow<'r>>,
+    /// Folders of libraries whose programs run whatever changes in them: they are the user's own.
+    own: Vec<String>,
     workspaces: Vec<workspace::WorkspaceRow>,
     /// The clients that have Twig, and whether they reach it.
     clients: Vec<clients::ServerRow>,
@@ -113,6 +115,7 @@ pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, Command
             .iter()
             .map(|library| library_row(&catalog, library))
             .collect(),
+        own: own(&opened.places),
         workspaces: workspaces(&opened)?,
         clients: clients::rows(&opened.places, &ClientPlaces::from_environment()),
         problems: problems.iter().map(ProblemRow::from).collect(),
@@ -135,6 +138,14 @@ pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, Command
             ExitCode::SUCCESS
         },
     )
+}
+
+/// The libraries that are trusted as the user's own. A record that cannot be read is a problem
+/// already, and then nothing is trusted.
+fn own(places: &Places) -> Vec<String> {
+    let record = places.trust.as_deref().map(Trust::read);
+    let record = record.and_then(Result::ok).unwrap_or_default();
+    record.own_libraries().map(str::to_owned).collect()
 }
 
 /// The user's workspaces, if there is a folder for them.
@@ -253,6 +264,12 @@ fn print(
     }
     if report.libraries.is_empty() {
         ui.line("\nno libraries yet: make one with `twig new library NAME`")?;
+    }
+    if !report.own.is_empty() {
+        ui.line("\ntrusted as yours: edits keep the trust")?;
+        for path in &report.own {
+            ui.line(format!("  {}", shown(path)))?;
+        }
     }
     if !report.workspaces.is_empty() {
         ui.line("\nworkspaces")?;

@@ -3,8 +3,8 @@
 mod add;
 mod detect;
 mod remove;
+mod trust;
 
-use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,16 +12,12 @@ use std::sync::Arc;
 
 use clap::Subcommand;
 use serde::Serialize;
-use twig_core::{Function, Library, LibraryKind};
-use twig_sources::{
-    CodeFiles, LockError, PlaceOrigin, SearchedPlace, Trust, TrustVerdict, function_sources,
-    survey, were_read_from,
-};
+use twig_core::{Library, LibraryKind};
+use twig_sources::{LockError, PlaceOrigin, SearchedPlace, Trust, TrustVerdict, examine};
 
 use self::add::LibraryAddArgs;
 use super::check::counted;
 use super::opened_catalog::{OpenedCatalog, SourceArgs, library_of};
-use super::question;
 use crate::command_error::{CommandError, not_locked, reason};
 use crate::places::Places;
 use crate::ui::Ui;
@@ -49,6 +45,10 @@ pub(crate) enum LibraryCommand {
         /// The library's name, or its folder
         #[arg(value_name = "NAME|PATH")]
         library: String,
+        /// Keep the trust when you edit its files: only in the data folder, and only while no other
+        /// user can change them
+        #[arg(long)]
+        mine: bool,
         /// Trust it without asking
         #[arg(long)]
         yes: bool,
@@ -74,6 +74,9 @@ struct ConfiguredLibraryRow<'c> {
     /// Whether these may run; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     trusted: Option<bool>,
+    /// True if these may run whatever changes in them: they are the user's own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    own: bool,
     /// Why it is served: `flag`, `project`, `configuration` or `data`.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<&'static str>,
@@ -85,8 +88,8 @@ pub(super) fn run(what: &LibraryCommand, ui: &mut Ui) -> Result<ExitCode, Comman
         LibraryCommand::Add(options) if options.detect => detect::run(options, ui),
         LibraryCommand::Add(options) => add::run(options, ui),
         LibraryCommand::Remove { library } => remove::run(library, ui),
-        LibraryCommand::Trust { library, yes } => trust(library, *yes, ui),
-        LibraryCommand::Distrust { library } => distrust(library, ui),
+        LibraryCommand::Trust { library, mine, yes } => trust::run(library, *mine, *yes, ui),
+        LibraryCommand::Distrust { library } => trust::end(library, ui),
     }
 }
 
@@ -99,7 +102,7 @@ fn list(sources: &SourceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, Comma
         .libraries()
         .iter()
         .filter(|library| library.stored().is_none())
-        .map(|library| row(library, &record, &found))
+        .map(|library| row(library, &record, opened.places.data.as_deref(), &found))
         .collect();
     if json {
         ui.json(&rows)?;
@@ -108,6 +111,10 @@ fn list(sources: &SourceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, Comma
     let cells = rows.iter().map(|row| {
         let trusted = match (row.trusted, row.functions) {
             (None, _) => String::new(),
+            (Some(true), count) if row.own => {
+                let count = counted(count, "command", "commands");
+                format!("trusted as yours ({count})")
+            }
             (Some(true), count) => format!("trusted ({})", counted(count, "command", "commands")),
             (Some(false), count) => {
                 format!("not trusted ({})", counted(count, "command", "commands"))
@@ -136,13 +143,17 @@ fn list(sources: &SourceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, Comma
 fn row<'c>(
     library: &'c Library,
     record: &Trust,
+    data: Option<&Path>,
     found: &[SearchedPlace],
 ) -> ConfiguredLibraryRow<'c> {
     let root = Path::new(&*library.root);
     let functions = library.prompts.iter().filter(|p| p.function().is_some());
     let functions = functions.count();
-    let is_trusted =
-        || survey(root).is_ok_and(|files| record.verdict(root, &files) == TrustVerdict::Trusted);
+    let is_trusted = || {
+        examine(root).is_ok_and(|survey| {
+            record.library_verdict(library, &survey, data) == TrustVerdict::Trusted
+        })
+    };
     let served = library.prompts.iter().filter(|p| p.unavailable.is_none());
     ConfiguredLibraryRow {
         name: library.name.as_str(),
@@ -151,6 +162,7 @@ fn row<'c>(
         prompts: served.count(),
         functions,
         trusted: (functions > 0).then(is_trusted),
+        own: record.is_own(root),
         origin: origin(root, found).map(PlaceOrigin::as_str),
     }
 }
@@ -159,132 +171,6 @@ fn row<'c>(
 fn origin(root: &Path, found: &[SearchedPlace]) -> Option<PlaceOrigin> {
     let has_it = |place: &&SearchedPlace| place.libraries.iter().any(|it| it.root == root);
     found.iter().find(has_it).map(|place| place.origin)
-}
-
-fn trust(named: &str, yes: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let (places, library) = find(named)?;
-    let (path, record) = read_record(&places)?;
-    let root = Path::new(&*library.root);
-    let files = survey(root).map_err(|why| {
-        CommandError::fixable(format!(
-            "library `{}` cannot be trusted: {why}",
-            library.name
-        ))
-    })?;
-    let functions: Vec<Vec<String>> = library
-        .prompts
-        .iter()
-        .filter_map(|prompt| {
-            let function = prompt.function()?;
-            Some(vec![prompt.full_name.to_string(), started(function)])
-        })
-        .collect();
-    if functions.is_empty() {
-        return Err(CommandError::fixable(format!(
-            "library `{}` has no prompt that runs a program: there is nothing to trust",
-            library.name
-        )));
-    }
-    // The prompts listed below must come from these files; otherwise the user would trust something
-    // else.
-    if let Err(changed) = were_read_from(&function_sources(&library), &files) {
-        let message = format!(
-            "library `{}` changed while it was read ({})",
-            library.name,
-            changed.join(", ")
-        );
-        return Err(CommandError::fixable(message).hint("run the command again"));
-    }
-    let verdict = record.verdict(root, &files);
-    if verdict == TrustVerdict::Trusted {
-        ui.say(format!("library `{}` is trusted as it is", library.name));
-        return Ok(ExitCode::SUCCESS);
-    }
-    describe(&library, &functions, &files, record.files(root), ui)?;
-    if !yes && !ask(&library, ui)? {
-        ui.say("nothing was trusted");
-        return Ok(ExitCode::FAILURE);
-    }
-    // Record the files that were shown, even if they have changed since.
-    change(&places, &path, |record| record.trust(root, files))?;
-    ui.say(format!(
-        "library `{}` is trusted until one of these files changes",
-        library.name
-    ));
-    Ok(ExitCode::SUCCESS)
-}
-
-/// The command of a prompt, with the author's arguments: they are trusted along with the program.
-fn started(function: &Function) -> String {
-    let mut line = function.file().to_string();
-    if let Function::Command { arguments, .. } = function {
-        for argument in arguments {
-            // Quoted, so that one argument does not look like two.
-            let _ = write!(line, " {argument:?}");
-        }
-    }
-    line
-}
-
-fn describe(
-    library: &Library,
-    functions: &[Vec<String>],
-    files: &CodeFiles,
-    before: Option<&CodeFiles>,
-    ui: &mut Ui,
-) -> Result<(), CommandError> {
-    ui.line(format!(
-        "library `{}` in {}",
-        library.name, library.shown_root
-    ))?;
-    ui.line("\nprompts that run a program")?;
-    ui.indented_table("  ", functions)?;
-    ui.line("\nfiles that would be trusted")?;
-    let rows: Vec<Vec<String>> = files
-        .iter()
-        .map(|(path, digest)| {
-            let news = match before.map(|before| before.get(path)) {
-                Some(None) => "new",
-                Some(Some(known)) if known != digest => "changed",
-                _ => "",
-            };
-            vec![path.clone(), digest.clone(), news.to_owned()]
-        })
-        .collect();
-    ui.indented_table("  ", &rows)?;
-    let gone = before.into_iter().flatten();
-    for (path, _) in gone.filter(|(path, _)| !files.contains_key(*path)) {
-        ui.line(format!("  {path}  is gone"))?;
-    }
-    ui.flush()?;
-    Ok(())
-}
-
-fn ask(library: &Library, ui: &mut Ui) -> Result<bool, CommandError> {
-    let name = &library.name;
-    let unanswered = || {
-        let message =
-            format!("this is not a terminal, so you cannot be asked to trust library `{name}`");
-        CommandError::fixable(message).hint("use --yes once you have looked at it")
-    };
-    let question = format!("\nlet library `{name}` run these programs as you?");
-    question::ask(&question, unanswered, ui)
-}
-
-fn distrust(named: &str, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let (places, library) = find(named)?;
-    let (path, record) = read_record(&places)?;
-    let root = Path::new(&*library.root);
-    if record.files(root).is_none() {
-        ui.say(format!("library `{}` was not trusted", library.name));
-        return Ok(ExitCode::SUCCESS);
-    }
-    change(&places, &path, |record| Ok(record.forget(root)))?;
-    ui.say(format!(
-        "library `{}` is not trusted any more",
-        library.name
-    ));
-    Ok(ExitCode::SUCCESS)
 }
 
 /// The selected library: by its name if it is served anyway, else by its folder.
@@ -344,7 +230,7 @@ fn kind_of(path: &Path) -> Option<LibraryKind> {
     (!is_there("twig.toml") && is_there("prompts.json")).then_some(LibraryKind::Functions)
 }
 
-fn read_record(places: &Places) -> Result<(PathBuf, Trust), CommandError> {
+pub(super) fn read_record(places: &Places) -> Result<(PathBuf, Trust), CommandError> {
     let Some(path) = &places.trust else {
         let error = CommandError::fixable("there is no place for the record of trusted libraries");
         return Err(error.hint("set HOME or XDG_DATA_HOME to an absolute path"));

@@ -222,9 +222,10 @@ impl OpenedCatalog {
         let names = self.config.function_environment.iter();
         let environment = names.filter_map(|name| Some((name.into(), places::variable(name)?)));
         Allowed {
-            trust: self.places.trust.clone(),
+            places: Some(self.places.clone()),
             environment: environment.collect(),
             unsandboxed: options.allow_unsandboxed_functions,
+            is_remote: false,
         }
     }
 }

@@ -12,6 +12,7 @@ use super::check::counted;
 use super::opened_catalog::{FunctionArgs, OpenedCatalog, SourceArgs};
 use crate::command_error::CommandError;
 use crate::config;
+use crate::function::Allowed;
 use crate::http::{self, HttpArgs};
 use crate::jobs::{JobSettings, Jobs};
 use crate::log;
@@ -59,7 +60,10 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     };
     let sources = options.sources.clone();
     let opened = OpenedCatalog::load(places, config, sources, access, watching)?;
-    let allowed = opened.allowed(&options.functions);
+    let allowed = Allowed {
+        is_remote: front.is_some(),
+        ..opened.allowed(&options.functions)
+    };
     let OpenedCatalog {
         live,
         config,

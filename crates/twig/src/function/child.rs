@@ -14,10 +14,10 @@ use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, getppid, kill_current_process_group, setsid};
 use signal_hook::consts::{SIGCHLD, SIGTERM};
-use twig_sources::{CodeFiles, Trust, TrustVerdict, program, survey, were_read_from};
+use twig_sources::{CodeFiles, Trust, TrustVerdict, examine, program, were_read_from, why_not_own};
 
 use super::sandbox;
-use super::task::{FunctionProgram, REFUSED, StartRefusal, Task};
+use super::task::{ApprovedFiles, FunctionProgram, REFUSED, StartRefusal, Task};
 use crate::command_error::{CommandError, reason};
 
 /// How often to check for the server where no signal reports its end.
@@ -94,7 +94,8 @@ fn start(task: &Task) -> Result<Child, StartRefusal> {
             command
         }
     };
-    if let Err(why) = sandbox::enter(root)
+    let files = sandbox::open_granted(&task.granted).map_err(StartRefusal::Grant)?;
+    if let Err(why) = sandbox::enter(root, files, task.granted.network)
         && !task.unsandboxed
     {
         return Err(StartRefusal::NoSandbox(why));
@@ -136,16 +137,26 @@ impl Copy {
 
 /// Checks that the library is the trusted one, and copies the program.
 fn approved_copy(task: &Task, root: &Path) -> Result<Copy, StartRefusal> {
+    let survey = examine(root).map_err(StartRefusal::Unreadable)?;
+    let approved = match &task.approved {
+        ApprovedFiles::Trusted(files) => files,
+        ApprovedFiles::Own { data } => {
+            let data = data.as_deref().map(Path::new);
+            if let Some(why) = why_not_own(root, data, &survey) {
+                return Err(StartRefusal::NotOwn(why));
+            }
+            &survey.files
+        }
+    };
     // The server's memory says what to run: it must have been read from the trusted files.
-    were_read_from(&task.sources, &task.approved).map_err(StartRefusal::Changed)?;
+    were_read_from(&task.sources, approved).map_err(StartRefusal::Changed)?;
     let file = task.program.file();
     let (bytes, digest) = program(root, file).map_err(StartRefusal::Unreadable)?;
-    let trusted = task.approved.get(file);
+    let trusted = approved.get(file);
     if !trusted.is_some_and(|trusted| trusted.ends_with(&digest)) {
         return Err(StartRefusal::Changed(vec![file.to_owned()]));
     }
-    let files = survey(root).map_err(StartRefusal::Unreadable)?;
-    still_trusted(root, &task.approved, &files)?;
+    still_trusted(root, approved, &survey.files)?;
     copy(root, file, &bytes).map_err(|error| StartRefusal::NotStarted(error.to_string()))
 }
 

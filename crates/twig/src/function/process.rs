@@ -15,6 +15,7 @@ use rustix::process::{
 use twig_core::{FunctionCall, FunctionOutcome, OutputForm};
 
 use super::PATH;
+use super::cause::SandboxCause;
 use super::group::{Excess, GroupWatch};
 use super::task::{REFUSED, StartRefusal, Task};
 use crate::ui::{one_line, visible};
@@ -162,7 +163,8 @@ impl FunctionProcess {
     }
 
     /// Follows it to its end; afterwards no process of it is left.
-    pub(super) fn finish(mut self, call: &FunctionCall, stop: &Stop) -> FunctionOutcome {
+    pub(super) fn finish(mut self, cause: &SandboxCause<'_>, stop: &Stop) -> FunctionOutcome {
+        let call = cause.call;
         self.deadline = Instant::now() + Duration::from_millis(call.millis);
         let ending = self.follow(call.output);
         // Every process that it started ends with it.
@@ -190,7 +192,7 @@ impl FunctionProcess {
                 call.output
             )),
             Ending::Ended => match status {
-                Ok(status) => said(call, status.code(), self.output.bytes, &talk),
+                Ok(status) => said(cause, status.code(), self.output.bytes, &talk),
                 Err(error) => FunctionOutcome::Failed(format!("could not be waited for: {error}")),
             },
         }
@@ -382,8 +384,18 @@ impl Pipe {
 }
 
 /// What a function's end means.
-fn said(call: &FunctionCall, code: Option<i32>, printed: Vec<u8>, talk: &str) -> FunctionOutcome {
-    let failed = |what: String| FunctionOutcome::Failed(format!("{what}{}", quoted(talk)));
+fn said(
+    cause: &SandboxCause<'_>,
+    code: Option<i32>,
+    printed: Vec<u8>,
+    talk: &str,
+) -> FunctionOutcome {
+    let call = cause.call;
+    let failed = |what: String| {
+        let hint = cause.hint(talk).map(|hint| format!("\nhint: {hint}"));
+        let hint = hint.unwrap_or_default();
+        FunctionOutcome::Failed(format!("{what}{}{hint}", quoted(talk)))
+    };
     match code {
         Some(0) => match call.function.output() {
             OutputForm::Json => FunctionOutcome::Printed(printed),
@@ -409,6 +421,12 @@ fn why_refused(call: &FunctionCall, refused: StartRefusal) -> FunctionOutcome {
             "Prompt `{prompt}` was not run: library `{name}` changed since it was trusted ({}): {trust}",
             files.join(", ")
         ),
+        StartRefusal::NotOwn(why) => format!(
+            "Prompt `{prompt}` was not run: library `{name}` cannot be trusted as yours any more: {why}: {trust}"
+        ),
+        StartRefusal::Grant(why) => {
+            format!("Prompt `{prompt}` was not run: {why}, and was granted as it was: {trust}")
+        }
         StartRefusal::Unreadable(why) => {
             format!("Prompt `{prompt}` was not run: library `{name}` cannot be read: {why}")
         }

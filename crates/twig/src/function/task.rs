@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use twig_core::{Function, FunctionCall};
 use twig_sources::{CodeFiles, function_sources};
 
+use super::granted::Granted;
+
 /// The exit code of a child that did not start the program; its output says why.
 pub(super) const REFUSED: i32 = 125;
 
@@ -23,12 +25,24 @@ pub(super) struct Task {
     /// The library's folder.
     pub(super) root: String,
     pub(super) program: FunctionProgram,
-    /// The library's files as they were trusted.
-    pub(super) approved: CodeFiles,
+    /// The files that may run.
+    pub(super) approved: ApprovedFiles,
     /// The files that this task was read from, as they were then.
     pub(super) sources: CodeFiles,
+    /// What it gets beyond its library.
+    #[serde(default)]
+    pub(super) granted: Granted,
     /// Whether to continue where the sandbox is not available.
     pub(super) unsandboxed: bool,
+}
+
+/// Which files of a library may run.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum ApprovedFiles {
+    /// These, as they were trusted.
+    Trusted(CodeFiles),
+    /// Those that are there, as long as they are the user's own and in this data folder.
+    Own { data: Option<String> },
 }
 
 /// What to start.
@@ -49,6 +63,10 @@ pub(super) enum FunctionProgram {
 pub(super) enum StartRefusal {
     /// These files differ from the trusted ones.
     Changed(Vec<String>),
+    /// The library was trusted as the user's own and is not.
+    NotOwn(String),
+    /// A granted path is not what it was.
+    Grant(String),
     /// The library cannot be read.
     Unreadable(String),
     /// The system cannot sandbox the program.
@@ -58,7 +76,12 @@ pub(super) enum StartRefusal {
 }
 
 impl Task {
-    pub(super) fn new(call: &FunctionCall, approved: CodeFiles, unsandboxed: bool) -> Self {
+    pub(super) fn new(
+        call: &FunctionCall,
+        approved: ApprovedFiles,
+        granted: Granted,
+        unsandboxed: bool,
+    ) -> Self {
         let program = match &call.function {
             Function::Command {
                 program, arguments, ..
@@ -77,6 +100,7 @@ impl Task {
             program,
             approved,
             sources: function_sources(&call.library),
+            granted,
             unsandboxed,
         }
     }

@@ -20,6 +20,7 @@ fn call() -> Work {
     let library = empty_library(&folder, LibraryKind::Twig, Vec::new());
     Work::Function(Box::new(FunctionCall {
         prompt: "p".into(),
+        name: "p".into(),
         library: Arc::new(library),
         function: Function::command(RelativePath::parse("run").unwrap(), Vec::new()),
         input: String::new(),

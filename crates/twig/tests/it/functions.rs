@@ -2,8 +2,10 @@
 
 mod authoring;
 mod ending;
+mod grants;
 mod hostile;
 mod mcbox;
+mod own;
 mod race;
 mod shut_in;
 mod transports;

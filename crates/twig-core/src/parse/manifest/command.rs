@@ -11,7 +11,7 @@ use crate::problem::ProblemCode;
 const WORDS: usize = 64;
 
 /// Fields that only a prompt with a `command` has.
-const FOR_COMMANDS: [&str; 1] = ["output"];
+const FOR_COMMANDS: [&str; 4] = ["environment", "network", "output", "read"];
 
 impl Manifest<'_> {
     pub(super) fn command(
@@ -24,6 +24,7 @@ impl Manifest<'_> {
             return Err(self.wrong_type("command", EXPECTED, item));
         };
         let output = self.output(fields)?;
+        let grants = Box::new(self.grants(fields)?);
         let Some((first, rest)) = words.split_first() else {
             let message = "`command` is empty; its first word is a file of the library";
             return Err(self.error(
@@ -60,6 +61,7 @@ impl Manifest<'_> {
             content: Content::Function(Function::Command {
                 program,
                 arguments,
+                grants,
                 output,
             }),
         })
@@ -75,6 +77,10 @@ impl Manifest<'_> {
             Some(item) => match &item.value {
                 TomlValue::Text(text) if text == "json" => Ok(OutputForm::Json),
                 TomlValue::Text(text) if text == "text" => Ok(OutputForm::Text),
+                TomlValue::Text(_) => {
+                    let message = "`output` is \"text\" or \"json\"".to_owned();
+                    Err(self.error(ProblemCode::WrongType, item.span.clone(), message))
+                }
                 _ => Err(self.wrong_type("output", "\"text\" or \"json\"", item)),
             },
         }

@@ -13,18 +13,11 @@ use seccompiler::{
 
 /// Never needed to produce text, and a way to reach other processes, the kernel or the network.
 const NEVER: &[c_long] = &[
-    // Networks, and sockets of other programs on this machine. Messages could also pass
-    // descriptors.
-    libc::SYS_socket,
-    libc::SYS_connect,
+    // Servers, of a network or on this machine.
     libc::SYS_bind,
     libc::SYS_listen,
     libc::SYS_accept,
     libc::SYS_accept4,
-    libc::SYS_sendmsg,
-    libc::SYS_sendmmsg,
-    // Larger buffers, which are memory that no limit counts.
-    libc::SYS_setsockopt,
     // Other processes.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -119,6 +112,68 @@ const NEVER: &[c_long] = &[
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
     libc::SYS_mknodat,
+];
+
+/// Networks, and sockets of other programs on this machine: refused unless a network is granted.
+/// Even then [`other_sockets`] and [`other_options`] are refused. Messages could also pass descriptors; options could make larger buffers, which are memory that
+/// no limit counts.
+const WITHOUT_NETWORK: &[c_long] = &[
+    libc::SYS_socket,
+    libc::SYS_connect,
+    libc::SYS_sendmsg,
+    libc::SYS_sendmmsg,
+    libc::SYS_setsockopt,
+];
+
+/// The families, types and protocols of the sockets that a network needs: TCP and UDP. Sockets of
+/// this machine's own services are never among them.
+const FAMILIES: [c_int; 2] = [libc::AF_INET, libc::AF_INET6];
+const SOCKETS: [c_int; 2] = [libc::SOCK_STREAM, libc::SOCK_DGRAM];
+const PROTOCOLS: [c_int; 3] = [0, libc::IPPROTO_TCP, libc::IPPROTO_UDP];
+
+/// The options of sockets that clients set, by level.
+const OPTIONS: &[(c_int, &[c_int])] = &[
+    (
+        libc::SOL_SOCKET,
+        &[
+            libc::SO_REUSEADDR,
+            libc::SO_KEEPALIVE,
+            libc::SO_LINGER,
+            libc::SO_RCVTIMEO,
+            libc::SO_SNDTIMEO,
+        ],
+    ),
+    (
+        libc::IPPROTO_IP,
+        &[
+            libc::IP_TOS,
+            libc::IP_TTL,
+            libc::IP_RECVERR,
+            libc::IP_MTU_DISCOVER,
+        ],
+    ),
+    (
+        libc::IPPROTO_IPV6,
+        &[
+            libc::IPV6_V6ONLY,
+            libc::IPV6_RECVERR,
+            libc::IPV6_TCLASS,
+            libc::IPV6_MTU_DISCOVER,
+        ],
+    ),
+    (
+        libc::IPPROTO_TCP,
+        &[
+            libc::TCP_NODELAY,
+            libc::TCP_CORK,
+            libc::TCP_KEEPIDLE,
+            libc::TCP_KEEPINTVL,
+            libc::TCP_KEEPCNT,
+            libc::TCP_QUICKACK,
+            libc::TCP_USER_TIMEOUT,
+            libc::TCP_NOTSENT_LOWAT,
+        ],
+    ),
 ];
 
 /// The same, too new for every `libc` to have a name; these numbers are the same on all
@@ -232,11 +287,11 @@ const X32: c_long = 0x4000_0000;
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Denies these calls to this process and every process that it starts.
-pub(super) fn restrict(signals_are_scoped: bool) -> Result<(), String> {
+pub(super) fn restrict(signals_are_scoped: bool, network: bool) -> Result<(), String> {
     let wrong = |error: &dyn std::fmt::Display| format!("seccomp: {error}");
     let mut missing = Rules::new();
     insert(&mut missing, libc::SYS_clone3, Vec::new());
-    let not_permitted = rules(signals_are_scoped).map_err(|error| wrong(&error))?;
+    let not_permitted = rules(signals_are_scoped, network).map_err(|error| wrong(&error))?;
     for (rules, errno) in [(not_permitted, libc::EPERM), (missing, libc::ENOSYS)] {
         let program = program(rules, errno.unsigned_abs()).map_err(|error| wrong(&error))?;
         apply_filter(&program).map_err(|error| wrong(&error))?;
@@ -254,7 +309,7 @@ fn program(rules: Rules, errno: u32) -> Result<BpfProgram, seccompiler::BackendE
     BpfProgram::try_from(filter)
 }
 
-fn rules(signals_are_scoped: bool) -> Result<Rules, seccompiler::BackendError> {
+fn rules(signals_are_scoped: bool, network: bool) -> Result<Rules, seccompiler::BackendError> {
     let mut rules = Rules::new();
     for call in NEVER.iter().chain(NEVER_NEW).chain(NEVER_OLD) {
         insert(&mut rules, *call, Vec::new());
@@ -276,11 +331,19 @@ fn rules(signals_are_scoped: bool) -> Result<Rules, seccompiler::BackendError> {
     let ioctl = IOCTL.iter().copied();
     insert(&mut rules, libc::SYS_ioctl, vec![all_but(1, ioctl)?]);
     insert(&mut rules, libc::SYS_socketpair, other_pairs()?);
-    // The destination: the two ends of a pair know each other.
-    let (length, operator) = (SeccompCmpArgLen::Qword, SeccompCmpOp::Ne);
-    let condition = SeccompCondition::new(4, length, operator, 0)?;
-    let addressed = vec![SeccompRule::new(vec![condition])?];
-    insert(&mut rules, libc::SYS_sendto, addressed);
+    if network {
+        insert(&mut rules, libc::SYS_socket, other_sockets()?);
+        insert(&mut rules, libc::SYS_setsockopt, other_options()?);
+    } else {
+        for call in WITHOUT_NETWORK {
+            insert(&mut rules, *call, Vec::new());
+        }
+        // The destination: the two ends of a pair know each other.
+        let (length, operator) = (SeccompCmpArgLen::Qword, SeccompCmpOp::Ne);
+        let condition = SeccompCondition::new(4, length, operator, 0)?;
+        let addressed = vec![SeccompRule::new(vec![condition])?];
+        insert(&mut rules, libc::SYS_sendto, addressed);
+    }
     let mut mappings = Vec::with_capacity(NO_MEMORY.len());
     for (mask, flags) in NO_MEMORY {
         let mask = SeccompCmpOp::MaskedEq(u64::from(mask.unsigned_abs()));
@@ -337,6 +400,37 @@ fn other_pairs() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     Ok(rules)
 }
 
+/// Sockets other than TCP and UDP: those of services of this machine, raw ones, the kernel's.
+fn other_sockets() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let mut rules = vec![
+        all_but(0, FAMILIES.iter().map(|family| family.unsigned_abs()))?,
+        all_but(2, PROTOCOLS.iter().map(|protocol| protocol.unsigned_abs()))?,
+    ];
+    for kind in (0..=0xf).filter(|kind| !SOCKETS.iter().any(|known| known.unsigned_abs() == *kind))
+    {
+        rules.push(only(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), kind)?);
+    }
+    Ok(rules)
+}
+
+/// Options of sockets that no client needs.
+fn other_options() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    let levels = OPTIONS.iter().map(|(level, _)| level.unsigned_abs());
+    let mut rules = vec![all_but(1, levels)?];
+    for (level, options) in OPTIONS {
+        let dword = |place: u8, operator: SeccompCmpOp, value: c_int| {
+            let value = u64::from(value.unsigned_abs());
+            SeccompCondition::new(place, SeccompCmpArgLen::Dword, operator, value)
+        };
+        let mut conditions = vec![dword(1, SeccompCmpOp::Eq, *level)?];
+        for option in *options {
+            conditions.push(dword(2, SeccompCmpOp::Ne, *option)?);
+        }
+        rules.push(SeccompRule::new(conditions)?);
+    }
+    Ok(rules)
+}
+
 fn insert(rules: &mut Rules, call: c_long, conditions: Vec<SeccompRule>) {
     #[cfg(target_arch = "x86_64")]
     rules.insert(call | X32, conditions.clone());
@@ -354,7 +448,7 @@ mod tests {
     #[test]
     fn without_landlocks_help_signals_stay_in_the_group() {
         let tried = std::thread::spawn(|| {
-            restrict(false).expect("this system has seccomp");
+            restrict(false, false).expect("this system has seccomp");
             let parent = getppid().expect("the tests have a parent process");
             (test_kill_process(parent), test_kill_current_process_group())
         });
@@ -368,7 +462,7 @@ mod tests {
     #[test]
     fn without_landlocks_help_programs_live_and_die() {
         let tried = std::thread::spawn(|| {
-            restrict(false).expect("this system has seccomp");
+            restrict(false, false).expect("this system has seccomp");
             let run = |program: &str, script: &str| {
                 let mut command = std::process::Command::new(program);
                 command.args(["-c", script]).output().ok()
@@ -392,7 +486,7 @@ mod tests {
     #[test]
     fn what_is_not_needed_is_not_permitted() {
         let tried = std::thread::spawn(|| {
-            restrict(true).expect("this system has seccomp");
+            restrict(true, false).expect("this system has seccomp");
             let limits = rlimit::Resource::NOFILE.get().is_ok();
             let socket = std::net::UdpSocket::bind("127.0.0.1:0").map(|_| ());
             let thread = std::thread::Builder::new().spawn(|| ());
@@ -411,6 +505,37 @@ mod tests {
     }
 
     #[test]
+    fn a_network_is_tcp_and_udp_and_no_service_of_this_machine() {
+        use rustix::net::{AddressFamily, SocketType, ipproto, socket, sockopt};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let tried = std::thread::spawn(move || {
+            restrict(true, true).expect("this system has seccomp");
+            let tcp = std::net::TcpStream::connect(address);
+            let tcp = tcp.map(|stream| {
+                let buffer = sockopt::set_socket_recv_buffer_size(&stream, 1 << 20);
+                (stream.set_nodelay(true).is_ok(), buffer)
+            });
+            let unix = std::os::unix::net::UnixStream::connect("/no/socket").map(drop);
+            let listen = std::net::TcpListener::bind("127.0.0.1:0").map(drop);
+            let raw = socket(AddressFamily::INET, SocketType::RAW, None).map(drop);
+            let ping = socket(AddressFamily::INET, SocketType::DGRAM, Some(ipproto::ICMP));
+            let kernel = socket(AddressFamily::NETLINK, SocketType::RAW, None).map(drop);
+            let pair = std::os::unix::net::UnixDatagram::pair().map(drop);
+            (tcp, [unix, listen, pair], [raw, ping.map(drop), kernel])
+        });
+        let (tcp, refused, also) = tried.join().expect("it ends well");
+        let (nodelay, buffer) = tcp.expect("TCP works");
+        assert!(nodelay);
+        assert_eq!(buffer, Err(Errno::PERM));
+        for refused in refused {
+            let kind = refused.expect_err("no way there").kind();
+            assert_eq!(kind, std::io::ErrorKind::PermissionDenied);
+        }
+        assert_eq!(also, [Err(Errno::PERM); 3]);
+    }
+
+    #[test]
     fn local_services_are_out_of_reach_and_pairs_are_not() {
         use std::os::unix::net::{UnixDatagram, UnixStream};
         let folder = tempfile::tempdir().expect("a folder");
@@ -420,7 +545,7 @@ mod tests {
         let tried = std::thread::spawn(move || {
             // As if it had existed before.
             let (old, _other) = UnixDatagram::pair().expect("a pair");
-            restrict(true).expect("this system has seccomp");
+            restrict(true, false).expect("this system has seccomp");
             let new = UnixDatagram::pair().map(|_| ());
             let sent = old.send_to(b"x", &place).map(|_| ());
             let connected = old.connect(&place);
@@ -443,7 +568,7 @@ mod tests {
     fn nobody_elses_priority_is_changed() {
         use rustix::process::{setpriority_process, setpriority_user};
         let tried = std::thread::spawn(|| {
-            restrict(true).expect("this system has seccomp");
+            restrict(true, false).expect("this system has seccomp");
             let own = rustix::process::getpriority_process(None).expect("a priority");
             (
                 setpriority_process(None, own),

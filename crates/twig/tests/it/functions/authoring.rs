@@ -41,7 +41,7 @@ fn plain_text_is_served_where_the_manifest_says_so() {
     );
     let check = env.run(["check"]);
     for expected in [
-        "`output` has to be \"text\" or \"json\", not a string",
+        "`output` is \"text\" or \"json\"",
         "`output` is ignored: the prompt has no `command`",
     ] {
         assert!(check.stdout.contains(expected), "{check}");

@@ -31,7 +31,7 @@ fn task(env: &TestEnv) -> Value {
     json!({
         "parent": std::process::id(), "root": root, "unsandboxed": false,
         "program": {"Command": {"file": "bin/run", "arguments": []}},
-        "approved": approved,
+        "approved": {"Trusted": approved},
         "sources": {"twig.toml": approved["twig.toml"]},
     })
 }
@@ -61,7 +61,7 @@ fn a_task_that_was_not_read_from_the_trusted_files_is_refused() {
     let other = format!("sha256:{}", "0".repeat(64));
     for sources in [
         json!({"twig.toml": other}),
-        json!({"twig.toml": task["approved"]["twig.toml"], "prompts.json": other}),
+        json!({"twig.toml": task["approved"]["Trusted"]["twig.toml"], "prompts.json": other}),
         json!({}),
     ] {
         let mut task = task.clone();

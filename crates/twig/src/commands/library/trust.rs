@@ -1,0 +1,245 @@
+//! `twig library trust` and `distrust`: shows what a library would run with which rights, asks,
+//! and records exactly that.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use twig_core::{Function, Grants, Library, Prompt};
+use twig_sources::{
+    CodeFiles, LibrarySurvey, TrustVerdict, asked_grants, covers, examine, expanded,
+    function_sources, real_path, were_read_from, why_not_own,
+};
+
+use super::{change, find, read_record};
+use crate::command_error::CommandError;
+use crate::commands::question;
+use crate::function::granted;
+use crate::places::Places;
+use crate::ui::Ui;
+
+/// Where people keep keys and passwords, from their home folder.
+const SECRETS: [&str; 12] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    ".git-credentials",
+    ".password-store",
+    ".config/gh",
+    ".config/gcloud",
+    ".local/share/keyrings",
+];
+
+pub(super) fn run(
+    named: &str,
+    mine: bool,
+    yes: bool,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    let (places, library) = find(named)?;
+    let (path, record) = read_record(&places)?;
+    let (root, name) = (Path::new(&*library.root), &library.name);
+    let untrustable =
+        |why: String| CommandError::fixable(format!("library `{name}` cannot be trusted: {why}"));
+    let survey = examine(root).map_err(untrustable)?;
+    if !library.runs_functions() {
+        return Err(CommandError::fixable(format!(
+            "library `{name}` has no prompt that runs a program: there is nothing to trust"
+        )));
+    }
+    // The prompts listed below must come from these files; otherwise the user would trust something
+    // else.
+    if let Err(changed) = were_read_from(&function_sources(&library), &survey.files) {
+        let message = format!(
+            "library `{name}` changed while it was read ({})",
+            changed.join(", ")
+        );
+        return Err(CommandError::fixable(message).hint("run the command again"));
+    }
+    for (prompt, function) in functions(&library) {
+        granted::check(function.grants(), &places)
+            .map_err(|why| untrustable(format!("prompt `{}`: {why}", prompt.full_name)))?;
+    }
+    let data = places.data.as_deref();
+    let not_own = why_not_own(root, data, &survey);
+    if let (true, Some(why)) = (mine, &not_own) {
+        let message = format!("library `{name}` cannot be trusted as yours: {why}");
+        let hint = "without --mine it is trusted as it is now";
+        return Err(CommandError::fixable(message).hint(hint));
+    }
+    let was_own = record.is_own(root);
+    let is_own = mine || (was_own && not_own.is_none());
+    let asked = asked_grants(&library, places.home.as_deref());
+    let verdict = record.library_verdict(&library, &survey, data);
+    if verdict == TrustVerdict::Trusted
+        && covers(&record.granted(root), &asked)
+        && was_own == is_own
+    {
+        ui.say(if is_own {
+            format!("library `{name}` is trusted as yours: edits keep the trust")
+        } else {
+            format!("library `{name}` is trusted as it is")
+        });
+        return Ok(ExitCode::SUCCESS);
+    }
+    describe(&library, &survey, record.files(root), &places, ui)?;
+    if !yes && !ask(&library, is_own, ui)? {
+        ui.say("nothing was trusted");
+        return Ok(ExitCode::FAILURE);
+    }
+    // Record what was shown, even if it has changed since.
+    change(&places, &path, |record| {
+        record.trust(root, survey.files)?;
+        record.grant(root, asked);
+        if is_own {
+            record.keep_as_own(root);
+        }
+        Ok(())
+    })?;
+    ui.say(if is_own {
+        format!(
+            "library `{name}` is trusted as yours: edits keep the trust, unless they ask for more"
+        )
+    } else {
+        format!("library `{name}` is trusted until one of these files changes")
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn end(named: &str, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let (places, library) = find(named)?;
+    let (path, record) = read_record(&places)?;
+    let root = Path::new(&*library.root);
+    if record.files(root).is_none() {
+        ui.say(format!("library `{}` was not trusted", library.name));
+        return Ok(ExitCode::SUCCESS);
+    }
+    change(&places, &path, |record| Ok(record.forget(root)))?;
+    ui.say(format!(
+        "library `{}` is not trusted any more",
+        library.name
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The prompts of a library that run a program.
+fn functions(library: &Library) -> impl Iterator<Item = (&Prompt, &Function)> {
+    let prompts = library.prompts.iter();
+    prompts.filter_map(|prompt| Some((&**prompt, prompt.function()?)))
+}
+
+/// The command of a prompt, with the author's arguments: they are trusted along with the program.
+fn started(function: &Function) -> String {
+    let mut line = function.file().to_string();
+    if let Function::Command { arguments, .. } = function {
+        for argument in arguments {
+            // Quoted, so that one argument does not look like two.
+            let _ = write!(line, " {argument:?}");
+        }
+    }
+    line
+}
+
+/// What a function may do beyond reading its library, in words.
+fn in_words(grants: &Grants, places: &Places) -> Vec<String> {
+    let mut words = Vec::new();
+    if grants.repository {
+        words.push("may read the repository in which it is called: all files, committed or not, its history and its settings; programs that these settings name for git run with the same rights".to_owned());
+    }
+    for path in &grants.paths {
+        let real = expanded(path, places.home.as_deref()).unwrap_or_default();
+        let (is_there, written) = (real.exists(), real.clone());
+        let real = real_path(&real);
+        let mut line = format!("may read {path} and everything in it");
+        if real.is_file() {
+            line = format!("may read {path}");
+        }
+        if real != written {
+            let _ = write!(line, ", which is {}", real.display());
+        }
+        if !is_there {
+            line.push_str(", which is not there now");
+        }
+        let mut secrets = SECRETS
+            .iter()
+            .filter_map(|path| Some(places.home.as_ref()?.join(path)));
+        if secrets.any(|secret| secret.starts_with(&real) || real.starts_with(secret)) {
+            line.push_str(": people keep keys and passwords there");
+        }
+        words.push(line);
+    }
+    if !grants.environment.is_empty() {
+        words.push(format!(
+            "gets from your environment: {}",
+            grants.environment.join(", ")
+        ));
+    }
+    if grants.network {
+        words.push(
+            "may reach any host: on the internet, in your network and on this machine".to_owned(),
+        );
+        words.push("can therefore send all that it reads or gets to any host".to_owned());
+    }
+    words
+}
+
+fn describe(
+    library: &Library,
+    survey: &LibrarySurvey,
+    before: Option<&CodeFiles>,
+    places: &Places,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    ui.line(format!(
+        "library `{}` in {}",
+        library.name, library.shown_root
+    ))?;
+    ui.line("\nprompts that run a program")?;
+    for (prompt, function) in functions(library) {
+        let row = vec![prompt.full_name.to_string(), started(function)];
+        ui.indented_table("  ", &[row])?;
+        for line in in_words(function.grants(), places) {
+            ui.indented_table("    ", &[vec![line]])?;
+        }
+    }
+    ui.line("\nEach of them gets its arguments, this library and the path of the folder in which it is called.")?;
+    let files = &survey.files;
+    ui.line("\nfiles that would be trusted")?;
+    let rows: Vec<Vec<String>> = files
+        .iter()
+        .map(|(path, digest)| {
+            let news = match before.map(|before| before.get(path)) {
+                Some(None) => "new",
+                Some(Some(known)) if known != digest => "changed",
+                _ => "",
+            };
+            vec![path.clone(), digest.clone(), news.to_owned()]
+        })
+        .collect();
+    ui.indented_table("  ", &rows)?;
+    let gone = before.into_iter().flatten();
+    for (path, _) in gone.filter(|(path, _)| !files.contains_key(*path)) {
+        ui.line(format!("  {path}  is gone"))?;
+    }
+    ui.flush()?;
+    Ok(())
+}
+
+fn ask(library: &Library, is_own: bool, ui: &mut Ui) -> Result<bool, CommandError> {
+    let name = &library.name;
+    let unanswered = || {
+        let message =
+            format!("this is not a terminal, so you cannot be asked to trust library `{name}`");
+        CommandError::fixable(message).hint("use --yes once you have looked at it")
+    };
+    let question = if is_own {
+        format!("\nlet library `{name}` run these programs as you, also after each edit?")
+    } else {
+        format!("\nlet library `{name}` run these programs as you?")
+    };
+    question::ask(&question, unanswered, ui)
+}
