@@ -110,7 +110,7 @@ impl Contents {
     }
 
     /// Text if the bytes are UTF-8, keeping every byte.
-    pub(crate) fn exactly(bytes: Vec<u8>) -> Self {
+    pub fn exactly(bytes: Vec<u8>) -> Self {
         match String::from_utf8(bytes) {
             Ok(text) => Self::Text(text),
             Err(error) => Self::Bytes(error.into_bytes()),

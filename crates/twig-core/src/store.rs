@@ -10,6 +10,7 @@ mod file_name;
 mod folder;
 mod given;
 mod library;
+mod merge;
 mod name;
 mod version;
 mod write;
@@ -20,10 +21,11 @@ pub use self::error::StoreError;
 pub use self::folder::{ExportedItem, ExportedProject, FolderError};
 pub use self::given::{GivenContent, base64, is_text_mime, mime_or_plain};
 pub use self::library::library;
+pub use self::merge::{MergeConflict, MergeStep, folder_patch, merge};
 pub use self::name::{ItemKind, NameProblem, Noun, StoreName};
 pub use self::version::{
     ContentInfo, Digest, Item, LONGEST_AUTHOR, Operation, Project, Summary, Timestamp,
-    VERSION_BYTES, Version, hex,
+    VERSION_BYTES, Version, VersionQuery, hex,
 };
 pub use self::write::{Change, ItemDraft, ItemWrite, Patch, Write, Written};
 
@@ -58,6 +60,9 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         kind: ItemKind,
         name: &StoreName,
     ) -> Result<Vec<Version>, StoreError>;
+
+    /// The versions that a query asks for, newest first, also of a deleted item.
+    fn versions(&self, query: &VersionQuery) -> Result<Vec<Version>, StoreError>;
 
     /// Calls back soon after every write by any process, perhaps more often, until the returned
     /// value is dropped.

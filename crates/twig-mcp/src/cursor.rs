@@ -88,6 +88,15 @@ pub(crate) fn snapshot_in(fingerprint: &[u8; 32], folder: &str) -> [u8; 8] {
     hasher.finish().to_be_bytes()
 }
 
+/// The part that the cursor of a content has: different for each content, and for what is read.
+pub(crate) fn snapshot_of_content(key: &str, content: &[u8]) -> [u8; 8] {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(key.as_bytes());
+    hasher.write_u8(0xff);
+    hasher.write(content);
+    hasher.finish().to_be_bytes()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -6,7 +6,7 @@ use std::fmt;
 use twig_core::function::{self, Finished};
 use twig_core::render::Unfinished;
 use twig_core::search::{Hit, Query};
-use twig_core::store::{ItemWrite, StoreError, Written};
+use twig_core::store::{ItemWrite, StoreError, Version, VersionQuery, Written};
 use twig_core::template::{ComputedJob, JobOutcome};
 use twig_core::{FunctionCall, FunctionOutcome, PromptRef, RenderError};
 
@@ -49,6 +49,26 @@ pub enum Work {
     Write(Box<ItemWrite>),
     /// A search, for the index.
     Search(Query),
+    /// Versions of a prompt or resource, from its store.
+    Versions(Box<VersionsRequest>),
+}
+
+/// A request for versions.
+#[derive(Debug)]
+pub struct VersionsRequest {
+    /// Which versions.
+    pub query: VersionQuery,
+    /// True if the content of the newest of them is wanted, too.
+    pub wants_content: bool,
+}
+
+/// Versions, newest first, and the content of the first one if it was wanted.
+#[derive(Debug)]
+pub struct FoundVersions {
+    /// The versions; empty if there is none that fits.
+    pub versions: Vec<Version>,
+    /// The content of the first one.
+    pub content: Option<Vec<u8>>,
 }
 
 /// The kind of work.
@@ -62,6 +82,8 @@ pub enum WorkKind {
     Write,
     /// A search.
     Search,
+    /// Versions.
+    Versions,
 }
 
 /// The result of a job.
@@ -75,6 +97,8 @@ pub enum WorkOutcome {
     Write(Result<Written, StoreError>),
     /// Of a search; a sentence if it failed.
     Search(Result<Vec<Hit>, String>),
+    /// Versions.
+    Versions(Result<FoundVersions, StoreError>),
 }
 
 impl Work {
@@ -85,6 +109,7 @@ impl Work {
             Self::Function(_) => WorkKind::Function,
             Self::Write(_) => WorkKind::Write,
             Self::Search(_) => WorkKind::Search,
+            Self::Versions(_) => WorkKind::Versions,
         }
     }
 
@@ -92,7 +117,7 @@ impl Work {
         match self {
             Self::Render(job) => job.held(),
             Self::Function(call) => call.input.len(),
-            Self::Write(_) | Self::Search(_) => 0,
+            Self::Write(_) | Self::Search(_) | Self::Versions(_) => 0,
         }
     }
 }
@@ -106,6 +131,7 @@ impl WorkKind {
             Self::Function => WorkOutcome::Function(FunctionOutcome::Refused(sentence)),
             Self::Write => WorkOutcome::Write(Err(StoreError::Unavailable(sentence))),
             Self::Search => WorkOutcome::Search(Err(sentence)),
+            Self::Versions => WorkOutcome::Versions(Err(StoreError::Unavailable(sentence))),
         }
     }
 
@@ -208,6 +234,20 @@ impl PendingJob {
     ) -> Self {
         Self::plain(Work::Search(query), |outcome, result| {
             let WorkOutcome::Search(outcome) = outcome else {
+                return Err(mixed_up().into());
+            };
+            finish(outcome, result);
+            Ok(())
+        })
+    }
+
+    /// Versions of a prompt or resource.
+    pub(crate) fn versions(
+        request: VersionsRequest,
+        finish: impl FnOnce(Result<FoundVersions, StoreError>, &mut Object<'_>) + Send + 'static,
+    ) -> Self {
+        Self::plain(Work::Versions(Box::new(request)), |outcome, result| {
+            let WorkOutcome::Versions(outcome) = outcome else {
                 return Err(mixed_up().into());
             };
             finish(outcome, result);

@@ -76,7 +76,7 @@ mod tools;
 
 pub use connection::Connection;
 pub use era::SUPPORTED_VERSIONS;
-pub use in_flight::{Job, Ticket, Work, WorkKind, WorkOutcome};
+pub use in_flight::{FoundVersions, Job, Ticket, VersionsRequest, Work, WorkKind, WorkOutcome};
 pub use outbox::{Outbox, SharedPart};
 pub use prompts::content;
 pub use server::{Server, ServerIdentity, Tools};

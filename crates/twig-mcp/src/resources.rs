@@ -64,12 +64,14 @@ pub(crate) fn unsubscribe(fields: &ParamFields<'_>) -> Result<CallOutcome, Refus
     Ok(CallOutcome::Unsubscribe(uri.into()))
 }
 
-fn find<'a>(call: &Call<'a>, uri: &str) -> Result<DocumentRef<'a>, Refusal> {
+/// Finds a document; the refusal suggests others.
+pub(crate) fn find<'a>(call: &Call<'a>, uri: &str) -> Result<DocumentRef<'a>, Refusal> {
     let found = call.world.catalog.document(uri);
     found.ok_or_else(|| not_found(call, uri))
 }
 
-fn not_found(call: &Call<'_>, uri: &str) -> Refusal {
+/// The refusal of a document that is not there.
+pub(crate) fn not_found(call: &Call<'_>, uri: &str) -> Refusal {
     Refusal::Resource {
         suggestions: call.world.catalog.near_documents(uri),
         project: prompts::project(call.world.catalog),

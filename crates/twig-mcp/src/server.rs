@@ -155,11 +155,11 @@ impl Server {
         told.len() < TOLD && told.insert((prompt.to_owned(), what))
     }
 
-    /// The counters of a catalog that clients are notified from: if nothing can write, the tools
-    /// never change.
+    /// The counters of a catalog that clients are notified from: without a project, the tools never
+    /// change.
     pub(crate) fn revisions(&self, catalog: &Catalog) -> Revisions {
         let mut revisions = catalog.revisions();
-        if !self.tools.writes {
+        if self.tools.project.is_none() {
             revisions.tools = 0;
         }
         revisions

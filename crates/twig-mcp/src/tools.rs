@@ -4,19 +4,25 @@
 //! an unknown tool is a protocol error.
 
 mod commands;
+mod content_part;
 mod expand;
 mod given;
 mod input;
+mod read_resource;
 mod reply;
+mod resource_list;
 mod search;
 mod table;
 mod tool;
+mod versions;
 mod write;
 
+use twig_core::store::{ItemKind, StoreError};
 use twig_core::suggest;
 
+use self::given::ToolArguments;
 use self::table::TOOLS;
-use self::tool::{Does, Tool};
+use self::tool::{Does, Tool, Verb};
 use crate::call::{Call, CallOutcome};
 use crate::error::Refusal;
 use crate::json::{self, Object};
@@ -52,14 +58,19 @@ pub(crate) fn call(
     let name = params::text(fields.name, "name")?;
     let found = TOOLS.iter().find(|tool| tool.name == name);
     // The store checks whether the project still exists: a write needs no catalog.
-    let may_write = call.server.tools.writes && call.server.tools.project.is_some();
-    let found = found.filter(|tool| may_write || !tool.writes());
+    let has_project = call.server.tools.project.is_some();
+    let found = found.filter(|tool| tool.is_offered(call.server.tools.writes, has_project));
     let tool = found.ok_or_else(|| unknown(call, &name))?;
     let answer = given::read(fields.arguments, tool).and_then(|given| match tool.does {
         Does::ListPrompts => Ok(commands::call(call)),
         Does::ExpandPrompt => expand::call(call, &given, result),
         Does::Search => search::call(&given),
         Does::Write(kind, verb) => write::call(call, kind, verb, &given),
+        Does::ReadResource => read_resource::call(call, &given, result),
+        Does::ListResources => resource_list::call(call, &given, result),
+        Does::GetPrompt => versions::get_prompt(call, &given),
+        Does::History => versions::history(call, &given),
+        Does::Restore => write::call(call, kind(&given), Verb::Restore, &given),
     });
     Ok(answer.unwrap_or_else(|sentence| {
         reply::failed(&sentence, result);
@@ -69,20 +80,43 @@ pub(crate) fn call(
 
 /// The tools that are currently available.
 fn offered(call: &Call<'_>) -> impl Iterator<Item = &'static Tool> + use<> {
-    let writes = call.server.tools.writes && call.world.catalog.project().is_some();
-    TOOLS.iter().filter(move |tool| writes || !tool.writes())
+    let has_project = call.world.catalog.project().is_some();
+    let writes = call.server.tools.writes;
+    let is_offered = move |tool: &&Tool| tool.is_offered(writes, has_project);
+    TOOLS.iter().filter(is_offered)
+}
+
+/// What a tool for prompts and resources is called for.
+fn kind(given: &ToolArguments<'_>) -> ItemKind {
+    match given.maybe_text("kind") {
+        Some("resource") => ItemKind::Resource,
+        _ => ItemKind::Prompt,
+    }
+}
+
+/// The sentence for an error of the store, with similar names.
+fn sentence(error: &StoreError) -> String {
+    if let StoreError::Missing { name, near, .. } = error
+        && let near = near.iter().map(|near| &**near)
+        && let Some(hint) = suggest::did_you_mean(name.as_str(), near)
+    {
+        return format!("{error}; {hint}");
+    }
+    error.to_string()
 }
 
 /// Refuses an unknown tool, and says how to enable it.
 fn unknown(call: &Call<'_>, name: &str) -> Refusal {
-    let is_known = TOOLS.iter().any(|tool| tool.name == name);
-    let hint = match (is_known, call.server.tools.writes) {
-        (false, _) => None,
-        (true, false) => Some(" (it writes, and the server is read-only)"),
+    let known = TOOLS.iter().find(|tool| tool.name == name);
+    let hint = known.map(|tool| match (tool.writes(), call.server.tools.writes) {
+        (true, false) => " (it writes, and the server is read-only)",
         (true, true) => {
-            Some(" (it writes to a project, and none is selected: start the server with --project)")
+            " (it writes to a project, and none is selected: start the server with --project)"
         }
-    };
+        (false, _) => {
+            " (it reads a project, and none is selected: start the server with --project)"
+        }
+    });
     Refusal::Tool {
         suggestions: suggest::near(name, offered(call).map(|tool| tool.name)),
         hint,

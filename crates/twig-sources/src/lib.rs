@@ -81,8 +81,8 @@ pub use locked_file::{LockError, LockedFile, LockedFolder, read_file};
 pub use network::is_network;
 pub use place::PROJECT;
 pub use project_folder::{
-    CheckedFolder, Exported, ImportSummary, ProjectFolderError, check_project, export_project,
-    import_project,
+    CheckedFolder, Exported, FolderItem, FolderUpdate, ImportSummary, PreferredSide,
+    ProjectFolderError, check_project, export_project, import_project, update_project,
 };
 pub use search::SearchIndex;
 pub use settings::{Remembered, Selected, Settings, Watching};

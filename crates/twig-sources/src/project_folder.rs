@@ -4,6 +4,7 @@
 
 mod export;
 mod import;
+mod update;
 
 use std::path::Path;
 
@@ -13,6 +14,7 @@ use twig_core::store::{ExportedProject, FolderError, StoreError};
 pub use self::export::{Exported, export_project};
 pub use self::import::{CheckedFolder, ImportSummary, check_project, import_project};
 pub(crate) use self::import::{ImportedWrite, UNDER_WAY, UNDER_WAY_BYTES, start, wait};
+pub use self::update::{FolderItem, FolderUpdate, PreferredSide, update_project};
 use crate::reader::{SavePatience, read_text};
 
 /// The file that lists the folder's contents.

@@ -5,6 +5,7 @@
 //! reads, and one that notices writes of others. Only this module uses SQL.
 
 mod apply;
+mod backup;
 pub(crate) mod clock;
 mod compact;
 mod identity;
@@ -27,8 +28,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use twig_core::Limits;
 use twig_core::store::{
-    Digest, ItemKind, OnWritten, Project, Store, StoreError, StoreName, Summary, Version, Write,
+    Digest, ItemKind, OnWritten, Project, Store, StoreError, StoreName, Summary, Version,
+    VersionQuery, Write,
 };
+use twig_core::suggest;
 
 pub use self::apply::OldVersions;
 pub use self::compact::Reclaimed;
@@ -188,6 +191,37 @@ impl Store for SqliteStore {
                 name: name.clone(),
                 project: project.clone(),
                 near: Vec::new(),
+            }))
+        })
+    }
+
+    fn versions(&self, query: &VersionQuery) -> Result<Vec<Version>, StoreError> {
+        let VersionQuery {
+            project,
+            kind,
+            name,
+            before,
+            most,
+        } = query;
+        self.reader().read(&self.handle, |sql| {
+            let Some(found) = rows::project(sql, project)? else {
+                return Err(StoreError::NoProject {
+                    project: project.clone(),
+                    workspace: self.handle.workspace.clone(),
+                }
+                .into());
+            };
+            if let Some(item) = rows::item(sql, &found, *kind, name)? {
+                let before = before.unwrap_or(u64::MAX);
+                return rows::versions(sql, *kind, name, &item, before, *most);
+            }
+            let names = rows::names(sql, &found, *kind)?;
+            let near = suggest::near(name.as_str(), names.iter().map(|name| &**name));
+            Err(SqliteError::from(StoreError::Missing {
+                kind: *kind,
+                name: name.clone(),
+                project: project.clone(),
+                near: near.into_iter().map(Box::from).collect(),
             }))
         })
     }

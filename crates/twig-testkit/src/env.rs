@@ -126,7 +126,12 @@ impl TestEnv {
     /// Runs a command to its end; the output shows the test's folders as `[home]`, `[data]` and
     /// `[work]`.
     pub fn run<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> CommandOutput {
-        let output = self.command(args).output().expect("the binary starts");
+        self.outcome(&mut self.command(args))
+    }
+
+    /// The same, of a command that was prepared.
+    pub fn outcome(&self, command: &mut Command) -> CommandOutput {
+        let output = command.output().expect("the binary starts");
         CommandOutput {
             stdout: self.redact(&String::from_utf8_lossy(&output.stdout)),
             stderr: self.redact(&String::from_utf8_lossy(&output.stderr)),

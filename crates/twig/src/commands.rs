@@ -1,6 +1,7 @@
 //! The command line: one module per command, with its flags and what it does. This module
 //! dispatches; help, completions and the man page come from the same clap definition.
 
+mod backup;
 mod check;
 mod client;
 mod clipboard;
@@ -10,6 +11,7 @@ mod content;
 mod demo;
 mod doctor;
 mod documents;
+mod editor;
 mod export;
 mod import;
 mod init;

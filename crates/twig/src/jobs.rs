@@ -11,7 +11,7 @@ use twig_core::limits::TOO_MANY_WAIT;
 use twig_core::store::{Store, StoreError, Write};
 use twig_core::template::{ComputedJob, JobOutcome};
 use twig_core::{FunctionCall, FunctionOutcome, Limits};
-use twig_mcp::{Work, WorkKind, WorkOutcome};
+use twig_mcp::{FoundVersions, VersionsRequest, Work, WorkKind, WorkOutcome};
 use twig_sources::{LiveCatalog, SearchIndex};
 
 use crate::fair_queue::{FairQueue, Lane};
@@ -22,13 +22,16 @@ use crate::worker::Worker;
 const RENDERS: usize = 2;
 const FUNCTIONS: usize = 4;
 const SEARCHES: usize = 1;
+const READS: usize = 1;
 /// Jobs that may wait for their turn. The transport decides how many renders may.
 const WAITING_FUNCTIONS: usize = 16;
 const WAITING_SEARCHES: usize = 64;
+const WAITING_READS: usize = 64;
 /// A thread without work for this long ends, and so does its render worker.
 const IDLE: Duration = Duration::from_secs(30);
 
 const NO_PROJECT: &str = "No project is served, so nothing was written";
+const NO_VERSIONS: &str = "No project is served";
 const NO_SEARCH: &str = "Nothing can be searched here";
 const BROKEN: &str = "The request failed because of a bug in Twig";
 /// The outcome of a cancelled job; its client does not wait for it.
@@ -53,6 +56,8 @@ pub(crate) struct Jobs {
     renders: Arc<JobPool>,
     functions: Arc<JobPool>,
     searches: Arc<JobPool>,
+    /// Versions in the store.
+    reads: Arc<JobPool>,
     store: Option<Arc<dyn Store>>,
 }
 
@@ -80,6 +85,7 @@ impl Jobs {
         } = settings;
         let wait = Duration::from_millis(limits.queue_millis);
         let index = Mutex::new(SearchIndex::new(limits));
+        let read_store = store.clone();
         let run = move |work: Work, worker: &mut Worker, stop: &Stop| match (work, &live) {
             (Work::Render(job), _) => WorkOutcome::Render(worker.run(&job)),
             (Work::Function(call), _) => WorkOutcome::Function(allowed.run(&call, stop)),
@@ -90,6 +96,10 @@ impl Jobs {
             }
             (Work::Search(_), None) => WorkKind::Search.refused(NO_SEARCH),
             (Work::Write(_), _) => WorkKind::Write.refused(NO_PROJECT),
+            (Work::Versions(request), _) => match &read_store {
+                Some(store) => WorkOutcome::Versions(versions(&**store, &request)),
+                None => WorkKind::Versions.refused(NO_VERSIONS),
+            },
         };
         let run: Arc<RunWork> = Arc::new(run);
         Self::with(&run, wait, waiting_renders, store)
@@ -116,6 +126,7 @@ impl Jobs {
             renders: pool("render", RENDERS, waiting_renders),
             functions: pool("function", FUNCTIONS, WAITING_FUNCTIONS),
             searches: pool("search", SEARCHES, WAITING_SEARCHES),
+            reads: pool("read", READS, WAITING_READS),
             store,
         }
     }
@@ -143,6 +154,7 @@ impl Jobs {
             Work::Render(_) => (&self.renders, work),
             Work::Function(_) => (&self.functions, work),
             Work::Search(_) => (&self.searches, work),
+            Work::Versions(_) => (&self.reads, work),
         };
         let job = QueuedJob {
             work,
@@ -181,7 +193,7 @@ impl Jobs {
 
     /// Ends the running jobs and drops the queued ones.
     pub(crate) fn close(&self) {
-        for pool in [&self.renders, &self.functions, &self.searches] {
+        for pool in [&self.renders, &self.functions, &self.searches, &self.reads] {
             let mut state = pool.lock();
             state.is_closed = true;
             let waiting = state.queue.take_if(|_| true);
@@ -193,6 +205,17 @@ impl Jobs {
             pool.work.notify_all();
         }
     }
+}
+
+/// Reads versions, and the content of the first one if it is wanted.
+fn versions(store: &dyn Store, request: &VersionsRequest) -> Result<FoundVersions, StoreError> {
+    let versions = store.versions(&request.query)?;
+    let first = versions.first().filter(|_| request.wants_content);
+    let content = first.map(|first| store.content(&first.content.digest));
+    Ok(FoundVersions {
+        content: content.transpose()?,
+        versions,
+    })
 }
 
 impl Drop for Jobs {

@@ -29,6 +29,8 @@ mod service;
 mod stderr;
 // The stdio transport: one thread, one `poll` loop.
 mod stdio;
+// The difference of two texts.
+mod text_diff;
 // Edits a TOML file in place.
 mod toml_file;
 // All printing.

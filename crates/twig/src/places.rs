@@ -66,6 +66,12 @@ impl Places {
     }
 }
 
+/// The editor that the user chose, as a command line of the shell.
+pub(crate) fn editor() -> Option<OsString> {
+    let chosen = variable("VISUAL").filter(|value| !value.is_empty());
+    chosen.or_else(|| variable("EDITOR").filter(|value| !value.is_empty()))
+}
+
 /// Where AI clients keep their configuration.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientPlaces {

@@ -75,7 +75,22 @@ pub fn decide(
         Change::Create(draft) => create(write.kind, draft, limits)?,
         Change::Update(patch) => update(write.kind, patch, alive.ok_or_else(missing)?, limits)?,
         Change::Delete => same(alive.ok_or_else(missing)?, Operation::Delete),
-        Change::Restore { version } => {
+        Change::Restore { version: None } => {
+            let head = head.ok_or_else(missing)?;
+            if alive.is_some() {
+                return Err(StoreError::NotDeleted {
+                    kind: write.kind,
+                    name: write.name.clone(),
+                    project: write.project.clone(),
+                });
+            }
+            // A deletion keeps the last content, also if the version before it was dropped.
+            let from = head.number.saturating_sub(1);
+            same(head, Operation::Restore { from })
+        }
+        Change::Restore {
+            version: Some(version),
+        } => {
             head.ok_or_else(missing)?;
             let wanted = wanted.ok_or_else(|| StoreError::NoVersion {
                 kind: write.kind,

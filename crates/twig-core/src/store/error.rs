@@ -45,6 +45,26 @@ pub enum StoreError {
         /// Similar names that exist, if the store searched for them.
         near: Vec<Box<str>>,
     },
+    /// A restore without a version, of something that was not deleted.
+    #[error("{} '{name}' in project '{project}' is not deleted: give the version to restore", .kind.noun())]
+    NotDeleted {
+        /// What.
+        kind: ItemKind,
+        /// Its name.
+        name: StoreName,
+        /// Where.
+        project: StoreName,
+    },
+    /// A new name under which the versions of a deleted item are kept.
+    #[error("{} '{name}' was deleted from project '{project}', and its versions are kept under that name: choose another name", .kind.noun())]
+    NameKept {
+        /// What.
+        kind: ItemKind,
+        /// The name.
+        name: StoreName,
+        /// Where.
+        project: StoreName,
+    },
     /// Another resource has that URI.
     #[error("URI '{}' is already used by resource '{by}' in project '{project}'", shorten(.uri, QUOTED))]
     UriTaken {

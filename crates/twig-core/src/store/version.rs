@@ -144,6 +144,21 @@ impl Version {
     }
 }
 
+/// Asks for some versions of a prompt or resource, the newest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VersionQuery {
+    /// Where.
+    pub project: StoreName,
+    /// What.
+    pub kind: ItemKind,
+    /// Its name.
+    pub name: StoreName,
+    /// Only versions before this one.
+    pub before: Option<u64>,
+    /// How many at most.
+    pub most: usize,
+}
+
 /// Identifies the content of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ContentInfo {

@@ -27,6 +27,19 @@ pub enum Write {
     },
     /// A new version of a prompt or a resource.
     Item(Box<ItemWrite>),
+    /// A new name for a prompt or a resource; it takes all its versions along.
+    RenameItem {
+        /// Where.
+        project: StoreName,
+        /// What.
+        kind: ItemKind,
+        /// The old name.
+        name: StoreName,
+        /// The new one.
+        to: StoreName,
+        /// The version that the writer has read; the write is refused if there is a newer one.
+        expected: Option<u64>,
+    },
 }
 
 impl Write {
@@ -35,7 +48,9 @@ impl Write {
         match self {
             Self::DeleteProject { .. } => true,
             Self::Item(write) => matches!(write.change, Change::Delete),
-            Self::CreateProject { .. } | Self::RenameProject { .. } => false,
+            Self::CreateProject { .. } | Self::RenameProject { .. } | Self::RenameItem { .. } => {
+                false
+            }
         }
     }
 }
@@ -57,6 +72,21 @@ pub struct ItemWrite {
     pub author: Author,
 }
 
+impl ItemWrite {
+    /// Bytes of its new content.
+    pub fn content_len(&self) -> usize {
+        let content = match &self.change {
+            Change::Create(draft) => Some(&draft.content),
+            Change::Update(patch) => patch.content.as_ref(),
+            Change::Delete | Change::Restore { .. } => None,
+        };
+        content.map_or(0, |content| match content {
+            GivenContent::Text(text) => text.len(),
+            GivenContent::Bytes(bytes) => bytes.len(),
+        })
+    }
+}
+
 /// A change of a prompt or resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
@@ -68,8 +98,8 @@ pub enum Change {
     Delete,
     /// Restores an earlier version.
     Restore {
-        /// Which one.
-        version: u64,
+        /// Which one; `None` brings back what was deleted.
+        version: Option<u64>,
     },
 }
 

@@ -1,7 +1,7 @@
 //! The tools, in the order in which they are listed.
 //!
 //! Names, descriptions and arguments are promises to clients: existing clients depend on the exact
-//! words of the first two and of the last six.
+//! words of the first two and of the six from `create_prompt` on.
 
 use twig_core::store::ItemKind::{Prompt, Resource};
 
@@ -9,7 +9,7 @@ use super::tool::Verb::{Create, Delete, Update};
 use super::tool::{Does, Parameter, Takes, Tool};
 use super::{expand, search};
 
-/// Every tool; those that write come last.
+/// Every tool; a new one is added at the end.
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "list_prompts",
@@ -144,7 +144,85 @@ pub(super) const TOOLS: &[Tool] = &[
         output: WRITTEN_RESOURCE,
         does: Does::Write(Resource, Delete),
     },
+    Tool {
+        name: "list_resources",
+        title: "List resources",
+        description: "List the resources that read_resource can read: those of the selected project and those of libraries. A version marks a resource of the project.",
+        parameters: &[CURSOR],
+        is_strict: true,
+        output: r#"{"type":"object","properties":{"resources":{"type":"array","items":{"type":"object","properties":{"uri":{"type":"string"},"name":{"type":"string"},"title":{"type":"string"},"description":{"type":"string"},"mimeType":{"type":"string"},"size":{"type":"integer"},"version":{"type":"integer"}},"required":["uri","name","mimeType","size"]}},"nextCursor":{"type":"string"}},"required":["resources"]}"#,
+        does: Does::ListResources,
+    },
+    Tool {
+        name: "read_resource",
+        title: "Read a resource",
+        description: "Read a resource by its URI: its text, or its base64 if it is binary. A long one comes in parts: call again with nextCursor as cursor and join the parts.",
+        parameters: &[
+            needed("uri", "Resource URI"),
+            version(
+                "An earlier version of a resource of the project (optional, defaults to the last)",
+            ),
+            CURSOR,
+        ],
+        is_strict: true,
+        output: r#"{"type":"object","properties":{"uri":{"type":"string"},"name":{"type":"string"},"mimeType":{"type":"string"},"size":{"type":"integer"},"version":{"type":"integer"},"text":{"type":"string"},"blob":{"type":"string"},"nextCursor":{"type":"string"}},"required":["uri","name","mimeType","size"]}"#,
+        does: Does::ReadResource,
+    },
+    Tool {
+        name: "get_prompt",
+        title: "Get a prompt as it is stored",
+        description: "Get the text of a prompt of the selected project exactly as it is stored, with its version, for example before update_prompt. A long one comes in parts: call again with nextCursor as cursor and join the parts.",
+        parameters: &[
+            needed("name", "Prompt name"),
+            version("An earlier version (optional, defaults to the last)"),
+            CURSOR,
+        ],
+        is_strict: true,
+        output: r#"{"type":"object","properties":{"project":{"type":"string"},"name":{"type":"string"},"description":{"type":"string"},"version":{"type":"integer"},"operation":{"type":"string","enum":["create","update","delete","restore"]},"from":{"type":"integer"},"time":{"type":"string"},"author":{"type":"string"},"text":{"type":"string"},"nextCursor":{"type":"string"}},"required":["project","name","version","operation","time","author","text"]}"#,
+        does: Does::GetPrompt,
+    },
+    Tool {
+        name: "history",
+        title: "List the versions of a prompt or resource",
+        description: "List the versions of a prompt or resource of the selected project, newest first, also after it was deleted.",
+        parameters: &[needed("name", "Prompt or resource name"), KIND, CURSOR],
+        is_strict: true,
+        output: r#"{"type":"object","properties":{"project":{"type":"string"},"kind":{"type":"string","enum":["prompt","resource"]},"name":{"type":"string"},"versions":{"type":"array","items":{"type":"object","properties":{"version":{"type":"integer"},"operation":{"type":"string","enum":["create","update","delete","restore"]},"from":{"type":"integer"},"time":{"type":"string"},"author":{"type":"string"},"description":{"type":"string"},"uri":{"type":"string"},"mimeType":{"type":"string"},"size":{"type":"integer"}},"required":["version","operation","time","author","size"]}},"nextCursor":{"type":"string"}},"required":["project","kind","name","versions"]}"#,
+        does: Does::History,
+    },
+    Tool {
+        name: "restore",
+        title: "Restore a prompt or resource",
+        description: "Restore an earlier version of a prompt or resource in the selected project as its newest version, or bring back a deleted one",
+        parameters: &[
+            needed("name", "Prompt or resource name"),
+            KIND,
+            version("The version to restore (optional for one that was deleted)"),
+            EXPECTED_VERSION,
+        ],
+        is_strict: true,
+        output: WRITTEN_PROMPT,
+        does: Does::Restore,
+    },
 ];
+
+const CURSOR: Parameter = optional("cursor", "The nextCursor of the result before (optional)");
+
+const KIND: Parameter = Parameter {
+    name: "kind",
+    description: "What it is (optional, defaults to prompt)",
+    takes: Takes::Choice(&["prompt", "resource"]),
+    is_required: false,
+};
+
+const fn version(description: &'static str) -> Parameter {
+    Parameter {
+        name: "version",
+        description,
+        takes: Takes::Number(1, None, None),
+        is_required: false,
+    }
+}
 
 const EXPECTED_VERSION: Parameter = Parameter {
     name: "expected_version",

@@ -32,6 +32,11 @@ pub(super) enum Does {
     ExpandPrompt,
     Search,
     Write(ItemKind, Verb),
+    ReadResource,
+    ListResources,
+    GetPrompt,
+    History,
+    Restore,
 }
 
 /// What a tool does to a prompt or resource of the project.
@@ -40,6 +45,7 @@ pub(crate) enum Verb {
     Create,
     Update,
     Delete,
+    Restore,
 }
 
 /// An argument of a tool.
@@ -65,7 +71,28 @@ pub(super) enum Takes {
 impl Tool {
     /// True if it changes anything.
     pub(super) fn writes(&self) -> bool {
-        matches!(self.does, Does::Write(..))
+        self.verb().is_some()
+    }
+
+    /// True if there has to be a project that it reads or changes.
+    pub(super) fn needs_project(&self) -> bool {
+        !matches!(
+            self.does,
+            Does::ListPrompts | Does::ExpandPrompt | Does::Search
+        )
+    }
+
+    /// True if a server offers it that may write, or not, and that has a project, or not.
+    pub(super) fn is_offered(&self, writes: bool, has_project: bool) -> bool {
+        (has_project || !self.needs_project()) && (writes || !self.writes())
+    }
+
+    fn verb(&self) -> Option<Verb> {
+        match self.does {
+            Does::Write(_, verb) => Some(verb),
+            Does::Restore => Some(Verb::Restore),
+            _ => None,
+        }
     }
 
     /// Writes the members of an item of `tools/list`.
@@ -76,12 +103,9 @@ impl Tool {
         item.object("inputSchema", |schema| self.input(schema));
         item.raw("outputSchema", self.output);
         item.object("annotations", |annotations| {
-            let verb = match self.does {
-                Does::Write(_, verb) => Some(verb),
-                _ => None,
-            };
+            let verb = self.verb();
             annotations.flag("readOnlyHint", verb.is_none());
-            let destroys = matches!(verb, Some(Verb::Update | Verb::Delete));
+            let destroys = matches!(verb, Some(Verb::Update | Verb::Delete | Verb::Restore));
             annotations.flag("destructiveHint", destroys);
             annotations.flag("idempotentHint", verb != Some(Verb::Create));
             annotations.flag("openWorldHint", false);

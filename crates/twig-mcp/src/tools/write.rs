@@ -1,15 +1,16 @@
 //! The tools that write to the project: the change is sent as a job, and the reply reports its
 //! result.
 
+use std::fmt::Write as _;
+
 use twig_core::store::{
-    Author, Change, GivenContent as Content, ItemDraft, ItemKind, ItemWrite, Patch, StoreError,
-    StoreName, Written, mime_or_plain,
+    Author, Change, GivenContent as Content, ItemDraft, ItemKind, ItemWrite, Operation, Patch,
+    StoreError, StoreName, Written, mime_or_plain,
 };
-use twig_core::suggest;
 
 use super::given::ToolArguments;
 use super::tool::Verb;
-use super::{ToolAnswer, reply};
+use super::{ToolAnswer, reply, sentence};
 use crate::call::{Call, CallOutcome};
 use crate::client;
 use crate::in_flight::PendingJob;
@@ -35,8 +36,8 @@ pub(super) fn call(
 ) -> ToolAnswer {
     let project = call.server.tools.project.clone();
     let project = project.ok_or("No project is selected")?;
-    let sentence = |error: StoreError| error.to_string();
-    let name = StoreName::parse(kind.noun(), given.text("name")).map_err(sentence)?;
+    let name = StoreName::parse(kind.noun(), given.text("name"));
+    let name = name.map_err(|error| error.to_string())?;
     let text = |name: &str| given.maybe_text(name).map(Box::from);
     let content = || given.maybe_text("content");
     let content = content().map(|text| Content::Text(text.to_owned()));
@@ -66,6 +67,9 @@ pub(super) fn call(
             mime: text("mime_type"),
         }),
         Verb::Delete => Change::Delete,
+        Verb::Restore => Change::Restore {
+            version: given.number("version"),
+        },
     };
     let write = ItemWrite {
         project: project.clone(),
@@ -103,25 +107,27 @@ impl WriteCall {
                     Verb::Create => ("Created", "in"),
                     Verb::Update => ("Updated", "in"),
                     Verb::Delete => ("Deleted", "from"),
+                    Verb::Restore => ("Restored", "in"),
                 };
                 let (kind, project) = (kind.as_str(), &self.project);
-                let sentence = format!("{verb} {kind} '{name}' {place} project '{project}'");
+                let mut sentence = format!("{verb} {kind} '{name}' {place} project '{project}'");
+                if let (Verb::Restore, Some(Operation::Restore { from })) =
+                    (self.verb, written.operation)
+                {
+                    let version = written.version;
+                    // Writing to a `String` cannot fail.
+                    let _ = write!(
+                        sentence,
+                        " from version {from}: it is version {version} now"
+                    );
+                }
                 reply::says(&sentence, result);
                 result.object("structuredContent", |content| {
                     self.content(&written, content);
                 });
                 result.flag("isError", false);
             }
-            Err(error) => {
-                let mut sentence = error.to_string();
-                if let StoreError::Missing { near, .. } = &error
-                    && let near = near.iter().map(|near| &**near)
-                    && let Some(hint) = suggest::did_you_mean(name.as_str(), near)
-                {
-                    sentence = format!("{sentence}; {hint}");
-                }
-                reply::failed(&sentence, result);
-            }
+            Err(error) => reply::failed(&sentence(&error), result),
         }
     }
 

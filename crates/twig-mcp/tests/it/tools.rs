@@ -7,5 +7,6 @@ mod commands;
 mod expand;
 mod list;
 mod not_found;
+mod reading;
 mod search;
 mod write;

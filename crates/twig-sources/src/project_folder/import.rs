@@ -37,10 +37,17 @@ pub struct ImportSummary {
 /// An exported folder, with every file checked.
 #[derive(Debug)]
 pub struct CheckedFolder<'l> {
-    root: PathBuf,
-    folder: ExportedProject,
+    pub(super) root: PathBuf,
+    pub(super) folder: ExportedProject,
     edited: Vec<String>,
-    limits: &'l Limits,
+    pub(super) limits: &'l Limits,
+}
+
+impl CheckedFolder<'_> {
+    /// The name of the project that was exported.
+    pub fn name(&self) -> &StoreName {
+        &self.folder.name
+    }
 }
 
 /// Checks a whole folder as the store would, before anything is written.
@@ -142,11 +149,27 @@ fn fill(
     project: &StoreName,
     author: &Author,
 ) -> Result<(), ProjectFolderError> {
-    let mut under_way = VecDeque::with_capacity(UNDER_WAY);
+    let entries = checked.folder.entries.iter();
+    carry_out(
+        store,
+        entries.map(|entry| {
+            let bytes = read(&checked.root, entry, checked.limits)?;
+            Ok((entry, creation(entry, bytes, project, author)))
+        }),
+    )
+}
+
+/// Carries out writes of a folder's items, several at once; ends with the first error.
+pub(super) fn carry_out<'e>(
+    store: &dyn Store,
+    writes: impl Iterator<Item = Result<(&'e ExportedItem, ItemWrite), ProjectFolderError>>,
+) -> Result<(), ProjectFolderError> {
+    let mut under_way: VecDeque<(&ExportedItem, usize, ImportedWrite)> =
+        VecDeque::with_capacity(UNDER_WAY);
     let mut total = 0;
-    for entry in &checked.folder.entries {
-        let bytes = read(&checked.root, entry, checked.limits)?;
-        let size = bytes.len();
+    for write in writes {
+        let (entry, write) = write?;
+        let size = write.content_len();
         while (under_way.len() == UNDER_WAY || total + size > UNDER_WAY_BYTES)
             && let Some((entry, size, outcome)) = under_way.pop_front()
         {
@@ -154,8 +177,7 @@ fn fill(
             total -= size;
         }
         total += size;
-        let item = creation(entry, bytes, project, author);
-        let outcome = start(store, Write::Item(Box::new(item)));
+        let outcome = start(store, Write::Item(Box::new(write)));
         under_way.push_back((entry, size, outcome));
     }
     for (entry, _, outcome) in under_way {
@@ -180,7 +202,12 @@ fn creation(
     }
 }
 
-fn read(root: &Path, entry: &ExportedItem, limits: &Limits) -> Result<Vec<u8>, ProjectFolderError> {
+/// Reads the file of an item.
+pub(super) fn read(
+    root: &Path,
+    entry: &ExportedItem,
+    limits: &Limits,
+) -> Result<Vec<u8>, ProjectFolderError> {
     let limit = match entry.kind {
         ItemKind::Prompt => limits.verbatim,
         ItemKind::Resource => limits.document,

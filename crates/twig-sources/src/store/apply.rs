@@ -1,6 +1,7 @@
 //! One write, performed within a transaction that the caller begins and ends.
 
 mod projects;
+mod rename;
 pub(super) mod versions;
 
 use twig_core::Limits;
@@ -29,6 +30,16 @@ pub(super) fn apply(
         Write::CreateProject { name } => projects::create(sql, workspace, name, now),
         Write::RenameProject { name, to } => projects::rename(sql, workspace, name, to, now),
         Write::DeleteProject { name } => projects::delete(sql, workspace, name, now),
+        Write::RenameItem {
+            project,
+            kind,
+            name,
+            to,
+            expected,
+        } => {
+            let project = find(sql, workspace, project)?;
+            rename::rename(sql, project, *kind, (name, to), *expected, now)
+        }
     }
 }
 
@@ -47,9 +58,12 @@ fn apply_item(
         None => None,
     };
     let wanted = match (&write.change, &item) {
-        (Change::Restore { version }, Some(item)) => {
-            rows::version(sql, kind, name, item, *version)?
-        }
+        (
+            Change::Restore {
+                version: Some(version),
+            },
+            Some(item),
+        ) => rows::version(sql, kind, name, item, *version)?,
         _ => None,
     };
     let decision = decide(write, head.as_ref(), wanted.as_ref(), limits);
@@ -246,6 +260,17 @@ fn append(
         )?;
         id
     };
+    insert(sql, id, kind, name, version)
+}
+
+/// Adds the row of a version.
+fn insert(
+    sql: &Sql<'_>,
+    item: [u8; 16],
+    kind: ItemKind,
+    name: &StoreName,
+    version: &Version,
+) -> Result<(), SqliteError> {
     let restored_from = match version.operation {
         Operation::Restore { from } => Some(signed(from)),
         _ => None,
@@ -255,8 +280,8 @@ fn append(
          content, size, is_text, at, author, digest) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         (
-            id,
-            number,
+            item,
+            signed(version.number),
             version.operation.as_str(),
             restored_from,
             &version.description,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
-use twig_core::store::{Change, GivenContent, StoreError, Write, Written};
+use twig_core::store::{Change, StoreError, Write, Written};
 
 use super::writer::WriteJob;
 
@@ -100,21 +100,11 @@ fn size(write: &Write) -> usize {
     let Write::Item(write) = write else {
         return 0;
     };
-    let (content, texts) = match &write.change {
-        Change::Create(draft) => (
-            Some(&draft.content),
-            [&draft.description, &draft.uri, &draft.mime],
-        ),
-        Change::Update(patch) => (
-            patch.content.as_ref(),
-            [&patch.description, &patch.uri, &patch.mime],
-        ),
+    let texts = match &write.change {
+        Change::Create(draft) => [&draft.description, &draft.uri, &draft.mime],
+        Change::Update(patch) => [&patch.description, &patch.uri, &patch.mime],
         Change::Delete | Change::Restore { .. } => return 0,
     };
-    let content = content.map_or(0, |content| match content {
-        GivenContent::Text(text) => text.len(),
-        GivenContent::Bytes(bytes) => bytes.len(),
-    });
     let texts = texts.into_iter().flatten();
-    content + texts.map(|text| text.len()).sum::<usize>()
+    write.content_len() + texts.map(|text| text.len()).sum::<usize>()
 }

@@ -165,7 +165,39 @@ pub(super) fn history(
     }
 }
 
-fn lost(kind: ItemKind, name: &StoreName) -> SqliteError {
+/// Up to `most` kept versions of an item before a number, newest first.
+pub(super) fn versions(
+    sql: &Sql<'_>,
+    kind: ItemKind,
+    name: &StoreName,
+    item: &ItemRow,
+    before: u64,
+    most: usize,
+) -> Result<Vec<Version>, SqliteError> {
+    let some = concat!(
+        "SELECT ",
+        version_columns!(),
+        " FROM version WHERE item = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3"
+    );
+    let mut versions: Vec<Version> = Vec::new();
+    sql.each(
+        some,
+        (item.id, signed(before), signed(most as u64)),
+        |row| {
+            versions.push(version_row(kind, name, row, 0)?);
+            Ok(())
+        },
+    )?;
+    let last = item.head.min(before.saturating_sub(1));
+    let expected = (item.first..=last).rev().take(most);
+    if expected.eq(versions.iter().map(|version| version.number)) {
+        Ok(versions)
+    } else {
+        Err(lost(kind, name))
+    }
+}
+
+pub(super) fn lost(kind: ItemKind, name: &StoreName) -> SqliteError {
     SqliteError::damaged(format!("{} '{name}' has lost a version", kind.as_str()))
 }
 

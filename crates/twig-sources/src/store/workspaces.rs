@@ -90,8 +90,6 @@ impl Workspaces {
 
     /// Creates an empty workspace.
     pub fn create(&self, name: &StoreName) -> Result<(), StoreError> {
-        check_name(name)?;
-        check_near(&self.folder, self.is_network)?;
         if self.make(name)? {
             Ok(())
         } else {
@@ -130,7 +128,6 @@ impl Workspaces {
             if access != Access::Write || name.as_str() != DEFAULT_WORKSPACE {
                 return Err(self.missing(name));
             }
-            check_near(&self.folder, self.is_network)?;
             self.make(name)?;
         }
         let handle = WorkspaceHandle {
@@ -194,9 +191,20 @@ impl Workspaces {
         })
     }
 
-    /// Creates a workspace's file under another name and moves it into place; `false` if it exists
-    /// already.
+    /// Creates an empty workspace; `false` if it exists already.
     fn make(&self, name: &StoreName) -> Result<bool, StoreError> {
+        self.make_from(name, |new| Ok(fill(new)?))
+    }
+
+    /// Creates a workspace's file under another name, has it filled and moves it into place; `false`
+    /// if it exists already.
+    pub(super) fn make_from(
+        &self,
+        name: &StoreName,
+        fill: impl FnOnce(&Path) -> Result<(), FillError>,
+    ) -> Result<bool, StoreError> {
+        check_name(name)?;
+        check_near(&self.folder, self.is_network)?;
         let path = self.path(name);
         let cannot = |error: io::Error| {
             let reason = sentence(&error);
@@ -221,11 +229,39 @@ impl Workspaces {
         if let Err(error) = fill(&new) {
             // An incomplete file is of no use, and may be what fills the disk.
             let _ = remove_all(&new);
-            return Err(SqliteError::from(error).describe(name, &path));
+            return Err(match error {
+                FillError::Io(error) => cannot(error),
+                FillError::Sql(fault) => fault.describe(name, &path),
+            });
         }
         fs::rename(&new, &path).map_err(cannot)?;
         sync_folder(&self.folder).map_err(cannot)?;
         Ok(true)
+    }
+}
+
+/// Why a new workspace's file could not be filled.
+#[derive(Debug)]
+pub(super) enum FillError {
+    Io(io::Error),
+    Sql(SqliteError),
+}
+
+impl From<io::Error> for FillError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<SqliteError> for FillError {
+    fn from(fault: SqliteError) -> Self {
+        Self::Sql(fault)
+    }
+}
+
+impl From<rusqlite::Error> for FillError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error.into())
     }
 }
 
@@ -302,11 +338,11 @@ fn make_folder(path: &Path) -> io::Result<()> {
 
 /// A new name is durable once its folder is synced.
 #[cfg(unix)]
-fn sync_folder(path: &Path) -> io::Result<()> {
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     fs::File::open(path)?.sync_all()
 }
 
 #[cfg(not(unix))]
-fn sync_folder(_path: &Path) -> io::Result<()> {
+pub(super) fn sync_folder(_path: &Path) -> io::Result<()> {
     Ok(())
 }

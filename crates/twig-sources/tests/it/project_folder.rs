@@ -12,7 +12,7 @@ use twig_core::Limits;
 use twig_core::hidden::{self, TextPlace};
 use twig_core::store::{
     Author, Change, Digest, GivenContent, ItemDraft, ItemKind, ItemWrite, Noun, OnWritten, Patch,
-    Project, Store, StoreError, StoreName, Summary, Version, Write,
+    Project, Store, StoreError, StoreName, Summary, Version, VersionQuery, Write,
 };
 use twig_sources::{
     Access, SqliteStore, Workspaces, check_project, export_project, import_project,
@@ -229,6 +229,9 @@ impl Store for Failing {
         name: &StoreName,
     ) -> Result<Vec<Version>, StoreError> {
         self.inner.history(project, kind, name)
+    }
+    fn versions(&self, query: &VersionQuery) -> Result<Vec<Version>, StoreError> {
+        self.inner.versions(query)
     }
     fn watch(&self, on_write: Box<dyn Fn() + Send + Sync>) -> Box<dyn Send> {
         self.inner.watch(on_write)

@@ -1,5 +1,8 @@
 //! `twig prompt` and `twig resource`: the contents of a project, and every change to them.
 
+mod diff;
+mod edit;
+mod rename;
 mod show;
 
 use std::process::ExitCode;
@@ -12,6 +15,9 @@ use twig_core::store::{
 };
 use twig_sources::Access;
 
+use self::diff::ItemDiffArgs;
+use self::edit::ItemEditArgs;
+use self::rename::ItemRenameArgs;
 use self::show::{ItemHistoryArgs, ItemListArgs, ItemShowArgs};
 use super::content::{content, guess};
 use super::question::{ForceArgs, ask_to_delete};
@@ -30,11 +36,17 @@ pub(crate) enum PromptCommand {
     Add(ItemAddArgs),
     /// Change a prompt; the previous text is kept as a version
     Update(ItemUpdateArgs),
+    /// Change the text of a prompt in your editor
+    Edit(ItemEditArgs),
+    /// Rename a prompt; it keeps its versions
+    Rename(ItemRenameArgs),
     /// Delete a prompt; `restore` brings it back
     Delete(ItemDeleteArgs),
     /// List the versions of a prompt, including a deleted one
     History(ItemHistoryArgs),
-    /// Restore an earlier version of a prompt
+    /// Show what the last change of a prompt changed, or how two versions differ
+    Diff(ItemDiffArgs),
+    /// Restore an earlier version of a prompt, or a deleted prompt
     #[command(disable_version_flag = true)]
     Restore(ItemRestoreArgs),
 }
@@ -50,11 +62,17 @@ pub(crate) enum ResourceCommand {
     Add(ResourceAddArgs),
     /// Change a resource; the previous content is kept as a version
     Update(ResourceUpdateArgs),
+    /// Change the text of a resource in your editor
+    Edit(ItemEditArgs),
+    /// Rename a resource; it keeps its versions and its URI
+    Rename(ItemRenameArgs),
     /// Delete a resource; `restore` brings it back
     Delete(ItemDeleteArgs),
     /// List the versions of a resource, including a deleted one
     History(ItemHistoryArgs),
-    /// Restore an earlier version of a resource
+    /// Show what the last change of a resource changed, or how two versions differ
+    Diff(ItemDiffArgs),
+    /// Restore an earlier version of a resource, or a deleted resource
     #[command(disable_version_flag = true)]
     Restore(ItemRestoreArgs),
 }
@@ -161,9 +179,13 @@ pub(crate) struct ItemRestoreArgs {
     #[command(flatten)]
     place: ProjectArgs,
 
-    /// The version to restore
+    /// The version to restore; without it, a deleted one is brought back
     #[arg(long, value_name = "N", value_parser = parse_version)]
-    version: u64,
+    version: Option<u64>,
+
+    /// Restore nothing unless this is the last version
+    #[arg(long, value_name = "N", value_parser = parse_version)]
+    expected_version: Option<u64>,
 
     /// Print JSON
     #[arg(long)]
@@ -200,6 +222,9 @@ pub(super) fn run_prompt(what: PromptCommand, ui: &mut Ui) -> Result<ExitCode, C
         PromptCommand::Show(options) => show::show(kind, &options, ui),
         PromptCommand::Add(options) => add(kind, &options, OfResource::default(), ui),
         PromptCommand::Update(options) => update(kind, &options, OfResource::default(), ui),
+        PromptCommand::Edit(options) => edit::run(kind, &options, ui),
+        PromptCommand::Rename(options) => rename::run(kind, &options, ui),
+        PromptCommand::Diff(options) => diff::run(kind, &options, ui),
         PromptCommand::Delete(options) => delete(kind, &options, ui),
         PromptCommand::History(options) => show::history(kind, &options, ui),
         PromptCommand::Restore(options) => restore(kind, &options, ui),
@@ -224,6 +249,9 @@ pub(super) fn run_resource(what: ResourceCommand, ui: &mut Ui) -> Result<ExitCod
             uri,
             mime_type: mime,
         }) => update(kind, &item, OfResource { uri, mime }, ui),
+        ResourceCommand::Edit(options) => edit::run(kind, &options, ui),
+        ResourceCommand::Rename(options) => rename::run(kind, &options, ui),
+        ResourceCommand::Diff(options) => diff::run(kind, &options, ui),
         ResourceCommand::Delete(options) => delete(kind, &options, ui),
         ResourceCommand::History(options) => show::history(kind, &options, ui),
         ResourceCommand::Restore(options) => restore(kind, &options, ui),
@@ -274,6 +302,19 @@ fn update(
     };
     let expected = options.expected_version;
     let written = write(&target, kind, &name, Change::Update(patch), expected)?;
+    say_updated(&target, kind, &name, &written, ui);
+    warn_of_nothing(is_empty, ui);
+    tell(&target, &name, &written, options.json, ui)
+}
+
+/// Says what an update did.
+fn say_updated(
+    target: &ProjectTarget,
+    kind: ItemKind,
+    name: &StoreName,
+    written: &Written,
+    ui: &mut Ui,
+) {
     let (noun, project, version) = (kind.as_str(), &target.project, written.version);
     ui.say(if written.is_new {
         format!("Updated {noun} '{name}' in project '{project}': it is version {version} now")
@@ -282,8 +323,6 @@ fn update(
             "Nothing to change: {noun} '{name}' in project '{project}' stays at version {version}"
         )
     });
-    warn_of_nothing(is_empty, ui);
-    tell(&target, &name, &written, options.json, ui)
 }
 
 fn delete(kind: ItemKind, options: &ItemDeleteArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
@@ -309,9 +348,8 @@ fn delete(kind: ItemKind, options: &ItemDeleteArgs, ui: &mut Ui) -> Result<ExitC
     let project = &target.project;
     ui.say(format!("Deleted {noun} '{name}' from project '{project}'"));
     ui.say(format!(
-        "hint: `twig {noun} restore {name}{} --version {}` brings it back",
-        target.flags,
-        written.version.saturating_sub(1)
+        "hint: `twig {noun} restore {name}{}` brings it back",
+        target.flags
     ));
     tell(&target, &name, &written, options.json, ui)
 }
@@ -322,15 +360,14 @@ fn restore(
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let (target, name) = open(kind, &options.name, &options.place)?;
-    let from = options.version;
-    let written = write(
-        &target,
-        kind,
-        &name,
-        Change::Restore { version: from },
-        None,
-    )?;
+    let change = Change::Restore {
+        version: options.version,
+    };
+    let written = write(&target, kind, &name, change, options.expected_version)?;
     let (noun, project, version) = (kind.as_str(), &target.project, written.version);
+    let restored = written.operation.and_then(show::restored_from);
+    // What is unchanged may have been made in another way; its version was given then.
+    let from = options.version.or(restored).unwrap_or_default();
     ui.say(if written.is_new {
         format!("Restored {noun} '{name}' in project '{project}' from version {from}: it is version {version} now")
     } else {

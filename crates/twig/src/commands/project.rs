@@ -10,9 +10,10 @@ use twig_core::suggest::did_you_mean;
 use twig_sources::{Access, SqliteStore};
 
 use super::check::counted;
+use super::compact;
 use super::question::{ForceArgs, ask_to_delete};
 use super::store::{Stores, WorkspaceArgs, workspace_flag, write_to};
-use super::{compact, transfer};
+use super::transfer::{self, ProjectImportArgs};
 use crate::command_error::CommandError;
 use crate::ui::Ui;
 
@@ -77,19 +78,8 @@ pub(crate) enum ProjectCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Create a project from an exported folder
-    Import {
-        /// The folder
-        folder: PathBuf,
-        /// The project's name, if not the exported one
-        #[arg(long)]
-        name: Option<String>,
-        #[command(flatten)]
-        place: WorkspaceArgs,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    /// Create a project from an exported folder, or bring the folder's changes into a project
+    Import(ProjectImportArgs),
 }
 
 /// One project as scripts see it; this shape is stable.
@@ -145,12 +135,7 @@ pub(super) fn run(what: ProjectCommand, ui: &mut Ui) -> Result<ExitCode, Command
             force,
             json,
         } => transfer::export(&name, &folder, &place, force, json, ui),
-        ProjectCommand::Import {
-            folder,
-            name,
-            place,
-            json,
-        } => transfer::import(&folder, name.as_deref(), &place, json, ui),
+        ProjectCommand::Import(options) => transfer::import(&options, ui),
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::mpsc;
 use clap::Args;
 use twig_core::Limits;
 use twig_core::store::{
-    ItemKind, Noun, Operation, Project, Store, StoreError, StoreName, Summary, Write, Written,
+    ItemKind, Noun, Operation, Project, Store, StoreError, StoreName, Summary, VersionQuery, Write,
+    Written,
 };
 use twig_core::suggest::did_you_mean;
 use twig_sources::{Access, DEFAULT_WORKSPACE, SqliteStore, Workspaces};
@@ -187,12 +188,12 @@ impl ProjectTarget {
                 "change it with `twig {} update {name}{flags}`",
                 kind.as_str()
             )),
-            StoreError::Stale { kind, name, .. } | StoreError::NoVersion { kind, name, .. } => {
-                Some(format!(
-                    "`twig {} history {name}{flags}` lists all versions",
-                    kind.as_str()
-                ))
-            }
+            StoreError::Stale { kind, name, .. }
+            | StoreError::NoVersion { kind, name, .. }
+            | StoreError::NotDeleted { kind, name, .. } => Some(format!(
+                "`twig {} history {name}{flags}` lists all versions",
+                kind.as_str()
+            )),
             _ => None,
         };
         hint.into_iter()
@@ -202,13 +203,16 @@ impl ProjectTarget {
     /// Suggests similar names, or how to restore a deleted item.
     fn missing_hint(&self, kind: ItemKind, name: &StoreName) -> String {
         let (noun, flags) = (kind.as_str(), &self.flags);
-        let versions = self.store.history(&self.project, kind, name);
+        let versions = self.store.versions(&VersionQuery {
+            project: self.project.clone(),
+            kind,
+            name: name.clone(),
+            before: None,
+            most: 1,
+        });
         let last = versions.unwrap_or_default().pop();
-        if let Some(last) = last.filter(|last| last.operation == Operation::Delete) {
-            let before = last.number.saturating_sub(1);
-            return format!(
-                "it was deleted; restore it with `twig {noun} restore {name}{flags} --version {before}`"
-            );
+        if last.is_some_and(|last| last.operation == Operation::Delete) {
+            return format!("it was deleted; restore it with `twig {noun} restore {name}{flags}`");
         }
         let items = self.store.project(&self.project).ok().flatten();
         let items = items.map_or_else(Vec::new, |project| project.items);

@@ -7,6 +7,7 @@ use serde::Serialize;
 use twig_core::store::{Noun, Store, StoreError, StoreName, Summary};
 use twig_sources::{Access, SqliteStore};
 
+use super::backup::{self, BackupArgs, RestoreArgs};
 use super::check::counted;
 use super::compact;
 use super::compact::CompactArgs;
@@ -33,6 +34,10 @@ pub(crate) enum WorkspaceCommand {
     },
     /// Drop old versions and free the disk space of deleted content
     Compact(CompactArgs),
+    /// Write a copy of a workspace to a file, while servers go on
+    Backup(BackupArgs),
+    /// Create a workspace from the file of a backup
+    Restore(RestoreArgs),
     /// Delete a workspace, its projects and all their versions, for good
     Delete {
         /// Its name
@@ -75,6 +80,8 @@ pub(super) fn run(what: WorkspaceCommand, ui: &mut Ui) -> Result<ExitCode, Comma
             tell(&name, json, ui)
         }
         WorkspaceCommand::Compact(options) => compact::run(&options, &stores, ui),
+        WorkspaceCommand::Backup(options) => backup::back_up(&options, &stores, ui),
+        WorkspaceCommand::Restore(options) => backup::restore(&options, &stores, ui),
         WorkspaceCommand::Delete { name, force, json } => {
             let name = StoreName::parse(Noun::Workspace, &name)?;
             if !stores.workspaces.exists(&name) {

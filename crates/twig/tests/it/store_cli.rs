@@ -1,5 +1,7 @@
 //! Workspaces, projects, prompts and resources from the command line.
 
+mod backup;
+mod changes;
 mod compact;
 mod folders;
 mod items;
@@ -7,6 +9,7 @@ mod names;
 mod projects;
 mod selected;
 pub(crate) mod terminal;
+mod updates;
 
 use std::io::Write;
 use std::process::{Output, Stdio};

@@ -163,7 +163,7 @@ fn an_update_that_changes_nothing_is_none() {
         let decision = ask(ItemKind::Resource, Change::Update(same), Some(&head), None);
         assert_eq!(decision, Ok(Decision::Unchanged));
     }
-    let restore = Change::Restore { version: 1 };
+    let restore = Change::Restore { version: Some(1) };
     let decision = ask(ItemKind::Resource, restore, Some(&head), Some(&head));
     assert_eq!(decision, Ok(Decision::Unchanged));
     assert!(matches!(
@@ -191,7 +191,7 @@ fn what_is_not_there_is_neither_changed_nor_deleted() {
             ));
         }
     }
-    let restore = Change::Restore { version: 1 };
+    let restore = Change::Restore { version: Some(1) };
     assert!(matches!(
         ask(ItemKind::Resource, restore, None, None),
         Err(StoreError::Missing { .. })
@@ -201,7 +201,7 @@ fn what_is_not_there_is_neither_changed_nor_deleted() {
 #[test]
 fn a_restore_brings_back_what_was_there_and_says_so() {
     let (head, wanted) = (deleted(), first());
-    let restore = || Change::Restore { version: 1 };
+    let restore = || Change::Restore { version: Some(1) };
     let next = appended(ask(
         ItemKind::Resource,
         restore(),

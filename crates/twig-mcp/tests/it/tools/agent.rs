@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use twig_core::search::Hit;
 use twig_core::store::{
-    Decision, Item, ItemKind, ItemWrite, Noun, Operation, Project, StoreError, StoreName,
+    Change, Decision, Item, ItemKind, ItemWrite, Noun, Operation, Project, StoreError, StoreName,
     Timestamp, Version, Written, decide, library,
 };
 use twig_core::{FunctionOutcome, Library, Limits, suggest};
-use twig_mcp::{Job, Tools, Work, WorkOutcome};
+use twig_mcp::{FoundVersions, Job, Tools, VersionsRequest, Work, WorkOutcome};
 
 use crate::support::{Peer, modern, request, values};
 
@@ -112,6 +112,7 @@ impl Agent {
             Work::Render(render) => WorkOutcome::Render(twig_core::template::run(&render)),
             Work::Function(_) => WorkOutcome::Function(self.printed.clone()),
             Work::Search(_) => WorkOutcome::Search(self.found.clone()),
+            Work::Versions(request) => WorkOutcome::Versions(self.store.versions(&request)),
             Work::Write(write) => {
                 let outcome = self.store.write(&write);
                 self.select();
@@ -152,6 +153,28 @@ impl Store {
         &self.items[&(kind, name)]
     }
 
+    fn versions(&self, request: &VersionsRequest) -> Result<FoundVersions, StoreError> {
+        let query = &request.query;
+        let key = (query.kind, query.name.clone());
+        let Some(versions) = self.items.get(&key) else {
+            return Err(self.with_near(StoreError::Missing {
+                kind: query.kind,
+                name: query.name.clone(),
+                project: query.project.clone(),
+                near: Vec::new(),
+            }));
+        };
+        let before = query.before.unwrap_or(u64::MAX);
+        let fitting = versions.iter().rev().filter(|it| it.number < before);
+        let versions: Vec<Version> = fitting.take(query.most).cloned().collect();
+        let first = versions.first().filter(|_| request.wants_content);
+        let content = first.map(|first| {
+            let hex = first.content.digest.map(|byte| format!("{byte:02x}"));
+            self.texts[&hex.concat()].clone().into_bytes()
+        });
+        Ok(FoundVersions { versions, content })
+    }
+
     /// As a store does, which knows what there is.
     fn with_near(&self, mut error: StoreError) -> StoreError {
         if let StoreError::Missing {
@@ -171,7 +194,11 @@ impl Store {
         let key = (write.kind, write.name.clone());
         let versions = self.items.get(&key).map(Vec::as_slice).unwrap_or_default();
         let head = versions.last();
-        let decision = decide(write, head, None, &Limits::default());
+        let wanted = match &write.change {
+            Change::Restore { version } => versions.iter().find(|it| Some(it.number) == *version),
+            _ => None,
+        };
+        let decision = decide(write, head, wanted, &Limits::default());
         let decision = decision.map_err(|error| self.with_near(error))?;
         let number = versions.len() as u64;
         let (number, operation, is_new) = match decision {

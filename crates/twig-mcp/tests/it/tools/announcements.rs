@@ -51,12 +51,13 @@ fn a_write_changes_prompts_and_not_tools() {
 }
 
 #[test]
-fn where_nothing_writes_the_tools_stay_the_same() {
+fn the_tools_that_read_a_project_come_and_go_with_it() {
     let mut agent = agent(Tools {
         writes: false,
         ..Tools::default()
     });
-    assert_eq!(heard(&agent.select()), [] as [Value; 0]);
+    assert_eq!(heard(&agent.select()), [Value::Null, json!(1)]);
+    assert_eq!(heard(&agent.peer.publish(Vec::new())).len(), 2);
 }
 
 #[test]

@@ -12,7 +12,7 @@ const PROMPT_TOOLS: &str = r#"[{"name":"list_prompts","description":"List availa
 /// What the contract of the tools that write lists.
 const WRITE_TOOLS: &str = include_str!("write_tools.json");
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 14] = [
     "list_prompts",
     "expand_prompt",
     "search",
@@ -22,6 +22,11 @@ const NAMES: [&str; 9] = [
     "create_resource",
     "update_resource",
     "delete_resource",
+    "list_resources",
+    "read_resource",
+    "get_prompt",
+    "history",
+    "restore",
 ];
 
 fn listed(peer: &mut Peer) -> Vec<Value> {
@@ -47,8 +52,10 @@ fn the_order_is_always_the_same() {
     assert_eq!(names(&listed(&mut agent.peer)), NAMES);
     let mut agent = Agent::without_project(Vec::new(), Tools::default());
     assert_eq!(names(&listed(&mut agent.peer)), NAMES[..3]);
+    // Those that read a project are there for a reader, too.
     let mut agent = Agent::with(Vec::new(), read_only());
-    assert_eq!(names(&listed(&mut agent.peer)), NAMES[..3]);
+    let readers = [&NAMES[..3], &NAMES[9..13]].concat();
+    assert_eq!(names(&listed(&mut agent.peer)), readers);
 }
 
 #[test]
@@ -147,7 +154,10 @@ fn annotations_say_what_reads_and_what_destroys() {
     for tool in &listed {
         let expected = match tool["name"].as_str().unwrap() {
             "create_prompt" | "create_resource" => [false, false, false, false],
-            name if name.starts_with("update") || name.starts_with("delete") => {
+            name if ["update", "delete", "restore"]
+                .iter()
+                .any(|it| name.starts_with(it)) =>
+            {
                 [false, true, true, false]
             }
             _ => [true, false, true, false],
@@ -191,7 +201,18 @@ fn a_tool_that_is_not_there_is_named_with_what_would_offer_it() {
         "Unknown tool: delete_resource (it writes to a project, and none is selected: start the server with --project)"
     );
 
+    let (sentence, _) = unknown(&mut agent, "history");
+    assert_eq!(
+        sentence,
+        "Unknown tool: history (it reads a project, and none is selected: start the server with --project)"
+    );
+
     let mut agent = Agent::with(Vec::new(), read_only());
+    let (sentence, _) = unknown(&mut agent, "restore");
+    assert_eq!(
+        sentence,
+        "Unknown tool: restore (it writes, and the server is read-only)"
+    );
     let (sentence, _) = unknown(&mut agent, "create_prompt");
     assert_eq!(
         sentence,

@@ -40,7 +40,7 @@ fn every_write_is_a_version() {
     prompt(&store, "a", new_text("two")).unwrap();
     prompt(&store, "a", Change::Delete).unwrap();
     assert!(project(&store).items.is_empty());
-    let restored = prompt(&store, "a", Change::Restore { version: 1 }).unwrap();
+    let restored = prompt(&store, "a", Change::Restore { version: Some(1) }).unwrap();
     assert_eq!(restored.operation, Some(Operation::Restore { from: 1 }));
     let history = store
         .history(&name("p"), ItemKind::Prompt, &name("a"))
@@ -189,7 +189,7 @@ fn uris_are_unique_among_what_is_there() {
     resource(&store, "a", Change::Delete).unwrap();
     resource(&store, "b", at("file:///x", "two")).unwrap();
     assert!(matches!(
-        resource(&store, "a", Change::Restore { version: 1 }),
+        resource(&store, "a", Change::Restore { version: Some(1) }),
         Err(StoreError::UriTaken { .. })
     ));
     let patch = Patch {
@@ -197,7 +197,7 @@ fn uris_are_unique_among_what_is_there() {
         ..Patch::default()
     };
     resource(&store, "b", Change::Update(patch)).unwrap();
-    resource(&store, "a", Change::Restore { version: 1 }).unwrap();
+    resource(&store, "a", Change::Restore { version: Some(1) }).unwrap();
     // Another project has its own.
     create_project(&store, "other").unwrap();
     let mut other = item_write(ItemKind::Resource, "a", at("file:///x", "one"));

@@ -40,7 +40,7 @@ fn furnish(store: &dyn Store) {
         .unwrap();
     }
     prompt(store, "prompt-3", Change::Delete).unwrap();
-    prompt(store, "prompt-4", Change::Restore { version: 1 }).unwrap();
+    prompt(store, "prompt-4", Change::Restore { version: Some(1) }).unwrap();
 }
 
 fn read_all(store: &SqliteStore, expected: Option<&All>) -> All {

@@ -32,7 +32,7 @@ fn a_project_holds_so_many_and_not_one_more() {
     prompt(&store, "b", new_text("y")).unwrap();
     prompt(&store, "b", Change::Delete).unwrap();
     resource(&store, "c", at("x:2", "x")).unwrap();
-    let refused = prompt(&store, "b", Change::Restore { version: 1 }).unwrap_err();
+    let refused = prompt(&store, "b", Change::Restore { version: Some(1) }).unwrap_err();
     assert_eq!(refused.to_string(), full);
     assert_eq!(project(&store).items.len(), 3);
 }
@@ -83,7 +83,7 @@ fn what_was_written_is_read_whatever_is_allowed_since() {
     assert!(matches!(refused, StoreError::TooLarge { .. }), "{refused}");
     // An earlier version is no new content.
     resource(&store, "a", Change::Delete).unwrap();
-    resource(&store, "a", Change::Restore { version: 1 }).unwrap();
+    resource(&store, "a", Change::Restore { version: Some(1) }).unwrap();
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn what_is_not_there_is_said_to_be_missing() {
     for change in [
         new_text("x"),
         Change::Delete,
-        Change::Restore { version: 1 },
+        Change::Restore { version: Some(1) },
     ] {
         assert_eq!(
             prompt(&store, "a", change).unwrap_err().to_string(),
@@ -130,7 +130,7 @@ fn what_is_not_there_is_said_to_be_missing() {
     );
     assert_eq!(store.project(&name("no")), Ok(None));
     prompt(&store, "a", text("x")).unwrap();
-    let refused = prompt(&store, "a", Change::Restore { version: 2 }).unwrap_err();
+    let refused = prompt(&store, "a", Change::Restore { version: Some(2) }).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "Prompt 'a' has no version 2; the last one is 1"

@@ -184,7 +184,10 @@ fn carry_out(store: &dyn Store, project: &str, step: &Step) -> Result<Written, S
             (ItemKind::Resource, item, Change::Update(patch), None)
         }
         Step::Delete(kind, item) => (kind, item, Change::Delete, None),
-        Step::Restore(kind, item, version) => (kind, item, Change::Restore { version }, None),
+        Step::Restore(kind, item, version) => {
+            let version = Some(version);
+            (kind, item, Change::Restore { version }, None)
+        }
         Step::Rename | Step::Reopen | Step::Check => unreachable!("not a write to an item"),
     };
     let mut wanted = item_write(kind, NAMES[item], change);

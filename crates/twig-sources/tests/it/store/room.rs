@@ -71,7 +71,7 @@ fn versions_take_so_many_bytes_and_not_one_more() {
     assert!(refused.is_callers());
     prompt(&store, "a", described(30)).unwrap();
     assert_eq!(used(), 3 * VERSION_BYTES + 100);
-    for change in [new_text(""), Change::Restore { version: 1 }] {
+    for change in [new_text(""), Change::Restore { version: Some(1) }] {
         let refused = prompt(&store, "a", change).unwrap_err();
         assert!(matches!(refused, StoreError::HistoryFull { .. }));
     }
@@ -82,7 +82,7 @@ fn versions_take_so_many_bytes_and_not_one_more() {
     let old = store.drop_old_versions(None, 1).unwrap();
     assert_eq!((old.versions, old.bytes), (3, 3 * VERSION_BYTES + 10 + 30));
     assert_eq!(used(), VERSION_BYTES + 60 + 30);
-    prompt(&store, "a", Change::Restore { version: 4 }).unwrap();
+    prompt(&store, "a", Change::Restore { version: Some(4) }).unwrap();
 }
 
 #[test]
@@ -118,22 +118,22 @@ fn dropped_versions_are_gone_and_the_others_are_as_they_were() {
         assert_eq!(content(store, &items[0]), "a9");
         assert!(store.content(&before[0].content.digest).is_err());
     }
-    let refused = prompt(&store, "a", Change::Restore { version: 7 }).unwrap_err();
+    let refused = prompt(&store, "a", Change::Restore { version: Some(7) }).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "Prompt 'a' has no version 7 any more (versions before 8 were dropped); the last one is 10"
     );
-    let refused = prompt(&store, "a", Change::Restore { version: 11 }).unwrap_err();
+    let refused = prompt(&store, "a", Change::Restore { version: Some(11) }).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "Prompt 'a' has no version 11; the last one is 10"
     );
-    prompt(&store, "a", Change::Restore { version: 8 }).unwrap();
+    prompt(&store, "a", Change::Restore { version: Some(8) }).unwrap();
     let mut next = item_write(ItemKind::Prompt, "a", new_text("x"));
     next.expected = Some(11);
     let written = write(&other, Write::Item(Box::new(next))).unwrap();
     assert_eq!(written.version, 12);
-    prompt(&other, "b", Change::Restore { version: 11 }).unwrap();
+    prompt(&other, "b", Change::Restore { version: Some(11) }).unwrap();
     // Once more drops what has become old since.
     assert_eq!(store.drop_old_versions(None, 3).unwrap().versions, 2 + 1);
     assert_eq!(store.drop_old_versions(None, 3).unwrap().versions, 0);

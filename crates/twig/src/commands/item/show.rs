@@ -112,8 +112,12 @@ pub(super) fn list(
     ui.table(&items.iter().map(cells).collect::<Vec<_>>())?;
     if items.is_empty() {
         let noun = kind.as_str();
+        let own = match kind {
+            ItemKind::Prompt => "-c TEXT",
+            ItemKind::Resource => "--uri URI -c TEXT",
+        };
         ui.say(format!(
-            "no {noun}s in project '{}'\nhint: add one with `twig {noun} add NAME{}`",
+            "no {noun}s in project '{}'\nhint: add one with `twig {noun} add NAME{} {own}`",
             target.project, target.flags
         ));
     }
@@ -147,24 +151,7 @@ pub(super) fn show(
     let target = ProjectTarget::open(&options.place, Access::ReadOrUpdate)?;
     let version = match options.version {
         None => find(&target, kind, &name)?.head,
-        Some(number) => {
-            let versions = versions(&target, kind, &name)?;
-            let first = versions.first().map_or(1, |version| version.number);
-            let last = versions.last().map_or(0, |version| version.number);
-            let mut versions = versions.into_iter();
-            let found = versions.find(|version| version.number == number);
-            found.ok_or_else(|| {
-                let (name, version) = (name.clone(), number);
-                let error = StoreError::NoVersion {
-                    kind,
-                    name,
-                    version,
-                    first,
-                    last,
-                };
-                target.explain(error)
-            })?
-        }
+        Some(number) => one_version(&target, kind, &name, number)?,
     };
     let bytes = target.store.content(&version.content.digest)?;
     let is_text = version.content.is_text;
@@ -229,8 +216,33 @@ pub(super) fn history(
     Ok(ExitCode::SUCCESS)
 }
 
+/// The version with that number.
+pub(super) fn one_version(
+    target: &ProjectTarget,
+    kind: ItemKind,
+    name: &StoreName,
+    number: u64,
+) -> Result<Version, CommandError> {
+    let versions = versions(target, kind, name)?;
+    let first = versions.first().map_or(1, |version| version.number);
+    let last = versions.last().map_or(0, |version| version.number);
+    let mut versions = versions.into_iter();
+    let found = versions.find(|version| version.number == number);
+    found.ok_or_else(|| {
+        let (name, version) = (name.clone(), number);
+        let error = StoreError::NoVersion {
+            kind,
+            name,
+            version,
+            first,
+            last,
+        };
+        target.explain(error)
+    })
+}
+
 /// Every version, oldest first; at least one.
-fn versions(
+pub(super) fn versions(
     target: &ProjectTarget,
     kind: ItemKind,
     name: &StoreName,

@@ -153,7 +153,7 @@ fn there_and_back_is_exact() {
     insta::assert_snapshot!(env.run(["project", "import", "out"]), @"
     --- stderr
     error: Project 'garden' already exists in workspace 'default'
-    hint: give it another name with `--name NAME`
+    hint: bring the folder's changes into it with `--update`, or give the folder's another name with `--name NAME`
     --- exit 1
     ");
     done(&env, &["workspace", "create", "other"]);
@@ -197,7 +197,7 @@ fn an_earlier_export_is_brought_up_to_date() {
     let before = files(&out);
     insta::assert_snapshot!(env.run(["project", "export", "garden", "out"]), @"
     --- stderr
-    Exported project 'garden' to [work]/out: 5 prompts and resources, 0 files written
+    Exported project 'garden' to [work]/out: 3 prompts, 2 resources; 0 files written
     --- exit 0
     ");
     assert_eq!(files(&out), before);
@@ -208,7 +208,7 @@ fn an_earlier_export_is_brought_up_to_date() {
     fs::write(out.join("resources/api.md"), "edited").expect("writable");
     insta::assert_snapshot!(env.run(["project", "export", "garden", "out"]), @"
     --- stderr
-    Exported project 'garden' to [work]/out: 3 prompts and resources, 2 files written
+    Exported project 'garden' to [work]/out: 2 prompts, 1 resource; 2 files written
     removed prompts/Water~7ca7dea9.md, which is no longer in the project
     removed prompts/water~0f416849.md, which is no longer in the project
     kept resources/api.md, which is no longer in the project: it was changed since the last export
@@ -254,7 +254,7 @@ fn what_somebody_edited_is_not_overwritten_by_itself() {
     insta::assert_snapshot!(env.run(["project", "export", "garden", "out"]), @"
     --- stderr
     error: [work]/out: one file is not as the last export left it: resources/api.md
-    hint: use --force to replace what is there; `twig project import FOLDER --name NAME` keeps it as another project
+    hint: use --force to replace what is there; `twig project import FOLDER --update` brings what is there into the project
     --- exit 1
     ");
     assert_eq!(fs::read(&file).expect("readable"), b"edited");

@@ -143,13 +143,13 @@ fn history_tells_all_and_restore_brings_back() {
     insta::assert_snapshot!(env.run(["prompt", "show", "water"]), @"
     --- stderr
     error: Prompt 'water' does not exist in project 'garden'
-    hint: it was deleted; restore it with `twig prompt restore water --version 2`
+    hint: it was deleted; restore it with `twig prompt restore water`
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["prompt", "update", "water", "-c", "x"]), @"
     --- stderr
     error: Prompt 'water' does not exist in project 'garden'
-    hint: it was deleted; restore it with `twig prompt restore water --version 2`
+    hint: it was deleted; restore it with `twig prompt restore water`
     --- exit 1
     ");
     assert_eq!(
@@ -204,6 +204,37 @@ fn history_tells_all_and_restore_brings_back() {
         (&1.into(), &"twig".into())
     );
     assert!(all[0].get("from").is_none());
+}
+
+#[test]
+fn restore_without_a_version_brings_back_what_was_deleted() {
+    let env = garden();
+    done(&env, &["prompt", "add", "water", "-c", "one"]);
+    done(&env, &["prompt", "update", "water", "-c", "two"]);
+    insta::assert_snapshot!(env.run(["prompt", "restore", "water"]), @"
+    --- stderr
+    error: Prompt 'water' in project 'garden' is not deleted: give the version to restore
+    hint: `twig prompt history water` lists all versions
+    --- exit 1
+    ");
+    done(&env, &["prompt", "delete", "water", "-f"]);
+    insta::assert_snapshot!(env.run(["prompt", "restore", "water", "--expected-version", "2"]), @"
+    --- stderr
+    error: Prompt 'water' is at version 3, not at the expected version 2: read it again, then repeat the change
+    hint: `twig prompt history water` lists all versions
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["prompt", "restore", "water"]), @"
+    --- stderr
+    Restored prompt 'water' in project 'garden' from version 2: it is version 4 now
+    --- exit 0
+    ");
+    assert_eq!(done(&env, &["prompt", "show", "water"]), "two");
+    // Also where the version before the deletion was dropped.
+    done(&env, &["prompt", "delete", "water", "-f"]);
+    done(&env, &["workspace", "compact", "--keep", "1", "--yes"]);
+    done(&env, &["prompt", "restore", "water"]);
+    assert_eq!(done(&env, &["prompt", "show", "water"]), "two");
 }
 
 #[test]

@@ -153,7 +153,7 @@ fn the_only_project_is_meant_where_none_is_named() {
     insta::assert_snapshot!(env.run(["prompt", "list"]), @"
     --- stderr
     no prompts in project 'garden'
-    hint: add one with `twig prompt add NAME`
+    hint: add one with `twig prompt add NAME -c TEXT`
     --- exit 0
     ");
     done(&env, &["prompt", "add", "water", "-c", "Water the plants"]);
@@ -213,13 +213,13 @@ fn advice_names_the_place_that_was_named() {
     insta::assert_snapshot!(run(&["prompt", "delete", "feed", "-f"]), @"
     --- stderr
     Deleted prompt 'feed' from project 'zoo'
-    hint: `twig prompt restore feed -w team -p zoo --version 1` brings it back
+    hint: `twig prompt restore feed -w team -p zoo` brings it back
     --- exit 0
     ");
     insta::assert_snapshot!(run(&["prompt", "show", "feed"]), @"
     --- stderr
     error: Prompt 'feed' does not exist in project 'zoo'
-    hint: it was deleted; restore it with `twig prompt restore feed -w team -p zoo --version 1`
+    hint: it was deleted; restore it with `twig prompt restore feed -w team -p zoo`
     --- exit 1
     ");
 }

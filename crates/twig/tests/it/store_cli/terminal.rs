@@ -20,7 +20,7 @@ fn what_is_destroyed_is_asked_about_first() {
     insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
     delete prompt 'water'? its one version can be brought back with `twig prompt restore` [y/N]
     Deleted prompt 'water' from project 'garden'
-    hint: `twig prompt restore water --version 1` brings it back
+    hint: `twig prompt restore water` brings it back
     ");
     assert_eq!(output.status.code(), Some(0));
     let output = answered(&env, &["project", "delete", "garden"], "yes\n");

@@ -1,0 +1,128 @@
+//! `read_resource`: a resource by its URI, for clients that have tools only.
+
+use twig_core::store::{ItemKind, StoreName, VersionQuery};
+use twig_core::{BodyError, Contents, DocumentRef, suggest};
+
+use super::content_part::ContentPart;
+use super::given::ToolArguments;
+use super::versions::one_version;
+use super::{ToolAnswer, reply, sentence};
+use crate::call::{Call, CallOutcome};
+use crate::error::Refusal;
+use crate::in_flight::{PendingJob, VersionsRequest};
+use crate::json::Object;
+use crate::resources;
+use crate::schema;
+
+/// Reads the resource, or asks the store for an earlier version of it.
+pub(super) fn call(
+    call: &Call<'_>,
+    given: &ToolArguments<'_>,
+    result: &mut Object<'_>,
+) -> ToolAnswer {
+    let uri = given.text("uri");
+    let found = resources::find(call, uri).map_err(|refusal| not_found(uri, &refusal))?;
+    let cursor = given.maybe_text("cursor");
+    if let Some(number) = given.number("version") {
+        return version(call, found, number, cursor);
+    }
+    let world = call.world;
+    let cache = world.templates.documents();
+    let limit = call.server.limits.document;
+    let contents = cache.read(world.bodies, found.library, found.document, limit);
+    let contents = contents.map_err(|error| {
+        let refusal = match error {
+            // It was removed, and the next catalog will not have it.
+            BodyError::NotFound => resources::not_found(call, uri),
+            error => Refusal::Document {
+                uri: uri.to_owned(),
+                error,
+            },
+        };
+        not_found(uri, &refusal)
+    })?;
+    let part = ContentPart::at(uri, &contents, cursor)?;
+    let document = found.document;
+    let version = schema::stored_document(found);
+    reply::structured(
+        |content| {
+            content.text("uri", &document.uri);
+            content.text("name", &document.name);
+            content.text("mimeType", &document.mime);
+            content.number("size", contents.len() as i128);
+            if let Some(version) = version {
+                content.number("version", version);
+            }
+            part.write(content);
+        },
+        result,
+    );
+    Ok(CallOutcome::Complete)
+}
+
+/// One version of a resource of the project.
+fn version(
+    call: &Call<'_>,
+    found: DocumentRef<'_>,
+    number: u64,
+    cursor: Option<&str>,
+) -> ToolAnswer {
+    let project = call.server.tools.project.clone();
+    let project = project.filter(|_| found.document.stored().is_some());
+    let name = StoreName::parse(ItemKind::Resource.noun(), &found.document.name);
+    let (Some(project), Ok(name)) = (project, name) else {
+        return Err(format!(
+            "Resource '{}' is of a library, which keeps no versions: leave out `version`",
+            found.document.uri
+        ));
+    };
+    let query = VersionQuery {
+        project,
+        kind: ItemKind::Resource,
+        name,
+        before: Some(number.saturating_add(1)),
+        most: 1,
+    };
+    let request = VersionsRequest {
+        query: query.clone(),
+        wants_content: true,
+    };
+    let cursor = cursor.map(str::to_owned);
+    let job = PendingJob::versions(request, move |outcome, result| {
+        let read = outcome.map_err(|error| sentence(&error));
+        let read = read.and_then(|found| one_version(&query, number, found));
+        let read = read.and_then(|(version, contents)| {
+            let uri = version.uri.as_deref().unwrap_or_default();
+            let key = format!("{uri} {number}");
+            let part = ContentPart::at(&key, &contents, cursor.as_deref())?;
+            reply::structured(
+                |content| {
+                    content.text("uri", uri);
+                    content.text("name", query.name.as_str());
+                    content.text("mimeType", version.mime.as_deref().unwrap_or_default());
+                    content.number("size", Contents::len(&contents) as i128);
+                    content.number("version", version.number);
+                    part.write(content);
+                },
+                result,
+            );
+            Ok(())
+        });
+        if let Err(sentence) = read {
+            reply::failed(&sentence, result);
+        }
+    });
+    Ok(CallOutcome::Job(Box::new(job)))
+}
+
+/// The sentence for a resource that was not found, with similar URIs.
+fn not_found(uri: &str, refusal: &Refusal) -> String {
+    let near = match refusal {
+        Refusal::Resource { suggestions, .. } => suggestions.as_slice(),
+        _ => &[],
+    };
+    match suggest::did_you_mean(uri, near.iter().map(String::as_str)) {
+        Some(hint) => format!("{refusal}; {hint}"),
+        None => refusal.to_string(),
+    }
+}

@@ -1,0 +1,136 @@
+//! `twig workspace backup` and `twig workspace restore`: one file for one person's safety.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+use twig_core::store::{Noun, Store, StoreName};
+use twig_sources::{Access, DEFAULT_WORKSPACE};
+
+use super::check::counted;
+use super::store::Stores;
+use crate::command_error::CommandError;
+use crate::places::on_disk;
+use crate::ui::Ui;
+
+#[derive(Debug, Args)]
+pub(crate) struct BackupArgs {
+    /// The file to write
+    file: PathBuf,
+
+    /// The workspace
+    #[arg(short, long, value_name = "NAME", default_value = DEFAULT_WORKSPACE)]
+    workspace: String,
+
+    /// Replace the file if it exists
+    #[arg(short, long)]
+    force: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArgs {
+    /// The file of the backup
+    file: PathBuf,
+
+    /// The name of the workspace to create
+    #[arg(value_name = "NAME", default_value = DEFAULT_WORKSPACE)]
+    name: String,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A backup, as scripts see it; this shape is stable.
+#[derive(Debug, Serialize)]
+struct BackupRow<'c> {
+    workspace: &'c str,
+    file: String,
+    projects: usize,
+    bytes: u64,
+}
+
+/// A workspace that was created from a backup, as scripts see it; this shape is stable.
+#[derive(Debug, Serialize)]
+struct RestoredWorkspace<'c> {
+    name: &'c str,
+    file: String,
+    projects: usize,
+}
+
+pub(super) fn back_up(
+    options: &BackupArgs,
+    stores: &Stores,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    let name = StoreName::parse(Noun::Workspace, &options.workspace)?;
+    if !stores.workspaces.exists(&name) {
+        let hint = "`twig workspace list` lists all of them";
+        return Err(stores.no_workspace(&name, hint.to_owned()));
+    }
+    let access = Access::ReadOrUpdate;
+    let store = stores.workspaces.open(&name, access, &stores.limits)?;
+    let projects = store.projects()?.len();
+    let file = on_disk(&options.file);
+    let bytes = store.back_up(&file, options.force).map_err(|error| {
+        let is_there = file.exists() && !options.force;
+        let hint = is_there.then_some("name another file, or replace it with --force");
+        hint.into_iter()
+            .fold(CommandError::from(error), CommandError::hint)
+    })?;
+    let shown = stores.places.shown(&file);
+    ui.say(format!(
+        "Backed up workspace '{name}' to {shown}: {}, {bytes} bytes",
+        counted(projects, "project", "projects")
+    ));
+    ui.say(format!(
+        "hint: `twig workspace restore {shown} NAME` brings it back as workspace NAME"
+    ));
+    if options.json {
+        ui.json(&BackupRow {
+            workspace: name.as_str(),
+            file: file.display().to_string(),
+            projects,
+            bytes,
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn restore(
+    options: &RestoreArgs,
+    stores: &Stores,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    let name = StoreName::parse(Noun::Workspace, &options.name)?;
+    let file = on_disk(&options.file);
+    let shown = stores.places.shown(&file);
+    stores.workspaces.restore(&name, &file).map_err(|error| {
+        let is_there = stores.workspaces.exists(&name);
+        let hint = is_there.then(|| {
+            format!("choose another name, such as `twig workspace restore {shown} {name}-2`")
+        });
+        hint.into_iter()
+            .fold(CommandError::from(error), CommandError::hint)
+    })?;
+    let access = Access::ReadOrUpdate;
+    let store = stores.workspaces.open(&name, access, &stores.limits)?;
+    let projects = store.projects()?.len();
+    ui.say(format!(
+        "Created workspace '{name}' from {shown}: {}",
+        counted(projects, "project", "projects")
+    ));
+    if options.json {
+        ui.json(&RestoredWorkspace {
+            name: name.as_str(),
+            file: file.display().to_string(),
+            projects,
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,143 @@
+//! `twig prompt diff`: what a change changed.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Serialize;
+use twig_core::store::{ItemKind, Operation, Store, StoreName, Version, hex};
+use twig_sources::Access;
+
+use super::super::check::counted;
+use super::super::store::{ProjectArgs, ProjectTarget, parse_version};
+use super::show::{one_version, versions};
+use crate::command_error::CommandError;
+use crate::text_diff;
+use crate::ui::Ui;
+
+#[derive(Debug, Args)]
+pub(crate) struct ItemDiffArgs {
+    /// Its name
+    name: String,
+
+    /// The version before; by default the one before the last
+    #[arg(value_parser = parse_version)]
+    from: Option<u64>,
+
+    /// The version after; by default the last
+    #[arg(value_parser = parse_version)]
+    to: Option<u64>,
+
+    #[command(flatten)]
+    place: ProjectArgs,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The difference of two versions, as scripts see it; this shape is stable.
+#[derive(Debug, Serialize)]
+struct ItemDiff<'c> {
+    workspace: &'c str,
+    project: &'c str,
+    name: &'c str,
+    /// The version before; 0 if it did not exist.
+    from: u64,
+    to: u64,
+    changed: bool,
+    /// A unified diff; empty if nothing differs.
+    diff: &'c str,
+}
+
+pub(super) fn run(
+    kind: ItemKind,
+    options: &ItemDiffArgs,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    let name = StoreName::parse(kind.noun(), &options.name)?;
+    let target = ProjectTarget::open(&options.place, Access::ReadOrUpdate)?;
+    let mut all = versions(&target, kind, &name)?;
+    let last = all.pop();
+    let after = match (options.to, last) {
+        (Some(number), _) => one_version(&target, kind, &name, number)?,
+        (None, Some(last)) => last,
+        (None, None) => return Err(super::missing(&target, kind, &name)),
+    };
+    let before = match options.from {
+        Some(number) => Some(one_version(&target, kind, &name, number)?),
+        None => all.pop(),
+    };
+    let diff = diff(&target, &name, before.as_ref(), &after)?;
+    let from = before.map_or(0, |before| before.number);
+    if options.json {
+        ui.json(&ItemDiff {
+            workspace: target.workspace(),
+            project: target.project.as_str(),
+            name: name.as_str(),
+            from,
+            to: after.number,
+            changed: !diff.is_empty(),
+            diff: &diff,
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for line in diff.lines() {
+        ui.line(line)?;
+    }
+    if diff.is_empty() {
+        let (noun, to) = (kind.as_str(), after.number);
+        ui.say(format!(
+            "versions {from} and {to} of {noun} '{name}' are the same"
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The difference, with the labels of both versions above their texts.
+fn diff(
+    target: &ProjectTarget,
+    name: &StoreName,
+    before: Option<&Version>,
+    after: &Version,
+) -> Result<String, CommandError> {
+    let old = before.map(|before| text(target, before)).transpose()?;
+    let new = text(target, after)?;
+    let title = |version: &Version| format!("{name} version {}", version.number);
+    let old_title = before.map_or_else(|| "/dev/null".to_owned(), title);
+    Ok(text_diff::unified(
+        (&old_title, &old.unwrap_or_default()),
+        (&title(after), &new),
+    ))
+}
+
+/// A version as text: its labels, then its content. A deleted one is empty.
+fn text(target: &ProjectTarget, version: &Version) -> Result<String, CommandError> {
+    if version.operation == Operation::Delete {
+        return Ok(String::new());
+    }
+    let labels = [
+        ("description", &version.description),
+        ("uri", &version.uri),
+        ("mime_type", &version.mime),
+    ];
+    let mut text = String::new();
+    for (label, value) in labels {
+        if let Some(value) = value {
+            // Writing to a `String` cannot fail.
+            let _ = writeln!(text, "{label}: {value}");
+        }
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    if version.content.is_text {
+        let bytes = target.store.content(&version.content.digest)?;
+        text.push_str(&String::from_utf8_lossy(&bytes));
+    } else {
+        let size = usize::try_from(version.content.size).unwrap_or(usize::MAX);
+        let (size, digest) = (counted(size, "byte", "bytes"), hex(&version.content.digest));
+        let _ = writeln!(text, "{size}, sha256 {digest}");
+    }
+    Ok(text)
+}
