@@ -88,9 +88,9 @@ pub use search::SearchIndex;
 pub use settings::{Remembered, Selected, Settings, Watching};
 pub use store::{Access, DEFAULT_WORKSPACE, OldVersions, Reclaimed, SqliteStore, Workspaces};
 pub use trust::{
-    CodeFiles, LibraryGrants, LibrarySurvey, RecordedGrants, Trust, TrustVerdict, asked_grants,
-    covers, examine, expanded, function_sources, program, real_path, survey, were_read_from,
-    why_not_own,
+    CodeFiles, LibraryGrants, LibrarySurvey, RecordedGrants, Trust, TrustVerdict, TrustedTexts,
+    asked_grants, covers, examine, expanded, function_sources, program, real_path, survey,
+    were_read_from, why_not_own,
 };
 pub use watch::CatalogWatch;
 pub use write_file::{NewFile, create_beneath};

@@ -7,6 +7,7 @@ mod grants;
 pub(crate) mod guard;
 mod own;
 mod survey;
+mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,6 +21,7 @@ pub use self::grants::{LibraryGrants, RecordedGrants, asked_grants, covers, expa
 pub use self::own::why_not_own;
 use self::survey::written;
 pub use self::survey::{CodeFiles, LibrarySurvey, examine, program, survey};
+pub use self::texts::TrustedTexts;
 use crate::locked_file::{LockError, LockedFile};
 use crate::write_file::NewFile;
 
@@ -144,6 +146,11 @@ impl Trust {
     /// The folders of the libraries that are trusted as the user's own.
     pub fn own_libraries(&self) -> impl Iterator<Item = &str> {
         self.own.iter().map(String::as_str)
+    }
+
+    /// The files of all libraries as they were trusted.
+    pub fn all_files(&self) -> impl Iterator<Item = &CodeFiles> {
+        self.libraries.values()
     }
 
     /// The files of a library as they were trusted.

@@ -392,8 +392,8 @@ fn said(
 ) -> FunctionOutcome {
     let call = cause.call;
     let failed = |what: String| {
-        let hint = cause.hint(talk).map(|hint| format!("\nhint: {hint}"));
-        let hint = hint.unwrap_or_default();
+        let hint = cause.hint(talk);
+        let hint = hint.map_or_else(String::new, |hint| format!("\nhint: {}", one_line(&hint)));
         FunctionOutcome::Failed(format!("{what}{}{hint}", quoted(talk)))
     };
     match code {

@@ -1,14 +1,16 @@
 //! `twig library trust` and `distrust`: shows what a library would run with which rights, asks,
 //! and records exactly that.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use twig_core::{Function, Grants, Library, Prompt};
 use twig_sources::{
-    CodeFiles, LibrarySurvey, TrustVerdict, asked_grants, covers, examine, expanded,
-    function_sources, real_path, were_read_from, why_not_own,
+    CodeFiles, TrustVerdict, TrustedTexts, asked_grants, covers, examine, expanded,
+    function_sources, program, real_path, were_read_from, why_not_own,
 };
 
 use super::{change, find, read_record};
@@ -16,10 +18,17 @@ use crate::command_error::CommandError;
 use crate::commands::question;
 use crate::function::granted;
 use crate::places::Places;
+use crate::text_diff;
 use crate::ui::Ui;
 
-/// Where people keep keys and passwords, from their home folder.
-const SECRETS: [&str; 12] = [
+/// The most lines of changes that are shown.
+const CHANGED_LINES: usize = 400;
+
+/// Where people and systems keep keys and passwords, from the home folder.
+const SECRETS: [&str; 15] = [
+    "/etc/shadow",
+    "/etc/ssh",
+    "/etc/ssl/private",
     ".ssh",
     ".gnupg",
     ".aws",
@@ -86,7 +95,12 @@ pub(super) fn run(
         });
         return Ok(ExitCode::SUCCESS);
     }
-    describe(&library, &survey, record.files(root), &places, ui)?;
+    let texts = TrustedTexts::beside(&path);
+    describe(&library, &survey.files, record.files(root), &places, ui)?;
+    if let Some(before) = record.files(root) {
+        show_changes(root, before, &survey.files, &texts, ui)?;
+    }
+    ui.flush()?;
     if !yes && !ask(&library, is_own, ui)? {
         ui.say("nothing was trusted");
         return Ok(ExitCode::FAILURE);
@@ -98,6 +112,9 @@ pub(super) fn run(
         if is_own {
             record.keep_as_own(root);
         }
+        let kept = record.files(root).map(|files| texts.keep(root, files));
+        note(kept.transpose());
+        note(texts.keep_only(record.all_files()));
         Ok(())
     })?;
     ui.say(if is_own {
@@ -118,12 +135,23 @@ pub(super) fn end(named: &str, ui: &mut Ui) -> Result<ExitCode, CommandError> {
         ui.say(format!("library `{}` was not trusted", library.name));
         return Ok(ExitCode::SUCCESS);
     }
-    change(&places, &path, |record| Ok(record.forget(root)))?;
+    change(&places, &path, |record| {
+        record.forget(root);
+        note(TrustedTexts::beside(&path).keep_only(record.all_files()));
+        Ok(())
+    })?;
     ui.say(format!(
         "library `{}` is not trusted any more",
         library.name
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Without copies the next question shows less, and nothing else is missing.
+fn note<T>(kept: io::Result<T>) {
+    if let Err(error) = kept {
+        tracing::warn!("the trusted texts are not kept for the next question: {error}");
+    }
 }
 
 /// The prompts of a library that run a program.
@@ -168,7 +196,7 @@ fn in_words(grants: &Grants, places: &Places) -> Vec<String> {
             .iter()
             .filter_map(|path| Some(places.home.as_ref()?.join(path)));
         if secrets.any(|secret| secret.starts_with(&real) || real.starts_with(secret)) {
-            line.push_str(": people keep keys and passwords there");
+            line.push_str(": keys and passwords are kept there");
         }
         words.push(line);
     }
@@ -189,7 +217,7 @@ fn in_words(grants: &Grants, places: &Places) -> Vec<String> {
 
 fn describe(
     library: &Library,
-    survey: &LibrarySurvey,
+    files: &CodeFiles,
     before: Option<&CodeFiles>,
     places: &Places,
     ui: &mut Ui,
@@ -207,7 +235,6 @@ fn describe(
         }
     }
     ui.line("\nEach of them gets its arguments, this library and the path of the folder in which it is called.")?;
-    let files = &survey.files;
     ui.line("\nfiles that would be trusted")?;
     let rows: Vec<Vec<String>> = files
         .iter()
@@ -225,7 +252,48 @@ fn describe(
     for (path, _) in gone.filter(|(path, _)| !files.contains_key(*path)) {
         ui.line(format!("  {path}  is gone"))?;
     }
-    ui.flush()?;
+    Ok(())
+}
+
+/// What changed in the texts of a library since it was trusted.
+fn show_changes(
+    root: &Path,
+    before: &CodeFiles,
+    files: &CodeFiles,
+    texts: &TrustedTexts,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    let paths: BTreeSet<&String> = before.keys().chain(files.keys()).collect();
+    let mut changes = String::new();
+    for path in paths {
+        let (old, new) = (before.get(path), files.get(path));
+        if old == new {
+            continue;
+        }
+        // A text that is not known is not compared with nothing.
+        let Some(old) = old.map_or(Some(String::new()), |digest| texts.get(digest)) else {
+            continue;
+        };
+        let now = new.map_or(Some(String::new()), |digest| {
+            let (bytes, now) = program(root, path).ok()?;
+            String::from_utf8(bytes).ok().filter(|_| now == *digest)
+        });
+        if let Some(now) = now {
+            let names = (format!("{path} (trusted)"), format!("{path} (now)"));
+            changes.push_str(&text_diff::unified((&names.0, &old), (&names.1, &now)));
+        }
+    }
+    if changes.is_empty() {
+        return Ok(());
+    }
+    ui.line("\nchanges since it was trusted")?;
+    for line in changes.lines().take(CHANGED_LINES) {
+        ui.line(format!("  {line}"))?;
+    }
+    let more = changes.lines().count().saturating_sub(CHANGED_LINES);
+    if more > 0 {
+        ui.line(format!("  … and {more} more lines: look at the files"))?;
+    }
     Ok(())
 }
 

@@ -103,3 +103,31 @@ fn a_list_counts_the_commands_of_a_library() {
     let list = env.run(["library", "list"]);
     assert!(list.stdout.contains("  trusted (1 command)\n"), "{list}");
 }
+
+#[test]
+fn a_library_that_is_trusted_again_shows_what_changed() {
+    use std::os::unix::fs::PermissionsExt;
+    let env = trusted(&[("hello", HELLO)]);
+    program(&env, "f/bin/hello", &HELLO.replace("hello", "\u{1b}howdy"));
+    program(&env, "f/bin/new", "#!/bin/sh\n: new\n");
+    let again = env.run(["library", "trust", "f", "--yes"]);
+    for expected in [
+        "\nchanges since it was trusted\n  --- bin/hello (trusted)\n  +++ bin/hello (now)\n",
+        "\n   #!/bin/sh\n  -printf '{",
+        "<U+001B>howdy",
+        "\n  +: new\n",
+    ] {
+        assert!(again.stdout.contains(expected), "{expected}: {again}");
+    }
+    let copies = env.data().parent().expect("above").join("trusted");
+    let mode = |path: &std::path::Path| {
+        let found = fs::metadata(path).expect("it is there");
+        found.permissions().mode() & 0o777
+    };
+    assert_eq!(mode(&copies), 0o700);
+    let kept = fs::read_dir(&copies).expect("a folder").flatten();
+    let kept: Vec<_> = kept.map(|entry| mode(&entry.path())).collect();
+    assert_eq!(kept, [0o600; 3], "twig.toml and two programs");
+    assert_eq!(env.run(["library", "distrust", "f"]).code, 0);
+    assert_eq!(fs::read_dir(&copies).expect("a folder").count(), 0);
+}

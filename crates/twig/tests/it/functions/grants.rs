@@ -167,6 +167,7 @@ fn a_repository_with_twigs_own_files_is_not_read() {
 const CONNECT: &str = r#"#!/usr/bin/env bash
 port=$(sed 's/.*"x":"\([^"]*\)".*/\1/')
 case $port in
+pair:*) exec perl -MSocket -e 'socketpair(A, B, AF_UNIX, SOCK_STREAM, 0) or die; close B; connect(A, pack_sockaddr_un($ARGV[0])) or die "$!\n"; print "reached"' "${port#pair:}" ;;
 /*) exec perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0) && connect(S, pack_sockaddr_un($ARGV[0])) or die "$!\n"; print "reached"' "$port" ;;
 esac
 exec 3<>"/dev/tcp/127.0.0.1/$port" || exit 1
@@ -207,6 +208,8 @@ fn a_network_is_there_only_where_it_was_granted() {
             error(&refused).contains("Operation not permitted"),
             "{refused}"
         );
+        let pair = ask(&mut client, &format!("pair:{}", place.display()));
+        assert!(error(&pair).contains("already connected"), "{pair}");
     }
 }
 
@@ -306,6 +309,27 @@ fn a_file_that_the_sandbox_hides_is_named_with_its_grant() {
     let refused = run_in(&env, &env.home(), &["render", "f:run"]);
     let hint = "hint: functions do not see ~/plan: write `read = [\"~/plan\"]` under [prompts.run]";
     assert!(refused.stderr.contains(hint), "{refused}");
+    // A path in the words of a program is not opened: this one would never answer.
+    let fifo = env.home().join("fifo");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &fifo,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .expect("the test's own folder");
+    let liar = format!(
+        "#!/bin/sh\nprintf 'cat: {}: Permission denied\\n' >&2; exit 1\n",
+        fifo.display()
+    );
+    let env = asking("", &liar);
+    trust(&env, "f");
+    assert!(
+        env.run(["render", "f:run"])
+            .stderr
+            .contains("hint: functions do not see")
+    );
     let env = asking("", "#!/bin/sh\nmktemp\n");
     trust(&env, "f");
     let refused = env.run(["render", "f:run"]);
