@@ -77,7 +77,8 @@ impl Catalog {
     /// Builds a catalog of libraries, most important first.
     ///
     /// If two libraries have the same name, the first is served; the other is reported as a problem
-    /// and listed by [`Catalog::shadowed`].
+    /// and listed by [`Catalog::shadowed`]. A project that is only offered goes by the name in its
+    /// prompts' names.
     pub fn build(libraries: impl IntoIterator<Item = Arc<Library>>) -> Self {
         Self::filtered(libraries, &CatalogFilter::default())
     }
@@ -93,7 +94,11 @@ impl Catalog {
         };
         let is_offered = |library: &Library| filter.part(library) != OfferedPart::Nothing;
         for library in libraries {
-            let winner = catalog.library(library.name.as_str());
+            let name = match (library.is_offered(), library.stored()) {
+                (true, Some((_, project))) => project,
+                _ => library.name.as_str(),
+            };
+            let winner = catalog.library(name);
             match winner.filter(|winner| !winner.is_project() && !library.is_project()) {
                 None => catalog.libraries.push(library),
                 Some(winner) => {
@@ -203,7 +208,7 @@ impl Catalog {
         // Prompts that cannot be served are few and asked for rarely: they are not in the index.
         let mut matches = self
             .all()
-            .filter(|found| *found.prompt.full_name == *name || found.prompt.name.as_str() == name);
+            .filter(|found| *found.prompt.full_name == *name || is_bare(found, name));
         match (matches.next(), matches.next()) {
             (None, _) => Lookup::Missing,
             (Some(found), None) => Lookup::Found(found),
@@ -214,11 +219,41 @@ impl Catalog {
         }
     }
 
-    /// Finds a library by name.
+    /// Finds a prompt by what a person calls it: as [`Catalog::find`] does, or by its title, or
+    /// with a `/` in front.
+    pub fn find_by_any_name(&self, name: &str) -> Lookup<'_> {
+        for name in [Some(name), name.strip_prefix('/')].into_iter().flatten() {
+            match self.find(name) {
+                Lookup::Missing => {}
+                found => return found,
+            }
+            let titled: Vec<PromptRef<'_>> = self.titled(name).collect();
+            match &*titled {
+                [] => {}
+                [found] => return Lookup::Found(*found),
+                several => {
+                    let names = several.iter().map(|found| &*found.prompt.full_name);
+                    return Lookup::Ambiguous(names.collect());
+                }
+            }
+        }
+        Lookup::Missing
+    }
+
+    /// The served prompts with a title, whatever its case.
+    fn titled(&self, title: &str) -> impl Iterator<Item = PromptRef<'_>> {
+        let title = title.to_lowercase();
+        self.prompts(0).filter(move |found| {
+            let own = found.prompt.title.as_deref();
+            own.is_some_and(|own| own.to_lowercase() == title)
+        })
+    }
+
+    /// Finds a library by name; projects that are only offered are none.
     pub fn library(&self, name: &str) -> Option<&Arc<Library>> {
         let named = || {
             let libraries = self.libraries.iter();
-            libraries.filter(|library| library.name.as_str() == name)
+            libraries.filter(|library| library.name.as_str() == name && !library.is_offered())
         };
         named()
             .find(|library| !library.is_project())
@@ -229,12 +264,41 @@ impl Catalog {
     pub fn project(&self) -> Option<&Arc<Library>> {
         self.libraries
             .iter()
-            .find(|library| library.stored().is_some())
+            .find(|library| library.is_project() && library.stored().is_some())
     }
 
-    /// Names similar to one that was not found.
+    /// Names that were likely meant by one that was not found, three at most: first prompts with
+    /// that title or with that name in a project, then names that end in it, then similar ones.
     pub fn suggestions(&self, name: &str) -> Vec<String> {
-        suggest::near(name, self.prompts(0).map(|found| &*found.prompt.full_name))
+        let name = name.strip_prefix('/').unwrap_or(name);
+        let ends = |found: &PromptRef<'_>| {
+            let own = found.prompt.name.as_str();
+            own.strip_suffix(name)
+                .is_some_and(|front| front.ends_with(['-', '_', '.', '/', ':']))
+        };
+        let is_own = |found: &PromptRef<'_>| found.prompt.name.as_str() == name;
+        let full_name = |found: PromptRef<'_>| found.prompt.full_name.to_string();
+        let mut likely: Vec<String> = self
+            .titled(name)
+            .take(MOST_SUGGESTED)
+            .map(full_name)
+            .collect();
+        if !name.is_empty() {
+            let own = self.prompts(0).filter(is_own).take(MOST_SUGGESTED);
+            let ending = self.prompts(0).filter(ends).take(MOST_SUGGESTED);
+            likely.extend(own.chain(ending).map(full_name));
+        }
+        likely.extend(suggest::near(
+            name,
+            self.prompts(0).map(|found| &*found.prompt.full_name),
+        ));
+        let mut suggested: Vec<String> = Vec::new();
+        for name in likely {
+            if suggested.len() < MOST_SUGGESTED && !suggested.contains(&name) {
+                suggested.push(name);
+            }
+        }
+        suggested
     }
 
     /// Every problem known without reading bodies, library by library.
@@ -377,7 +441,26 @@ impl Catalog {
     }
 }
 
+/// The most names that are suggested for one that was not found.
+const MOST_SUGGESTED: usize = 3;
+
+/// Whether a prompt has this name in its library, where a bare name is enough.
+fn is_bare(found: &PromptRef<'_>, name: &str) -> bool {
+    found.prompt.name.as_str() == name && !found.library.is_offered()
+}
+
 fn taken(library: &Library, winner: &Library) -> Problem {
+    if let (true, Some((_, project))) = (library.is_offered(), library.stored()) {
+        let message = format!(
+            "the prompts of project '{project}' are hidden by the library `{}` in {}",
+            winner.name, winner.shown_root
+        );
+        let (code, severity) = (ProblemCode::DuplicateLibrary, Severity::Warning);
+        let problem = Problem::of_file(code, severity, &library.root, message);
+        return problem.with_help(format!(
+            "rename one of the two, or use the project with `--project {project}`"
+        ));
+    }
     let message = format!(
         "library `{}` is already taken by {}",
         library.name, winner.shown_root

@@ -124,13 +124,23 @@ impl Library {
 
     /// True if it is a project's own: its prompts have bare names, and it takes no library's name.
     pub fn is_project(&self) -> bool {
-        self.origin != LibraryOrigin::Folder
+        matches!(
+            self.origin,
+            LibraryOrigin::ProjectFolder | LibraryOrigin::Stored { .. }
+        )
+    }
+
+    /// True if it is a project of a workspace that nobody selected: its prompts are
+    /// `project:prompt`, and are found by that name only.
+    pub fn is_offered(&self) -> bool {
+        matches!(self.origin, LibraryOrigin::Offered { .. })
     }
 
     /// The workspace and the project that it was made from, if it was made from one.
     pub fn stored(&self) -> Option<(&str, &str)> {
         match &self.origin {
-            LibraryOrigin::Stored { workspace, project } => Some((workspace, project)),
+            LibraryOrigin::Stored { workspace, project }
+            | LibraryOrigin::Offered { workspace, project } => Some((workspace, project)),
             LibraryOrigin::Folder | LibraryOrigin::ProjectFolder => None,
         }
     }
@@ -149,8 +159,15 @@ pub enum LibraryOrigin {
     Folder,
     /// The folder with the prompts of the project that it belongs to.
     ProjectFolder,
-    /// A project of a workspace.
+    /// The selected project of a workspace.
     Stored {
+        /// The workspace's name.
+        workspace: Box<str>,
+        /// The project's name.
+        project: Box<str>,
+    },
+    /// A project of a workspace whose prompts are offered without being selected.
+    Offered {
         /// The workspace's name.
         workspace: Box<str>,
         /// The project's name.

@@ -20,7 +20,7 @@ pub use self::decide::{Decision, Next, decide};
 pub use self::error::StoreError;
 pub use self::folder::{ExportedItem, ExportedProject, FolderError};
 pub use self::given::{GivenContent, base64, is_text_mime, mime_or_plain};
-pub use self::library::library;
+pub use self::library::{library, offered_library};
 pub use self::merge::{MergeConflict, MergeStep, folder_patch, merge};
 pub use self::name::{ItemKind, NameProblem, Noun, StoreName};
 pub use self::version::{

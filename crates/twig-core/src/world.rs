@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use crate::body::Bodies;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Revisions};
 use crate::template::{TemplateFiles, Templates};
 
 /// Everything that a request is answered from.
@@ -36,8 +36,13 @@ impl<'a> World<'a> {
 /// be read again after each.
 pub struct Latest<'a> {
     first: LookedUpCatalog,
-    look: &'a (dyn Fn() -> Arc<Catalog> + Sync),
+    look: &'a CatalogLookup<'a>,
+    /// Returns the catalog that was published last, and never waits.
+    published: Option<&'a CatalogLookup<'a>>,
 }
+
+/// Returns a catalog.
+type CatalogLookup<'a> = dyn Fn() -> Arc<Catalog> + Sync + 'a;
 
 #[derive(Debug, Default)]
 struct LookedUpCatalog {
@@ -48,10 +53,26 @@ struct LookedUpCatalog {
 
 impl<'a> Latest<'a> {
     /// The catalog that `look` returns. It is called at most once, unless the catalog is renewed.
-    pub fn new(look: &'a (dyn Fn() -> Arc<Catalog> + Sync)) -> Self {
+    pub fn new(look: &'a CatalogLookup<'a>) -> Self {
         Self {
             first: LookedUpCatalog::default(),
             look,
+            published: None,
+        }
+    }
+
+    /// The same, if a client that only connects can be answered without looking.
+    #[must_use]
+    pub fn or_published(mut self, published: &'a CatalogLookup<'a>) -> Self {
+        self.published = Some(published);
+        self
+    }
+
+    /// The counters that a client that connects now is notified from.
+    pub fn revisions_at_start(&self) -> Revisions {
+        match (self.first.catalog.get(), self.published) {
+            (None, Some(published)) => published().revisions(),
+            _ => self.revisions(),
         }
     }
 
@@ -79,6 +100,7 @@ impl<C: Into<Arc<Catalog>>> From<C> for Latest<'_> {
                 next: OnceLock::new(),
             },
             look: &Arc::default,
+            published: None,
         }
     }
 }

@@ -137,7 +137,7 @@ impl Connection {
     /// Announces the changes of a catalog: to a legacy client once it has initialized, and on each
     /// subscription what it asked for. Each change is announced once.
     pub fn catch_up(&mut self, catalog: &Catalog, out: &mut impl Outbox) {
-        let revisions = self.server.revisions(catalog);
+        let revisions = self.server.revisions(catalog.revisions());
         self.subscriptions
             .catch_up(catalog, revisions, &mut self.buffer, out);
     }
@@ -228,7 +228,8 @@ impl Connection {
             }
             CallOutcome::Initialized { client } => {
                 self.client = client;
-                let revisions = self.server.revisions(world.catalog);
+                let revisions = world.catalog.revisions_at_start();
+                let revisions = self.server.revisions(revisions);
                 self.subscriptions.initialized(revisions);
                 "complete"
             }
@@ -250,7 +251,7 @@ impl Connection {
             CallOutcome::Listen(wish) => {
                 self.buffer.clear();
                 let limit = self.server.limits.subscriptions;
-                let revisions = self.server.revisions(world.catalog);
+                let revisions = self.server.revisions(world.catalog.revisions());
                 self.subscriptions
                     .open(request.id, wish, revisions, limit, &mut self.buffer)?;
                 return Ok(WrittenAnswer::Opening);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use twig_core::remote::without_folders;
 use twig_core::store::StoreName;
-use twig_core::{Catalog, Library, Limits, RenderError, Revisions};
+use twig_core::{Library, Limits, RenderError, Revisions};
 
 use crate::json;
 use crate::long_documents::LongDocuments;
@@ -157,8 +157,7 @@ impl Server {
 
     /// The counters of a catalog that clients are notified from: without a project, the tools never
     /// change.
-    pub(crate) fn revisions(&self, catalog: &Catalog) -> Revisions {
-        let mut revisions = catalog.revisions();
+    pub(crate) fn revisions(&self, mut revisions: Revisions) -> Revisions {
         if self.tools.project.is_none() {
             revisions.tools = 0;
         }

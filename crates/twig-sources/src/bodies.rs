@@ -77,8 +77,12 @@ impl Bodies for LiveCatalog {
     }
 
     fn stored(&self, version: &StoredVersion) -> Result<Vec<u8>, BodyError> {
-        let project = self.project().ok_or(BodyError::NotFound)?;
-        let content = project.content(&version.digest);
+        let content = match (self.project(), self.workspace()) {
+            (Some(project), _) => Some(project.content(&version.digest)),
+            (None, Some(workspace)) => workspace.content(&version.digest),
+            (None, None) => None,
+        };
+        let content = content.ok_or(BodyError::NotFound)?;
         content.map_err(|error| BodyError::Store(error.to_string()))
     }
 

@@ -12,6 +12,8 @@ mod candidate;
 mod detect;
 // Writes exported prompts beneath a client's folder and keeps files that people changed.
 mod export;
+// The configuration, read again when its file changes.
+mod followed_config;
 // What each searched place contains, for `twig library list` and `twig doctor`.
 mod found;
 // Gathers the files of an import and writes its prompts to a library or a project.
@@ -64,6 +66,8 @@ mod system_watcher;
 mod trust;
 // Follows the disk and announces new catalogs.
 mod watch;
+// The projects of a workspace that nobody selected, as libraries that follow their store.
+mod workspace_source;
 // The one way to write a file: whole, synced, replaced in one step.
 mod write_file;
 
@@ -71,6 +75,7 @@ pub use detect::{is_well_known, well_known_folders};
 pub use export::{
     ExportAction, ExportError, ExportMode, ExportState, ExportTarget, ExportedFile, export_prompts,
 };
+pub use followed_config::{ConfigMistake, FollowedConfig, LiveSettings, Remembered};
 pub use found::{FoundLibrary, FoundState, PlaceOrigin, SearchedPlace, Skipped};
 pub use import::{
     Fate, Gathered, ImportError, LibraryPlan, ProjectPlan, gather, plan_library,
@@ -85,7 +90,7 @@ pub use project_folder::{
     ProjectFolderError, check_project, export_project, import_project, update_project,
 };
 pub use search::SearchIndex;
-pub use settings::{Remembered, Selected, Settings, Watching};
+pub use settings::{OfferedWorkspace, Selected, Settings, Watching};
 pub use store::{Access, DEFAULT_WORKSPACE, OldVersions, Reclaimed, SqliteStore, Workspaces};
 pub use trust::{
     CodeFiles, LibraryGrants, LibrarySurvey, RecordedGrants, Trust, TrustVerdict, TrustedTexts,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use twig_core::parse::library::MANIFEST;
 use twig_core::{Library, Problem, ProblemCode, Severity};
 
+use crate::followed_config::{FollowedConfig, LiveSettings};
 use crate::found::{FoundLibrary, PlaceOrigin, SearchedPlace};
 use crate::library_folder::{LibraryFolder, LibraryJob, load_all};
 use crate::names;
@@ -28,6 +29,12 @@ pub(crate) struct LibrarySet {
     pub(crate) problems: Vec<Problem>,
     trust: Recorded,
     reach: Arc<Reach>,
+    /// With what the configuration says now.
+    settings: Arc<Settings>,
+    /// The configuration that is followed.
+    config: Option<FollowedConfig>,
+    /// What a changed configuration says about other parts.
+    pub(crate) configured: Option<LiveSettings>,
 }
 
 /// The record of trusted libraries, as it was last read.
@@ -65,12 +72,47 @@ impl LibrarySet {
                 problem: None,
             },
             reach,
+            config: settings.config.clone(),
+            settings: Arc::new(settings.clone()),
+            configured: None,
         }
+    }
+
+    /// Takes over a changed configuration: libraries of folders that it still has the same way stay
+    /// as they are.
+    fn look_at_config(&mut self) {
+        let Some(live) = self.config.as_mut().and_then(FollowedConfig::look) else {
+            return;
+        };
+        self.configured = Some(live.clone());
+        let has_names = live.separator == self.settings.separator;
+        let settings = Settings {
+            remembered: live.remembered,
+            separator: live.separator,
+            ..(*self.settings).clone()
+        };
+        let settings = settings.absolute();
+        if has_names && settings.remembered == self.settings.remembered {
+            return;
+        }
+        let mut before = std::mem::take(&mut self.places);
+        for place in LibraryPlace::all(&settings) {
+            let same = before.iter().position(|old| old.is_like(&place));
+            self.places
+                .push(same.map_or(place, |at| before.swap_remove(at)));
+        }
+        // Names of prompts are made of both.
+        let is_gone = |root: &Path| before.iter().any(|old| root.starts_with(&old.path));
+        self.kept.retain(|root, _| has_names && !is_gone(root));
+        self.settings = Arc::new(settings);
     }
 
     /// Checks the disk; returns how many libraries changed, or `None` if neither they nor their
     /// order changed.
-    pub(crate) fn scan(&mut self, settings: &Settings) -> Option<usize> {
+    pub(crate) fn scan(&mut self) -> Option<usize> {
+        self.look_at_config();
+        let settings = Arc::clone(&self.settings);
+        let settings = &*settings;
         let mut problems = Vec::new();
         let mut seen = BTreeSet::new();
         let mut candidates = Vec::with_capacity(self.libraries.len());
@@ -88,6 +130,8 @@ impl LibrarySet {
         names::settle(settings, &mut candidates, &mut problems);
         self.trust.look(settings);
         problems.extend(self.trust.problem.clone());
+        let config = self.config.as_ref().and_then(FollowedConfig::problem);
+        problems.extend(config.cloned());
         let mut known = std::mem::take(&mut self.kept);
         let jobs = candidates.into_iter().map(|candidate| LibraryJob {
             before: known.remove(&candidate.root),
@@ -123,12 +167,14 @@ impl LibrarySet {
     }
 
     /// Checks one library and nothing else; returns the same as `scan`.
-    pub(crate) fn scan_one(&mut self, settings: &Settings, root: &Path) -> Option<usize> {
+    pub(crate) fn scan_one(&mut self, root: &Path) -> Option<usize> {
+        let settings = Arc::clone(&self.settings);
+        let settings = &*settings;
         let known = self.kept.get(root).map(LibraryFolder::library);
         let at =
             known.and_then(|known| self.libraries.iter().position(|it| Arc::ptr_eq(it, &known)));
         let (Some(at), Some(before)) = (at, self.kept.remove(root)) else {
-            return self.scan(settings);
+            return self.scan();
         };
         let mut candidate = before.candidate.clone();
         candidate.manifest = SeenStamp::at(&root.join(MANIFEST));
@@ -140,7 +186,7 @@ impl LibrarySet {
         let loaded = load_all(settings, &self.trust.trust, vec![job]).pop();
         let Some((root, Ok(Some(kept)))) = loaded else {
             // It is no longer a library: check its place.
-            return self.scan(settings);
+            return self.scan();
         };
         let library = kept.library();
         self.kept.insert(root, kept);
@@ -176,6 +222,10 @@ impl LibrarySet {
         }
         inside.extend(clients.into_iter().flat_map(|(_, kept)| kept.watched()));
         roots.extend(self.trust.path.clone());
+        if let Some(config) = &self.config {
+            roots.push(config.path().to_path_buf());
+            roots.extend(where_links_lead(config.path()));
+        }
         Folders {
             inside,
             roots,
@@ -202,7 +252,8 @@ impl LibrarySet {
     }
 
     /// What was found where.
-    pub(crate) fn found(&self, settings: &Settings) -> Vec<SearchedPlace> {
+    pub(crate) fn found(&self) -> Vec<SearchedPlace> {
+        let settings = &self.settings;
         // Most working folders are not a project with its own prompts.
         let places = self.places.iter().filter(|place| !place.is_unused());
         let found = places.map(|place| {

@@ -17,6 +17,7 @@ use crate::reach::Reach;
 use crate::settings::Settings;
 use crate::source_files::AllSources;
 use crate::stamp::FileStamp;
+use crate::workspace_source::{OfferedChange, WorkspaceSource};
 
 /// Loads libraries, publishes a catalog of them, and another one whenever the disk changed.
 ///
@@ -31,6 +32,7 @@ pub struct LiveCatalog {
     /// The files that libraries were read from.
     sources: AllSources,
     project: Option<ProjectSource>,
+    workspace: Option<WorkspaceSource>,
     scans: AtomicU64,
     /// Threads that follow the disk; they are notified of catalogs that another thread published.
     watchers: Mutex<Vec<(ThreadId, Sender<Signal>)>>,
@@ -48,6 +50,8 @@ struct Parts {
     project: Option<Arc<Library>>,
     /// Libraries in folders, in order.
     folders: Vec<Arc<Library>>,
+    /// The projects of a workspace that are only offered; they come last.
+    offered: Vec<Arc<Library>>,
 }
 
 /// The result of checking the disk.
@@ -86,6 +90,10 @@ impl LiveCatalog {
             current: Mutex::default(),
             parts: Mutex::default(),
             project: settings.project.clone().map(ProjectSource::new),
+            workspace: settings
+                .workspace
+                .clone()
+                .map(|it| WorkspaceSource::new(it, &settings.separator, &settings.limits)),
             shelf: Mutex::new(LibrarySet::new(&settings, Arc::clone(&reach))),
             reach,
             sources: AllSources::default(),
@@ -100,10 +108,57 @@ impl LiveCatalog {
         live
     }
 
-    /// The current catalog: a project is read again first if its store was written to.
+    /// The current catalog: projects are read again first if their store was written to.
     pub fn snapshot(&self) -> Arc<Catalog> {
         self.follow_project();
+        if let Some(workspace) = &self.workspace
+            && workspace.follow(|change| self.offer(change))
+        {
+            self.has_news.store(true, Ordering::Release);
+            // Where nothing follows the disk, the caller reports problems.
+            if !lock(&self.watchers).is_empty() {
+                self.log_problems();
+            }
+        }
         self.published()
+    }
+
+    /// Whether [`LiveCatalog::snapshot`] asks a store first, which may take a while.
+    pub fn asks_store(&self) -> bool {
+        self.project.is_some() || self.workspace.as_ref().is_some_and(WorkspaceSource::is_on)
+    }
+
+    /// Releases the files of the offered workspace: threads that are still running may hold this.
+    pub fn close(&self) {
+        if let Some(workspace) = &self.workspace {
+            workspace.close();
+        }
+    }
+
+    /// Why the prompts of the offered workspace cannot be read, if they cannot.
+    pub fn workspace_error(&self) -> Option<StoreError> {
+        self.workspace.as_ref().and_then(WorkspaceSource::error)
+    }
+
+    /// Reads the offered workspace again if it was written to, appeared, or can be read again.
+    pub(crate) fn refresh_workspace(&self) {
+        if let Some(workspace) = &self.workspace
+            && workspace.refresh(|change| self.offer(change))
+        {
+            self.has_news.store(true, Ordering::Release);
+        }
+    }
+
+    fn offer(&self, change: OfferedChange) {
+        let OfferedChange {
+            libraries,
+            is_first,
+        } = change;
+        if is_first {
+            self.complete(|parts| parts.offered = libraries);
+        } else {
+            self.publish(|parts| parts.offered = libraries);
+        }
     }
 
     /// The catalog that was published last.
@@ -127,11 +182,26 @@ impl LiveCatalog {
 
     /// Publishes a catalog of the changed parts; returns the revisions before and after.
     fn publish(&self, change: impl FnOnce(&mut Parts)) -> (Revisions, Revisions) {
+        self.publish_as(change, Catalog::after)
+    }
+
+    /// Publishes the rest of what was loaded: no client has seen the catalog without it, so there is
+    /// nothing to announce.
+    fn complete(&self, change: impl FnOnce(&mut Parts)) {
+        self.publish_as(change, Catalog::with_revisions_of);
+    }
+
+    fn publish_as(
+        &self,
+        change: impl FnOnce(&mut Parts),
+        counted: fn(Catalog, &Catalog) -> Catalog,
+    ) -> (Revisions, Revisions) {
         let mut parts = lock(&self.parts);
         change(&mut parts);
-        let libraries = parts.project.iter().chain(&parts.folders).cloned();
+        let libraries = parts.project.iter().chain(&parts.folders);
+        let libraries = libraries.chain(&parts.offered).cloned();
         let before = self.published();
-        let next = Catalog::filtered(libraries, &self.settings.only).after(&before);
+        let next = counted(Catalog::filtered(libraries, &self.settings.only), &before);
         let (old, new) = (before.revisions(), next.revisions());
         *lock(&self.current) = Arc::new(next);
         drop(parts);
@@ -154,7 +224,7 @@ impl LiveCatalog {
 
     /// Checks one library, and publishes another catalog if it changed.
     pub(crate) fn look_again(&self, library: &Library) {
-        self.look_with(|shelf, settings| shelf.scan_one(settings, Path::new(&*library.root)));
+        self.look_with(|shelf| shelf.scan_one(Path::new(&*library.root)));
     }
 
     /// True if this very library was read from a file with this stamp.
@@ -162,11 +232,14 @@ impl LiveCatalog {
         self.sources.is_read(library, path, stamp)
     }
 
-    fn look_with(&self, scan: impl FnOnce(&mut LibrarySet, &Settings) -> Option<usize>) -> Refresh {
+    fn look_with(&self, scan: impl FnOnce(&mut LibrarySet) -> Option<usize>) -> Refresh {
         let mut guard = lock(&self.shelf);
         self.scans.fetch_add(1, Ordering::Relaxed);
         let problems = guard.problems.clone();
-        let scanned = scan(&mut guard, &self.settings);
+        let scanned = scan(&mut guard);
+        if let (Some(workspace), Some(live)) = (&self.workspace, guard.configured.take()) {
+            workspace.configure(live.serves_store, &live.separator);
+        }
         self.sources.replace(guard.read_from());
         let Some(libraries) = scanned else {
             if guard.problems != problems {
@@ -191,7 +264,7 @@ impl LiveCatalog {
 
     /// Each place that was searched and what was found there.
     pub fn found(&self) -> Vec<SearchedPlace> {
-        lock(&self.shelf).found(&self.settings)
+        lock(&self.shelf).found()
     }
 
     /// Problems of the places themselves, as far as they concern what is offered; problems of
@@ -199,6 +272,7 @@ impl LiveCatalog {
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = lock(&self.shelf).problems.clone();
         problems.extend(self.project.as_ref().and_then(ProjectSource::problem));
+        problems.extend(self.workspace.as_ref().and_then(WorkspaceSource::problem));
         if !self.settings.only.is_empty() {
             let catalog = self.published();
             problems.retain(|problem| catalog.concerns(problem));
@@ -209,6 +283,11 @@ impl LiveCatalog {
     /// The source of the project's library.
     pub(crate) fn project(&self) -> Option<&ProjectSource> {
         self.project.as_ref()
+    }
+
+    /// The source of the offered projects.
+    pub(crate) fn workspace(&self) -> Option<&WorkspaceSource> {
+        self.workspace.as_ref()
     }
 
     /// Logs each problem, of places and of libraries, that did not exist at the last call.
@@ -242,7 +321,11 @@ impl LiveCatalog {
 
     /// The folders to watch.
     pub(crate) fn folders(&self) -> Folders {
-        lock(&self.shelf).folders()
+        let mut folders = lock(&self.shelf).folders();
+        folders
+            .roots
+            .extend(self.workspace.as_ref().and_then(WorkspaceSource::awaited));
+        folders
     }
 }
 

@@ -116,6 +116,12 @@ impl LibraryPlace {
         }
     }
 
+    /// Whether another place would be searched the same way.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let key = |it: &Self| (it.origin, it.is_project, it.kind, it.options);
+        self.path == other.path && self.name == other.name && key(self) == key(other)
+    }
+
     /// Whether the user named it, now or earlier.
     fn is_named(&self) -> bool {
         matches!(self.origin, PlaceOrigin::Flag | PlaceOrigin::Configuration)

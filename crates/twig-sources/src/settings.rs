@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use twig_clients::format::Options;
 use twig_core::store::{Store, StoreName};
-use twig_core::{CatalogFilter, LibraryKind, LibraryName, Limits};
+use twig_core::{CatalogFilter, LibraryKind, Limits};
+
+use crate::followed_config::{FollowedConfig, Remembered};
+use crate::store::{Access, Workspaces};
 
 /// Where libraries are searched for, and how.
 #[derive(Debug, Clone)]
@@ -40,19 +42,24 @@ pub struct Settings {
     pub project: Option<Selected>,
     /// What of all this is offered.
     pub only: CatalogFilter,
+    /// The workspace whose projects offer their prompts after all libraries.
+    pub workspace: Option<OfferedWorkspace>,
+    /// The configuration to follow; its folders replace `remembered` when it changes.
+    pub config: Option<FollowedConfig>,
 }
 
-/// A folder that the user added.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Remembered {
-    /// The folder: a library, or a folder that contains libraries.
-    pub path: PathBuf,
-    /// Its kind; detected by its layout if `None`.
-    pub kind: Option<LibraryKind>,
-    /// Its name, if not its own.
-    pub name: Option<LibraryName>,
-    /// How its files are read, as far as they do not say.
-    pub options: Options,
+/// A workspace whose prompts are offered. It is never created, and opened when a catalog is first
+/// asked for.
+#[derive(Debug, Clone)]
+pub struct OfferedWorkspace {
+    /// The folder that it is in.
+    pub workspaces: Workspaces,
+    /// Its name.
+    pub name: StoreName,
+    /// How it is opened.
+    pub access: Access,
+    /// False until the configuration says otherwise: then nothing is opened.
+    pub is_on: bool,
 }
 
 /// A project of a workspace, by name: whichever has that name at the moment.
@@ -80,6 +87,8 @@ impl Default for Settings {
             function_prefix: "prompt_".to_owned(),
             project: None,
             only: CatalogFilter::default(),
+            workspace: None,
+            config: None,
         }
     }
 }

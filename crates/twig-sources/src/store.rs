@@ -148,6 +148,7 @@ impl Store for SqliteStore {
             prompts: row.prompts,
             resources: row.resources,
             history: row.history,
+            changes: row.rev,
             created: row.created,
         };
         Ok(rows.into_iter().map(summary).collect())

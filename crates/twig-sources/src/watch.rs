@@ -14,6 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use twig_core::Catalog;
+use twig_core::store::Store;
 
 use self::checkout::under_way;
 use self::gap::Gap;
@@ -77,6 +78,7 @@ impl LiveCatalog {
     /// from the last one that was announced.
     pub fn watch(self: &Arc<Self>, on_change: impl Fn() + Send + 'static) -> CatalogWatch {
         let (watch, sender) = start(self, on_change);
+        // The store of offered projects is followed once it is open.
         let Some(project) = self.project() else {
             return watch;
         };
@@ -99,6 +101,8 @@ fn start(
         gap: Gap::default(),
         catalog: Arc::clone(catalog),
         hints: Arc::new(Hints::new(signals.clone())),
+        signals: signals.clone(),
+        followed: None,
         native: None,
         received,
         next_round: Instant::now() + RECONCILE,
@@ -116,11 +120,20 @@ fn start(
     (watch, signals)
 }
 
+/// A store, and what ends when it is no longer followed.
+struct FollowedStore {
+    store: Arc<dyn Store>,
+    _watch: Box<dyn Send>,
+}
+
 struct Follower<F> {
     catalog: Arc<LiveCatalog>,
     /// The last catalog that was announced.
     announced: Arc<Catalog>,
     hints: Arc<Hints>,
+    signals: Sender<Signal>,
+    /// The store of offered projects that is followed.
+    followed: Option<FollowedStore>,
     /// The system's watcher; without one the disk is checked more often.
     native: Option<Native>,
     received: Receiver<Signal>,
@@ -179,7 +192,9 @@ impl<F: Fn()> Follower<F> {
             self.catalog.refresh();
             // The store may have been written to during another wait.
             self.catalog.follow_project();
+            self.catalog.refresh_workspace();
             took = started.elapsed();
+            self.follow_store();
             self.announce();
             // Files that were added to a new folder before it was watched raised no event.
             if !self.follow_folders(&lost) {
@@ -196,7 +211,36 @@ impl<F: Fn()> Follower<F> {
     /// Reads the writes to the store, once for any number of them, and announces them.
     fn announce_writes(&mut self) {
         self.catalog.follow_project();
+        self.catalog.refresh_workspace();
+        self.follow_store();
         self.announce();
+    }
+
+    /// Follows the store of offered projects, if it is open.
+    fn follow_store(&mut self) {
+        let Some(workspace) = self.catalog.workspace() else {
+            return;
+        };
+        let store = workspace.store();
+        let is_same = match (&store, &self.followed) {
+            (Some(store), Some(followed)) => Arc::ptr_eq(store, &followed.store),
+            (None, None) => true,
+            _ => false,
+        };
+        if is_same {
+            return;
+        }
+        self.followed = store.map(|store| {
+            let signals = self.signals.clone();
+            let watch = store.watch(Box::new(move || {
+                // It may be over already.
+                let _ = signals.send(Signal::Wrote);
+            }));
+            FollowedStore {
+                store,
+                _watch: watch,
+            }
+        });
     }
 
     /// Announces another catalog: logs its problems and notifies the listener of the rest.

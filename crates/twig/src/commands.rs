@@ -38,8 +38,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use twig_core::store::{Noun, StoreName};
-use twig_core::{Catalog, Lookup, PromptRef};
 
 use self::check::CheckArgs;
 use self::connect::ConnectArgs;
@@ -51,7 +49,6 @@ use self::item::{PromptCommand, ResourceCommand};
 use self::library::LibraryCommand;
 use self::list::ListArgs;
 use self::new::NewCommand;
-use self::origin::project_flags;
 use self::project::ProjectCommand;
 use self::render::RenderArgs;
 use self::search::SearchArgs;
@@ -179,34 +176,6 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
     };
     ui.flush()?;
     Ok(code)
-}
-
-/// The prompt with that name, or an error that suggests similar names.
-fn find<'c>(catalog: &'c Catalog, name: &str) -> Result<PromptRef<'c>, CommandError> {
-    match catalog.find(name) {
-        Lookup::Found(found) => Ok(found),
-        Lookup::Ambiguous(names) => Err(CommandError::fixable(format!(
-            "several libraries have a prompt `{name}`"
-        ))
-        .hint(format!("use one of `{}`", names.join("`, `")))),
-        Lookup::Missing => {
-            // Use the words that clients get: a name that no project could hold is not missing
-            // there.
-            let project = catalog.project().and_then(|library| library.stored());
-            let project = project.filter(|_| StoreName::parse(Noun::Prompt, name).is_ok());
-            let error = CommandError::fixable(match project {
-                Some((_, project)) => format!("Prompt '{name}' not found in project '{project}'"),
-                None => format!("Prompt not found: {name}"),
-            });
-            Err(error.hint(match &*catalog.suggestions(name) {
-                [] => format!(
-                    "run `twig list{}` to see every prompt",
-                    project_flags(catalog)
-                ),
-                near => format!("did you mean `{}`?", near.join("`, `")),
-            }))
-        }
-    }
 }
 
 fn completions(shell: clap_complete::Shell, ui: &mut Ui) -> Result<ExitCode, CommandError> {

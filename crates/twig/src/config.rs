@@ -5,12 +5,13 @@ mod libraries;
 
 use std::fs;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use twig_core::Limits;
 use twig_core::parse::{Table, TomlItem, TomlValue, read_toml};
 use twig_core::problem::locate;
-use twig_sources::Remembered;
+use twig_sources::{ConfigMistake, FollowedConfig, LiveSettings, Remembered};
 
 pub(crate) use self::edit::{ConfigFile, LibraryEntry};
 pub(crate) use self::libraries::bad_name;
@@ -33,6 +34,8 @@ pub(crate) struct Config {
     pub(crate) command_clients: Vec<String>,
     /// Folders that the user added.
     pub(crate) libraries: Vec<Remembered>,
+    /// Whether `serve` offers the prompts of the store; the transport decides if it is `None`.
+    pub(crate) serves_store: Option<bool>,
 }
 
 impl Default for Config {
@@ -45,6 +48,7 @@ impl Default for Config {
             trigger: ":".to_owned(),
             command_clients: Vec::new(),
             libraries: Vec::new(),
+            serves_store: None,
         }
     }
 }
@@ -65,10 +69,76 @@ pub(crate) fn load(places: &Places) -> Result<Config, CommandError> {
     }
 }
 
+/// Reads the configuration, and follows its file: a server takes over what can change while it
+/// runs. `serves_store` is the default of that setting.
+pub(crate) fn load_and_follow(
+    places: &Places,
+    serves_store: bool,
+) -> Result<(Config, Option<FollowedConfig>), CommandError> {
+    let Some(path) = &places.config else {
+        return Ok((Config::default(), None));
+    };
+    let last: Arc<Mutex<Config>> = Arc::default();
+    let (known, own, file) = (Arc::clone(&last), places.clone(), path.clone());
+    let followed = FollowedConfig::new(path, move |text| {
+        let config = read(&own, &file, text)?;
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = known.only_at_start(&config);
+        if !waiting.is_empty() {
+            tracing::warn!(
+                "{}: changes of {} take effect when the server is started again",
+                own.shown(&file),
+                waiting.join(", ")
+            );
+        }
+        let live = LiveSettings {
+            remembered: config.libraries.clone(),
+            separator: config.separator.clone(),
+            serves_store: config.serves_store.unwrap_or(serves_store),
+        };
+        *known = config;
+        Ok(live)
+    });
+    let config = load(places)?;
+    *last.lock().unwrap_or_else(PoisonError::into_inner) = config.clone();
+    Ok((config, Some(followed)))
+}
+
+impl Config {
+    /// The settings that differ in another configuration and that a running server keeps.
+    fn only_at_start(&self, other: &Self) -> Vec<&'static str> {
+        let differ = [
+            ("`trigger`", self.trigger != other.trigger),
+            ("[limits]", self.limits != other.limits),
+            ("[http]", self.http != other.http),
+            (
+                "[functions]",
+                self.function_environment != other.function_environment,
+            ),
+            ("[clients]", self.command_clients != other.command_clients),
+        ];
+        let differ = differ.into_iter().filter(|(_, differs)| *differs);
+        differ.map(|(name, _)| name).collect()
+    }
+}
+
 fn parse(places: &Places, path: &Path, text: &str) -> Result<Config, CommandError> {
-    let wrong = |message: String, at: usize| {
-        let line = locate(text, at..at).line;
-        CommandError::fixable(format!("{}:{line}: {message}", places.shown(path)))
+    read(places, path, text).map_err(|mistake| {
+        let ConfigMistake {
+            line,
+            message,
+            help,
+        } = mistake;
+        let error = CommandError::fixable(format!("{}:{line}: {message}", places.shown(path)));
+        help.into_iter().fold(error, CommandError::hint)
+    })
+}
+
+fn read(places: &Places, path: &Path, text: &str) -> Result<Config, ConfigMistake> {
+    let wrong = |message: String, at: usize| ConfigMistake {
+        line: locate(text, at..at).line,
+        message,
+        help: None,
     };
     let table = read_toml(text).map_err(|error| {
         wrong(
@@ -112,12 +182,17 @@ fn parse(places: &Places, path: &Path, text: &str) -> Result<Config, CommandErro
                 config.command_clients =
                     names.map_err(|(message, item)| wrong(message, item.span.start))?;
             }
-            (key @ ("limits" | "http" | "functions" | "clients"), _) => {
+            ("store", TomlValue::Table(table)) => {
+                let serves = store(table);
+                config.serves_store =
+                    serves.map_err(|(message, item)| wrong(message, item.span.start))?;
+            }
+            (key @ ("limits" | "http" | "functions" | "clients" | "store"), _) => {
                 let message = format!("`{key}` has to be a table: [{key}]");
                 return Err(wrong(message, at));
             }
             (key, _) => {
-                let error = wrong(format!("unknown setting `{key}`"), at);
+                let mistake = wrong(format!("unknown setting `{key}`"), at);
                 let known = [
                     "separator",
                     "trigger",
@@ -125,10 +200,11 @@ fn parse(places: &Places, path: &Path, text: &str) -> Result<Config, CommandErro
                     "http",
                     "functions",
                     "clients",
+                    "store",
                     "libraries",
                 ];
-                let near = twig_core::suggest::did_you_mean(key, known);
-                return Err(near.into_iter().fold(error, CommandError::hint));
+                let help = twig_core::suggest::did_you_mean(key, known);
+                return Err(ConfigMistake { help, ..mistake });
             }
         }
     }
@@ -166,6 +242,24 @@ fn functions<'t, 'a>(table: &'t Table<'a>) -> Result<Vec<String>, (String, &'t T
         }
     }
     Ok(names)
+}
+
+/// `serve`: whether servers offer the prompts of the store.
+fn store<'t, 'a>(table: &'t Table<'a>) -> Result<Option<bool>, (String, &'t TomlItem<'a>)> {
+    let mut serves = None;
+    for entry in &table.entries {
+        let item = &entry.item;
+        match (&*entry.key, &item.value) {
+            ("serve", TomlValue::Bool(value)) => serves = Some(*value),
+            ("serve", _) => return Err(("`serve` has to be true or false".to_owned(), item)),
+            (key, _) => {
+                let near = twig_core::suggest::did_you_mean(key, ["serve"]);
+                let near = near.map(|near| format!("; {near}")).unwrap_or_default();
+                return Err((format!("unknown setting `{key}` of [store]{near}"), item));
+            }
+        }
+    }
+    Ok(serves)
 }
 
 /// `like_opencode`: names of clients.

@@ -99,7 +99,7 @@ pub(crate) fn serve(
 
 async fn run(service: Service, front: HttpFront, limits: HttpLimits) -> io::Result<()> {
     let address = front.listener.local_addr()?;
-    let (changes, _) = watch::channel(service.live.snapshot());
+    let (changes, _) = watch::channel(service.live.published());
     let (end, ending) = watch::channel(false);
     let (heard, live) = (changes.clone(), Arc::clone(&service.live));
     let _watch = service.live.watch(move || {

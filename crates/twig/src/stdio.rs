@@ -211,7 +211,12 @@ impl StdioSession<'_> {
     fn answer(&mut self) {
         let service = self.service;
         let look = || service.live.snapshot();
-        let catalog = Latest::new(&look);
+        let published = || service.live.published();
+        let mut catalog = Latest::new(&look);
+        if service.store.is_none() {
+            // A client that connects need not wait for a store that it may never ask for.
+            catalog = catalog.or_published(&published);
+        }
         let bodies = StampBatch::new(&*service.live);
         let world = World {
             catalog: &catalog,

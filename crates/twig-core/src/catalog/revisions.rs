@@ -54,6 +54,13 @@ impl Catalog {
         self
     }
 
+    /// This catalog with the counters of one that no client has seen.
+    #[must_use]
+    pub fn with_revisions_of(mut self, before: &Catalog) -> Self {
+        self.revisions = before.revisions;
+        self
+    }
+
     /// True if a client that listed the prompts of both would see no difference.
     pub fn lists_the_same(&self, other: &Catalog) -> bool {
         self.listed.len() == other.listed.len()

@@ -45,6 +45,7 @@ codes! {
     BadArgumentName = "bad-argument-name",
     BadChoice = "bad-choice",
     BadCommand = "bad-command",
+    BadConfig = "bad-config",
     BadContent = "bad-content",
     BadDefault = "bad-default",
     BadFileName = "bad-file-name",

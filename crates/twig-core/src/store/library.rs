@@ -1,4 +1,4 @@
-//! A project as a library of the catalog: bare names, content verbatim.
+//! A project as a library of the catalog: content verbatim, and bare names if it is selected.
 
 use std::sync::Arc;
 
@@ -62,6 +62,22 @@ pub fn library(project: &Project, workspace: &str) -> Library {
         digest: hash.finalize().into(),
         function_sources: Vec::new(),
     }
+}
+
+/// Builds a library from a project that is not selected: its prompts alone, as `project:prompt`.
+pub fn offered_library(project: &Project, workspace: &str, separator: &str) -> Library {
+    let name = project.name.as_str();
+    let mut library = library(project, workspace);
+    library.origin = LibraryOrigin::Offered {
+        workspace: workspace.into(),
+        project: name.into(),
+    };
+    library.documents.clear();
+    for prompt in &mut library.prompts {
+        let full_name = format!("{name}{separator}{}", prompt.name);
+        Arc::make_mut(prompt).full_name = full_name.into();
+    }
+    library
 }
 
 fn prompt(item: &Item) -> Prompt {

@@ -58,6 +58,8 @@ pub struct Summary {
     pub resources: u64,
     /// The bytes that its versions take, which are limited ([`Version::cost`]).
     pub history: u64,
+    /// How many changes it has had.
+    pub changes: u64,
     /// When it was made.
     pub created: Timestamp,
 }

@@ -159,7 +159,8 @@ impl Workspaces {
         (bytes > LARGE_LOG).then(|| held_log_sentence(name, bytes, &path))
     }
 
-    fn path(&self, name: &StoreName) -> PathBuf {
+    /// The file of a workspace.
+    pub(crate) fn path(&self, name: &StoreName) -> PathBuf {
         self.folder.join(format!("{name}.db"))
     }
 

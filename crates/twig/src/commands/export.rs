@@ -153,7 +153,7 @@ pub(super) fn run(options: &ExportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     let catalog = Latest::from(opened.live.snapshot());
     let scope = options.scope.get(ConfigScope::Project, ui);
     let target = ExportDestination::find(options, scope, &opened.places)?;
-    let picked = Picked::of(&catalog, &options.names)?;
+    let picked = Picked::of(&opened, &catalog, &options.names)?;
     if catalog.is_empty() {
         ui.say(nothing(&opened));
     }

@@ -23,6 +23,8 @@ use super::content::{content, guess};
 use super::question::{ForceArgs, ask_to_delete};
 use super::store::{ProjectArgs, ProjectTarget, parse_version};
 use crate::command_error::CommandError;
+use crate::config;
+use crate::places::Places;
 use crate::ui::Ui;
 
 #[derive(Debug, Subcommand)]
@@ -280,6 +282,10 @@ fn add(
     let (noun, project) = (kind.as_str(), &target.project);
     ui.say(format!("Created {noun} '{name}' in project '{project}'"));
     warn_of_nothing(is_empty, ui);
+    if kind == ItemKind::Prompt {
+        let config = config::load(&Places::from_environment())?;
+        ui.say(format!("hint: {}", target.how_to_serve(&name, &config)));
+    }
     tell(&target, &name, &written, options.json, ui)
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
-use twig_core::{Argument, Catalog, Library, Problem, Prompt, Severity};
+use twig_core::{Argument, Catalog, Library, Problem, ProblemCode, Prompt, Severity};
 
 use super::check::counted;
 use super::documents;
@@ -56,6 +56,9 @@ pub(super) struct PromptRow<'c> {
     /// Why it is not served; only set with `--all`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) unavailable: Option<String>,
+    /// Whether its project is not selected.
+    #[serde(skip)]
+    is_offered: bool,
 }
 
 /// One argument as scripts see it.
@@ -76,7 +79,7 @@ pub(super) struct ArgumentRow<'c> {
 
 pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let sources = options.sources.clone().restricted_to(&options.names)?;
-    let opened = OpenedCatalog::open(&sources)?;
+    let opened = OpenedCatalog::open_with_store(&sources, ui)?;
     if options.documents {
         documents::list(&opened, options.json, ui)?;
         return Ok(ExitCode::SUCCESS);
@@ -112,7 +115,21 @@ pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
     let of_places = opened.live.problems();
     let problems = catalog.problems().chain(&of_places);
     // Notes are left for `twig check`.
-    let problems = problems.filter(|it| it.severity != Severity::Note);
+    for library in catalog.shadowed().iter().filter(|it| it.is_offered()) {
+        if let Some((_, project)) = library.stored() {
+            ui.say(format!(
+                "hint: the library `{project}` hides the project of that name; add `-p {project}` for its prompts"
+            ));
+        }
+    }
+    let is_hidden = |it: &&Problem| {
+        let mut hidden = catalog.shadowed().iter().filter(|it| it.is_offered());
+        hidden.any(|library| library.root == it.path)
+    };
+    // `twig check` is about libraries; an unreadable store was reported when it was opened.
+    let problems = problems
+        .filter(|it| it.severity != Severity::Note && it.code != ProblemCode::Store)
+        .filter(|it| !is_hidden(it));
     let problems: Vec<&Problem> = problems.collect();
     if !problems.is_empty() {
         let count = counted(problems.len(), "problem", "problems");
@@ -215,6 +232,7 @@ pub(super) fn row<'c>(
         origin: OriginRow::of_prompt(library, prompt),
         runs: prompt.function().map(|function| function.file().as_str()),
         unavailable,
+        is_offered: library.is_offered(),
     }
 }
 
@@ -231,6 +249,11 @@ fn argument_row(argument: &Argument) -> ArgumentRow<'_> {
             .as_ref()
             .map(twig_core::argument::Pattern::as_str),
     }
+}
+
+/// A description with the mark of prompts that are in the store.
+pub(super) fn marked(what: &str) -> String {
+    format!("{what} (project)").trim_start().to_owned()
 }
 
 fn cells(row: &PromptRow<'_>) -> Vec<String> {
@@ -254,6 +277,7 @@ fn cells(row: &PromptRow<'_>) -> Vec<String> {
         Some(program) if row.unavailable.is_none() => {
             format!("{what} (runs {program})").trim_start().to_owned()
         }
+        _ if row.is_offered => marked(&what),
         _ => what,
     };
     vec![row.name.to_owned(), arguments.join(" "), what]

@@ -8,17 +8,22 @@ use clap::Args;
 use twig_clients::clients;
 use twig_core::World;
 use twig_core::parse::library::MANIFEST;
-use twig_core::store::StoreError;
+use twig_core::store::{Noun, StoreError, StoreName};
 use twig_core::suggest::did_you_mean;
 use twig_core::template::Templates;
-use twig_core::{CatalogFilter, Latest, LibraryKind};
-use twig_sources::{Access, LiveCatalog, PROJECT, Selected, Settings, Watching, is_well_known};
+use twig_core::{Catalog, CatalogFilter, Latest, LibraryKind, Limits, Lookup, PromptRef};
+use twig_sources::{
+    Access, DEFAULT_WORKSPACE, FollowedConfig, LiveCatalog, OfferedWorkspace, PROJECT, Selected,
+    Settings, Watching, Workspaces, is_well_known,
+};
 
+use super::origin::{project_flags, stored_elsewhere};
 use super::store::{ProjectArgs, ProjectTarget, Stores, no_project};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::config::{self, Config};
 use crate::function::Allowed;
 use crate::places::{self, Places, on_disk};
+use crate::ui::Ui;
 
 /// Where prompts come from.
 #[derive(Debug, Clone, Default, Args)]
@@ -40,8 +45,8 @@ pub(crate) struct SourceArgs {
     #[arg(short, long, value_name = "NAME")]
     pub(super) project: Option<String>,
 
-    /// The workspace that the project is in
-    #[arg(short, long, value_name = "NAME", requires = "project")]
+    /// The workspace that the project is in, or whose projects to include
+    #[arg(short, long, value_name = "NAME")]
     pub(super) workspace: Option<String>,
 
     /// Folders that were named to use nothing else.
@@ -99,6 +104,15 @@ pub(super) struct OpenedCatalog {
     pub(super) project: Option<Selected>,
 }
 
+/// What is followed besides the sources.
+#[derive(Debug, Default)]
+pub(super) struct Followed {
+    /// The workspace whose prompts are offered.
+    pub(super) workspace: Option<OfferedWorkspace>,
+    /// The configuration, for a server.
+    pub(super) config: Option<FollowedConfig>,
+}
+
 impl OpenedCatalog {
     /// Opens the sources that the user named, with the current configuration.
     pub(super) fn open(sources: &SourceArgs) -> Result<Self, CommandError> {
@@ -113,21 +127,42 @@ impl OpenedCatalog {
         config: Config,
         sources: &SourceArgs,
     ) -> Result<Self, CommandError> {
-        let library = sources.library.iter().map(|path| library_of(path));
-        let sources = SourceArgs {
-            library: library.collect::<Result<_, _>>()?,
-            ..sources.clone()
+        if sources.workspace.is_some() && sources.project.is_none() {
+            let message = "`--workspace` needs `--project` here";
+            return Err(CommandError::new(ErrorKind::Usage, message));
+        }
+        let sources = found(sources)?;
+        let access = Access::ReadOrUpdate;
+        let followed = Followed::default();
+        Self::load(places, config, sources, followed, access, Watching::Auto)?.matched()
+    }
+
+    /// The same, with the prompts of the store.
+    pub(super) fn open_with_store(sources: &SourceArgs, ui: &mut Ui) -> Result<Self, CommandError> {
+        let places = Places::from_environment();
+        let config = config::load(&places)?;
+        let sources = found(sources)?;
+        let access = Access::ReadOrUpdate;
+        let workspace = offered(&places, &sources, access)?;
+        let followed = Followed {
+            workspace,
+            config: None,
         };
-        let opened = Self::load(
-            places,
-            config,
-            sources,
-            Access::ReadOrUpdate,
-            Watching::Auto,
-        )?;
-        match opened.live.published().unmatched().next() {
-            Some(name) => Err(opened.no_match(name)),
-            None => Ok(opened),
+        let opened = Self::load(places, config, sources, followed, access, Watching::Auto)?;
+        let opened = opened.matched()?;
+        if let Some(error) = opened.live.workspace_error() {
+            ui.say(format!(
+                "warning: the prompts of the store are not included: {error}"
+            ));
+        }
+        Ok(opened)
+    }
+
+    /// Refuses a name in `--only` that matches nothing.
+    fn matched(self) -> Result<Self, CommandError> {
+        match self.live.snapshot().unmatched().next() {
+            Some(name) => Err(self.no_match(name)),
+            None => Ok(self),
         }
     }
 
@@ -171,6 +206,7 @@ impl OpenedCatalog {
         places: Places,
         config: Config,
         sources: SourceArgs,
+        followed: Followed,
         access: Access,
         watching: Watching,
     ) -> Result<Self, CommandError> {
@@ -189,6 +225,8 @@ impl OpenedCatalog {
             function_prefix: function_prefix(&places),
             project: project.clone(),
             only: sources.filter(),
+            workspace: followed.workspace,
+            config: followed.config,
         });
         match (live.check_project(), &project) {
             (Err(StoreError::NoProject { project, workspace }), Some(selected)) => {
@@ -206,6 +244,49 @@ impl OpenedCatalog {
             templates,
             project,
         })
+    }
+
+    /// The prompt that the user calls by this name; an error says where it does exist, or suggests
+    /// similar names.
+    pub(super) fn find<'c>(
+        &self,
+        catalog: &'c Catalog,
+        name: &str,
+    ) -> Result<PromptRef<'c>, CommandError> {
+        match catalog.find_by_any_name(name) {
+            Lookup::Found(found) => Ok(found),
+            Lookup::Ambiguous(names) => Err(CommandError::fixable(format!(
+                "several libraries have a prompt `{name}`"
+            ))
+            .hint(format!("use one of `{}`", names.join("`, `")))),
+            Lookup::Missing => Err(self.missing(catalog, name)),
+        }
+    }
+
+    fn missing(&self, catalog: &Catalog, name: &str) -> CommandError {
+        // Use the words that clients get: a name that no project could hold is not missing there.
+        let project = catalog.project().and_then(|library| library.stored());
+        let project = project.filter(|_| StoreName::parse(Noun::Prompt, name).is_ok());
+        let error = CommandError::fixable(match project {
+            Some((_, project)) => format!("Prompt '{name}' not found in project '{project}'"),
+            None => format!("Prompt not found: {name}"),
+        });
+        let elsewhere = stored_elsewhere(self, catalog, name);
+        let hint = elsewhere.unwrap_or_else(|| match &*catalog.suggestions(name) {
+            [] => format!(
+                "run `twig list{}` to see every prompt",
+                project_flags(catalog)
+            ),
+            near => format!("did you mean `{}`?", near.join("`, `")),
+        });
+        error.hint(hint)
+    }
+
+    /// Whether there is more than one workspace, so that a name alone does not say which.
+    pub(super) fn has_several_workspaces(&self) -> bool {
+        let folder = self.places.workspaces.clone().map(Workspaces::new);
+        let names = folder.and_then(|folder| folder.list().ok());
+        names.is_some_and(|names| names.len() > 1)
     }
 
     /// What rendering and checking a catalog's prompts needs.
@@ -228,6 +309,39 @@ impl OpenedCatalog {
             is_remote: false,
         }
     }
+}
+
+/// The sources, their folders resolved.
+fn found(sources: &SourceArgs) -> Result<SourceArgs, CommandError> {
+    let library = sources.library.iter().map(|path| library_of(path));
+    Ok(SourceArgs {
+        library: library.collect::<Result<_, _>>()?,
+        ..sources.clone()
+    })
+}
+
+/// The workspace whose prompts are offered: none if a project is selected.
+pub(super) fn offered(
+    places: &Places,
+    sources: &SourceArgs,
+    access: Access,
+) -> Result<Option<OfferedWorkspace>, CommandError> {
+    if sources.project.is_some() || places.workspaces.is_none() {
+        return Ok(None);
+    }
+    let stores = Stores::of(places.clone(), Limits::default())?;
+    let named = sources.workspace.as_deref();
+    let name = StoreName::parse(Noun::Workspace, named.unwrap_or(DEFAULT_WORKSPACE))?;
+    if named.is_some() && !stores.workspaces.exists(&name) {
+        let hint = format!("make it with `twig workspace create {name}`");
+        return Err(stores.no_workspace(&name, hint));
+    }
+    Ok(Some(OfferedWorkspace {
+        workspaces: stores.workspaces,
+        name,
+        access,
+        is_on: true,
+    }))
 }
 
 /// The named project, if there is one.

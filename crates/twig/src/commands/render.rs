@@ -10,9 +10,9 @@ use twig_core::Latest;
 use twig_core::render::{self, ComputedRender};
 use twig_core::{Block, Message, Prompt, PromptRef, Rendering, function};
 
+use super::clipboard;
 use super::opened_catalog::{FunctionArgs, OpenedCatalog, SourceArgs};
 use super::values::{self, GivenPair, ValueArgs};
-use super::{clipboard, find};
 use crate::command_error::CommandError;
 use crate::jobs::{JobSettings, Jobs};
 use crate::ui::{Ui, visible};
@@ -58,9 +58,9 @@ struct RenderedMessage {
 }
 
 pub(super) fn run(options: &RenderArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let opened = OpenedCatalog::open(&options.sources)?;
+    let opened = OpenedCatalog::open_with_store(&options.sources, ui)?;
     let catalog = Latest::from(opened.live.snapshot());
-    let found = find(&catalog, &options.name)?;
+    let found = opened.find(&catalog, &options.name)?;
     let mut given = values::given(found.prompt, &options.values, &opened.config.limits, ui)?;
     values::ask_for_missing(found.prompt, &mut given)?;
     let rendered = rendered(&opened, &catalog, found, &given, &options.functions)?;

@@ -53,7 +53,7 @@ pub(super) fn run(options: &SearchArgs, ui: &mut Ui) -> Result<ExitCode, Command
         let error = CommandError::new(ErrorKind::Usage, "the query is empty");
         return Err(error.hint("give words, or the beginnings of words"));
     }
-    let opened = OpenedCatalog::open(&options.sources)?;
+    let opened = OpenedCatalog::open_with_store(&options.sources, ui)?;
     let catalog = opened.live.snapshot();
     let query = Query {
         text,
@@ -70,7 +70,7 @@ pub(super) fn run(options: &SearchArgs, ui: &mut Ui) -> Result<ExitCode, Command
     }
     let table: Vec<Vec<String>> = hits
         .iter()
-        .flat_map(|hit| lines(hit, &query.text))
+        .flat_map(|hit| lines(&catalog, hit, &query.text))
         .collect();
     ui.table(&table)?;
     if hits.is_empty() {
@@ -80,13 +80,19 @@ pub(super) fn run(options: &SearchArgs, ui: &mut Ui) -> Result<ExitCode, Command
 }
 
 /// The description, and below it the snippet, unless the first line already contains every word.
-fn lines(hit: &Hit, words: &str) -> Vec<Vec<String>> {
+fn lines(catalog: &Catalog, hit: &Hit, words: &str) -> Vec<Vec<String>> {
     let name = match &hit.target {
         SearchTarget::Prompt(name) => name.to_string(),
         SearchTarget::Document { uri, .. } => uri.to_string(),
     };
     let label = hit.description.as_deref().or(hit.title.as_deref());
-    let label = one_line(label.unwrap_or_default());
+    let mut label = one_line(label.unwrap_or_default());
+    if let SearchTarget::Prompt(name) = &hit.target
+        && let Lookup::Found(found) = catalog.find(name)
+        && found.library.is_offered()
+    {
+        label = list::marked(&label);
+    }
     let snippet = hit.snippet.to_string();
     if label.is_empty() {
         return vec![vec![name, snippet]];

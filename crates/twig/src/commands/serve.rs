@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use clap::Args;
 use twig_mcp::{Server, ServerIdentity, Tools};
-use twig_sources::{Access, Watching};
+use twig_sources::{Access, OfferedWorkspace, Watching};
 
 use super::check::counted;
-use super::opened_catalog::{FunctionArgs, OpenedCatalog, SourceArgs};
+use super::opened_catalog::{Followed, FunctionArgs, OpenedCatalog, SourceArgs, offered};
 use crate::command_error::CommandError;
 use crate::config;
 use crate::function::Allowed;
@@ -44,8 +44,10 @@ pub(crate) struct ServeArgs {
 pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     log::never_wait();
     let places = Places::from_environment();
-    let config = config::load(&places)?;
     let address = options.http.address;
+    // Over HTTP, others may be listening.
+    let serves_store = address.is_none();
+    let (config, followed) = config::load_and_follow(&places, serves_store)?;
     let front = address.map(|address| http::open(address, &options.http));
     let front = front.transpose()?;
     let access = if options.read_only {
@@ -59,7 +61,19 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
         Watching::Auto
     };
     let sources = options.sources.clone();
-    let opened = OpenedCatalog::load(places, config, sources, access, watching)?;
+    let reading = match access {
+        Access::Read => Access::Read,
+        _ => Access::ReadOrUpdate,
+    };
+    let workspace = offered(&places, &sources, reading)?;
+    let followed = Followed {
+        workspace: workspace.map(|workspace| OfferedWorkspace {
+            is_on: config.serves_store.unwrap_or(serves_store),
+            ..workspace
+        }),
+        config: followed,
+    };
+    let opened = OpenedCatalog::load(places, config, sources, followed, access, watching)?;
     let allowed = Allowed {
         is_remote: front.is_some(),
         ..opened.allowed(&options.functions)
@@ -72,7 +86,7 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
         ..
     } = opened;
     let live = Arc::new(live);
-    let catalog = live.snapshot();
+    let catalog = live.published();
     live.log_problems();
     for name in catalog.unmatched() {
         tracing::warn!("nothing matches `--only {name}` yet");
@@ -114,6 +128,7 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
         jobs,
         limits: config.limits,
     };
+    let opened_live = Arc::clone(&service.live);
     let served = match front {
         Some(front) => http::serve(service, front, config.http),
         None => serve_client(&service),
@@ -122,6 +137,7 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     if let Some(store) = store {
         store.close();
     }
+    opened_live.close();
     served
 }
 

@@ -8,10 +8,10 @@ use twig_core::{
     Bodies, BodyError, Content, FileRole, MessageSource, PromptRef, RelativePath, Role,
 };
 
+use super::documents;
 use super::list::{self, PromptRow};
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
 use super::origin::OriginRow;
-use super::{documents, find};
 use crate::command_error::CommandError;
 use crate::ui::{Ui, one_line};
 
@@ -43,13 +43,13 @@ struct ShownMessage {
 }
 
 pub(super) fn run(options: &ShowArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let opened = OpenedCatalog::open(&options.sources)?;
+    let opened = OpenedCatalog::open_with_store(&options.sources, ui)?;
     let catalog = opened.live.snapshot();
     if catalog.document(&options.name).is_some() || options.name.contains("://") {
         documents::show(&opened, &options.name, options.json, ui)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let found = find(&catalog, &options.name)?;
+    let found = opened.find(&catalog, &options.name)?;
     if let Some(reason) = &found.prompt.unavailable {
         return Err(
             CommandError::fixable(reason.to_string()).hint("run `twig check` for the place")
@@ -66,7 +66,8 @@ pub(super) fn run(options: &ShowArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
         ui.json(&ShownPrompt { row, messages })?;
         return Ok(ExitCode::SUCCESS);
     }
-    print(&row, &messages, ui)?;
+    let names_workspace = opened.has_several_workspaces();
+    print(&row, &messages, names_workspace, ui)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -131,7 +132,12 @@ fn shown(
     }
 }
 
-fn print(row: &PromptRow<'_>, messages: &[ShownMessage], ui: &mut Ui) -> Result<(), CommandError> {
+fn print(
+    row: &PromptRow<'_>,
+    messages: &[ShownMessage],
+    names_workspace: bool,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
     let mut facts = vec![vec!["name".to_owned(), row.name.to_owned()]];
     let mut fact = |key: &str, value: Option<&str>| {
         if let Some(value) = value {
@@ -152,7 +158,7 @@ fn print(row: &PromptRow<'_>, messages: &[ShownMessage], ui: &mut Ui) -> Result<
             version,
         } => {
             fact("project", Some(project));
-            fact("workspace", Some(workspace));
+            fact("workspace", Some(*workspace).filter(|_| names_workspace));
             fact("version", version.map(|it| it.to_string()).as_deref());
         }
     }

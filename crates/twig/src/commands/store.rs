@@ -12,7 +12,7 @@ use twig_core::suggest::did_you_mean;
 use twig_sources::{Access, DEFAULT_WORKSPACE, SqliteStore, Workspaces};
 
 use crate::command_error::{CommandError, ErrorKind};
-use crate::config;
+use crate::config::{self, Config};
 use crate::places::Places;
 
 /// The selected workspace.
@@ -163,6 +163,21 @@ impl ProjectTarget {
     /// The workspace's name.
     pub(super) fn workspace(&self) -> &str {
         self.store.workspace().as_str()
+    }
+
+    /// How clients get a prompt of this project.
+    pub(super) fn how_to_serve(&self, prompt: &StoreName, config: &Config) -> String {
+        let (project, separator) = (&self.project, &config.separator);
+        let flags = format!("{} -p {project}", workspace_flag(self.workspace()));
+        let is_default = self.workspace() == DEFAULT_WORKSPACE;
+        if is_default && config.serves_store != Some(false) {
+            format!(
+                "clients of `twig serve` get it as `{project}{separator}{prompt}`; \
+                 with `twig serve{flags}` as `{prompt}`"
+            )
+        } else {
+            format!("serve it with `twig serve{flags}`")
+        }
     }
 
     /// The project with its contents.

@@ -233,9 +233,10 @@ impl Shared {
     /// happen on a thread that serves connections.
     pub(super) fn catalog(&self) -> Arc<Catalog> {
         let live = &self.service.live;
-        match self.service.store {
-            Some(_) => block_in_place(|| live.snapshot()),
-            None => live.published(),
+        if live.asks_store() {
+            block_in_place(|| live.snapshot())
+        } else {
+            live.published()
         }
     }
 

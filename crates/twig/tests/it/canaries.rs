@@ -319,7 +319,8 @@ fn over_http_nothing_secret_is_logged() {
     }
     // Heads that the server cannot read, or does not like.
     for head in [
-        format!("GET /mcp?token={TOKEN} HTTP/1.1\r\nhost: {VALUE}\r\n\r\n"),
+        // (A host that is refused is logged, so that its owner learns of the flag.)
+        format!("GET /mcp?token={TOKEN} HTTP/1.1\r\nhost: x\r\nx-y: {VALUE}\r\n\r\n"),
         format!("POST /mcp HTTP/1.1\r\nauthorization: {wrong}\r\n{VALUE}\r\n\r\n"),
         format!("{VALUE}\r\n\r\n"),
         format!("POST /mcp HTTP/1.1\r\nhost: x\r\nauthorization: {right}\u{1}\r\n\r\n"),

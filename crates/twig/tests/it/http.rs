@@ -1,6 +1,6 @@
 //! The server over HTTP, from the outside.
 
-mod client;
+pub(crate) mod client;
 mod crowd;
 mod disk;
 mod door;

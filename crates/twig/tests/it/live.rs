@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use twig_testkit::{TestClient, TestEnv};
+use twig_testkit::{TestClient, TestEnv, write_fixture};
 
 use crate::env;
 
@@ -162,4 +162,64 @@ fn an_announcement_waits_for_a_client_that_does_not_read() {
         client.answer(900);
     }
     client.notification(CHANGED);
+}
+
+#[test]
+fn a_folder_that_is_added_or_removed_is_served_at_once() {
+    let env = env(&one("lib"));
+    let folder = env.home().join("more");
+    write_fixture(&folder, &one("other"));
+    let mut client = started(&env);
+    assert_eq!(names(&mut client), ["lib:p"]);
+    let path = folder.join("other").display().to_string();
+    assert_eq!(env.run(["library", "add", &path]).code, 0);
+    client.notification(CHANGED);
+    settles_on(&mut client, &["lib:p", "other:p"]);
+    fs::write(folder.join("other/prompts/p.md"), "newer\n").expect("writable");
+    assert_eq!(text(&mut client, "other:p"), "newer\n");
+    assert_eq!(env.run(["library", "remove", "other"]).code, 0);
+    client.notification(CHANGED);
+    settles_on(&mut client, &["lib:p"]);
+}
+
+#[test]
+fn an_edit_of_the_configuration_is_followed_and_a_broken_one_is_not() {
+    let env = env(&one("lib"));
+    let folder = env.home().join("more");
+    write_fixture(&folder, &one("other"));
+    let path = folder.join("other").display().to_string();
+    let entry = format!("[[libraries]]\npath = \"{path}\"\n");
+    env.configure(&entry);
+    let mut client = started(&env);
+    assert_eq!(names(&mut client), ["lib:p", "other:p"]);
+    // Another name for it.
+    env.configure(&format!("{entry}name = \"mine\"\n"));
+    settles_on(&mut client, &["lib:p", "mine:p"]);
+    // Broken: what was good stays, and something else is still followed.
+    env.configure("[[libraries]]\npath = \n");
+    env.write("late/twig.toml", "[prompts.q]\n");
+    env.write("late/prompts/q.md", "q\n");
+    settles_on(&mut client, &["late:q", "lib:p", "mine:p"]);
+    env.configure("seperator = \"/\"\n");
+    env.write("later/twig.toml", "[prompts.q]\n");
+    env.write("later/prompts/q.md", "q\n");
+    settles_on(&mut client, &["late:q", "later:q", "lib:p", "mine:p"]);
+    env.configure("[limits]\nmessages = 7\n");
+    settles_on(&mut client, &["late:q", "later:q", "lib:p"]);
+    fs::remove_file(env.home().join(".config/twig/config.toml")).expect("there");
+    let log = client.close().stderr;
+    assert!(
+        log.contains("config.toml:2: error[bad-config]: not valid TOML"),
+        "{log}"
+    );
+    assert!(
+        log.contains(
+            "unknown setting `seperator`; did you mean `separator`? Meanwhile the last good configuration stays in use"
+        ),
+        "{log}"
+    );
+    assert!(
+        log.contains("~/.config/twig/config.toml: changes of [limits] take effect when the server is started again"),
+        "{log}"
+    );
 }

@@ -30,6 +30,7 @@ mod import;
 mod live;
 mod markdown;
 mod media;
+mod offered;
 mod project;
 mod pty;
 mod remember;

@@ -5,7 +5,7 @@ use twig_core::catalog::is_match;
 use twig_core::{Catalog, PromptRef};
 
 use crate::command_error::CommandError;
-use crate::commands::find;
+use crate::commands::opened_catalog::OpenedCatalog;
 
 /// The prompts to write.
 pub(super) struct Picked<'c> {
@@ -15,11 +15,15 @@ pub(super) struct Picked<'c> {
 }
 
 impl<'c> Picked<'c> {
-    pub(super) fn of(catalog: &'c Catalog, names: &[String]) -> Result<Self, CommandError> {
+    pub(super) fn of(
+        opened: &OpenedCatalog,
+        catalog: &'c Catalog,
+        names: &[String],
+    ) -> Result<Self, CommandError> {
         let mut wanted = Vec::new();
         for name in names {
             if !name.contains('*') {
-                let found = find(catalog, name)?;
+                let found = opened.find(catalog, name)?;
                 if let Some(why) = &found.prompt.unavailable {
                     return Err(CommandError::fixable(why.to_string()));
                 }

@@ -1,0 +1,147 @@
+//! The configuration that a running server follows: read again when its file changes.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use twig_clients::format::Options;
+use twig_core::{BodyError, LibraryKind, LibraryName, Problem, ProblemCode, Severity};
+
+use crate::reader::{SavePatience, read_text};
+use crate::stamp::SeenStamp;
+
+/// The longest configuration, in bytes.
+const LONGEST: usize = 1024 * 1024;
+
+/// What of the configuration reaches a running server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LiveSettings {
+    /// Folders that the user added.
+    pub remembered: Vec<Remembered>,
+    /// The separator between a library's name and a prompt's.
+    pub separator: String,
+    /// Whether the prompts of the store are offered.
+    pub serves_store: bool,
+}
+
+/// A folder that the user added.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Remembered {
+    /// The folder: a library, or a folder that contains libraries.
+    pub path: PathBuf,
+    /// Its kind; detected by its layout if `None`.
+    pub kind: Option<LibraryKind>,
+    /// Its name, if not its own.
+    pub name: Option<LibraryName>,
+    /// How its files are read, as far as they do not say.
+    pub options: Options,
+}
+
+/// A mistake in the configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigMistake {
+    /// Its line, from 1.
+    pub line: u32,
+    /// What is wrong.
+    pub message: String,
+    /// A suggestion, if there is one.
+    pub help: Option<String>,
+}
+
+/// Reads the text of a configuration.
+type ParseConfig = dyn Fn(&str) -> Result<LiveSettings, ConfigMistake> + Send + Sync;
+
+/// The file of the configuration, as it was last read.
+#[derive(Clone)]
+pub struct FollowedConfig {
+    path: PathBuf,
+    seen: SeenStamp,
+    parse: Arc<ParseConfig>,
+    problem: Option<Problem>,
+}
+
+impl FollowedConfig {
+    /// Follows a file, which need not exist. Must be made before the file is first read, so that no
+    /// change is missed.
+    pub fn new(
+        path: &Path,
+        parse: impl Fn(&str) -> Result<LiveSettings, ConfigMistake> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            seen: SeenStamp::at(path),
+            parse: Arc::new(parse),
+            problem: None,
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Why the file could not be read, if it could not.
+    pub(crate) fn problem(&self) -> Option<&Problem> {
+        self.problem.as_ref()
+    }
+
+    /// The settings, if the file changed since it was last read and is valid.
+    pub(crate) fn look(&mut self) -> Option<LiveSettings> {
+        let now = SeenStamp::at(&self.path);
+        if self.seen.holds(&now) {
+            return None;
+        }
+        self.seen = now;
+        let read = self.read().and_then(|text| (self.parse)(&text));
+        match read {
+            Ok(settings) => {
+                self.problem = None;
+                Some(settings)
+            }
+            Err(mistake) => {
+                let path = self.path.display().to_string();
+                let (code, severity) = (ProblemCode::BadConfig, Severity::Error);
+                let mut problem = Problem::of_file(code, severity, &path, mistake.message);
+                problem.line = Some(mistake.line).filter(|line| *line > 0);
+                let meanwhile = "the last good configuration stays in use";
+                self.problem = Some(match mistake.help {
+                    Some(help) => problem.with_help(format!("{help} Meanwhile {meanwhile}")),
+                    None => problem.with_help(meanwhile),
+                });
+                None
+            }
+        }
+    }
+
+    /// The text of the file, never half a save; a missing file counts as empty. The user may have
+    /// put a symlink there.
+    fn read(&self) -> Result<String, ConfigMistake> {
+        let path = match self.path.canonicalize() {
+            Ok(path) => path,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(String::new()),
+            Err(_) => self.path.clone(),
+        };
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let file = path.file_name().and_then(std::ffi::OsStr::to_str);
+        let read = read_text(
+            folder,
+            file.unwrap_or_default(),
+            LONGEST,
+            SavePatience::BODY,
+        );
+        match read {
+            Ok(read) => Ok(read.text),
+            Err(BodyError::NotFound) => Ok(String::new()),
+            Err(error) => Err(ConfigMistake {
+                line: 0,
+                message: format!("the configuration cannot be read: it {error}"),
+                help: None,
+            }),
+        }
+    }
+}
+
+impl fmt::Debug for FollowedConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FollowedConfig").field(&self.path).finish()
+    }
+}
