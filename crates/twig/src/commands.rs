@@ -13,6 +13,7 @@ mod doctor;
 mod documents;
 mod editor;
 mod export;
+mod help;
 mod import;
 mod init;
 mod item;
@@ -43,6 +44,7 @@ use self::check::CheckArgs;
 use self::connect::ConnectArgs;
 use self::doctor::DoctorArgs;
 use self::export::ExportArgs;
+use self::help::HelpArgs;
 use self::import::ImportArgs;
 use self::init::InitArgs;
 use self::item::{PromptCommand, ResourceCommand};
@@ -67,7 +69,8 @@ use crate::worker;
     name = "twig",
     version,
     propagate_version = true,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    disable_help_subcommand = true
 )]
 #[command(
     after_help = "Start with `twig demo`, then `twig connect` to have your prompts in a client."
@@ -140,6 +143,8 @@ pub(crate) enum TwigCommand {
         /// The command, such as `new prompt`
         command: Vec<String>,
     },
+    /// Print a page of the documentation, or the help of a command
+    Help(HelpArgs),
     /// Run a prompt function for another Twig process
     #[command(hide = true)]
     RunFunction,
@@ -165,6 +170,7 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
         TwigCommand::Doctor(options) => doctor::run(&options, ui)?,
         TwigCommand::Completions { shell } => completions(shell, ui)?,
         TwigCommand::Man { command } => man(&command, ui)?,
+        TwigCommand::Help(options) => help::run(&options, ui)?,
         TwigCommand::Import(options) => import::run(&options, ui)?,
         TwigCommand::Library(what) => library::run(&what, ui)?,
         TwigCommand::Workspace(what) => workspace::run(what, ui)?,

@@ -78,7 +78,7 @@ pub(super) fn run(options: &ImportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     let (items, others) = items(gathered, wish, &limits);
     if items.is_empty() {
         let message = format!("{}: there is nothing to import", places.shown(&path));
-        let known = "docs/import.md lists what is known; `--format` says what a file is";
+        let known = "`twig help import` lists what is known; `--format` says what a file is";
         return Err(CommandError::fixable(message).hint(known));
     }
     let prompts = items.iter().filter_map(|item| item.prompt.as_ref().ok());

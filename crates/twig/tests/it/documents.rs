@@ -15,75 +15,12 @@ fn read(path: &str) -> String {
     fs::read_to_string(repository().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// `docs/cli.md` is made of the help texts; `INSTA_UPDATE=always` writes it anew.
+/// `docs/cli.md` is made of the help texts; `INSTA_UPDATE=always` writes it.
 #[test]
 fn the_command_line_reference_is_the_help() {
     let env = TestEnv::new(TWIG);
-    let mut page = "# The command line\n\nstdout is data, stderr is talk. Exit codes: 0 done, 1 something to fix, 2 wrong command line, 70 a bug of ours.\n".to_owned();
-    let commands: [&[&str]; 52] = [
-        &[],
-        &["serve"],
-        &["demo"],
-        &["list"],
-        &["show"],
-        &["render"],
-        &["search"],
-        &["check"],
-        &["init"],
-        &["new"],
-        &["new", "library"],
-        &["new", "prompt"],
-        &["import"],
-        &["library"],
-        &["library", "list"],
-        &["library", "add"],
-        &["library", "remove"],
-        &["library", "trust"],
-        &["library", "distrust"],
-        &["workspace"],
-        &["workspace", "list"],
-        &["workspace", "create"],
-        &["workspace", "compact"],
-        &["workspace", "delete"],
-        &["project"],
-        &["project", "list"],
-        &["project", "create"],
-        &["project", "rename"],
-        &["project", "delete"],
-        &["project", "export"],
-        &["project", "import"],
-        &["prompt"],
-        &["prompt", "list"],
-        &["prompt", "show"],
-        &["prompt", "add"],
-        &["prompt", "update"],
-        &["prompt", "delete"],
-        &["prompt", "history"],
-        &["prompt", "restore"],
-        &["resource"],
-        &["resource", "list"],
-        &["resource", "show"],
-        &["resource", "add"],
-        &["resource", "update"],
-        &["resource", "delete"],
-        &["resource", "history"],
-        &["resource", "restore"],
-        &["connect"],
-        &["export"],
-        &["doctor"],
-        &["completions"],
-        &["man"],
-    ];
-    for command in commands {
-        let help = env.run(command.iter().copied().chain(["--help"])).stdout;
-        let title = ["twig"]
-            .iter()
-            .chain(command)
-            .copied()
-            .collect::<Vec<_>>()
-            .join(" ");
-        page += &format!("\n## `{title}`\n\n```text\n{}\n```\n", help.trim_end());
-    }
+    let mut page = "# The command line\n\nResults go to stdout, messages to stderr. Exit codes: 0 done, 1 something to fix, 2 wrong command line, 70 a bug in Twig.\nThe options of `twig` itself work with every command.\n".to_owned();
+    describe(&env, &mut Vec::new(), &[], &mut page);
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
         fs::write(repository().join("docs/cli.md"), &page).expect("writable");
     }
@@ -92,6 +29,76 @@ fn the_command_line_reference_is_the_help() {
         page,
         "run `just accept` and read the difference"
     );
+}
+
+/// Adds the help of a command and of the commands below it, without the options that are known
+/// from above.
+fn describe(env: &TestEnv, command: &mut Vec<String>, known: &[String], page: &mut String) {
+    let words = command.iter().map(String::as_str);
+    let help = env.run(words.chain(["--help"])).stdout;
+    let is_option = |line: &&str| line.starts_with("  -") || line.starts_with("      --");
+    let flag = |line: &str| {
+        let flag = line.trim_start().split("  ").next();
+        flag.unwrap_or_default().to_owned()
+    };
+    let mut text = String::new();
+    let mut is_left_out = false;
+    for line in help.trim_end().lines() {
+        is_left_out = match line {
+            line if is_option(&line) => known.contains(&flag(line)),
+            line => is_left_out && line.starts_with("         "),
+        };
+        if !is_left_out {
+            text += &format!("{line}\n");
+        }
+    }
+    let text = text.replace("Options:\n\n", "");
+    let text = text.trim_end().trim_end_matches("Options:").trim_end();
+    let title = format!("twig {}", command.join(" "));
+    *page += &format!("\n## `{}`\n\n```text\n{text}\n```\n", title.trim_end());
+    let mut known = known.to_vec();
+    if command.is_empty() {
+        known.extend(help.lines().filter(is_option).map(flag));
+    }
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names = commands.take_while(|line| !line.is_empty());
+    let names = names.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    for name in names.filter_map(|line| line.split_whitespace().next()) {
+        if name != "help" || command.is_empty() {
+            command.push(name.to_owned());
+            describe(env, command, &known, page);
+            command.pop();
+        }
+    }
+}
+
+/// Every page is a topic of `twig help`, apart from the reference, which is the help itself, and
+/// the benchmarks.
+#[test]
+fn twig_help_has_every_page() {
+    let env = TestEnv::new(TWIG);
+    let overview = env.run(["help"]).stdout;
+    for page in fs::read_dir(repository().join("docs")).expect("readable") {
+        let page = page.expect("readable").path();
+        let stem = page.file_stem().and_then(|stem| stem.to_str());
+        let Some(topic) =
+            stem.filter(|stem| !matches!(*stem, "cli" | "benchmarks") && page.is_file())
+        else {
+            continue;
+        };
+        assert_eq!(
+            env.run(["help", topic]).stdout,
+            read(&format!("docs/{topic}.md"))
+        );
+        assert!(overview.contains(&format!("\n  {topic} ")), "{topic}");
+    }
+    let help = env.run(["help", "new", "prompt"]).stdout;
+    assert_eq!(help, env.run(["new", "prompt", "--help"]).stdout);
+    let missing = env.run(["help", "fucntions"]);
+    assert_eq!(missing.code, 2);
+    let told =
+        "error: there is no topic and no command `fucntions`\nhint: did you mean `functions`?\n";
+    assert_eq!(missing.stderr, told);
 }
 
 /// ARCHITECTURE.md names every crate and dependency; the modules of a crate are listed in its
