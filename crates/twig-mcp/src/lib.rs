@@ -33,8 +33,6 @@ mod envelope;
 mod era;
 // Every refusal, with its code and sentence.
 mod error;
-// What one listener wants to hear of, and what it heard last.
-mod listener_state;
 // From headers and a body to a status and a body.
 pub mod http;
 // Request ids, echoed byte for byte.

@@ -1,6 +1,14 @@
 //! `subscriptions/listen`: requests that stay open and carry notifications until one side ends them.
+//! A legacy client is notified without one.
+//!
+//! Nothing is queued: each catalog is compared with the last notification, so that a client that
+//! reads slowly gets one notification for many changes and misses none.
 
-use serde::Deserialize;
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer as _};
 use serde_json::value::RawValue;
 use twig_core::{Catalog, Revisions};
 
@@ -8,7 +16,6 @@ use crate::era::{SERVER_INFO_KEY, SUBSCRIPTION_KEY};
 use crate::error::Refusal;
 use crate::id;
 use crate::json::{self, Object};
-use crate::listener_state::{ListenerState, News, Watched, watched};
 use crate::outbox::Outbox;
 use crate::params::{self, ParamFields};
 use crate::server::Server;
@@ -37,18 +44,35 @@ pub(crate) struct SubscriptionFilter {
     watched: Option<Vec<Watched>>,
 }
 
-/// The open subscriptions of one client.
+/// What one client is notified of.
 #[derive(Debug, Default)]
 pub(crate) struct Subscriptions {
     open: Vec<Subscription>,
-    /// What a legacy client is notified of, without a subscription.
-    legacy: ListenerState,
+    legacy: Subscription,
 }
 
-#[derive(Debug)]
+/// What is announced on one subscription, and what was announced last.
+#[derive(Debug, Default)]
 struct Subscription {
-    id: Box<str>,
-    listener: ListenerState,
+    /// `None` for a legacy client.
+    id: Option<Box<str>>,
+    /// The last revision of the list of prompts that was announced; `None` if it is not.
+    prompts: Option<u64>,
+    /// The same for documents.
+    documents: Option<u64>,
+    /// The same for tools.
+    tools: Option<u64>,
+    /// The revision of contents when the watched documents were last compared.
+    contents: u64,
+    watched: Vec<Watched>,
+}
+
+/// A watched document.
+#[derive(Debug)]
+struct Watched {
+    uri: Box<str>,
+    /// The version that was announced last; `None` if it was gone.
+    version: Option<u64>,
 }
 
 /// Reads what a client asks for, and keeps what can be granted.
@@ -98,21 +122,20 @@ impl Subscriptions {
             params.object("notifications", |honoured| wish.write(honoured));
         });
         self.open.push(Subscription {
-            id: id.into(),
-            listener: ListenerState {
-                prompts: wish.prompts.then_some(revisions.prompts),
-                documents: wish.documents.then_some(revisions.documents),
-                tools: wish.tools.then_some(revisions.tools),
-                contents: revisions.contents,
-                watched: wish.watched.unwrap_or_default(),
-            },
+            id: Some(id.into()),
+            prompts: wish.prompts.then_some(revisions.prompts),
+            documents: wish.documents.then_some(revisions.documents),
+            tools: wish.tools.then_some(revisions.tools),
+            contents: revisions.contents,
+            watched: wish.watched.unwrap_or_default(),
         });
         Ok(())
     }
 
     /// Ends every subscription with this id.
     pub(crate) fn cancel(&mut self, id: &str) {
-        self.open.retain(|open| !id::is_same(&open.id, id));
+        let is_it = |open: &Subscription| open.id.as_deref().is_some_and(|it| id::is_same(it, id));
+        self.open.retain(|open| !is_it(open));
     }
 
     /// Notifies a legacy client of every list from now on.
@@ -130,7 +153,7 @@ impl Subscriptions {
         catalog: &Catalog,
         limit: usize,
     ) -> Result<(), Refusal> {
-        self.legacy.watch(uri, catalog, limit)
+        watch(&mut self.legacy.watched, uri, catalog, limit)
     }
 
     /// Stops these notifications.
@@ -142,20 +165,49 @@ impl Subscriptions {
     pub(crate) fn catch_up(
         &mut self,
         catalog: &Catalog,
-        revisions: Revisions,
+        now: Revisions,
         buffer: &mut Vec<u8>,
         out: &mut impl Outbox,
     ) {
-        let legacy = [(None, &mut self.legacy)];
-        let open = self.open.iter_mut();
-        let open = open.map(|open| (Some(&*open.id), &mut open.listener));
-        for (id, listener) in legacy.into_iter().chain(open) {
-            listener.catch_up(catalog, revisions, |news| {
+        for subscription in std::iter::once(&mut self.legacy).chain(&mut self.open) {
+            let id = subscription.id.as_deref();
+            let mut announce = |method: &'static str, uri: Option<&str>| {
                 buffer.clear();
-                announcement(news, id, buffer);
+                announcement(method, uri, id, buffer);
                 out.bytes(buffer);
                 out.message_end();
-            });
+            };
+            for (announced, now, method) in [
+                (
+                    &mut subscription.prompts,
+                    now.prompts,
+                    "notifications/prompts/list_changed",
+                ),
+                (
+                    &mut subscription.documents,
+                    now.documents,
+                    "notifications/resources/list_changed",
+                ),
+                (
+                    &mut subscription.tools,
+                    now.tools,
+                    "notifications/tools/list_changed",
+                ),
+            ] {
+                if announced.is_some_and(|announced| announced != now) {
+                    *announced = Some(now);
+                    announce(method, None);
+                }
+            }
+            if std::mem::replace(&mut subscription.contents, now.contents) == now.contents {
+                continue;
+            }
+            for watched in &mut subscription.watched {
+                let version = version(catalog, &watched.uri);
+                if std::mem::replace(&mut watched.version, version) != version {
+                    announce("notifications/resources/updated", Some(&watched.uri));
+                }
+            }
         }
     }
 
@@ -163,7 +215,7 @@ impl Subscriptions {
     pub(crate) fn take(&mut self) -> impl Iterator<Item = Box<str>> + use<> {
         std::mem::take(&mut self.open)
             .into_iter()
-            .map(|open| open.id)
+            .filter_map(|open| open.id)
     }
 }
 
@@ -184,14 +236,71 @@ impl SubscriptionFilter {
     }
 }
 
+/// Watches one more document, if it is not watched already.
+fn watch(
+    watched: &mut Vec<Watched>,
+    uri: Box<str>,
+    catalog: &Catalog,
+    limit: usize,
+) -> Result<(), Refusal> {
+    if watched.iter().any(|known| known.uri == uri) {
+        return Ok(());
+    }
+    if watched.len() >= limit {
+        return Err(Refusal::Subscriptions(limit));
+    }
+    let version = version(catalog, &uri);
+    watched.push(Watched { uri, version });
+    Ok(())
+}
+
+/// Reads a list of URIs and keeps those of documents, each once and within the limit.
+fn watched(uris: &RawValue, catalog: &Catalog, limit: usize) -> Result<Vec<Watched>, Refusal> {
+    let mut json = serde_json::Deserializer::from_str(uris.get());
+    let keeper = Keeper { catalog, limit };
+    json.deserialize_seq(keeper).map_err(|_| {
+        let what = "`notifications.resourceSubscriptions` must be a list of strings";
+        Refusal::Params(what.to_owned())
+    })
+}
+
+/// Stores only URIs of existing documents; a list of millions takes no more memory than an empty
+/// one.
+struct Keeper<'c> {
+    catalog: &'c Catalog,
+    limit: usize,
+}
+
+impl<'de> Visitor<'de> for Keeper<'_> {
+    type Value = Vec<Watched>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of strings")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut uris: A) -> Result<Self::Value, A::Error> {
+        let mut kept = Vec::new();
+        while let Some(uri) = uris.next_element::<Cow<'de, str>>()? {
+            if self.catalog.document(&uri).is_some() {
+                // Past the limit no more documents are watched; the acknowledgement shows that.
+                let _ = watch(&mut kept, uri.into(), self.catalog, self.limit);
+            }
+        }
+        Ok(kept)
+    }
+}
+
+fn version(catalog: &Catalog, uri: &str) -> Option<u64> {
+    catalog.document(uri).map(|found| found.document.version)
+}
+
 /// Writes a change, on a subscription or to a legacy client.
-fn announcement(news: News<'_>, subscription: Option<&str>, buffer: &mut Vec<u8>) {
-    let (method, uri) = match news {
-        News::Prompts => ("notifications/prompts/list_changed", None),
-        News::Documents => ("notifications/resources/list_changed", None),
-        News::Tools => ("notifications/tools/list_changed", None),
-        News::Document(uri) => ("notifications/resources/updated", Some(uri)),
-    };
+fn announcement(
+    method: &'static str,
+    uri: Option<&str>,
+    subscription: Option<&str>,
+    buffer: &mut Vec<u8>,
+) {
     if subscription.is_none() && uri.is_none() {
         json::object(buffer, |message| {
             message.raw("jsonrpc", "\"2.0\"");
