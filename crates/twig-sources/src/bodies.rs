@@ -11,6 +11,7 @@ use twig_core::{
     Blob, Bodies, Body, BodyError, Library, NotAFile, Prompt, RelativePath, Stamp, StoredVersion,
 };
 
+use crate::library_set::ScanScope;
 use crate::live::LiveCatalog;
 use crate::reader::{SavePatience, read_bytes, read_text};
 use crate::root::body_error;
@@ -102,7 +103,7 @@ impl Bodies for LiveCatalog {
     }
 
     fn renew(&self, library: &Library) {
-        self.look_again(library);
+        self.check(ScanScope::Library(Path::new(&*library.root)));
     }
 }
 

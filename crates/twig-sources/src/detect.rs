@@ -6,9 +6,16 @@ use std::path::{Path, PathBuf};
 
 use twig_clients::clients::{PromptFolder, prompt_folders};
 use twig_core::LibraryKind;
+use twig_core::parse::functions::{LIST, SCRIPT};
 
 pub(crate) use self::layout::FolderLayout;
-use crate::stamp::is_absence;
+use crate::library_files::is_definition;
+use crate::listing::{Listing, is_leftover};
+use crate::root::Root;
+use crate::stamp::{SeenStamp, is_absence};
+
+/// Folders of definitions; the first that has any is used.
+pub(crate) const DEFINITIONS: [&str; 2] = ["prompts", "mcp/prompts"];
 
 /// A library, and its name unless its folder's name is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,4 +76,34 @@ pub fn well_known_folders(project: &Path) -> Vec<PathBuf> {
 /// Whether a path is a folder that a client reads, by the path's end.
 pub fn is_well_known(path: &Path) -> bool {
     at(path).is_some()
+}
+
+/// Whether a folder is laid out like a library of definitions.
+pub(crate) fn has_definitions(root: &Path) -> bool {
+    DEFINITIONS
+        .into_iter()
+        .any(|prompts| has_json(root, prompts))
+}
+
+/// Whether a folder beneath it has definitions.
+pub(crate) fn has_json(root: &Path, folder: &str) -> bool {
+    let list = || Listing::read(&Root::open(root)?, folder);
+    let is_json = |name: &str| !is_leftover(name) && is_definition(name);
+    SeenStamp::at(&root.join(folder)).is_there()
+        && list().is_ok_and(|listing| listing.names().any(is_json))
+}
+
+/// Whether a folder has both files of a library of functions. If it was such a library before,
+/// either file is enough, and the missing one is its problem.
+pub(crate) fn has_functions(root: &Path, was_one: bool) -> bool {
+    let is_there = |name: &str| match root.join(name).symlink_metadata() {
+        Ok(_) => true,
+        Err(error) => was_one && !is_absence(&error),
+    };
+    let files = [LIST, SCRIPT];
+    if was_one {
+        files.into_iter().any(is_there)
+    } else {
+        files.into_iter().all(is_there)
+    }
 }

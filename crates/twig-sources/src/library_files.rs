@@ -98,7 +98,8 @@ impl LibraryFiles {
             let now = (at == 0 && manifest.is_there()).then_some(manifest);
             changed |= file.refresh(&base, rules, u64::MAX, now);
         }
-        changed |= !self.names_hold(rules.root());
+        // A library that is read again looks them up anyway.
+        changed = changed || !self.names_hold(rules.root());
         let tree = self.tree.as_mut();
         changed | tree.is_some_and(|tree| tree.refresh(rules))
     }
@@ -347,7 +348,20 @@ impl LibraryFile {
     fn read(&mut self, base: &Base<'_>, rules: &FileRules<'_>, now: Option<SeenStamp>) -> bool {
         self.is_left_off = false;
         rules.is_any_read.store(true, Ordering::Relaxed);
-        let read = self.read_bytes(base, rules);
+        let patience = SavePatience::for_scan(self.size > 0);
+        let (path, is_listed) = (self.path.as_str(), self.entry == ListedKind::File);
+        let whole =
+            |opened, limit| read_beneath(opened, rules.root(), path, is_listed, limit, patience);
+        let read = base.root().and_then(|opened| match self.want {
+            Want::Head => read_head(opened, base.below(&self.path), is_listed, HEAD, patience),
+            Want::Link => {
+                let found = opened.look(path);
+                Err(found.err().unwrap_or(BodyError::NotFound))
+            }
+            Want::Text(limit) => whole(opened, limit),
+            Want::BUNDLED => whole(opened, rules.limits.document),
+            Want::Client(_) => whole(opened, rules.limits.library_file()),
+        });
         if let Ok(read) = &read {
             self.seen = SeenStamp::of(read.stamp);
             self.size = read.stamp.size;
@@ -357,26 +371,6 @@ impl LibraryFile {
             self.size = 0;
         }
         self.replace(base, rules, read)
-    }
-
-    fn read_bytes(&self, base: &Base<'_>, rules: &FileRules<'_>) -> Result<ReadBytes, BodyError> {
-        let patience = SavePatience::for_scan(self.size > 0);
-        let is_listed = self.entry == ListedKind::File;
-        let opened = base.root()?;
-        let limit = match self.want {
-            Want::Head => {
-                return read_head(opened, base.below(&self.path), is_listed, HEAD, patience);
-            }
-            Want::Link => {
-                let found = opened.look(self.path.as_str());
-                return Err(found.err().unwrap_or(BodyError::NotFound));
-            }
-            Want::Text(limit) => limit,
-            Want::BUNDLED => rules.limits.document,
-            Want::Client(_) => rules.limits.library_file(),
-        };
-        let path = self.path.as_str();
-        read_beneath(opened, rules.root(), path, is_listed, limit, patience)
     }
 
     /// Stores its content; returns whether that differs.

@@ -1,27 +1,40 @@
 //! One library's folder: its files, the library made of them, and its last good state.
 
-mod kinds;
-
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use twig_clients::format::{self, Reading, SkillFileFound};
 use twig_core::document::Document;
 use twig_core::parse::documents::{DocumentLayout, documents};
-use twig_core::parse::library::{LibraryRoot, add_documents, empty_library};
+use twig_core::parse::functions::{FunctionFiles, LIST, SCRIPT};
+use twig_core::parse::library::{
+    DefinitionFile, LibraryRoot, MANIFEST, add_documents, definitions_library, empty_library,
+    functions_library, twig_layout,
+};
+use twig_core::parse::project::{CONFIG, project_config};
 use twig_core::{
-    BodyError, FileRole, Library, LibraryKind, LibraryName, Problem, ProblemCode, RelativePath,
-    Severity,
+    BodyError, FileRole, FunctionSource, Library, LibraryKind, LibraryName, Problem, ProblemCode,
+    RelativePath, Severity, UriTemplate,
 };
 
-pub(crate) use self::kinds::{has_definitions, has_functions};
-use self::kinds::{has_moved, read, watched_definitions};
 use crate::candidate::Candidate;
-use crate::library_files::{FILES, FileContent, FileRules, FileTree, LibraryFiles};
-use crate::listing::ListedKind;
+use crate::detect::{DEFINITIONS, has_json};
+use crate::library_files::{
+    FILES, FileContent, FileRules, FileTree, LISTED, LibraryFiles, TreeKind,
+};
+use crate::listing::{FileLister, ListedKind};
 use crate::settings::Settings;
 use crate::source_files::{ReadFrom, SourceFiles};
 use crate::trust::Trust;
 use crate::trust::guard::Guard;
+
+/// The URI prefix of a definition's documents.
+const PREFIX: &str = "architecture://";
+const TEMPLATE: &str = "architecture://{category}/{name}";
+
+/// A library without its documents, where those are, and whether everything that it needs could be
+/// read.
+type ReadLibrary = (Library, Option<DocumentLayout>, bool);
 
 /// A library as it was last read.
 #[derive(Debug)]
@@ -73,7 +86,7 @@ impl LibraryFolder {
     }
 
     /// How many files a refresh checks, one by one.
-    fn file_count(&self) -> usize {
+    pub(crate) fn file_count(&self) -> usize {
         self.files.tree.as_ref().map_or(0, |tree| tree.files.len())
     }
 
@@ -98,12 +111,36 @@ impl LibraryFolder {
     /// Reads a library, whether it is trusted or not.
     #[cfg(test)]
     pub(crate) fn read(candidate: &Candidate) -> Option<Arc<Library>> {
-        let loaded = load(&Settings::default(), &Trust::default(), candidate, None);
+        let loaded = Self::load(&Settings::default(), &Trust::default(), candidate, None);
         loaded.ok()?.map(|loaded| loaded.whole)
     }
 
+    /// Reads a library, and only the changes of one that is known; `None` if it is no longer one.
+    pub(crate) fn load(
+        settings: &Settings,
+        trust: &Trust,
+        candidate: &Candidate,
+        known: Option<Self>,
+    ) -> Result<Option<Self>, Box<Problem>> {
+        if candidate.is_away {
+            return Ok(known);
+        }
+        // Another name is another prefix for every prompt: then everything is read again.
+        let is_same = |known: &Self| {
+            let name = candidate.name.as_ref();
+            known.kind() == candidate.kind && name.is_none_or(|name| known.folder.name == *name)
+        };
+        let known = known.filter(is_same);
+        let is_first = known.is_none();
+        let state = match known {
+            Some(known) => known,
+            None => Self::new(folder(settings, candidate)?, candidate),
+        };
+        Ok(state.refresh(settings, trust, candidate, is_first))
+    }
+
     /// Reads the changes; `None` if it is no longer a library.
-    fn refresh(
+    pub(crate) fn refresh(
         mut self,
         settings: &Settings,
         trust: &Trust,
@@ -116,7 +153,12 @@ impl LibraryFolder {
         let changed = files.refresh(&rules, candidate.manifest);
         let is_parsed = changed || is_first || has_moved(files, &rules);
         if is_parsed {
-            let (library, layout, is_good) = read(files, &rules, settings)?;
+            let (library, layout, is_good) = match kind {
+                LibraryKind::Definitions => definitions(files, &rules),
+                LibraryKind::Functions => functions(files, &rules, &settings.function_prefix)?,
+                kind if kind.is_format() => client(files, &rules),
+                _ => twig(files, &rules)?,
+            };
             self.parsed = match &self.good {
                 Some(good) if !is_good => ParsedLibrary {
                     library: Arc::new(keep_good(&good.library, library.problems)),
@@ -142,12 +184,216 @@ impl LibraryFolder {
                 self.whole = whole;
             }
         }
-        self.library = self
-            .guard
-            .pass(&self.whole, trust, settings.data.as_deref());
+        self.library = if self.whole.runs_functions() {
+            let data = settings.data.as_deref();
+            self.guard.pass(&self.whole, trust, data)
+        } else {
+            self.guard = Guard::default();
+            Arc::clone(&self.whole)
+        };
         self.candidate.clone_from(candidate);
         Some(self)
     }
+}
+
+fn twig(files: &mut LibraryFiles, rules: &FileRules<'_>) -> Option<ReadLibrary> {
+    let root = Path::new(&*rules.folder.root);
+    files.want_text(rules, MANIFEST, rules.limits.manifest);
+    let looker = FileLister::new(root);
+    let manifest = files.named(MANIFEST)?;
+    let (library, layout) = match manifest.text() {
+        Ok(text) => {
+            let (mut library, layout) = twig_layout(rules.folder, text, &looker, rules.limits);
+            if library.runs_functions() {
+                library.function_sources = source(files, MANIFEST).into_iter().collect();
+            }
+            (library, layout)
+        }
+        // A broken symlink is a problem; a missing file was removed after the folder was checked.
+        Err(BodyError::NotFound) if !root.join(MANIFEST).is_symlink() => return None,
+        Err(error) => (broken(rules, FileRole::Manifest, MANIFEST, error), None),
+    };
+    files.keep(looker);
+    let is_good = layout.is_some();
+    Some((library, layout, is_good))
+}
+
+fn functions(files: &mut LibraryFiles, rules: &FileRules<'_>, prefix: &str) -> Option<ReadLibrary> {
+    files.want_text(rules, LIST, rules.limits.manifest);
+    files.want_text(rules, SCRIPT, rules.limits.library_file());
+    let script = files.named(SCRIPT)?.text();
+    let library = match files.named(LIST)?.text() {
+        Ok(list) => {
+            let read = FunctionFiles {
+                list,
+                script,
+                prefix,
+            };
+            let mut library = functions_library(rules.folder, &read, rules.limits);
+            let sources = [source(files, LIST), source(files, SCRIPT)];
+            library.function_sources = sources.into_iter().flatten().collect();
+            library
+        }
+        Err(error) => broken(rules, FileRole::Functions, LIST, error),
+    };
+    let is_good = !library.prompts.is_empty() || library.problems.is_empty();
+    Some((library, None, is_good))
+}
+
+/// Whether the definitions are in another folder than before.
+fn has_moved(files: &LibraryFiles, rules: &FileRules<'_>) -> bool {
+    let tree = files
+        .tree
+        .as_ref()
+        .filter(|_| rules.kind == LibraryKind::Definitions);
+    let root = Path::new(&*rules.folder.root);
+    tree.is_some_and(|tree| *tree.below != *definitions_folder(files, root))
+}
+
+/// The folder with definitions: the one that was read, as long as it has any.
+fn definitions_folder(files: &LibraryFiles, root: &Path) -> &'static str {
+    let tree = files.tree.as_ref().filter(|tree| !tree.files.is_empty());
+    let is_it = |folder: &&str| match tree {
+        Some(tree) => *tree.below == **folder,
+        None => has_json(root, folder),
+    };
+    DEFINITIONS
+        .into_iter()
+        .find(is_it)
+        .unwrap_or(DEFINITIONS[0])
+}
+
+/// A file that defines what functions run, as it was read.
+fn source(files: &LibraryFiles, path: &'static str) -> Option<FunctionSource> {
+    let digest = files.named(path)?.digest()?;
+    Some(FunctionSource { path, digest })
+}
+
+/// A library whose one file cannot be read.
+fn broken(rules: &FileRules<'_>, role: FileRole, path: &str, error: &BodyError) -> Library {
+    empty_library(
+        rules.folder,
+        rules.kind,
+        vec![problem(rules.folder, role, path, error)],
+    )
+}
+
+fn problem(folder: &LibraryRoot, role: FileRole, path: &str, error: &BodyError) -> Problem {
+    error.problem(role, &folder.path_of(path), &folder.shown_path_of(path))
+}
+
+fn definitions(files: &mut LibraryFiles, rules: &FileRules<'_>) -> ReadLibrary {
+    let (folder, limits) = (rules.folder, rules.limits);
+    let root = Path::new(&*folder.root);
+    let is_project = folder.prefix.is_empty();
+    // In another folder, a file with that name may belong to anything.
+    if is_project {
+        files.want_text(rules, CONFIG, limits.manifest);
+    }
+    let below = definitions_folder(files, root);
+    files.tree(rules, TreeKind::Definitions, below);
+    let looker = FileLister::new(root);
+    let tree = files.tree.as_ref();
+    let texts = tree.iter().flat_map(|tree| &tree.files);
+    let texts = texts.map(|file| (&file.path, file.text()));
+    let texts: Vec<DefinitionFile<'_>> = texts.collect();
+    let mut library = definitions_library(folder, &texts, &looker, limits);
+    let usual = DocumentLayout::usual(PREFIX, UriTemplate::parse(TEMPLATE).into_iter().collect());
+    let config = files.named(CONFIG).map(|file| file.text());
+    let text = config.unwrap_or(Ok("")).unwrap_or_default();
+    let read = project_config(folder, text, usual, &looker, limits);
+    library.about = read.about;
+    library.problems.extend(read.problems);
+    let unread = config.and_then(Result::err);
+    if let Some(error) = unread.filter(|error| **error != BodyError::NotFound) {
+        let problem = problem(folder, FileRole::Manifest, CONFIG, error);
+        library.problems.push(problem);
+    }
+    if let Some(left_off) = tree.map(|tree| tree.left_off).filter(|count| *count > 0) {
+        library
+            .problems
+            .push(too_many_definitions(folder, left_off));
+    }
+    // A project may have documents only.
+    if texts.is_empty() && !is_project {
+        library.problems.push(no_definitions(folder));
+    }
+    files.keep(looker);
+    (library, Some(read.layout), true)
+}
+
+fn client(files: &mut LibraryFiles, rules: &FileRules<'_>) -> ReadLibrary {
+    let (folder, kind) = (rules.folder, rules.kind);
+    let tree = files.tree(rules, TreeKind::Client(kind), "");
+    let read = tree.files.iter().filter_map(|file| match &file.content {
+        Ok(FileContent::Client(reading, bundled)) => Some((&file.path, reading, bundled)),
+        _ => None,
+    });
+    let read: Vec<(&RelativePath, &Reading, &Option<Box<SkillFileFound>>)> = read.collect();
+    let bundled = read.iter().filter_map(|(_, _, bundled)| bundled.as_deref());
+    let bundled: Vec<SkillFileFound> = bundled.cloned().collect();
+    let readings = read.iter().map(|(path, reading, _)| (*path, *reading));
+    let mut library = format::library(folder, kind, readings, &bundled, rules.limits);
+    library.problems.extend(tree.problems.iter().cloned());
+    let of_folder = |code, severity, what: &str, help: &str| {
+        let message = format!("{} {what}", folder.shown_root);
+        Problem::of_file(code, severity, &folder.root, message).with_help(help)
+    };
+    if tree.left_off > 0 || tree.is_cut {
+        let what = format!(
+            "has more files or folders than are read ({LISTED} files); the rest is ignored"
+        );
+        let (code, help) = (ProblemCode::TooManyFiles, "split the library in two");
+        library
+            .problems
+            .push(of_folder(code, Severity::Error, &what, help));
+    }
+    if library.prompts.is_empty() && library.problems.is_empty() {
+        let what = format!(
+            "has no file that is read as a prompt of kind `{}`",
+            kind.as_str()
+        );
+        let help = "check the path, or say how to read it with `--kind`";
+        let problem = of_folder(ProblemCode::NoPrompts, Severity::Note, &what, help);
+        library.problems.push(problem);
+    }
+    (library, None, true)
+}
+
+fn too_many_definitions(folder: &LibraryRoot, left_off: usize) -> Problem {
+    let message = format!(
+        "{} has more than {FILES} definitions; {left_off} are ignored",
+        folder.shown_root
+    );
+    Problem::of_file(
+        ProblemCode::TooManyFiles,
+        Severity::Error,
+        &folder.root,
+        message,
+    )
+    .with_help("split the folder in two")
+}
+
+fn no_definitions(folder: &LibraryRoot) -> Problem {
+    let [first, second] = DEFINITIONS;
+    let message = format!(
+        "{} has no {first}/*.json, nor {second}/*.json",
+        folder.shown_root
+    );
+    Problem::of_file(
+        ProblemCode::NoDefinitions,
+        Severity::Warning,
+        &folder.root,
+        message,
+    )
+    .with_help("put a definition there, such as prompts/review-code.json")
+}
+
+/// The folders of a library of definitions that may matter later: for a missing folder, its parent
+/// reports when it appears.
+fn watched_definitions(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let folders = DEFINITIONS.map(|prompts| root.join(prompts));
+    std::iter::once(root.join("mcp")).chain(folders)
 }
 
 /// The last good library, with the current problems in front of the earlier ones.
@@ -224,80 +470,6 @@ fn too_many(folder: &LibraryRoot, below: &str) -> Problem {
     let message = format!("{shown} has more than {FILES} documents; the rest is ignored");
     let (code, path) = (ProblemCode::TooManyDocuments, folder.path_of(below));
     Problem::of_file(code, Severity::Error, &path, message).with_help("split the library in two")
-}
-
-/// A library to load.
-pub(crate) struct LibraryJob {
-    pub(crate) candidate: Candidate,
-    /// What is already known of it.
-    pub(crate) before: Option<LibraryFolder>,
-}
-
-/// A library's folder and the result of loading it; `None` if it is no longer a library.
-pub(crate) type Loaded = (PathBuf, Result<Option<LibraryFolder>, Box<Problem>>);
-
-/// From this many unknown libraries on, threads are worth starting.
-const MANY: usize = 16;
-/// The same for this many files that must be checked again.
-const MANY_FILES: usize = 1_000;
-
-/// Loads libraries, in their order; many new ones on all processors.
-pub(crate) fn load_all(settings: &Settings, trust: &Trust, jobs: Vec<LibraryJob>) -> Vec<Loaded> {
-    let new = jobs.iter().filter(|job| job.before.is_none()).count();
-    let known = jobs.iter().filter_map(|job| job.before.as_ref());
-    let files: usize = known.map(LibraryFolder::file_count).sum();
-    // Asking for the number of processors reads files, too.
-    let helpers = match (new, files) {
-        (0..MANY, 0..MANY_FILES) => 0,
-        _ => std::thread::available_parallelism().map_or(0, |threads| threads.get().min(8) - 1),
-    };
-    let loaded = Mutex::new(Vec::with_capacity(jobs.len()));
-    let jobs = Mutex::new(jobs.into_iter().enumerate());
-    let work = || {
-        loop {
-            let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let Some((at, LibraryJob { candidate, before })) = next else {
-                break;
-            };
-            let kept = load(settings, trust, &candidate, before);
-            let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
-            loaded.push((at, (candidate.root, kept)));
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..helpers {
-            // Without a helper this thread does everything.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
-        }
-        work();
-    });
-    let mut loaded: Vec<(usize, Loaded)> =
-        loaded.into_inner().unwrap_or_else(PoisonError::into_inner);
-    loaded.sort_by_key(|(at, _)| *at);
-    loaded.into_iter().map(|(_, loaded)| loaded).collect()
-}
-
-fn load(
-    settings: &Settings,
-    trust: &Trust,
-    candidate: &Candidate,
-    before: Option<LibraryFolder>,
-) -> Result<Option<LibraryFolder>, Box<Problem>> {
-    if candidate.is_away {
-        return Ok(before);
-    }
-    // Another name is another prefix for every prompt: then everything is read again.
-    let is_same = |before: &LibraryFolder| {
-        let name = candidate.name.as_ref();
-        before.kind() == candidate.kind && name.is_none_or(|name| before.folder.name == *name)
-    };
-    let before = before.filter(is_same);
-    let is_first = before.is_none();
-    let state = match before {
-        Some(before) => before,
-        None => LibraryFolder::new(folder(settings, candidate)?, candidate),
-    };
-    Ok(state.refresh(settings, trust, candidate, is_first))
 }
 
 fn folder(settings: &Settings, candidate: &Candidate) -> Result<LibraryRoot, Box<Problem>> {

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use twig_core::parse::library::MANIFEST;
-use twig_core::{Library, Problem, ProblemCode, Severity};
+use twig_core::{Library, LibraryKind, Problem, ProblemCode, Severity};
 
+use crate::candidate::Candidate;
 use crate::followed_config::{FollowedConfig, LiveSettings};
 use crate::found::{FoundLibrary, PlaceOrigin, SearchedPlace};
-use crate::library_folder::{LibraryFolder, LibraryJob, load_all};
+use crate::library_folder::LibraryFolder;
 use crate::names;
 use crate::place::LibraryPlace;
 use crate::reach::{Mounts, Reach};
@@ -44,6 +45,17 @@ struct Recorded {
     seen: SeenStamp,
     trust: Trust,
     problem: Option<Problem>,
+}
+
+/// How much of the disk a scan checks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ScanScope<'s> {
+    /// Every place and every library.
+    All,
+    /// The library with this folder.
+    Library(&'s Path),
+    /// The libraries that these paths are in.
+    Touched(&'s BTreeSet<PathBuf>),
 }
 
 /// The folders to watch, whether they exist or not.
@@ -109,7 +121,59 @@ impl LibrarySet {
 
     /// Checks the disk; returns how many libraries changed, or `None` if neither they nor their
     /// order changed.
-    pub(crate) fn scan(&mut self) -> Option<usize> {
+    pub(crate) fn scan(&mut self, scope: ScanScope<'_>) -> Option<usize> {
+        let roots = match scope {
+            ScanScope::All => None,
+            ScanScope::Library(root) => Some(BTreeSet::from([root.to_path_buf()])),
+            ScanScope::Touched(paths) => self.libraries_of(paths),
+        };
+        let Some(roots) = roots else {
+            return self.scan_all();
+        };
+        let settings = Arc::clone(&self.settings);
+        self.trust.look(&settings);
+        let mut changed = 0;
+        for root in roots {
+            let Some(before) = self.kept.remove(&root) else {
+                return self.scan_all();
+            };
+            let mut candidate = before.candidate.clone();
+            candidate.manifest = SeenStamp::at(&root.join(MANIFEST));
+            let (old, trust) = (before.library(), &self.trust.trust);
+            let Some(kept) = before.refresh(&settings, trust, &candidate, false) else {
+                // It is no longer a library: check its place.
+                return self.scan_all();
+            };
+            let library = kept.library();
+            self.kept.insert(root, kept);
+            if let Some(at) = self.libraries.iter_mut().find(|it| Arc::ptr_eq(it, &old))
+                && !Arc::ptr_eq(&old, &library)
+            {
+                *at = library;
+                changed += 1;
+            }
+        }
+        (changed > 0).then_some(changed)
+    }
+
+    /// The libraries that paths are in. `None` if a path is not inside a library with a manifest,
+    /// or may be part of another place: then more than these libraries may have changed.
+    fn libraries_of(&self, paths: &BTreeSet<PathBuf>) -> Option<BTreeSet<PathBuf>> {
+        let mounts = Mounts::now();
+        let library_of = |path: &PathBuf| {
+            let mut above = path.ancestors().skip(1);
+            let (root, kept) = above.find_map(|folder| self.kept.get_key_value(folder))?;
+            let is_inner =
+                |place: &LibraryPlace| place.path != *root && place.path.starts_with(root);
+            let is_sure = kept.kind() == LibraryKind::Twig
+                && !self.places.iter().any(is_inner)
+                && self.reach.answers(&mounts, root);
+            is_sure.then(|| root.clone())
+        };
+        paths.iter().map(library_of).collect()
+    }
+
+    fn scan_all(&mut self) -> Option<usize> {
         self.look_at_config();
         let settings = Arc::clone(&self.settings);
         let settings = &*settings;
@@ -133,12 +197,12 @@ impl LibrarySet {
         let config = self.config.as_ref().and_then(FollowedConfig::problem);
         problems.extend(config.cloned());
         let mut known = std::mem::take(&mut self.kept);
-        let jobs = candidates.into_iter().map(|candidate| LibraryJob {
-            before: known.remove(&candidate.root),
-            candidate,
+        let candidates = candidates.into_iter().map(|candidate| {
+            let known = known.remove(&candidate.root);
+            (candidate, known)
         });
         let mut libraries = Vec::with_capacity(self.libraries.len());
-        for (root, loaded) in load_all(settings, &self.trust.trust, jobs.collect()) {
+        for (root, loaded) in load_all(settings, &self.trust.trust, candidates.collect()) {
             match loaded {
                 Ok(None) => {}
                 Ok(Some(kept)) => {
@@ -164,34 +228,6 @@ impl LibrarySet {
         let read = libraries.iter().filter(|library| !is_old(library)).count();
         self.libraries = libraries;
         Some(read)
-    }
-
-    /// Checks one library and nothing else; returns the same as `scan`.
-    pub(crate) fn scan_one(&mut self, root: &Path) -> Option<usize> {
-        let settings = Arc::clone(&self.settings);
-        let settings = &*settings;
-        let known = self.kept.get(root).map(LibraryFolder::library);
-        let at =
-            known.and_then(|known| self.libraries.iter().position(|it| Arc::ptr_eq(it, &known)));
-        let (Some(at), Some(before)) = (at, self.kept.remove(root)) else {
-            return self.scan();
-        };
-        let mut candidate = before.candidate.clone();
-        candidate.manifest = SeenStamp::at(&root.join(MANIFEST));
-        self.trust.look(settings);
-        let job = LibraryJob {
-            candidate,
-            before: Some(before),
-        };
-        let loaded = load_all(settings, &self.trust.trust, vec![job]).pop();
-        let Some((root, Ok(Some(kept)))) = loaded else {
-            // It is no longer a library: check its place.
-            return self.scan();
-        };
-        let library = kept.library();
-        self.kept.insert(root, kept);
-        let before = std::mem::replace(&mut self.libraries[at], Arc::clone(&library));
-        (!Arc::ptr_eq(&before, &library)).then_some(1)
     }
 
     /// The files that each library was read from.
@@ -317,4 +353,118 @@ fn where_links_lead(path: &Path) -> Vec<PathBuf> {
         leads.extend(path.canonicalize());
     }
     leads
+}
+
+/// A library's folder and the result of loading it; `None` if it is no longer a library.
+type Loaded = (PathBuf, Result<Option<LibraryFolder>, Box<Problem>>);
+
+/// From this many unknown libraries on, threads are worth starting.
+const MANY: usize = 16;
+/// The same for this many files that must be checked again.
+const MANY_FILES: usize = 1_000;
+
+/// Loads libraries, in their order; many new ones on all processors.
+fn load_all(
+    settings: &Settings,
+    trust: &Trust,
+    candidates: Vec<(Candidate, Option<LibraryFolder>)>,
+) -> Vec<Loaded> {
+    let known = candidates.iter().filter_map(|(_, known)| known.as_ref());
+    let new = candidates.len() - known.clone().count();
+    let files: usize = known.map(LibraryFolder::file_count).sum();
+    // Asking for the number of processors reads files, too.
+    let helpers = match (new, files) {
+        (0..MANY, 0..MANY_FILES) => 0,
+        _ => std::thread::available_parallelism().map_or(0, |threads| threads.get().min(8) - 1),
+    };
+    let loaded = Mutex::new(Vec::with_capacity(candidates.len()));
+    let candidates = Mutex::new(candidates.into_iter().enumerate());
+    let work = || {
+        loop {
+            let next = candidates
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .next();
+            let Some((at, (candidate, known))) = next else {
+                break;
+            };
+            let kept = LibraryFolder::load(settings, trust, &candidate, known);
+            let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            loaded.push((at, (candidate.root, kept)));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..helpers {
+            // Without a helper this thread does everything.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    let mut loaded: Vec<(usize, Loaded)> =
+        loaded.into_inner().unwrap_or_else(PoisonError::into_inner);
+    loaded.sort_by_key(|(at, _)| *at);
+    loaded.into_iter().map(|(_, loaded)| loaded).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn write(folder: &Path, prompt: &str) {
+        fs::create_dir_all(folder).unwrap();
+        let text = format!("[prompts.{prompt}]\n[[prompts.{prompt}.messages]]\nrole = \"user\"\n");
+        fs::write(folder.join(MANIFEST), format!("{text}text = \"x\"\n")).unwrap();
+    }
+
+    fn names(set: &LibrarySet) -> Vec<&str> {
+        let prompts = set.libraries.iter().flat_map(|library| &library.prompts);
+        prompts.map(|prompt| &*prompt.full_name).collect()
+    }
+
+    fn touch(set: &mut LibrarySet, path: PathBuf) -> Option<usize> {
+        set.scan(ScanScope::Touched(&BTreeSet::from([path])))
+    }
+
+    #[test]
+    fn a_touched_path_leads_to_its_own_library_only() {
+        let home = tempfile::tempdir().unwrap();
+        let [one, two] = ["one", "two"].map(|name| home.path().join(name));
+        let settings = Settings {
+            data: Some(home.path().to_path_buf()),
+            ..Settings::default()
+        };
+        let mut set = LibrarySet::new(&settings, Arc::default());
+        write(&one, "a");
+        write(&two, "b");
+        assert_eq!(set.scan(ScanScope::All), Some(2));
+        write(&one, "c");
+        write(&two, "d");
+        assert_eq!(touch(&mut set, one.join(MANIFEST)), Some(1));
+        assert_eq!(names(&set), ["one:c", "two:b"]);
+        // The folder itself may be another one now: then its place is checked.
+        assert_eq!(touch(&mut set, one.clone()), Some(1));
+        assert_eq!(names(&set), ["one:c", "two:d"]);
+        fs::remove_file(one.join(MANIFEST)).unwrap();
+        touch(&mut set, one.join(MANIFEST));
+        assert_eq!(names(&set), ["two:d"]);
+    }
+
+    #[test]
+    fn a_place_inside_a_library_is_found_when_it_appears() {
+        let home = tempfile::tempdir().unwrap();
+        let (outer, inner) = (home.path().join("outer"), home.path().join("outer/inner"));
+        let settings = Settings {
+            libraries: vec![inner.clone()],
+            data: Some(home.path().to_path_buf()),
+            ..Settings::default()
+        };
+        let mut set = LibrarySet::new(&settings, Arc::default());
+        write(&outer, "a");
+        set.scan(ScanScope::All);
+        write(&inner, "b");
+        touch(&mut set, inner);
+        assert_eq!(names(&set), ["inner:b", "outer:a"]);
+    }
 }

@@ -1,6 +1,6 @@
 //! The catalog that follows the disk.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use twig_core::store::StoreError;
 use twig_core::{Catalog, Library, Problem, Revisions};
 
 use crate::found::SearchedPlace;
-use crate::library_set::{Folders, LibrarySet};
+use crate::library_set::{Folders, LibrarySet, ScanScope};
 use crate::problem_log::ProblemLog;
 use crate::project::ProjectSource;
 use crate::reach::Reach;
@@ -71,11 +71,11 @@ pub struct Refresh {
 /// What a thread that follows the disk is woken by.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Signal {
-    /// The system told of something.
+    /// The system reported a change.
     Touched,
-    /// Another thread looked at the disk or the store, and published another catalog.
+    /// Another thread checked the disk or the store, and published another catalog.
     Published,
-    /// Somebody wrote to the store.
+    /// A program wrote to the store.
     Wrote,
     /// It is over.
     Stop,
@@ -219,12 +219,7 @@ impl LiveCatalog {
     ///
     /// If nothing did, this costs a `stat` for each folder and manifest.
     pub fn refresh(&self) -> Refresh {
-        self.look_with(LibrarySet::scan)
-    }
-
-    /// Checks one library, and publishes another catalog if it changed.
-    pub(crate) fn look_again(&self, library: &Library) {
-        self.look_with(|shelf| shelf.scan_one(Path::new(&*library.root)));
+        self.check(ScanScope::All)
     }
 
     /// True if this very library was read from a file with this stamp.
@@ -232,11 +227,12 @@ impl LiveCatalog {
         self.sources.is_read(library, path, stamp)
     }
 
-    fn look_with(&self, scan: impl FnOnce(&mut LibrarySet) -> Option<usize>) -> Refresh {
+    /// Checks that part of the disk.
+    pub(crate) fn check(&self, scope: ScanScope<'_>) -> Refresh {
         let mut guard = lock(&self.shelf);
         self.scans.fetch_add(1, Ordering::Relaxed);
         let problems = guard.problems.clone();
-        let scanned = scan(&mut guard);
+        let scanned = guard.scan(scope);
         if let (Some(workspace), Some(live)) = (&self.workspace, guard.configured.take()) {
             workspace.configure(live.serves_store, &live.separator);
         }

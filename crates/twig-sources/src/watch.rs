@@ -1,25 +1,28 @@
 //! Follows the disk: events from the system, a check of the disk, and notifications of changes.
 //!
 //! The system's events are only hints: they come late, lack paths and get lost. Any event triggers
-//! a check of the disk, and stamps decide; there is also a check every few seconds.
+//! a check of the libraries that its paths are in, and stamps decide; there is also a check of
+//! everything every few seconds.
 
 mod checkout;
 mod gap;
-mod hints;
 mod native;
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use notify::EventKind;
+use notify::event::ModifyKind;
 use twig_core::Catalog;
 use twig_core::store::Store;
 
 use self::checkout::under_way;
 use self::gap::Gap;
-use self::hints::Hints;
 use self::native::Native;
+use crate::library_set::ScanScope;
 use crate::live::{LiveCatalog, Signal};
 use crate::patience::{CHECKOUT, CHECKOUT_STEP, EVENTS_LONGEST, EVENTS_QUIET};
 use crate::settings::Watching;
@@ -138,7 +141,7 @@ struct Follower<F> {
     native: Option<Native>,
     received: Receiver<Signal>,
     gap: Gap,
-    /// When to read recently changed files again.
+    /// When to check everything, and to read recently changed files again.
     next_round: Instant,
     on_change: F,
 }
@@ -150,9 +153,9 @@ impl<F: Fn()> Follower<F> {
         }
         if self.catalog.settings().watching == Watching::Auto {
             self.native = Native::start(Arc::clone(&self.hints));
-            self.follow_folders(&[]);
+            self.follow_folders(&BTreeSet::new());
         }
-        let mut until = Instant::now() + self.look();
+        let mut until = self.look();
         loop {
             let next = self.gap.due().map_or(until, |due| due.min(until));
             let left = next.saturating_duration_since(Instant::now());
@@ -168,28 +171,32 @@ impl<F: Fn()> Follower<F> {
                     self.announce_writes();
                     continue;
                 }
-                Ok(Signal::Touched) if !self.wait_for_quiet() => return,
                 Ok(Signal::Touched) | Err(RecvTimeoutError::Timeout) => {}
             }
-            if !self.wait_for_checkouts() {
+            if !self.wait_for_writers() {
                 return;
             }
-            until = Instant::now() + self.look();
+            until = self.look();
         }
     }
 
     /// Checks the disk until every folder there is watched; returns when to check next.
-    fn look(&mut self) -> Duration {
+    fn look(&mut self) -> Instant {
         let mut took = Duration::ZERO;
         let now = Instant::now();
-        if now >= self.next_round {
+        let is_due = now >= self.next_round;
+        if is_due {
             next_round();
             self.next_round = now + RECONCILE;
         }
         for _ in 0..ROUNDS {
-            let lost = self.hints.take();
+            let Hinted { touched, lost } = self.hints.take();
             let started = Instant::now();
-            self.catalog.refresh();
+            self.catalog.check(if is_due || touched.is_empty() {
+                ScanScope::All
+            } else {
+                ScanScope::Touched(&touched)
+            });
             // The store may have been written to during another wait.
             self.catalog.follow_project();
             self.catalog.refresh_workspace();
@@ -202,9 +209,9 @@ impl<F: Fn()> Follower<F> {
             }
         }
         if self.native.is_some() {
-            RECONCILE
+            self.next_round
         } else {
-            (took * 50).clamp(POLL, SLOWEST_POLL)
+            Instant::now() + (took * 50).clamp(POLL, SLOWEST_POLL)
         }
     }
 
@@ -243,24 +250,22 @@ impl<F: Fn()> Follower<F> {
         });
     }
 
-    /// Announces another catalog: logs its problems and notifies the listener of the rest.
+    /// Announces another catalog: notifies the listener if a list or a document differs, and logs
+    /// new problems.
     fn announce(&mut self) {
-        self.catalog.log_problems();
         let now = self.catalog.published();
-        if Arc::ptr_eq(&now, &self.announced) {
-            return self.gap.settled();
-        }
         let before = std::mem::replace(&mut self.announced, now);
         if before.revisions() != self.announced.revisions() {
             self.gap.announced(Instant::now());
             (self.on_change)();
         }
         self.gap.settled();
+        self.catalog.log_problems();
     }
 
     /// Watches exactly the relevant folders; returns whether any is new. `lost` are paths whose
     /// watches ended.
-    fn follow_folders(&mut self, lost: &[PathBuf]) -> bool {
+    fn follow_folders(&mut self, lost: &BTreeSet<PathBuf>) -> bool {
         let Some(native) = &mut self.native else {
             return false;
         };
@@ -274,32 +279,25 @@ impl<F: Fn()> Follower<F> {
         }
     }
 
-    /// Waits until no event arrived for a moment; `false` when the thread must end.
-    fn wait_for_quiet(&mut self) -> bool {
-        while let Some((first, last)) = self.hints.times() {
-            let until = (last + EVENTS_QUIET).min(first + EVENTS_LONGEST);
-            if until <= Instant::now() {
-                break;
-            }
-            if !self.pause(until) {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Waits until no git checkout is running, so that it becomes one change; `false` when the
-    /// thread must end.
-    fn wait_for_checkouts(&mut self) -> bool {
+    /// Waits until the writers are done: no event arrived for a moment, and no git checkout is
+    /// running, so that it becomes one change. `false` when the thread must end.
+    fn wait_for_writers(&mut self) -> bool {
         let latest = Instant::now() + CHECKOUT;
-        let mut roots = self.catalog.roots();
+        let mut roots = None;
         loop {
-            roots.retain(|root| under_way(root, CHECKOUT));
             let now = Instant::now();
-            if roots.is_empty() || now >= latest {
-                return true;
-            }
-            if !self.pause(latest.min(now + CHECKOUT_STEP)) {
+            let quiet = self.hints.quiet_at().filter(|at| *at > now);
+            let until = if let Some(quiet) = quiet {
+                quiet
+            } else {
+                let roots = roots.get_or_insert_with(|| self.catalog.roots());
+                roots.retain(|root| under_way(root, CHECKOUT));
+                if roots.is_empty() || now >= latest {
+                    return true;
+                }
+                latest.min(now + CHECKOUT_STEP)
+            };
+            if !self.pause(until) {
                 return false;
             }
         }
@@ -322,5 +320,224 @@ impl<F: Fn()> Follower<F> {
                 }
             }
         }
+    }
+}
+
+/// More paths than this are not kept one by one.
+const PATHS: usize = 1_000;
+
+/// The system's events since the last check of the disk.
+#[derive(Debug)]
+struct Hints {
+    state: Mutex<HintState>,
+    signals: Sender<Signal>,
+}
+
+#[derive(Debug, Default)]
+struct HintState {
+    /// When the first and the last of them arrived.
+    times: Option<(Instant, Instant)>,
+    hinted: Hinted,
+    interests: Interests,
+}
+
+/// The paths of events.
+#[derive(Debug, Default)]
+struct Hinted {
+    touched: BTreeSet<PathBuf>,
+    /// Those beneath which watches ended.
+    lost: BTreeSet<PathBuf>,
+}
+
+/// Which events matter: other files in a busy folder above a library do not.
+#[derive(Debug, Default)]
+struct Interests {
+    /// Folders of which every entry matters.
+    inside: BTreeSet<PathBuf>,
+    /// Paths that matter themselves, with their parents.
+    roots: Vec<PathBuf>,
+    /// Folders with several paths, of which an event names one.
+    shared: BTreeSet<PathBuf>,
+}
+
+impl Interests {
+    fn include(&self, path: &Path) -> bool {
+        path.parent()
+            .is_some_and(|folder| self.inside.contains(folder))
+            || self.inside.contains(path)
+            || self.roots.iter().any(|root| root.starts_with(path))
+    }
+}
+
+impl Hints {
+    fn new(signals: Sender<Signal>) -> Self {
+        Self {
+            state: Mutex::default(),
+            signals,
+        }
+    }
+
+    /// Records one event; only the first of a burst wakes the thread.
+    fn record(&self, event: notify::Result<notify::Event>) {
+        let (paths, ends) = match event {
+            Ok(event) if event.need_rescan() => (everything(), true),
+            Err(_) => (everything(), true),
+            // Our own reads cause these: reacting to them would never end.
+            Ok(event) if matches!(event.kind, EventKind::Access(_)) => return,
+            Ok(event) => {
+                let ends = matches!(
+                    event.kind,
+                    EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))
+                );
+                (event.paths.into_iter().collect(), ends)
+            }
+        };
+        let now = Instant::now();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !paths.is_empty() && !paths.iter().any(|path| state.interests.include(path)) {
+            return;
+        }
+        let has_two_paths = |path: &PathBuf| {
+            let folder = path.parent();
+            folder.is_some_and(|folder| state.interests.shared.contains(folder))
+        };
+        let is_unclear = paths.is_empty() || paths.iter().any(has_two_paths);
+        let Hinted { touched, lost } = &mut state.hinted;
+        if ends {
+            lost.extend(paths.iter().cloned());
+        }
+        touched.extend(if is_unclear { everything() } else { paths });
+        for paths in [touched, lost] {
+            if paths.len() > PATHS {
+                *paths = everything();
+            }
+        }
+        let first = state.times.map(|(first, _)| first);
+        state.times = Some((first.unwrap_or(now), now));
+        drop(state);
+        if first.is_none() {
+            let _ = self.signals.send(Signal::Touched);
+        }
+    }
+
+    /// When it will have been quiet for a moment, if nothing more happens.
+    fn quiet_at(&self) -> Option<Instant> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (first, last) = state.times?;
+        Some((last + EVENTS_QUIET).min(first + EVENTS_LONGEST))
+    }
+
+    /// Resets the events; returns their paths.
+    fn take(&self) -> Hinted {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.times = None;
+        std::mem::take(&mut state.hinted)
+    }
+
+    /// Sets which events matter from now on.
+    fn listen_for(&self, interests: Interests) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.interests = interests;
+    }
+}
+
+/// The root path, which contains everything.
+fn everything() -> BTreeSet<PathBuf> {
+    BTreeSet::from([PathBuf::from("/")])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use notify::event::{AccessKind, AccessMode, CreateKind, Flag, RemoveKind};
+    use notify::{Event, EventKind};
+
+    use super::*;
+
+    fn event(kind: EventKind, path: &str) -> Event {
+        Event::new(kind).add_path(PathBuf::from(path))
+    }
+
+    fn hints() -> (Hints, std::sync::mpsc::Receiver<Signal>) {
+        let (sender, receiver) = channel();
+        let hints = Hints::new(sender);
+        hints.listen_for(Interests {
+            inside: BTreeSet::from([PathBuf::from("/home/me/prompts")]),
+            roots: vec![PathBuf::from("/home/me/prompts")],
+            shared: BTreeSet::new(),
+        });
+        (hints, receiver)
+    }
+
+    #[test]
+    fn our_own_reads_are_no_news() {
+        let (hints, signals) = hints();
+        let opened = EventKind::Access(AccessKind::Open(AccessMode::Any));
+        hints.record(Ok(event(opened, "/home/me/prompts/a")));
+        assert!(signals.try_recv().is_err());
+    }
+
+    #[test]
+    fn what_happens_beside_a_library_is_no_news() {
+        let (hints, signals) = hints();
+        hints.record(Ok(event(
+            EventKind::Create(CreateKind::File),
+            "/home/me/notes",
+        )));
+        assert!(signals.try_recv().is_err());
+        hints.record(Ok(event(EventKind::Remove(RemoveKind::Folder), "/home/me")));
+        assert!(signals.try_recv().is_ok());
+        assert_eq!(
+            hints.take().lost,
+            BTreeSet::from([PathBuf::from("/home/me")])
+        );
+    }
+
+    #[test]
+    fn a_burst_wakes_once() {
+        let (hints, signals) = hints();
+        for _ in 0..3 {
+            hints.record(Ok(event(
+                EventKind::Create(CreateKind::File),
+                "/home/me/prompts/a",
+            )));
+        }
+        assert_eq!(signals.try_iter().count(), 1);
+        assert!(hints.take().lost.is_empty());
+        hints.record(Ok(event(EventKind::Any, "/home/me/prompts/b")));
+        assert_eq!(signals.try_iter().count(), 1);
+    }
+
+    #[test]
+    fn an_event_names_the_path_that_was_touched() {
+        let (hints, _signals) = hints();
+        let path = "/home/me/prompts/a";
+        hints.record(Ok(event(EventKind::Any, path)));
+        assert_eq!(hints.take().touched, BTreeSet::from([PathBuf::from(path)]));
+        assert!(hints.take().touched.is_empty());
+    }
+
+    #[test]
+    fn an_event_in_a_folder_with_two_paths_touches_everything() {
+        let (hints, _signals) = hints();
+        let linked = PathBuf::from("/home/me/prompts/linked");
+        hints.listen_for(Interests {
+            inside: BTreeSet::from([linked.clone()]),
+            roots: Vec::new(),
+            shared: BTreeSet::from([linked]),
+        });
+        hints.record(Ok(event(EventKind::Any, "/home/me/prompts/linked/a")));
+        assert_eq!(hints.take().touched, everything());
+    }
+
+    #[test]
+    fn an_overflow_means_look_at_everything() {
+        let (hints, signals) = hints();
+        hints.record(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
+        assert!(signals.try_recv().is_ok());
+        assert_eq!(hints.take().lost, everything());
+        hints.record(Err(notify::Error::generic("gone")));
+        assert_eq!(hints.take().lost, everything());
     }
 }

@@ -13,7 +13,7 @@ fn write(root: &Path, path: &str, text: &str) {
 
 fn load(root: &Path, kind: LibraryKind, before: Option<LibraryFolder>) -> Option<LibraryFolder> {
     let candidate = Candidate::new(root.to_path_buf(), kind);
-    super::load(&Settings::default(), &Trust::default(), &candidate, before).unwrap()
+    LibraryFolder::load(&Settings::default(), &Trust::default(), &candidate, before).unwrap()
 }
 
 /// A folder whose name is a valid library name.

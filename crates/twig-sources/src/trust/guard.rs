@@ -25,17 +25,14 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// The part of a library that may be served; the same allocation if nothing changed.
+    /// The part of a library with programs that may be served; the same allocation if nothing
+    /// changed.
     pub(crate) fn pass(
         &mut self,
         library: &Arc<Library>,
         trust: &Trust,
         data: Option<&Path>,
     ) -> Arc<Library> {
-        if !library.runs_functions() {
-            *self = Self::default();
-            return Arc::clone(library);
-        }
         let root = Path::new(&*library.root);
         let verdict = match self.surveyor.examine(root) {
             Ok(survey) => trust.library_verdict(library, &survey, data),

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 
-use super::hints::{Hints, Interests};
+use super::{Hints, Interests};
 use crate::library_set::Folders;
 use crate::network::is_network;
 use crate::system_watcher::start_watcher;
@@ -35,9 +35,8 @@ struct FolderIdentity {
 impl Native {
     /// Starts the system's watcher, if there is one.
     pub(crate) fn start(hints: Arc<Hints>) -> Option<Self> {
-        let ears = Arc::clone(&hints);
-        let hear = move |event: notify::Result<notify::Event>| ears.hear(event);
-        match start_watcher(hear) {
+        let events = Arc::clone(&hints);
+        match start_watcher(move |event| events.record(event)) {
             Ok(watcher) => Some(Self {
                 watcher,
                 watched: BTreeMap::new(),
@@ -55,7 +54,11 @@ impl Native {
     /// not work here.
     ///
     /// For a missing folder it watches the nearest existing parent.
-    pub(crate) fn follow(&mut self, folders: &Folders, lost: &[PathBuf]) -> Result<bool, String> {
+    pub(crate) fn follow(
+        &mut self,
+        folders: &Folders,
+        lost: &BTreeSet<PathBuf>,
+    ) -> Result<bool, String> {
         if let Some(far) = &folders.far {
             return Err(format!("{} is on a network file system", far.display()));
         }
@@ -160,10 +163,14 @@ fn wanted(folders: &Folders) -> BTreeMap<FolderIdentity, Wanted<'_>> {
 
 /// A folder with two paths is watched by one of them, and its events matter by either.
 fn interests(folders: &Folders, wanted: &BTreeMap<FolderIdentity, Wanted<'_>>) -> Interests {
-    let inside = wanted.values().filter(|wanted| wanted.is_inside);
-    let paths = inside.flat_map(|wanted| &wanted.paths);
+    let paths = |is_it: fn(&Wanted<'_>) -> bool| {
+        let folders = wanted.values().filter(move |wanted| is_it(wanted));
+        let paths = folders.flat_map(|wanted| &wanted.paths);
+        paths.map(|path| path.to_path_buf()).collect()
+    };
     Interests {
-        inside: paths.map(|path| path.to_path_buf()).collect(),
+        inside: paths(|wanted| wanted.is_inside),
+        shared: paths(|wanted| wanted.paths.len() > 1),
         roots: folders
             .roots
             .iter()
@@ -233,6 +240,7 @@ mod tests {
         };
         let wanted = wanted(&folders);
         assert_eq!(wanted.len(), 1);
-        assert_eq!(interests(&folders, &wanted).inside.len(), 2);
+        let interests = interests(&folders, &wanted);
+        assert_eq!((interests.inside.len(), interests.shared.len()), (2, 2));
     }
 }
