@@ -164,7 +164,8 @@ impl Store for SqliteStore {
             .read(&self.handle, |sql| rows::content(sql, digest))?;
         content.ok_or_else(|| {
             StoreError::Unavailable(format!(
-                "The content is no longer in workspace '{}': its project was deleted",
+                "The content is no longer in workspace '{}': its project was deleted, or this \
+                 version was dropped",
                 self.handle.workspace
             ))
         })
