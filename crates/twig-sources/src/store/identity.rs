@@ -131,6 +131,16 @@ pub(super) struct OpenFiles {
     logs: Vec<(PathBuf, FileIdentity)>,
 }
 
+/// What is known of the files of a connection while all of them are in place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FilesInPlace {
+    /// The file's metadata; it differs once a program wrote to the file, which SQLite does only in
+    /// a checkpoint.
+    pub(super) stamp: FileStamp,
+    /// The size of the log in bytes.
+    pub(super) log_bytes: u64,
+}
+
 impl OpenFiles {
     pub(super) fn new(
         path: PathBuf,
@@ -147,41 +157,44 @@ impl OpenFiles {
 
     /// Whether all of them are still in place.
     pub(super) fn are_there(&self) -> bool {
-        self.is_main_there() && self.logs.iter().all(|(path, log)| is_at(path, *log))
+        self.in_place().is_some()
+    }
+
+    /// Looks at each of them once; `None` if one is not in place.
+    pub(super) fn in_place(&self) -> Option<FilesInPlace> {
+        let main = metadata_at(&self.path, self.main)?;
+        let mut logs = self.logs.iter();
+        let mut next = || logs.next().map(|(path, log)| metadata_at(path, *log));
+        let log_bytes = match next() {
+            Some(log) => log?.len(),
+            None => 0,
+        };
+        while let Some(log) = next() {
+            log?;
+        }
+        Some(FilesInPlace {
+            stamp: FileStamp::of(&main),
+            log_bytes,
+        })
     }
 
     /// Whether the log's path no longer exists while the file is still the same.
     pub(super) fn is_log_missing(&self) -> bool {
         let log = self.logs.first();
-        self.is_main_there() && log.is_some_and(|(path, _)| fs::symlink_metadata(path).is_err())
-    }
-
-    /// The file's metadata; it differs once a program wrote to the file, which SQLite does only in
-    /// a checkpoint.
-    pub(super) fn stamp(&self) -> Option<FileStamp> {
-        let metadata = fs::metadata(&self.path).ok()?;
-        Some(FileStamp::of(&metadata))
-    }
-
-    /// The size of the log in bytes.
-    pub(super) fn log_bytes(&self) -> u64 {
-        let log = self.logs.first();
-        let length = log.and_then(|(path, _)| fs::metadata(path).ok());
-        length.map_or(0, |metadata| metadata.len())
+        metadata_at(&self.path, self.main).is_some()
+            && log.is_some_and(|(path, _)| fs::symlink_metadata(path).is_err())
     }
 
     /// The identity of the file.
     pub(super) fn identity(&self) -> FileIdentity {
         self.main
     }
-
-    fn is_main_there(&self) -> bool {
-        is_at(&self.path, self.main)
-    }
 }
 
-fn is_at(path: &Path, identity: FileIdentity) -> bool {
-    FileIdentity::at(path).is_ok_and(|found| found == identity)
+/// The metadata of a path, if it still refers to that file.
+fn metadata_at(path: &Path, identity: FileIdentity) -> Option<Metadata> {
+    let metadata = fs::metadata(path).ok()?;
+    (FileIdentity::of(&metadata) == identity).then_some(metadata)
 }
 
 /// The tags of a file and of its log.

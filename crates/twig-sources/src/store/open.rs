@@ -14,7 +14,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use twig_core::store::{StoreError, StoreName};
 
 use super::Access;
-use super::identity::{FileIdentity, OpenFileGuard, OpenFiles, pair};
+use super::identity::{FileIdentity, FilesInPlace, OpenFileGuard, OpenFiles, pair};
 use super::lock::{WorkspaceLock, WorkspaceLockError};
 use super::migrations::{self, APPLICATION, MIGRATIONS};
 use super::sqlite_error::SqliteError;
@@ -74,7 +74,12 @@ impl OpenConnection {
 
     /// True if the connection can be used: its files are in place, and it is not retired.
     pub(super) fn is_usable(&self) -> bool {
-        !self.held.is_retired() && self.files.are_there()
+        self.usable_files().is_some()
+    }
+
+    /// Its files, if it can be used.
+    pub(super) fn usable_files(&self) -> Option<FilesInPlace> {
+        self.files.in_place().filter(|_| !self.held.is_retired())
     }
 
     /// Closes a connection whose files were moved or are damaged. The files now in place may belong

@@ -27,7 +27,7 @@ const LOOKS: [Duration; 5] = [
     Duration::from_millis(100),
 ];
 
-/// Minimum time between two checks while events arrive continuously.
+/// Minimum time between two signals while events arrive continuously.
 const PACE: Duration = Duration::from_millis(5);
 
 /// How often to check without an event.
@@ -157,7 +157,6 @@ impl StoreWatcherThread {
     /// `false` when the thread must end.
     fn look_again_and_again(&mut self) -> bool {
         let mut since = Instant::now();
-        let mut looked = None;
         let mut next = 0;
         while let Some(after) = LOOKS.get(next) {
             if self.is_over.load(Ordering::Acquire) {
@@ -168,22 +167,12 @@ impl StoreWatcherThread {
                 Ok(WatcherSignal::Stop) | Err(RecvTimeoutError::Disconnected) => return false,
                 // Another write: start over.
                 Ok(WatcherSignal::Touched) => {
-                    while let Ok(signal) = self.received.try_recv() {
-                        if matches!(signal, WatcherSignal::Stop) {
-                            return false;
-                        }
-                    }
-                    // One write is many events; during a storm of them, leave the writer some time.
-                    if let Some(looked) = looked {
-                        std::thread::sleep(PACE.saturating_sub(Instant::elapsed(&looked)));
-                    }
                     since = Instant::now();
                     next = 1;
                 }
                 Err(RecvTimeoutError::Timeout) => next += 1,
             }
             self.look();
-            looked = Some(Instant::now());
         }
         true
     }
@@ -229,8 +218,10 @@ fn listen(path: &Path, hints: SyncSender<WatcherSignal>) -> notify::Result<Recom
             !matches!(event.kind, EventKind::Access(_))
                 && (event.paths.is_empty() || event.paths.iter().any(is_ours))
         });
-        if is_news {
-            let _ = hints.try_send(WatcherSignal::Touched);
+        if is_news && hints.try_send(WatcherSignal::Touched).is_ok() {
+            // One write is a dozen events, and waking this thread for each of them slows the writer
+            // down. Meanwhile the system merges them into one.
+            std::thread::sleep(PACE);
         }
     };
     let mut native = start_watcher(hear)?;

@@ -163,7 +163,7 @@ impl WriterThread {
                 Err(error) => left.remove(0).report(Err(error)),
                 Ok(opened) => {
                     self.handle.keeps_reserve = true;
-                    self.known = opened.files.stamp();
+                    self.known = opened.files.in_place().map(|files| files.stamp);
                     match self.work(&opened, left, jobs) {
                         ConnectionEnd::Done => return,
                         ConnectionEnd::Wrong(queued) => {
@@ -219,7 +219,8 @@ impl WriterThread {
             }
             self.handle.deadline.set(first.job.until);
             // Do not write to a file that was removed, replaced or overwritten meanwhile.
-            if !opened.is_usable() || (is_used && opened.files.stamp() != self.known) {
+            let stamp = opened.usable_files().map(|files| files.stamp);
+            if stamp.is_none() || (is_used && stamp != self.known) {
                 return ConnectionEnd::Wrong(batch);
             }
             is_used = true;
@@ -279,23 +280,22 @@ impl WriterThread {
             // Nothing was changed, or nothing may be.
             sql.run("ROLLBACK", [])
         };
-        if !opened.files.are_there() {
+        let Some(files) = opened.files.in_place() else {
             let workspace = self.handle.workspace.clone();
             return Err(SqliteError::from(StoreError::Moved { workspace }).into());
-        }
+        };
         // SQLite's error about a write takes precedence over the error at the end, which the first
         // may have caused.
         let outcomes = applied?;
         ended?;
-        self.watch_log(opened);
+        self.watch_log(opened, files.log_bytes);
         // If it differs now, this very write checkpointed the log.
-        self.known = opened.files.stamp();
+        self.known = Some(files.stamp);
         Ok(outcomes)
     }
 
     /// Logs that the log cannot be checkpointed, once for each time that it grows.
-    fn watch_log(&mut self, opened: &OpenConnection) {
-        let bytes = opened.files.log_bytes();
+    fn watch_log(&mut self, opened: &OpenConnection, bytes: u64) {
         let is_large = bytes > LARGE_LOG;
         if is_large && !self.is_log_large {
             tracing::warn!(
