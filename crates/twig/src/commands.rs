@@ -6,12 +6,15 @@ mod check;
 mod client;
 mod clipboard;
 mod compact;
+mod complete;
+mod completions;
 mod connect;
 mod content;
 mod demo;
 mod doctor;
 mod documents;
 mod editor;
+mod examples;
 mod export;
 mod help;
 mod import;
@@ -23,6 +26,7 @@ mod new;
 mod old_spelling;
 mod opened_catalog;
 mod origin;
+mod pick;
 mod project;
 mod question;
 mod render;
@@ -35,12 +39,15 @@ mod transfer;
 mod values;
 mod workspace;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Command, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use self::check::CheckArgs;
+use self::complete::CompleteArgs;
+use self::completions::CompletionsArgs;
 use self::connect::ConnectArgs;
 use self::doctor::DoctorArgs;
 use self::export::ExportArgs;
@@ -51,6 +58,7 @@ use self::item::{PromptCommand, ResourceCommand};
 use self::library::LibraryCommand;
 use self::list::ListArgs;
 use self::new::NewCommand;
+use self::pick::PickArgs;
 use self::project::ProjectCommand;
 use self::render::RenderArgs;
 use self::search::SearchArgs;
@@ -60,7 +68,7 @@ use self::workspace::WorkspaceCommand;
 use crate::command_error::{CommandError, ErrorKind};
 use crate::function;
 use crate::log::LogLevel;
-use crate::ui::Ui;
+use crate::ui::{ColorWhen, Ui};
 use crate::worker;
 
 /// Keep your prompts in one place and serve them to every AI client
@@ -86,6 +94,43 @@ pub(crate) struct Cli {
     /// How much to log on stderr
     #[arg(long, global = true, value_enum, default_value_t = LogLevel::Warn, value_name = "LEVEL")]
     pub(crate) log_level: LogLevel,
+
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: ColorWhen,
+
+    /// Print no hints and no messages about what was done; errors are printed
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+}
+
+/// The definition of the command line, with what it needs to parse and explain these words.
+pub(crate) fn command_line(words: impl Iterator<Item = OsString> + Clone) -> Command {
+    let command = Cli::command().color(color_of(words.clone()).for_clap());
+    // Other commands do not wait for examples that nothing prints.
+    let mut given = words.clone().skip(1);
+    let wants_help = given.any(|word| word == "-h" || word == "--help" || word == "help");
+    if wants_help || words.count() < 2 {
+        return examples::with_examples(command);
+    }
+    command
+}
+
+/// The colour that the command line asks for, before it is parsed: clap prints mistakes in it, too.
+fn color_of(words: impl Iterator<Item = OsString>) -> ColorWhen {
+    let mut words = words.skip(1).take_while(|word| word != "--");
+    let mut when = ColorWhen::default();
+    while let Some(word) = words.next() {
+        let value = match word.to_str() {
+            Some("--color") => words.next().and_then(|value| value.into_string().ok()),
+            Some(word) => word.strip_prefix("--color=").map(str::to_owned),
+            None => None,
+        };
+        if let Some(value) = value {
+            when = ColorWhen::from_str(&value, false).unwrap_or(when);
+        }
+    }
+    when
 }
 
 #[derive(Debug, Subcommand)]
@@ -101,6 +146,8 @@ pub(crate) enum TwigCommand {
     Show(ShowArgs),
     /// Render a prompt with arguments
     Render(RenderArgs),
+    /// Find a prompt by typing, and print it with its arguments
+    Pick(PickArgs),
     /// Search prompts and documents by name, title, description and text
     Search(SearchArgs),
     /// Check libraries and report problems
@@ -133,11 +180,8 @@ pub(crate) enum TwigCommand {
     Connect(ConnectArgs),
     /// Report what was found where, what is wrong, and whether clients can reach it
     Doctor(DoctorArgs),
-    /// Print a shell completion script
-    Completions {
-        /// The shell to complete for
-        shell: clap_complete::Shell,
-    },
+    /// Print or install the script that completes commands and names in your shell
+    Completions(CompletionsArgs),
     /// Print the man page of twig, or of one of its commands
     Man {
         /// The command, such as `new prompt`
@@ -145,6 +189,9 @@ pub(crate) enum TwigCommand {
     },
     /// Print a page of the documentation, or the help of a command
     Help(HelpArgs),
+    /// List what could be typed next, for the scripts of `completions`
+    #[command(hide = true)]
+    Complete(CompleteArgs),
     /// Run a prompt function for another Twig process
     #[command(hide = true)]
     RunFunction,
@@ -161,6 +208,7 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
         TwigCommand::List(options) => list::run(&options, ui)?,
         TwigCommand::Show(options) => show::run(&options, ui)?,
         TwigCommand::Render(options) => render::run(&options, ui)?,
+        TwigCommand::Pick(options) => pick::run(&options, ui)?,
         TwigCommand::Search(options) => search::run(&options, ui)?,
         TwigCommand::Check(options) => check::run(&options, ui)?,
         TwigCommand::Init(options) => init::run(&options, ui)?,
@@ -168,7 +216,8 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
         TwigCommand::Connect(options) => connect::run(&options, ui)?,
         TwigCommand::Export(options) => export::run(&options, ui)?,
         TwigCommand::Doctor(options) => doctor::run(&options, ui)?,
-        TwigCommand::Completions { shell } => completions(shell, ui)?,
+        TwigCommand::Completions(options) => completions::run(&options, ui)?,
+        TwigCommand::Complete(options) => complete::run(&options, ui)?,
         TwigCommand::Man { command } => man(&command, ui)?,
         TwigCommand::Help(options) => help::run(&options, ui)?,
         TwigCommand::Import(options) => import::run(&options, ui)?,
@@ -184,16 +233,9 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
     Ok(code)
 }
 
-fn completions(shell: clap_complete::Shell, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "twig", &mut script);
-    ui.raw(&String::from_utf8_lossy(&script))?;
-    Ok(ExitCode::SUCCESS)
-}
-
 /// The man page of `twig` itself, or of one of its commands.
 fn man(command: &[String], ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let mut found = Cli::command();
+    let mut found = examples::with_examples(Cli::command());
     found.build();
     for name in command {
         let Some(inner) = found

@@ -42,7 +42,7 @@ use self::sessions::Sessions;
 use self::wrong_tokens::WrongTokens;
 use crate::command_error::{CommandError, reason};
 use crate::service::Service;
-use crate::ui::Ui;
+use crate::ui::{Ui, UiOptions};
 
 /// Length of the queue of connections that are not yet accepted.
 const ARRIVALS: i32 = 1_024;
@@ -120,7 +120,7 @@ async fn run(service: Service, front: HttpFront, limits: HttpLimits) -> io::Resu
     let listener = tokio::net::TcpListener::from_std(front.listener)?;
     let routes = Routes::new(Arc::clone(&shared), front.door);
     let signals = accept::signals()?;
-    Ui::new().say(format!("http://{address}/mcp"));
+    Ui::new(UiOptions::default()).insist(format!("http://{address}/mcp"));
     accept::run(listener, routes, &shared, signals, &end).await;
     // Requests that are still running keep `shared`; their functions must not outlive the server.
     shared.service.jobs.close();

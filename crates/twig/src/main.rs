@@ -43,18 +43,23 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, FromArgMatches};
 use signal_hook::consts::SIGXFSZ;
 
 use crate::command_error::{CommandError, reason};
 use crate::commands::Cli;
-use crate::ui::Ui;
+use crate::ui::{Ui, UiOptions};
 
 fn main() -> ExitCode {
     keep_descriptors();
-    let cli = match Cli::try_parse() {
+    let parsed = commands::command_line(std::env::args_os().collect::<Vec<_>>().into_iter())
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
+            let error = without_hidden(error);
             // Help and version come this way too, and are no mistake.
             let code = if error.use_stderr() { 2 } else { 0 };
             return error
@@ -64,7 +69,10 @@ fn main() -> ExitCode {
     };
     log::start(cli.log_level);
     survive_large_files();
-    let mut ui = Ui::new();
+    let mut ui = Ui::new(UiOptions {
+        color: cli.color,
+        is_quiet: cli.quiet,
+    });
     let moved = cli.working_folder.as_deref().map_or(Ok(()), go_to);
     let code = match moved.and_then(|()| commands::run(cli.command, &mut ui)) {
         Ok(code) => code,
@@ -84,6 +92,24 @@ fn go_to(folder: &Path) -> Result<(), CommandError> {
         };
         CommandError::fixable(format!("cannot run in `{}`: {why}", folder.display()))
     })
+}
+
+/// Hidden commands are for other processes of Twig: no tip names them.
+fn without_hidden(mut error: clap::Error) -> clap::Error {
+    let kind = ContextKind::SuggestedSubcommand;
+    let Some(ContextValue::Strings(mut names)) = error.remove(kind) else {
+        return error;
+    };
+    let commands = Cli::command();
+    let is_hidden = |name: &String| {
+        let found = commands.find_subcommand(name);
+        found.is_some_and(clap::Command::is_hide_set)
+    };
+    names.retain(|name| !is_hidden(name));
+    if !names.is_empty() {
+        error.insert(kind, ContextValue::Strings(names));
+    }
+    error
 }
 
 /// What was open when this program was started is nothing to those that it starts.

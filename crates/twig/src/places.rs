@@ -24,6 +24,8 @@ pub(crate) struct Places {
     pub(crate) trust: Option<PathBuf>,
     /// The folder of workspaces.
     pub(crate) workspaces: Option<PathBuf>,
+    /// The folder of what can be computed again.
+    pub(crate) cache: Option<PathBuf>,
     /// The prefix of the bash functions of prompts.
     pub(crate) function_prefix: Option<OsString>,
 }
@@ -40,7 +42,9 @@ impl Places {
         let config = absolute("XDG_CONFIG_HOME")
             .or_else(|| platform_config(home.as_deref()))
             .map(|base| base.join("twig").join("config.toml"));
+        let cache = absolute("XDG_CACHE_HOME").or_else(|| platform_cache(home.as_deref()));
         Self {
+            cache: cache.map(|base| base.join("twig")),
             home,
             data,
             data_is_named,
@@ -255,6 +259,16 @@ fn platform_data(home: Option<&Path>) -> Option<PathBuf> {
         return absolute("APPDATA");
     }
     Some(home?.join(".local/share"))
+}
+
+fn platform_cache(home: Option<&Path>) -> Option<PathBuf> {
+    if cfg!(target_os = "macos") {
+        return Some(home?.join("Library/Caches"));
+    }
+    if cfg!(windows) {
+        return absolute("LOCALAPPDATA");
+    }
+    Some(home?.join(".cache"))
 }
 
 fn platform_config(home: Option<&Path>) -> Option<PathBuf> {

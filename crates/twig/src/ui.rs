@@ -3,46 +3,123 @@
 //! Control and invisible characters in text from files are spelled out, so that a library cannot
 //! control the user's terminal.
 
+mod pager;
+mod progress;
+mod style;
+mod table;
+
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
+use rustix::termios::tcgetwinsize;
 use serde::Serialize;
-use twig_core::Problem;
+use twig_core::{Problem, Severity};
 
+pub(crate) use self::progress::Progress;
+pub(crate) use self::style::{ColorWhen, Meaning, Paint};
+use self::table::Layout;
+pub(crate) use self::table::{TableGroup, cut};
 use crate::command_error::CommandError;
+use crate::places;
 use crate::stderr;
 
-/// The widest column that others are aligned to; a longer cell shifts only its own row.
-const COLUMN: usize = 200;
-/// The longest cell that is shown whole, in characters.
-const CELL: usize = 2000;
+/// What the user wants to see.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct UiOptions {
+    pub(crate) color: ColorWhen,
+    /// No messages but errors and questions.
+    pub(crate) is_quiet: bool,
+}
+
+/// The size of a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ScreenSize {
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
+}
 
 /// The two output streams.
 pub(crate) struct Ui {
     out: BufWriter<io::Stdout>,
+    /// What is collected for the pager, if there is one.
+    pages: Option<Vec<u8>>,
+    /// The terminal that standard output is, if it is one.
+    screen: Option<ScreenSize>,
+    paint: Paint,
+    message_paint: Paint,
+    is_quiet: bool,
 }
 
 impl Ui {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(options: UiOptions) -> Self {
+        let out = io::stdout();
         Self {
-            out: BufWriter::new(io::stdout()),
+            screen: out.is_terminal().then(|| screen_size(&out)),
+            paint: Paint::new(options.color.is_on(out.is_terminal())),
+            message_paint: Paint::new(options.color.is_on(io::stderr().is_terminal())),
+            is_quiet: options.is_quiet,
+            pages: None,
+            out: BufWriter::new(out),
+        }
+    }
+
+    /// True if standard output is a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.screen.is_some()
+    }
+
+    /// From now on, a text that is longer than the terminal goes to the user's pager.
+    pub(crate) fn page(&mut self) {
+        if self.is_terminal() && self.pages.is_none() {
+            self.pages = Some(Vec::new());
+        }
+    }
+
+    fn data(&mut self) -> &mut dyn Write {
+        match &mut self.pages {
+            Some(pages) => pages,
+            None => &mut self.out,
         }
     }
 
     /// One line of data.
     pub(crate) fn line(&mut self, text: impl AsRef<str>) -> io::Result<()> {
-        writeln!(self.out, "{}", visible(text.as_ref()))
+        let text = visible(text.as_ref());
+        writeln!(self.data(), "{text}")
+    }
+
+    /// One line that is above what belongs to it.
+    pub(crate) fn heading(&mut self, text: &str) -> io::Result<()> {
+        let text = self
+            .paint
+            .paint(Meaning::Heading, &one_line(text))
+            .into_owned();
+        writeln!(self.data(), "{text}")
+    }
+
+    /// A line of a diff.
+    pub(crate) fn diff_line(&mut self, line: &str) -> io::Result<()> {
+        let shown = visible(line);
+        let meaning = match line.as_bytes() {
+            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Meaning::Heading,
+            [b'+', ..] => Meaning::Added,
+            [b'-', ..] => Meaning::Removed,
+            [b'@', ..] => Meaning::Name,
+            _ => return self.line(line),
+        };
+        let shown = self.paint.paint(meaning, &shown).into_owned();
+        writeln!(self.data(), "{shown}")
     }
 
     /// Data exactly as it is.
     pub(crate) fn raw(&mut self, text: &str) -> io::Result<()> {
-        self.out.write_all(text.as_bytes())
+        self.bytes(text.as_bytes())
     }
 
     /// Text exactly as it is; a terminal sees control characters spelled out.
     pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
-        if self.out.get_ref().is_terminal() {
+        if self.is_terminal() {
             return self.raw(&visible(text));
         }
         self.raw(text)
@@ -50,85 +127,109 @@ impl Ui {
 
     /// Bytes exactly as they are.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.out.write_all(bytes)
+        self.data().write_all(bytes)
     }
 
     /// A value as JSON, indented.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), CommandError> {
         let text = serde_json::to_string_pretty(value)?;
-        writeln!(self.out, "{}", escape_c1(&text))?;
+        writeln!(self.data(), "{}", escape_c1(&text))?;
         Ok(())
     }
 
-    /// Rows in aligned columns, two spaces apart; the last column may have any length.
+    /// Rows in aligned columns, two spaces apart. On a terminal they fit its width; in a pipe the
+    /// last column may have any length.
     pub(crate) fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
         self.indented_table("", rows)
     }
 
     /// The same, below a heading.
     pub(crate) fn indented_table(&mut self, indent: &str, rows: &[Vec<String>]) -> io::Result<()> {
-        self.out.write_all(aligned(indent, rows).as_bytes())
+        let text = table::aligned(self.layout(indent), rows);
+        self.raw(&text)
+    }
+
+    /// Groups of rows, each below its heading, for a terminal.
+    pub(crate) fn grouped_table(&mut self, groups: &[TableGroup]) -> io::Result<()> {
+        let text = table::grouped(self.layout("  "), groups);
+        self.raw(&text)
+    }
+
+    /// Keys and values. On a terminal long values are wrapped, never cut.
+    pub(crate) fn facts(&mut self, indent: &str, rows: &[Vec<String>]) -> io::Result<()> {
+        let text = table::facts(self.layout(indent), rows);
+        self.raw(&text)
+    }
+
+    fn layout<'i>(&self, indent: &'i str) -> Layout<'i> {
+        Layout {
+            indent,
+            width: self.screen.map(|screen| screen.columns),
+            paint: self.paint,
+        }
     }
 
     /// A problem with its excerpt.
     pub(crate) fn problem(&mut self, problem: &Problem) -> io::Result<()> {
-        self.out.write_all(problem_text(problem).as_bytes())
+        let text = problem_text(problem, self.paint);
+        self.raw(&text)
     }
 
-    /// A message to the user, separate from the data.
+    /// A message to the user, separate from the data. `--quiet` turns it off.
     pub(crate) fn say(&mut self, text: impl AsRef<str>) {
+        if !self.is_quiet {
+            self.insist(text);
+        }
+    }
+
+    /// A message that the user gets in any case: an error or a question.
+    pub(crate) fn insist(&mut self, text: impl AsRef<str>) {
         // On a terminal, the data printed before must come first, too.
         let _ = self.out.flush();
-        stderr::write(format!("{}\n", visible(text.as_ref())));
+        let text = visible(text.as_ref());
+        stderr::write(format!("{}\n", self.message_paint.message(&text)));
+    }
+
+    /// Shows that this takes a while, until the value is dropped.
+    pub(crate) fn progress(&mut self, what: &str) -> Progress {
+        if self.is_quiet || !io::stderr().is_terminal() {
+            return Progress::default();
+        }
+        let _ = self.out.flush();
+        Progress::start(what, self.message_paint)
     }
 
     /// The error that ends a command.
     pub(crate) fn error(&mut self, error: &CommandError) {
-        self.say(format!("error: {}", error.message));
+        self.insist(format!("error: {}", error.message));
         for hint in &error.hints {
-            self.say(format!("hint: {hint}"));
+            self.insist(format!("hint: {hint}"));
         }
     }
 
+    /// Prints what is left, through the pager if it is longer than the terminal.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
+        if let (Some(pages), Some(screen)) = (self.pages.take(), self.screen) {
+            let is_long = memchr::memchr_iter(b'\n', &pages).count() >= screen.rows;
+            if !(is_long && pager::show(&pages)) {
+                self.out.write_all(&pages)?;
+            }
+        }
         self.out.flush()
     }
 }
 
-/// Rows as lines with aligned columns.
-fn aligned(indent: &str, rows: &[Vec<String>]) -> String {
-    let rows: Vec<Vec<String>> = rows
-        .iter()
-        .map(|row| row.iter().map(|cell| shortened(one_line(cell))).collect())
-        .collect();
-    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-    let width = |at: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(at));
-        let widths = cells.map(|cell| cell.chars().count().min(COLUMN));
-        widths.max().unwrap_or_default()
-    };
-    // Nothing follows the last column: it needs no padding.
-    let last = columns.saturating_sub(1);
-    let widths: Vec<usize> = (0..last).map(width).chain([0]).collect();
-    let mut text = String::new();
-    for row in &rows {
-        let mut line = indent.to_owned();
-        for (cell, width) in row.iter().zip(&widths) {
-            let _ = write!(line, "{cell:width$}  ");
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
+/// The size of a terminal: as it says, else as the shell says.
+pub(crate) fn screen_size(terminal: impl std::os::fd::AsFd) -> ScreenSize {
+    let size = tcgetwinsize(terminal).ok();
+    let said = |count: Option<u16>| count.filter(|count| *count > 0).map(usize::from);
+    let variable = |name| places::variable(name)?.to_str()?.parse().ok();
+    let columns = said(size.map(|size| size.ws_col)).or_else(|| variable("COLUMNS"));
+    let rows = said(size.map(|size| size.ws_row)).or_else(|| variable("LINES"));
+    ScreenSize {
+        columns: columns.unwrap_or(80).max(20),
+        rows: rows.unwrap_or(24).max(2),
     }
-    text
-}
-
-/// A cell, or its beginning and `…`.
-fn shortened(mut cell: String) -> String {
-    if let Some((end, _)) = cell.char_indices().nth(CELL) {
-        cell.truncate(end);
-        cell.push('…');
-    }
-    cell
 }
 
 /// The text with every control, direction and invisible character written as `<U+001B>`.
@@ -199,14 +300,20 @@ fn escape_c1(json: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-fn problem_text(problem: &Problem) -> String {
+fn problem_text(problem: &Problem, paint: Paint) -> String {
     let mut text = String::new();
-    let severity = problem.severity.as_str();
+    let meaning = match problem.severity {
+        Severity::Error => Meaning::Error,
+        Severity::Warning => Meaning::Warning,
+        Severity::Note => Meaning::Hint,
+    };
+    let title = format!("{}[{}]", problem.severity.as_str(), problem.code);
+    let message = format!(": {}", one_line(&problem.message));
     let _ = writeln!(
         text,
-        "{severity}[{}]: {}",
-        problem.code,
-        one_line(&problem.message)
+        "{}{}",
+        paint.paint(meaning, &title),
+        paint.paint(Meaning::Heading, &message)
     );
     let mut place = one_line(&problem.path);
     if let Some(line) = problem.line {
@@ -219,7 +326,12 @@ fn problem_text(problem: &Problem) -> String {
         .line
         .map_or_else(String::new, |line| line.to_string());
     let gutter = " ".repeat(number.len());
-    let _ = writeln!(text, "{gutter}--> {place}");
+    let _ = writeln!(
+        text,
+        "{gutter}{} {place}",
+        paint.paint(Meaning::Place, "-->")
+    );
+    let bar = paint.paint(Meaning::Place, "|");
     if let Some(excerpt) = &problem.excerpt {
         // Tabs and hidden characters take more than one column when they are shown.
         let shown = |part: &str| visible(part).replace('\t', "    ");
@@ -232,29 +344,21 @@ fn problem_text(problem: &Problem) -> String {
             .collect();
         let indent = " ".repeat(shown(&before).chars().count());
         let carets = "^".repeat(shown(&marked).chars().count().max(1));
-        let _ = writeln!(text, "{gutter} |\n{number} | {}", shown(&excerpt.text));
-        let _ = writeln!(text, "{gutter} | {indent}{carets}");
+        let number = paint.paint(Meaning::Place, &number);
+        let carets = paint.paint(meaning, &carets);
+        let _ = writeln!(
+            text,
+            "{gutter} {bar}\n{number} {bar} {}",
+            shown(&excerpt.text)
+        );
+        let _ = writeln!(text, "{gutter} {bar} {indent}{carets}");
     }
     if let Some(help) = &problem.help {
-        let _ = writeln!(text, "{gutter} = help: {}", one_line(help));
+        let (equals, word) = (
+            paint.paint(Meaning::Place, "="),
+            paint.paint(Meaning::Heading, "help:"),
+        );
+        let _ = writeln!(text, "{gutter} {equals} {word} {}", one_line(help));
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tables_hold_cells_of_any_length() {
-        let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
-        let long = "x".repeat(70_000);
-        let rows = [row(["a", "b", &long]), row(["aa", &long, "c"])];
-        let text = aligned("  ", &rows);
-        let lines: Vec<&str> = text.lines().collect();
-        let cell = format!("{}…", &long[..CELL]);
-        assert_eq!(lines[1], format!("  aa  {cell}  c"));
-        let blanks = " ".repeat(COLUMN - 1);
-        assert_eq!(lines[0], format!("  a   b{blanks}  {cell}"));
-    }
 }

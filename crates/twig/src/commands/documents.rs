@@ -93,7 +93,10 @@ pub(super) fn show(
         return Ok(());
     }
     match &*read {
-        Contents::Text(text) => ui.raw(text)?,
+        Contents::Text(text) => {
+            ui.page();
+            ui.text(text)?;
+        }
         Contents::Bytes(bytes) => {
             let count = counted(bytes.len(), "byte", "bytes");
             ui.say(format!("{uri} is not text: {count} of {}", document.mime));

@@ -158,6 +158,7 @@ pub(super) fn run(options: &ExportArgs, ui: &mut Ui) -> Result<ExitCode, Command
         ui.say(nothing(&opened));
     }
     let world = opened.world(&catalog);
+    let progress = ui.progress("rendering prompts");
     let names = FileNames::new(world, options.to);
     let jobs = Jobs::new(JobSettings::default());
     let prompts = picked.prompts.iter().copied();
@@ -175,6 +176,7 @@ pub(super) fn run(options: &ExportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     let (filter, separator) = (catalog.filter(), &opened.config.separator);
     let is_meant = |name: &str| picked.is_meant(name) && filter.has_name(name, separator);
     let files = export_prompts(target.get(options.to), &plan, &is_meant, &opened.live, mode);
+    drop(progress);
     let files = files.map_err(|error| target.trouble(&opened.places, &error))?;
     let report = ExportReport {
         client: options.to,

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory};
 use twig_core::suggest::did_you_mean;
 
-use super::Cli;
+use super::{Cli, examples};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::ui::Ui;
 
@@ -49,8 +49,14 @@ pub(super) fn run(options: &HelpArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
         [topic] if let Some(page) = page(topic) => page.to_owned(),
         command => command_help(command)?,
     };
+    ui.page();
     ui.raw(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The names of the pages.
+pub(super) fn topics() -> impl Iterator<Item = &'static str> {
+    PAGES.iter().map(|(name, _)| *name)
 }
 
 fn page(topic: &str) -> Option<&'static str> {
@@ -59,7 +65,9 @@ fn page(topic: &str) -> Option<&'static str> {
 }
 
 fn overview() -> String {
-    let mut text = Cli::command().render_help().to_string();
+    let mut text = examples::with_examples(Cli::command())
+        .render_help()
+        .to_string();
     text.push_str("\nTopics (`twig help TOPIC`):\n");
     for (name, page) in PAGES {
         let title = page.lines().next().unwrap_or_default();
@@ -71,7 +79,7 @@ fn overview() -> String {
 }
 
 fn command_help(words: &[String]) -> Result<String, CommandError> {
-    let mut found = Cli::command();
+    let mut found = examples::with_examples(Cli::command());
     found.build();
     for word in words {
         let inner = found.find_subcommand(word);

@@ -70,12 +70,14 @@ pub(super) fn run(options: &ImportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     let places = Places::from_environment();
     let limits = config::load(&places)?.limits;
     let path = on_disk(&options.path);
+    let progress = ui.progress("reading files");
     let gathered = gather(&path).map_err(|error| trouble(&places, &path, &error))?;
     let wish = ImportRequest {
         format: options.format,
         all_rules: options.all_rules,
     };
     let (items, others) = items(gathered, wish, &limits);
+    drop(progress);
     if items.is_empty() {
         let message = format!("{}: there is nothing to import", places.shown(&path));
         let known = "`twig help import` lists what is known; `--format` says what a file is";
@@ -83,11 +85,13 @@ pub(super) fn run(options: &ImportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     }
     let prompts = items.iter().filter_map(|item| item.prompt.as_ref().ok());
     let prompts: Vec<&ImportedPrompt> = prompts.collect();
+    let progress = ui.progress("importing prompts");
     let (goal, fates) = if options.project.is_some() {
         into_project(options, &places, &limits, &prompts)?
     } else {
         into_library(options, &places, &limits, &path, &prompts)?
     };
+    drop(progress);
     let report = ImportReport::new(goal, options.dry_run, &items, fates, others);
     report.print(options, ui)?;
     let is_left = report.is_all_left();

@@ -1,5 +1,6 @@
 //! `twig list`: lists the prompts or the documents.
 
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,8 +15,9 @@ use super::opened_catalog::{OpenedCatalog, SourceArgs};
 use super::origin::{OriginRow, project_flags};
 use crate::command_error::CommandError;
 use crate::places::working_folder;
-use crate::ui::{Ui, quoted};
+use crate::ui::{TableGroup, Ui, quoted};
 
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// What to list instead of everything: libraries by name or path, or prompts as LIBRARY:NAME;
@@ -33,6 +35,10 @@ pub(crate) struct ListArgs {
     /// List documents instead of prompts
     #[arg(long, conflicts_with = "all")]
     documents: bool,
+
+    /// Print names only, one a line
+    #[arg(long = "names", conflicts_with = "json")]
+    is_names_only: bool,
 
     /// Print JSON
     #[arg(long)]
@@ -107,8 +113,18 @@ pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
         ui.json(&rows)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let table: Vec<Vec<String>> = rows.iter().map(cells).collect();
-    ui.table(&table)?;
+    if options.is_names_only {
+        for row in &rows {
+            ui.line(row.name)?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if ui.is_terminal() {
+        ui.grouped_table(&groups(&catalog, &opened.config.separator, &rows))?;
+    } else {
+        let table: Vec<Vec<String>> = rows.iter().map(cells).collect();
+        ui.table(&table)?;
+    }
     if rows.is_empty() {
         ui.say(nothing_in_project(&catalog).unwrap_or_else(|| nothing(&opened)));
     }
@@ -175,6 +191,55 @@ fn beside(path: &Path) -> String {
     let inner = working_folder().and_then(|here| Some(path.strip_prefix(here).ok()?.to_owned()));
     let inner = inner.filter(|inner| !inner.as_os_str().is_empty());
     inner.as_deref().unwrap_or(path).display().to_string()
+}
+
+/// The rows of each library, with the names that people have to type.
+fn groups(catalog: &Catalog, separator: &str, rows: &[PromptRow<'_>]) -> Vec<TableGroup> {
+    let mut by_library: BTreeMap<&str, Vec<&PromptRow<'_>>> = BTreeMap::new();
+    for row in rows {
+        let rows = by_library.entry(row.origin.library()).or_default();
+        rows.push(row);
+    }
+    let short_names = short_names(catalog);
+    let group = |(library, rows): (&str, Vec<&PromptRow<'_>>)| {
+        let mut found = catalog.libraries().iter();
+        let found = found.find(|it| it.name.as_str() == library);
+        let place = found.map(|library| format!(" · {}", library.shown_root));
+        let count = counted(rows.len(), "prompt", "prompts");
+        let rows = rows.into_iter().map(|row| {
+            let mut cells = cells(row);
+            if let Some((_, short)) = row.name.split_once(separator)
+                && short_names.contains(short)
+                && let Some(name) = cells.first_mut()
+            {
+                short.clone_into(name);
+            }
+            cells
+        });
+        TableGroup {
+            heading: library.to_owned(),
+            note: format!("{count}{}", place.unwrap_or_default()),
+            rows: rows.collect(),
+        }
+    };
+    by_library.into_iter().map(group).collect()
+}
+
+/// The names without a library that find exactly one prompt, counted once for all of them.
+pub(super) fn short_names(catalog: &Catalog) -> HashSet<&str> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for library in catalog.libraries() {
+        for prompt in &library.prompts {
+            let (short, full) = (prompt.name.as_str(), &*prompt.full_name);
+            *counts.entry(full).or_default() += 1;
+            // What a project of the store holds is found by its full name.
+            if short != full && library.stored().is_none() {
+                *counts.entry(short).or_default() += 1;
+            }
+        }
+    }
+    let once = counts.into_iter().filter(|(_, count)| *count == 1);
+    once.map(|(name, _)| name).collect()
 }
 
 /// The message for a selected project that has no prompts yet.

@@ -48,6 +48,14 @@ impl<'c> OriginRow<'c> {
             .unwrap_or_else(|| Self::of_file(library, document.file()))
     }
 
+    /// The library or the project.
+    pub(super) fn library(&self) -> &'c str {
+        match self {
+            Self::File { library, .. } => library,
+            Self::Project { project, .. } => project,
+        }
+    }
+
     fn of_project(library: &'c Library, version: Option<&StoredVersion>) -> Option<Self> {
         let (workspace, project) = library.stored()?;
         let version = version.map(|version| version.number);

@@ -27,7 +27,7 @@ pub(super) fn ask(
     if !io::stdin().is_terminal() {
         return Err(unanswered());
     }
-    ui.say(format!("{question} [y/N]"));
+    ui.insist(format!("{question} [y/N]"));
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

@@ -61,7 +61,9 @@ pub(super) fn run(options: &SearchArgs, ui: &mut Ui) -> Result<ExitCode, Command
         limit: MOST,
     };
     let mut index = SearchIndex::new(opened.config.limits.clone());
+    let progress = ui.progress("indexing prompts and documents");
     let hits = index.search(&catalog, &opened.live, &query);
+    drop(progress);
     let hits = hits.map_err(CommandError::fixable)?;
     if options.json {
         let rows = hits.iter().filter_map(|hit| row(&catalog, hit));

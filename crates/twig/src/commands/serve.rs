@@ -19,7 +19,7 @@ use crate::log;
 use crate::places::Places;
 use crate::service::Service;
 use crate::stdio;
-use crate::ui::Ui;
+use crate::ui::{Ui, UiOptions};
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
@@ -143,7 +143,7 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
 
 fn serve_client(service: &Service) -> Result<ExitCode, CommandError> {
     if io::stdin().is_terminal() {
-        Ui::new().say(
+        Ui::new(UiOptions::default()).insist(
             "twig serve speaks MCP on standard input and output; AI clients start it themselves.\n\
              hint: run `twig doctor` to see how to connect one (Ctrl-C ends this)",
         );

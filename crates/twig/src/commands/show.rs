@@ -1,5 +1,6 @@
 //! `twig show`: one prompt with its arguments and text; or one document.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -13,6 +14,7 @@ use super::list::{self, PromptRow};
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
 use super::origin::OriginRow;
 use crate::command_error::CommandError;
+use crate::places::Places;
 use crate::ui::{Ui, one_line};
 
 #[derive(Debug, Args)]
@@ -67,8 +69,18 @@ pub(super) fn run(options: &ShowArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
         return Ok(ExitCode::SUCCESS);
     }
     let names_workspace = opened.has_several_workspaces();
-    print(&row, &messages, names_workspace, ui)?;
+    ui.page();
+    print(&opened.places, &row, &messages, names_workspace, ui)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The texts of a prompt, as far as they can be read.
+pub(super) fn texts(bodies: &dyn Bodies, found: PromptRef<'_>) -> Vec<String> {
+    let messages = found.prompt.messages.iter();
+    let shown = messages.map(|message| shown(bodies, found, message));
+    shown
+        .map(|shown| shown.map_or_else(|error| error.message, |shown| shown.text))
+        .collect()
 }
 
 fn shown(
@@ -133,6 +145,7 @@ fn shown(
 }
 
 fn print(
+    places: &Places,
     row: &PromptRow<'_>,
     messages: &[ShownMessage],
     names_workspace: bool,
@@ -150,7 +163,7 @@ fn print(
         OriginRow::File { library, path } => {
             fact("library", Some(library));
             fact("kind", Some(row.kind));
-            fact("path", Some(path));
+            fact("path", Some(&places.shown(Path::new(path))));
         }
         OriginRow::Project {
             project,
@@ -163,11 +176,12 @@ fn print(
         }
     }
     fact("runs", row.runs);
-    ui.table(&facts)?;
+    ui.facts("", &facts)?;
     if !row.arguments.is_empty() {
-        ui.line("\narguments")?;
+        ui.line("")?;
+        ui.heading("arguments")?;
         let rows: Vec<Vec<String>> = row.arguments.iter().map(argument_cells).collect();
-        ui.indented_table("  ", &rows)?;
+        ui.facts("  ", &rows)?;
     }
     for message in messages {
         let role = if messages.len() > 1 || message.role != Role::User.as_str() {
@@ -175,7 +189,8 @@ fn print(
         } else {
             String::new()
         };
-        ui.line(format!("\ntext{role}"))?;
+        ui.line("")?;
+        ui.heading(&format!("text{role}"))?;
         ui.line(message.text.trim_end())?;
     }
     Ok(())

@@ -65,7 +65,7 @@ fn show_says_what_a_prompt_takes_and_says() {
     description  Review code for quality and best practices
     library      my_coding_lib
     kind         twig
-    path         [data]/My-Coding Lib/prompts/code_review.md
+    path         ~/.local/share/twig/prompts/My-Coding Lib/prompts/code_review.md
 
     arguments
       code_snippet  required  The code to review

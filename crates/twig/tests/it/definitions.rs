@@ -283,7 +283,7 @@ fn the_terminal_shows_renders_and_finds_definitions() {
     description  Review code
     library      service
     kind         definitions
-    path         [data]/service/prompts/review.json
+    path         ~/.local/share/twig/prompts/service/prompts/review.json
 
     arguments
       code      required; at most 10000 characters  The code

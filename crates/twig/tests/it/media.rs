@@ -93,7 +93,7 @@ fn the_terminal_says_what_is_there() {
     name     lib:look
     library  lib
     kind     twig
-    path     [data]/lib/twig.toml
+    path     ~/.local/share/twig/prompts/lib/twig.toml
 
     arguments
       page  required

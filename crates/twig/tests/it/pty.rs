@@ -118,6 +118,11 @@ impl OnTerminal {
         self
     }
 
+    /// The far end, to look at the settings of the terminal.
+    pub(crate) fn far(&self) -> &File {
+        self.far.as_ref().expect("open until the end")
+    }
+
     /// Waits for the end; the exit code, standard output if it is a pipe, and everything that was
     /// shown.
     pub(crate) fn end(mut self) -> (i32, String, String) {

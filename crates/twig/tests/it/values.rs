@@ -166,7 +166,7 @@ fn a_missing_value_is_asked_for_on_a_terminal() {
     > Review go: let x
     ");
     assert_eq!(code, 0);
-    let (code, screen) = shown(&env, &["render", "review", "x"], "\u{4}");
+    let (code, screen) = shown(&env, &["render", "review", "x", "--color=never"], "\u{4}");
     assert!(
         screen.ends_with(
             "error: Missing required argument: language\nhint: twig render lib:review language=…\n"

@@ -219,8 +219,9 @@ impl ConnectStep<'_> {
             report.diff = Some(lines.join("\n"));
             ui.json(&report)?;
         } else {
+            ui.page();
             for line in lines {
-                ui.line(line)?;
+                ui.diff_line(&line)?;
             }
         }
         Ok(ExitCode::SUCCESS)

@@ -82,8 +82,9 @@ pub(super) fn run(
         })?;
         return Ok(ExitCode::SUCCESS);
     }
+    ui.page();
     for line in diff.lines() {
-        ui.line(line)?;
+        ui.diff_line(line)?;
     }
     if diff.is_empty() {
         let (noun, to) = (kind.as_str(), after.number);

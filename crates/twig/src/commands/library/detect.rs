@@ -19,8 +19,10 @@ use crate::ui::Ui;
 pub(super) fn run(options: &LibraryAddArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
     let config = config::load(&places)?;
+    let progress = ui.progress("looking for prompts of other clients");
     let (rows, names): (Vec<AddedLibraryRow>, Vec<Option<LibraryName>>) =
         look(&places, &config)?.into_iter().unzip();
+    drop(progress);
     if options.json && !options.yes {
         ui.json(&rows)?;
         return Ok(ExitCode::SUCCESS);
@@ -158,7 +160,7 @@ fn pick(rows: &[AddedLibraryRow], new: &[usize], ui: &mut Ui) -> Result<Vec<usiz
         let error = CommandError::fixable(message);
         return Err(error.hint("use --yes to add all of them, or `twig library add PATH`"));
     }
-    ui.say("\nwhich to add? numbers such as `1 3-5`, `all`, or nothing for none");
+    ui.insist("\nwhich to add? numbers such as `1 3-5`, `all`, or nothing for none");
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     let picked = chosen(&answer, rows.len()).map_err(CommandError::fixable)?;

@@ -227,7 +227,7 @@ fn messages_may_carry_documents_and_links() {
     name     rich
     library  service
     kind     definitions
-    path     [data]/service/prompts/rich.json
+    path     ~/.local/share/twig/prompts/service/prompts/rich.json
 
     arguments
       p  required

@@ -1,0 +1,168 @@
+//! The names of prompts as the last completion found them, so that the next one does not read every
+//! library again.
+//!
+//! The cache holds the stamps of all files and folders that the names depend on. If one of them
+//! differs, the libraries are read and the cache is written again. It is never read by anything but
+//! completion, and it may be deleted at any time.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+use twig_core::LibraryKind;
+
+use crate::commands::opened_catalog::OpenedCatalog;
+use crate::commands::origin::OriginRow;
+use crate::places::Places;
+
+/// The first line; another version of Twig may mean something else by the rest.
+const VERSION: &str = concat!("twig names 1 ", env!("CARGO_PKG_VERSION"));
+/// The largest cache that is written or read.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// The entries of one folder that are looked at.
+const MOST_ENTRIES: usize = 1000;
+/// Files that name prompts besides the ones with their texts.
+const MANIFESTS: [&str; 3] = ["twig.toml", "prompts.json", "prompts.bash"];
+
+/// A prompt as completion shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NameRow {
+    pub(super) full: String,
+    /// The name without its library, if that is enough to find the prompt; else empty.
+    pub(super) short: String,
+    pub(super) about: String,
+}
+
+/// The names, unless something that they depend on has changed.
+pub(super) fn read(places: &Places) -> Option<Vec<NameRow>> {
+    let mut text = String::new();
+    let file = fs::File::open(cache_file(places)?).ok()?;
+    file.take(LARGEST).read_to_string(&mut text).ok()?;
+    let mut lines = text.lines();
+    if lines.next()? != VERSION || lines.next()? != base(places) {
+        return None;
+    }
+    let mut rows = Vec::new();
+    for line in lines {
+        let mut parts = line.split('\t');
+        match (parts.next()?, parts.next()?, parts.next()?) {
+            ("", path, known) => {
+                if stamp(Path::new(path)) != known {
+                    return None;
+                }
+            }
+            (full, short, about) => rows.push(NameRow {
+                full: full.to_owned(),
+                short: short.to_owned(),
+                about: about.to_owned(),
+            }),
+        }
+    }
+    Some(rows)
+}
+
+/// Remembers the names. A cache that cannot be written is none.
+pub(super) fn write(opened: &OpenedCatalog, rows: &[NameRow]) -> Option<()> {
+    let places = &opened.places;
+    let file = cache_file(places)?;
+    let mut text = format!("{VERSION}\n{}\n", base(places));
+    for path in watched(opened) {
+        let shown = path.to_str().filter(|path| is_plain(path))?;
+        let _ = writeln!(text, "\t{shown}\t{}", stamp(&path));
+    }
+    for row in rows {
+        let parts = [&row.full, &row.short, &row.about];
+        if row.full.is_empty() || !parts.iter().all(|part| is_plain(part)) {
+            continue;
+        }
+        let _ = writeln!(text, "{}\t{}\t{}", row.full, row.short, row.about);
+    }
+    if text.len() as u64 >= LARGEST {
+        return None;
+    }
+    let folder = file.parent()?;
+    fs::create_dir_all(folder).ok()?;
+    // Readable for its owner only, and there as a whole or not at all.
+    let mut whole = NamedTempFile::new_in(folder).ok()?;
+    whole.write_all(text.as_bytes()).ok()?;
+    whole.persist(file).ok()?;
+    Some(())
+}
+
+/// The cache of the folders that are searched from the working folder.
+fn cache_file(places: &Places) -> Option<PathBuf> {
+    Some(places.cache.as_ref()?.join("names"))
+}
+
+/// What is searched: another working folder has other libraries.
+fn base(places: &Places) -> String {
+    let named = [&places.data, &places.config, &places.workspaces];
+    let named = named.into_iter().flatten().chain(&places.projects);
+    let named = named.map(|path| path.display().to_string());
+    named
+        .collect::<Vec<_>>()
+        .join("|")
+        .replace(['\n', '\t'], " ")
+}
+
+/// The files and folders that the names depend on, each once.
+fn watched(opened: &OpenedCatalog) -> Vec<PathBuf> {
+    let places = &opened.places;
+    let mut paths: Vec<PathBuf> = Vec::new();
+    paths.extend(places.data.clone());
+    paths.extend(places.config.clone());
+    paths.extend(places.trust.clone());
+    paths.extend(places.projects.iter().cloned());
+    paths.extend(places.workspaces.clone());
+    paths.extend(places.projects.iter().map(|it| it.join("config.toml")));
+    // A folder becomes a library, and a workspace changes, without a change of the folder around it.
+    for folder in [&places.data, &places.workspaces].into_iter().flatten() {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        paths.extend(entries.take(MOST_ENTRIES).map(|entry| entry.path()));
+    }
+    let catalog = opened.live.snapshot();
+    for library in catalog.libraries().iter().chain(catalog.shadowed()) {
+        let root = Path::new(&*library.root);
+        paths.push(root.to_owned());
+        // A manifest names every prompt; elsewhere each file names its own.
+        let has_manifest = library.kind == LibraryKind::Twig;
+        paths.extend(MANIFESTS.map(|file| root.join(file)));
+        for prompt in &library.prompts {
+            let OriginRow::File { path, .. } = OriginRow::of_prompt(library, prompt) else {
+                continue;
+            };
+            let path = PathBuf::from(path);
+            let folders = path.ancestors().skip(1);
+            let folders = folders.take_while(|folder| folder.starts_with(root));
+            paths.extend(folders.map(Path::to_owned));
+            if !has_manifest {
+                paths.push(path);
+            }
+        }
+    }
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+/// What a file or folder looks like now; `-` if it is missing.
+fn stamp(path: &Path) -> String {
+    match fs::metadata(path) {
+        Ok(found) => format!(
+            "{:x}.{:x}.{:x}.{:x}",
+            found.ino(),
+            found.size(),
+            found.mtime(),
+            found.mtime_nsec()
+        ),
+        Err(_) => "-".to_owned(),
+    }
+}
+
+fn is_plain(text: &str) -> bool {
+    !text.chars().any(char::is_control)
+}

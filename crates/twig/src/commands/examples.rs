@@ -1,0 +1,250 @@
+//! The examples at the end of each `--help`.
+
+use clap::Command;
+
+/// A command, and lines that can be typed.
+type ExampleRow = (&'static str, &'static [&'static str]);
+
+const EXAMPLES: &[ExampleRow] = &[
+    (
+        "",
+        &[
+            "twig demo",
+            "twig list",
+            "git diff | twig render review code=-",
+            "twig connect claude-code",
+        ],
+    ),
+    (
+        "serve",
+        &[
+            "twig serve",
+            "twig serve --http 127.0.0.1:7390",
+            "twig serve --library ./prompts --read-only",
+        ],
+    ),
+    ("demo", &["twig demo"]),
+    (
+        "list",
+        &[
+            "twig list",
+            "twig list --names | fzf",
+            "twig list --documents --json",
+        ],
+    ),
+    ("show", &["twig show review", "twig show review --json"]),
+    (
+        "render",
+        &[
+            "git diff | twig render review code=-",
+            "twig render fix-issue 12 high",
+            "twig render review code=@src/main.rs --copy",
+        ],
+    ),
+    (
+        "pick",
+        &[
+            "claude \"$(twig pick)\"",
+            "twig pick commit --copy",
+            "twig pick --plain | fzf",
+        ],
+    ),
+    (
+        "search",
+        &["twig search commit message", "twig search review --json"],
+    ),
+    ("check", &["twig check", "twig check ./prompts"]),
+    ("init", &["twig init", "twig init ~/work/shop"]),
+    (
+        "new",
+        &[
+            "twig new library my_prompts",
+            "twig new prompt my_prompts:review",
+        ],
+    ),
+    (
+        "new library",
+        &[
+            "twig new library my_prompts",
+            "twig new library team --in ~/team",
+        ],
+    ),
+    (
+        "new prompt",
+        &[
+            "twig new prompt my_prompts:review",
+            "twig new prompt my_prompts:plan --description \"Plan a change\"",
+        ],
+    ),
+    (
+        "import",
+        &[
+            "twig import ~/fabric/patterns",
+            "twig import prompts.csv --dry-run",
+        ],
+    ),
+    (
+        "library",
+        &["twig library list", "twig library add ~/.claude/commands"],
+    ),
+    (
+        "library list",
+        &["twig library list", "twig library list --json"],
+    ),
+    (
+        "library add",
+        &[
+            "twig library add --detect",
+            "twig library add ~/.claude/commands",
+        ],
+    ),
+    ("library remove", &["twig library remove claude"]),
+    (
+        "library trust",
+        &["twig library trust tools", "twig library trust ./tools"],
+    ),
+    ("library distrust", &["twig library distrust tools"]),
+    (
+        "workspace",
+        &["twig workspace list", "twig workspace create office"],
+    ),
+    (
+        "workspace list",
+        &["twig workspace list", "twig workspace list --json"],
+    ),
+    ("workspace create", &["twig workspace create office"]),
+    ("workspace delete", &["twig workspace delete office"]),
+    (
+        "workspace compact",
+        &["twig workspace compact default --keep 10"],
+    ),
+    ("workspace backup", &["twig workspace backup twig.backup"]),
+    (
+        "workspace restore",
+        &["twig workspace restore twig.backup office"],
+    ),
+    (
+        "project",
+        &["twig project create garden", "twig project list"],
+    ),
+    (
+        "project list",
+        &["twig project list", "twig project list --json"],
+    ),
+    ("project create", &["twig project create garden"]),
+    ("project rename", &["twig project rename garden park"]),
+    ("project delete", &["twig project delete garden"]),
+    ("project export", &["twig project export garden ./garden"]),
+    ("project import", &["twig project import ./garden"]),
+    (
+        "prompt",
+        &[
+            "twig prompt add water -p garden -c @water.md",
+            "twig prompt history water",
+        ],
+    ),
+    ("prompt list", &["twig prompt list -p garden"]),
+    (
+        "prompt show",
+        &[
+            "twig prompt show water",
+            "twig prompt show water --version 2",
+        ],
+    ),
+    (
+        "prompt add",
+        &[
+            "twig prompt add water -p garden -c @water.md",
+            "pbpaste | twig prompt add water -c -",
+        ],
+    ),
+    ("prompt update", &["twig prompt update water -c @water.md"]),
+    ("prompt delete", &["twig prompt delete water"]),
+    ("prompt history", &["twig prompt history water"]),
+    ("prompt restore", &["twig prompt restore water --version 2"]),
+    ("prompt diff", &["twig prompt diff water"]),
+    ("prompt edit", &["twig prompt edit water"]),
+    ("prompt rename", &["twig prompt rename water water-2"]),
+    (
+        "resource",
+        &[
+            "twig resource list -p garden",
+            "twig resource show plan > plan.png",
+        ],
+    ),
+    ("resource list", &["twig resource list -p garden"]),
+    ("resource show", &["twig resource show plan > plan.png"]),
+    (
+        "resource add",
+        &["twig resource add plan --uri garden:plan -c @plan.png"],
+    ),
+    (
+        "resource update",
+        &["twig resource update plan -c @plan.png"],
+    ),
+    ("resource delete", &["twig resource delete plan"]),
+    ("resource history", &["twig resource history plan"]),
+    (
+        "resource restore",
+        &["twig resource restore plan --version 1"],
+    ),
+    ("resource diff", &["twig resource diff plan"]),
+    ("resource edit", &["twig resource edit plan"]),
+    ("resource rename", &["twig resource rename plan plan-2"]),
+    (
+        "export",
+        &[
+            "twig export --to claude",
+            "twig export --to skills --user 'review:*'",
+            "twig export --to gemini --check",
+        ],
+    ),
+    (
+        "connect",
+        &[
+            "twig connect",
+            "twig connect codex",
+            "twig connect cursor --remove",
+        ],
+    ),
+    ("doctor", &["twig doctor", "twig doctor --json"]),
+    (
+        "completions",
+        &[
+            "twig completions --install",
+            "source <(twig completions bash)",
+        ],
+    ),
+    ("help", &["twig help shell", "twig help new prompt"]),
+    ("man", &["twig man render | man -l -"]),
+];
+
+/// A command line whose help has examples.
+pub(crate) fn with_examples(command: Command) -> Command {
+    add(command, "")
+}
+
+fn add(mut command: Command, path: &str) -> Command {
+    let names: Vec<String> = command
+        .get_subcommands()
+        .filter(|inner| !inner.is_hide_set())
+        .map(|inner| inner.get_name().to_owned())
+        .collect();
+    for name in names {
+        let inner = format!("{path} {name}");
+        command = command.mut_subcommand(name, |command| add(command, inner.trim()));
+    }
+    let Some((_, lines)) = EXAMPLES.iter().find(|(name, _)| *name == path) else {
+        return command;
+    };
+    let mut text = command
+        .get_after_help()
+        .map(|before| format!("{before}\n\n"))
+        .unwrap_or_default();
+    text.push_str("Examples:");
+    for line in *lines {
+        text.push_str("\n  ");
+        text.push_str(line);
+    }
+    command.after_help(text)
+}
