@@ -140,12 +140,7 @@ impl Ui {
     /// Rows in aligned columns, two spaces apart. On a terminal they fit its width; in a pipe the
     /// last column may have any length.
     pub(crate) fn table(&mut self, rows: &[Vec<String>]) -> io::Result<()> {
-        self.indented_table("", rows)
-    }
-
-    /// The same, below a heading.
-    pub(crate) fn indented_table(&mut self, indent: &str, rows: &[Vec<String>]) -> io::Result<()> {
-        let text = table::aligned(self.layout(indent), rows);
+        let text = table::aligned(self.layout(""), rows);
         self.raw(&text)
     }
 
@@ -155,7 +150,7 @@ impl Ui {
         self.raw(&text)
     }
 
-    /// Keys and values. On a terminal long values are wrapped, never cut.
+    /// Rows of which nothing is cut: on a terminal the last column is wrapped.
     pub(crate) fn facts(&mut self, indent: &str, rows: &[Vec<String>]) -> io::Result<()> {
         let text = table::facts(self.layout(indent), rows);
         self.raw(&text)

@@ -238,7 +238,7 @@ fn print(
     }
     if let Some(project) = &report.project {
         ui.line("\nproject")?;
-        ui.indented_table("  ", &[project.cells()])?;
+        ui.facts("  ", &[project.cells()])?;
     }
     for (title, libraries) in [
         ("libraries", &report.libraries),
@@ -260,7 +260,7 @@ fn print(
                 ]
             })
             .collect();
-        ui.indented_table("  ", &rows)?;
+        ui.facts("  ", &rows)?;
     }
     if report.libraries.is_empty() {
         ui.line("\nno libraries yet: make one with `twig new library NAME`")?;
@@ -278,7 +278,7 @@ fn print(
             .iter()
             .map(workspace::WorkspaceRow::cells)
             .collect();
-        ui.indented_table("  ", &rows)?;
+        ui.facts("  ", &rows)?;
     }
     print_problems(report, problems, ui)?;
     let mut args = vec!["serve".to_owned()];

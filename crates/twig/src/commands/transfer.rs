@@ -265,7 +265,7 @@ fn update(
     if options.json {
         ui.json(&update_row(&done, name, options, is_written))?;
     } else {
-        ui.table(&update_cells(&done))?;
+        ui.facts("", &update_cells(&done))?;
     }
     let shown = stores.places.shown(&folder);
     if !done.conflicts.is_empty() {

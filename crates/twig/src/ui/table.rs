@@ -16,6 +16,9 @@ const GAP: usize = 2;
 /// The narrowest column that says anything.
 const NARROWEST: usize = 8;
 
+/// The narrowest column in which wrapped text is read with ease.
+const LEGIBLE: usize = 30;
+
 /// How a table is laid out.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout<'i> {
@@ -179,25 +182,49 @@ fn shortened(mut cell: String) -> String {
     cell
 }
 
-/// Keys and values, with long values wrapped at words beneath themselves.
+/// Aligned columns whose last one is wrapped at words beneath itself; nothing is cut.
 pub(super) fn facts(layout: Layout<'_>, rows: &[Vec<String>]) -> String {
     let Some(screen) = layout.width else {
         return aligned(layout, rows);
     };
     let rows = clean(rows);
-    let keys = rows.iter().filter_map(|row| row.first());
-    let key_width = keys.map(|key| key.width()).max().unwrap_or(0);
-    let before = layout.indent.width() + key_width + GAP;
+    let mut widths: Vec<usize> = Vec::new();
+    for row in &rows {
+        let before_last = &row[..row.len().saturating_sub(1)];
+        widths.resize(widths.len().max(before_last.len()), 0);
+        for (width, cell) in widths.iter_mut().zip(before_last) {
+            *width = (*width).max(cell.width());
+        }
+    }
+    // What leaves no room beside it shares a column with what follows.
+    let before = |count: usize| {
+        let columns = widths[..count].iter().map(|width| width + GAP);
+        layout.indent.width() + columns.sum::<usize>()
+    };
+    let fitting = (0..=widths.len()).rev();
+    let fitting = fitting.filter(|count| screen.saturating_sub(before(*count)) >= LEGIBLE);
+    let count = fitting.max().unwrap_or(0).max(widths.len().min(1));
+    let before = before(count);
     let room = screen.saturating_sub(before).max(NARROWEST);
     let mut text = String::new();
     for row in &rows {
-        let mut cells = row.iter();
-        let key = cells.next().map_or("", String::as_str);
-        let value = cells.map(String::as_str).collect::<Vec<_>>().join("  ");
-        let padding = key_width - key.width() + GAP;
-        let key = layout.paint.paint(Meaning::Name, key);
-        let mut line = format!("{}{key}{}", layout.indent, " ".repeat(padding));
-        for (at, part) in wrapped(&value, room).iter().enumerate() {
+        let (leading, rest) = row.split_at(count.min(row.len()));
+        let mut line = layout.indent.to_owned();
+        for (at, (cell, width)) in leading.iter().zip(&widths).enumerate() {
+            let padding = width.saturating_sub(cell.width()) + GAP;
+            if at == 0 {
+                line.push_str(&layout.paint.paint(Meaning::Name, cell));
+            } else {
+                line.push_str(cell);
+            }
+            line.extend(std::iter::repeat_n(' ', padding));
+        }
+        let rest = rest
+            .iter()
+            .map(String::as_str)
+            .filter(|cell| !cell.is_empty());
+        let rest = rest.collect::<Vec<_>>().join("  ");
+        for (at, part) in wrapped(&rest, room).iter().enumerate() {
             if at > 0 {
                 line.push('\n');
                 line.extend(std::iter::repeat_n(' ', before));
@@ -292,6 +319,16 @@ mod tests {
         assert_eq!(
             facts(layout(Some(16)), &rows),
             "  name  one two\n        three\n"
+        );
+        let rows = [row(["a", "new", "one two three four five six seven"])];
+        assert_eq!(
+            facts(layout(Some(40)), &rows),
+            "  a  new  one two three four five six\n          seven\n"
+        );
+        let rows = [row(["a", "a long cell in the middle", "one two"])];
+        assert_eq!(
+            facts(layout(Some(40)), &rows),
+            "  a  a long cell in the middle  one two\n"
         );
     }
 }

@@ -211,6 +211,26 @@ fn every_help_has_examples() {
 }
 
 #[test]
+fn what_is_agreed_to_is_shown_whole() {
+    let env = env("");
+    let words: Vec<String> = (0..30).map(|at| format!("word-{at}")).collect();
+    env.write(
+        "f/twig.toml",
+        format!(
+            "[prompts.p]\ncommand = [\"./run\", \"{}\"]\n",
+            words.join(" ")
+        ),
+    );
+    env.write("f/run", "#!/bin/sh\n");
+    fs::set_permissions(env.data().join("f/run"), fs::Permissions::from_mode(0o755)).expect("ours");
+    let (_, screen) = shown(&env, &["library", "trust", "f"], "n\n");
+    for word in &words {
+        assert!(screen.contains(word.as_str()), "{word}: {screen}");
+    }
+    assert!(!screen.contains('…'), "{screen}");
+}
+
+#[test]
 fn a_card_wraps_and_cuts_nothing() {
     let env = env(LIBRARIES);
     let (_, screen) = run(env.command(["show", "review"]), 70, 80);

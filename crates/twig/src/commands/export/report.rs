@@ -79,7 +79,7 @@ impl ExportReport<'_> {
             let prompt = left.prompt.to_string();
             vec!["left".to_owned(), prompt, "-".to_owned(), left.why.clone()]
         }));
-        ui.table(&table)?;
+        ui.facts("", &table)?;
         self.say(&table, &self.target.path(), places, ui);
         Ok(())
     }

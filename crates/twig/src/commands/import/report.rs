@@ -150,7 +150,7 @@ impl<'c> ImportReport<'c> {
             });
             table.extend(more);
         }
-        ui.table(&table)?;
+        ui.facts("", &table)?;
         self.say_counts(options, ui);
         Ok(())
     }

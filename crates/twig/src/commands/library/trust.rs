@@ -229,9 +229,9 @@ fn describe(
     ui.line("\nprompts that run a program")?;
     for (prompt, function) in functions(library) {
         let row = vec![prompt.full_name.to_string(), started(function)];
-        ui.indented_table("  ", &[row])?;
+        ui.facts("  ", &[row])?;
         for line in in_words(function.grants(), places) {
-            ui.indented_table("    ", &[vec![line]])?;
+            ui.facts("    ", &[vec![line]])?;
         }
     }
     ui.line("\nEach of them gets its arguments, this library and the path of the folder in which it is called.")?;
@@ -247,7 +247,7 @@ fn describe(
             vec![path.clone(), digest.clone(), news.to_owned()]
         })
         .collect();
-    ui.indented_table("  ", &rows)?;
+    ui.facts("  ", &rows)?;
     let gone = before.into_iter().flatten();
     for (path, _) in gone.filter(|(path, _)| !files.contains_key(*path)) {
         ui.line(format!("  {path}  is gone"))?;
