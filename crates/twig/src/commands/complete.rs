@@ -19,7 +19,7 @@ use super::store::{ProjectArgs, ProjectTarget, Stores};
 use super::{Cli, help, list};
 use crate::command_error::CommandError;
 use crate::places::Places;
-use crate::ui::{Ui, cut, one_line};
+use crate::ui::{Ui, UiOptions, cut, one_line};
 
 /// The longest description beside a candidate, in columns.
 const DESCRIPTION: usize = 80;
@@ -267,9 +267,12 @@ impl<'c> TypedLine<'c> {
             ("prompt", _, "name" | "names") => self.stored(ItemKind::Prompt),
             ("resource", _, "name" | "names") => self.stored(ItemKind::Resource),
             ("new", Some("prompt"), "name") => self.libraries(":"),
-            ("library", _, "library" | "libraries") | (_, _, "into") => self.libraries(""),
+            ("library", _, "library" | "libraries" | "named") | (_, _, "into") => {
+                self.libraries("")
+            }
             ("list" | "check", _, "only" | "names" | "paths") | (_, _, "only") => {
                 let mut found = self.libraries("");
+                found.extend(self.projects());
                 found.extend(paths::suggest("", current));
                 found
             }
@@ -322,7 +325,12 @@ impl<'c> TypedLine<'c> {
             workspace: self.option("workspace").map(str::to_owned),
             ..SourceArgs::default()
         };
-        OpenedCatalog::open(&sources).ok()
+        // A store that cannot be read is no news for someone who presses Tab.
+        let mut silent = Ui::new(UiOptions {
+            is_quiet: true,
+            ..UiOptions::default()
+        });
+        OpenedCatalog::open_with_store(&sources, &mut silent).ok()
     }
 
     /// Prompts by their full names; by their short ones if the user has begun to type one.
@@ -365,8 +373,12 @@ impl<'c> TypedLine<'c> {
             }
         };
         let rows: Vec<NameRow> = catalog.prompts(0).map(row).collect();
+        let paths = name_cache::watched(&opened);
+        drop(short_names);
+        drop(catalog);
+        drop(opened);
         if is_usual {
-            name_cache::write(&opened, &rows);
+            name_cache::write(&places, &paths, &rows);
         }
         rows
     }
@@ -414,6 +426,7 @@ impl<'c> TypedLine<'c> {
         };
         let catalog = opened.live.snapshot();
         let libraries = catalog.libraries().iter();
+        let libraries = libraries.filter(|library| library.stored().is_none());
         libraries
             .map(|library| Suggestion::new(format!("{}{end}", library.name), &*library.shown_root))
             .collect()

@@ -59,7 +59,7 @@ enum PickOutcome {
 }
 
 pub(super) fn run(options: &PickArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let opened = OpenedCatalog::open(&options.sources)?;
+    let opened = OpenedCatalog::open_with_store(&options.sources, ui)?;
     let catalog = Latest::from(opened.live.snapshot());
     if options.plain {
         for found in catalog.prompts(0) {

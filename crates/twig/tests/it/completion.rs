@@ -86,6 +86,16 @@ fn names_are_remembered_until_something_changes() {
     assert_eq!(names(), fresh());
     env.configure("");
     assert_eq!(names(), fresh());
+    let made = env.run(["project", "create", "garden"]);
+    assert_eq!(made.code, 0, "{made}");
+    for name in ["one", "two"] {
+        let added = env.run(["prompt", "add", name, "-p", "garden", "-c", "x"]);
+        assert_eq!(added.code, 0, "{added}");
+        assert_eq!(names(), fresh());
+        let written = fs::read(&cache).expect("written");
+        assert_eq!(names(), fresh());
+        assert_eq!(fs::read(&cache).expect("kept"), written);
+    }
 }
 
 #[test]
@@ -129,6 +139,7 @@ fn names_of_everything_else_are_offered() {
             "twig prompt show -p garden ",
             "water",
         ),
+        (&["project", "list"], "twig render garden:", "garden:water"),
     ] {
         let made = env.run(args.iter().copied());
         assert_eq!(made.code, 0, "{made}");

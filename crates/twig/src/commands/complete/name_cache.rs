@@ -65,14 +65,15 @@ pub(super) fn read(places: &Places) -> Option<Vec<NameRow>> {
     Some(rows)
 }
 
-/// Remembers the names. A cache that cannot be written is none.
-pub(super) fn write(opened: &OpenedCatalog, rows: &[NameRow]) -> Option<()> {
-    let places = &opened.places;
+/// Remembers the names and what they depend on. A cache that cannot be written is none.
+///
+/// The store has to be closed: opening it changes files beside it.
+pub(super) fn write(places: &Places, paths: &[PathBuf], rows: &[NameRow]) -> Option<()> {
     let file = cache_file(places)?;
     let mut text = format!("{VERSION}\n{}\n", base(places));
-    for path in watched(opened) {
+    for path in paths {
         let shown = path.to_str().filter(|path| is_plain(path))?;
-        let _ = writeln!(text, "\t{shown}\t{}", stamp(&path));
+        let _ = writeln!(text, "\t{shown}\t{}", stamp(path));
     }
     for row in rows {
         let parts = [&row.full, &row.short, &row.about];
@@ -100,32 +101,49 @@ fn cache_file(places: &Places) -> Option<PathBuf> {
 
 /// What is searched: another working folder has other libraries.
 fn base(places: &Places) -> String {
+    let stores = stores(places);
     let named = [&places.data, &places.config, &places.workspaces];
     let named = named.into_iter().flatten().chain(&places.projects);
-    let named = named.map(|path| path.display().to_string());
-    named
-        .collect::<Vec<_>>()
-        .join("|")
-        .replace(['\n', '\t'], " ")
+    let named = named.chain(&stores).map(|path| path.display().to_string());
+    let named = named.collect::<Vec<_>>().join("|");
+    named.replace(['\n', '\t'], " ")
+}
+
+/// The files of the workspaces.
+fn stores(places: &Places) -> Vec<PathBuf> {
+    let folder = places.workspaces.as_ref();
+    let entries = folder.and_then(|folder| fs::read_dir(folder).ok());
+    let entries = entries.into_iter().flatten().flatten().take(MOST_ENTRIES);
+    let files = entries.map(|entry| entry.path());
+    let is_store = |path: &PathBuf| path.extension().is_some_and(|end| end == "db");
+    let mut files: Vec<PathBuf> = files.filter(is_store).collect();
+    files.sort();
+    files
 }
 
 /// The files and folders that the names depend on, each once.
-fn watched(opened: &OpenedCatalog) -> Vec<PathBuf> {
+pub(super) fn watched(opened: &OpenedCatalog) -> Vec<PathBuf> {
     let places = &opened.places;
     let mut paths: Vec<PathBuf> = Vec::new();
     paths.extend(places.data.clone());
     paths.extend(places.config.clone());
     paths.extend(places.trust.clone());
     paths.extend(places.projects.iter().cloned());
-    paths.extend(places.workspaces.clone());
+    for store in stores(places) {
+        paths.push(store.with_extension("db-wal"));
+        paths.push(store);
+    }
     paths.extend(places.projects.iter().map(|it| it.join("config.toml")));
-    // A folder becomes a library, and a workspace changes, without a change of the folder around it.
-    for folder in [&places.data, &places.workspaces].into_iter().flatten() {
+    // A folder becomes a library without a change of the folder around it.
+    if let Some(folder) = &places.data {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         paths.extend(entries.take(MOST_ENTRIES).map(|entry| entry.path()));
     }
     let catalog = opened.live.snapshot();
     for library in catalog.libraries().iter().chain(catalog.shadowed()) {
+        if library.stored().is_some() {
+            continue;
+        }
         let root = Path::new(&*library.root);
         paths.push(root.to_owned());
         // A manifest names every prompt; elsewhere each file names its own.
