@@ -97,6 +97,14 @@ impl Allowed {
         let granted = match granted::resolve(grants, &recorded, places, from) {
             Ok(granted) => granted,
             Err(why) => {
+                // Paths of this machine are not for clients on others.
+                let why = if self.is_remote && !grants.repository {
+                    tracing::warn!(prompt = %call.prompt, "a function was not run: {why}");
+                    "it cannot get a path that it asks for; the log of the server says why"
+                        .to_owned()
+                } else {
+                    why
+                };
                 return FunctionOutcome::Refused(format!(
                     "Prompt `{}` was not run: {why}",
                     call.prompt

@@ -45,9 +45,15 @@ pub fn why_not_own(root: &Path, data: Option<&Path>, survey: &LibrarySurvey) -> 
 /// Why what is in this folder may come from others.
 fn fetches(folder: &Path) -> Option<String> {
     use std::io::Read;
+    let name = folder.file_name().unwrap_or_default().display();
+    let is_there = |name: &str| folder.join(name).symlink_metadata().is_ok();
+    if [".hg", ".svn"].into_iter().any(is_there) {
+        return Some(format!(
+            "`{name}` is a checkout, so others can change what it has"
+        ));
+    }
     let git = folder.join(".git");
     let found = git.symlink_metadata().ok()?;
-    let name = folder.file_name().unwrap_or_default().display();
     if !found.is_dir() {
         return Some(format!("`{name}` is part of another git repository"));
     }

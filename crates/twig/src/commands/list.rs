@@ -59,6 +59,9 @@ pub(super) struct PromptRow<'c> {
     /// The library file that is run for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) runs: Option<&'c str>,
+    /// What that program asks for beyond its library.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) asks: Vec<String>,
     /// Why it is not served; only set with `--all`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) unavailable: Option<String>,
@@ -288,6 +291,8 @@ pub(super) fn row<'c>(
     prompt: &'c Prompt,
     unavailable: Option<String>,
 ) -> PromptRow<'c> {
+    let asks = prompt.function().into_iter();
+    let asks = asks.flat_map(|function| function.grants().iter());
     PromptRow {
         name: &prompt.full_name,
         title: prompt.title.as_deref(),
@@ -296,6 +301,7 @@ pub(super) fn row<'c>(
         kind: library.kind.as_str(),
         origin: OriginRow::of_prompt(library, prompt),
         runs: prompt.function().map(|function| function.file().as_str()),
+        asks: asks.map(|grant| grant.to_string()).collect(),
         unavailable,
         is_offered: library.is_offered(),
     }

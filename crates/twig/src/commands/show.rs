@@ -176,6 +176,8 @@ fn print(
         }
     }
     fact("runs", row.runs);
+    let asked = row.asks.join(", ");
+    fact("asks for", Some(&*asked).filter(|asked| !asked.is_empty()));
     ui.facts("", &facts)?;
     if !row.arguments.is_empty() {
         ui.line("")?;

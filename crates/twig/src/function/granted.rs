@@ -40,6 +40,10 @@ pub(super) fn resolve(
     if let Some(grant) = grants.iter().find(|grant| !recorded.has(*grant)) {
         return Err(format!("it asks for `{grant}`, which was not granted"));
     }
+    if grants.repository && matches!(from, Some(CalledFrom::Http)) {
+        let why = "it reads the repository in which it is called, which no function can over HTTP";
+        return Err(why.to_owned());
+    }
     let mut granted = Granted {
         read: Vec::new(),
         network: grants.network,
@@ -64,11 +68,6 @@ pub(super) fn resolve(
     }
     match from {
         _ if !grants.repository => {}
-        Some(CalledFrom::Http) => {
-            let why =
-                "it reads the repository in which it is called, which no function can over HTTP";
-            return Err(why.to_owned());
-        }
         Some(CalledFrom::Folder(folder)) => {
             for folder in repository::folders(folder).unwrap_or_default() {
                 if let Some(what) = protected.beside(&folder) {
@@ -80,7 +79,7 @@ pub(super) fn resolve(
                 granted.push(folder)?;
             }
         }
-        None => {}
+        Some(CalledFrom::Http) | None => {}
     }
     Ok(granted)
 }

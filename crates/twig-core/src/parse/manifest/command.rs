@@ -4,11 +4,34 @@ use super::fields::ManifestFields;
 use super::{Manifest, UnavailablePrompt};
 use crate::body::FileRole;
 use crate::model::{Content, Function, MessageSource, OutputForm, Role};
+use crate::name::RelativePath;
 use crate::parse::toml::{TomlItem, TomlValue};
 use crate::problem::ProblemCode;
 
 /// The maximum number of words in a command.
 const WORDS: usize = 64;
+
+/// How a program of the system is started.
+const OWN_SCRIPT: &str = "name a script of the library, as in command = [\"./bin/NAME\"]; the script can start any program of the system";
+
+/// What to write instead of `["python3", "bin/x.py"]` or `["git", "log"]`.
+fn help_with_interpreter(program: &RelativePath, arguments: &[Box<str>]) -> Option<String> {
+    let name = program.as_str();
+    if name.contains(['/', '.']) {
+        return None;
+    }
+    let first = arguments.first().map(|first| &**first);
+    let is_script = |word: &&str| word.contains('/') || word.contains('.');
+    Some(match first.filter(is_script) {
+        Some(script) => {
+            let script = script.strip_prefix("./").unwrap_or(script);
+            format!(
+                "start {script} with the line `#!/usr/bin/env {name}`, make it executable, and write command = [\"./{script}\"]"
+            )
+        }
+        None => OWN_SCRIPT.to_owned(),
+    })
+}
 
 /// Fields that only a prompt with a `command` has.
 const FOR_COMMANDS: [&str; 4] = ["environment", "network", "output", "read"];
@@ -21,7 +44,9 @@ impl Manifest<'_> {
     ) -> Result<MessageSource, UnavailablePrompt> {
         const EXPECTED: &str = "an array of strings such as [\"./bin/standup\"]";
         let TomlValue::List(words) = &item.value else {
-            return Err(self.wrong_type("command", EXPECTED, item));
+            let refusal = self.wrong_type("command", EXPECTED, item);
+            self.help(OWN_SCRIPT.to_owned());
+            return Err(refusal);
         };
         let output = self.output(fields)?;
         let grants = Box::new(self.grants(fields)?);
@@ -54,6 +79,9 @@ impl Manifest<'_> {
             let problem = error.problem(FileRole::Program, self.path, &shown);
             let message = problem.message.clone();
             self.problems.add_found(problem, first.span.clone());
+            if let Some(help) = help_with_interpreter(&program, &arguments) {
+                self.help(help);
+            }
             return Err(message.into());
         }
         Ok(MessageSource {

@@ -19,7 +19,7 @@ use crate::commands::question;
 use crate::function::granted;
 use crate::places::Places;
 use crate::text_diff;
-use crate::ui::Ui;
+use crate::ui::{Ui, one_line};
 
 /// The most lines of changes that are shown.
 const CHANGED_LINES: usize = 400;
@@ -176,7 +176,11 @@ fn started(function: &Function) -> String {
 fn in_words(grants: &Grants, places: &Places) -> Vec<String> {
     let mut words = Vec::new();
     if grants.repository {
-        words.push("may read the repository in which it is called: all files, committed or not, its history and its settings; programs that these settings name for git run with the same rights".to_owned());
+        words.push("may read the repository in which it is called: all files, committed or not, its history and its settings".to_owned());
+        words.push(
+            "runs programs that these settings name, if it runs git there, with the same rights"
+                .to_owned(),
+        );
     }
     for path in &grants.paths {
         let real = expanded(path, places.home.as_deref()).unwrap_or_default();
@@ -227,9 +231,11 @@ fn describe(
         library.name, library.shown_root
     ))?;
     ui.line("\nprompts that run a program")?;
+    let widths = functions(library).map(|(prompt, _)| prompt.full_name.chars().count());
+    let width = widths.max().unwrap_or_default();
     for (prompt, function) in functions(library) {
-        let row = vec![prompt.full_name.to_string(), started(function)];
-        ui.facts("  ", &[row])?;
+        let name = format!("{:width$}", prompt.full_name);
+        ui.line(format!("  {name}  {}", one_line(&started(function))))?;
         for line in in_words(function.grants(), places) {
             ui.facts("    ", &[vec![line]])?;
         }

@@ -131,3 +131,33 @@ fn a_library_that_is_trusted_again_shows_what_changed() {
     assert_eq!(env.run(["library", "distrust", "f"]).code, 0);
     assert_eq!(fs::read_dir(&copies).expect("a folder").count(), 0);
 }
+
+#[test]
+fn a_command_that_starts_with_a_program_of_the_system_says_what_to_write() {
+    let env = env("");
+    env.write(
+        "f/twig.toml",
+        "[prompts.a]\ncommand = [\"python3\", \"./bin/x.py\"]\n\
+         [prompts.b]\ncommand = [\"git\", \"log\"]\n\
+         [prompts.c]\ncommand = \"git log\"\n",
+    );
+    let check = env.run(["check"]).stdout;
+    let python = "help: start bin/x.py with the line `#!/usr/bin/env python3`, make it executable, and write command = [\"./bin/x.py\"]\n";
+    assert!(check.contains(python), "{check}");
+    let script = "help: name a script of the library, as in command = [\"./bin/NAME\"]";
+    assert_eq!(check.matches(script).count(), 2, "{check}");
+}
+
+#[test]
+fn a_prompt_shows_what_its_function_asks_for() {
+    let env = env("");
+    env.write(
+        "f/twig.toml",
+        "[prompts.a]\ncommand = [\"./run\"]\nnetwork = true\nread = [\"repository\"]\n",
+    );
+    program(&env, "f/run", HELLO);
+    trust(&env, "f");
+    let shown = env.run(["show", "f:a"]);
+    let expected = "asks for  read = [\"repository\"], network = true\n";
+    assert!(shown.stdout.contains(expected), "{shown}");
+}

@@ -425,6 +425,29 @@ fn variables_are_those_that_were_granted() {
     }
 }
 
+/// Clients on other machines learn no paths of this one.
+#[test]
+fn a_path_that_changed_is_not_named_over_http() {
+    let env = asking("read = [\"~/notes\"]", "#!/bin/sh\necho hello\n");
+    fs::create_dir_all(env.home().join("notes")).expect("the test's own folder");
+    fs::create_dir_all(env.home().join("other")).expect("the test's own folder");
+    trust(&env, "f");
+    let served = Served::from_env(env);
+    let mut caller = served.caller();
+    let mut ask = || {
+        caller
+            .modern("prompts/get", json!({"name": "f:run"}))
+            .json()
+    };
+    assert_eq!(text(&ask()), "hello");
+    let home = served.env.home();
+    fs::remove_dir(home.join("notes")).expect("the test's own folder");
+    symlink(home.join("other"), home.join("notes")).expect("the test's own folder");
+    let refused = ask();
+    let expected = "Prompt `f:run` was not run: it cannot get a path that it asks for; the log of the server says why";
+    assert_eq!(error(&refused), expected);
+}
+
 #[test]
 fn lists_of_grants_are_bounded() {
     let many: Vec<String> = (0..17).map(|at| format!("\"/a{at}\"")).collect();
