@@ -148,6 +148,28 @@ fn git_without_the_repository_is_told_which_grant_helps() {
     );
 }
 
+/// A repository's settings may name programs, and git runs them as a part of the function.
+#[test]
+fn programs_that_a_repository_names_run_in_the_sandbox() {
+    if !has("git") {
+        return;
+    }
+    let script = "#!/bin/sh\ngit -C \"$TWIG_WORKING_FOLDER\" status 2>&1\n";
+    let env = asking("read = [\"repository\"]", script);
+    trust(&env, "f");
+    let secret = env.home().join("secret");
+    fs::write(&secret, "canary").expect("the test's own folder");
+    let repository = repository(&env);
+    let monitor = format!("cat {}; touch hostile; false", secret.display());
+    git(&repository, &["config", "core.fsmonitor", &monitor]);
+    let rendered = run_in(&env, &repository, &["render", "f:run"]);
+    assert!(
+        rendered.stdout.contains("Permission denied") && !rendered.stdout.contains("canary"),
+        "{rendered}"
+    );
+    assert!(!repository.join("hostile").exists());
+}
+
 /// A home folder that is a repository holds keys and Twig's own files.
 #[test]
 fn a_repository_with_twigs_own_files_is_not_read() {

@@ -70,10 +70,26 @@ printf '{"messages":[{"role":"user","content":{"type":"text","text":"worked:%s"}
 
 #[test]
 fn there_is_no_way_out() {
-    if !has("bash") {
-        return;
+    if has("bash") {
+        assert_eq!(escaped(""), "worked:");
     }
+}
+
+#[test]
+fn a_granted_network_opens_nothing_else() {
+    if has("bash") {
+        let worked = escaped("network = true\n");
+        // Not every machine knows its own name.
+        assert_eq!(worked.replace(" dns", ""), "worked: tcp udp");
+    }
+}
+
+/// The ways out that worked for a function with these grants.
+fn escaped(grants: &str) -> String {
     let env = library(&[("escape", ESCAPES)]);
+    let manifest = fs::read_to_string(env.data().join("f/twig.toml")).expect("readable");
+    let manifest = manifest.replace("[[prompts", &format!("{grants}[[prompts"));
+    env.write("f/twig.toml", manifest);
     let secret = env.home().join(".ssh/id");
     fs::create_dir_all(env.home().join(".ssh")).expect("the test's own folder");
     fs::write(&secret, "secret").expect("the test's own folder");
@@ -96,7 +112,7 @@ fn there_is_no_way_out() {
         unix.display(),
         datagram.display()
     );
-    assert_eq!(text(&get(&mut client, "escape", &told)), "worked:");
+    let worked = text(&get(&mut client, "escape", &told)).to_owned();
     assert!(listener.recv(&mut [0]).is_err(), "nothing came");
     super::wait_until(false, "73001", Duration::from_secs(1));
     assert_eq!(fs::read(&secret).ok().as_deref(), Some(&b"secret"[..]));
@@ -105,6 +121,7 @@ fn there_is_no_way_out() {
         .permissions()
         .mode();
     assert_ne!(mode & 0o777, 0o777);
+    worked
 }
 
 #[test]
