@@ -8,6 +8,8 @@ mod export_format;
 pub mod formats;
 mod table;
 
+use std::path::Path;
+
 use twig_core::{ClientFiles, LibraryKind};
 
 pub use self::export_format::ExportFormat;
@@ -16,7 +18,7 @@ pub use self::table::{CLIENTS, CONNECTED};
 /// A program that has prompts of its own, starts servers such as Twig, or does both.
 #[derive(Debug)]
 pub struct KnownClient {
-    /// Its name on the command line, if it can be connected.
+    /// Its name on the command line.
     pub id: &'static str,
     /// Other usual spellings: only lowercase letters and digits.
     pub aliases: &'static [&'static str],
@@ -30,6 +32,8 @@ pub struct KnownClient {
     pub reads: Option<&'static PromptFormat>,
     /// How prompts are written for it.
     pub writes: Option<ExportRules>,
+    /// The format that is written for it if it has none of its own: it reads those files, too.
+    pub writes_as: Option<ExportFormat>,
     /// The file with its servers.
     pub servers: Option<ServerFile>,
 }
@@ -217,9 +221,12 @@ pub(crate) fn format_of(kind: LibraryKind) -> &'static PromptFormat {
     known.unwrap_or(&formats::MARKDOWN)
 }
 
-/// The kind of a word in flags and files.
+/// The kind of a word in flags and files: its own, or a client's.
 pub fn kind(word: &str) -> Option<LibraryKind> {
-    kinds().find(|kind| kind.as_str() == word)
+    let of_client = || Some(client(word)?.reads?.kind());
+    kinds()
+        .find(|kind| kind.as_str() == word)
+        .or_else(of_client)
 }
 
 /// Every folder that a client reads, in the order of the libraries of one project. If two are
@@ -228,15 +235,35 @@ pub fn prompt_folders() -> impl Iterator<Item = &'static PromptFolder> {
     CLIENTS.iter().flat_map(|client| client.folders)
 }
 
-/// Finds a client by its name on the command line or another usual spelling of it.
-pub fn connected(name: &str) -> Option<&'static KnownClient> {
+/// Finds a client by its name on the command line or another usual spelling of it: every command
+/// knows the same names.
+pub fn client(name: &str) -> Option<&'static KnownClient> {
+    let plain = plain(name);
+    let mut clients = CLIENTS.into_iter();
+    clients.find(|client| self::plain(client.id) == plain || client.aliases.contains(&&*plain))
+}
+
+/// The letters and digits of a name, in lower case.
+fn plain(name: &str) -> String {
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
-    let plain: String = letters.map(|c| c.to_ascii_lowercase()).collect();
-    let mut clients = CONNECTED.into_iter();
-    clients.find(|client| {
-        let own = client.id.bytes().filter(u8::is_ascii_alphanumeric);
-        own.eq(plain.bytes()) || client.aliases.contains(&&*plain)
-    })
+    letters.map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// The client that reads the prompts or skills in this folder.
+pub fn client_of_folder(path: &Path) -> Option<&'static KnownClient> {
+    let is_its = |client: &KnownClient| {
+        let mut folders = client.folders.iter();
+        folders.any(|folder| path.ends_with(folder.path))
+    };
+    CLIENTS.into_iter().find(|client| is_its(client))
+}
+
+impl KnownClient {
+    /// The format that is written for it.
+    pub fn export_format(&self) -> Option<ExportFormat> {
+        let own = self.writes.as_ref().map(|rules| rules.format);
+        own.or(self.writes_as)
+    }
 }
 
 /// The kind of prompt files with this name, in any folder.
@@ -266,5 +293,40 @@ pub fn kind_of_commands(toml: usize, markdown: usize) -> LibraryKind {
         formats::GEMINI.kind()
     } else {
         formats::CLAUDE.kind()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_one_clients() {
+        let names = CLIENTS.iter().flat_map(|client| {
+            let aliases = client.aliases.iter().map(|alias| (*alias).to_owned());
+            aliases.chain([plain(client.id)])
+        });
+        let mut names: Vec<String> = names.collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count, "{names:?}");
+        for alias in CLIENTS.iter().flat_map(|client| client.aliases) {
+            assert_eq!(plain(alias), *alias);
+        }
+    }
+
+    #[test]
+    fn one_name_has_one_meaning_in_every_table() {
+        // The word of a kind of files is a name of the client that has them.
+        for format in CLIENTS.iter().filter_map(|client| client.reads) {
+            let found = client(format.files.id).and_then(|client| client.reads);
+            let found = found.map(|format| format.files.id);
+            assert_eq!(found, Some(format.files.id));
+        }
+        assert_eq!(
+            client("codex").and_then(KnownClient::export_format),
+            Some(ExportFormat::Skills)
+        );
     }
 }

@@ -30,6 +30,7 @@ use std::collections::btree_map::Entry;
 
 use sha2::{Digest, Sha256};
 
+use crate::clients::KnownClient;
 use twig_core::argument::Argument;
 use twig_core::limits::Limits;
 use twig_core::model::Role;
@@ -74,6 +75,15 @@ impl ImportFormat {
         ImportFormat::GoTemplates,
         ImportFormat::Minipuft,
     ];
+
+    /// The format of what is imported from a client; `None` if its files are read in place.
+    pub fn of_client(client: &KnownClient) -> Option<Self> {
+        match client.id {
+            "continue" => Some(Self::Continue),
+            "cursor" => Some(Self::CursorRules),
+            _ => None,
+        }
+    }
 
     /// The word for it in flags and listings.
     pub fn as_str(self) -> &'static str {

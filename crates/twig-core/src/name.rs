@@ -55,15 +55,13 @@ pub enum NameError {
     #[error("is longer than 1024 bytes")]
     PathTooLong,
     /// A character that names must not have.
-    #[error(
-        "may only have letters, digits, `_`, `-` and `.`, and starts with none of the last two"
-    )]
+    #[error("may contain letters, digits, `_`, `-` and `.`, and must not start with `-` or `.`")]
     Character,
     /// A character that names of definitions must not have.
     #[error("has other characters")]
     DefinitionCharacter,
     /// Names that a template cannot refer to.
-    #[error("may only have the letters a to z, digits and `_`, and starts with no digit")]
+    #[error("may contain the letters a to z, digits and `_`, and must not start with a digit")]
     NotAnIdentifier,
     /// Names with another meaning in a template.
     #[error("is a word of the template language; choose another")]

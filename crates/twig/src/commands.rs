@@ -141,6 +141,7 @@ pub(crate) enum TwigCommand {
     /// Show a server and a client talking to each other, with a sample library
     Demo,
     /// List prompts, or documents
+    #[command(visible_alias = "ls")]
     List(ListArgs),
     /// Show one prompt with its arguments and text, or one document
     Show(ShowArgs),
@@ -155,7 +156,7 @@ pub(crate) enum TwigCommand {
     /// Create starter prompts and documents for a project
     Init(InitArgs),
     /// Create a library or prompt
-    #[command(subcommand)]
+    #[command(subcommand, visible_alias = "create")]
     New(NewCommand),
     /// Import prompts that were written for other tools
     Import(ImportArgs),

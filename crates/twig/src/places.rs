@@ -22,6 +22,8 @@ pub(crate) struct Places {
     /// The record of trusted libraries. It is never in a folder of libraries, whose authors could
     /// write it themselves.
     pub(crate) trust: Option<PathBuf>,
+    /// The record of folders that were made for clients' files.
+    pub(crate) made_folders: Option<PathBuf>,
     /// The folder of workspaces.
     pub(crate) workspaces: Option<PathBuf>,
     /// The folder of what can be computed again.
@@ -51,6 +53,7 @@ impl Places {
             config,
             projects: projects(),
             trust: own.as_ref().map(|own| own.join("trust.json")),
+            made_folders: own.as_ref().map(|own| own.join("connected.json")),
             workspaces: own.map(|own| own.join("workspaces")),
             function_prefix: variable("MCBOX_PROMPTS_FUNCTION_NAME_PREFIX"),
         }

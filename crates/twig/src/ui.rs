@@ -194,6 +194,12 @@ impl Ui {
         Progress::start(what, self.message_paint)
     }
 
+    /// A question, or the sign that an answer is awaited: the answer goes on the same line.
+    pub(crate) fn ask(&mut self, text: &str) {
+        let _ = self.out.flush();
+        stderr::write(visible(text).into_owned());
+    }
+
     /// The error that ends a command.
     pub(crate) fn error(&mut self, error: &CommandError) {
         self.insist(format!("error: {}", error.message));
@@ -253,7 +259,7 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// A word, quoted for a shell.
 pub(crate) fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%".contains(c);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%~".contains(c);
     if text.chars().all(is_plain) {
         return text.to_owned();
     }

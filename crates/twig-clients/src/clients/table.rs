@@ -50,6 +50,7 @@ const fn named(id: &'static str, title: &'static str) -> KnownClient {
         folders: &[],
         reads: None,
         writes: None,
+        writes_as: None,
         servers: None,
     }
 }
@@ -104,6 +105,7 @@ static SKILLS: KnownClient = KnownClient {
 };
 
 static CLAUDE_CODE: KnownClient = KnownClient {
+    aliases: &["claude"],
     home_variable: Some("CLAUDE_CONFIG_DIR"),
     folders: &[
         prompts(".claude/commands", &formats::CLAUDE),
@@ -149,7 +151,7 @@ static CLAUDE_DESKTOP: KnownClient = KnownClient {
 };
 
 static VS_CODE: KnownClient = KnownClient {
-    aliases: &["code", "visualstudiocode"],
+    aliases: &["code", "visualstudiocode", "copilot", "githubcopilot"],
     folders: &[
         prompts(".github/prompts", &formats::COPILOT),
         prompts(".config/Code/User/prompts", &formats::COPILOT),
@@ -188,6 +190,7 @@ static CODEX: KnownClient = KnownClient {
         skills(".codex/skills", "codex_skills"),
     ],
     reads: Some(&formats::CODEX),
+    writes_as: Some(ExportFormat::Skills),
     servers: Some(ServerFile {
         syntax: ConfigSyntax::Toml,
         user: &[(Own, "config.toml"), (Home, ".codex/config.toml")],
@@ -195,9 +198,11 @@ static CODEX: KnownClient = KnownClient {
         layout: (&["mcp_servers"], EntryForm::Plain),
         installed: &[&[(Own, ""), (Home, ".codex")]],
         programs: &["codex"],
-        next: "restart Codex; it has no prompts, and reaches them with two tools",
+        next: "restart Codex, then write :NAME in a message (Codex has no MCP prompts, so Twig offers \
+               tools)",
         next_in_project: Some(
-            "Codex reads it in folders that you trust; it reaches prompts with two tools",
+            "Codex reads it in folders that you trust; write :NAME in a message (Codex has no MCP \
+             prompts, so Twig offers tools)",
         ),
         ..JSON
     }),
@@ -366,6 +371,7 @@ static CONTINUE: KnownClient = KnownClient {
 };
 
 static GITHUB_MODELS: KnownClient = KnownClient {
+    aliases: &["models"],
     reads: Some(&formats::MODELS),
     ..named("github-models", "GitHub Models")
 };

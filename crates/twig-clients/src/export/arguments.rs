@@ -59,7 +59,7 @@ pub(super) fn lost(speech: &Speech, held: &[Held]) -> Option<String> {
         let needed = speech.arguments.iter().filter(is_needed);
         lost.extend(needed.map(|argument| format!("that `{}` is required", argument.name)));
     }
-    (!lost.is_empty()).then(|| format!("does not hold {}", lost.join(", ")))
+    (!lost.is_empty()).then(|| format!("loses {}", lost.join(", ")))
 }
 
 /// What a prompt is for: its description, else the start of its text.

@@ -30,7 +30,7 @@ pub(super) fn write(prompt: &Prompt, speech: &Speech) -> ExportDraft {
         let names: Vec<String> = names.map(|one| format!("`{}`", one.name)).collect();
         let names = names.join(", ");
         notes.push(format!(
-            "does not hold the order of the arguments: in the text it is {names}"
+            "loses the order of the arguments: in the text it is {names}"
         ));
     }
     let links = ["](./", "](../", "#file:"];

@@ -64,7 +64,7 @@ pub(super) fn tools(
 
 /// The note on tools that are kept.
 pub(super) fn note(tools: &str) -> String {
-    format!("keeps `{TOOLS}: {tools}`, which clients may not ask about")
+    format!("keeps `{TOOLS}: {tools}`, and clients may run these without asking")
 }
 
 /// Splits tools at commas or spaces, except in parentheses, which belong to a tool.

@@ -11,7 +11,7 @@ use twig_core::model::Prompt;
 pub(super) fn cursor(prompt: &Prompt, speech: &Speech) -> ExportDraft {
     let mut draft = named(speech, "Cursor");
     if prompt.description.is_some() {
-        draft.notes.push("does not hold the description".to_owned());
+        draft.notes.push("loses the description".to_owned());
     }
     let body = draft.text.trim_start_matches('\u{feff}').to_owned();
     // An empty line before the marker, which is the last line.

@@ -71,6 +71,7 @@ pub(super) fn of(
         Dialect::Marks(marks) => marked(world, found, marks, &mut speech)?,
         Dialect::Jinja => {
             look_at_templates(world, found, &mut arguments, &mut speech.notes)?;
+            look_at_patterns(prompt, &mut speech.notes)?;
             rendered(world, found, compute, &mut speech.notes)?
         }
         Dialect::Braces => {

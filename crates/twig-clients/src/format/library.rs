@@ -202,7 +202,7 @@ impl Unserved {
             return;
         };
         let files = if self.others == 1 { "file" } else { "files" };
-        first.message = format!("{} (so in {} other {files})", first.message, self.others);
+        first.message = format!("{} (also in {} other {files})", first.message, self.others);
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use twig_clients::clients::CONNECTED;
+use twig_clients::clients::{CONNECTED, client};
 use twig_core::suggest::did_you_mean;
 use twig_sources::{LockError, LockedFile};
 
@@ -18,7 +18,9 @@ use self::step::ConnectStep;
 use super::old_spelling::changed;
 use super::scope::ScopeArgs;
 use crate::command_error::{CommandError, ErrorKind, not_locked, reason};
-use crate::connect::{ClientConfig, ConfigError, ConfigScope, ConnectClient, link_out};
+use crate::connect::{
+    ClientConfig, ConfigError, ConfigScope, ConnectClient, link_out, missing_folders,
+};
 use crate::edit_error::EditError;
 use crate::places::{ClientPlaces, Places, on_disk};
 use crate::ui::{Ui, quoted};
@@ -43,8 +45,8 @@ pub(crate) struct ConnectArgs {
     name: String,
 
     /// Show the change and write nothing
-    #[arg(long)]
-    print: bool,
+    #[arg(long, visible_alias = "print")]
+    dry_run: bool,
 
     /// Remove the entry with that name, if it starts a program called twig
     #[arg(long, conflicts_with = "serve")]
@@ -88,7 +90,7 @@ pub(super) fn run(options: &ConnectArgs, ui: &mut Ui) -> Result<ExitCode, Comman
     let folder = on_disk(Path::new("."));
     let folder: PathBuf = folder.components().collect();
     let Some(client) = options.client.as_deref() else {
-        let is_about_one = options.print || options.remove || options.force;
+        let is_about_one = options.dry_run || options.remove || options.force;
         if is_about_one || !options.serve.is_empty() {
             let error = CommandError::new(ErrorKind::Usage, "no client is named");
             return Err(error.hint("run `twig connect` to see which there are"));
@@ -114,6 +116,7 @@ pub(super) fn run(options: &ConnectArgs, ui: &mut Ui) -> Result<ExitCode, Comman
     } else {
         Some(server::launch(options, scope, &homes, &folder)?)
     };
+    let made = missing_folders(&path);
     let file = lock(options, scope, &path, &folder).map_err(|error| match error {
         LockError::Io(error) => refused(&shown, &ConfigError::Write(error)),
         error => not_locked(&shown, &error),
@@ -133,8 +136,8 @@ pub(super) fn run(options: &ConnectArgs, ui: &mut Ui) -> Result<ExitCode, Comman
         options,
         config,
         shown,
-        homes,
-        folder,
+        made,
+        record: places.made_folders,
     };
     match launch {
         Some(launch) => step.add(&launch, ui),
@@ -150,7 +153,7 @@ fn lock(
     project: &Path,
 ) -> Result<Option<LockedFile>, LockError> {
     let is_there = path.symlink_metadata().is_ok();
-    if options.print || options.remove && !is_there {
+    if options.dry_run || options.remove && !is_there {
         return Ok(None);
     }
     match path.strip_prefix(project) {
@@ -182,6 +185,15 @@ fn old_project(options: &ConnectArgs, named: &str) -> CommandError {
 }
 
 fn no_client(name: &str) -> CommandError {
+    if let Some(known) = client(name) {
+        let message = format!("Twig does not know how to connect {}", known.title);
+        let error = CommandError::new(ErrorKind::Usage, message);
+        let hint = match known.export_format() {
+            Some(_) => format!("`twig export --to {}` writes files for it", known.id),
+            None => "add the server `twig serve` in its settings".to_owned(),
+        };
+        return error.hint(hint);
+    }
     let error = CommandError::new(ErrorKind::Usage, format!("there is no client `{name}`"));
     let names = CONNECTED.map(|client| client.id);
     let begin: Vec<&str> = names

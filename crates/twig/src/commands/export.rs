@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use twig_clients::clients::ExportFormat;
+use twig_clients::clients::{CLIENTS, ExportFormat, KnownClient, client};
 use twig_clients::export::{FileNames, plan};
 use twig_core::Latest;
 use twig_core::LibraryKind;
+use twig_core::suggest::did_you_mean;
 use twig_sources::{ExportMode, export_prompts};
 
 use self::pick::Picked;
@@ -19,9 +20,7 @@ use self::report::ExportReport;
 use self::target::ExportDestination;
 use super::list::nothing;
 use super::old_spelling::{changed, renamed};
-use super::opened_catalog::{
-    OpenedCatalog, SourceArgs, parse_folder, parse_kind, parse_known, parse_only,
-};
+use super::opened_catalog::{OpenedCatalog, SourceArgs, parse_folder, parse_kind, parse_only};
 use super::scope::ScopeArgs;
 use crate::command_error::CommandError;
 use crate::connect::ConfigScope;
@@ -40,7 +39,7 @@ pub(crate) struct ExportArgs {
     names: Vec<String>,
 
     #[arg(long, value_name = "CLIENT", value_parser = parse_client, help = to_help())]
-    to: ExportFormat,
+    to: ExportClient,
 
     #[command(flatten)]
     scope: ScopeArgs,
@@ -137,15 +136,50 @@ impl ExportSourceArgs {
     }
 }
 
+/// A client, and the format that is written for it.
+#[derive(Debug, Clone, Copy)]
+struct ExportClient {
+    client: &'static KnownClient,
+    format: ExportFormat,
+}
+
+impl ExportClient {
+    /// What is written, if that is not a format of the client's own.
+    fn detour(self) -> Option<String> {
+        let title = self.client.title;
+        let is_own = self.client.writes.is_some();
+        (!is_own).then(|| format!("{title} reads skills, so prompts are written as skills"))
+    }
+}
+
+/// The names of the clients for which files can be written.
+fn exported() -> Vec<&'static str> {
+    let clients = CLIENTS.iter();
+    let clients = clients.filter(|client| client.export_format().is_some());
+    clients.map(|client| client.id).collect()
+}
+
 /// The help of `--to`.
 fn to_help() -> String {
-    let names = ExportFormat::ALL.map(ExportFormat::as_str);
+    let names = exported();
     let (last, others) = names.split_last().unwrap_or((&"", &[]));
     format!("Whose files to write: {} or {last}", others.join(", "))
 }
 
-fn parse_client(text: &str) -> Result<ExportFormat, String> {
-    parse_known(text, &ExportFormat::ALL, ExportFormat::as_str, "clients")
+fn parse_client(text: &str) -> Result<ExportClient, String> {
+    let Some(client) = client(text) else {
+        let names = exported();
+        let near = did_you_mean(text, names.iter().copied());
+        return Err(near.unwrap_or_else(|| format!("known clients: {}", names.join(", "))));
+    };
+    let Some(format) = client.export_format() else {
+        let how = match client.servers {
+            Some(_) => format!("; `twig connect {}` gives it your prompts", client.id),
+            None => String::new(),
+        };
+        return Err(format!("Twig writes no files for {}{how}", client.title));
+    };
+    Ok(ExportClient { client, format })
 }
 
 pub(super) fn run(options: &ExportArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
@@ -157,12 +191,16 @@ pub(super) fn run(options: &ExportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     if catalog.is_empty() {
         ui.say(nothing(&opened));
     }
+    if let Some(said) = options.to.detour() {
+        ui.say(format!("note: {said}"));
+    }
+    let format = options.to.format;
     let world = opened.world(&catalog);
     let progress = ui.progress("rendering prompts");
-    let names = FileNames::new(world, options.to);
+    let names = FileNames::new(world, format);
     let jobs = Jobs::new(JobSettings::default());
     let prompts = picked.prompts.iter().copied();
-    let plan = plan(world, options.to, &names, prompts, &mut |job| {
+    let plan = plan(world, format, &names, prompts, &mut |job| {
         jobs.render(job.clone())
     });
     let mode = ExportMode {
@@ -175,11 +213,11 @@ pub(super) fn run(options: &ExportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     }
     let (filter, separator) = (catalog.filter(), &opened.config.separator);
     let is_meant = |name: &str| picked.is_meant(name) && filter.has_name(name, separator);
-    let files = export_prompts(target.get(options.to), &plan, &is_meant, &opened.live, mode);
+    let files = export_prompts(target.get(format), &plan, &is_meant, &opened.live, mode);
     drop(progress);
     let files = files.map_err(|error| target.trouble(&opened.places, &error))?;
     let report = ExportReport {
-        client: options.to,
+        client: format,
         target: &target,
         mode,
         files: &files,

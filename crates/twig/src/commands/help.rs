@@ -33,6 +33,7 @@ const PAGES: &[(&str, &str)] = &[
     ("tools", include_str!("../../../../docs/tools.md")),
     ("upgrade", include_str!("../../../../docs/upgrade.md")),
     ("where", include_str!("../../../../docs/where.md")),
+    ("words", include_str!("../../../../docs/words.md")),
 ];
 
 #[derive(Debug, Args)]

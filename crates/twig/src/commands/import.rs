@@ -7,21 +7,24 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use twig_clients::clients::{client, client_of_folder};
 use twig_clients::import::{ImportFormat, ImportItem, ImportRequest, ImportedPrompt, read};
 use twig_core::store::Author;
-use twig_core::{LibraryName, Limits};
+use twig_core::{LibraryKind, LibraryName, Limits};
 use twig_sources::{
     Access, Fate, Gathered, ImportError, gather, plan_library, plan_library_locked, plan_project,
 };
 
 use self::report::{Goal, ImportReport};
+use super::connect::is_same;
 use super::new::taken;
-use super::opened_catalog::parse_known;
+use super::old_spelling::changed;
+use super::opened_catalog::{OpenedCatalog, SourceArgs, parse_known};
 use super::store::{ProjectArgs, ProjectTarget, Stores};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::config;
 use crate::places::{Places, on_disk};
-use crate::ui::Ui;
+use crate::ui::{Ui, quoted};
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -29,11 +32,16 @@ pub(crate) struct ImportArgs {
     /// A file, or a folder with files
     path: PathBuf,
 
-    /// The library of the data folder to import into; by default named after the path
-    #[arg(long, value_name = "NAME", conflicts_with = "project")]
+    /// The library to import into: by its name, or by its folder, such as a checkout; by default one
+    /// of the data folder that is named after the path
+    #[arg(long, value_name = "NAME|PATH", conflicts_with = "project")]
+    into: Option<String>,
+
+    /// The old spelling of `--into`.
+    #[arg(long, hide = true, value_name = "NAME")]
     library: Option<String>,
 
-    /// Import into this project instead, with each text as it was written
+    /// Import into this project of the store instead, with each text as it was written
     #[arg(short, long, value_name = "NAME")]
     project: Option<String>,
 
@@ -63,10 +71,24 @@ pub(crate) struct ImportArgs {
 }
 
 fn parse_format(text: &str) -> Result<ImportFormat, String> {
-    parse_known(text, &ImportFormat::ALL, ImportFormat::as_str, "formats")
+    let known = parse_known(text, &ImportFormat::ALL, ImportFormat::as_str, "formats");
+    let Some(client) = client(text).filter(|_| known.is_err()) else {
+        return known;
+    };
+    ImportFormat::of_client(client).ok_or_else(|| {
+        let title = client.title;
+        format!(
+            "the files of {title} need no import: `twig library add PATH` serves them as they are"
+        )
+    })
 }
 
 pub(super) fn run(options: &ImportArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    if let Some(name) = &options.library {
+        let error =
+            changed("`--library` adds a folder to what is served, and `import` serves nothing");
+        return Err(error.hint(format!("use `--into {}` to import into it", quoted(name))));
+    }
     let places = Places::from_environment();
     let limits = config::load(&places)?.limits;
     let path = on_disk(&options.path);
@@ -78,10 +100,16 @@ pub(super) fn run(options: &ImportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     };
     let (items, others) = items(gathered, wish, &limits);
     drop(progress);
+    if items.iter().all(|item| item.prompt.is_err())
+        && let Some(error) = read_in_place(&places, &path)
+    {
+        return Err(error);
+    }
     if items.is_empty() {
         let message = format!("{}: there is nothing to import", places.shown(&path));
         let known = "`twig help import` lists what is known; `--format` says what a file is";
-        return Err(CommandError::fixable(message).hint(known));
+        let others = "folders of clients and of Markdown files are served as they are: `twig library add PATH`";
+        return Err(CommandError::fixable(message).hint(known).hint(others));
     }
     let prompts = items.iter().filter_map(|item| item.prompt.as_ref().ok());
     let prompts: Vec<&ImportedPrompt> = prompts.collect();
@@ -120,6 +148,17 @@ fn items(gathered: Gathered, wish: ImportRequest, limits: &Limits) -> (Vec<Impor
     (items, others)
 }
 
+/// The error for files that need no import, since Twig serves them where they are.
+fn read_in_place(places: &Places, path: &Path) -> Option<CommandError> {
+    let folder = if path.is_dir() { path } else { path.parent()? };
+    let client = client_of_folder(folder)?;
+    let (shown, title) = (places.shown(path), client.title);
+    let message =
+        format!("{shown} needs no import: Twig reads the files of {title} where they are");
+    let hint = format!("run `twig library add {}`", quoted(&places.shown(folder)));
+    Some(CommandError::fixable(message).hint(hint))
+}
+
 fn into_library(
     options: &ImportArgs,
     places: &Places,
@@ -142,11 +181,35 @@ fn into_library(
             .map_err(|error| trouble(places, &root, &error))?;
     }
     let goal = Goal::Library {
+        is_served: is_served(places, &root)?,
         name: name.to_string(),
         root,
         is_new: plan.is_new() && plan.changes_something(),
     };
     Ok((goal, plan.fates))
+}
+
+/// Whether a folder is that of a library which is served without any flag.
+fn is_served(places: &Places, root: &Path) -> Result<bool, CommandError> {
+    if places.data.as_deref() == root.parent() {
+        return Ok(true);
+    }
+    let opened = OpenedCatalog::open(&SourceArgs::default())?;
+    let catalog = opened.live.published();
+    let mut libraries = catalog.libraries().iter();
+    Ok(libraries.any(|library| is_same(Path::new(&*library.root), root)))
+}
+
+/// The folder of the library with this name that is served from elsewhere than the data folder, such
+/// as a checkout that was added.
+fn served_elsewhere(places: &Places, name: &str) -> Result<Option<PathBuf>, CommandError> {
+    let is_at_home = |root: &Path| places.data.as_deref() == root.parent();
+    let opened = OpenedCatalog::open(&SourceArgs::default())?;
+    let catalog = opened.live.published();
+    let found = catalog.library(name);
+    let found = found.filter(|library| library.kind == LibraryKind::Twig && !library.is_project());
+    let root = found.map(|library| PathBuf::from(&*library.root));
+    Ok(root.filter(|root| !is_at_home(root)))
 }
 
 /// The selected library and its folder: an existing or a new one.
@@ -155,7 +218,21 @@ fn library_root(
     places: &Places,
     path: &Path,
 ) -> Result<(LibraryName, PathBuf), CommandError> {
-    let given = options.library.as_deref();
+    let given = options.into.as_deref();
+    if let Some(named) = given {
+        let root = on_disk(Path::new(named));
+        let root = root.canonicalize().unwrap_or(root);
+        if named.contains('/') || named.starts_with('.') {
+            let name = root.file_name().and_then(|name| name.to_str());
+            let name = name.and_then(LibraryName::from_folder);
+            let name = name.ok_or_else(|| bad_name(named))?;
+            return Ok((name, root));
+        }
+        if let Some(root) = served_elsewhere(places, named)? {
+            let name = LibraryName::from_folder(named).ok_or_else(|| bad_name(named))?;
+            return Ok((name, root));
+        }
+    }
     let named = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let part = if named.is_dir() {
         named.file_name()
@@ -167,9 +244,7 @@ fn library_root(
     let is_plain = !folder.starts_with('.') || given.is_none();
     let is_plain = is_plain && !folder.contains(|c: char| c.is_control() || "/\\".contains(c));
     let Some(name) = LibraryName::from_folder(folder).filter(|_| is_plain) else {
-        let message = format!("`{}` cannot be a library's name", folder.escape_debug());
-        let error = CommandError::new(ErrorKind::Usage, message);
-        return Err(error.hint("give one with `--library NAME`, such as `my_prompts`"));
+        return Err(bad_name(folder));
     };
     let Some(data) = &places.data else {
         return Err(
@@ -180,6 +255,12 @@ fn library_root(
     let root = data.join(name.as_str());
     let root = taken(data, &root, &name).unwrap_or(root);
     Ok((name, root))
+}
+
+fn bad_name(folder: &str) -> CommandError {
+    let message = format!("`{}` cannot be a library's name", folder.escape_debug());
+    let error = CommandError::new(ErrorKind::Usage, message);
+    error.hint("give one with `--into NAME`, such as `my_prompts`")
 }
 
 fn into_project(
@@ -212,9 +293,9 @@ fn trouble(places: &Places, path: &Path, error: &ImportError) -> CommandError {
     let hint = match error {
         ImportError::NotThere => Some("name a file or a folder that is there"),
         ImportError::Locked(_) => Some("try again when the other command has ended"),
-        ImportError::NoLibrary => Some("choose another name with `--library NAME`"),
+        ImportError::NoLibrary => Some("choose another name with `--into NAME`"),
         ImportError::Manifest(_) => Some("run `twig check`, fix the file, and try again"),
-        ImportError::CannotAdd(_) => Some("import into another library with `--library NAME`"),
+        ImportError::CannotAdd(_) => Some("import into another library with `--into NAME`"),
         ImportError::TooManyFiles(_) | ImportError::TooManyBytes(_) => {
             Some("import its folders one by one")
         }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use twig_sources::{PROJECT, create_beneath};
 
+use super::question::ask;
 use crate::command_error::{CommandError, reason};
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
@@ -16,6 +17,10 @@ pub(crate) struct InitArgs {
     /// The project's folder
     #[arg(default_value = ".", hide_default_value = true, value_name = "PATH")]
     path: PathBuf,
+
+    /// Do not ask whether a home folder or the root of the disk is meant
+    #[arg(short, long)]
+    yes: bool,
 }
 
 /// Each file and its initial text.
@@ -60,6 +65,10 @@ pub(super) fn run(options: &InitArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
         let message = format!("{} is not a folder", places.shown(&project));
         return Err(CommandError::fixable(message).hint("name the folder of a project"));
     }
+    if !options.yes && !is_meant(&places, &project, ui)? {
+        ui.say("nothing was created");
+        return Ok(ExitCode::FAILURE);
+    }
     let root = project.join(PROJECT);
     // A symlink could point anywhere, and files behind it would not be served.
     let folders = [
@@ -96,6 +105,26 @@ pub(super) fn run(options: &InitArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
     });
     ui.say("try `twig list`, or `twig render suggest-patterns problem=\"…\"`; edit docs/ to describe your team's conventions");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Asks before it puts prompts into a folder that holds many projects: all of them would get these.
+fn is_meant(places: &Places, project: &Path, ui: &mut Ui) -> Result<bool, CommandError> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let project = real(project);
+    let what = if project.parent().is_none() {
+        "the root of the disk"
+    } else if places.home.as_deref().map(real) == Some(project) {
+        "your home folder"
+    } else {
+        return Ok(true);
+    };
+    let unanswered = || {
+        let message = format!("nothing was created: this is {what}, not a project");
+        CommandError::fixable(message)
+            .hint("go to a project's folder or name it, or use --yes if you mean it")
+    };
+    let question = format!("this is {what}; create prompts here for everything below it?");
+    ask(&question, unanswered, ui)
 }
 
 /// Creates a file and its parent folders inside the project, unless it exists.

@@ -20,7 +20,7 @@ use self::edit::ItemEditArgs;
 use self::rename::ItemRenameArgs;
 use self::show::{ItemHistoryArgs, ItemListArgs, ItemShowArgs};
 use super::content::{content, guess};
-use super::question::{ForceArgs, ask_to_delete};
+use super::question::{YesArgs, ask_to_delete};
 use super::store::{ProjectArgs, ProjectTarget, parse_version};
 use crate::command_error::CommandError;
 use crate::config;
@@ -30,11 +30,13 @@ use crate::ui::Ui;
 #[derive(Debug, Subcommand)]
 pub(crate) enum PromptCommand {
     /// List the prompts of a project
+    #[command(visible_alias = "ls")]
     List(ItemListArgs),
     /// Print the text of a prompt, and nothing else
     #[command(disable_version_flag = true)]
     Show(ItemShowArgs),
     /// Add a prompt to a project
+    #[command(visible_alias = "create", alias = "new")]
     Add(ItemAddArgs),
     /// Change a prompt; the previous text is kept as a version
     Update(ItemUpdateArgs),
@@ -43,6 +45,7 @@ pub(crate) enum PromptCommand {
     /// Rename a prompt; it keeps its versions
     Rename(ItemRenameArgs),
     /// Delete a prompt; `restore` brings it back
+    #[command(visible_alias = "rm", alias = "remove")]
     Delete(ItemDeleteArgs),
     /// List the versions of a prompt, including a deleted one
     History(ItemHistoryArgs),
@@ -56,11 +59,13 @@ pub(crate) enum PromptCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ResourceCommand {
     /// List the resources of a project
+    #[command(visible_alias = "ls")]
     List(ItemListArgs),
     /// Print the content of a resource, and nothing else
     #[command(disable_version_flag = true)]
     Show(ItemShowArgs),
     /// Add a resource to a project
+    #[command(visible_alias = "create", alias = "new")]
     Add(ResourceAddArgs),
     /// Change a resource; the previous content is kept as a version
     Update(ResourceUpdateArgs),
@@ -69,6 +74,7 @@ pub(crate) enum ResourceCommand {
     /// Rename a resource; it keeps its versions and its URI
     Rename(ItemRenameArgs),
     /// Delete a resource; `restore` brings it back
+    #[command(visible_alias = "rm", alias = "remove")]
     Delete(ItemDeleteArgs),
     /// List the versions of a resource, including a deleted one
     History(ItemHistoryArgs),
@@ -166,7 +172,7 @@ pub(crate) struct ItemDeleteArgs {
     expected_version: Option<u64>,
 
     #[command(flatten)]
-    force: ForceArgs,
+    yes: YesArgs,
 
     /// Print JSON
     #[arg(long)]
@@ -335,7 +341,7 @@ fn delete(kind: ItemKind, options: &ItemDeleteArgs, ui: &mut Ui) -> Result<ExitC
     let (target, name) = open(kind, &options.name, &options.place)?;
     let noun = kind.as_str();
     let mut expected = options.expected_version;
-    if !options.force.force {
+    if !options.yes.is_given(ui) {
         let head = find(&target, kind, &name)?.head;
         let losing = format!(
             "its {} can be brought back with `twig {noun} restore`",

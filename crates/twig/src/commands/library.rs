@@ -25,6 +25,7 @@ use crate::ui::Ui;
 #[derive(Debug, Subcommand)]
 pub(crate) enum LibraryCommand {
     /// List libraries: where they are, their contents, whether they are trusted
+    #[command(visible_alias = "ls")]
     List {
         #[command(flatten)]
         sources: SourceArgs,
@@ -35,6 +36,7 @@ pub(crate) enum LibraryCommand {
     /// Add folders of prompts to the configuration, so that they are served from now on
     Add(LibraryAddArgs),
     /// Remove a folder that was added; its files stay
+    #[command(visible_alias = "rm", alias = "delete")]
     Remove {
         /// The library's name, or the folder that was added
         #[arg(value_name = "NAME|PATH")]
@@ -50,7 +52,7 @@ pub(crate) enum LibraryCommand {
         #[arg(long)]
         mine: bool,
         /// Trust it without asking
-        #[arg(long)]
+        #[arg(short, long)]
         yes: bool,
     },
     /// Stop allowing a library to run its programs

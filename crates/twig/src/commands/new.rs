@@ -20,7 +20,7 @@ use super::opened_catalog::{OpenedCatalog, SourceArgs};
 use crate::command_error::{CommandError, ErrorKind, not_locked, reason};
 use crate::config;
 use crate::places::{Places, on_disk};
-use crate::ui::Ui;
+use crate::ui::{Ui, quoted};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum NewCommand {
@@ -100,13 +100,14 @@ fn library(name: &str, folder: Option<PathBuf>, ui: &mut Ui) -> Result<(), Comma
         write_new(&places, &parent, &Path::new(name).join(file), text)?;
     }
     ui.line(root.display().to_string())?;
-    let flag = match elsewhere.filter(|folder| Some(folder) != places.data.as_ref()) {
-        Some(_) => format!(" --library {}", root.display()),
-        None => String::new(),
-    };
-    ui.say(format!(
-        "made library `{library}` with one prompt; try `twig render {library}{separator}hello name=you{flag}`"
-    ));
+    let try_it = format!("twig render {library}{separator}hello name=you");
+    ui.say(match elsewhere.filter(|folder| Some(folder) != places.data.as_ref()) {
+        Some(_) => format!(
+            "created library `{library}` with one prompt; run `twig library add {}` to serve it, then try `{try_it}`",
+            quoted(&places.shown(&root))
+        ),
+        None => format!("created library `{library}` with one prompt; try `{try_it}`"),
+    });
     Ok(())
 }
 
@@ -141,7 +142,7 @@ fn prompt(
         let (prompt, file) = definition::write(&opened.places, library, own, description)?;
         ui.line(file)?;
         ui.say(format!(
-            "made prompt `{prompt}`; edit the file, then try `twig render {prompt} input=…{flags}`"
+            "created prompt `{prompt}`; edit the file, then try `twig render {prompt} input=…{flags}`"
         ));
         return Ok(());
     }
@@ -202,7 +203,7 @@ fn prompt(
     ui.line(file.display().to_string())?;
     let full_name = format!("{}{}{prompt}", library.name, opened.config.separator);
     ui.say(format!(
-        "made prompt `{full_name}`; edit the file, then try `twig render {full_name}{flags}`"
+        "created prompt `{full_name}`; edit the file, then try `twig render {full_name}{flags}`"
     ));
     Ok(())
 }
@@ -236,7 +237,7 @@ fn target<'c, 'n>(
             return Err(error.hint("write LIBRARY:NAME, such as `my_prompts:review`"));
         };
         let near = twig_core::suggest::did_you_mean(wanted, libraries().map(|l| l.name.as_str()));
-        let hint = near.unwrap_or_else(|| format!("make it with `twig new library {wanted}`"));
+        let hint = near.unwrap_or_else(|| format!("create it with `twig new library {wanted}`"));
         return Err(CommandError::fixable(format!("there is no library `{wanted}`")).hint(hint));
     };
     Ok((library, own))
@@ -279,7 +280,7 @@ fn is_inside(folder: &Path, root: &Path) -> bool {
 
 fn cannot_make(places: &Places, path: &Path, error: &std::io::Error) -> CommandError {
     CommandError::fixable(format!(
-        "{} cannot be made: {}",
+        "{} cannot be created: {}",
         places.shown(path),
         reason(error)
     ))

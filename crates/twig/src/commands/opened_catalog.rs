@@ -76,6 +76,19 @@ impl SourceArgs {
         Ok(self)
     }
 
+    /// Checks that the project that is named exists.
+    pub(super) fn check_project(&self) -> Result<(), CommandError> {
+        let Some(project) = self.project.as_deref() else {
+            return Ok(());
+        };
+        let places = Places::from_environment();
+        let limits = config::load(&places)?.limits;
+        let place = ProjectArgs::new(self.workspace.as_deref(), Some(project));
+        let stores = Stores::of(places, limits)?;
+        ProjectTarget::find(stores, &place, Access::Read)?.read()?;
+        Ok(())
+    }
+
     fn filter(&self) -> CatalogFilter {
         let mut filter = CatalogFilter::default();
         self.only.iter().for_each(|name| filter.add_name(name));
@@ -437,7 +450,8 @@ pub(super) fn parse_only(text: &str) -> Result<String, String> {
 /// A kind of library, by its name in flags.
 pub(super) fn parse_kind(text: &str) -> Result<LibraryKind, String> {
     let kinds: Vec<LibraryKind> = clients::kinds().collect();
-    parse_known(text, &kinds, LibraryKind::as_str, "kinds")
+    let known = parse_known(text, &kinds, LibraryKind::as_str, "kinds");
+    known.or_else(|error| clients::kind(text).ok_or(error))
 }
 
 /// One of a few values, by its name; the error suggests similar names, or lists all of them.

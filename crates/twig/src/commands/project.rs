@@ -11,7 +11,7 @@ use twig_sources::{Access, SqliteStore};
 
 use super::check::counted;
 use super::compact;
-use super::question::{ForceArgs, ask_to_delete};
+use super::question::{YesArgs, ask_to_delete};
 use super::store::{Stores, WorkspaceArgs, workspace_flag, write_to};
 use super::transfer::{self, ProjectImportArgs};
 use crate::command_error::CommandError;
@@ -20,6 +20,7 @@ use crate::ui::Ui;
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProjectCommand {
     /// List projects and their contents
+    #[command(visible_alias = "ls")]
     List {
         #[command(flatten)]
         place: WorkspaceArgs,
@@ -28,6 +29,7 @@ pub(crate) enum ProjectCommand {
         json: bool,
     },
     /// Create a project
+    #[command(aliases = ["new", "add"])]
     Create {
         /// Its name
         name: String,
@@ -38,6 +40,7 @@ pub(crate) enum ProjectCommand {
         json: bool,
     },
     /// Rename a project
+    #[command(visible_alias = "mv")]
     Rename {
         /// Its name
         #[arg(value_name = "OLD")]
@@ -52,13 +55,14 @@ pub(crate) enum ProjectCommand {
         json: bool,
     },
     /// Delete a project, its contents and all their versions, for good
+    #[command(visible_alias = "rm", alias = "remove")]
     Delete {
         /// Its name
         name: String,
         #[command(flatten)]
         place: WorkspaceArgs,
         #[command(flatten)]
-        force: ForceArgs,
+        yes: YesArgs,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -125,9 +129,9 @@ pub(super) fn run(what: ProjectCommand, ui: &mut Ui) -> Result<ExitCode, Command
         ProjectCommand::Delete {
             name,
             place,
-            force,
+            yes,
             json,
-        } => delete(&name, &place, force.force, json, ui),
+        } => delete(&name, &place, &yes, json, ui),
         ProjectCommand::Export {
             name,
             folder,
@@ -224,13 +228,13 @@ fn rename(
 fn delete(
     name: &str,
     place: &WorkspaceArgs,
-    force: bool,
+    yes: &YesArgs,
     json: bool,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let name = StoreName::parse(Noun::Project, name)?;
     let (store, found) = existing(&name, place, Access::Write)?;
-    if !force && !ask_to_delete(&format!("project '{name}'"), &losing(&found), ui)? {
+    if !yes.is_given(ui) && !ask_to_delete(&format!("project '{name}'"), &losing(&found), ui)? {
         return Ok(ExitCode::FAILURE);
     }
     write_to(&store, Write::DeleteProject { name: name.clone() })?;

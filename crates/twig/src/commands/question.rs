@@ -8,14 +8,30 @@ use clap::Args;
 use twig_core::Argument;
 use twig_core::render::check_value;
 
+use super::old_spelling::renamed;
 use crate::command_error::CommandError;
 use crate::ui::{Ui, one_line, visible};
 
+/// An answer that is given in advance.
 #[derive(Debug, Args)]
-pub(crate) struct ForceArgs {
-    /// Delete without asking
+pub(crate) struct YesArgs {
+    /// Do it without asking
     #[arg(short, long)]
-    pub(super) force: bool,
+    yes: bool,
+
+    /// The old spelling of `--yes`.
+    #[arg(short, long, hide = true)]
+    force: bool,
+}
+
+impl YesArgs {
+    /// Whether nothing is to be asked.
+    pub(super) fn is_given(&self, ui: &mut Ui) -> bool {
+        if self.force {
+            renamed("--force", "--yes", ui);
+        }
+        self.yes || self.force
+    }
 }
 
 /// Asks the user. Without a terminal it is an error that says so.
@@ -39,7 +55,7 @@ pub(super) fn ask_to_delete(what: &str, losing: &str, ui: &mut Ui) -> Result<boo
         let message = format!(
             "{what} was not deleted: this is not a terminal, so you cannot be asked to confirm it ({losing})"
         );
-        CommandError::fixable(message).hint("use --force to delete it without being asked")
+        CommandError::fixable(message).hint("use --yes to delete it without being asked")
     };
     let is_meant = ask(&format!("delete {what}? {losing}"), unanswered, ui)?;
     if !is_meant {

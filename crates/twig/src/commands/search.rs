@@ -76,7 +76,7 @@ pub(super) fn run(options: &SearchArgs, ui: &mut Ui) -> Result<ExitCode, Command
         .collect();
     ui.table(&table)?;
     if hits.is_empty() {
-        ui.say(format!("no prompt and no document has `{}`", query.text));
+        ui.say(format!("no match for `{}`", query.text));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -24,7 +24,7 @@ use crate::ui::{Ui, UiOptions};
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
-    sources: SourceArgs,
+    pub(super) sources: SourceArgs,
 
     /// Look for changes by polling instead of using the system's events
     #[arg(long)]

@@ -11,7 +11,7 @@ use super::backup::{self, BackupArgs, RestoreArgs};
 use super::check::counted;
 use super::compact;
 use super::compact::CompactArgs;
-use super::question::{ForceArgs, ask_to_delete};
+use super::question::{YesArgs, ask_to_delete};
 use super::store::Stores;
 use crate::command_error::CommandError;
 use crate::ui::Ui;
@@ -19,12 +19,14 @@ use crate::ui::Ui;
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceCommand {
     /// List workspaces and how many projects they have
+    #[command(visible_alias = "ls")]
     List {
         /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Create a workspace
+    #[command(aliases = ["new", "add"])]
     Create {
         /// Its name
         name: String,
@@ -39,11 +41,12 @@ pub(crate) enum WorkspaceCommand {
     /// Create a workspace from the file of a backup
     Restore(RestoreArgs),
     /// Delete a workspace, its projects and all their versions, for good
+    #[command(visible_alias = "rm", alias = "remove")]
     Delete {
         /// Its name
         name: String,
         #[command(flatten)]
-        force: ForceArgs,
+        yes: YesArgs,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -82,14 +85,14 @@ pub(super) fn run(what: WorkspaceCommand, ui: &mut Ui) -> Result<ExitCode, Comma
         WorkspaceCommand::Compact(options) => compact::run(&options, &stores, ui),
         WorkspaceCommand::Backup(options) => backup::back_up(&options, &stores, ui),
         WorkspaceCommand::Restore(options) => backup::restore(&options, &stores, ui),
-        WorkspaceCommand::Delete { name, force, json } => {
+        WorkspaceCommand::Delete { name, yes, json } => {
             let name = StoreName::parse(Noun::Workspace, &name)?;
             if !stores.workspaces.exists(&name) {
                 let hint = "`twig workspace list` lists all of them";
                 return Err(stores.no_workspace(&name, hint.to_owned()));
             }
             let losing = losing(projects(&stores, &name));
-            if !force.force && !ask_to_delete(&format!("workspace '{name}'"), &losing, ui)? {
+            if !yes.is_given(ui) && !ask_to_delete(&format!("workspace '{name}'"), &losing, ui)? {
                 return Ok(ExitCode::FAILURE);
             }
             stores.workspaces.delete(&name)?;

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 pub(crate) use twig_clients::clients::ConfigSyntax as Syntax;
-use twig_clients::clients::{CONNECTED, EntryForm, KnownClient, ServerFile, connected};
+use twig_clients::clients::{CONNECTED, EntryForm, KnownClient, ServerFile, client};
 
 use crate::places::ClientPlaces;
 
@@ -56,7 +56,7 @@ impl ConnectClient {
 
     /// The client with that name, including other common spellings.
     pub(crate) fn of(text: &str) -> Option<Self> {
-        connected(text).and_then(Self::new)
+        client(text).and_then(Self::new)
     }
 
     /// The name on the command line.

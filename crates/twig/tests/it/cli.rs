@@ -284,7 +284,7 @@ fn a_new_library_works_and_nothing_is_overwritten() {
     insta::assert_snapshot!(env.run(["new", "library", "my_prompts"]), @"
     [data]/my_prompts
     --- stderr
-    made library `my_prompts` with one prompt; try `twig render my_prompts:hello name=you`
+    created library `my_prompts` with one prompt; try `twig render my_prompts:hello name=you`
     --- exit 0
     ");
     assert_eq!(
@@ -300,7 +300,7 @@ fn a_new_library_works_and_nothing_is_overwritten() {
     insta::assert_snapshot!(env.run(["new", "prompt", "my_prompts:review", "--description", "Say \"hi\""]), @"
     [data]/my_prompts/prompts/review.md
     --- stderr
-    made prompt `my_prompts:review`; edit the file, then try `twig render my_prompts:review`
+    created prompt `my_prompts:review`; edit the file, then try `twig render my_prompts:review`
     --- exit 0
     ");
     insta::assert_snapshot!(env.run(["new", "prompt", "my_prompts:review"]), @"
@@ -317,7 +317,7 @@ fn a_new_library_works_and_nothing_is_overwritten() {
     ");
     insta::assert_snapshot!(env.run(["new", "prompt", "my_prompts:../x"]), @"
     --- stderr
-    error: the prompt name `../x` may only have letters, digits, `_`, `-` and `.`, and starts with none of the last two
+    error: the prompt name `../x` may contain letters, digits, `_`, `-` and `.`, and must not start with `-` or `.`
     --- exit 2
     ");
     insta::assert_snapshot!(env.run(["new", "library", "../x"]), @"
@@ -347,7 +347,7 @@ fn search_wants_every_word_and_puts_names_first() {
     );
     insta::assert_snapshot!(env.run(["search", "nothing like it"]), @"
     --- stderr
-    no prompt and no document has `nothing like it`
+    no match for `nothing like it`
     --- exit 0
     ");
     let found = json(&env.run(["search", "code", "--json"]).stdout);

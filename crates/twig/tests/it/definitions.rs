@@ -330,7 +330,7 @@ fn a_new_definition_is_served_at_once() {
     insta::assert_snapshot!(env.run(["new", "prompt", "service:plan-work", "--description", "Plan \"it\""]), @"
     [data]/service/prompts/plan-work.json
     --- stderr
-    made prompt `plan-work`; edit the file, then try `twig render plan-work input=…`
+    created prompt `plan-work`; edit the file, then try `twig render plan-work input=…`
     --- exit 0
     ");
     insta::assert_snapshot!(env.run(["render", "plan-work", "input={{x}}"]), @"

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use twig_clients::clients::CLIENTS;
 use twig_testkit::TestEnv;
 
 use crate::TWIG;
@@ -99,6 +100,24 @@ fn twig_help_has_every_page() {
     let told =
         "error: there is no topic and no command `fucntions`\nhint: did you mean `functions`?\n";
     assert_eq!(missing.stderr, told);
+}
+
+/// `docs/words.md` has every client, its other names, and what can be done with it.
+#[test]
+fn the_names_of_clients_are_documented() {
+    let page = read("docs/words.md");
+    let (_, table) = page.split_once("## Clients").expect("a heading");
+    let rows = table.lines().filter(|line| line.starts_with("| `"));
+    let rows = rows.take_while(|line| !line.contains("--"));
+    let rows: Vec<String> = rows.map(str::to_owned).collect();
+    assert_eq!(rows.len(), CLIENTS.len());
+    for (row, client) in rows.iter().zip(CLIENTS) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let aliases: Vec<String> = client.aliases.iter().map(|it| format!("`{it}`")).collect();
+        assert_eq!(cells[..2], [format!("`{}`", client.id), aliases.join(", ")]);
+        assert_eq!(cells[2] == "yes", client.servers.is_some(), "{row}");
+        assert_eq!(cells[3] != "–", client.export_format().is_some(), "{row}");
+    }
 }
 
 /// ARCHITECTURE.md names every crate and dependency; the modules of a crate are listed in its

@@ -97,11 +97,11 @@ fn tree(root: &Path) -> Vec<String> {
 fn an_export_ends_with_a_table() {
     let env = env();
     insta::assert_snapshot!(claude(&env, []), @"
-    written  review:code    code.md  does not hold the title, the default of `language`
+    written  review:code    code.md  loses the title, the default of `language`
     written  review:plan    plan.md
-    left     review:choose  -        its template has conditions, which a file cannot hold
+    skipped  review:choose  -        its template has conditions, which a file cannot hold
     --- stderr
-    [work]/.claude/commands: 2 written, 1 left
+    [work]/.claude/commands: 2 written, 1 skipped
     --- exit 0
     ");
     insta::assert_snapshot!(read(&env, ".claude/commands/code.md"), @r#"
@@ -118,9 +118,9 @@ fn an_export_ends_with_a_table() {
     insta::assert_snapshot!(claude(&env, ["--check"]), @"
     unchanged  review:code    code.md
     unchanged  review:plan    plan.md
-    left       review:choose  -        its template has conditions, which a file cannot hold
+    skipped    review:choose  -        its template has conditions, which a file cannot hold
     --- stderr
-    [work]/.claude/commands: 2 unchanged, 1 left
+    [work]/.claude/commands: 2 unchanged, 1 skipped
     --- exit 0
     ");
 }
@@ -180,7 +180,7 @@ fn prompts_are_picked_by_name() {
     ");
     insta::assert_snapshot!(env.run(["export", "--to", "cluade"]), @"
     --- stderr
-    error: invalid value 'cluade' for '--to <CLIENT>': did you mean `claude`?
+    error: invalid value 'cluade' for '--to <CLIENT>': did you mean `claude-code`?
 
     For more information, try '--help'.
     --- exit 2

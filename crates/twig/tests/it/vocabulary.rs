@@ -318,3 +318,226 @@ fn the_hint_to_check_names_what_was_listed() {
     assert!(hint(&["list", "--only", "own"]).ends_with("run `twig check own`\n"));
     assert_eq!(env.run(["check", "bad/md"]).code, 1);
 }
+
+#[test]
+fn clients_have_one_name_in_every_command() {
+    let env = env(TWO);
+    for (name, file) in [
+        ("claude-code", ".claude/commands/plan.md"),
+        ("claude", ".claude/commands/plan.md"),
+        ("vscode", ".github/prompts/plan.prompt.md"),
+        ("copilot", ".github/prompts/plan.prompt.md"),
+        ("VS Code", ".github/prompts/plan.prompt.md"),
+        ("gemini-cli", ".gemini/commands/plan.toml"),
+        ("codex", ".agents/skills/plan/SKILL.md"),
+        ("skills", ".agents/skills/plan/SKILL.md"),
+    ] {
+        let outcome = env.run(["export", "team:plan", "--to", name]);
+        assert_eq!(outcome.code, 0, "{outcome}");
+        assert!(env.work().join(file).exists(), "{name}: {outcome}");
+        fs::remove_file(env.work().join(file)).expect("it was written");
+        let said = "note: Codex reads skills, so prompts are written as skills\n";
+        assert_eq!(outcome.stderr.contains(said), name == "codex", "{outcome}");
+        let connected = env.run(["connect", name, "--dry-run"]);
+        assert_eq!(connected.code == 0, name != "skills", "{connected}");
+    }
+    for (name, said) in [
+        ("cluade", "did you mean `claude-code`?"),
+        (
+            "emacs",
+            "known clients: skills, claude-code, vscode, codex, gemini, cursor, opencode, windsurf",
+        ),
+        (
+            "zed",
+            "Twig writes no files for Zed; `twig connect zed` gives it your prompts",
+        ),
+    ] {
+        let outcome = env.run(["export", "--to", name]);
+        assert_eq!(outcome.code, 2, "{outcome}");
+        assert!(outcome.stderr.contains(said), "{outcome}");
+    }
+    let kiro = env.run(["connect", "kiro"]);
+    assert!(
+        kiro.stderr
+            .contains("Twig does not know how to connect Kiro")
+    );
+    write_fixture(&env.work(), "//- c/x.md\nFix $1.\n");
+    let kind = [
+        "list",
+        "--library",
+        "c",
+        "--kind",
+        "claude-code",
+        "--json",
+        "c",
+    ];
+    assert!(env.run(kind).stdout.contains("\"kind\": \"claude\""));
+}
+
+#[test]
+fn import_says_where_prompts_go() {
+    let env = env(TWO);
+    let csv = "act,prompt\nGardener,Water the plants.\n";
+    write_fixture(
+        &env.work(),
+        &format!("//- a.csv\n{csv}//- team-repo/twig.toml\n"),
+    );
+    assert_eq!(env.run(["import", "a.csv", "--into", "own"]).code, 0);
+    assert!(names(&env, &["own"]).contains(&"own:gardener".to_owned()));
+    // A checkout, by its path.
+    let outcome = env.run(["import", "a.csv", "--into", "./team-repo"]);
+    assert_eq!(outcome.code, 0, "{outcome}");
+    assert!(
+        outcome
+            .stderr
+            .ends_with("hint: run `twig library add [work]/team-repo` to serve it\n"),
+        "{outcome}"
+    );
+    assert!(env.work().join("team-repo/prompts/gardener.md").exists());
+    // Once it is served, by its name.
+    write_fixture(&env.work(), "//- b.csv\nact,prompt\nCook,Cook a meal.\n");
+    assert_eq!(env.run(["library", "add", "team-repo"]).code, 0);
+    let outcome = env.run(["import", "b.csv", "--into", "team_repo"]);
+    assert_eq!(outcome.code, 0, "{outcome}");
+    assert!(!outcome.stderr.contains("library add"), "{outcome}");
+    assert!(env.work().join("team-repo/prompts/cook.md").exists());
+    insta::assert_snapshot!(env.run(["import", "a.csv", "--library", "own"]), @"
+    --- stderr
+    error: `--library` adds a folder to what is served, and `import` serves nothing
+    hint: use `--into own` to import into it
+    --- exit 2
+    ");
+}
+
+#[test]
+fn what_is_read_in_place_needs_no_import() {
+    let env = TestEnv::new(TWIG);
+    write_fixture(&env.home(), "//- .claude/commands/commit.md\nCommit.\n");
+    let folder = env.home().join(".claude/commands");
+    for path in [folder.clone(), folder.join("commit.md")] {
+        let outcome = env.run(["import", path.to_str().expect("UTF-8")]);
+        assert_eq!(outcome.code, 1, "{outcome}");
+        let said = "needs no import: Twig reads the files of Claude Code where they are\nhint: run `twig library add ~/.claude/commands`\n";
+        assert!(outcome.stderr.ends_with(said), "{outcome}");
+    }
+    fs::write(env.work().join("x.csv"), "").expect("own folder");
+    let outcome = env.run(["import", "x.csv", "--format", "claude"]);
+    assert_eq!(outcome.code, 2, "{outcome}");
+    assert!(
+        outcome
+            .stderr
+            .contains("the files of Claude Code need no import")
+    );
+    fs::create_dir(env.work().join("empty")).expect("own folder");
+    let outcome = env.run(["import", "empty"]);
+    assert!(
+        outcome
+            .stderr
+            .contains("`--format` says what a file is: prompts-chat, langfuse")
+    );
+}
+
+#[test]
+fn yes_answers_questions_and_force_still_does() {
+    let env = TestEnv::new(TWIG);
+    for flag in ["--yes", "-y", "--force", "-f"] {
+        assert_eq!(env.run(["project", "create", "p"]).code, 0);
+        let outcome = env.run(["project", "delete", "p", flag]);
+        assert_eq!(outcome.code, 0, "{outcome}");
+        let hint = "hint: `--force` is now `--yes`\n";
+        assert_eq!(
+            outcome.stderr.contains(hint),
+            flag.contains('f'),
+            "{outcome}"
+        );
+    }
+}
+
+#[test]
+fn usual_words_for_making_and_removing_are_known() {
+    let env = env(TWO);
+    let run = |words: &str| {
+        let outcome = env.run(words.split(' '));
+        assert_eq!(outcome.code, 0, "twig {words}: {outcome}");
+        outcome.stdout
+    };
+    assert_eq!(run("ls team"), run("list team"));
+    assert_eq!(run("library ls"), run("library list"));
+    run("create library mine");
+    run("project new garden");
+    run("project ls");
+    run("prompt create water -p garden -c Water.");
+    run("prompt rm water -p garden -y");
+    run("project mv garden park");
+    run("project rm park -y");
+    run("workspace new team");
+    run("workspace rm team -y");
+    write_fixture(&env.work(), "//- added/twig.toml\n");
+    run("library add added");
+    run("library rm added");
+}
+
+#[test]
+fn commands_that_only_twig_starts_are_not_named() {
+    let env = TestEnv::new(TWIG);
+    for (word, not) in [
+        ("rendr", "worker"),
+        ("run", "run-function"),
+        ("render-work", "worker'"),
+    ] {
+        let outcome = env.run([word]);
+        assert_eq!(outcome.code, 2, "{outcome}");
+        assert!(!outcome.stderr.contains(not), "{outcome}");
+    }
+    assert!(env.run(["rendr"]).stderr.contains("'render'"));
+    for shell in ["bash", "zsh", "fish"] {
+        let script = env.run(["completions", shell]).stdout;
+        assert!(!script.contains("render-worker") && !script.contains("run-function"));
+    }
+}
+
+#[test]
+fn an_export_names_the_argument_not_our_stand_in() {
+    let env = env(
+        "//- rich/twig.toml\n[prompts.pick]\n[[prompts.pick.arguments]]\nname = \"name\"\nrequired = true\n\
+         [[prompts.pick.messages]]\nresource_link = \"twig://rich/patterns/{{name}}\"\n\
+         //- rich/docs/patterns/a.md\n# A\n",
+    );
+    let outcome = env.run(["export", "--to", "claude", "--json"]);
+    assert!(!outcome.stdout.contains("$7"), "{outcome}");
+    let said =
+        "a value chooses the document `twig://rich/patterns/{{name}}`, and a file reads none";
+    assert!(outcome.stdout.contains(said), "{outcome}");
+}
+
+#[test]
+fn a_library_elsewhere_is_to_be_added() {
+    let env = TestEnv::new(TWIG);
+    let outcome = env.run(["new", "library", "x", "--in", "shared"]);
+    assert_eq!(outcome.code, 0, "{outcome}");
+    let said = "run `twig library add [work]/shared/x` to serve it, then try `twig render x:hello name=you`\n";
+    assert!(outcome.stderr.ends_with(said), "{outcome}");
+    assert_eq!(env.run(["library", "add", "shared/x"]).code, 0);
+    assert_eq!(env.run(["render", "x:hello", "name=you"]).code, 0);
+}
+
+#[test]
+fn init_asks_in_a_home_folder_and_at_the_root() {
+    let env = TestEnv::new(TWIG);
+    let home = env.home().display().to_string();
+    insta::assert_snapshot!(env.run(["init", &home]), @"
+    --- stderr
+    error: nothing was created: this is your home folder, not a project
+    hint: go to a project's folder or name it, or use --yes if you mean it
+    --- exit 1
+    ");
+    assert!(!env.home().join(".twig").exists());
+    let root = env.run(["init", "/"]);
+    assert!(
+        root.stderr.contains("this is the root of the disk"),
+        "{root}"
+    );
+    assert_eq!(env.run(["init", &home, "--yes"]).code, 0);
+    assert!(env.home().join(".twig").is_dir());
+    assert_eq!(env.run(["init"]).code, 0);
+}

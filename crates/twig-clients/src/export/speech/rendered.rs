@@ -69,7 +69,8 @@ pub(super) fn look_at_patterns(prompt: &Prompt, notes: &mut Vec<String>) -> Resu
             _ => Vec::new(),
         };
         for pattern in patterns {
-            has_documents = true;
+            // A link is left out, and says so itself.
+            has_documents |= !matches!(message.content, Content::Document { is_link: true, .. });
             if !pattern.is_constant() {
                 let uri = pattern.as_str();
                 return Err(format!(
@@ -78,7 +79,7 @@ pub(super) fn look_at_patterns(prompt: &Prompt, notes: &mut Vec<String>) -> Resu
             }
         }
     }
-    if has_documents {
+    if has_documents && !notes.iter().any(|note| note == DOCUMENTS) {
         notes.push(DOCUMENTS.to_owned());
     }
     Ok(())

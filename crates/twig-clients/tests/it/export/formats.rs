@@ -67,7 +67,7 @@ Review this $language code:
 $code
 "#,
         &[
-            "does not hold the title, the description of `language`, the default of `language`, the choices of `language`",
+            "loses the title, the description of `language`, the default of `language`, the choices of `language`",
         ],
     );
 }
@@ -85,7 +85,7 @@ Review this ${input:language:Programming language} code:
 ${input:code}
 "#,
         &[
-            "does not hold the title, the default of `language`, the choices of `language`, that `code` is required",
+            "loses the title, the default of `language`, the choices of `language`, that `code` is required",
         ],
     );
 }
@@ -107,8 +107,8 @@ Arguments, given after the command in this order; put them where the text has th
 ",
         &[
             "Cursor has no arguments: a list at the end tells the model what to fill in",
-            "does not hold the title",
-            "does not hold the description",
+            "loses the title",
+            "loses the description",
         ],
     );
 }
@@ -126,7 +126,7 @@ Review this $1 code:
 $2
 "#,
         &[
-            "does not hold the title, the name of `language`, `code`, the description of `language`, the default of `language`, the choices of `language`, that `code` is required",
+            "loses the title, the name of `language`, `code`, the description of `language`, the default of `language`, the choices of `language`, that `code` is required",
         ],
     );
 }
@@ -150,7 +150,7 @@ Arguments, given after the command in this order; put them where the text has th
 "#,
         &[
             "Windsurf has no arguments: a list at the end tells the model what to fill in",
-            "does not hold the title",
+            "loses the title",
         ],
     );
 }
@@ -176,7 +176,7 @@ Arguments, given in this order; put them where the text has their names in doubl
 "#,
         &[
             "Gemini CLI has one argument: a list at the end tells the model what to fill in",
-            "does not hold the title",
+            "loses the title",
         ],
     );
     let one = jinja(&["topic"], "About {{ topic }}").item(ExportFormat::Gemini);
@@ -185,7 +185,7 @@ Arguments, given in this order; put them where the text has their names in doubl
         "{}",
         one.text
     );
-    assert_eq!(one.notes, ["does not hold the name of `topic`"]);
+    assert_eq!(one.notes, ["loses the name of `topic`"]);
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn copilot_says_that_it_has_no_order_but_that_of_the_text() {
         jinja(&["a", "b", "c"], "{{ c }} {{ a }} {{ c }} {{ b }}").item(ExportFormat::Copilot);
     assert_eq!(
         item.notes,
-        ["does not hold the order of the arguments: in the text it is `c`, `a`, `b`"]
+        ["loses the order of the arguments: in the text it is `c`, `a`, `b`"]
     );
     let item = jinja(&["a", "b"], "{{ a }} {{ b }} {{ a }}").item(ExportFormat::Copilot);
     assert_eq!(item.notes, [] as [&str; 0]);

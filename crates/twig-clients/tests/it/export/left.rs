@@ -54,7 +54,7 @@ fn defaults_in_the_text_are_told() {
     );
     assert_eq!(body(ExportFormat::Claude, &shelf), "$x$y\n");
     let item = shelf.item(ExportFormat::Claude);
-    assert_eq!(item.notes, ["does not hold the default of `x`, `y`"]);
+    assert_eq!(item.notes, ["loses the default of `x`, `y`"]);
     let item = shelf.item(ExportFormat::Cursor);
     assert!(
         item.text
@@ -178,7 +178,7 @@ fn keys_are_kept_for_the_client_that_follows_them() {
         item.notes,
         [
             "leaves out `hooks` of its front matter",
-            "keeps `allowed-tools: [\"Bash(git add:*)\", \"Read\"]`, which clients may not ask about",
+            "keeps `allowed-tools: [\"Bash(git add:*)\", \"Read\"]`, and clients may run these without asking",
         ]
     );
     let limits = twig_core::Limits::default();

@@ -56,7 +56,7 @@ fn each_mistake_has_its_path() {
     3:17: warning[unknown-field]: $.descripton: unknown field `descripton` in a definition is ignored; did you mean `description`?
     5:31: error[wrong-type]: $.arguments[0].required: expected true or false, found a string
     5:51: error[wrong-type]: $.arguments[0].maxLength: expected a whole number of 1 or more, found another number
-    6:14: error[bad-argument-name]: $.arguments[1].name: `two words` may only have the letters a to z, digits and `_`, and starts with no digit
+    6:14: error[bad-argument-name]: $.arguments[1].name: `two words` may contain the letters a to z, digits and `_`, and must not start with a digit
     7:5: error[missing-field]: $.arguments[2]: expected a field `name`, found none
     8:5: warning[missing-field]: $.arguments[3]: expected a field `required`, found none: the argument is optional; write "required": true or false
     9:51: error[wrong-type]: $.arguments[4].maxLength: expected a whole number of 1 or more, found another number

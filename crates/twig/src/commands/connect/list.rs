@@ -120,10 +120,15 @@ fn cells(row: &ClientRow, places: &Places) -> Vec<String> {
         }
     });
     let connected = connected.collect::<Vec<_>>().join(", ");
-    let file = row
-        .user
-        .as_ref()
-        .map(|file| places.shown(Path::new(&file.file)));
+    // The files that have Twig, or else the one that would get it.
+    let has_it = |file: &&FileRow| file.connected || file.problem.is_some();
+    let shown = |file: &FileRow| places.shown(Path::new(&file.file));
+    let with_it = [&row.user, &row.project].into_iter().flatten();
+    let with_it: Vec<String> = with_it.filter(has_it).map(shown).collect();
+    let file = match with_it.as_slice() {
+        [] => row.user.as_ref().map(shown),
+        files => Some(files.join(", ")),
+    };
     vec![
         row.client.to_owned(),
         if row.installed { "yes" } else { "no" }.to_owned(),

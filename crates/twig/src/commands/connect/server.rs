@@ -21,13 +21,17 @@ pub(super) fn launch(
     args.extend(options.serve.iter().cloned());
     check(&args)?;
     let mut is_path = false;
+    let mut is_folder = false;
     for arg in &mut args {
         let flag = "--library=";
         if is_path {
             *arg = library(arg, scope, project)?;
         } else if let Some(path) = arg.strip_prefix(flag) {
             *arg = format!("{flag}{}", library(path, scope, project)?);
+        } else if is_folder && scope == ConfigScope::User {
+            *arg = text(&on_disk(Path::new(arg)))?;
         }
+        is_folder = !is_path && arg == "-C";
         is_path = arg == "--library";
     }
     // Clients may not pass on the variables that name library folders, so the entry names them. A
@@ -103,7 +107,9 @@ fn check(args: &[String]) -> Result<(), CommandError> {
     let words = ["twig"].into_iter().chain(args.iter().map(String::as_str));
     let wrong = |message: String| CommandError::new(ErrorKind::Usage, message);
     match Cli::try_parse_from(words).map(|cli| cli.command) {
-        Ok(TwigCommand::Serve(serve)) if serve.http.address.is_none() => Ok(()),
+        Ok(TwigCommand::Serve(serve)) if serve.http.address.is_none() => {
+            serve.sources.check_project()
+        }
         Ok(_) => Err(wrong(
             "clients start Twig on standard input and output, without --http".to_owned(),
         )),

@@ -1,6 +1,5 @@
 //! One entry of one client's file: adds or removes it, and reports the result.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -9,8 +8,9 @@ use serde::Serialize;
 use super::{ConnectArgs, refused};
 use crate::command_error::{CommandError, not_locked};
 use crate::commands::question::ask;
-use crate::connect::{ClientConfig, ClientLaunch, ConfigError, ServerEntry};
-use crate::places::ClientPlaces;
+use crate::connect::{
+    ClientConfig, ClientLaunch, ConfigError, ServerEntry, record_folders, remove_made_folders,
+};
 use crate::ui::{Ui, one_line};
 
 /// One client, one file, one entry.
@@ -19,9 +19,9 @@ pub(super) struct ConnectStep<'s> {
     pub(super) config: ClientConfig,
     /// The file's path for display.
     pub(super) shown: String,
-    pub(super) homes: ClientPlaces,
-    /// The project's folder.
-    pub(super) folder: PathBuf,
+    /// The folders that did not exist before, and the record of all such folders.
+    pub(super) made: Vec<PathBuf>,
+    pub(super) record: Option<PathBuf>,
 }
 
 /// The result of a step.
@@ -68,7 +68,7 @@ impl ConnectStep<'_> {
             self.config.with(name, launch)
         };
         let text = text.map_err(|error| self.refused(&error))?;
-        if self.options.print {
+        if self.options.dry_run {
             return self.print(report, Some(&text), ui);
         }
         // If the file is still what we made from its backup, keep that backup.
@@ -86,6 +86,7 @@ impl ConnectStep<'_> {
         self.config
             .write(Some(&text))
             .map_err(|error| self.refused(&error))?;
+        record_folders(self.record.as_deref(), &self.made);
         report.written = true;
         report.backup = backup.map(|path| path.display().to_string());
         let title = self.config.client.title();
@@ -121,7 +122,7 @@ impl ConnectStep<'_> {
             .config
             .without(name)
             .map_err(|error| self.refused(&error))?;
-        if self.options.print {
+        if self.options.dry_run {
             return self.print(report, without.text.as_deref(), ui);
         }
         if without.text.is_some() && without.backup.is_none() {
@@ -138,7 +139,7 @@ impl ConnectStep<'_> {
             self.config.remove_backup(backup);
         }
         if without.text.is_none() {
-            self.remove_empty_folders();
+            remove_made_folders(self.record.as_deref(), &self.config.path);
         }
         let said = match &without.text {
             None => format!("removed {}, which had nothing but `{name}`", self.shown),
@@ -176,12 +177,12 @@ impl ConnectStep<'_> {
         let name = &entry.name;
         let why = match verb {
             "remove" => "does not start Twig",
-            _ => "is not as this command would write it",
+            _ => "differs from what Twig would write",
         };
         let message = format!("`{name}` in {} {why}", self.shown);
         ui.say(format!("{message}:\n{}", entry.raw.replace('\r', "")));
-        if self.options.print {
-            ui.say(format!("hint: without --print, --force would {verb} it"));
+        if self.options.dry_run {
+            ui.say(format!("hint: without --dry-run, --force would {verb} it"));
             return Ok(true);
         }
         let other = match verb {
@@ -189,7 +190,7 @@ impl ConnectStep<'_> {
             _ => "to give Twig another name there",
         };
         let unanswered = || {
-            CommandError::fixable(format!("{message}; it stays as it is"))
+            CommandError::fixable(format!("{message}; it was left unchanged"))
                 .hint(format!("use --force to {verb} it, or --name {other}"))
         };
         let question = format!("{verb} it?");
@@ -244,21 +245,9 @@ impl ConnectStep<'_> {
         }
         ui.say(said);
         if let Some(backup) = &report.backup {
-            ui.say(format!("the file as it was is {backup}"));
+            ui.say(format!("backup: {backup}"));
         }
         Ok(ExitCode::SUCCESS)
-    }
-
-    /// Removes the folders that held only this file, below the project or home.
-    fn remove_empty_folders(&self) {
-        for folder in self.config.path.ancestors().skip(1).take(2) {
-            let mut bases = self.homes.bases().chain([&self.folder]);
-            let is_base = bases.any(|base| base.starts_with(folder));
-            // Only an empty folder can be removed this way.
-            if is_base || fs::remove_dir(folder).is_err() {
-                return;
-            }
-        }
     }
 }
 

@@ -77,7 +77,12 @@ impl ExportReport<'_> {
         let mut table: Vec<Vec<String>> = self.files.iter().map(|file| self.cells(file)).collect();
         table.extend(self.left.iter().map(|left| {
             let prompt = left.prompt.to_string();
-            vec!["left".to_owned(), prompt, "-".to_owned(), left.why.clone()]
+            vec![
+                "skipped".to_owned(),
+                prompt,
+                "-".to_owned(),
+                left.why.clone(),
+            ]
         }));
         ui.facts("", &table)?;
         self.say(&table, &self.target.path(), places, ui);
@@ -134,7 +139,7 @@ impl ExportReport<'_> {
             (ExportState::Gone, _) => "gone",
             (ExportState::Edited, _) if self.mode.is_dry => "edited",
             (ExportState::Taken, Some(_)) => "taken",
-            _ => "left",
+            _ => "skipped",
         }
     }
 

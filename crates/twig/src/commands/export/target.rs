@@ -28,13 +28,13 @@ impl ExportDestination {
         places: &Places,
     ) -> Result<Self, CommandError> {
         let mut target = match scope {
-            ConfigScope::User => user(options.to).ok_or_else(|| {
+            ConfigScope::User => user(options.to.format).ok_or_else(|| {
                 CommandError::fixable("your home is not known: HOME is not set")
                     .hint("use `--scope project` to write into this folder")
             })?,
             ConfigScope::Project => Self {
                 base: on_disk(Path::new(".")),
-                folder: options.to.rules().folder.to_owned(),
+                folder: options.to.format.rules().folder.to_owned(),
                 is_made: false,
             },
         };

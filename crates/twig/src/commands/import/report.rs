@@ -10,7 +10,7 @@ use twig_sources::Fate;
 use super::ImportArgs;
 use crate::command_error::CommandError;
 use crate::commands::check::counted;
-use crate::ui::Ui;
+use crate::ui::{Ui, quoted};
 
 /// Where prompts went.
 #[derive(Debug, Serialize)]
@@ -21,6 +21,9 @@ pub(super) enum Goal {
         root: PathBuf,
         /// Whether this import created it.
         is_new: bool,
+        /// Whether it is served without a flag.
+        #[serde(skip)]
+        is_served: bool,
     },
     Project {
         name: String,
@@ -48,7 +51,7 @@ impl ImportState {
             Self::Taken => "taken",
             Self::Changed => "changed",
             Self::Unchanged => "unchanged",
-            Self::Left => "left",
+            Self::Left => "skipped",
         }
     }
 }
@@ -171,7 +174,7 @@ impl<'c> ImportReport<'c> {
         if self.unchanged > 0 {
             parts.push(format!("{} were there already", self.unchanged));
         }
-        parts.push(format!("{} left", self.left));
+        parts.push(format!("{} skipped", self.left));
         ui.say(format!("{place}: {}", parts.join(", ")));
         let mut notes: BTreeMap<&str, usize> = BTreeMap::new();
         let there = self
@@ -204,6 +207,15 @@ impl<'c> ImportReport<'c> {
         }
         if self.dry_run {
             ui.say("nothing was written: this was a dry run");
+        }
+        if let Goal::Library {
+            root,
+            is_served: false,
+            ..
+        } = &self.into
+        {
+            let root = quoted(&root.display().to_string());
+            ui.say(format!("hint: run `twig library add {root}` to serve it"));
         }
     }
 }

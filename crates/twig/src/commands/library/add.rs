@@ -35,7 +35,7 @@ pub(crate) struct LibraryAddArgs {
     pub(super) detect: bool,
 
     /// Add everything that was found without asking
-    #[arg(long, requires = "detect")]
+    #[arg(short, long, requires = "detect")]
     pub(super) yes: bool,
 
     /// Print JSON

@@ -161,9 +161,15 @@ fn pick(rows: &[AddedLibraryRow], new: &[usize], ui: &mut Ui) -> Result<Vec<usiz
         return Err(error.hint("use --yes to add all of them, or `twig library add PATH`"));
     }
     ui.insist("\nwhich to add? numbers such as `1 3-5`, `all`, or nothing for none");
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    let picked = chosen(&answer, rows.len()).map_err(CommandError::fixable)?;
+    let picked = loop {
+        ui.ask("> ");
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        match chosen(&answer, rows.len()) {
+            Ok(picked) => break picked,
+            Err(why) => ui.insist(why),
+        }
+    };
     let picked = match picked {
         Chosen::All => new.to_vec(),
         Chosen::These(numbers) => {
@@ -199,9 +205,7 @@ fn chosen(answer: &str, count: usize) -> Result<Chosen, String> {
         match (number(first), number(last)) {
             (Some(first), Some(last)) if first <= last => numbers.extend(first..=last),
             _ => {
-                return Err(format!(
-                    "nothing was added: `{part}` is not a number from 1 to {count}"
-                ));
+                return Err(format!("`{part}` is not a number from 1 to {count}"));
             }
         }
     }

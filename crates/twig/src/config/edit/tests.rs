@@ -14,6 +14,7 @@ fn places(folder: &Path) -> Places {
         data: None,
         data_is_named: false,
         projects: Vec::new(),
+        made_folders: None,
         trust: None,
         workspaces: None,
         function_prefix: None,

@@ -22,7 +22,7 @@ fn without_a_client_all_are_listed() {
     vscode          no         no        ~/.config/Code/User/mcp.json
     cursor          yes        no        ~/.cursor/mcp.json
     zed             yes        user?     ~/.config/zed/settings.json
-    codex           no         project   ~/.codex/config.toml
+    codex           no         project   [work]/.codex/config.toml
     gemini          yes        user      ~/.gemini/settings.json
     opencode        no         no        ~/.config/opencode/opencode.json
     windsurf        no         no        ~/.codeium/windsurf/mcp_config.json
@@ -263,7 +263,7 @@ fn the_file_that_a_client_reads_is_the_one_that_is_there() {
 fn names_that_are_nearly_right() {
     let env = TestEnv::new(TWIG);
     for (name, hint) in [
-        ("claude", "did you mean `claude-code` or `claude-desktop`?"),
+        ("kiro", "add the server `twig serve` in its settings"),
         ("curser", "did you mean `cursor`?"),
         ("emacs", "known clients: claude-code,"),
     ] {
@@ -271,7 +271,7 @@ fn names_that_are_nearly_right() {
         assert_eq!(outcome.code, 2, "{outcome}");
         assert!(outcome.stderr.contains(hint), "{outcome}");
     }
-    for name in ["VS-Code", "gemini-cli", "Claude Code"] {
+    for name in ["VS-Code", "gemini-cli", "Claude Code", "claude", "copilot"] {
         assert_eq!(connect(&env, &[name, "--print"]).code, 0, "{name}");
     }
     assert_eq!(connect(&env, &["--remove"]).code, 2);
@@ -295,4 +295,53 @@ fn a_project_is_this_folder_or_the_one_that_is_named() {
     let rows = json(&done(&env, &["-C", "inner", "--json"]));
     assert_eq!(rows[3]["project"]["file"], "[work]/inner/.cursor/mcp.json");
     assert!(!env.home().join(".cursor").exists());
+}
+
+#[test]
+fn folders_that_were_there_stay() {
+    let env = TestEnv::new(TWIG);
+    let there = env.home().join(".config/Code/User");
+    fs::create_dir_all(&there).expect("own folder");
+    done(&env, &["vscode"]);
+    done(&env, &["vscode", "--remove"]);
+    assert!(there.is_dir());
+    assert_eq!(fs::read_dir(&there).expect("a folder").count(), 0);
+    done(&env, &["cursor"]);
+    assert!(env.home().join(".cursor").is_dir());
+    done(&env, &["cursor", "--remove"]);
+    assert!(!env.home().join(".cursor").exists(), "it was made for this");
+    let record = env.home().join(".local/share/twig/connected.json");
+    assert!(!record.exists(), "nothing is left to remember");
+    // A folder that the user made again is the user's.
+    fs::create_dir(env.home().join(".cursor")).expect("own folder");
+    done(&env, &["cursor"]);
+    done(&env, &["cursor", "--remove"]);
+    assert!(env.home().join(".cursor").is_dir());
+}
+
+#[test]
+fn every_file_that_has_twig_is_shown() {
+    let env = TestEnv::new(TWIG);
+    done(&env, &["cursor", "--scope=project"]);
+    let row = |stdout: String| {
+        let mut lines = stdout.lines().filter(|line| line.starts_with("cursor "));
+        lines.next().map(str::to_owned).expect("a row")
+    };
+    assert!(row(connect(&env, &[]).stdout).ends_with("project   [work]/.cursor/mcp.json"));
+    done(&env, &["cursor"]);
+    let both = "user, project  ~/.cursor/mcp.json, [work]/.cursor/mcp.json";
+    assert!(row(connect(&env, &[]).stdout).ends_with(both));
+}
+
+#[test]
+fn a_project_that_is_not_there_is_not_written() {
+    let env = TestEnv::new(TWIG);
+    let outcome = connect(&env, &["codex", "--", "--project", "nope"]);
+    assert_eq!(outcome.code, 1, "{outcome}");
+    let said = "error: Project 'nope' does not exist in workspace 'default'\n";
+    assert!(outcome.stderr.starts_with(said), "{outcome}");
+    assert!(!env.home().join(".codex").exists());
+    assert!(!env.home().join(".local/share/twig/workspaces").exists());
+    assert_eq!(env.run(["project", "create", "nope"]).code, 0);
+    done(&env, &["codex", "--", "--project", "nope"]);
 }

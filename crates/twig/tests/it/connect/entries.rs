@@ -104,9 +104,9 @@ fn an_entry_of_somebody_else_stays() {
     let path = put(&env, ".cursor/mcp.json", file);
     insta::assert_snapshot!(connect(&env, &["cursor"]), @r#"
     --- stderr
-    `twig` in ~/.cursor/mcp.json is not as this command would write it:
+    `twig` in ~/.cursor/mcp.json differs from what Twig would write:
     "twig": { "command": "node", "args": ["twig.js"] }
-    error: `twig` in ~/.cursor/mcp.json is not as this command would write it; it stays as it is
+    error: `twig` in ~/.cursor/mcp.json differs from what Twig would write; it was left unchanged
     hint: use --force to replace it, or --name to give Twig another name there
     --- exit 1
     "#);
@@ -114,7 +114,7 @@ fn an_entry_of_somebody_else_stays() {
     --- stderr
     `twig` in ~/.cursor/mcp.json does not start Twig:
     "twig": { "command": "node", "args": ["twig.js"] }
-    error: `twig` in ~/.cursor/mcp.json does not start Twig; it stays as it is
+    error: `twig` in ~/.cursor/mcp.json does not start Twig; it was left unchanged
     hint: use --force to remove it, or --name to say what Twig is called there
     --- exit 1
     "#);

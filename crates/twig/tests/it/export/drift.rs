@@ -44,9 +44,9 @@ fn what_somebody_changed_is_left() {
     write(&env, PLAN, &edited);
     env.write("review/prompts/plan.md", "Make a better plan.\n");
     insta::assert_snapshot!(claude(&env, ["review:plan"]), @"
-    left  review:plan  plan.md  was changed since it was exported
+    skipped  review:plan  plan.md  was changed since it was exported
     --- stderr
-    [work]/.claude/commands: 1 left
+    [work]/.claude/commands: 1 skipped
     hint: --force replaces what was changed or is not Twig's, and keeps a copy
     --- exit 0
     ");
@@ -111,10 +111,10 @@ fn what_somebody_wrote_is_left_and_is_no_drift() {
     assert_eq!(read(&env, PLAN), "My own plan\n");
     insta::assert_snapshot!(claude(&env, ["--check"]), @"
     unchanged  review:code    code.md
-    left       review:plan    plan.md  was not written by Twig
-    left       review:choose  -        its template has conditions, which a file cannot hold
+    skipped    review:plan    plan.md  was not written by Twig
+    skipped    review:choose  -        its template has conditions, which a file cannot hold
     --- stderr
-    [work]/.claude/commands: 1 unchanged, 2 left
+    [work]/.claude/commands: 1 unchanged, 2 skipped
     hint: --force replaces what was changed or is not Twig's, and keeps a copy
     --- exit 0
     ");
@@ -236,9 +236,9 @@ fn earlier_exports_for_others_do_not_change_names() {
     assert_eq!(to("copilot").code, 0);
     insta::assert_snapshot!(to("skills"), @"
     written  claude:deploy   deploy/SKILL.md
-    left     copilot:deploy  -                is itself an export of `claude:deploy`
+    skipped  copilot:deploy  -                is itself an export of `claude:deploy`
     --- stderr
-    [work]/.agents/skills: 1 written, 1 left
+    [work]/.agents/skills: 1 written, 1 skipped
     --- exit 0
     ");
     let again = to("copilot");

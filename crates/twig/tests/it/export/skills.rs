@@ -50,7 +50,7 @@ const MAIN: &str = "app/.agents/skills/pdf/SKILL.md";
 fn a_skill_brings_its_files() {
     let env = env();
     insta::assert_snapshot!(export(&env, ["--to", "skills"]), @"
-    written  mine:pdf  pdf/SKILL.md  keeps `allowed-tools: Read Bash`, which clients may not ask about; leaves out `model`: not in the specification
+    written  mine:pdf  pdf/SKILL.md  keeps `allowed-tools: Read Bash`, and clients may run these without asking; leaves out `model`: not in the specification
     --- stderr
     [work]/app/.agents/skills: 1 written
     --- exit 0

@@ -149,9 +149,9 @@ One per aggregate.
     twig_testkit::write_fixture(&env.work(), fixture);
     insta::assert_snapshot!(claude(&env, ["--library", "arch"]), @"
     written  review  review.md  the documents in it are written out as they are now
-    left     pick    -          a value chooses the document `architecture://patterns/{{pattern}}`, and a file reads none
+    skipped  pick    -          a value chooses the document `architecture://patterns/{{pattern}}`, and a file reads none
     --- stderr
-    [work]/.claude/commands: 1 written, 1 left
+    [work]/.claude/commands: 1 written, 1 skipped
     --- exit 0
     ");
     insta::assert_snapshot!(super::read(&env, ".claude/commands/review.md"), @r#"

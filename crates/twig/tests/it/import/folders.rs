@@ -27,12 +27,12 @@ fn a_folder_is_read_whole_and_nothing_else() {
     symlink("../beyond", env.work().join("kit/folder")).unwrap();
     symlink(".", env.work().join("kit/circle")).unwrap();
     insta::assert_snapshot!(env.run(["import", "kit"]), @"
-    left  -  b/_part.prompt   a partial: it is included in the prompts that use it
-    left  -  rules/three.mdc  the rule goes with files (`globs: *.rs`): it is context, not a prompt
-    left  -  latin.mdc        it is not UTF-8 text (byte 3)
-    left  -  link.mdc         it leads outside the folder that is imported
+    skipped  -  b/_part.prompt   a partial: it is included in the prompts that use it
+    skipped  -  rules/three.mdc  the rule goes with files (`globs: *.rs`): it is context, not a prompt
+    skipped  -  latin.mdc        it is not UTF-8 text (byte 3)
+    skipped  -  link.mdc         it leads outside the folder that is imported
     --- stderr
-    new library `kit`: 3 taken as they are, 4 left
+    new library `kit`: 3 taken as they are, 4 skipped
     note: 5 other files ignored
     hint: `--all-rules` takes rules that apply by themselves, too
     --- exit 0

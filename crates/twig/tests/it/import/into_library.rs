@@ -12,9 +12,9 @@ fn a_catalogue_becomes_a_library() {
     insta::assert_snapshot!(env.run(["import", "My Prompts.csv"]), @"
     changed  life-coach-9f221a  My Prompts.csv, row 2  another prompt is called `life-coach`: this one is `life-coach-9f221a`
     changed  nedvizhimost       My Prompts.csv, row 3  `Big City` is called `big_city`
-    left     -                  My Prompts.csv, row 4  says the same as My Prompts.csv, row 1
+    skipped  -                  My Prompts.csv, row 4  says the same as My Prompts.csv, row 1
     --- stderr
-    new library `my_prompts`: 1 taken as they are, 2 taken with changes, 1 left
+    new library `my_prompts`: 1 taken as they are, 2 taken with changes, 1 skipped
     note: 1 × is for models that generate images
     --- exit 0
     ");
@@ -56,14 +56,14 @@ fn a_catalogue_becomes_a_library() {
 #[test]
 fn a_second_import_changes_nothing_and_says_so() {
     let env = with_file("a.csv", CSV);
-    let report = imported(&env, &["a.csv", "--library", "mine"]);
+    let report = imported(&env, &["a.csv", "--into", "mine"]);
     assert_eq!(counts(&report), [1, 2, 0, 1]);
     assert_eq!(report["into"]["is_new"], true);
     let before = tree(&env.data());
-    let report = imported(&env, &["a.csv", "--library", "mine"]);
+    let report = imported(&env, &["a.csv", "--into", "mine"]);
     assert_eq!(counts(&report), [0, 0, 3, 1]);
     assert_eq!(tree(&env.data()), before);
-    let outcome = env.run(["import", "a.csv", "--library", "Mine"]);
+    let outcome = env.run(["import", "a.csv", "--into", "Mine"]);
     let said = "nothing was written: everything that can be imported was there already";
     assert!(outcome.stderr.contains(said), "{outcome}");
     assert_eq!(tree(&env.data()), before);
@@ -98,7 +98,7 @@ fn what_is_in_a_library_stays_as_it_is() {
     env.write("my-lib/twig.toml", manifest);
     env.write("my-lib/prompts/Life-Coach.md", "My own.\n");
     env.write("my-lib/prompts/nedvizhimost.md", "Somebody's notes.\n");
-    let report = imported(&env, &["a.csv", "--library", "my_lib"]);
+    let report = imported(&env, &["a.csv", "--into", "my_lib"]);
     assert_eq!(counts(&report), [0, 1, 0, 3]);
     let why: Vec<&str> = report["items"]
         .as_array()
@@ -235,14 +235,14 @@ fn libraries_that_cannot_take_prompts_are_told() {
         ("inline", "prompts cannot be added to its twig.toml"),
         ("other", "it exists and is not a library with a twig.toml"),
     ] {
-        let outcome = env.run(["import", "a.csv", "--library", library]);
+        let outcome = env.run(["import", "a.csv", "--into", library]);
         assert_eq!((outcome.code, &*outcome.stdout), (1, ""), "{outcome}");
         assert!(
             outcome.stderr.contains(said) && outcome.stderr.contains("hint: "),
             "{outcome}"
         );
     }
-    let outcome = env.run(["import", "a.csv", "--library", "../out"]);
+    let outcome = env.run(["import", "a.csv", "--into", "/"]);
     assert_eq!(outcome.code, 2, "{outcome}");
 }
 

@@ -16,9 +16,9 @@ fn texts_go_into_a_project_as_they_were_written() {
                                               its title is not kept: Life coach
     changed  nedvizhimost       a.csv, row 3  its title is not kept: Недвижимость
                                               its arguments stay in the text as they were written: big_city
-    left     -                  a.csv, row 4  says the same as a.csv, row 1
+    skipped  -                  a.csv, row 4  says the same as a.csv, row 1
     --- stderr
-    project 'garden': 0 taken as they are, 3 taken with changes, 1 left
+    project 'garden': 0 taken as they are, 3 taken with changes, 1 skipped
     note: 1 × is for models that generate images
     --- exit 0
     ");
@@ -45,7 +45,7 @@ fn a_project_that_is_not_there_is_told() {
         outcome.stderr.contains("did you mean `garden`"),
         "{outcome}"
     );
-    let both = env.run(["import", "a.csv", "--project", "garden", "--library", "x"]);
+    let both = env.run(["import", "a.csv", "--project", "garden", "--into", "x"]);
     assert_eq!(both.code, 2, "{both}");
 }
 

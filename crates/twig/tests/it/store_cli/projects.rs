@@ -48,7 +48,7 @@ fn listing_makes_nothing() {
     done(&env, &["workspace", "list"]);
     refused(&env, &["prompt", "list"]);
     refused(&env, &["project", "import", "nowhere"]);
-    refused(&env, &["project", "delete", "garden", "-f"]);
+    refused(&env, &["project", "delete", "garden", "-y"]);
     assert!(!env.home().join(".local/share/twig/workspaces").exists());
 }
 
@@ -180,7 +180,7 @@ fn the_only_project_is_meant_where_none_is_named() {
     hint: make it with `twig project create zoo`
     --- exit 1
     ");
-    done(&env, &["project", "delete", "garden", "--force"]);
+    done(&env, &["project", "delete", "garden", "--yes"]);
     done(&env, &["project", "delete", "park", "-f"]);
     insta::assert_snapshot!(env.run(["prompt", "list"]), @"
     --- stderr
@@ -210,7 +210,7 @@ fn advice_names_the_place_that_was_named() {
     hint: change it with `twig prompt update feed -w team -p zoo`
     --- exit 1
     ");
-    insta::assert_snapshot!(run(&["prompt", "delete", "feed", "-f"]), @"
+    insta::assert_snapshot!(run(&["prompt", "delete", "feed", "-y"]), @"
     --- stderr
     Deleted prompt 'feed' from project 'zoo'
     hint: `twig prompt restore feed -w team -p zoo` brings it back
@@ -235,25 +235,25 @@ fn nothing_is_deleted_where_nobody_can_be_asked() {
     insta::assert_snapshot!(env.run(["project", "delete", "garden"]), @"
     --- stderr
     error: project 'garden' was not deleted: this is not a terminal, so you cannot be asked to confirm it (1 prompt, 1 resource and all their versions would be lost for good)
-    hint: use --force to delete it without being asked
+    hint: use --yes to delete it without being asked
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["workspace", "delete", "default"]), @"
     --- stderr
     error: workspace 'default' was not deleted: this is not a terminal, so you cannot be asked to confirm it (1 project, 1 prompt, 1 resource and all their versions would be lost for good)
-    hint: use --force to delete it without being asked
+    hint: use --yes to delete it without being asked
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["prompt", "delete", "water"]), @"
     --- stderr
     error: prompt 'water' was not deleted: this is not a terminal, so you cannot be asked to confirm it (its one version can be brought back with `twig prompt restore`)
-    hint: use --force to delete it without being asked
+    hint: use --yes to delete it without being asked
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["resource", "delete", "map"]), @"
     --- stderr
     error: resource 'map' was not deleted: this is not a terminal, so you cannot be asked to confirm it (its one version can be brought back with `twig resource restore`)
-    hint: use --force to delete it without being asked
+    hint: use --yes to delete it without being asked
     --- exit 1
     ");
     assert_eq!(
@@ -267,10 +267,10 @@ fn nothing_is_deleted_where_nobody_can_be_asked() {
 }
 
 #[test]
-fn force_deletes_for_good() {
+fn yes_deletes_for_good() {
     let env = garden();
     done(&env, &["prompt", "add", "water", "-c", "x"]);
-    insta::assert_snapshot!(env.run(["project", "delete", "garden", "-f", "--json"]), @r#"
+    insta::assert_snapshot!(env.run(["project", "delete", "garden", "-y", "--json"]), @r#"
     {
       "workspace": "default",
       "name": "garden",
@@ -281,18 +281,18 @@ fn force_deletes_for_good() {
     Deleted project 'garden' from workspace 'default'
     --- exit 0
     "#);
-    insta::assert_snapshot!(env.run(["project", "delete", "garden", "-f"]), @"
+    insta::assert_snapshot!(env.run(["project", "delete", "garden", "-y"]), @"
     --- stderr
     error: Project 'garden' does not exist in workspace 'default'
     hint: `twig project list` lists all of them
     --- exit 1
     ");
-    insta::assert_snapshot!(env.run(["workspace", "delete", "default", "-f"]), @"
+    insta::assert_snapshot!(env.run(["workspace", "delete", "default", "-y"]), @"
     --- stderr
     Deleted workspace 'default'
     --- exit 0
     ");
-    insta::assert_snapshot!(env.run(["workspace", "delete", "default", "-f"]), @"
+    insta::assert_snapshot!(env.run(["workspace", "delete", "default", "-y"]), @"
     --- stderr
     error: Workspace 'default' does not exist
     hint: `twig workspace list` lists all of them
@@ -327,7 +327,7 @@ fn a_damaged_workspace_is_told_and_can_still_be_deleted() {
     );
     let talk = refused(&env, &["workspace", "delete", "default"]);
     assert!(talk.contains("cannot be counted"), "{talk}");
-    done(&env, &["workspace", "delete", "default", "--force"]);
+    done(&env, &["workspace", "delete", "default", "-y"]);
     assert!(!file.exists());
 }
 
