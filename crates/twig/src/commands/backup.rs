@@ -85,7 +85,7 @@ pub(super) fn back_up(
     })?;
     let shown = stores.places.shown(&file);
     ui.say(format!(
-        "Backed up workspace '{name}' to {shown}: {}, {bytes} bytes",
+        "backed up workspace `{name}` to {shown}: {}, {bytes} bytes",
         counted(projects, "project", "projects")
     ));
     ui.say(format!(
@@ -122,7 +122,7 @@ pub(super) fn restore(
     let store = stores.workspaces.open(&name, access, &stores.limits)?;
     let projects = store.projects()?.len();
     ui.say(format!(
-        "Created workspace '{name}' from {shown}: {}",
+        "created workspace `{name}` from {shown}: {}",
         counted(projects, "project", "projects")
     ));
     if options.json {

@@ -78,14 +78,14 @@ pub(super) fn run(
             return Ok(ExitCode::FAILURE);
         }
         dropped = store.drop_old_versions(project.as_ref(), keep)?;
-        ui.say(format!("Dropped {} from {place}", words(dropped)));
+        ui.say(format!("dropped {} from {place}", words(dropped)));
     }
     let files = store.reclaim().map_err(|error| {
         let hint = "nothing else is lost: run it again later to give the space back";
         CommandError::from(error).hint(hint)
     })?;
     ui.say(format!(
-        "The files of workspace '{name}' take {} bytes now, {} before",
+        "the files of workspace `{name}` take {} bytes now, {} before",
         files.after, files.before
     ));
     warn_of_log(&name, files, ui);

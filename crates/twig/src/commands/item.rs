@@ -286,7 +286,7 @@ fn add(
     };
     let written = write(&target, kind, &name, Change::Create(draft), None)?;
     let (noun, project) = (kind.as_str(), &target.project);
-    ui.say(format!("Created {noun} '{name}' in project '{project}'"));
+    ui.say(format!("created {noun} `{name}` in project `{project}`"));
     warn_of_nothing(is_empty, ui);
     if kind == ItemKind::Prompt {
         let config = config::load(&Places::from_environment())?;
@@ -329,10 +329,10 @@ fn say_updated(
 ) {
     let (noun, project, version) = (kind.as_str(), &target.project, written.version);
     ui.say(if written.is_new {
-        format!("Updated {noun} '{name}' in project '{project}': it is version {version} now")
+        format!("updated {noun} `{name}` in project `{project}`: it is version {version} now")
     } else {
         format!(
-            "Nothing to change: {noun} '{name}' in project '{project}' stays at version {version}"
+            "nothing to change: {noun} `{name}` in project `{project}` stays at version {version}"
         )
     });
 }
@@ -358,7 +358,7 @@ fn delete(kind: ItemKind, options: &ItemDeleteArgs, ui: &mut Ui) -> Result<ExitC
     }
     let written = write(&target, kind, &name, Change::Delete, expected)?;
     let project = &target.project;
-    ui.say(format!("Deleted {noun} '{name}' from project '{project}'"));
+    ui.say(format!("deleted {noun} `{name}` from project `{project}`"));
     ui.say(format!(
         "hint: `twig {noun} restore {name}{}` brings it back",
         target.flags
@@ -381,9 +381,9 @@ fn restore(
     // What is unchanged may have been made in another way; its version was given then.
     let from = options.version.or(restored).unwrap_or_default();
     ui.say(if written.is_new {
-        format!("Restored {noun} '{name}' in project '{project}' from version {from}: it is version {version} now")
+        format!("restored {noun} `{name}` in project `{project}` from version {from}: it is version {version} now")
     } else {
-        format!("Nothing to restore: {noun} '{name}' in project '{project}' is at version {version}, which is like version {from}")
+        format!("nothing to restore: {noun} `{name}` in project `{project}` is at version {version}, which is like version {from}")
     });
     tell(&target, &name, &written, options.json, ui)
 }

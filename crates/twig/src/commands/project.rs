@@ -193,7 +193,7 @@ fn create(
     let store = Stores::new()?.open_or_make(place)?;
     write_to(&store, Write::CreateProject { name: name.clone() })?;
     ui.say(format!(
-        "Created project '{name}' in workspace '{}'",
+        "created project `{name}` in workspace `{}`",
         place.workspace
     ));
     tell(&name, place, true, json, ui)
@@ -210,7 +210,7 @@ fn rename(
     let to = StoreName::parse(Noun::Project, to)?;
     let (store, _) = existing(&name, place, Access::Write)?;
     if name == to {
-        ui.say(format!("Project '{name}' has that name already"));
+        ui.say(format!("project `{name}` has that name already"));
         return tell(&name, place, false, json, ui);
     }
     let write = Write::RenameProject {
@@ -219,7 +219,7 @@ fn rename(
     };
     write_to(&store, write)?;
     ui.say(format!(
-        "Renamed project '{name}' to '{to}' in workspace '{}'",
+        "renamed project `{name}` to `{to}` in workspace `{}`",
         place.workspace
     ));
     tell(&to, place, true, json, ui)
@@ -239,7 +239,7 @@ fn delete(
     }
     write_to(&store, Write::DeleteProject { name: name.clone() })?;
     ui.say(format!(
-        "Deleted project '{name}' from workspace '{}'",
+        "deleted project `{name}` from workspace `{}`",
         place.workspace
     ));
     let erased = compact::erase(store.workspace(), store.reclaim(), ui);

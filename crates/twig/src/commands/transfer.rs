@@ -146,7 +146,7 @@ pub(super) fn export(
         .map_err(|error| trouble(&places, &folder, &error))?;
     let (prompts, resources) = counts(&project);
     ui.say(format!(
-        "Exported project '{name}' to {}: {prompts}, {resources}; {} written",
+        "exported project `{name}` to {}: {prompts}, {resources}; {} written",
         places.shown(&folder),
         counted(exported.written, "file", "files"),
     ));
@@ -224,7 +224,7 @@ pub(super) fn import(options: &ProjectImportArgs, ui: &mut Ui) -> Result<ExitCod
         ));
     }
     ui.say(format!(
-        "Imported project '{}' into workspace '{}': {}, {}",
+        "imported project `{}` into workspace `{}`: {}, {}",
         imported.name,
         place.workspace,
         counted(imported.prompts, "prompt", "prompts"),

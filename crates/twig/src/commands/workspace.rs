@@ -79,7 +79,7 @@ pub(super) fn run(what: WorkspaceCommand, ui: &mut Ui) -> Result<ExitCode, Comma
         WorkspaceCommand::Create { name, json } => {
             let name = StoreName::parse(Noun::Workspace, &name)?;
             stores.workspaces.create(&name)?;
-            ui.say(format!("Created workspace '{name}'"));
+            ui.say(format!("created workspace `{name}`"));
             tell(&name, json, ui)
         }
         WorkspaceCommand::Compact(options) => compact::run(&options, &stores, ui),
@@ -96,7 +96,7 @@ pub(super) fn run(what: WorkspaceCommand, ui: &mut Ui) -> Result<ExitCode, Comma
                 return Ok(ExitCode::FAILURE);
             }
             stores.workspaces.delete(&name)?;
-            ui.say(format!("Deleted workspace '{name}'"));
+            ui.say(format!("deleted workspace `{name}`"));
             tell(&name, json, ui)
         }
     }

@@ -223,14 +223,14 @@ fn adding_a_prompt_says_how_to_serve_it() {
     let env = garden();
     insta::assert_snapshot!(env.run(["prompt", "add", "dig", "-p", "garden", "-c", "x"]), @r#"
     --- stderr
-    Created prompt 'dig' in project 'garden'
+    created prompt `dig` in project `garden`
     hint: clients of `twig serve` get it as `garden:dig`; with `twig serve -p garden` as `dig`
     --- exit 0
     "#);
     env.configure("[store]\nserve = false\n");
     insta::assert_snapshot!(env.run(["prompt", "add", "weed", "-p", "garden", "-c", "x"]), @r#"
     --- stderr
-    Created prompt 'weed' in project 'garden'
+    created prompt `weed` in project `garden`
     hint: serve it with `twig serve -p garden`
     --- exit 0
     "#);

@@ -64,7 +64,7 @@ pub(super) fn run(
         let versions = show::versions(&target, kind, &to)?.len();
         let versions = counted(versions, "version", "versions");
         ui.say(format!(
-            "Renamed {noun} '{name}' to '{to}' in project '{project}'; it keeps its {versions}"
+            "renamed {noun} `{name}` to `{to}` in project `{project}`; it keeps its {versions}"
         ));
     } else {
         ui.say(format!("{} '{name}' has that name already", kind.noun()));

@@ -18,7 +18,7 @@ fn a_backup_comes_back_as_a_workspace() {
     assert!(
         outcome
             .stderr
-            .starts_with("Backed up workspace 'default' to "),
+            .starts_with("backed up workspace `default` to "),
         "{outcome}"
     );
     assert!(outcome.stderr.contains(": 1 project, "), "{outcome}");

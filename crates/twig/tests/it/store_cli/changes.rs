@@ -81,7 +81,7 @@ fn edit_opens_the_users_editor_and_writes_what_it_saved() {
     let edit = ["prompt", "edit", "water"];
     insta::assert_snapshot!(edited(&env, &edit, "echo \"$1\" > \"$0.args\"; echo two > \"$2\""), @r"
     --- stderr
-    Updated prompt 'water' in project 'garden': it is version 2 now
+    updated prompt `water` in project `garden`: it is version 2 now
     --- exit 0
     ");
     let first = fs::read_to_string(env.root().join("editor.args")).unwrap();
@@ -90,7 +90,7 @@ fn edit_opens_the_users_editor_and_writes_what_it_saved() {
     assert_eq!(done(&env, &["prompt", "show", "water"]), "two");
     insta::assert_snapshot!(edited(&env, &edit, "true"), @r"
     --- stderr
-    Nothing to change: prompt 'water' in project 'garden' stays at version 2
+    nothing to change: prompt `water` in project `garden` stays at version 2
     --- exit 0
     ");
     insta::assert_snapshot!(edited(&env, &edit, ": > \"$2\""), @r"
@@ -150,7 +150,7 @@ fn rename_keeps_the_versions() {
     done(&env, &["prompt", "update", "water", "-c", "two"]);
     insta::assert_snapshot!(env.run(["prompt", "rename", "water", "sprinkle"]), @r"
     --- stderr
-    Renamed prompt 'water' to 'sprinkle' in project 'garden'; it keeps its 2 versions
+    renamed prompt `water` to `sprinkle` in project `garden`; it keeps its 2 versions
     --- exit 0
     ");
     assert_eq!(done(&env, &["prompt", "show", "sprinkle"]), "two");

@@ -52,7 +52,7 @@ fn old_versions_are_dropped_when_somebody_says_so() {
     assert_eq!(said.code, 0, "{said}");
     assert!(
         said.stderr
-            .starts_with("Dropped 3 versions (1539 bytes) from workspace 'default'\nThe files of workspace 'default' take "),
+            .starts_with("dropped 3 versions (1539 bytes) from workspace 'default'\nthe files of workspace `default` take "),
         "{said}"
     );
     let history = json(&env, &["prompt", "history", "water", "--json"]);

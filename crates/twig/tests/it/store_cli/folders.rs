@@ -159,7 +159,7 @@ fn there_and_back_is_exact() {
     done(&env, &["workspace", "create", "other"]);
     insta::assert_snapshot!(env.run(["project", "import", "out", "-w", "other"]), @"
     --- stderr
-    Imported project 'garden' into workspace 'other': 3 prompts, 2 resources
+    imported project `garden` into workspace `other`: 3 prompts, 2 resources
     --- exit 0
     ");
     done(
@@ -197,7 +197,7 @@ fn an_earlier_export_is_brought_up_to_date() {
     let before = files(&out);
     insta::assert_snapshot!(env.run(["project", "export", "garden", "out"]), @"
     --- stderr
-    Exported project 'garden' to [work]/out: 3 prompts, 2 resources; 0 files written
+    exported project `garden` to [work]/out: 3 prompts, 2 resources; 0 files written
     --- exit 0
     ");
     assert_eq!(files(&out), before);
@@ -208,7 +208,7 @@ fn an_earlier_export_is_brought_up_to_date() {
     fs::write(out.join("resources/api.md"), "edited").expect("writable");
     insta::assert_snapshot!(env.run(["project", "export", "garden", "out"]), @"
     --- stderr
-    Exported project 'garden' to [work]/out: 2 prompts, 1 resource; 2 files written
+    exported project `garden` to [work]/out: 2 prompts, 1 resource; 2 files written
     removed prompts/Water~7ca7dea9.md, which is no longer in the project
     removed prompts/water~0f416849.md, which is no longer in the project
     kept resources/api.md, which is no longer in the project: it was changed since the last export
@@ -353,7 +353,7 @@ fn an_edited_file_is_taken_as_it_is_now() {
     insta::assert_snapshot!(env.run(["project", "import", "out", "--name", "park"]), @"
     --- stderr
     resources/api.md was changed since the export: taken as it is now
-    Imported project 'park' into workspace 'default': 3 prompts, 2 resources
+    imported project `park` into workspace `default`: 3 prompts, 2 resources
     --- exit 0
     ");
     assert_eq!(

@@ -11,7 +11,7 @@ fn a_prompt_is_added_shown_changed_and_listed() {
     let env = garden();
     insta::assert_snapshot!(env.run(["prompt", "add", "water", "-c", "Water {{ plants }}", "-d", "What to water"]), @"
     --- stderr
-    Created prompt 'water' in project 'garden'
+    created prompt `water` in project `garden`
     hint: clients of `twig serve` get it as `garden:water`; with `twig serve -p garden` as `water`
     --- exit 0
     ");
@@ -27,12 +27,12 @@ fn a_prompt_is_added_shown_changed_and_listed() {
     ");
     insta::assert_snapshot!(env.run(["prompt", "update", "water", "-c", "Water all"]), @"
     --- stderr
-    Updated prompt 'water' in project 'garden': it is version 2 now
+    updated prompt `water` in project `garden`: it is version 2 now
     --- exit 0
     ");
     insta::assert_snapshot!(env.run(["prompt", "update", "water", "-c", "Water all"]), @"
     --- stderr
-    Nothing to change: prompt 'water' in project 'garden' stays at version 2
+    nothing to change: prompt `water` in project `garden` stays at version 2
     --- exit 0
     ");
     insta::assert_snapshot!(env.run(["prompt", "update", "water"]), @"
@@ -81,7 +81,7 @@ fn a_resource_is_added_shown_changed_and_listed() {
     ");
     insta::assert_snapshot!(env.run(["resource", "add", "api", "--uri", "file:///api.md", "-c", "# API", "-d", "The API"]), @"
     --- stderr
-    Created resource 'api' in project 'garden'
+    created resource `api` in project `garden`
     --- exit 0
     ");
     done(
@@ -159,12 +159,12 @@ fn history_tells_all_and_restore_brings_back() {
     );
     insta::assert_snapshot!(env.run(["prompt", "restore", "water", "--version", "1"]), @"
     --- stderr
-    Restored prompt 'water' in project 'garden' from version 1: it is version 4 now
+    restored prompt `water` in project `garden` from version 1: it is version 4 now
     --- exit 0
     ");
     insta::assert_snapshot!(env.run(["prompt", "restore", "water", "--version", "1"]), @"
     --- stderr
-    Nothing to restore: prompt 'water' in project 'garden' is at version 4, which is like version 1
+    nothing to restore: prompt `water` in project `garden` is at version 4, which is like version 1
     --- exit 0
     ");
     insta::assert_snapshot!(env.run(["prompt", "restore", "water", "--version", "9"]), @"
@@ -227,7 +227,7 @@ fn restore_without_a_version_brings_back_what_was_deleted() {
     ");
     insta::assert_snapshot!(env.run(["prompt", "restore", "water"]), @"
     --- stderr
-    Restored prompt 'water' in project 'garden' from version 2: it is version 4 now
+    restored prompt `water` in project `garden` from version 2: it is version 4 now
     --- exit 0
     ");
     assert_eq!(done(&env, &["prompt", "show", "water"]), "two");

@@ -23,7 +23,7 @@ fn a_first_project_makes_the_default_workspace() {
     ");
     insta::assert_snapshot!(env.run(["project", "create", "garden"]), @"
     --- stderr
-    Created project 'garden' in workspace 'default'
+    created project `garden` in workspace `default`
     --- exit 0
     ");
     insta::assert_snapshot!(env.run(["project", "list"]), @"
@@ -63,7 +63,7 @@ fn a_workspace_is_made_before_it_is_used() {
     ");
     insta::assert_snapshot!(env.run(["workspace", "create", "team"]), @"
     --- stderr
-    Created workspace 'team'
+    created workspace `team`
     --- exit 0
     ");
     insta::assert_snapshot!(env.run(["workspace", "create", "team"]), @"
@@ -104,7 +104,7 @@ fn a_project_has_one_name_at_a_time() {
     ");
     insta::assert_snapshot!(env.run(["project", "rename", "garden", "park"]), @"
     --- stderr
-    Renamed project 'garden' to 'park' in workspace 'default'
+    renamed project `garden` to `park` in workspace `default`
     --- exit 0
     ");
     insta::assert_snapshot!(env.run(["project", "rename", "garden", "park"]), @"
@@ -115,7 +115,7 @@ fn a_project_has_one_name_at_a_time() {
     ");
     insta::assert_snapshot!(env.run(["project", "rename", "park", "park"]), @"
     --- stderr
-    Project 'park' has that name already
+    project `park` has that name already
     --- exit 0
     ");
     done(&env, &["project", "create", "garden"]);
@@ -212,7 +212,7 @@ fn advice_names_the_place_that_was_named() {
     ");
     insta::assert_snapshot!(run(&["prompt", "delete", "feed", "-y"]), @"
     --- stderr
-    Deleted prompt 'feed' from project 'zoo'
+    deleted prompt `feed` from project `zoo`
     hint: `twig prompt restore feed -w team -p zoo` brings it back
     --- exit 0
     ");
@@ -278,7 +278,7 @@ fn yes_deletes_for_good() {
       "erased": true
     }
     --- stderr
-    Deleted project 'garden' from workspace 'default'
+    deleted project `garden` from workspace `default`
     --- exit 0
     "#);
     insta::assert_snapshot!(env.run(["project", "delete", "garden", "-y"]), @"
@@ -289,7 +289,7 @@ fn yes_deletes_for_good() {
     ");
     insta::assert_snapshot!(env.run(["workspace", "delete", "default", "-y"]), @"
     --- stderr
-    Deleted workspace 'default'
+    deleted workspace `default`
     --- exit 0
     ");
     insta::assert_snapshot!(env.run(["workspace", "delete", "default", "-y"]), @"

@@ -19,7 +19,7 @@ fn what_is_destroyed_is_asked_about_first() {
     let output = answered(&env, &["prompt", "delete", "water"], "y\n");
     insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
     delete prompt 'water'? its one version can be brought back with `twig prompt restore` [y/N]
-    Deleted prompt 'water' from project 'garden'
+    deleted prompt `water` from project `garden`
     hint: `twig prompt restore water` brings it back
     ");
     assert_eq!(output.status.code(), Some(0));
@@ -28,7 +28,7 @@ fn what_is_destroyed_is_asked_about_first() {
     let output = answered(&env, &["workspace", "delete", "default"], "y\n");
     insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
     delete workspace 'default'? it has no projects [y/N]
-    Deleted workspace 'default'
+    deleted workspace `default`
     ");
     assert_eq!(
         json(&env, &["workspace", "list", "--json"]),
