@@ -25,6 +25,14 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = parse_only)]
     only: Vec<String>,
 
+    /// Check this project of the store, too
+    #[arg(short, long, value_name = "NAME")]
+    project: Option<String>,
+
+    /// The workspace that the project is in
+    #[arg(short, long, value_name = "NAME", requires = "project")]
+    workspace: Option<String>,
+
     /// The old spelling of a path.
     #[arg(long, hide = true, value_name = "PATH")]
     library: Vec<PathBuf>,
@@ -75,6 +83,8 @@ pub(super) fn run(options: &CheckArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
     let sources = SourceArgs {
         only: options.only.clone(),
         kind: options.kind,
+        project: options.project.clone(),
+        workspace: options.workspace.clone(),
         ..SourceArgs::default()
     };
     let opened = OpenedCatalog::open(&sources.restricted_to(&options.names)?)?;

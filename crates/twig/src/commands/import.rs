@@ -206,10 +206,17 @@ fn served_elsewhere(places: &Places, name: &str) -> Result<Option<PathBuf>, Comm
     let is_at_home = |root: &Path| places.data.as_deref() == root.parent();
     let opened = OpenedCatalog::open(&SourceArgs::default())?;
     let catalog = opened.live.published();
-    let found = catalog.library(name);
-    let found = found.filter(|library| library.kind == LibraryKind::Twig && !library.is_project());
-    let root = found.map(|library| PathBuf::from(&*library.root));
-    Ok(root.filter(|root| !is_at_home(root)))
+    let found = catalog.library(name).filter(|it| !it.is_project());
+    let Some(library) = found.filter(|it| !is_at_home(Path::new(&*it.root))) else {
+        return Ok(None);
+    };
+    if library.kind != LibraryKind::Twig {
+        let (shown, kind) = (&library.shown_root, library.kind.as_str());
+        let message = format!("library `{name}` takes no imports: {shown} is of kind `{kind}`");
+        let error = CommandError::fixable(message);
+        return Err(error.hint("choose another name with `--into NAME`"));
+    }
+    Ok(Some(PathBuf::from(&*library.root)))
 }
 
 /// The selected library and its folder: an existing or a new one.

@@ -37,8 +37,8 @@ pub(crate) struct SourceArgs {
     #[arg(long, value_name = "PATH", value_parser = parse_folder)]
     pub(super) library: Vec<PathBuf>,
 
-    /// The kind of --library's files, if their layout does not show it
-    #[arg(long, value_name = "KIND", value_parser = parse_kind, requires = "library")]
+    /// The kind of the files in a folder that is named, if their layout does not show it
+    #[arg(long, value_name = "KIND", value_parser = parse_kind)]
     pub(super) kind: Option<LibraryKind>,
 
     /// Add this project of the store, before all libraries
@@ -223,6 +223,13 @@ impl OpenedCatalog {
         access: Access,
         watching: Watching,
     ) -> Result<Self, CommandError> {
+        if sources.kind.is_some() && sources.library.is_empty() {
+            let message =
+                "`--kind` says how the files of a folder are read, and no folder is named";
+            return Err(
+                CommandError::new(ErrorKind::Usage, message).hint("name it with `--library PATH`")
+            );
+        }
         let project = selected(&places, &config, &sources, access)?;
         let live = LiveCatalog::load(Settings {
             data: places.data.clone(),
@@ -326,7 +333,14 @@ impl OpenedCatalog {
 
 /// The sources, their folders resolved.
 fn found(sources: &SourceArgs) -> Result<SourceArgs, CommandError> {
-    let library = sources.library.iter().map(|path| library_of(path));
+    let library = sources.library.iter().map(|path| {
+        library_of(path).map_err(|error| match path.to_str() {
+            Some(name) if !path.exists() && !name.contains(['/', '.']) => error.hint(format!(
+                "`--library` takes a folder; `--only {name}` names a library"
+            )),
+            _ => error,
+        })
+    });
     Ok(SourceArgs {
         library: library.collect::<Result<_, _>>()?,
         ..sources.clone()

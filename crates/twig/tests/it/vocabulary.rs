@@ -433,7 +433,7 @@ fn what_is_read_in_place_needs_no_import() {
     assert!(
         outcome
             .stderr
-            .contains("`--format` says what a file is: prompts-chat, langfuse")
+            .contains("are served as they are: `twig library add PATH`")
     );
 }
 
@@ -540,4 +540,45 @@ fn init_asks_in_a_home_folder_and_at_the_root() {
     assert_eq!(env.run(["init", &home, "--yes"]).code, 0);
     assert!(env.home().join(".twig").is_dir());
     assert_eq!(env.run(["init"]).code, 0);
+}
+
+#[test]
+fn a_name_after_library_is_explained() {
+    let env = env(TWO);
+    insta::assert_snapshot!(env.run(["list", "--library", "team"]), @"
+    --- stderr
+    error: there is nothing at [work]/team
+    hint: `--library` takes a folder; `--only team` names a library
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["list", "--kind", "claude"]), @"
+    --- stderr
+    error: `--kind` says how the files of a folder are read, and no folder is named
+    hint: name it with `--library PATH`
+    --- exit 2
+    ");
+    write_fixture(&env.work(), "//- c/x.md\nFix $1.\n");
+    assert_eq!(names(&env, &["./c", "--kind", "claude-code"]), ["c:x"]);
+}
+
+#[test]
+fn a_project_of_the_store_is_named_alike_everywhere() {
+    let env = env(TWO);
+    env.run(["project", "create", "garden"]);
+    env.run(["prompt", "add", "water", "-p", "garden", "-c", "Water."]);
+    for command in ["list", "check", "doctor"] {
+        let outcome = env.run([command, "-p", "garden", "--only", "garden"]);
+        assert_eq!(outcome.code, 0, "{outcome}");
+    }
+    let garden = ["list", "-p", "garden", "--only", "garden"];
+    assert_eq!(env.run(garden).stdout, "water\n");
+    let checked = env.run(["check", "-p", "garden", "--only", "garden"]);
+    assert!(
+        checked.stderr.contains("checked 1 prompt in 1 library"),
+        "{checked}"
+    );
+    let outcome = env.run(["connect", "zed", "--", "--only", "taem"]);
+    assert_eq!(outcome.code, 1, "{outcome}");
+    assert!(outcome.stderr.contains("did you mean `team`?"), "{outcome}");
+    assert!(!env.home().join(".config/zed").exists());
 }

@@ -6,6 +6,7 @@ use clap::Parser;
 
 use crate::command_error::{CommandError, ErrorKind};
 use crate::commands::connect::ConnectArgs;
+use crate::commands::opened_catalog::{OpenedCatalog, SourceArgs};
 use crate::commands::{Cli, TwigCommand};
 use crate::connect::{ClientLaunch, ConfigScope};
 use crate::places::{self, ClientPlaces, is_program, on_disk};
@@ -19,7 +20,10 @@ pub(super) fn launch(
 ) -> Result<ClientLaunch, CommandError> {
     let mut args = vec!["serve".to_owned()];
     args.extend(options.serve.iter().cloned());
-    check(&args)?;
+    let serve = check(&args)?;
+    if scope == ConfigScope::User && !serve.only.is_empty() {
+        OpenedCatalog::open(&serve)?;
+    }
     let mut is_path = false;
     let mut is_folder = false;
     for arg in &mut args {
@@ -103,12 +107,13 @@ impl EntryProgram {
 }
 
 /// Refuses arguments that `twig serve` would refuse, before the client runs into it.
-fn check(args: &[String]) -> Result<(), CommandError> {
+fn check(args: &[String]) -> Result<SourceArgs, CommandError> {
     let words = ["twig"].into_iter().chain(args.iter().map(String::as_str));
     let wrong = |message: String| CommandError::new(ErrorKind::Usage, message);
     match Cli::try_parse_from(words).map(|cli| cli.command) {
         Ok(TwigCommand::Serve(serve)) if serve.http.address.is_none() => {
-            serve.sources.check_project()
+            serve.sources.check_project()?;
+            Ok(serve.sources)
         }
         Ok(_) => Err(wrong(
             "clients start Twig on standard input and output, without --http".to_owned(),
