@@ -6,7 +6,7 @@ mod filter;
 mod revisions;
 mod skills;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use self::filter::{OfferedPart, matches_library};
 pub use self::revisions::Revisions;
 use self::skills::SkillIndex;
 pub use self::skills::SkillRef;
-use crate::model::{Content, Library, Prompt};
+use crate::model::{Library, Prompt};
 use crate::name::{client_chars, client_key};
 use crate::problem::{Problem, ProblemCode, Severity};
 use crate::suggest;
@@ -306,27 +306,25 @@ impl Catalog {
         let of_libraries = self.libraries().iter().flat_map(|library| {
             let files = self.files_of_others(library);
             let problems = library.problems.iter();
-            problems.filter(move |problem| !files.iter().any(|file| **file == *problem.path))
+            problems.filter(move |problem| !files.contains(&*problem.path))
         });
         self.problems.iter().chain(of_libraries)
     }
 
     /// The files of those prompts of a library that are not offered.
-    fn files_of_others(&self, library: &Library) -> Vec<String> {
+    fn files_of_others(&self, library: &Library) -> HashSet<String> {
         if self.is_whole(library) {
-            return Vec::new();
+            return HashSet::new();
         }
-        let files = |prompt: &Prompt| -> Vec<String> {
-            let contents = prompt.messages.iter().map(|message| &message.content);
-            let files = contents.filter_map(Content::file);
+        let files = |is_offered: bool| -> HashSet<String> {
+            let named = |prompt: &Prompt| self.filter.names_prompt(library, prompt);
+            let prompts = library.prompts.iter();
+            let prompts = prompts.filter(|prompt| named(prompt) == is_offered);
+            let messages = prompts.flat_map(|prompt| &prompt.messages);
+            let files = messages.filter_map(|message| message.content.file());
             files.map(|file| library.path_of(file)).collect()
         };
-        let named = |prompt: &Prompt| self.filter.names_prompt(library, prompt);
-        let (offered, others): (Vec<&Arc<Prompt>>, Vec<&Arc<Prompt>>) =
-            library.prompts.iter().partition(|prompt| named(prompt));
-        let offered: Vec<String> = offered.into_iter().flat_map(|it| files(it)).collect();
-        let others = others.into_iter().flat_map(|it| files(it));
-        others.filter(|file| !offered.contains(file)).collect()
+        &files(false) - &files(true)
     }
 
     /// A digest of the documents that the catalog was made from.

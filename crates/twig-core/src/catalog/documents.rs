@@ -55,8 +55,11 @@ impl DocumentIndex {
         for (library_at, library) in (0..).zip(libraries) {
             let is_whole = catalog.is_whole(library);
             let skills = catalog.offered_skills(library);
-            let is_offered =
-                |uri: &str| is_whole || skills.iter().any(|folder| uri.starts_with(folder));
+            // The folder of a skill is one of those around its files.
+            let is_offered = |uri: &str| {
+                let mut slashes = uri.match_indices('/');
+                is_whole || slashes.any(|(at, _)| skills.contains(&uri[..=at]))
+            };
             for (document_at, document) in (0..).zip(&library.documents) {
                 let place = DocumentPosition {
                     library: library_at,

@@ -1,11 +1,12 @@
 //! The skills of all libraries, by URI.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Catalog;
-use crate::model::{Library, Prompt, SKILL_FILE, Skill};
+use crate::model::{Library, SKILL_FILE, Skill};
+use crate::name::RelativePath;
 use crate::problem::{Problem, ProblemCode, Severity};
 use crate::suggest;
 
@@ -39,8 +40,11 @@ impl SkillIndex {
         let mut index = Self::default();
         let (libraries, documents) = (catalog.libraries(), &catalog.documents);
         for (library_at, library) in (0..).zip(libraries) {
+            let is_whole = catalog.is_whole(library);
+            let offered = catalog.offered_skills(library);
             for (skill_at, skill) in (0..).zip(&library.skills) {
-                if !catalog.offers_skill(library, skill) {
+                let folder = skill.uri.strip_suffix(SKILL_FILE);
+                if !is_whole && !folder.is_some_and(|folder| offered.contains(folder)) {
                     continue;
                 }
                 let mut uris = [&skill.uri]
@@ -86,32 +90,26 @@ impl Catalog {
         Some(self.skill_at(*place))
     }
 
-    /// True if a skill is offered: its library is, or the prompt in its `SKILL.md`.
-    fn offers_skill(&self, library: &Library, skill: &Skill) -> bool {
-        let own = || {
-            let mut documents = library.documents.iter();
-            documents.find(|it| it.uri == skill.uri)?.file()
-        };
-        self.is_whole(library)
-            || own().is_some_and(|file| {
-                let mut prompts = self.prompts_of(library);
-                let is_own = |prompt: &Prompt| {
-                    let mut messages = prompt.messages.iter();
-                    messages.any(|message| message.content.file() == Some(file))
-                };
-                prompts.any(|prompt| is_own(prompt))
-            })
-    }
-
-    /// The folders of a library's skills that are offered though their library is not.
-    pub(super) fn offered_skills<'l>(&self, library: &'l Library) -> Vec<&'l str> {
+    /// The folders of a library's skills whose prompt is offered, though their library is not.
+    pub(super) fn offered_skills<'l>(&self, library: &'l Library) -> HashSet<&'l str> {
         if self.is_whole(library) {
-            return Vec::new();
+            return HashSet::new();
         }
-        let skills = library.skills.iter();
-        let skills = skills.filter(|skill| self.offers_skill(library, skill));
-        let folders = skills.filter_map(|skill| skill.uri.strip_suffix(SKILL_FILE));
-        folders.collect()
+        let prompts = self.prompts_of(library);
+        let messages = prompts.flat_map(|prompt| &prompt.messages);
+        let files: HashSet<&RelativePath> = messages
+            .filter_map(|message| message.content.file())
+            .collect();
+        let documents = &library.documents;
+        let is_offered = |skill: &&Arc<Skill>| {
+            let at = documents.binary_search_by(|document| document.uri.cmp(&skill.uri));
+            let file = at.ok().and_then(|at| documents[at].file());
+            file.is_some_and(|file| files.contains(file))
+        };
+        let skills = library.skills.iter().filter(is_offered);
+        skills
+            .filter_map(|skill| skill.uri.strip_suffix(SKILL_FILE))
+            .collect()
     }
 
     /// URIs similar to one that is no skill; the skill that contains it comes first.

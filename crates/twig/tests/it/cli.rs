@@ -581,6 +581,7 @@ fn what_cannot_be_meant_is_said() {
     insta::assert_snapshot!(env.run(["list", "--library", "nowhere"]), @"
     --- stderr
     error: there is nothing at [work]/nowhere
+    hint: `--library` takes a folder; `--only nowhere` names a library
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["render", "code_review", "code_snippet=1", "code_snippet=2"]), @"
