@@ -416,7 +416,7 @@ fn the_projects_in_the_documents_work() {
         );
         count += 1;
     }
-    assert_eq!(count, 10);
+    assert_eq!(count, 11);
 }
 
 /// The page on clients names the files that are written, with the entries that are written there.
