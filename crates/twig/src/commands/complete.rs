@@ -7,7 +7,7 @@ mod paths;
 use std::process::ExitCode;
 
 use clap::{Arg, Args, Command, CommandFactory};
-use twig_clients::clients::{self, CONNECTED, ExportFormat};
+use twig_clients::clients::{self, CLIENTS, CONNECTED};
 use twig_clients::import::ImportFormat;
 use twig_core::store::{ItemKind, Store as _};
 use twig_core::{LibraryKind, PromptRef};
@@ -278,8 +278,11 @@ impl<'c> TypedLine<'c> {
             }
             ("connect" | "doctor", _, "client" | "clients") => connected_clients(),
             ("export", _, "to") => {
-                let formats = ExportFormat::ALL.map(ExportFormat::as_str);
-                formats.map(|format| Suggestion::new(format, "")).into()
+                let clients = CLIENTS.iter();
+                let clients = clients.filter(|client| client.export_format().is_some());
+                clients
+                    .map(|client| Suggestion::new(client.id, client.title))
+                    .collect()
             }
             ("import", _, "format") => {
                 let formats = ImportFormat::ALL.map(ImportFormat::as_str);
