@@ -77,6 +77,26 @@ const EXAMPLES: &[ExampleRow] = &[
         ],
     ),
     (
+        "edit",
+        &[
+            "twig edit review",
+            "VISUAL=\"code --wait\" twig edit review",
+        ],
+    ),
+    ("mv", &["twig mv review my_prompts:check"]),
+    ("rm", &["twig rm my_prompts:review"]),
+    (
+        "path",
+        &[
+            "twig path review",
+            "cd \"$(dirname \"$(twig path review)\")\"",
+        ],
+    ),
+    (
+        "schema",
+        &["twig schema > twig.schema.json", "twig schema config"],
+    ),
+    (
         "import",
         &[
             "twig import ~/fabric/patterns",

@@ -167,7 +167,10 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
     if is_path {
         let count = text.chars().rev().take_while(|c| fits(*c)).count();
         let skipped = text.chars().count() - count;
-        return format!("…{}", text.chars().skip(skipped).collect::<String>());
+        let end: String = text.chars().skip(skipped).collect();
+        // Whole names of folders, unless the last name alone is longer than the room.
+        let whole = end.find('/').filter(|at| at + 1 < end.len());
+        return format!("…{}", &end[whole.unwrap_or(0)..]);
     }
     let start: String = text.chars().take_while(|c| fits(*c)).collect();
     format!("{}…", start.trim_end())
@@ -299,7 +302,7 @@ mod tests {
         }
         assert_eq!(
             aligned(layout(Some(50)), &rows).lines().next(),
-            Some("  lib:a       code [lan…  word word word word…")
+            Some("  lib:a       code [lang…  word word word word wo…")
         );
     }
 
@@ -310,6 +313,7 @@ mod tests {
         assert_eq!(cut("日本語", 5), "日本…");
         assert_eq!(cut("日本語", 4), "日…");
         assert_eq!(cut("~/a/b/mcp.json", 9), "…mcp.json");
+        assert_eq!(cut("~/folder/mcp.json", 14), "…/mcp.json");
         assert_eq!(cut("abc", 0), "");
     }
 
