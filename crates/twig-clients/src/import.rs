@@ -186,8 +186,10 @@ impl ImportedPrompt {
             title: self.title.as_deref(),
             description: self.description.as_deref(),
             is_template: self.is_template,
+            text: None,
             messages: &self.listed_messages(),
             arguments: &self.arguments,
+            may_be_short: false,
         })
     }
 

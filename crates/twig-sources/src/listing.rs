@@ -239,6 +239,19 @@ impl Files for FileLister<'_> {
         }
     }
 
+    fn beside(&self, path: &RelativePath) -> Vec<String> {
+        let listings = self.listings.borrow();
+        let Some((_, Ok(listing))) = listings.get(path.folder()) else {
+            return Vec::new();
+        };
+        let names = listing.names().filter(|name| !is_leftover(name));
+        let paths = names.map(|name| match path.folder() {
+            "" => name.to_owned(),
+            folder => format!("{folder}/{name}"),
+        });
+        paths.collect()
+    }
+
     /// A listing does not say what is executable.
     fn look_program(&self, path: &RelativePath) -> Result<(), BodyError> {
         self.look(path)?;

@@ -13,6 +13,7 @@ mod content;
 mod demo;
 mod doctor;
 mod documents;
+mod edit;
 mod editor;
 mod examples;
 mod export;
@@ -22,14 +23,18 @@ mod init;
 mod item;
 mod library;
 mod list;
+mod manifest_file;
+mod mv;
 mod new;
 mod old_spelling;
 mod opened_catalog;
 mod origin;
+mod path;
 mod pick;
 mod project;
 mod question;
 mod render;
+mod rm;
 mod scope;
 mod search;
 mod serve;
@@ -50,6 +55,7 @@ use self::complete::CompleteArgs;
 use self::completions::CompletionsArgs;
 use self::connect::ConnectArgs;
 use self::doctor::DoctorArgs;
+use self::edit::EditArgs;
 use self::export::ExportArgs;
 use self::help::HelpArgs;
 use self::import::ImportArgs;
@@ -57,10 +63,13 @@ use self::init::InitArgs;
 use self::item::{PromptCommand, ResourceCommand};
 use self::library::LibraryCommand;
 use self::list::ListArgs;
+use self::mv::MvArgs;
 use self::new::NewCommand;
+use self::path::PathArgs;
 use self::pick::PickArgs;
 use self::project::ProjectCommand;
 use self::render::RenderArgs;
+use self::rm::RmArgs;
 use self::search::SearchArgs;
 use self::serve::ServeArgs;
 use self::show::ShowArgs;
@@ -158,6 +167,16 @@ pub(crate) enum TwigCommand {
     /// Create a library or prompt
     #[command(subcommand, visible_alias = "create")]
     New(NewCommand),
+    /// Edit the file of a prompt, and check it
+    Edit(EditArgs),
+    /// Rename a prompt of a library
+    #[command(alias = "rename")]
+    Mv(MvArgs),
+    /// Delete a prompt of a library
+    #[command(alias = "delete")]
+    Rm(RmArgs),
+    /// Print the path of a prompt, document or library
+    Path(PathArgs),
     /// Import prompts that were written for other tools
     Import(ImportArgs),
     /// List libraries, add folders, and trust libraries that run programs
@@ -214,6 +233,10 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
         TwigCommand::Check(options) => check::run(&options, ui)?,
         TwigCommand::Init(options) => init::run(&options, ui)?,
         TwigCommand::New(what) => new::run(what, ui)?,
+        TwigCommand::Edit(options) => edit::run(&options, ui)?,
+        TwigCommand::Mv(options) => mv::run(&options, ui)?,
+        TwigCommand::Rm(options) => rm::run(&options, ui)?,
+        TwigCommand::Path(options) => path::run(&options, ui)?,
         TwigCommand::Connect(options) => connect::run(&options, ui)?,
         TwigCommand::Export(options) => export::run(&options, ui)?,
         TwigCommand::Doctor(options) => doctor::run(&options, ui)?,

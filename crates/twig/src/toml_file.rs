@@ -105,6 +105,48 @@ impl<'t> TomlFile<'t> {
         Some(joined)
     }
 
+    /// The text with another key for a table's item, in each header that has it; `None` if it has
+    /// dotted keys, whose lines may be anywhere. The table is one of the document's own.
+    pub(crate) fn rename_item(&self, table: &Table, name: &str, key: &str) -> Option<String> {
+        let mut keys = Vec::new();
+        match table.get(name)? {
+            Item::Table(inner) => self.header_keys(inner, &mut keys)?,
+            Item::ArrayOfTables(tables) => {
+                for inner in tables {
+                    self.header_keys(inner, &mut keys)?;
+                }
+            }
+            _ => keys.push(table.key(name)?.span()?),
+        }
+        keys.sort_by_key(|range| range.start);
+        Some(self.spliced(keys.into_iter().map(|range| (range, key))))
+    }
+
+    /// The second key of every header of a table and of those below it.
+    fn header_keys(&self, table: &Table, found: &mut Vec<Range<usize>>) -> Option<()> {
+        if table.is_dotted() {
+            return None;
+        }
+        if !table.is_implicit() {
+            let header = table.span()?;
+            let keys = second_key(&self.text[header.clone()])?;
+            found.push(header.start + keys.start..header.start + keys.end);
+        }
+        for (_, item) in table {
+            match item {
+                Item::Table(inner) if inner.is_dotted() => {}
+                Item::Table(inner) => self.header_keys(inner, found)?,
+                Item::ArrayOfTables(tables) => {
+                    for inner in tables {
+                        self.header_keys(inner, found)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Some(())
+    }
+
     fn gather(&self, table: &Table, found: &mut Vec<TomlPart>) -> Option<()> {
         if table.is_dotted() {
             return None;
@@ -222,6 +264,34 @@ impl<'t> TomlFile<'t> {
             Some(_) => start..cut.end,
             None => cut.start..end,
         }
+    }
+}
+
+/// The second key in a header such as `[prompts.review]` or `[[prompts."a.b".arguments]]`.
+fn second_key(header: &str) -> Option<Range<usize>> {
+    let mut at = header.len() - header.trim_start_matches(['[', ' ', '\t']).len();
+    let mut first = true;
+    loop {
+        let rest = &header[at..];
+        let length = match rest.chars().next()? {
+            quote @ ('"' | '\'') => {
+                let mut is_escaped = false;
+                let end = rest[1..].find(|c: char| {
+                    let ends = c == quote && !is_escaped;
+                    is_escaped = quote == '"' && c == '\\' && !is_escaped;
+                    ends
+                })?;
+                end + 2
+            }
+            _ => rest.find(['.', ']', ' ', '\t'])?,
+        };
+        if !first {
+            return Some(at..at + length);
+        }
+        first = false;
+        let after = header[at + length..].trim_start_matches(BLANK);
+        let after = after.strip_prefix('.')?.trim_start_matches(BLANK);
+        at = header.len() - after.len();
     }
 }
 

@@ -78,6 +78,11 @@ pub trait Files {
     fn look_program(&self, path: &RelativePath) -> Result<(), BodyError> {
         self.look(path)
     }
+
+    /// The paths of the files in the folder of a path, to suggest one of them.
+    fn beside(&self, _path: &RelativePath) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Builds a library from the text of `twig.toml`, without its documents.

@@ -11,13 +11,13 @@ mod message;
 
 use std::collections::BTreeMap;
 
-use self::fields::ManifestFields;
+use self::fields::{FirstMistake, ManifestFields};
 use super::documents::DocumentLayout;
 use super::labels;
 use super::library::{Files, LibraryRoot};
 use super::toml::{Table, TomlEntry, TomlItem, TomlValue};
 use crate::limits::Limits;
-use crate::model::{Dialect, LibraryAbout, Prompt, Role};
+use crate::model::{Dialect, LibraryAbout, MessageSource, Prompt, Role};
 use crate::name::{PromptName, RelativePath, twin_key};
 use crate::problem::{FileProblems, ProblemCode};
 
@@ -170,68 +170,90 @@ impl Manifest<'_> {
             return Err(self.wrong_type(&entry.key, "a table", &entry.item));
         };
         let mut fields = ManifestFields::new(table);
-        prompt.title = self.text_field(&mut fields, "title")?;
-        prompt.description = self.text_field(&mut fields, "description")?;
+        let mut mistake = FirstMistake::default();
+        prompt.title = mistake.keep_field(self.text_field(&mut fields, "title"));
+        prompt.description = mistake.keep_field(self.text_field(&mut fields, "description"));
         if let Some(item) = fields.take("arguments") {
-            prompt.arguments = self.arguments(item)?;
+            prompt.arguments = self.arguments(item, &mut mistake);
         }
-        if let Some(item) = fields.take("template") {
-            prompt.dialect = self.dialect(item, prompt)?;
+        if let Some(item) = fields.take("template")
+            && let Some(dialect) = mistake.keep(self.dialect(item, prompt))
+        {
+            prompt.dialect = dialect;
         }
         let command = fields.take("command");
-        let file = fields.take("file");
-        let messages = fields.take("messages");
-        if let Some(command) = command {
-            let template = table.get("template");
-            if let Some(other) = file.or(messages).or(template) {
-                let message =
-                    "a prompt with a `command` has neither `file`, `messages` nor `template`";
-                return Err(self.error(
-                    ProblemCode::CommandAndText,
-                    other.span.clone(),
-                    message.to_owned(),
-                ));
-            }
-            prompt.dialect = Dialect::Function;
-            prompt.messages = vec![self.command(command, &mut fields)?];
-            self.unknown(&fields, "a prompt");
-            return Ok(());
+        let messages = if let Some(command) = command {
+            self.function(&mut fields, prompt, command)
+        } else {
+            self.only_for_commands(&mut fields);
+            self.said(&mut fields, prompt, entry)
+        };
+        let messages = mistake.keep(messages);
+        self.unknown(&fields, "a prompt");
+        // A prompt that is not served has no messages, whichever of its fields is wrong.
+        prompt.messages = mistake.or(messages)?.unwrap_or_default();
+        Ok(())
+    }
+
+    /// The one message of a prompt with a `command`.
+    fn function(
+        &mut self,
+        fields: &mut ManifestFields<'_, '_>,
+        prompt: &mut Prompt,
+        command: &TomlItem<'_>,
+    ) -> Result<Vec<MessageSource>, UnavailablePrompt> {
+        let message = self.command(command, fields);
+        let others = ["file", "text", "messages", "template"].map(|key| fields.take(key));
+        if let Some(other) = others.into_iter().flatten().next() {
+            let sentence =
+                "a prompt with a `command` has neither `file`, `text`, `messages` nor `template`";
+            let code = ProblemCode::CommandAndText;
+            return Err(self.error(code, other.span.clone(), sentence.to_owned()));
         }
-        self.only_for_commands(&mut fields);
-        match (file, messages) {
-            (Some(file), Some(_)) => {
-                let message = "a prompt has either `file` or `messages`, not both";
-                return Err(self.error(
-                    ProblemCode::FileAndMessages,
-                    file.span.clone(),
-                    message.to_owned(),
-                ));
-            }
-            (None, Some(item)) => prompt.messages = self.messages(item, &prompt.arguments)?,
-            (Some(item), None) => {
+        prompt.dialect = Dialect::Function;
+        Ok(vec![message?])
+    }
+
+    /// The messages of a prompt that is text: in one file, in the manifest, or several.
+    fn said(
+        &mut self,
+        fields: &mut ManifestFields<'_, '_>,
+        prompt: &Prompt,
+        entry: &TomlEntry<'_>,
+    ) -> Result<Vec<MessageSource>, UnavailablePrompt> {
+        let keys = ["file", "text", "messages"];
+        let said = keys.map(|key| Some((key, fields.take(key)?)));
+        let mut said = said.into_iter().flatten();
+        let first = said.next();
+        if let (Some((_, item)), Some(_)) = (first, said.next()) {
+            let message = "a prompt has just one of: file, text, messages".to_owned();
+            return Err(self.error(ProblemCode::FileAndMessages, item.span.clone(), message));
+        }
+        match first {
+            Some(("messages", item)) => self.messages(item, &prompt.arguments),
+            Some(("text", item)) => Ok(vec![self.text_message(Role::User, item)?]),
+            Some((_, item)) => {
                 let path = self.path_field("file", item)?;
                 // Pushing to a list would allocate for four.
-                prompt.messages = vec![self.file_message(Role::User, path, item.span.clone())?];
+                Ok(vec![self.file_message(
+                    Role::User,
+                    path,
+                    item.span.clone(),
+                )?])
             }
-            (None, None) => {
+            None => {
                 let path = format!("prompts/{}.md", prompt.name);
+                let span = entry.key_span.clone();
                 let path = match RelativePath::parse(&path) {
                     Ok(path) => path,
                     Err(error) => {
                         let message = format!("`{path}` {error}");
-                        return Err(self.error(
-                            ProblemCode::BadPath,
-                            entry.key_span.clone(),
-                            message,
-                        ));
+                        return Err(self.error(ProblemCode::BadPath, span, message));
                     }
                 };
-                let span = entry.key_span.clone();
-                prompt.messages = vec![self.file_message(Role::User, path, span)?];
+                Ok(vec![self.file_message(Role::User, path, span)?])
             }
         }
-        self.unknown(&fields, "a prompt");
-        Ok(())
     }
 
     /// `template = "none"`: the text is served as it is, including braces.

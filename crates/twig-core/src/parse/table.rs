@@ -18,10 +18,15 @@ pub struct PromptTable<'a> {
     pub description: Option<&'a str>,
     /// True if its text is a Jinja template.
     pub is_template: bool,
+    /// Its text, if that is in the manifest itself.
+    pub text: Option<&'a str>,
     /// The role and file of each message; empty for `prompts/NAME.md`.
     pub messages: &'a [(Role, String)],
     /// What it takes.
     pub arguments: &'a [Argument],
+    /// True to write arguments by name only, as in `arguments = ["code", "language?"]`, if there is
+    /// nothing else to say about them.
+    pub may_be_short: bool,
 }
 
 /// A manifest with more prompts, with its own line ends.
@@ -61,6 +66,13 @@ fn write(prompt: &PromptTable<'_>, text: &mut String) {
     if !prompt.is_template {
         text.push_str("template = \"none\"\n");
     }
+    let short: Option<Vec<String>> = prompt.arguments.iter().map(Argument::as_short).collect();
+    let short = short.filter(|short| prompt.may_be_short && !short.is_empty());
+    if let Some(short) = &short {
+        let names: Vec<String> = short.iter().map(|name| basic_string(name)).collect();
+        let _ = writeln!(text, "arguments = [{}]", names.join(", "));
+    }
+    field(text, "text", prompt.text);
     match prompt.messages {
         [] => {}
         [(Role::User, file)] => field(text, "file", Some(file)),
@@ -72,7 +84,8 @@ fn write(prompt: &PromptTable<'_>, text: &mut String) {
             }
         }
     }
-    for argument in prompt.arguments {
+    let arguments = prompt.arguments.iter();
+    for argument in arguments.filter(|_| short.is_none()) {
         let _ = writeln!(text, "\n[[prompts.{key}.arguments]]");
         field(text, "name", Some(&argument.name));
         field(text, "description", argument.description.as_deref());

@@ -2,22 +2,20 @@
 //! and writes nothing that would not be served.
 
 mod definition;
+mod prompt;
 
 use std::fs;
-use std::io::{self, ErrorKind as IoErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use twig_core::name::twin_key;
+use twig_core::LibraryName;
 use twig_core::parse::library::MANIFEST;
-use twig_core::parse::table::{PromptTable, with_prompts};
-use twig_core::parse::{TomlValue, read_toml};
-use twig_core::{Catalog, Library, LibraryKind, LibraryName, PromptName};
-use twig_sources::{LockError, LockedFile, LockedFolder, NewFile, PROJECT, create_beneath};
+use twig_sources::LockedFolder;
 
-use super::opened_catalog::{OpenedCatalog, SourceArgs};
-use crate::command_error::{CommandError, ErrorKind, not_locked, reason};
+use self::prompt::NewPromptArgs;
+use super::manifest_file::{cannot_make, write_new};
+use crate::command_error::{CommandError, ErrorKind, not_locked};
 use crate::config;
 use crate::places::{Places, on_disk};
 use crate::ui::{Ui, quoted};
@@ -32,27 +30,14 @@ pub(crate) enum NewCommand {
         #[arg(long = "in", value_name = "FOLDER")]
         folder: Option<PathBuf>,
     },
-    /// Create a prompt in a library
-    Prompt {
-        /// The library and the prompt's name
-        #[arg(value_name = "LIBRARY:NAME")]
-        name: String,
-        /// What the prompt does
-        #[arg(long, default_value = "")]
-        description: String,
-        #[command(flatten)]
-        sources: SourceArgs,
-    },
+    /// Create a prompt in a library, or in the project's own
+    Prompt(Box<NewPromptArgs>),
 }
 
 pub(super) fn run(what: NewCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     match what {
         NewCommand::Library { name, folder } => library(&name, folder, ui)?,
-        NewCommand::Prompt {
-            name,
-            description,
-            sources,
-        } => prompt(&name, &description, &sources, ui)?,
+        NewCommand::Prompt(options) => prompt::run(&options, ui)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -122,192 +107,6 @@ pub(super) fn taken(parent: &Path, root: &Path, library: &LibraryName) -> Option
         let name = folder.and_then(LibraryName::from_folder);
         name.as_ref() == Some(library) && path.join(MANIFEST).exists()
     })
-}
-
-fn prompt(
-    name: &str,
-    description: &str,
-    sources: &SourceArgs,
-    ui: &mut Ui,
-) -> Result<(), CommandError> {
-    let opened = OpenedCatalog::open(sources)?;
-    let catalog = opened.live.snapshot();
-    let (library, own) = target(&catalog, name, &opened.config.separator)?;
-    let flags = sources
-        .library
-        .iter()
-        .map(|path| format!(" --library {}", path.display()));
-    let flags = flags.collect::<Vec<_>>().concat();
-    if library.kind == LibraryKind::Definitions {
-        let (prompt, file) = definition::write(&opened.places, library, own, description)?;
-        ui.line(file)?;
-        ui.say(format!(
-            "created prompt `{prompt}`; edit the file, then try `twig render {prompt} input=…{flags}`"
-        ));
-        return Ok(());
-    }
-    let prompt = PromptName::parse(own).map_err(|error| {
-        CommandError::new(ErrorKind::Usage, format!("the prompt name `{own}` {error}"))
-    })?;
-    let root = Path::new(&*library.root);
-    let folder = root.join("prompts");
-    let file = folder.join(format!("{prompt}.md"));
-    let manifest = root.join(MANIFEST);
-    let shown = opened.places.shown(&manifest);
-    let (base, inner) = base_of(root);
-    let locked = LockedFile::open_beneath(base, &inner.join(MANIFEST));
-    let locked = locked.map_err(|error| match error {
-        LockError::Outside => outside(&shown),
-        error => not_locked(&shown, &error),
-    })?;
-    let text = read(&locked).map_err(|error| {
-        CommandError::fixable(format!("{shown} cannot be read: {}", reason(&error)))
-    })?;
-    if let Some(other) = declared(&text, &prompt) {
-        let message = format!("library `{}` has a prompt `{other}` already", library.name);
-        return Err(
-            CommandError::fixable(message).hint("choose a name that differs in more than case")
-        );
-    }
-    if file.exists() {
-        let message = format!("{} is already there", opened.places.shown(&file));
-        return Err(CommandError::fixable(message));
-    }
-    let hint = match read_toml(&text) {
-        Ok(_) => "declare the prompt there by hand",
-        Err(_) => "run `twig check`, fix the file, and try again",
-    };
-    let before = text;
-    let text = with_table(&before, &prompt, description);
-    if let Err(error) = read_toml(&text) {
-        let message = format!("a table cannot be added to {shown}: {}", error.message);
-        return Err(CommandError::fixable(message).hint(hint));
-    }
-    if folder.exists() && !is_inside(&folder, root) {
-        return Err(outside(&opened.places.shown(&folder)));
-    }
-    write_new(
-        &opened.places,
-        base,
-        &inner.join(format!("prompts/{prompt}.md")),
-        &format!("Write what `{prompt}` should say here.\n"),
-    )?;
-    if let Err(error) = locked.replace(Some(before.as_bytes()), text.as_bytes(), NewFile::SHARED) {
-        // A prompt that is not in the manifest would only get in the way of the next attempt.
-        let _ = fs::remove_file(&file);
-        return Err(CommandError::fixable(format!(
-            "{shown} cannot be changed: {}",
-            reason(&error)
-        )));
-    }
-    ui.line(file.display().to_string())?;
-    let full_name = format!("{}{}{prompt}", library.name, opened.config.separator);
-    ui.say(format!(
-        "created prompt `{full_name}`; edit the file, then try `twig render {full_name}{flags}`"
-    ));
-    Ok(())
-}
-
-/// The library and the prompt name in `LIBRARY:NAME`; the configured separator works too.
-fn target<'c, 'n>(
-    catalog: &'c Catalog,
-    name: &'n str,
-    separator: &str,
-) -> Result<(&'c Library, &'n str), CommandError> {
-    let libraries = || {
-        catalog
-            .libraries()
-            .iter()
-            .filter(|library| matches!(library.kind, LibraryKind::Twig | LibraryKind::Definitions))
-    };
-    let own = libraries().find_map(|library| {
-        let rest = name.strip_prefix(library.name.as_str())?;
-        let own = rest
-            .strip_prefix(':')
-            .or_else(|| rest.strip_prefix(separator))?;
-        Some((&**library, own))
-    });
-    let Some((library, own)) = own else {
-        let Some((wanted, _)) = name
-            .split_once(':')
-            .filter(|(wanted, _)| !wanted.is_empty())
-        else {
-            let message = format!("`{name}` does not name a library");
-            let error = CommandError::new(ErrorKind::Usage, message);
-            return Err(error.hint("write LIBRARY:NAME, such as `my_prompts:review`"));
-        };
-        let near = twig_core::suggest::did_you_mean(wanted, libraries().map(|l| l.name.as_str()));
-        let hint = near.unwrap_or_else(|| format!("create it with `twig new library {wanted}`"));
-        return Err(CommandError::fixable(format!("there is no library `{wanted}`")).hint(hint));
-    };
-    Ok((library, own))
-}
-
-/// The prompt in a manifest with this name, or with one that differs only in case.
-fn declared(manifest: &str, prompt: &PromptName) -> Option<String> {
-    let table = read_toml(manifest).ok()?;
-    let TomlValue::Table(prompts) = &table.get("prompts")?.value else {
-        return None;
-    };
-    let mut names = prompts.entries.iter().map(|entry| entry.key.to_string());
-    names.find(|name| twin_key(name) == twin_key(prompt.as_str()))
-}
-
-/// The manifest with a table added.
-fn with_table(manifest: &str, prompt: &PromptName, description: &str) -> String {
-    let description = if description.is_empty() {
-        "Say what this prompt does"
-    } else {
-        description
-    };
-    let table = PromptTable {
-        name: prompt,
-        title: None,
-        description: Some(description),
-        is_template: true,
-        messages: &[],
-        arguments: &[],
-    };
-    with_prompts(manifest, &[table])
-}
-
-fn is_inside(folder: &Path, root: &Path) -> bool {
-    match (folder.canonicalize(), root.canonicalize()) {
-        (Ok(folder), Ok(root)) => folder.starts_with(root),
-        _ => false,
-    }
-}
-
-fn cannot_make(places: &Places, path: &Path, error: &std::io::Error) -> CommandError {
-    CommandError::fixable(format!(
-        "{} cannot be created: {}",
-        places.shown(path),
-        reason(error)
-    ))
-}
-
-/// Creates a new file beneath a folder.
-fn write_new(places: &Places, base: &Path, path: &Path, text: &str) -> Result<(), CommandError> {
-    let written = create_beneath(base, path, text.as_bytes());
-    written.map_err(|error| cannot_make(places, &base.join(path), &error))
-}
-
-fn read(manifest: &LockedFile) -> io::Result<String> {
-    let bytes = manifest.read()?.ok_or(IoErrorKind::NotFound)?;
-    String::from_utf8(bytes).map_err(|_| IoErrorKind::InvalidData.into())
-}
-
-/// The folder that writes to a library may not leave, and the library's path beneath it. A `.twig`
-/// folder is part of a project, which may belong to another user and replace it by a symlink.
-fn base_of(root: &Path) -> (&Path, &Path) {
-    match (root.parent(), root.file_name()) {
-        (Some(project), Some(name)) if name == PROJECT => (project, Path::new(name)),
-        _ => (root, Path::new("")),
-    }
-}
-
-fn outside(shown: &str) -> CommandError {
-    CommandError::fixable(format!("{shown} leads outside the library"))
 }
 
 const STARTER_MANIFEST: &str = r#"[library]

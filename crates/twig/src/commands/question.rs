@@ -40,13 +40,21 @@ pub(super) fn ask(
     unanswered: impl FnOnce() -> CommandError,
     ui: &mut Ui,
 ) -> Result<bool, CommandError> {
-    if !io::stdin().is_terminal() {
-        return Err(unanswered());
+    match read_answer(&format!("{question} [y/N]"), ui)? {
+        Some(answer) => Ok(matches!(&*answer, "y" | "Y" | "yes")),
+        None => Err(unanswered()),
     }
-    ui.insist(format!("{question} [y/N]"));
+}
+
+/// The user's answer, without whitespace around it; `None` without a terminal, or at its end.
+pub(super) fn read_answer(question: &str, ui: &mut Ui) -> Result<Option<String>, CommandError> {
+    if !io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    ui.insist(question);
     let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    let length = io::stdin().lock().read_line(&mut answer)?;
+    Ok((length > 0).then(|| answer.trim().to_owned()))
 }
 
 /// Asks whether to delete something, and says what would be lost.

@@ -21,7 +21,7 @@ use super::granted::Granted;
 #[cfg(target_os = "linux")]
 pub(super) use self::files::GrantedFile;
 #[cfg(not(target_os = "linux"))]
-pub(super) struct GrantedFile;
+pub(super) use std::convert::Infallible as GrantedFile;
 
 /// Opens what a function was granted, so that it is exactly that; the error says what it is not.
 #[cfg(target_os = "linux")]

@@ -306,7 +306,7 @@ fn a_new_library_works_and_nothing_is_overwritten() {
     insta::assert_snapshot!(env.run(["new", "prompt", "my_prompts:review"]), @"
     --- stderr
     error: library `my_prompts` has a prompt `review` already
-    hint: choose a name that differs in more than case
+    hint: choose another name
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["new", "prompt", "my_promts:x"]), @"
@@ -521,7 +521,7 @@ fn new_writes_nothing_that_would_not_be_served() {
     insta::assert_snapshot!(env.run(["new", "prompt", ":x"]), @"
     --- stderr
     error: `:x` does not name a library
-    hint: write LIBRARY:NAME, such as `my_prompts:review`
+    hint: write LIBRARY:NAME, such as `my_prompts:x`, or run `twig init` to have prompts of this project
     --- exit 2
     ");
     env.write("linked/twig.toml", "");

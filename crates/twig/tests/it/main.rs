@@ -9,6 +9,7 @@
 )]
 
 mod at_once;
+mod authors;
 mod bombs;
 mod canaries;
 mod cli;

@@ -1,20 +1,22 @@
 //! The arguments of a prompt in `twig.toml`.
 
-use super::fields::ManifestFields;
+use super::fields::{FirstMistake, ManifestFields};
 use super::{Manifest, UnavailablePrompt};
-use crate::argument::{Argument, Pattern};
+use crate::argument::{Argument, Pattern, ShortArgumentError};
 use crate::name::check_argument_name;
 use crate::parse::toml::{TomlItem, TomlValue};
 use crate::problem::ProblemCode;
 
 impl Manifest<'_> {
-    /// Reads `[[prompts.NAME.arguments]]`.
+    /// Reads `[[prompts.NAME.arguments]]`, or the short form `arguments = ["code", "language?"]`.
     pub(super) fn arguments(
         &mut self,
         item: &TomlItem<'_>,
-    ) -> Result<Vec<Argument>, UnavailablePrompt> {
+        mistake: &mut FirstMistake,
+    ) -> Vec<Argument> {
         let TomlValue::List(items) = &item.value else {
-            return Err(self.wrong_type("arguments", "an array of tables", item));
+            mistake.note(self.wrong_type("arguments", "an array of names or tables", item));
+            return Vec::new();
         };
         if items.len() > self.limits.arguments {
             let message = format!(
@@ -22,60 +24,70 @@ impl Manifest<'_> {
                 items.len(),
                 self.limits.arguments
             );
-            return Err(self.error(ProblemCode::TooManyArguments, item.span.clone(), message));
+            let code = ProblemCode::TooManyArguments;
+            mistake.note(self.error(code, item.span.clone(), message));
+            return Vec::new();
         }
         let mut arguments: Vec<Argument> = Vec::with_capacity(items.len());
         for item in items {
-            let argument = self.argument(item)?;
+            let argument = match &item.value {
+                TomlValue::Text(text) => mistake.keep(self.short_argument(text, item)),
+                _ => self.argument(item, mistake),
+            };
+            let Some(argument) = argument else { continue };
             if arguments.iter().any(|other| other.name == argument.name) {
                 let message = format!("argument `{}` is declared twice", argument.name);
-                return Err(self.error(ProblemCode::DuplicateArgument, item.span.clone(), message));
+                let code = ProblemCode::DuplicateArgument;
+                mistake.note(self.error(code, item.span.clone(), message));
+                continue;
             }
             arguments.push(argument);
         }
-        Ok(arguments)
+        arguments
     }
 
-    fn argument(&mut self, item: &TomlItem<'_>) -> Result<Argument, UnavailablePrompt> {
+    /// Reads `"code"` or `"language?"`.
+    fn short_argument(
+        &mut self,
+        text: &str,
+        item: &TomlItem<'_>,
+    ) -> Result<Argument, UnavailablePrompt> {
+        Argument::from_short(text).map_err(|error| {
+            let code = match error {
+                ShortArgumentError::Name { .. } => ProblemCode::BadName,
+                _ => ProblemCode::BadChoice,
+            };
+            self.error(code, item.span.clone(), error.to_string())
+        })
+    }
+
+    /// An argument with a name that can be used, whatever else is wrong with it.
+    fn argument(&mut self, item: &TomlItem<'_>, mistake: &mut FirstMistake) -> Option<Argument> {
         let TomlValue::Table(table) = &item.value else {
-            return Err(self.wrong_type("arguments", "an array of tables", item));
+            mistake.note(self.wrong_type("arguments", "an array of names or tables", item));
+            return None;
         };
         let mut fields = ManifestFields::new(table);
-        let name = match fields.take("name") {
-            Some(TomlItem {
-                value: TomlValue::Text(name),
-                span,
-            }) => {
-                if let Err(error) = check_argument_name(name) {
-                    let message = format!("argument name `{}` {error}", name.escape_debug());
-                    return Err(self.error(ProblemCode::BadName, span.clone(), message));
-                }
-                name.as_ref().into()
-            }
-            Some(item) => return Err(self.wrong_type("name", "a string", item)),
-            None => {
-                let message = "an argument needs a `name`".to_owned();
-                return Err(self.error(ProblemCode::MissingName, item.span.clone(), message));
-            }
-        };
+        let name = mistake.keep(self.argument_name(&mut fields, item));
+        let is_named = name.is_some();
         let argument = Argument {
-            name,
-            description: self.text_field(&mut fields, "description")?,
-            required: self.flag_field(&mut fields, "required")?,
-            choices: self.choices(&mut fields)?,
-            max_length: self.max_length(&mut fields)?,
-            pattern: self.pattern(&mut fields)?,
+            name: name.unwrap_or_default(),
+            description: mistake.keep_field(self.text_field(&mut fields, "description")),
+            required: mistake.keep_field(self.flag_field(&mut fields, "required")),
+            choices: mistake.keep_field(self.choices(&mut fields)),
+            max_length: mistake.keep_field(self.max_length(&mut fields)),
+            pattern: mistake.keep_field(self.pattern(&mut fields)),
             default: None,
         };
         for choice in &argument.choices {
             if let Err(error) = crate::argument_rules::check_value(&argument, choice) {
                 let message = format!("choice `{choice}` breaks the argument's own rule: {error}");
-                return Err(self.error(ProblemCode::BadChoice, item.span.clone(), message));
+                mistake.note(self.error(ProblemCode::BadChoice, item.span.clone(), message));
             }
         }
         let default = fields.take("default");
         let mut argument = Argument {
-            default: self.default(&argument, default)?,
+            default: mistake.keep_field(self.default(&argument, default)),
             ..argument
         };
         if let (true, Some(item)) = (argument.required, default) {
@@ -87,7 +99,31 @@ impl Manifest<'_> {
             argument.required = false;
         }
         self.unknown(&fields, "an argument");
-        Ok(argument)
+        is_named.then_some(argument)
+    }
+
+    fn argument_name(
+        &mut self,
+        fields: &mut ManifestFields<'_, '_>,
+        argument: &TomlItem<'_>,
+    ) -> Result<Box<str>, UnavailablePrompt> {
+        match fields.take("name") {
+            Some(TomlItem {
+                value: TomlValue::Text(name),
+                span,
+            }) => match check_argument_name(name) {
+                Ok(()) => Ok(name.as_ref().into()),
+                Err(error) => {
+                    let message = format!("argument name `{}` {error}", name.escape_debug());
+                    Err(self.error(ProblemCode::BadName, span.clone(), message))
+                }
+            },
+            Some(item) => Err(self.wrong_type("name", "a string", item)),
+            None => {
+                let message = "an argument needs a `name`".to_owned();
+                Err(self.error(ProblemCode::MissingName, argument.span.clone(), message))
+            }
+        }
     }
 
     fn choices(

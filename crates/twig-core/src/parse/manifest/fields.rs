@@ -34,6 +34,42 @@ impl<'t, 'a> ManifestFields<'t, 'a> {
     }
 }
 
+/// The first mistake in a prompt. Reading goes on after it, so that all mistakes are reported at
+/// once; a client that asks for the prompt gets the sentence of the first.
+#[derive(Debug, Default)]
+pub(super) struct FirstMistake(Option<UnavailablePrompt>);
+
+impl FirstMistake {
+    /// A value that could be read.
+    pub(super) fn keep<T>(&mut self, read: Result<T, UnavailablePrompt>) -> Option<T> {
+        match read {
+            Ok(value) => Some(value),
+            Err(mistake) => {
+                self.note(mistake);
+                None
+            }
+        }
+    }
+
+    /// The same, or the value of an absent field.
+    pub(super) fn keep_field<T: Default>(&mut self, read: Result<T, UnavailablePrompt>) -> T {
+        self.keep(read).unwrap_or_default()
+    }
+
+    /// Adds a mistake.
+    pub(super) fn note(&mut self, mistake: UnavailablePrompt) {
+        self.0.get_or_insert(mistake);
+    }
+
+    /// What was read, unless there is a mistake in it.
+    pub(super) fn or<T>(self, value: T) -> Result<T, UnavailablePrompt> {
+        match self.0 {
+            Some(mistake) => Err(mistake),
+            None => Ok(value),
+        }
+    }
+}
+
 impl Manifest<'_> {
     /// A problem with a place in the manifest. A client that asks for the prompt gets its sentence.
     pub(super) fn error(

@@ -1,11 +1,11 @@
 //! The messages of a prompt: a template, and images, audio and documents with it.
 
-use crate::body::FileRole;
 use std::ops::Range;
 
-use super::fields::ManifestFields;
+use super::fields::{FirstMistake, ManifestFields};
 use super::{Manifest, UnavailablePrompt};
 use crate::argument::Argument;
+use crate::body::{BodyError, FileRole};
 use crate::braces::UriPattern;
 use crate::media::MediaKind;
 use crate::model::{Content, MessageSource, Role, TextForm};
@@ -13,6 +13,7 @@ use crate::name::{NameError, RelativePath};
 use crate::parse::library::MANIFEST;
 use crate::parse::toml::{TomlItem, TomlValue};
 use crate::problem::ProblemCode;
+use crate::suggest;
 
 /// The keys for the content of a message.
 const SAID: [&str; 6] = [
@@ -48,17 +49,23 @@ impl Manifest<'_> {
             );
             return Err(self.error(ProblemCode::TooManyMessages, item.span.clone(), message));
         }
-        let messages = items.iter().map(|item| self.message(item, arguments));
-        messages.collect()
+        let mut messages = Vec::with_capacity(items.len());
+        let mut mistake = FirstMistake::default();
+        for item in items {
+            messages.extend(self.message(item, arguments, &mut mistake));
+        }
+        mistake.or(messages)
     }
 
     fn message(
         &mut self,
         item: &TomlItem<'_>,
         arguments: &[Argument],
-    ) -> Result<MessageSource, UnavailablePrompt> {
+        mistake: &mut FirstMistake,
+    ) -> Option<MessageSource> {
         let TomlValue::Table(table) = &item.value else {
-            return Err(self.wrong_type("messages", "an array of tables", item));
+            mistake.note(self.wrong_type("messages", "an array of tables", item));
+            return None;
         };
         let mut fields = ManifestFields::new(table);
         let role = match fields.take("role") {
@@ -75,32 +82,46 @@ impl Manifest<'_> {
                 let message = "`role` is \"user\" or \"assistant\"".to_owned();
                 let refusal = self.error(ProblemCode::BadRole, item.span.clone(), message);
                 self.help("say what a model should keep to in the first user message".to_owned());
-                return Err(refusal);
+                mistake.note(refusal);
+                Role::User
             }
         };
         let said = SAID.map(|key| (key, fields.take(key)));
         let mut said = said
             .into_iter()
             .filter_map(|(key, item)| Some((key, item?)));
-        let (Some((key, what)), None) = (said.next(), said.next()) else {
+        let message = if let (Some((key, what)), None) = (said.next(), said.next()) {
+            self.said_as(role, key, what, arguments)
+        } else {
             let message = format!("a message has just one of: {}", SAID.join(", "));
-            return Err(self.error(ProblemCode::BadMessage, item.span.clone(), message));
+            Err(self.error(ProblemCode::BadMessage, item.span.clone(), message))
         };
-        let message = match key {
-            "text" => self.text_message(role, what)?,
-            "image" => self.media_message(role, MediaKind::Image, what)?,
-            "audio" => self.media_message(role, MediaKind::Audio, what)?,
-            "resource" | "resource_link" => self.document_message(role, key, what, arguments)?,
-            _ => {
-                let path = self.path_field(key, what)?;
-                self.file_message(role, path, what.span.clone())?
-            }
-        };
+        let message = mistake.keep(message);
         self.unknown(&fields, "a message");
-        Ok(message)
+        message
     }
 
-    fn text_message(
+    /// The message that one of the keys in [`SAID`] gives.
+    fn said_as(
+        &mut self,
+        role: Role,
+        key: &str,
+        what: &TomlItem<'_>,
+        arguments: &[Argument],
+    ) -> Result<MessageSource, UnavailablePrompt> {
+        match key {
+            "text" => self.text_message(role, what),
+            "image" => self.media_message(role, MediaKind::Image, what),
+            "audio" => self.media_message(role, MediaKind::Audio, what),
+            "resource" | "resource_link" => self.document_message(role, key, what, arguments),
+            _ => {
+                let path = self.path_field(key, what)?;
+                self.file_message(role, path, what.span.clone())
+            }
+        }
+    }
+
+    pub(super) fn text_message(
         &mut self,
         role: Role,
         item: &TomlItem<'_>,
@@ -174,7 +195,7 @@ impl Manifest<'_> {
             );
             return Err(self.error(ProblemCode::UnknownMedia, item.span.clone(), message));
         };
-        self.look(&path, item.span.clone())?;
+        self.look(kind.as_str(), &path, item.span.clone())?;
         Ok(MessageSource {
             role,
             content: Content::Media { kind, mime, path },
@@ -222,22 +243,53 @@ impl Manifest<'_> {
         path: RelativePath,
         span: Range<usize>,
     ) -> Result<MessageSource, UnavailablePrompt> {
-        self.look(&path, span)?;
+        self.look("file", &path, span)?;
         Ok(MessageSource {
             role,
             content: Content::File(path),
         })
     }
 
-    /// Refuses a file that cannot be read.
-    fn look(&mut self, path: &RelativePath, span: Range<usize>) -> Result<(), UnavailablePrompt> {
+    /// Refuses a file that cannot be read; `key` is the field that names it.
+    fn look(
+        &mut self,
+        key: &str,
+        path: &RelativePath,
+        span: Range<usize>,
+    ) -> Result<(), UnavailablePrompt> {
         let Err(error) = self.files.look(path) else {
             return Ok(());
         };
         let shown = self.folder.shown_path_of(path);
-        let problem = error.problem(FileRole::PromptText, self.path, &shown);
+        let mut problem = error.problem(FileRole::PromptText, self.path, &shown);
+        if error == BodyError::NotFound {
+            problem.help = Some(match self.neighbour(path) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("create the file, or name another with `{key}`"),
+            });
+        }
         let sentence = problem.message.clone();
         self.problems.add_found(problem, span);
         Err(sentence.into())
+    }
+
+    /// The file in the same folder whose name is most like that of a missing one.
+    fn neighbour(&self, path: &RelativePath) -> Option<String> {
+        // Endings and folders are the same for most files, and say nothing.
+        let stem = |path: &str| {
+            path.rsplit('/')
+                .next()
+                .and_then(|it| it.split('.').next())
+                .map(str::to_owned)
+        };
+        let beside = self.files.beside(path);
+        let stems: Vec<String> = beside.iter().filter_map(|path| stem(path)).collect();
+        let wanted = stem(path.as_str())?;
+        let near = suggest::near(&wanted, stems.iter().map(String::as_str));
+        let near = near.first()?;
+        beside
+            .iter()
+            .find(|path| stem(path).as_ref() == Some(near))
+            .cloned()
     }
 }

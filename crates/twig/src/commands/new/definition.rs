@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use serde_json::Value;
-use twig_core::{Library, PromptName, RelativePath};
+use twig_core::{Argument, Library, PromptName, RelativePath};
 
-use super::{base_of, is_inside, outside, write_new};
+use super::super::manifest_file::create;
+use super::prompt::PromptDraft;
 use crate::command_error::{CommandError, ErrorKind};
 use crate::places::Places;
 
@@ -14,7 +15,7 @@ pub(super) fn write(
     places: &Places,
     library: &Library,
     name: &str,
-    description: &str,
+    draft: &PromptDraft<'_>,
 ) -> Result<(PromptName, String), CommandError> {
     let prompt = PromptName::of_definition(name).map_err(|_| {
         let message = format!("the name `{name}` has more than lower-case letters, digits and `-`");
@@ -24,22 +25,19 @@ pub(super) fn write(
         let message = format!("library `{}` has a prompt `{prompt}` already", library.name);
         return Err(CommandError::fixable(message).hint("choose another name"));
     }
+    let mut arguments = draft.arguments.iter();
+    if let Some(argument) = arguments.find(|argument| !argument.choices.is_empty()) {
+        let message = format!(
+            "argument `{}` has choices, which a definition in JSON cannot hold",
+            argument.name
+        );
+        let hint = format!("give `--arg {}` without choices", argument.name);
+        return Err(CommandError::fixable(message).hint(hint));
+    }
     let root = Path::new(&*library.root);
-    let folder = root.join(folder_of(library));
-    let file = folder.join(format!("{prompt}.json"));
-    if file.exists() {
-        let message = format!("{} is already there", places.shown(&file));
-        return Err(CommandError::fixable(message));
-    }
-    if folder.exists() && !is_inside(&folder, root) {
-        return Err(outside(&places.shown(&folder)));
-    }
-    let (base, inner) = base_of(root);
-    let path = inner
-        .join(folder_of(library))
-        .join(format!("{prompt}.json"));
-    write_new(places, base, &path, &starter(&prompt, description))?;
-    Ok((prompt, file.display().to_string()))
+    let path = Path::new(folder_of(library)).join(format!("{prompt}.json"));
+    create(places, root, &path, starter(&prompt, draft))?;
+    Ok((prompt, root.join(path).display().to_string()))
 }
 
 /// The folder that has the library's definitions.
@@ -52,29 +50,60 @@ fn folder_of(library: &Library) -> &str {
     known.next().unwrap_or("prompts")
 }
 
-fn starter(prompt: &PromptName, description: &str) -> String {
-    let description = match description {
-        "" => "Say what this prompt does",
-        description => description,
+fn starter(prompt: &PromptName, draft: &PromptDraft<'_>) -> String {
+    let input = [Argument {
+        name: "input".into(),
+        description: Some("What to work on".into()),
+        required: true,
+        ..Argument::default()
+    }];
+    let arguments = match (draft.arguments, &draft.text) {
+        ([], None) => &input,
+        (arguments, _) => arguments,
     };
-    let description = Value::from(description);
+    let text = draft.text.clone().unwrap_or_else(|| {
+        let names = arguments
+            .iter()
+            .map(|it| format!("\n\n{{{{{}}}}}", it.name));
+        let names: String = names.collect();
+        format!("Write what `{prompt}` should say here.{names}")
+    });
+    let arguments = arguments.iter().map(|argument| {
+        let description = argument.description.as_deref();
+        let description = description.unwrap_or("Say what to put here");
+        format!(
+            "\n    {{\"name\": {}, \"description\": {}, \"required\": {}}}",
+            Value::from(&*argument.name),
+            Value::from(description),
+            argument.required
+        )
+    });
+    let arguments: Vec<String> = arguments.collect();
+    let arguments = if arguments.is_empty() {
+        "[]".to_owned()
+    } else {
+        format!("[{}\n  ]", arguments.join(","))
+    };
+    let title = draft.title.map(|title| Value::from(title).to_string());
+    let title = title.map(|title| format!("\n  \"title\": {title},"));
     format!(
         r#"{{
-  "name": "{prompt}",
-  "description": {description},
-  "arguments": [
-    {{"name": "input", "description": "What to work on", "required": true}}
-  ],
+  "name": "{prompt}",{}
+  "description": {},
+  "arguments": {arguments},
   "messages": [
     {{
       "role": "user",
       "content": {{
         "type": "text",
-        "text": "Write what `{prompt}` should say here.\n\n{{{{input}}}}"
+        "text": {}
       }}
     }}
   ]
 }}
-"#
+"#,
+        title.unwrap_or_default(),
+        Value::from(draft.description.unwrap_or("Say what this prompt does")),
+        Value::from(text),
     )
 }

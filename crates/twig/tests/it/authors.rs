@@ -1,0 +1,446 @@
+//! What authors of prompts do: make, edit, move and remove prompts, and read about their mistakes.
+
+use std::fs;
+
+use crate::{TWIG, env};
+use twig_testkit::{TestEnv, write_fixture};
+
+/// The text of a file below the data folder.
+fn data(env: &TestEnv, path: &str) -> String {
+    fs::read_to_string(env.data().join(path)).expect("there")
+}
+
+#[test]
+fn a_prompt_is_made_whole_in_one_command() {
+    let env = env("//- lib/twig.toml\n# mine\n[prompts.a]\n//- lib/prompts/a.md\nhi\n");
+    let made = env.run([
+        "new",
+        "prompt",
+        "lib:commit",
+        "--title",
+        "Commit",
+        "-d",
+        "Write a commit message",
+        "--arg",
+        "diff",
+        "--arg",
+        "style?",
+        "--text",
+        "Write a commit message for {{ diff }}{% if style %} ({{ style }}){% endif %}",
+    ]);
+    insta::assert_snapshot!(made, @"
+    [data]/lib/twig.toml
+    --- stderr
+    created prompt `lib:commit`; try `twig render lib:commit diff=…`
+    --- exit 0
+    ");
+    insta::assert_snapshot!(data(&env, "lib/twig.toml"), @r#"
+    # mine
+    [prompts.a]
+
+    [prompts.commit]
+    title = "Commit"
+    description = "Write a commit message"
+    arguments = ["diff", "style?"]
+    text = "Write a commit message for {{ diff }}{% if style %} ({{ style }}){% endif %}"
+    "#);
+    insta::assert_snapshot!(env.run(["render", "lib:commit", "diff=x", "style=terse"]), @"
+    Write a commit message for x (terse)
+    --- exit 0
+    ");
+    // Choices need tables, and a text of several lines a file.
+    let made = env.run([
+        "new",
+        "prompt",
+        "lib:review",
+        "--arg",
+        "code",
+        "--arg",
+        "language?=rust,go",
+        "--text",
+        "Review:\n{{ code }}\n",
+    ]);
+    insta::assert_snapshot!(made, @"
+    [data]/lib/prompts/review.md
+    --- stderr
+    created prompt `lib:review`; try `twig render lib:review code=…`
+    --- exit 0
+    ");
+    insta::assert_snapshot!(data(&env, "lib/twig.toml"), @r#"
+    # mine
+    [prompts.a]
+
+    [prompts.commit]
+    title = "Commit"
+    description = "Write a commit message"
+    arguments = ["diff", "style?"]
+    text = "Write a commit message for {{ diff }}{% if style %} ({{ style }}){% endif %}"
+
+    [prompts.review]
+    description = "Say what this prompt does"
+
+    [[prompts.review.arguments]]
+    name = "code"
+    required = true
+
+    [[prompts.review.arguments]]
+    name = "language"
+    choices = ["rust", "go"]
+    "#);
+    assert_eq!(data(&env, "lib/prompts/review.md"), "Review:\n{{ code }}\n");
+    // Without a text there is a first one, and it can be served.
+    let made = env.run([
+        "new", "prompt", "lib:plan", "--arg", "goal", "--arg", "limit?",
+    ]);
+    insta::assert_snapshot!(made, @"
+    [data]/lib/prompts/plan.md
+    --- stderr
+    created prompt `lib:plan`; edit the file, then try `twig render lib:plan goal=…`
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["render", "lib:plan", "goal=ship", "limit=3"]), @"
+    Write what `plan` should say here.
+
+    ship
+
+    limit: 3
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["check"]), @"
+    warning[unused-argument]: argument `language` of `lib:review` is never used
+    --> [data]/lib/prompts/review.md
+     = help: write {{ language }} where it belongs
+    --- stderr
+    checked 4 prompts in 1 library: 1 warning
+    --- exit 0
+    ");
+}
+
+#[test]
+fn arguments_that_cannot_be_are_refused() {
+    let env = env("//- lib/twig.toml\n[prompts.a]\n//- lib/prompts/a.md\nhi\n");
+    let before = data(&env, "lib/twig.toml");
+    insta::assert_snapshot!(env.run(["new", "prompt", "lib:x", "--arg", "my arg"]), @"
+    --- stderr
+    error: invalid value 'my arg' for '--arg <NAME[?][=CHOICE,…]>': argument name `my arg` may only have the letters a to z, digits and `_`, and starts with no digit
+
+    For more information, try '--help'.
+    --- exit 2
+    ");
+    insta::assert_snapshot!(env.run(["new", "prompt", "lib:x", "--arg", "tone=friendly"]), @"
+    --- stderr
+    error: invalid value 'tone=friendly' for '--arg <NAME[?][=CHOICE,…]>': `tone=friendly` has one choice only; write at least two with a comma between them, or set `default` in twig.toml
+
+    For more information, try '--help'.
+    --- exit 2
+    ");
+    insta::assert_snapshot!(env.run(["new", "prompt", "lib:x", "--arg", "a", "--arg", "a?"]), @"
+    --- stderr
+    error: argument `a` is given twice
+    --- exit 2
+    ");
+    insta::assert_snapshot!(env.run(["new", "prompt", "lib:a"]), @"
+    --- stderr
+    error: library `lib` has a prompt `a` already
+    hint: choose another name
+    --- exit 1
+    ");
+    assert_eq!(data(&env, "lib/twig.toml"), before);
+}
+
+#[test]
+fn a_bare_name_goes_to_the_project() {
+    let env = TestEnv::new(TWIG);
+    insta::assert_snapshot!(env.run(["new", "prompt", "threats"]), @"
+    --- stderr
+    error: `threats` does not name a library
+    hint: write LIBRARY:NAME, such as `my_prompts:threats`, or run `twig init` to have prompts of this project
+    --- exit 2
+    ");
+    write_fixture(
+        &env.work(),
+        "//- .twig/twig.toml\n[prompts.a]\n//- .twig/prompts/a.md\nhi\n",
+    );
+    insta::assert_snapshot!(env.run(["new", "prompt", "threats", "--text", "Which threats?"]), @"
+    [work]/.twig/twig.toml
+    --- stderr
+    created prompt `threats`; try `twig render threats`
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["render", "threats"]), @"
+    Which threats?
+    --- exit 0
+    ");
+    // A project of definitions gets one more of them.
+    let env = TestEnv::new(TWIG);
+    write_fixture(
+        &env.work(),
+        "//- .twig/prompts/a.json\n{\"name\": \"a\", \"messages\": [{\"role\": \"user\", \"content\": {\"type\": \"text\", \"text\": \"x\"}}]}\n",
+    );
+    let made = env.run([
+        "new", "prompt", "threats", "--title", "Threats", "--arg", "code", "--arg", "limit?",
+    ]);
+    insta::assert_snapshot!(made, @"
+    [work]/.twig/prompts/threats.json
+    --- stderr
+    created prompt `threats`; edit the file, then try `twig render threats code=…`
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["render", "threats", "code=x", "limit=2"]), @"
+    Write what `threats` should say here.
+
+    x
+
+    2
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["new", "prompt", "more", "--arg", "a=b,c"]), @"
+    --- stderr
+    error: argument `a` has choices, which a definition in JSON cannot hold
+    hint: give `--arg a` without choices
+    --- exit 1
+    ");
+}
+
+#[test]
+fn a_missing_file_names_its_neighbour_and_its_own_key() {
+    let env = env(
+        "//- lib/twig.toml\n[prompts.a]\nfile = \"prompts/reviw.md\"\n[[prompts.b.messages]]\nimage = \"nope.png\"\n//- lib/prompts/review.md\nhi\n",
+    );
+    insta::assert_snapshot!(env.run(["check"]), @r#"
+    error[missing-file]: Prompt content file not found: ~/.local/share/twig/prompts/lib/prompts/reviw.md
+     --> [data]/lib/twig.toml:2:8
+      |
+    2 | file = "prompts/reviw.md"
+      |        ^^^^^^^^^^^^^^^^^^
+      = help: did you mean `prompts/review.md`?
+
+    error[missing-file]: Prompt content file not found: ~/.local/share/twig/prompts/lib/nope.png
+     --> [data]/lib/twig.toml:4:9
+      |
+    4 | image = "nope.png"
+      |         ^^^^^^^^^^
+      = help: create the file, or name another with `image`
+    --- stderr
+    checked 2 prompts in 1 library: 2 errors
+    --- exit 1
+    "#);
+}
+
+const SHELF: &str = "//- lib/twig.toml\n# shelf\n[library]\ndescription = \"d\"\n\n[prompts.review] # keep\ndescription = \"Review\"\n\n[[prompts.review.arguments]]\nname = \"code\"\n\n[prompts.\"a.b\"]\ntext = \"dots\"\n\n[prompts.shared]\nfile = \"prompts/both.md\"\n[prompts.both]\n//- lib/prompts/review.md\n{{ code }}\n//- lib/prompts/both.md\nboth\n";
+
+#[test]
+fn a_prompt_is_renamed_with_its_file_and_nothing_else_changes() {
+    let env = env(SHELF);
+    let before = data(&env, "lib/twig.toml");
+    insta::assert_snapshot!(env.run(["mv", "lib:review", "review-code"]), @"
+    --- stderr
+    renamed `lib:review` to `lib:review-code`
+    --- exit 0
+    ");
+    let after = before.replace("prompts.review", "prompts.review-code");
+    assert_eq!(data(&env, "lib/twig.toml"), after);
+    assert_eq!(data(&env, "lib/prompts/review-code.md"), "{{ code }}\n");
+    assert!(!env.data().join("lib/prompts/review.md").exists());
+    assert_eq!(
+        env.run(["render", "lib:review-code", "code=x"]).stdout,
+        "x\n"
+    );
+    insta::assert_snapshot!(env.run(["mv", "lib:a.b", "lib:c.d"]), @"
+    --- stderr
+    renamed `lib:a.b` to `lib:c.d`
+    --- exit 0
+    ");
+    let after = after.replace("\"a.b\"", "\"c.d\"");
+    assert_eq!(data(&env, "lib/twig.toml"), after);
+    insta::assert_snapshot!(env.run(["mv", "lib:c.d", "Both"]), @"
+    --- stderr
+    error: library `lib` has a prompt `both` already
+    hint: choose another name
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["mv", "lib:c.d", "other:x"]), @"
+    --- stderr
+    error: `other:x` is not in library `lib`
+    hint: a prompt keeps its library: make a new one there, then `twig rm` this
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["mv", "lib:c.d", "no!"]), @"
+    --- stderr
+    error: the prompt name `no!` may only have letters, digits, `_`, `-` and `.`, and starts with none of the last two
+    --- exit 2
+    ");
+    // A file that another prompt uses stays.
+    insta::assert_snapshot!(env.run(["mv", "lib:shared", "common"]), @"
+    --- stderr
+    renamed `lib:shared` to `lib:common`
+    --- exit 0
+    ");
+    assert_eq!(data(&env, "lib/prompts/both.md"), "both\n");
+}
+
+#[test]
+fn a_prompt_is_deleted_with_its_file_and_nothing_else_changes() {
+    let env = env(SHELF);
+    let before = data(&env, "lib/twig.toml");
+    insta::assert_snapshot!(env.run(["rm", "lib:review"]), @"
+    --- stderr
+    error: prompt `lib:review` was not deleted: this is not a terminal, so you cannot be asked to confirm it (this removes its table in ~/.local/share/twig/prompts/lib/twig.toml and ~/.local/share/twig/prompts/lib/prompts/review.md)
+    hint: use --yes to delete it without being asked
+    --- exit 1
+    ");
+    assert_eq!(data(&env, "lib/twig.toml"), before);
+    insta::assert_snapshot!(env.run(["rm", "lib:review", "-y"]), @"
+    --- stderr
+    deleted prompt `lib:review`: its table in ~/.local/share/twig/prompts/lib/twig.toml and ~/.local/share/twig/prompts/lib/prompts/review.md
+    --- exit 0
+    ");
+    assert!(!env.data().join("lib/prompts/review.md").exists());
+    insta::assert_snapshot!(data(&env, "lib/twig.toml"), @r#"
+    # shelf
+    [library]
+    description = "d"
+
+    [prompts."a.b"]
+    text = "dots"
+
+    [prompts.shared]
+    file = "prompts/both.md"
+    [prompts.both]
+    "#);
+    insta::assert_snapshot!(env.run(["rm", "lib:shared", "--yes"]), @"
+    --- stderr
+    deleted prompt `lib:shared`: its table in ~/.local/share/twig/prompts/lib/twig.toml
+    --- exit 0
+    ");
+    assert_eq!(data(&env, "lib/prompts/both.md"), "both\n");
+    insta::assert_snapshot!(env.run(["rm", "lib"]), @"
+    --- stderr
+    error: `lib` is a library, not a prompt
+    hint: `twig library remove lib` stops serving it; its folder is ~/.local/share/twig/prompts/lib
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["rm", "lib:gone"]), @"
+    --- stderr
+    error: Prompt not found: lib:gone
+    hint: run `twig list` to see every prompt
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["check"]), @"
+    --- stderr
+    checked 2 prompts in 1 library: no problems
+    --- exit 0
+    ");
+    // Lines that cannot be told apart are left to the author.
+    env.write(
+        "dotted/twig.toml",
+        "prompts.a.text = \"x\"\nprompts.b.text = \"y\"\n",
+    );
+    insta::assert_snapshot!(env.run(["rm", "dotted:a", "-y"]), @"
+    --- stderr
+    error: the prompt's lines in ~/.local/share/twig/prompts/dotted/twig.toml cannot be told from the others
+    hint: change them by hand
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["mv", "dotted:a", "c"]), @"
+    --- stderr
+    error: the prompt's lines in ~/.local/share/twig/prompts/dotted/twig.toml cannot be told from the others
+    hint: change them by hand
+    --- exit 1
+    ");
+}
+
+#[test]
+fn a_path_is_printed_for_a_prompt_a_library_and_everything() {
+    let env = env(SHELF);
+    insta::assert_snapshot!(env.run(["path", "lib:review"]), @"
+    [data]/lib/prompts/review.md
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["path", "lib:a.b"]), @"
+    [data]/lib/twig.toml
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["path", "lib"]), @"
+    [data]/lib
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["path"]), @"
+    [data]
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["path", "lib:review", "--json"]), @r#"
+    {
+      "path": "[data]/lib/prompts/review.md"
+    }
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(env.run(["path", "lib:revew"]), @"
+    --- stderr
+    error: Prompt not found: lib:revew
+    hint: did you mean `lib:review`?
+    --- exit 1
+    ");
+}
+
+/// Runs `twig edit` with a shell script as the editor; `$1` is the file.
+fn edit(env: &TestEnv, name: &str, script: &str) -> String {
+    let editor = env.work().join("editor");
+    fs::write(&editor, script).expect("writable");
+    let mut command = env.command(["edit", name]);
+    let editor = format!("sh {}", editor.display());
+    let output = command.env("PATH", "/usr/bin:/bin").env("VISUAL", editor);
+    let output = output.output().expect("the binary starts");
+    let text = format!(
+        "{}--- {}\n{}",
+        String::from_utf8_lossy(&output.stdout),
+        output.status.code().unwrap_or(-1),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    text.replace(&env.data().display().to_string(), "[data]")
+        .replace(&env.work().display().to_string(), "[work]")
+}
+
+#[test]
+fn an_edited_file_is_checked() {
+    let env = env(SHELF);
+    insta::assert_snapshot!(edit(&env, "lib:review", "echo 'New {{ code }}' > \"$1\""), @"
+    --- 0
+    checked: no problems
+    ");
+    assert_eq!(data(&env, "lib/prompts/review.md"), "New {{ code }}\n");
+    // Without a terminal an error ends the command.
+    insta::assert_snapshot!(edit(&env, "lib:review", "echo '{{ cod }}' > \"$1\""), @"
+    error[unknown-variable]: `cod` is used but not declared
+     --> [data]/lib/prompts/review.md:1:4
+      |
+    1 | {{ cod }}
+      |    ^^^
+      = help: did you mean `code`?
+
+    warning[unused-argument]: argument `code` of `lib:review` is never used
+    --> [data]/lib/prompts/review.md
+     = help: write {{ code }} where it belongs
+
+    --- 1
+    ");
+    insta::assert_snapshot!(edit(&env, "lib:both", "exit 3"), @"
+    --- 1
+    error: nothing was changed: the editor `sh [work]/editor` failed: it ended with exit code 3
+    hint: $VISUAL or $EDITOR names the editor
+    ");
+    insta::assert_snapshot!(edit(&env, "lib", "echo '[prompts.x' >> \"$1\""), @"
+    error[manifest-syntax]: twig.toml is not valid TOML: unclosed table, expected `]`
+      --> [data]/lib/twig.toml:17:11
+       |
+    17 | [prompts.x
+       |           ^
+
+    --- 1
+    ");
+    insta::assert_snapshot!(edit(&env, "nope", "exit 0"), @"
+    --- 1
+    error: Prompt not found: nope
+    hint: run `twig list` to see every prompt
+    ");
+}
