@@ -19,7 +19,7 @@ use crate::commands::question;
 use crate::function::granted;
 use crate::places::Places;
 use crate::text_diff;
-use crate::ui::{Ui, one_line};
+use crate::ui::Ui;
 
 /// The most lines of changes that are shown.
 const CHANGED_LINES: usize = 400;
@@ -235,7 +235,7 @@ fn describe(
     let width = widths.max().unwrap_or_default();
     for (prompt, function) in functions(library) {
         let name = format!("{:width$}", prompt.full_name);
-        ui.line(format!("  {name}  {}", one_line(&started(function))))?;
+        ui.line(format!("  {name}  {}", started(function)))?;
         for line in in_words(function.grants(), places) {
             ui.facts("    ", &[vec![line]])?;
         }

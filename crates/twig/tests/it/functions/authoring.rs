@@ -161,3 +161,14 @@ fn a_prompt_shows_what_its_function_asks_for() {
     let expected = "asks for  read = [\"repository\"], network = true\n";
     assert!(shown.stdout.contains(expected), "{shown}");
 }
+
+#[test]
+fn the_question_shows_the_very_words_of_a_command() {
+    let env = env("");
+    let manifest = "[prompts.a]\ncommand = [\"./run\", \"a   b\", \"c\\n\\u202e\"]\n";
+    env.write("f/twig.toml", manifest);
+    program(&env, "f/run", HELLO);
+    let shown = env.run(["library", "trust", "f", "--yes"]);
+    let expected = "  f:a  run \"a   b\" \"c\\n\\u{202e}\"\n";
+    assert!(shown.stdout.contains(expected), "{shown}");
+}
