@@ -82,8 +82,13 @@ pub enum RenderError {
         error: BodyError,
     },
     /// The template is wrong, or fails with these values.
-    #[error("{0}")]
-    Template(String),
+    #[error("{sentence}")]
+    Template {
+        /// What happened.
+        sentence: String,
+        /// Where, if that is known.
+        place: Option<Box<TemplatePlace>>,
+    },
     /// A prompt function that printed no prompt; not the caller's mistake.
     #[error("{0}")]
     Function(String),
@@ -99,6 +104,17 @@ pub enum RenderError {
     /// A limit that protects the server; not the caller's mistake.
     #[error("{0}")]
     Limit(String),
+}
+
+/// A line of a template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TemplatePlace {
+    /// The name of the library that has the file.
+    pub library: String,
+    /// The file, from the library's folder.
+    pub file: String,
+    /// The line in the file, from 1.
+    pub line: Option<u32>,
 }
 
 impl RenderError {
@@ -119,7 +135,10 @@ impl RenderError {
                 path: reword(&path),
                 error,
             },
-            Self::Template(sentence) => Self::Template(reword(&sentence)),
+            Self::Template { sentence, place } => Self::Template {
+                sentence: reword(&sentence),
+                place,
+            },
             Self::Function(sentence) => Self::Function(reword(&sentence)),
             Self::FunctionOutput { prompt, what } => Self::FunctionOutput {
                 prompt,

@@ -35,8 +35,12 @@ fn score(wanted: &str, wanted_key: &str, name: &str) -> f64 {
 
 /// `did you mean …?`, or `None` if no name is similar.
 pub fn did_you_mean<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let near = near(wanted, names);
-    let (last, rest) = near.split_last()?;
+    did_you_mean_any(&near(wanted, names))
+}
+
+/// The same for names that were chosen already.
+pub fn did_you_mean_any(names: &[String]) -> Option<String> {
+    let (last, rest) = names.split_last()?;
     Some(if rest.is_empty() {
         format!("did you mean `{last}`?")
     } else {

@@ -1,9 +1,10 @@
 //! Every refusal of the protocol: its sentence, its code, and its data for the client.
 
-use twig_core::BodyError;
 use twig_core::limits::TOO_MANY_WAIT;
+use twig_core::parse::library::MANIFEST;
 use twig_core::problem::shorten;
 use twig_core::render::RenderError;
+use twig_core::{BodyError, PromptRef, RelativePath};
 
 use crate::era::{Era, MODERN, SUPPORTED_VERSIONS};
 use crate::json::Object;
@@ -97,8 +98,8 @@ pub(crate) enum Refusal {
         SUPPORTED_VERSIONS[0]
     )]
     Version { requested: String },
-    #[error(transparent)]
-    Render(#[from] RenderError),
+    #[error("{0}")]
+    Render(RenderError, Option<Box<RenderPlace>>),
     #[error("The limit of {0} requests under way at once is reached: ask again in a moment")]
     Busy(usize),
     #[error("The limit of {0} open subscriptions is reached: end one first")]
@@ -132,6 +133,7 @@ impl Refusal {
                     error: BodyError::Store(_),
                     ..
                 },
+                _,
             )
             | Self::Document {
                 error: BodyError::TooLarge { .. } | BodyError::Store(_),
@@ -153,7 +155,7 @@ impl Refusal {
             | Self::Directory { .. }
             | Self::Tool { .. }
             | Self::Cursor
-            | Self::Render(_) => -32602,
+            | Self::Render(..) => -32602,
             Self::Header(_) => -32020,
             Self::Version { .. } => -32022,
         }
@@ -198,8 +200,14 @@ impl Refusal {
                     data.text("uri", &shorten(uri, 2048));
                     data.texts("suggestions", suggestions);
                 }
-                Self::Document { uri, .. } | Self::Render(RenderError::MissingDocument { uri }) => {
-                    data.text("uri", &shorten(uri, 2048));
+                Self::Document { uri, .. } => data.text("uri", &shorten(uri, 2048)),
+                Self::Render(error, place) => {
+                    if let RenderError::MissingDocument { uri } = error {
+                        data.text("uri", &shorten(uri, 2048));
+                    }
+                    if let Some(place) = place {
+                        place.write(data);
+                    }
                 }
                 Self::Version { requested } => {
                     // Older versions are agreed on by `initialize`: a client that put one of them
@@ -211,6 +219,95 @@ impl Refusal {
             }
         });
     }
+}
+
+impl From<RenderError> for Refusal {
+    fn from(error: RenderError) -> Self {
+        Self::Render(error, None)
+    }
+}
+
+/// Where a prompt could not be rendered.
+#[derive(Debug, Clone)]
+pub(crate) struct RenderPlace {
+    prompt: Box<str>,
+    /// Its library: the name, and the folder in messages.
+    library: (Box<str>, Box<str>),
+    /// The file, from the folder of the library.
+    file: Option<Box<str>>,
+    line: Option<u32>,
+}
+
+impl RenderPlace {
+    /// The file of a prompt.
+    pub(crate) fn new(found: PromptRef<'_>) -> Self {
+        let content = found.prompt.messages.first().map(|it| &it.content);
+        let content = content.filter(|it| it.stored().is_none());
+        let file = content.map(|it| it.file().map_or(MANIFEST, RelativePath::as_str));
+        let library = found.library;
+        Self {
+            prompt: found.prompt.full_name.clone(),
+            library: (library.name.as_str().into(), library.shown_root.clone()),
+            file: file.map(Into::into),
+            line: None,
+        }
+    }
+
+    /// The refusal for an error of this prompt. The file and the line are where the mistake is;
+    /// mistakes of the caller are in no file.
+    pub(crate) fn refusal(mut self, error: RenderError) -> Refusal {
+        let (library, root) = &self.library;
+        match &error {
+            RenderError::Template {
+                place: Some(place), ..
+            } => {
+                self.line = place.line;
+                self.file = Some(if *place.library == **library {
+                    place.file.as_str().into()
+                } else {
+                    format!("{}:{}", place.library, place.file).into()
+                });
+            }
+            RenderError::Body { path: named, .. } => {
+                let file = file_in(named, root).or_else(|| file_in(named, library));
+                self.file = file.or(self.file);
+            }
+            RenderError::Unavailable(named) => {
+                let file = file_in(named, root).or_else(|| file_in(named, library));
+                self.file = file.or(self.file);
+            }
+            RenderError::Template { .. }
+            | RenderError::MissingDocument { .. }
+            | RenderError::Function(_)
+            | RenderError::FunctionOutput { .. } => {}
+            _ => self.file = None,
+        }
+        Refusal::Render(error, Some(Box::new(self)))
+    }
+
+    fn write(&self, data: &mut Object<'_>) {
+        data.text("prompt", &self.prompt);
+        data.maybe("file", self.file.as_deref());
+        if let Some(line) = self.line {
+            data.number("line", line);
+        }
+    }
+}
+
+/// The path of a file that a sentence names, from a library's folder. A remote client gets the name
+/// of the library instead of its folder.
+fn file_in(sentence: &str, folder: &str) -> Option<Box<str>> {
+    let mut rest = sentence;
+    while let Some((before, after)) = rest.split_once(folder) {
+        let starts = !before.ends_with(|last: char| last.is_alphanumeric() || last == '/');
+        if let (true, Some(path)) = (starts, after.strip_prefix('/')) {
+            let path = path.split_whitespace().next().unwrap_or_default();
+            let path = path.trim_end_matches(['.', ',', ';', ':', '`', '\'', '"', ')']);
+            return (!path.is_empty()).then(|| path.into());
+        }
+        rest = after;
+    }
+    None
 }
 
 fn not_found(noun: &str, name: &str, project: Option<&str>) -> String {

@@ -14,7 +14,7 @@ use crate::call::{Call, CallOutcome};
 use crate::command_clients::{self, CommandGuard};
 use crate::elicitation::{self, Response};
 use crate::era::Era;
-use crate::error::Refusal;
+use crate::error::{Refusal, RenderPlace};
 use crate::in_flight::{PendingJob, Work};
 use crate::json::{self, Object};
 use crate::params::{self, GetParams};
@@ -101,15 +101,16 @@ fn answer(
             let error = call
                 .server
                 .report(&found.prompt.full_name, libraries, error);
-            return Err(error.into());
+            return Err(RenderPlace::new(found).refusal(error));
         }
     };
     let (name, library) = (found.prompt.full_name.clone(), Arc::clone(found.library));
     let description = found.prompt.description.clone();
+    let place = RenderPlace::new(found);
     let job = PendingJob::render(found, work, rest, move |finished, server, result| {
         let mut finished = finished.map_err(|error| {
             let error = command_clients::error(guard.as_ref(), error);
-            server.report(&name, [&library], error)
+            place.refusal(server.report(&name, [&library], error))
         })?;
         if let Some(guard) = guard {
             guard.messages(&mut finished.messages);

@@ -146,7 +146,7 @@ impl Server {
     fn is_news(&self, prompt: &str, error: &RenderError) -> bool {
         use RenderError::{Body, Function, FunctionOutput, Limit, Template};
         let what = match error {
-            Body { .. } | Limit(_) | Template(_) => error.to_string(),
+            Body { .. } | Limit(_) | Template { .. } => error.to_string(),
             // The output of a program can differ each time, and would fill the set.
             Function(_) | FunctionOutput { .. } => String::new(),
             _ => return false,

@@ -121,7 +121,7 @@ fn problem(world: World<'_>, path: &str, uri: &UriPattern, error: &RenderError) 
             ProblemCode::EmbeddedLimit,
             "name the documents that matter instead of whole folders".to_owned(),
         ),
-        RenderError::Template(_) => (
+        RenderError::Template { .. } => (
             ProblemCode::NotText,
             "send it in a message of its own: {\"type\": \"resource\", \"uri\": …}".to_owned(),
         ),

@@ -54,10 +54,11 @@ impl<'w> Embedding<'w> {
             let found = self.find(&uri)?;
             let contents = self.read(found)?.ok_or_else(|| missing(&uri))?;
             if contents.text().is_none() {
-                return Err(RenderError::Template(format!(
-                    "Resource is not text and cannot be embedded: {}",
-                    shorten(&uri, 200)
-                )));
+                let uri = shorten(&uri, 200);
+                return Err(RenderError::Template {
+                    sentence: format!("Resource is not text and cannot be embedded: {uri}"),
+                    place: None,
+                });
             }
             take(Embedded {
                 document: found.document,

@@ -178,7 +178,7 @@ fn a_constant_past_its_limit_is_a_limit_that_is_named() {
     // Other limits of the scan are about how a template is written.
     let (_, outcome) = Case::new(&format!("{{{{ {}x }}}}", "(".repeat(100)), &[]).render();
     assert!(
-        matches!(&outcome, Err(RenderError::Template(message)) if message.contains("32")),
+        matches!(&outcome, Err(RenderError::Template { sentence, .. }) if sentence.contains("32")),
         "{outcome:?}"
     );
 }

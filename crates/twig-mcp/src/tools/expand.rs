@@ -112,7 +112,7 @@ fn find<'a>(call: &Call<'a>, command: &str) -> Result<PromptRef<'a>, String> {
             Refusal::Prompt { suggestions, .. } => suggestions.as_slice(),
             _ => &[],
         };
-        match suggest::did_you_mean(name, near.iter().map(String::as_str)) {
+        match suggest::did_you_mean_any(near) {
             Some(hint) => format!("{refusal}; {hint}"),
             None => refusal.to_string(),
         }

@@ -164,9 +164,10 @@ fn list(place: &WorkspaceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, Comm
     });
     ui.table(&cells.collect::<Vec<_>>())?;
     if projects.is_empty() {
-        let (workspace, flag) = (&place.workspace, workspace_flag(&place.workspace));
+        let flag = workspace_flag(&place.workspace);
+        let there = Stores::new()?.named("in", &place.workspace);
         ui.say(format!(
-            "no projects in workspace '{workspace}'\nhint: make one with `twig project create NAME{flag}`"
+            "no projects{there}\nhint: make one with `twig project create NAME{flag}`"
         ));
     }
     Ok(ExitCode::SUCCESS)
@@ -190,12 +191,11 @@ fn create(
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let name = StoreName::parse(Noun::Project, name)?;
-    let store = Stores::new()?.open_or_make(place)?;
+    let stores = Stores::new()?;
+    let store = stores.open_or_make(place)?;
     write_to(&store, Write::CreateProject { name: name.clone() })?;
-    ui.say(format!(
-        "created project `{name}` in workspace `{}`",
-        place.workspace
-    ));
+    let there = stores.named("in", &place.workspace);
+    ui.say(format!("created project `{name}`{there}"));
     tell(&name, place, true, json, ui)
 }
 
@@ -218,10 +218,8 @@ fn rename(
         to: to.clone(),
     };
     write_to(&store, write)?;
-    ui.say(format!(
-        "renamed project `{name}` to `{to}` in workspace `{}`",
-        place.workspace
-    ));
+    let there = Stores::new()?.named("in", &place.workspace);
+    ui.say(format!("renamed project `{name}` to `{to}`{there}"));
     tell(&to, place, true, json, ui)
 }
 
@@ -238,10 +236,8 @@ fn delete(
         return Ok(ExitCode::FAILURE);
     }
     write_to(&store, Write::DeleteProject { name: name.clone() })?;
-    ui.say(format!(
-        "deleted project `{name}` from workspace `{}`",
-        place.workspace
-    ));
+    let there = Stores::new()?.named("from", &place.workspace);
+    ui.say(format!("deleted project `{name}`{there}"));
     let erased = compact::erase(store.workspace(), store.reclaim(), ui);
     if json {
         ui.json(&Deleted {

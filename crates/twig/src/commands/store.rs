@@ -104,6 +104,17 @@ impl Stores {
         Ok(self.workspaces.open(&name, Access::Write, &self.limits)?)
     }
 
+    /// A workspace at the end of a sentence, where its name says more than nothing: if there are
+    /// several.
+    pub(super) fn named(&self, preposition: &str, workspace: &str) -> String {
+        let names = self.workspaces.list().unwrap_or_default();
+        if names.len() > 1 {
+            format!(" {preposition} workspace `{workspace}`")
+        } else {
+            String::new()
+        }
+    }
+
     /// The error for a workspace that does not exist; it suggests similar names.
     pub(super) fn no_workspace(&self, name: &StoreName, otherwise: String) -> CommandError {
         let others = self.workspaces.list().unwrap_or_default();

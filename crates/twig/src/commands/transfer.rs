@@ -224,9 +224,9 @@ pub(super) fn import(options: &ProjectImportArgs, ui: &mut Ui) -> Result<ExitCod
         ));
     }
     ui.say(format!(
-        "imported project `{}` into workspace `{}`: {}, {}",
+        "imported project `{}`{}: {}, {}",
         imported.name,
-        place.workspace,
+        stores.named("into", &place.workspace),
         counted(imported.prompts, "prompt", "prompts"),
         counted(imported.resources, "resource", "resources"),
     ));

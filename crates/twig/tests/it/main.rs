@@ -32,6 +32,7 @@ mod import;
 mod live;
 mod markdown;
 mod media;
+mod names;
 mod offered;
 mod pick;
 mod project;

@@ -11,7 +11,7 @@ use minijinja::{Error, ErrorKind};
 use super::FUEL;
 use super::undeclared::place_of;
 use crate::problem::locate;
-use crate::render_error::RenderError;
+use crate::render_error::{RenderError, TemplatePlace};
 use crate::suggest::did_you_mean;
 
 /// Why a template could not be compiled or rendered.
@@ -39,7 +39,10 @@ impl From<EngineError> for RenderError {
         if failure.is_limit {
             return Self::Limit(failure.sentence());
         }
-        Self::Template(failure.sentence())
+        Self::Template {
+            sentence: failure.sentence(),
+            place: failure.place().map(Box::new),
+        }
     }
 }
 
@@ -100,6 +103,17 @@ impl EngineError {
             ),
             (None, _) => format!("Error rendering prompt template: {}", self.message),
         }
+    }
+
+    /// The place, as far as it is known. A text in a manifest has its first line in its name.
+    fn place(&self) -> Option<TemplatePlace> {
+        let (library, path) = self.template.split_once(':')?;
+        let file = path.split_once('#').map_or(path, |(file, _)| file);
+        Some(TemplatePlace {
+            library: library.to_owned(),
+            file: file.to_owned(),
+            line: self.line,
+        })
     }
 
     /// Converts minijinja's error; `source_of` returns a template's text by its name.

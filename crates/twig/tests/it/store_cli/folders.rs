@@ -353,7 +353,7 @@ fn an_edited_file_is_taken_as_it_is_now() {
     insta::assert_snapshot!(env.run(["project", "import", "out", "--name", "park"]), @"
     --- stderr
     resources/api.md was changed since the export: taken as it is now
-    imported project `park` into workspace `default`: 3 prompts, 2 resources
+    imported project `park`: 3 prompts, 2 resources
     --- exit 0
     ");
     assert_eq!(

@@ -17,13 +17,13 @@ fn a_first_project_makes_the_default_workspace() {
     ");
     insta::assert_snapshot!(env.run(["project", "list"]), @"
     --- stderr
-    no projects in workspace 'default'
+    no projects
     hint: make one with `twig project create NAME`
     --- exit 0
     ");
     insta::assert_snapshot!(env.run(["project", "create", "garden"]), @"
     --- stderr
-    created project `garden` in workspace `default`
+    created project `garden`
     --- exit 0
     ");
     insta::assert_snapshot!(env.run(["project", "list"]), @"
@@ -104,7 +104,7 @@ fn a_project_has_one_name_at_a_time() {
     ");
     insta::assert_snapshot!(env.run(["project", "rename", "garden", "park"]), @"
     --- stderr
-    renamed project `garden` to `park` in workspace `default`
+    renamed project `garden` to `park`
     --- exit 0
     ");
     insta::assert_snapshot!(env.run(["project", "rename", "garden", "park"]), @"
@@ -278,7 +278,7 @@ fn yes_deletes_for_good() {
       "erased": true
     }
     --- stderr
-    deleted project `garden` from workspace `default`
+    deleted project `garden`
     --- exit 0
     "#);
     insta::assert_snapshot!(env.run(["project", "delete", "garden", "-y"]), @"

@@ -144,7 +144,7 @@ fn an_update_of_a_project_that_is_not_there_creates_it() {
     ");
     insta::assert_snapshot!(env.run(update), @"
     --- stderr
-    imported project `park` into workspace `default`: 3 prompts, 1 resource
+    imported project `park`: 3 prompts, 1 resource
     --- exit 0
     ");
     insta::assert_snapshot!(env.run(["project", "import", "out"]), @"
