@@ -3,6 +3,7 @@
 
 use std::io;
 
+use serde::Serialize;
 use twig_core::RenderError;
 use twig_core::store::StoreError;
 use twig_sources::LockError;
@@ -21,6 +22,16 @@ pub(crate) enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// The word for it in JSON.
+    fn as_str(self) -> &'static str {
+        match self {
+            ErrorKind::Fixable => "failed",
+            ErrorKind::Usage => "usage",
+            ErrorKind::Internal => "internal",
+            ErrorKind::ClosedPipe => "closed-pipe",
+        }
+    }
+
     pub(crate) fn exit_code(self) -> u8 {
         match self {
             ErrorKind::Fixable => 1,
@@ -37,6 +48,31 @@ pub(crate) struct CommandError {
     pub(crate) kind: ErrorKind,
     pub(crate) message: String,
     pub(crate) hints: Vec<String>,
+}
+
+/// An error as scripts see it; this shape is stable.
+#[derive(Debug, Serialize)]
+pub(crate) struct ErrorReport<'e> {
+    error: ErrorRow<'e>,
+}
+
+#[derive(Debug, Serialize)]
+struct ErrorRow<'e> {
+    kind: &'static str,
+    message: &'e str,
+    hints: &'e [String],
+}
+
+impl<'e> From<&'e CommandError> for ErrorReport<'e> {
+    fn from(error: &'e CommandError) -> Self {
+        Self {
+            error: ErrorRow {
+                kind: error.kind.as_str(),
+                message: &error.message,
+                hints: &error.hints,
+            },
+        }
+    }
 }
 
 impl CommandError {
@@ -87,6 +123,17 @@ pub(crate) fn not_locked(shown: &str, error: &LockError) -> CommandError {
     match error {
         LockError::Busy => error_of.hint("try again when the other command has ended"),
         _ => error_of,
+    }
+}
+
+impl From<clap::Error> for CommandError {
+    fn from(error: clap::Error) -> Self {
+        let text = error.render().to_string();
+        let mut parts = text.trim().split("\n\n");
+        let first = parts.next().unwrap_or_default();
+        let message = first.strip_prefix("error: ").unwrap_or(first);
+        let hints = parts.map(|part| part.trim().to_owned());
+        hints.fold(Self::new(ErrorKind::Usage, message), Self::hint)
     }
 }
 

@@ -48,7 +48,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Command, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{ArgMatches, Command, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use self::check::CheckArgs;
 use self::complete::CompleteArgs;
@@ -218,6 +218,17 @@ pub(crate) enum TwigCommand {
     /// Render computed templates for another Twig process
     #[command(hide = true)]
     RenderWorker,
+}
+
+/// True if the command line asks for JSON, so that errors are JSON, too.
+pub(crate) fn wants_json(matches: &ArgMatches) -> bool {
+    let mut matches = matches;
+    while let Some((_, inner)) = matches.subcommand() {
+        matches = inner;
+    }
+    let is_set = matches!(matches.try_get_one::<bool>("json"), Ok(Some(true)));
+    let format = matches.try_get_raw("format").ok().flatten();
+    is_set || format.is_some_and(|mut it| it.any(|it| it == "json" || it == "sarif"))
 }
 
 /// Runs a command.

@@ -53,11 +53,22 @@ use crate::ui::{Ui, UiOptions};
 
 fn main() -> ExitCode {
     keep_descriptors();
-    let parsed = commands::command_line(std::env::args_os().collect::<Vec<_>>().into_iter())
-        .try_get_matches()
-        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let parsed = commands::command_line(arguments.into_iter()).try_get_matches();
+    let is_json = match &parsed {
+        Ok(matches) => commands::wants_json(matches),
+        Err(_) => places::arguments_have("--json"),
+    };
+    let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
+        Err(error) if is_json && error.use_stderr() => {
+            let mut ui = Ui::new(UiOptions::default());
+            ui.report_errors_as_json();
+            let code = report(&CommandError::from(without_hidden(error)), &mut ui);
+            stderr::finish();
+            return code;
+        }
         Err(error) => {
             let error = without_hidden(error);
             // Help and version come this way too, and are no mistake.
@@ -73,6 +84,9 @@ fn main() -> ExitCode {
         color: cli.color,
         is_quiet: cli.quiet,
     });
+    if is_json {
+        ui.report_errors_as_json();
+    }
     let moved = cli.working_folder.as_deref().map_or(Ok(()), go_to);
     let code = match moved.and_then(|()| commands::run(cli.command, &mut ui)) {
         Ok(code) => code,

@@ -73,6 +73,12 @@ impl Places {
     }
 }
 
+/// True if an argument of the command line is exactly this one.
+pub(crate) fn arguments_have(wanted: &str) -> bool {
+    let mut arguments = env::args_os().skip(1);
+    arguments.any(|argument| argument == wanted)
+}
+
 /// The editor that the user chose, as a command line of the shell.
 pub(crate) fn editor() -> Option<OsString> {
     let chosen = variable("VISUAL").filter(|value| !value.is_empty());

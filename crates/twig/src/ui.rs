@@ -20,7 +20,7 @@ pub(crate) use self::progress::Progress;
 pub(crate) use self::style::{ColorWhen, Meaning, Paint};
 use self::table::Layout;
 pub(crate) use self::table::{TableGroup, cut};
-use crate::command_error::CommandError;
+use crate::command_error::{CommandError, ErrorReport};
 use crate::places;
 use crate::stderr;
 
@@ -49,6 +49,8 @@ pub(crate) struct Ui {
     paint: Paint,
     message_paint: Paint,
     is_quiet: bool,
+    /// True if an error is one line of JSON.
+    has_json_errors: bool,
 }
 
 impl Ui {
@@ -60,6 +62,7 @@ impl Ui {
             message_paint: Paint::new(options.color.is_on(io::stderr().is_terminal())),
             is_quiet: options.is_quiet,
             pages: None,
+            has_json_errors: false,
             out: BufWriter::new(out),
         }
     }
@@ -81,6 +84,11 @@ impl Ui {
             Some(pages) => pages,
             None => &mut self.out,
         }
+    }
+
+    /// From now on, an error is one line of JSON.
+    pub(crate) fn report_errors_as_json(&mut self) {
+        self.has_json_errors = true;
     }
 
     /// One line of data.
@@ -202,6 +210,12 @@ impl Ui {
 
     /// The error that ends a command.
     pub(crate) fn error(&mut self, error: &CommandError) {
+        if self.has_json_errors
+            && let Ok(json) = serde_json::to_string(&ErrorReport::from(error))
+        {
+            self.insist(escape_c1(&json));
+            return;
+        }
         self.insist(format!("error: {}", error.message));
         for hint in &error.hints {
             self.insist(format!("hint: {hint}"));

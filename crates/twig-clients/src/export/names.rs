@@ -23,11 +23,16 @@ pub(crate) struct FileName {
 }
 
 impl FileNames {
-    /// Names for every prompt of a catalog, independent of which of them are exported. Earlier
-    /// exports that are served as well do not count, since they are never exported.
-    pub fn new(world: World<'_>, client: ExportFormat) -> Self {
+    /// Names for the prompts that are exported together. They depend on no other prompt, so that two
+    /// machines that export the same prompts write the same files. Earlier exports among them do not
+    /// count, since they are never exported.
+    pub fn new<'p>(
+        world: World<'_>,
+        client: ExportFormat,
+        prompts: impl IntoIterator<Item = PromptRef<'p>>,
+    ) -> Self {
         let mut wishes: BTreeMap<String, Vec<PromptRef<'_>>> = BTreeMap::new();
-        for found in world.catalog.prompts(0) {
+        for found in prompts {
             let wish = file_name(client, found.prompt.name.as_str());
             wishes.entry(wish).or_default().push(found);
         }

@@ -90,7 +90,7 @@ impl Shelf {
             bodies: &self.files,
             templates: &templates,
         };
-        let names = FileNames::new(world, client);
+        let names = FileNames::new(world, client, world.catalog.prompts(0));
         plan(world, client, &names, catalog.prompts(0), &mut |job| {
             run(job)
         })

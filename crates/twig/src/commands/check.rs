@@ -1,9 +1,11 @@
 //! `twig check`: reports problems, using the same code path as the server.
 
-use std::path::PathBuf;
+mod formats;
+
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 use twig_core::Latest;
 use twig_core::check::check;
@@ -12,6 +14,7 @@ use twig_core::{LibraryKind, Problem, Severity};
 use super::old_spelling::changed;
 use super::opened_catalog::{OpenedCatalog, SourceArgs, parse_kind, parse_only};
 use crate::command_error::CommandError;
+use crate::places::on_disk;
 use crate::ui::Ui;
 
 #[derive(Debug, Args)]
@@ -41,9 +44,30 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "KIND", value_parser = parse_kind)]
     kind: Option<LibraryKind>,
 
-    /// Print JSON
+    /// Fail on warnings, too
     #[arg(long)]
+    strict: bool,
+
+    /// How to print problems
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = CheckFormat::Text)]
+    format: CheckFormat,
+
+    /// Print JSON; the same as `--format json`
+    #[arg(long, conflicts_with = "format")]
     json: bool,
+}
+
+/// How problems are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// For people, with an excerpt
+    Text,
+    /// A list of problems
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of GitHub Actions
+    Github,
 }
 
 /// One problem as scripts see it; this shape is stable.
@@ -91,19 +115,35 @@ pub(super) fn run(options: &CheckArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
     let catalog = Latest::from(opened.live.snapshot());
     let mut problems = opened.live.problems();
     problems.extend(check(opened.world(&catalog)));
+    let base = on_disk(Path::new("."));
+    for problem in &mut problems {
+        problem.path = beneath(&base, &problem.path);
+    }
     let libraries = catalog.libraries();
 
-    let errors = problems
-        .iter()
-        .filter(|problem| problem.severity == Severity::Error)
-        .count();
-    if options.json {
-        ui.json(&problems.iter().map(ProblemRow::from).collect::<Vec<_>>())?;
+    let format = if options.json {
+        CheckFormat::Json
     } else {
-        for problem in &problems {
-            ui.problem(problem)?;
-            ui.line("")?;
+        options.format
+    };
+    match format {
+        CheckFormat::Json => {
+            ui.json(&problems.iter().map(ProblemRow::from).collect::<Vec<_>>())?;
         }
+        CheckFormat::Sarif => ui.json(&formats::sarif(&problems))?,
+        CheckFormat::Github => {
+            for problem in &problems {
+                ui.line(formats::github(problem))?;
+            }
+        }
+        CheckFormat::Text => {
+            for problem in &problems {
+                ui.problem(problem)?;
+                ui.line("")?;
+            }
+        }
+    }
+    if matches!(format, CheckFormat::Text | CheckFormat::Github) {
         let prompts = libraries.iter().flat_map(|it| catalog.prompts_of(it));
         let prompts = prompts.count();
         let whole = libraries.iter().filter(|it| catalog.is_whole(it));
@@ -115,11 +155,23 @@ pub(super) fn run(options: &CheckArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
             verdict(&problems)
         ));
     }
-    Ok(if errors > 0 {
+    let fails = |problem: &Problem| match problem.severity {
+        Severity::Error => true,
+        Severity::Warning => options.strict,
+        Severity::Note => false,
+    };
+    Ok(if problems.iter().any(fails) {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// A path relative to a folder, if it is in there.
+fn beneath(folder: &Path, path: &str) -> Box<str> {
+    let relative = Path::new(path).strip_prefix(folder).ok();
+    let relative = relative.and_then(Path::to_str).filter(|it| !it.is_empty());
+    relative.unwrap_or(path).into()
 }
 
 fn verdict(problems: &[Problem]) -> String {

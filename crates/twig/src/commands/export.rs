@@ -197,7 +197,7 @@ pub(super) fn run(options: &ExportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     let format = options.to.format;
     let world = opened.world(&catalog);
     let progress = ui.progress("rendering prompts");
-    let names = FileNames::new(world, format);
+    let names = FileNames::new(world, format, picked.prompts.iter().copied());
     let jobs = Jobs::new(JobSettings::default());
     let prompts = picked.prompts.iter().copied();
     let plan = plan(world, format, &names, prompts, &mut |job| {

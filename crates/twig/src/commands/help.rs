@@ -15,6 +15,7 @@ use crate::ui::Ui;
 
 /// The pages, by the name of their topic.
 const PAGES: &[(&str, &str)] = &[
+    ("ci", include_str!("../../../../docs/ci.md")),
     ("clients", include_str!("../../../../docs/clients.md")),
     ("codex", include_str!("../../../../docs/codex.md")),
     ("connect", include_str!("../../../../docs/connect.md")),
@@ -23,6 +24,7 @@ const PAGES: &[(&str, &str)] = &[
     ("functions", include_str!("../../../../docs/functions.md")),
     ("http", include_str!("../../../../docs/http.md")),
     ("import", include_str!("../../../../docs/import.md")),
+    ("json", include_str!("../../../../docs/json.md")),
     ("library", include_str!("../../../../docs/library.md")),
     ("problems", include_str!("../../../../docs/problems.md")),
     ("projects", include_str!("../../../../docs/projects.md")),

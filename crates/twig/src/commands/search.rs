@@ -68,7 +68,7 @@ pub(super) fn run(options: &SearchArgs, ui: &mut Ui) -> Result<ExitCode, Command
     if options.json {
         let rows = hits.iter().filter_map(|hit| row(&catalog, hit));
         ui.json(&rows.collect::<Vec<_>>())?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(found(&hits));
     }
     let table: Vec<Vec<String>> = hits
         .iter()
@@ -78,7 +78,16 @@ pub(super) fn run(options: &SearchArgs, ui: &mut Ui) -> Result<ExitCode, Command
     if hits.is_empty() {
         ui.say(format!("no match for `{}`", query.text));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(found(&hits))
+}
+
+/// As in `grep`: 1 if there is no match.
+fn found(hits: &[Hit]) -> ExitCode {
+    if hits.is_empty() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
 }
 
 /// The description, and below it the snippet, unless the first line already contains every word.

@@ -348,7 +348,7 @@ fn search_wants_every_word_and_puts_names_first() {
     insta::assert_snapshot!(env.run(["search", "nothing like it"]), @"
     --- stderr
     no match for `nothing like it`
-    --- exit 0
+    --- exit 1
     ");
     let found = json(&env.run(["search", "code", "--json"]).stdout);
     assert_eq!(found[0]["name"], "my_coding_lib:code_review");

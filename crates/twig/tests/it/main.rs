@@ -41,6 +41,7 @@ mod remember;
 mod resources;
 mod saved;
 mod screen;
+mod scripts;
 mod store;
 mod store_cli;
 mod structure;

@@ -190,33 +190,33 @@ fn the_configuration_names_the_library_and_its_documents() {
     );
     insta::assert_snapshot!(env.run(["check"]).stdout, @"
     warning[unknown-field]: unknown field `limits` in the configuration is ignored
-     --> [work]/.twig/config.toml:3:2
+     --> .twig/config.toml:3:2
       |
     3 | [limits]
       |  ^^^^^^
 
     error[missing-document]: Resource not found: architecture://adr/*
-    --> [work]/.twig/prompts/create-adr.json
+    --> .twig/prompts/create-adr.json
      = help: add the document, or fix the URI
 
     error[missing-document]: Resource not found: architecture://patterns/*
-    --> [work]/.twig/prompts/create-adr.json
+    --> .twig/prompts/create-adr.json
      = help: add the document, or fix the URI
 
     error[missing-document]: Resource not found: architecture://guidelines/*
-    --> [work]/.twig/prompts/create-adr.json
+    --> .twig/prompts/create-adr.json
      = help: add the document, or fix the URI
 
     error[missing-document]: Resource not found: architecture://patterns/*
-    --> [work]/.twig/prompts/review-code-against-patterns.json
+    --> .twig/prompts/review-code-against-patterns.json
      = help: add the document, or fix the URI
 
     error[missing-document]: Resource not found: architecture://patterns/*
-    --> [work]/.twig/prompts/suggest-patterns.json
+    --> .twig/prompts/suggest-patterns.json
      = help: add the document, or fix the URI
 
     error[missing-document]: Resource not found: architecture://guidelines/*
-    --> [work]/.twig/prompts/suggest-patterns.json
+    --> .twig/prompts/suggest-patterns.json
      = help: add the document, or fix the URI
     ");
 }

@@ -129,13 +129,19 @@ fn the_project_comes_before_libraries_and_writes_only_where_allowed() {
             .collect()
     };
     let all = tools(&mut client);
-    assert_eq!(all.len(), 9, "{all:?}");
+    assert_eq!(all.len(), 14, "{all:?}");
     let mut reader = env.serve_with(["--project", super::PROJECT, "--read-only"]);
     reader.initialize();
-    assert_eq!(
-        tools(&mut reader),
-        ["list_prompts", "expand_prompt", "search"]
-    );
+    let readers = [
+        "list_prompts",
+        "expand_prompt",
+        "search",
+        "list_resources",
+        "read_resource",
+        "get_prompt",
+        "history",
+    ];
+    assert_eq!(tools(&mut reader), readers);
     assert_eq!(text(&mut reader, "research"), "project");
     let refused = reader.request(
         "tools/call",

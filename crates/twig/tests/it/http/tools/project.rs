@@ -40,9 +40,9 @@ fn tools_that_write_come_and_go_with_the_project() {
     let mut pipes = piped(&served);
     for (command, count) in [
         (&["project", "delete", PROJECT, "--force"][..], 3),
-        (&["project", "create", PROJECT], 9),
+        (&["project", "create", PROJECT], 14),
         (&["project", "rename", PROJECT, "other"], 3),
-        (&["project", "rename", "other", PROJECT], 9),
+        (&["project", "rename", "other", PROJECT], 14),
     ] {
         let outcome = served.env.run(command.iter().copied());
         assert_eq!(outcome.code, 0, "{outcome}");
