@@ -225,43 +225,49 @@ fn source_path(short: &str) -> String {
 fn the_readme_works() {
     let env = TestEnv::new(TWIG);
     let readme = read("README.md");
-    let made = env.run(["new", "library", "my_prompts"]);
-    let rendered = env.run(["render", "my_prompts:hello", "name=Ada"]);
-    assert!(readme.contains(rendered.stdout.trim()) && made.stdout.trim().ends_with("/my_prompts"));
-    assert_eq!(
-        env.run([
-            "new",
-            "prompt",
-            "my_prompts:review",
-            "--description",
-            "Review code for clarity"
-        ])
-        .code,
-        0
-    );
+    // The commands that make a library and a prompt, with the words in quotes as one.
+    for line in readme.lines().filter(|line| line.starts_with("twig new ")) {
+        let parts = line.split(['"', '\'']).enumerate();
+        let words = parts.flat_map(|(at, part)| match at % 2 {
+            0 => part.split_whitespace().collect(),
+            _ => vec![part],
+        });
+        let outcome = env.run(words.skip(1));
+        assert_eq!(outcome.code, 0, "{line}: {outcome}");
+    }
     let block = |language: &str| -> String {
         let start = readme.find(&format!("```{language}\n")).expect("a block") + language.len() + 4;
-        readme[start..]
-            .split("\n```")
-            .next()
-            .unwrap_or_default()
-            .to_owned()
-            + "\n"
+        let block = readme[start..].split("\n```").next();
+        format!("{}\n", block.unwrap_or_default())
     };
     env.write("my_prompts/prompts/review.md", block("markdown"));
-    env.write("my_prompts/twig.toml", block("toml"));
+    let manifest = env.data().join("my_prompts/twig.toml");
+    let manifest = fs::read_to_string(manifest).expect("there");
+    env.write(
+        "my_prompts/twig.toml",
+        format!("{manifest}\n{}", block("toml")),
+    );
     fs::write(env.work().join("main.rs"), "fn main() {}").expect("writable");
-    assert_eq!(env.run(["check"]).code, 0);
-    let rendered = env.run([
-        "render",
-        "my_prompts:review",
-        "code=@main.rs",
-        "language=rust",
-    ]);
+    let check = env.run(["check", "--strict"]);
+    assert_eq!(check.code, 0, "{check}");
+    let rendered = env.run(["render", "review", "code=@main.rs", "language=rust"]);
     assert_eq!(
         rendered.stdout,
         "Please review this rust code for clarity:\n\nfn main() {}\n"
     );
+    let rendered = env.run(["render", "standup", "Monday"]);
+    assert_eq!(rendered.stdout, "Write my standup for Monday.\n");
+    // The picture shows these prompts with their descriptions.
+    for (name, description) in [
+        ("hello", "Greet a person and offer help"),
+        ("review", "Review code for clarity"),
+    ] {
+        let listed = env.run(["list", &format!("my_prompts:{name}"), "--json"]);
+        assert!(listed.stdout.contains(description), "{listed}");
+        let line = format!("/twig:my_prompts:{name} (MCP)");
+        let line = readme.lines().find(|it| it.starts_with(&line));
+        assert!(line.is_some_and(|line| line.contains(description)));
+    }
 }
 
 #[test]
