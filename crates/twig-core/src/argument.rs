@@ -167,8 +167,8 @@ mod tests {
         }
         for (text, part) in [
             ("", "argument name `` is empty"),
-            ("my arg", "argument name `my arg` may only have"),
-            ("code!", "argument name `code!` may only have"),
+            ("my arg", "argument name `my arg` may contain"),
+            ("code!", "argument name `code!` may contain"),
             ("if?", "is a word of the template language"),
             ("tone=friendly", "has one choice only"),
             ("tone=", "has an empty choice"),

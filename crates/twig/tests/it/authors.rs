@@ -122,7 +122,7 @@ fn arguments_that_cannot_be_are_refused() {
     let before = data(&env, "lib/twig.toml");
     insta::assert_snapshot!(env.run(["new", "prompt", "lib:x", "--arg", "my arg"]), @"
     --- stderr
-    error: invalid value 'my arg' for '--arg <NAME[?][=CHOICE,…]>': argument name `my arg` may only have the letters a to z, digits and `_`, and starts with no digit
+    error: invalid value 'my arg' for '--arg <NAME[?][=CHOICE,…]>': argument name `my arg` may contain the letters a to z, digits and `_`, and must not start with a digit
 
     For more information, try '--help'.
     --- exit 2
@@ -267,7 +267,7 @@ fn a_prompt_is_renamed_with_its_file_and_nothing_else_changes() {
     ");
     insta::assert_snapshot!(env.run(["mv", "lib:c.d", "no!"]), @"
     --- stderr
-    error: the prompt name `no!` may only have letters, digits, `_`, `-` and `.`, and starts with none of the last two
+    error: the prompt name `no!` may contain letters, digits, `_`, `-` and `.`, and must not start with `-` or `.`
     --- exit 2
     ");
     // A file that another prompt uses stays.
