@@ -46,7 +46,7 @@ mod tests {
          line 19
         -line 20
         +line 20
-        \\ No newline at end of file
+        \ No newline at end of file
         ");
         assert_eq!(unified(("a", &old), ("b", &old)), "");
     }

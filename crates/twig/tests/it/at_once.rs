@@ -104,7 +104,7 @@ fn imports_into_one_library_are_all_served() {
         let file = env.work().join(format!("p{number}.prompty"));
         let text = format!("---\nname: p{number}\ndescription: one\n---\nuser:\nsay {number}\n");
         fs::write(file, text).expect("own file");
-        words(&format!("import p{number}.prompty --library lib"))
+        words(&format!("import p{number}.prompty --into lib"))
     });
     run_all(&env, &taken.collect::<Vec<_>>());
     assert_eq!(served(&env), races());

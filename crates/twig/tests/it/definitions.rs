@@ -266,7 +266,7 @@ fn the_other_layout_and_the_flag_are_known() {
     fs::create_dir_all(work.join("empty")).expect("writable");
     insta::assert_snapshot!(env.run(["check", "empty", "--kind", "definitions"]), @"
     warning[no-definitions]: [work]/empty has no prompts/*.json, nor mcp/prompts/*.json
-    --> [work]/empty
+    --> empty
      = help: put a definition there, such as prompts/review-code.json
     --- stderr
     checked 0 prompts in 1 library: 1 warning

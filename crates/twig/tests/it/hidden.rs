@@ -78,7 +78,7 @@ fn local_texts_are_served_as_they_are_and_told_of() {
     "#);
     insta::assert_snapshot!(env.run(["check", "notes"]), @"
     warning[hidden-text]: the text has an invisible character (U+00AD), which people do not see
-     --> [work]/notes/note.md:5:5
+     --> notes/note.md:5:5
       |
     5 | soft<U+00AD>hyphen {{input}}
       |     ^^^^^^^^

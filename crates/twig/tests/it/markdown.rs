@@ -169,17 +169,17 @@ fn files_with_broken_front_matter_or_none_are_served_and_told_of() {
     assert_eq!(get(&mut client, "bare", "x"), format!("{bare}\n\nx"));
     insta::assert_snapshot!(env.run(["check", "agents"]), @"
     note[not-a-prompt]: README.md describes its folder, so it is no prompt
-    --> [work]/agents/README.md
+    --> agents/README.md
      = help: rename or move it if it is meant to be one
 
     note[front-matter]: the front matter is not valid YAML (unclosed bracket '['): it was read line by line
-     --> [work]/agents/broken.md:2:14
+     --> agents/broken.md:2:14
       |
     2 | description: [a
       |              ^
 
     note[front-matter]: the front matter has no closing `---` line: the whole file is its body
-     --> [work]/agents/open.md:1:1
+     --> agents/open.md:1:1
       |
     1 | ---
       | ^^^
