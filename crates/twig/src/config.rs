@@ -140,8 +140,9 @@ fn read(places: &Places, path: &Path, text: &str) -> Result<Config, ConfigMistak
         message,
         help: None,
     };
-    let table = read_toml(text).map_err(|error| {
-        wrong(
+    let table = read_toml(text).map_err(|error| ConfigMistake {
+        help: error.help.map(Into::into),
+        ..wrong(
             format!("not valid TOML: {}", error.message),
             error.span.map_or(0, |span| span.start),
         )

@@ -127,7 +127,7 @@ pub fn twig_layout(
         Err(error) => {
             let span = error.span.unwrap_or(0..0);
             let message = format!("{MANIFEST} is not valid TOML: {}", error.message);
-            let problem = Problem::at(
+            let mut problem = Problem::at(
                 ProblemCode::ManifestSyntax,
                 Severity::Error,
                 &path,
@@ -135,6 +135,7 @@ pub fn twig_layout(
                 span,
                 message,
             );
+            problem.help = error.help.map(str::to_owned);
             library.problems.push(problem);
         }
     }

@@ -40,7 +40,7 @@ pub fn project_config(
         Err(error) => {
             let message = format!("{CONFIG} is not valid TOML: {}", error.message);
             let span = error.span.unwrap_or(0..0);
-            let problem = Problem::at(
+            let mut problem = Problem::at(
                 ProblemCode::ConfigSyntax,
                 Severity::Error,
                 &path,
@@ -48,6 +48,7 @@ pub fn project_config(
                 span,
                 message,
             );
+            problem.help = error.help.map(str::to_owned);
             return ProjectConfig {
                 about: LibraryAbout::default(),
                 layout: usual,

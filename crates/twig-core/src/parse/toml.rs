@@ -12,6 +12,7 @@ use std::ops::Range;
 use ::toml::de::{DeTable, DeValue};
 
 use crate::depth;
+use crate::problem::locate;
 
 /// A value and where it is.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,6 +89,8 @@ pub struct TomlSyntaxError {
     pub message: String,
     /// Where.
     pub span: Option<Range<usize>>,
+    /// What to do about it.
+    pub help: Option<&'static str>,
 }
 
 /// Reads a document.
@@ -103,14 +106,124 @@ fn read_any(text: &str) -> Result<Table<'_>, TomlSyntaxError> {
     depth::toml(text).map_err(|error| TomlSyntaxError {
         message: error.to_string(),
         span: Some(error.at..error.at + 1),
+        help: None,
     })?;
-    match DeTable::parse(text) {
-        Ok(table) => Ok(convert_table(table.into_inner())),
-        Err(error) => Err(TomlSyntaxError {
-            message: error.message().to_owned(),
-            span: error.span(),
-        }),
+    let error = match DeTable::parse(text) {
+        Ok(table) => return Ok(convert_table(table.into_inner())),
+        Err(error) => error,
+    };
+    let span = error.span();
+    let first = span
+        .as_ref()
+        .filter(|_| error.message() == "duplicate key")
+        .and_then(|span| already(text, span));
+    Err(first.unwrap_or_else(|| TomlSyntaxError {
+        message: error.message().to_owned(),
+        span,
+        help: None,
+    }))
+}
+
+/// The error for a header or a key that is there twice; it names the line of the first. `None` if
+/// the first is written in another way.
+fn already(text: &str, span: &Range<usize>) -> Option<TomlSyntaxError> {
+    let start = line_start(text, span.start)?;
+    let before = &text[..start];
+    let line_of = |at: usize| locate(text, at..at).line;
+    if let Some(header) = header(&text[start..]) {
+        let table = convert_table(DeTable::parse(before).ok()?.into_inner());
+        let first = place(&table, &header)?.start;
+        let same = self::header(&text[line_start(text, first)?..])?;
+        return (same == header).then(|| TomlSyntaxError {
+            message: format!(
+                "`[{}]` is already at line {}",
+                header.join("."),
+                line_of(first)
+            ),
+            span: Some(span.clone()),
+            help: Some("move these lines there"),
+        });
     }
+    let (written, after) = (text.get(span.clone())?, text.get(span.end..)?);
+    let is_alone = text[start..span.start].trim().is_empty();
+    if !is_alone || !after.trim_start().starts_with('=') {
+        return None;
+    }
+    let line = format!("{written} = 0");
+    let [key] = &path(&convert_table(DeTable::parse(&line).ok()?.into_inner()))[..] else {
+        return None;
+    };
+    // Another key in place of the second one shows which table this is.
+    let text_before = format!("{before}another-key-than-{} = 0\n", span.start);
+    let table = convert_table(DeTable::parse(&text_before).ok()?.into_inner());
+    let first = entries_at(&table, before.len())?
+        .iter()
+        .find(|entry| entry.key == **key)?;
+    Some(TomlSyntaxError {
+        message: format!(
+            "`{key}` is already at line {}",
+            line_of(first.key_span.start)
+        ),
+        span: Some(span.clone()),
+        help: Some("remove one of the two"),
+    })
+}
+
+/// Where the line of a place starts.
+fn line_start(text: &str, at: usize) -> Option<usize> {
+    Some(text.get(..at)?.rfind('\n').map_or(0, |end| end + 1))
+}
+
+/// The keys of the `[header]` on the first line of a text.
+fn header(text: &str) -> Option<Vec<String>> {
+    let line = text.lines().next()?.trim_start();
+    if !line.starts_with('[') || line.starts_with("[[") {
+        return None;
+    }
+    Some(path(&convert_table(
+        DeTable::parse(line).ok()?.into_inner(),
+    )))
+}
+
+/// The keys of tables that have one entry each.
+fn path(table: &Table<'_>) -> Vec<String> {
+    let mut keys = Vec::new();
+    let mut table = table;
+    while let [entry] = &*table.entries {
+        keys.push(entry.key.to_string());
+        let TomlValue::Table(inner) = &entry.item.value else {
+            break;
+        };
+        table = inner;
+    }
+    keys
+}
+
+/// Where the last of these keys is.
+fn place(table: &Table<'_>, keys: &[String]) -> Option<Range<usize>> {
+    let (key, more) = keys.split_first()?;
+    let entry = table.entries.iter().find(|entry| entry.key == *key)?;
+    match (&entry.item.value, more) {
+        (_, []) => Some(entry.key_span.clone()),
+        (TomlValue::Table(inner), more) => place(inner, more),
+        _ => None,
+    }
+}
+
+/// The entries of the table whose key is at this place.
+fn entries_at<'t, 'a>(table: &'t Table<'a>, at: usize) -> Option<&'t [TomlEntry<'a>]> {
+    if table.entries.iter().any(|entry| entry.key_span.start == at) {
+        return Some(&table.entries);
+    }
+    let mut entries = table.entries.iter();
+    entries.find_map(|entry| match &entry.item.value {
+        TomlValue::Table(inner) => entries_at(inner, at),
+        TomlValue::List(items) => items.iter().find_map(|item| match &item.value {
+            TomlValue::Table(inner) => entries_at(inner, at),
+            _ => None,
+        }),
+        _ => None,
+    })
 }
 
 fn convert_table(table: DeTable<'_>) -> Table<'_> {
@@ -244,6 +357,41 @@ mod tests {
             "a = +1",
         ] {
             assert!(plain::read(text).is_none(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_there_twice_names_the_first_place() {
+        let cases = [
+            ("[a.b]\n[c]\n[a.b]\n", "`[a.b]` is already at line 1"),
+            ("[a.b]\n[ \"a\" . b ] # c\n", "`[a.b]` is already at line 1"),
+            (
+                "[a]\nx = 1\n[b]\nx = 1\nx = 2\n",
+                "`x` is already at line 4",
+            ),
+            (
+                "[[a]]\nx = 1\n[[a]]\nx = 1\n\"x\" = 2\n",
+                "`x` is already at line 4",
+            ),
+            // A line of a text is neither a header nor a key.
+            (
+                "t = \"\"\"\n[a]\nx = 1\n\"\"\"\r\n[a]\r\nx = 1\r\n[a]\r\n",
+                "`[a]` is already at line 5",
+            ),
+            (
+                "x = \"\"\"\nt = 1\n\"\"\"\nt = 1\nt = 2",
+                "`t` is already at line 4",
+            ),
+            // Forms in which the first place has another shape.
+            ("a = {b = 1, b = 2}\n", "duplicate key"),
+            ("a.b = 1\na.b = 2\n", "duplicate key"),
+            ("[[a]]\n[a]\n", "duplicate key"),
+        ];
+        for (text, message) in cases {
+            let error = read(text).expect_err(text);
+            assert_eq!(error.message, message, "{text:?}");
+            let is_first_known = message != "duplicate key";
+            assert_eq!(error.help.is_some(), is_first_known, "{text:?}");
         }
     }
 
