@@ -94,6 +94,7 @@ pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
         return Ok(ExitCode::SUCCESS);
     }
     let catalog = opened.live.snapshot();
+    let has_unread = opened.report_unread(&catalog, ui);
     let mut rows: Vec<PromptRow<'_>> = catalog
         .prompts(0)
         .map(|found| row(found.library, found.prompt, None))
@@ -128,7 +129,7 @@ pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
         let table: Vec<Vec<String>> = rows.iter().map(cells).collect();
         ui.table(&table)?;
     }
-    if rows.is_empty() {
+    if rows.is_empty() && !has_unread {
         ui.say(nothing_in_project(&catalog).unwrap_or_else(|| nothing(&opened)));
     }
     let of_places = opened.live.problems();

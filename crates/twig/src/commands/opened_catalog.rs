@@ -11,7 +11,9 @@ use twig_core::parse::library::MANIFEST;
 use twig_core::store::{Noun, StoreError, StoreName};
 use twig_core::suggest::did_you_mean;
 use twig_core::template::Templates;
-use twig_core::{Catalog, CatalogFilter, Latest, LibraryKind, Limits, Lookup, PromptRef};
+use twig_core::{
+    Catalog, CatalogFilter, Latest, LibraryKind, Limits, Lookup, ProblemCode, PromptRef,
+};
 use twig_sources::{
     Access, DEFAULT_WORKSPACE, FollowedConfig, LiveCatalog, OfferedWorkspace, PROJECT, Selected,
     Settings, Watching, Workspaces, is_well_known,
@@ -299,7 +301,35 @@ impl OpenedCatalog {
             ),
             near => format!("did you mean `{}`?", near.join("`, `")),
         });
+        let unread = self.unread(catalog).next();
+        let error = match unread {
+            Some(unread) => error.hint(format!("a manifest cannot be read: {unread}")),
+            None => error,
+        };
         error.hint(hint)
+    }
+
+    /// Reports the manifests that cannot be read, which comes before everything else; returns
+    /// whether there are any.
+    pub(super) fn report_unread(&self, catalog: &Catalog, ui: &mut Ui) -> bool {
+        let mut has_unread = false;
+        for unread in self.unread(catalog) {
+            has_unread = true;
+            ui.insist(format!("error: {unread}"));
+        }
+        has_unread
+    }
+
+    /// The manifests that cannot be read: file, line and reason.
+    fn unread(&self, catalog: &Catalog) -> impl Iterator<Item = String> {
+        let codes = [ProblemCode::ManifestSyntax, ProblemCode::ConfigSyntax];
+        let problems = catalog.problems();
+        let unread = problems.filter(move |problem| codes.contains(&problem.code));
+        unread.map(|problem| {
+            let path = self.places.shown(Path::new(&*problem.path));
+            let line = problem.line.map(|line| format!(":{line}"));
+            format!("{path}{}: {}", line.unwrap_or_default(), problem.message)
+        })
     }
 
     /// Whether there is more than one workspace, so that a name alone does not say which.

@@ -55,6 +55,7 @@ pub(super) fn run(options: &SearchArgs, ui: &mut Ui) -> Result<ExitCode, Command
     }
     let opened = OpenedCatalog::open_with_store(&options.sources, ui)?;
     let catalog = opened.live.snapshot();
+    opened.report_unread(&catalog, ui);
     let query = Query {
         text,
         scope: SearchScope::All,

@@ -441,6 +441,45 @@ fn an_edited_file_is_checked() {
     insta::assert_snapshot!(edit(&env, "nope", "exit 0"), @"
     --- 1
     error: Prompt not found: nope
+    hint: a manifest cannot be read: ~/.local/share/twig/prompts/lib/twig.toml:17: twig.toml is not valid TOML: unclosed table, expected `]`
     hint: run `twig list` to see every prompt
     ");
+}
+
+#[test]
+fn a_manifest_that_cannot_be_read_comes_first_and_names_the_first_place() {
+    let env = env(
+        "//- lib/twig.toml\n[prompts.a]\ndescription = \"x\"\n\n[prompts.b]\n\n[prompts.a]\n//- lib/prompts/a.md\nhi\n//- other/twig.toml\n[prompts.p]\ntext = \"p\"\n",
+    );
+    let listed = env.run(["list"]);
+    let first = listed.stderr.lines().next().unwrap_or_default();
+    assert_eq!(
+        first,
+        "error: ~/.local/share/twig/prompts/lib/twig.toml:6: twig.toml is not valid TOML: `[prompts.a]` is already at line 1"
+    );
+    assert!(listed.stdout.contains("other:p"), "{listed}");
+    let searched = env.run(["search", "p"]);
+    assert_eq!(searched.stderr.lines().next(), Some(first), "{searched}");
+    let shown = env.run(["show", "lib:a"]);
+    let hint = first.replace("error: ", "hint: a manifest cannot be read: ");
+    assert!(shown.stderr.contains(&hint), "{shown}");
+    fs::remove_dir_all(env.data().join("other")).expect("there");
+    let listed = env.run(["list"]);
+    assert!(!listed.stderr.contains("make a first library"), "{listed}");
+    let checked = env.run(["check"]);
+    assert!(
+        checked.stdout.contains("= help: move these lines there"),
+        "{checked}"
+    );
+    // A key that is there twice.
+    env.write(
+        "lib/twig.toml",
+        "[prompts.a]\ntext = \"x\"\n[prompts.b]\ntext = \"y\"\ntext = \"z\"\n",
+    );
+    let checked = env.run(["check"]);
+    assert!(
+        checked.stdout.contains("`text` is already at line 4"),
+        "{checked}"
+    );
+    assert!(checked.stdout.contains("twig.toml:5:1"), "{checked}");
 }
