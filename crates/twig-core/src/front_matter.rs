@@ -38,6 +38,8 @@ pub struct Repair {
     pub severity: Severity,
     /// What was wrong and how it was read, in one sentence without a final period.
     pub message: String,
+    /// True if the text can only mean what was read: it matters to strict readers alone.
+    pub is_harmless: bool,
 }
 
 /// Reads a file's front matter and separates it from the body.
@@ -62,11 +64,25 @@ pub fn read<'t>(text: &'t str, limits: &Limits) -> FrontMatter<'t> {
                     front.len(),
                     limits.front_matter
                 ),
+                is_harmless: false,
             },
-            FrontMatterError::NotYaml(fault) => {
+            FrontMatterError::NotYaml { fault, is_harmless } => {
                 let place = at.start + fault.offset().unwrap_or_default().min(front.len());
                 let message = format!("the front matter {fault}: it was read line by line");
-                Repair::new(place..place + 1, message)
+                Repair {
+                    is_harmless,
+                    ..Repair::new(place..place + 1, message)
+                }
+            }
+            FrontMatterError::Arguments(fault, lines) => {
+                let place = fault.offset().filter(|at| lines.contains(at));
+                let place = at.start + place.unwrap_or(lines.start);
+                Repair {
+                    at: place..place + 1,
+                    severity: Severity::Error,
+                    message: format!("`arguments` {fault} and was not read"),
+                    is_harmless: false,
+                }
             }
         }));
     read
@@ -87,7 +103,14 @@ pub enum FrontMatterError {
     /// It is longer than the limit, and was not read.
     TooLong,
     /// It is not YAML, and was read line by line.
-    NotYaml(YamlError),
+    NotYaml {
+        /// Why not.
+        fault: YamlError,
+        /// True if every value can only mean what was read.
+        is_harmless: bool,
+    },
+    /// The lines of `arguments` are not YAML, and were not read.
+    Arguments(YamlError, Range<usize>),
 }
 
 /// Reads a block without the lines around it.
@@ -100,9 +123,17 @@ pub fn read_block(front: &str, limits: &Limits) -> FrontMatterBlock {
     let values = match read_yaml(front) {
         Ok(values) => values,
         Err(fault) => {
+            let read = lines::read(front);
+            let trouble = match read.unread_arguments {
+                Some(at) => FrontMatterError::Arguments(fault, at),
+                None => FrontMatterError::NotYaml {
+                    fault,
+                    is_harmless: read.is_faithful,
+                },
+            };
             return FrontMatterBlock {
-                fields: lines::read(front),
-                trouble: Some(FrontMatterError::NotYaml(fault)),
+                fields: read.fields,
+                trouble: Some(trouble),
             };
         }
     };

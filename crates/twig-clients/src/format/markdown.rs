@@ -7,7 +7,7 @@ use super::files::without_ending;
 use super::{Options, Reading, SkillHead, draft};
 use crate::clients::{NameRule, format_of};
 use twig_core::argument::Argument;
-use twig_core::front_matter::{self, FrontMatterFields, FrontMatterValue};
+use twig_core::front_matter::{self, FrontMatterFields, FrontMatterValue, Repair};
 use twig_core::limits::Limits;
 use twig_core::model::{Dialect, LibraryKind, Prompt};
 use twig_core::name::RelativePath;
@@ -54,18 +54,15 @@ pub(super) fn read(
     let front = front_matter::read(text, limits);
     let fields = &front.fields;
     let is_mended = !front.repairs.is_empty();
-    for repair in front.repairs {
-        let (at, severity) = (repair.at, repair.severity);
-        let problem = Problem::at(
-            ProblemCode::FrontMatter,
-            severity,
-            &file,
-            text,
-            at,
-            repair.message,
-        );
-        reading.problems.push(problem);
-    }
+    let mut lost = front.repairs.iter();
+    let lost = lost.find(|repair| repair.severity == Severity::Error);
+    let lost = lost.map(|repair| repair.message.clone());
+    let is_skill = kind == LibraryKind::Skills;
+    let repairs = front.repairs.into_iter();
+    // Other hosts read skills themselves, and strictly.
+    let repairs = repairs.filter(|repair| is_skill || !repair.is_harmless);
+    let repairs = repairs.map(|repair| repaired(&file, text, repair));
+    reading.problems.extend(repairs);
     let mut note = |code, severity, message: String| {
         let problem = Problem::of_file(code, severity, &file, message);
         reading.problems.push(problem);
@@ -80,6 +77,8 @@ pub(super) fn read(
     if engine.is_some_and(|engine| JINJA.contains(&&*engine.to_ascii_lowercase())) {
         let mut remarks = Vec::new();
         prompt.dialect = Dialect::Jinja;
+        // Without its arguments, every variable would be a mistake.
+        prompt.unavailable = lost.map(Into::into);
         if let Some(value) = fields.value("arguments") {
             prompt.arguments = declared(value, limits, &mut remarks);
         }
@@ -121,7 +120,7 @@ pub(super) fn read(
         let message = "it is no prompt: `user-invocable` is false".to_owned();
         note(ProblemCode::NotInvocable, Severity::Note, message);
     }
-    if kind == LibraryKind::Skills {
+    if is_skill {
         match skill(fields, is_mended) {
             Ok(head) => {
                 let length = head.description.chars().count();
@@ -209,6 +208,12 @@ fn label(prompt: &mut Prompt, fields: &FrontMatterFields, about: &TextAbout, id:
     };
     prompt.title = title.map(Into::into);
     prompt.description = Some(description.into());
+}
+
+/// What was repaired in a file's front matter.
+fn repaired(file: &str, text: &str, repair: Repair) -> Problem {
+    let (code, severity) = (ProblemCode::FrontMatter, repair.severity);
+    Problem::at(code, severity, file, text, repair.at, repair.message)
 }
 
 /// The head of a skill, or why the file is none.

@@ -75,13 +75,17 @@ fn of_parts<'t>(
     limits: &Limits,
 ) -> SplitFile<'t> {
     let block = read_block(front, limits);
-    repairs.extend(block.trouble.map(|trouble| match trouble {
-        FrontMatterError::TooLong => format!(
+    repairs.extend(block.trouble.and_then(|trouble| match trouble {
+        FrontMatterError::TooLong => Some(format!(
             "its front matter has more than {} bytes and is ignored",
             limits.front_matter
-        ),
-        FrontMatterError::NotYaml(_) => {
-            "its front matter is not valid YAML and is read line by line".to_owned()
+        )),
+        FrontMatterError::NotYaml { is_harmless, .. } => {
+            let message = "its front matter is not valid YAML and is read line by line";
+            (!is_harmless).then(|| message.to_owned())
+        }
+        FrontMatterError::Arguments(..) => {
+            Some("its `arguments` are not valid YAML and are ignored".to_owned())
         }
     }));
     SplitFile {

@@ -22,9 +22,18 @@ pub(super) struct FrontMatterEntry<'t> {
     inline: &'t str,
     /// The lines after it.
     rest: &'t str,
+    /// True if whitespace follows the colon, as YAML demands.
+    is_apart: bool,
 }
 
 impl FrontMatterEntry<'_> {
+    /// True if the value can only be the text on its line, as `[pr] [priority]` and `a: b` are.
+    fn is_one_line_of_text(&self) -> bool {
+        let is_text =
+            self.inline.starts_with(char::is_alphanumeric) || has_more_after_list(self.inline);
+        is_text && self.is_apart && !self.inline.contains(" #") && self.rest.trim().is_empty()
+    }
+
     /// The value as its author wrote it: plain text on one line as it is there, a block without the
     /// line ends after it. `None` if it equals the value that YAML reads.
     pub(super) fn written<'v>(&'v self, value: &'v FrontMatterValue) -> Option<&'v str> {
@@ -43,12 +52,30 @@ impl FrontMatterEntry<'_> {
     }
 }
 
+/// What reading line by line gave.
+#[derive(Debug, Default)]
+pub(super) struct LenientFields {
+    pub(super) fields: FrontMatterFields,
+    /// True if every value is what its author meant, although it is not YAML.
+    pub(super) is_faithful: bool,
+    /// The lines of `arguments` that are not YAML: they are not guessed at.
+    pub(super) unread_arguments: Option<Range<usize>>,
+}
+
 /// Reads entries with a key at the start of a line; every value that is not YAML by itself is text,
 /// or a list of texts.
-pub(super) fn read(front: &str) -> FrontMatterFields {
-    let mut fields = FrontMatterFields::default();
-    for (at, entry) in entries(front).into_iter().enumerate() {
-        if fields.value(&entry.key).is_some() {
+pub(super) fn read(front: &str) -> LenientFields {
+    let entries = entries(front);
+    let start = entries.first().map_or(front.len(), |entry| entry.all.start);
+    let mut lines_before = front[..start].lines().map(str::trim);
+    let mut read = LenientFields {
+        // Lines before the first key belong to nothing.
+        is_faithful: lines_before.all(|line| line.is_empty() || line.starts_with('#')),
+        ..LenientFields::default()
+    };
+    for (at, entry) in entries.into_iter().enumerate() {
+        if read.fields.value(&entry.key).is_some() {
+            read.is_faithful = false;
             continue;
         }
         let by_itself = (at < TRIED)
@@ -57,12 +84,19 @@ pub(super) fn read(front: &str) -> FrontMatterFields {
             .and_then(|mut read| read.pop());
         let value = match by_itself {
             Some((_, value)) => value,
-            None => plain(&entry),
+            None if entry.key == "arguments" => {
+                read.unread_arguments = Some(entry.all.clone());
+                continue;
+            }
+            None => {
+                read.is_faithful &= at < TRIED && entry.is_one_line_of_text();
+                plain(&entry)
+            }
         };
         let written = entry.written(&value).map(Into::into);
-        fields.push(&entry.key, value, written);
+        read.fields.push(&entry.key, value, written);
     }
-    fields
+    read
 }
 
 /// The entries of a block, in their order.
@@ -79,6 +113,7 @@ pub(super) fn entries(front: &str) -> Vec<FrontMatterEntry<'_>> {
                 all: here.clone(),
                 inline,
                 rest: &front[here.end..here.end],
+                is_apart: value.is_empty() || value.starts_with([' ', '\t']),
             });
         } else if let Some(last) = entries.last_mut() {
             let start = here.start - last.rest.len();
@@ -176,6 +211,22 @@ fn plain(entry: &FrontMatterEntry<'_>) -> FrontMatterValue {
         text.push_str(line);
     }
     FrontMatterValue::Text(unquoted(&text).into())
+}
+
+/// True if text follows a list in brackets, so that the whole is not a list.
+fn has_more_after_list(text: &str) -> bool {
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return at > 0 && at + 1 < text.len();
+        }
+    }
+    false
 }
 
 /// A text without the quotes around it; `"a" and "b"` is not quoted as a whole.

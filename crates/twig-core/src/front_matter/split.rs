@@ -78,6 +78,7 @@ impl Repair {
             at,
             severity: Severity::Note,
             message: message.into(),
+            is_harmless: false,
         }
     }
 }

@@ -483,3 +483,35 @@ fn a_manifest_that_cannot_be_read_comes_first_and_names_the_first_place() {
     );
     assert!(checked.stdout.contains("twig.toml:5:1"), "{checked}");
 }
+
+#[test]
+fn arguments_that_are_not_yaml_are_one_error_and_hints_are_none() {
+    let env = TestEnv::new(TWIG);
+    write_fixture(
+        &env.work(),
+        "//- .claude/commands/broken.md\n---\ndescription: d\narguments:\n- name: x\n   description: bad indent\n---\nSay $x\n//- .claude/commands/hint.md\n---\nargument-hint: [pr-number] [priority]\n---\nReview $1 with $2\n",
+    );
+    let checked = env.run(["check", ".claude/commands"]);
+    assert_eq!(checked.stdout.matches("error[").count(), 1, "{checked}");
+    assert!(
+        checked
+            .stdout
+            .contains("error[front-matter]: `arguments` is not valid YAML"),
+        "{checked}"
+    );
+    assert!(!checked.stdout.contains("note[front-matter]"), "{checked}");
+    assert!(!checked.stdout.contains("`bad`"), "{checked}");
+    assert_eq!(checked.code, 1, "{checked}");
+    let listed = env.run(["list", "--library", ".claude/commands"]);
+    assert!(!listed.stdout.contains("[bad]"), "{listed}");
+    assert!(listed.stdout.contains("priority"), "{listed}");
+    // A template whose arguments are unknown has no second error, and is not served.
+    write_fixture(
+        &env.work(),
+        "//- .claude/commands/broken.md\n---\ntemplate: jinja\narguments:\n- name: x\n   description: bad indent\n---\nSay {{ x }}\n",
+    );
+    let checked = env.run(["check", ".claude/commands"]);
+    assert_eq!(checked.stdout.matches("error[").count(), 1, "{checked}");
+    let listed = env.run(["list", ".claude/commands"]);
+    assert!(!listed.stdout.contains("broken"), "{listed}");
+}
