@@ -74,6 +74,14 @@ pub trait Bodies: Send + Sync {
     /// Reads a library again if its files changed; the next catalog has it.
     fn renew(&self, _library: &Library) {}
 
+    /// Reads images or audio and writes the reply that holds them, exactly once. A server with many
+    /// clients makes such replies one at a time, each when there is memory for the one before it.
+    /// Returns false if the queue was full and the work did not run.
+    fn with_media(&self, _prompt: &str, work: &mut (dyn FnMut() + Send)) -> bool {
+        work();
+        true
+    }
+
     /// Runs work that takes much time or memory, exactly once. A server with many clients runs such
     /// work one piece at a time, where no other request waits for it, and alternates between
     /// prompts. Returns false if the queue was full and the work did not run.

@@ -194,6 +194,15 @@ fn floor_boundary(text: &str, mut at: usize) -> usize {
     at
 }
 
+/// A word, quoted for a shell if it has to be.
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%~".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
 /// At most `limit` characters of a text, with `…` where something was omitted.
 pub fn shorten(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {

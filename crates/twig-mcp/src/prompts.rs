@@ -134,7 +134,7 @@ pub(crate) fn in_turn<T: Send>(
     }
     let (mut render, mut done) = (Some(render), None);
     let bodies = call.world.bodies;
-    bodies.aside(found.prompt.name.as_str(), &mut || {
+    bodies.with_media(found.prompt.name.as_str(), &mut || {
         done = render.take().map(|render| render());
     });
     done.ok_or(Refusal::TooManyWait)

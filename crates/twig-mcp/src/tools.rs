@@ -80,7 +80,7 @@ pub(crate) fn call(
 
 /// The tools that are currently available.
 fn offered(call: &Call<'_>) -> impl Iterator<Item = &'static Tool> + use<> {
-    let has_project = call.world.catalog.project().is_some();
+    let has_project = call.server.tools.project.is_some() && call.world.catalog.project().is_some();
     let writes = call.server.tools.writes;
     let is_offered = move |tool: &&Tool| tool.is_offered(writes, has_project);
     TOOLS.iter().filter(is_offered)

@@ -56,6 +56,8 @@ type ParseConfig = dyn Fn(&str) -> Result<LiveSettings, ConfigMistake> + Send + 
 pub struct FollowedConfig {
     path: PathBuf,
     seen: SeenStamp,
+    /// True if the last look found no file.
+    was_missing: bool,
     parse: Arc<ParseConfig>,
     problem: Option<Problem>,
 }
@@ -70,6 +72,7 @@ impl FollowedConfig {
         Self {
             path: path.to_path_buf(),
             seen: SeenStamp::at(path),
+            was_missing: false,
             parse: Arc::new(parse),
             problem: None,
         }
@@ -90,9 +93,20 @@ impl FollowedConfig {
         if self.seen.holds(&now) {
             return None;
         }
-        self.seen = now;
-        let read = self.read().and_then(|text| (self.parse)(&text));
-        match read {
+        // A save may replace the file: it is gone only if the next look does not find it either.
+        let is_missing = self.path.symlink_metadata().is_err();
+        if is_missing && !std::mem::replace(&mut self.was_missing, true) {
+            return None;
+        }
+        self.was_missing = is_missing;
+        let text = self.read();
+        // What could not be read is tried again.
+        self.seen = if text.is_ok() {
+            now
+        } else {
+            SeenStamp::never()
+        };
+        match text.and_then(|text| (self.parse)(&text)) {
             Ok(settings) => {
                 self.problem = None;
                 Some(settings)

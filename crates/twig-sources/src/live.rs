@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use twig_core::store::StoreError;
-use twig_core::{Catalog, Library, Problem, Revisions};
+use twig_core::{Catalog, Library, Problem, ProblemCode, Revisions};
 
 use crate::found::SearchedPlace;
 use crate::library_set::{Folders, LibrarySet, ScanScope};
@@ -115,9 +115,11 @@ impl LiveCatalog {
             && workspace.follow(|change| self.offer(change))
         {
             self.has_news.store(true, Ordering::Release);
-            // Where nothing follows the disk, the caller reports problems.
-            if !lock(&self.watchers).is_empty() {
-                self.log_problems();
+            // Their threads log the problem; if there is none, the caller does. A request does not
+            // wait for a scan.
+            let watchers = lock(&self.watchers);
+            for (_, signals) in watchers.iter() {
+                let _ = signals.send(Signal::Published);
             }
         }
         self.published()
@@ -271,7 +273,11 @@ impl LiveCatalog {
         problems.extend(self.workspace.as_ref().and_then(WorkspaceSource::problem));
         if !self.settings.only.is_empty() {
             let catalog = self.published();
-            problems.retain(|problem| catalog.concerns(problem));
+            let is_everywhere = |problem: &Problem| {
+                use ProblemCode::{BadConfig, BadTrust, Store};
+                matches!(problem.code, BadConfig | BadTrust | Store)
+            };
+            problems.retain(|problem| is_everywhere(problem) || catalog.concerns(problem));
         }
         problems
     }

@@ -271,15 +271,6 @@ pub(crate) fn one_line(text: &str) -> String {
         .join(" ")
 }
 
-/// A word, quoted for a shell.
-pub(crate) fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:=@%~".contains(c);
-    if text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
-}
-
 fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,

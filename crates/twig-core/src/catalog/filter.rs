@@ -65,6 +65,12 @@ impl CatalogFilter {
             || self.prompts.iter().any(|it| is_match(it, full_name))
     }
 
+    /// True if a project of the store is offered as a whole.
+    pub fn has_project(&self, project: &str) -> bool {
+        let mut patterns = self.libraries.iter();
+        self.is_empty() || patterns.any(|pattern| is_match(pattern, project))
+    }
+
     pub(super) fn part(&self, library: &Library) -> OfferedPart {
         let is_there = |root: &Path| Path::new(&*library.root).starts_with(root);
         if self.is_empty()

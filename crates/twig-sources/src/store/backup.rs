@@ -11,7 +11,7 @@ use twig_core::store::{StoreError, StoreName};
 
 use super::SqliteStore;
 use super::migrations::MIGRATIONS;
-use super::open::{Look, look, open};
+use super::open::{Look, log_is_empty, look, open};
 use super::sqlite_error::SqliteError;
 use super::workspaces::{Workspaces, sync_folder};
 use crate::root::sentence;
@@ -94,6 +94,11 @@ impl Workspaces {
         let cannot =
             |error: io::Error| refuse(format!("The backup cannot be read: {}", sentence(&error)));
         let metadata = fs::metadata(from).map_err(cannot)?;
+        if !log_is_empty(from) {
+            return Err(refuse(
+                "The file is in use, and its last changes are in another file: make a backup with `twig workspace backup`".to_owned(),
+            ));
+        }
         match look(from, &metadata).map_err(cannot)? {
             Look::Ours { seen } if seen <= MIGRATIONS.len() => {}
             Look::Ours { .. } => {

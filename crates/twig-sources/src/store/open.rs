@@ -396,7 +396,7 @@ fn is_without_log(code: ErrorCode) -> bool {
 }
 
 /// Whether the file itself contains every write.
-fn log_is_empty(path: &Path) -> bool {
+pub(super) fn log_is_empty(path: &Path) -> bool {
     fs::metadata(with_end(path, "-wal")).map_or(true, |metadata| metadata.len() == 0)
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
+use twig_core::problem::shell_word;
 use twig_core::{Library, Problem, ProblemCode, Severity};
 
 use super::survey::Surveyor;
@@ -90,10 +91,9 @@ fn withhold(library: &Library, verdict: &TrustVerdict) -> Library {
         _ => format!("library `{name}` is not trusted"),
     };
     // By its path, quoted for a shell: not every library can be found by its name.
-    let place = if library.shown_root.contains(char::is_whitespace) {
-        format!("'{}'", library.root)
-    } else {
-        library.shown_root.to_string()
+    let place = match shell_word(&library.shown_root) {
+        plain if plain == *library.shown_root => plain,
+        _ => shell_word(&library.root),
     };
     let trust = format!("look at it, then run `twig library trust {place}`");
     let mut count = 0;

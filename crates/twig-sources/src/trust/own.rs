@@ -32,9 +32,14 @@ pub fn why_not_own(root: &Path, data: Option<&Path>, survey: &LibrarySurvey) -> 
     if let Some(why) = &survey.shared {
         return Some(why.clone());
     }
-    root.ancestors().skip(1).find_map(|folder| {
-        let found = folder.symlink_metadata().ok();
-        let shown = folder.display();
+    let above = root.ancestors().enumerate().skip(1);
+    let mut above = above.map(|(level, folder)| (level, folder.symlink_metadata().ok()));
+    above.find_map(|(level, found)| {
+        // Without its path, which clients on other machines would learn.
+        let shown = match level {
+            1 => "the folder above it".to_owned(),
+            level => format!("the folder {level} levels above it"),
+        };
         match found {
             Some(found) => shared_above(&found).map(|why| format!("{shown} {why}")),
             None => Some(format!("{shown} cannot be read")),

@@ -23,7 +23,8 @@ use crate::connect::{
 };
 use crate::edit_error::EditError;
 use crate::places::{ClientPlaces, Places, on_disk};
-use crate::ui::{Ui, quoted};
+use crate::ui::Ui;
+use twig_core::problem::shell_word;
 
 /// Adding Twig to a client's configuration.
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
@@ -173,7 +174,7 @@ fn old_project(options: &ConnectArgs, named: &str) -> CommandError {
     let folder = if is_client || matches!(named, "" | ".") {
         String::new()
     } else {
-        format!("-C {} ", quoted(named))
+        format!("-C {} ", shell_word(named))
     };
     changed("`--project` is a project of the store, not a folder")
         .hint(format!(

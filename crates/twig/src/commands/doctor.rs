@@ -19,7 +19,8 @@ use super::workspace;
 use crate::command_error::CommandError;
 use crate::config::{self, Config};
 use crate::places::{ClientPlaces, Places};
-use crate::ui::{Ui, quoted};
+use crate::ui::Ui;
+use twig_core::problem::shell_word;
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
@@ -371,7 +372,7 @@ fn connect(launch: &ServerLaunch<'_>, ui: &mut Ui) -> Result<(), CommandError> {
         && !flags.is_empty()
     {
         command.push("--".to_owned());
-        command.extend(flags.iter().map(|arg| quoted(arg)));
+        command.extend(flags.iter().map(|arg| shell_word(arg)));
     }
     ui.line("\nconnect a client")?;
     ui.line("  twig connect    says which clients are installed, and which have Twig")?;

@@ -25,7 +25,8 @@ use super::scope::ScopeArgs;
 use crate::command_error::CommandError;
 use crate::connect::ConfigScope;
 use crate::jobs::{JobSettings, Jobs};
-use crate::ui::{Ui, quoted};
+use crate::ui::Ui;
+use twig_core::problem::shell_word;
 
 #[derive(Debug, Args)]
 #[allow(
@@ -113,7 +114,7 @@ impl ExportSourceArgs {
             let is_path = project.contains(['/', '\\']) || project.starts_with('.');
             if is_path || Path::new(project).is_dir() {
                 let error = changed("`--project` is a project of the store, not a folder");
-                let folder = quoted(project);
+                let folder = shell_word(project);
                 return Err(error
                     .hint(format!(
                         "run `twig -C {folder} export …` to write into that folder"

@@ -24,7 +24,8 @@ use super::store::{ProjectArgs, ProjectTarget, Stores};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::config;
 use crate::places::{Places, on_disk};
-use crate::ui::{Ui, quoted};
+use crate::ui::Ui;
+use twig_core::problem::shell_word;
 
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -87,7 +88,10 @@ pub(super) fn run(options: &ImportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     if let Some(name) = &options.library {
         let error =
             changed("`--library` adds a folder to what is served, and `import` serves nothing");
-        return Err(error.hint(format!("use `--into {}` to import into it", quoted(name))));
+        return Err(error.hint(format!(
+            "use `--into {}` to import into it",
+            shell_word(name)
+        )));
     }
     let places = Places::from_environment();
     let limits = config::load(&places)?.limits;
@@ -155,7 +159,10 @@ fn read_in_place(places: &Places, path: &Path) -> Option<CommandError> {
     let (shown, title) = (places.shown(path), client.title);
     let message =
         format!("{shown} needs no import: Twig reads the files of {title} where they are");
-    let hint = format!("run `twig library add {}`", quoted(&places.shown(folder)));
+    let hint = format!(
+        "run `twig library add {}`",
+        shell_word(&places.shown(folder))
+    );
     Some(CommandError::fixable(message).hint(hint))
 }
 

@@ -15,7 +15,8 @@ use super::opened_catalog::{OpenedCatalog, SourceArgs};
 use super::origin::{OriginRow, project_flags};
 use crate::command_error::CommandError;
 use crate::places::working_folder;
-use crate::ui::{TableGroup, Ui, quoted};
+use crate::ui::{TableGroup, Ui};
+use twig_core::problem::shell_word;
 
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[derive(Debug, Args)]
@@ -164,7 +165,7 @@ pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
 fn checks(opened: &OpenedCatalog, names: &[String], problems: &[&Problem]) -> Vec<String> {
     let sources = &opened.sources;
     let only = sources.only.iter().filter(|name| !names.contains(name));
-    let words = names.iter().chain(only).map(|word| quoted(word));
+    let words = names.iter().chain(only).map(|word| shell_word(word));
     let words: Vec<String> = words.collect();
     if !words.is_empty() {
         return vec![format!("twig check {}", words.join(" "))];
@@ -179,7 +180,7 @@ fn checks(opened: &OpenedCatalog, names: &[String], problems: &[&Problem]) -> Ve
         commands.push("twig check".to_owned());
     }
     if !added.is_empty() {
-        let folders = added.iter().map(|folder| quoted(&beside(folder)));
+        let folders = added.iter().map(|folder| shell_word(&beside(folder)));
         let folders: Vec<String> = folders.collect();
         let kind = sources
             .kind

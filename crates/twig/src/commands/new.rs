@@ -18,7 +18,8 @@ use super::manifest_file::{cannot_make, write_new};
 use crate::command_error::{CommandError, ErrorKind, not_locked};
 use crate::config;
 use crate::places::{Places, on_disk};
-use crate::ui::{Ui, quoted};
+use crate::ui::Ui;
+use twig_core::problem::shell_word;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum NewCommand {
@@ -89,7 +90,7 @@ fn library(name: &str, folder: Option<PathBuf>, ui: &mut Ui) -> Result<(), Comma
     ui.say(match elsewhere.filter(|folder| Some(folder) != places.data.as_ref()) {
         Some(_) => format!(
             "created library `{library}` with one prompt; run `twig library add {}` to serve it, then try `{try_it}`",
-            quoted(&places.shown(&root))
+            shell_word(&places.shown(&root))
         ),
         None => format!("created library `{library}` with one prompt; try `{try_it}`"),
     });

@@ -97,8 +97,12 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
         counted(catalog.libraries().len(), "library", "libraries"),
         if options.read_only { ", read-only" } else { "" }
     );
+    // The tools reach everything in the project, so `--only` has to offer all of it.
+    let whole = project
+        .as_ref()
+        .filter(|it| catalog.filter().has_project(it.name.as_str()));
     let tools = Tools {
-        project: project.as_ref().map(|it| it.name.clone()),
+        project: whole.map(|it| it.name.clone()),
         writes: !options.read_only,
         trigger: config.trigger.clone(),
     };

@@ -425,7 +425,11 @@ fn why_refused(call: &FunctionCall, refused: StartRefusal) -> FunctionOutcome {
             "Prompt `{prompt}` was not run: library `{name}` cannot be trusted as yours any more: {why}: {trust}"
         ),
         StartRefusal::Grant(why) => {
-            format!("Prompt `{prompt}` was not run: {why}, and was granted as it was: {trust}")
+            // Paths of this machine are not for clients on others.
+            tracing::warn!(%prompt, "a function was not run: {why}");
+            format!(
+                "Prompt `{prompt}` was not run: a path that it was granted is another one now (the log says which): {trust}"
+            )
         }
         StartRefusal::Unreadable(why) => {
             format!("Prompt `{prompt}` was not run: library `{name}` cannot be read: {why}")

@@ -41,7 +41,12 @@ fn elsewhere(root: &Path) -> Option<PathBuf> {
         let is_worktree = worktrees
             .file_name()
             .is_some_and(|name| name == "worktrees");
-        return is_worktree.then(|| worktrees.parent().map(Path::to_owned))?;
+        // The files of a repository could claim that the folder around it is git's.
+        let own = worktrees.parent().filter(|own| {
+            let is_git = own.join("HEAD").is_file() && own.join("objects").is_dir();
+            is_worktree && is_git && !root.starts_with(own)
+        });
+        return own.map(Path::to_owned);
     }
     // A submodule: its folder is in that of a repository around it.
     let mut around = root.ancestors().skip(1);
@@ -81,6 +86,8 @@ mod tests {
         let root = folder.path().canonicalize().unwrap();
         let git = root.join("main/.git/worktrees/side");
         fs::create_dir_all(&git).unwrap();
+        fs::create_dir_all(root.join("main/.git/objects")).unwrap();
+        fs::write(root.join("main/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::create_dir_all(root.join("side")).unwrap();
         fs::write(
             git.join("gitdir"),
@@ -100,6 +107,21 @@ mod tests {
         fs::write(root.join("main/lib/.git"), "gitdir: ../.git/modules/lib\n").unwrap();
         let found = folders(&root.join("main/lib"));
         assert_eq!(found, Some(vec![root.join("main/lib"), module]));
+    }
+
+    #[test]
+    fn a_folder_called_worktrees_does_not_open_the_one_around_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let around = folder.path().canonicalize().unwrap();
+        let root = around.join("worktrees");
+        fs::create_dir_all(root.join("y")).unwrap();
+        fs::write(root.join(".git"), "gitdir: y\n").unwrap();
+        fs::write(root.join("y/gitdir"), "../.git\n").unwrap();
+        assert_eq!(folders(&root), Some(vec![root.clone()]));
+        // Not even if the one around it looks like git's.
+        fs::create_dir_all(around.join("objects")).unwrap();
+        fs::write(around.join("HEAD"), "").unwrap();
+        assert_eq!(folders(&root), Some(vec![root]));
     }
 
     #[test]

@@ -28,12 +28,11 @@ pub(super) struct HttpBodies {
     /// Whether a library's folder is on a network file system, by its path.
     far: RwLock<HashMap<Box<str>, bool>>,
     heavy: HeavyWork,
+    /// Prompts with images or audio: each takes many megabytes until it is sent.
+    media: HeavyWork,
 }
 
-/// The same port, for one request.
-///
-/// Work that takes much time or memory waits for the request's turn, which ends when this is
-/// dropped.
+/// The same port, for one request. Its turn for images and audio ends when this is dropped.
 pub(super) struct RequestFiles<'s> {
     shared: &'s HttpBodies,
     peer: Option<&'s Arc<HttpPeer>>,
@@ -47,6 +46,7 @@ impl HttpBodies {
             live,
             far: RwLock::default(),
             heavy: HeavyWork::new(wait),
+            media: HeavyWork::new(wait),
         }
     }
 
@@ -107,15 +107,22 @@ impl Bodies for RequestFiles<'_> {
         block_in_place(|| self.shared.live.renew(library));
     }
 
+    fn with_media(&self, prompt: &str, work: &mut (dyn FnMut() + Send)) -> bool {
+        block_in_place(|| {
+            let turn = self.shared.media.enter(lane(self.peer, None, Some(prompt)));
+            let has_turn = turn.is_some();
+            *self.turn.lock().unwrap_or_else(PoisonError::into_inner) = turn;
+            if has_turn {
+                on_own_thread(work);
+            }
+            has_turn
+        })
+    }
+
     fn aside(&self, prompt: &str, work: &mut (dyn FnMut() + Send)) -> bool {
         block_in_place(|| {
-            let mut turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-            if turn.is_none() {
-                *turn = self.shared.heavy.enter(lane(self.peer, None, Some(prompt)));
-            }
+            let turn = self.shared.heavy.enter(lane(self.peer, None, Some(prompt)));
             let has_turn = turn.is_some();
-            // The work may need its turn for another part.
-            drop(turn);
             if has_turn {
                 on_own_thread(work);
             }

@@ -52,6 +52,24 @@ fn garden() -> TestEnv {
     env
 }
 
+/// The tools that read and change a project reach all of it.
+#[test]
+fn a_part_of_a_project_has_no_tools_for_the_project() {
+    let env = garden();
+    let only = |only: &'static str| {
+        let mut client = env.serve_with(["-p", "garden", "--only", only]);
+        client.initialize();
+        let listed = client.request("tools/list", json!({}));
+        let got = json!({"name": "get_prompt", "arguments": {"name": "water"}});
+        let got = client.request("tools/call", got);
+        let count = listed["result"]["tools"].as_array().map(Vec::len);
+        (count, got["error"]["code"].clone())
+    };
+    assert_eq!(only("garden"), (Some(14), Value::Null));
+    assert_eq!(only("garden:w*"), (Some(3), json!(-32602)));
+    assert_eq!(only("lib"), (Some(3), json!(-32602)));
+}
+
 fn workspaces(env: &TestEnv) -> PathBuf {
     env.home().join(".local/share/twig/workspaces")
 }

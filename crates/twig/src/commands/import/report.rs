@@ -10,7 +10,8 @@ use twig_sources::Fate;
 use super::ImportArgs;
 use crate::command_error::CommandError;
 use crate::commands::check::counted;
-use crate::ui::{Ui, quoted};
+use crate::ui::Ui;
+use twig_core::problem::shell_word;
 
 /// Where prompts went.
 #[derive(Debug, Serialize)]
@@ -214,7 +215,7 @@ impl<'c> ImportReport<'c> {
             ..
         } = &self.into
         {
-            let root = quoted(&root.display().to_string());
+            let root = shell_word(&root.display().to_string());
             ui.say(format!("hint: run `twig library add {root}` to serve it"));
         }
     }

@@ -1,6 +1,7 @@
 //! `twig prompt edit`: the text in the user's editor. What someone else writes meanwhile is not
 //! overwritten, and the user's own text is not lost.
 
+use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -47,7 +48,15 @@ pub(super) fn run(
     }
     let old = target.store.content(&head.content.digest)?;
     let file = copy(&name, &old)?;
-    editor::edit(&file)?;
+    if let Err(error) = editor::edit(&file) {
+        // The text may have been saved before the editor failed.
+        let is_same = fs::read(&file).is_ok_and(|text| text == old);
+        return Err(if is_same {
+            error
+        } else {
+            error.hint(kept(file))
+        });
+    }
     let given = content(kind, &format!("@{}", file.display()), &target.limits);
     let new = match given {
         Ok(GivenContent::Bytes(bytes)) => bytes,

@@ -198,7 +198,8 @@ fn in_words(grants: &Grants, places: &Places) -> Vec<String> {
         }
         let mut secrets = SECRETS
             .iter()
-            .filter_map(|path| Some(places.home.as_ref()?.join(path)));
+            .filter_map(|path| Some(places.home.as_ref()?.join(path)))
+            .map(|secret| secret.canonicalize().unwrap_or(secret));
         if secrets.any(|secret| secret.starts_with(&real) || real.starts_with(secret)) {
             line.push_str(": keys and passwords are kept there");
         }

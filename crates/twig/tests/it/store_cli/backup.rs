@@ -111,6 +111,10 @@ fn only_a_backup_becomes_a_workspace() {
         said.starts_with("error: The file is not a backup of a workspace: "),
         "{said}"
     );
+    // The last changes of a workspace in use are in its log.
+    fs::write(env.work().join("text.db-wal"), "log").unwrap();
+    let said = refused(&env, &["workspace", "restore", "text.db", "new"]);
+    assert!(said.starts_with("error: The file is in use"), "{said}");
     let said = refused(&env, &["workspace", "restore", "none.db", "new"]);
     assert!(
         said.starts_with("error: The backup cannot be read: "),
